@@ -1,0 +1,20 @@
+# Dependencies: the system's where it has them, else fetched at a pinned commit.
+#
+# Debian: libhwy-dev libgtest-dev libbenchmark-dev libmpfr-dev
+
+include(FetchContent)
+find_package(Threads REQUIRED)
+
+# Highway, headers only: the dispatch is our own (src/base/cpu_target.h).
+find_path(REPDL_HIGHWAY_INCLUDE hwy/highway.h DOC "Where hwy/highway.h lies; found or fetched if empty")
+add_library(hwy_headers INTERFACE)
+if(REPDL_HIGHWAY_INCLUDE)
+  message(STATUS "repdl: Highway from ${REPDL_HIGHWAY_INCLUDE}")
+  target_include_directories(hwy_headers SYSTEM INTERFACE ${REPDL_HIGHWAY_INCLUDE})
+else()
+  message(STATUS "repdl: Highway is not installed (Debian: libhwy-dev); fetching 1.2.0")
+  FetchContent_Declare(highway GIT_REPOSITORY https://github.com/google/highway.git
+    GIT_TAG 457c891775a7397bdb0376bb1031e6e027af1c48 SOURCE_SUBDIR nothing)  # 1.2.0, sources only
+  FetchContent_MakeAvailable(highway)
+  target_include_directories(hwy_headers SYSTEM INTERFACE ${highway_SOURCE_DIR})
+endif()

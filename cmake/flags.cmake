@@ -1,0 +1,25 @@
+# Every flag of the project that touches floating point, host and device, stands in this file.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
+add_library(repdl_flags INTERFACE)
+target_compile_options(repdl_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra
+    # a * b + c is two roundings; only the lane word Fma fuses.
+    -ffp-contract=off
+    # Undo what a user's CXXFLAGS may ask for.
+    -fno-fast-math
+    # Lets sqrt be the instruction instead of a call into libm; nothing reads errno.
+    -fno-math-errno>
+  $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false -prec-div=true -prec-sqrt=true -ftz=false
+    -Xcompiler=-ffp-contract=off,-fno-fast-math,-fno-math-errno>)
+if(REPDL_SANITIZE)
+  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(repdl_flags INTERFACE ${sanitizers})
+  target_link_options(repdl_flags INTERFACE ${sanitizers})
+endif()

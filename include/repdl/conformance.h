@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "repdl/op.h"
+
+namespace repdl {
+
+/// A call of an op, written down: the unit of the golden files.
+///
+///     conv2d(input=normal[2, 3, 8, 8]#1, weight=wide[4, 3, 3, 3]#2, stride=(2, 1), padding=1, order='sequential')
+///
+/// A tensor is a generator, a shape and a seed. Element i (row-major) is made from the 64 random bits
+/// x = SplitMix64(seed * 2^32 + i), with integer arithmetic only, so that every machine makes the same:
+///
+///   uniform    multiples of 2^-23 in [-1, 1)
+///   normal     sums of four 16-bit numbers, less their mean, in units of 2^-15: bell-shaped, about [-4, 4]
+///   wide       random sign, fraction, and exponent from -40 to 39
+///   tiny       as wide, exponent from -80 to -65: products fall below the subnormals
+///   positive   multiples of 2^-23 in (0, 2]
+///   unit       multiples of 2^-24 in [0, 1)
+///   bits       any 32 bits: NaN, infinities and subnormals among them
+///   special    one of: NaN, +-inf, +-0, +-1, +-2^-149, +-2^-126, +-the largest number, 0.5, -1.5, 3
+///   infinite   as normal, every eighth element +-inf
+///   classesN   int64 in [0, N)
+class Case {
+ public:
+  /// Parses the text and makes the tensors. Arguments that are left out take their defaults. Throws
+  /// ValueError, quoting the place, for what it cannot read.
+  explicit Case(std::string_view text);
+
+  const OpInfo& op() const { return *op_; }
+  std::span<const Value> args() const { return args_; }
+
+  /// Runs the op. Returns its results: the tensors that it changed, in the order of the arguments, then its outputs.
+  std::vector<TensorView> Run();
+
+ private:
+  TensorView NewTensor(const TensorSpec& spec);
+  TensorView Generate(std::string_view generator, const IntList& shape, uint64_t seed);
+
+  friend class CaseReader;
+  const OpInfo* op_ = nullptr;
+  std::vector<Value> args_;
+  std::deque<std::vector<std::byte>> memory_;
+  std::deque<std::string> strings_;
+};
+
+/// SHA-256, in hexadecimal, of several tensors one after the other, each as Digest (repdl/digest.h) reads it.
+std::string Digest(const std::vector<TensorView>& tensors);
+
+}  // namespace repdl

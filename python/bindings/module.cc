@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The Python module repdl._core. It knows no op by name: the table says what there is.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "op_callable.h"
+#include "repdl/error.h"
+#include "repdl/target.h"
+#include "repdl/threads.h"
+#include "repdl/version.h"
+
+namespace nb = nanobind;
+using namespace repdl;
+
+NB_MODULE(_core, m) {
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const TypeError& error) {
+      PyErr_SetString(PyExc_TypeError, error.what());
+    } catch (const NotImplementedError& error) {
+      PyErr_SetString(PyExc_NotImplementedError, error.what());
+    }
+  });
+  // A REPDL_TARGET that cannot be had is an error now, not in the middle of a program.
+  ActiveTarget();
+
+  m.attr("__version__") = REPDL_VERSION;
+  m.attr("arithmetic_version") = kArithmeticVersion;
+#ifdef REPDL_HAS_CUDA
+  m.attr("has_cuda") = true;
+#else
+  m.attr("has_cuda") = false;
+#endif
+
+  // The table: name -> callable, and name -> what it takes.
+  nb::dict ops, schemas, arguments;
+  for (const OpInfo& op : AllOps()) {
+    const std::string name(op.name);
+    ops[name.c_str()] = MakeOpCallable(op);
+    schemas[name.c_str()] = op.Schema();
+    nb::list list;
+    for (const ArgInfo& arg : op.args) {
+      list.append(nb::make_tuple(std::string(arg.name), std::string(arg.type), std::string(arg.default_text)));
+    }
+    arguments[name.c_str()] = nb::tuple(list);
+  }
+  m.attr("ops") = ops;
+  m.attr("schemas") = schemas;
+  m.attr("arguments") = arguments;
+  m.def(
+      "infer",
+      [](std::string_view name, nb::args args) {
+        const OpInfo* op = FindOp(name);
+        if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
+        return InferOutputs(*op, args);
+      },
+      nb::arg("op"), nb::arg("args"));
+
+  m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
+  m.def("get_num_threads", &CurrentThreads);
+  m.def("set_threads_source", &SetThreadsSource, nb::arg("source").none());
+
+  m.def("compiled_targets", &CompiledTargets);
+  m.def("supported_targets", &SupportedTargets);
+  m.def("active_target", &ActiveTarget);
+  m.def("set_target", &SetTarget, nb::arg("name"));
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "repdl/op.h"
+
+namespace repdl {
+
+/// A Python callable for an op: arguments by position or by name as its schema says, tensors of any framework in,
+/// tensors of the first one's framework out. It serves as a kernel of torch.library as it is.
+nanobind::object MakeOpCallable(const OpInfo& op);
+
+/// The outputs of an op as (dtype, shape) pairs, from anything with `shape` and `dtype`.
+nanobind::list InferOutputs(const OpInfo& op, nanobind::args args);
+
+/// Lets a Python function (torch.get_num_threads) say the number of threads at each call, until
+/// SetFixedThreads; None for the library's own default.
+void SetThreadsSource(nanobind::object source);
+void SetFixedThreads(int n);
+int CurrentThreads();
+
+}  // namespace repdl

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "tensors.h"
+
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+
+namespace nb = nanobind;
+
+namespace repdl {
+namespace {
+
+/// The exchange table of a type, or null. Types are few: the last ones are remembered (and kept alive).
+const dlpack::ExchangeApi* ExchangeApiOf(PyTypeObject* type) {
+  struct Entry {
+    PyTypeObject* type;
+    const dlpack::ExchangeApi* api;
+  };
+  static Entry cache[8];
+  static int next = 0;
+  for (const Entry& entry : cache) {
+    if (entry.type == type) return entry.api;
+  }
+  const dlpack::ExchangeApi* api = nullptr;
+  PyObject* capsule = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
+  if (capsule == nullptr) {
+    PyErr_Clear();
+  } else {
+    api = static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule, dlpack::kExchangeApiCapsule));
+    if (api == nullptr) PyErr_Clear();
+    Py_DECREF(capsule);
+    while (api != nullptr && api->version.major != 1) api = api->previous;
+    if (api != nullptr && api->tensor_from_object == nullptr) api = nullptr;
+  }
+  Py_INCREF(type);
+  Py_XDECREF(cache[next].type);
+  cache[next] = {type, api};
+  next = (next + 1) % static_cast<int>(std::size(cache));
+  return api;
+}
+
+DType DTypeOf(uint8_t code, uint8_t bits) {
+  switch (code) {
+    case dlpack::kFloat: return bits == 32 ? DType::kFloat32 : bits == 64 ? DType::kFloat64 : bits == 16 ? DType::kFloat16 : DType::kOther;
+    case dlpack::kBfloat: return bits == 16 ? DType::kBFloat16 : DType::kOther;
+    case dlpack::kInt:
+      return bits == 64 ? DType::kInt64 : bits == 32 ? DType::kInt32 : bits == 16 ? DType::kInt16 : bits == 8 ? DType::kInt8 : DType::kOther;
+    case dlpack::kUInt: return bits == 8 ? DType::kUInt8 : DType::kOther;
+    case dlpack::kBool: return bits == 8 ? DType::kBool : DType::kOther;
+    default: return DType::kOther;
+  }
+}
+
+dlpack::DataType CodeOf(DType dtype) {
+  // Outputs are one of these two.
+  return dtype == DType::kInt64 ? dlpack::DataType{dlpack::kInt, 64, 1} : dlpack::DataType{dlpack::kFloat, 32, 1};
+}
+
+Device DeviceOf(int32_t type, int32_t index) {
+  switch (type) {
+    case dlpack::kCpu:
+    case dlpack::kCudaHost: return {DeviceType::kCpu, 0};
+    case dlpack::kCuda: return {DeviceType::kCuda, index};
+    default: return {DeviceType::kOther, index};
+  }
+}
+
+TensorView ViewOf(const dlpack::Tensor& tensor) {
+  TensorView view;
+  view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  view.dtype = DTypeOf(tensor.dtype.code, tensor.dtype.bits);
+  view.device = DeviceOf(tensor.device.device_type, tensor.device.device_id);
+  view.shape = IntList(std::span(tensor.shape, static_cast<size_t>(tensor.ndim)));
+  view.strides = tensor.strides == nullptr ? ContiguousStrides(view.shape)
+                                           : IntList(std::span(tensor.strides, static_cast<size_t>(tensor.ndim)));
+  return view;
+}
+
+void SetPythonError(void*, const char* kind, const char* message) {
+  PyErr_SetString(std::strcmp(kind, "MemoryError") == 0 ? PyExc_MemoryError : PyExc_RuntimeError, message);
+}
+
+}  // namespace
+
+TensorView Tensors::Read(PyObject* object, const char* op, std::string_view arg, bool writable) {
+  TensorView view;
+  if (const auto* api = ExchangeApiOf(Py_TYPE(object))) {
+    dlpack::Tensor tensor;
+    if (api->tensor_from_object(object, &tensor) != 0) throw PythonError();
+    view = ViewOf(tensor);
+    if (!has_first_) api_ = api, device_ = tensor.device;
+  } else {
+    nb::ndarray<> array;
+    nb::ndarray<nb::ro> read_only;
+    if (nb::try_cast(nb::handle(object), array)) {
+      arrays_.push_back(array);
+    } else if (!writable && nb::try_cast(nb::handle(object), read_only)) {
+      arrays_.push_back(nb::ndarray<>(read_only));
+    } else {
+      PyErr_Clear();
+      throw TypeError(Message('[', op, "] ", arg, " must be a ", writable ? "writable " : "",
+                              "torch tensor or NumPy array, got ", Py_TYPE(object)->tp_name));
+    }
+    const nb::ndarray<>& held = arrays_.back();
+    const auto dtype = held.dtype();
+    view.data = held.data();
+    view.dtype = dtype.lanes == 1 ? DTypeOf(dtype.code, dtype.bits) : DType::kOther;
+    view.device = DeviceOf(held.device_type(), held.device_id());
+    for (size_t i = 0; i < held.ndim(); ++i) {
+      view.shape.Append(static_cast<int64_t>(held.shape(i)));
+      view.strides.Append(held.stride(i));
+    }
+  }
+  has_first_ = true;
+  return view;
+}
+
+nb::object Tensors::Make(const TensorSpec& spec, TensorView& view) {
+  IntList shape = spec.shape;
+  if (api_ != nullptr) {
+    dlpack::Tensor prototype{};
+    prototype.device = device_;
+    prototype.ndim = shape.size();
+    prototype.dtype = CodeOf(spec.dtype);
+    prototype.shape = shape.begin();
+    dlpack::ManagedTensor* managed = nullptr;
+    if (api_->allocate(&prototype, &managed, nullptr, &SetPythonError) != 0) throw PythonError();
+    view = ViewOf(managed->tensor);
+    void* object = nullptr;
+    if (api_->object_from_managed(managed, &object) != 0) throw PythonError();
+    return nb::steal(static_cast<PyObject*>(object));
+  }
+  nb::tuple sizes = nb::steal<nb::tuple>(PyTuple_New(shape.size()));
+  for (int i = 0; i < shape.size(); ++i) PyTuple_SetItem(sizes.ptr(), i, PyLong_FromLongLong(shape[i]));
+  nb::object array = nb::module_::import_("numpy").attr("empty")(sizes, spec.dtype == DType::kInt64 ? "int64" : "float32");
+  view = Read(array.ptr(), "", "", /*writable=*/true);
+  return array;
+}
+
+TensorView ReadMeta(PyObject* object) {
+  const nb::handle tensor(object);
+  std::string dtype = nb::cast<std::string>(nb::str(tensor.attr("dtype")));
+  if (const size_t dot = dtype.rfind('.'); dot != std::string::npos) dtype = dtype.substr(dot + 1);
+  IntList shape;
+  for (nb::handle size : tensor.attr("shape")) shape.Append(nb::cast<int64_t>(nb::int_(size)));
+  for (DType known : {DType::kFloat32, DType::kInt64, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
+                      DType::kInt8, DType::kInt16, DType::kInt32, DType::kUInt8, DType::kBool}) {
+    if (Name(known) == dtype) return MakeView(nullptr, known, shape);
+  }
+  return MakeView(nullptr, DType::kOther, shape);
+}
+
+}  // namespace repdl

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <vector>
+
+#include "dlpack_abi.h"
+#include "repdl/error.h"
+#include "repdl/tensor.h"
+
+namespace repdl {
+
+/// Says that the Python error indicator is set.
+struct PythonError {};
+
+/// Reads tensors out of Python objects and makes new ones in the framework of the first it read. It keeps
+/// what it borrowed alive.
+class Tensors {
+ public:
+  /// A view of a torch tensor, a NumPy array or anything else with DLPack or the buffer protocol.
+  /// TypeError, naming `who`, if the object is none of them, or is read-only and `writable` is asked for.
+  TensorView Read(PyObject* object, const char* op, std::string_view arg, bool writable);
+
+  /// An uninitialised row-major tensor of the framework of the first tensor read, and its view.
+  nanobind::object Make(const TensorSpec& spec, TensorView& view);
+
+ private:
+  const dlpack::ExchangeApi* api_ = nullptr;  // of the first tensor; null for an array
+  bool has_first_ = false;
+  dlpack::Device device_{dlpack::kCpu, 0};
+  std::vector<nanobind::ndarray<>> arrays_;
+};
+
+/// A view without data of anything with `shape` and `dtype`: what shape inference reads.
+TensorView ReadMeta(PyObject* object);
+
+}  // namespace repdl

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace repdl {
+
+/// Scratch memory of the calling thread, given back when the object dies; objects must nest.
+/// The memory stays with the thread, so that a kernel does not pay for fresh pages on each call.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  /// `count` elements, aligned to 64 bytes, not initialised, with 64 readable bytes behind them.
+  template <class T>
+  T* Get(int64_t count) {
+    return static_cast<T*>(Bytes(static_cast<size_t>(count) * sizeof(T)));
+  }
+
+ private:
+  void* Bytes(size_t size);
+
+  size_t saved_block_;
+  size_t saved_used_;
+};
+
+}  // namespace repdl

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "base/check.h"
+
+#include <ostream>
+
+namespace repdl {
+
+std::ostream& operator<<(std::ostream& out, const ArgName& name) {
+  return out << '[' << name.op << "] " << name.arg;
+}
+
+void CheckDType(const ArgName& name, const TensorView& tensor, DType dtype) {
+  if (tensor.dtype != dtype) {
+    throw TypeError(Message(name, " must be ", Name(dtype), ", got ", Name(tensor.dtype),
+                            "; convert it first, with .to(torch.", Name(dtype), ") or .astype('",
+                            Name(dtype), "')"));
+  }
+}
+
+void CheckRank(const ArgName& name, const TensorView& tensor, int min_rank, int max_rank,
+               std::string_view layout) {
+  REPDL_CHECK(tensor.rank() >= min_rank && tensor.rank() <= max_rank, name, " must have the shape ",
+              layout, ", got ", tensor.rank(), " dimension", tensor.rank() == 1 ? "" : "s", " of ",
+              Name(tensor.shape));
+}
+
+void CheckShape(const ArgName& name, const TensorView& tensor, const IntList& shape) {
+  REPDL_CHECK(tensor.shape == shape, name, " must have the shape ", Name(shape), ", got ",
+              Name(tensor.shape));
+}
+
+void CheckSameDevice(const ArgName& name, const TensorView& tensor, const TensorView& other) {
+  REPDL_CHECK(tensor.device == other.device, name, " is on ", Name(tensor.device),
+              " but the first tensor is on ", Name(other.device), "; move one of them");
+}
+
+void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView& like) {
+  CheckDType(name, tensor, DType::kFloat32);
+  CheckSameDevice(name, tensor, like);
+}
+
+int CheckDim(const ArgName& name, int64_t dim, int rank) {
+  REPDL_CHECK(dim >= -rank && dim < rank, name, " ", dim, " is out of range for a tensor of ", rank,
+              " dimension", rank == 1 ? "" : "s");
+  return static_cast<int>(dim < 0 ? dim + rank : dim);
+}
+
+void CheckOutputs(std::string_view op, const Specs& specs, std::initializer_list<const TensorView*> outputs,
+                  const TensorView& like) {
+  int i = 0;
+  for (const TensorView* output : outputs) {
+    const ArgName name{op, "output"};
+    CheckDType(name, *output, specs.spec[i].dtype);
+    CheckShape(name, *output, specs.spec[i].shape);
+    CheckSameDevice(name, *output, like);
+    REPDL_CHECK(output->IsContiguous(), name, " must be contiguous");
+    ++i;
+  }
+}
+
+void CheckCpu(std::string_view op, const TensorView& tensor) {
+  if (tensor.device.type != DeviceType::kCpu) {
+    throw NotImplementedError(Message("[", op, "] has no kernel for ", Name(tensor.device),
+                                      " in this build; move the tensors to the CPU"));
+  }
+}
+
+}  // namespace repdl

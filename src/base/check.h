@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "repdl/error.h"
+#include "repdl/op.h"
+#include "repdl/tensor.h"
+
+namespace repdl {
+
+/// Names an argument in a message: "[mm] mat2".
+struct ArgName {
+  std::string_view op;
+  std::string_view arg;
+};
+std::ostream& operator<<(std::ostream& out, const ArgName& name);
+
+/// TypeError unless the tensor holds `dtype`.
+void CheckDType(const ArgName& name, const TensorView& tensor, DType dtype);
+
+/// ValueError unless min_rank <= rank <= max_rank. `layout` says what is expected: "(m, k)".
+void CheckRank(const ArgName& name, const TensorView& tensor, int min_rank, int max_rank,
+               std::string_view layout);
+
+/// ValueError unless the shape is exactly this.
+void CheckShape(const ArgName& name, const TensorView& tensor, const IntList& shape);
+
+/// ValueError unless both live on one device.
+void CheckSameDevice(const ArgName& name, const TensorView& tensor, const TensorView& other);
+
+/// float32 on the device of `like`.
+void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView& like);
+
+/// A dimension counted from the end if negative; ValueError if it is out of range.
+int CheckDim(const ArgName& name, int64_t dim, int rank);
+
+/// Outputs made by somebody else: shape, dtype, device, and no gaps or overlaps.
+void CheckOutputs(std::string_view op, const Specs& specs, std::initializer_list<const TensorView*> outputs,
+                  const TensorView& like);
+
+/// Throws NotImplementedError unless the tensor lives on the CPU.
+void CheckCpu(std::string_view op, const TensorView& tensor);
+
+}  // namespace repdl

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/arena.h"
+#include "repdl/tensor.h"
+
+namespace repdl {
+
+/// The tensor itself if it is row-major, else a row-major copy in the scratch memory.
+TensorView Contiguous(const TensorView& tensor, Scratch& scratch);
+
+/// Copies element by element between two views of one shape and dtype.
+void CopyElements(const TensorView& from, const TensorView& to);
+
+/// A view with the dimensions in another order.
+TensorView Permuted(const TensorView& tensor, const IntList& dims);
+
+}  // namespace repdl

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include <bit>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+
+#include "repdl/conformance.h"
+#include "repdl/error.h"
+
+namespace repdl {
+namespace {
+
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+uint64_t SplitMix64(uint64_t counter) {
+  uint64_t z = (counter + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+/// A normal number from sign, exponent and fraction bits.
+float Compose(uint64_t x, int lowest_exponent, int num_exponents) {
+  const auto exponent = static_cast<uint32_t>(lowest_exponent + static_cast<int>((x >> 32) % num_exponents) + 127);
+  const auto sign = static_cast<uint32_t>(x >> 31 & 1);
+  return std::bit_cast<float>(sign << 31 | exponent << 23 | static_cast<uint32_t>(x & 0x7fffff));
+}
+
+float Normal(uint64_t x) {
+  const int64_t sum = static_cast<int64_t>((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48));
+  return static_cast<float>(sum - 2 * 65535) * 0x1p-15f;
+}
+
+constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000, 0x00000000, 0x80000000, 0x3f800000,
+                                 0xbf800000, 0x00000001, 0x80000001, 0x00800000, 0x80800000, 0x7f7fffff,
+                                 0xff7fffff, 0x3f000000, 0xbfc00000, 0x40400000};
+
+float Element(std::string_view generator, uint64_t x, int64_t i) {
+  const auto top24 = static_cast<int64_t>(x >> 40);
+  if (generator == "uniform") return static_cast<float>(top24 - (int64_t{1} << 23)) * 0x1p-23f;
+  if (generator == "normal") return Normal(x);
+  if (generator == "wide") return Compose(x, -40, 80);
+  if (generator == "tiny") return Compose(x, -80, 16);
+  if (generator == "positive") return static_cast<float>(top24 + 1) * 0x1p-23f;
+  if (generator == "unit") return static_cast<float>(top24) * 0x1p-24f;
+  if (generator == "bits") return std::bit_cast<float>(static_cast<uint32_t>(x >> 32));
+  if (generator == "special") return std::bit_cast<float>(kSpecial[x % std::size(kSpecial)]);
+  if (generator == "infinite") {
+    return i % 8 == 7 ? std::bit_cast<float>(x % 2 == 0 ? 0x7f800000u : 0xff800000u) : Normal(x);
+  }
+  throw ValueError(Message("there is no generator '", generator, "'"));
+}
+
+}  // namespace
+
+/// A recursive reader of the text of a case.
+class CaseReader {
+ public:
+  CaseReader(std::string_view text, Case& result) : text_(text), rest_(text), case_(result) {}
+
+  void Read() {
+    const std::string_view name = Word();
+    case_.op_ = FindOp(name);
+    if (case_.op_ == nullptr) Fail(Message("there is no op '", name, "'"));
+    const OpInfo& op = *case_.op_;
+    case_.args_.resize(op.args.size());
+    std::vector<bool> given(op.args.size(), false);
+    Expect('(');
+    while (!Take(')')) {
+      const std::string_view arg = Word();
+      const ArgInfo* info = op.FindArg(arg);
+      if (info == nullptr) Fail(Message("[", name, "] has no argument '", arg, "'"));
+      const auto at = static_cast<size_t>(info - op.args.data());
+      Expect('=');
+      case_.args_[at] = ReadValue(*info);
+      given[at] = true;
+      if (!Take(',')) {
+        Expect(')');
+        break;
+      }
+    }
+    for (size_t i = 0; i < op.args.size(); ++i) {
+      if (given[i]) continue;
+      if (!op.args[i].default_value) Fail(Message("[", name, "] needs the argument ", op.args[i].name));
+      case_.args_[i] = *op.args[i].default_value;
+    }
+    if (!rest_.empty()) Fail("more text than a case");
+  }
+
+ private:
+  [[noreturn]] void Fail(std::string_view what) const {
+    throw ValueError(Message("case `", text_, "`: ", what, " before `", rest_, "`"));
+  }
+  void SkipSpace() {
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+  }
+  bool Take(char c) {
+    SkipSpace();
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    SkipSpace();
+    return true;
+  }
+  void Expect(char c) {
+    if (!Take(c)) Fail(Message("expected '", c, "'"));
+  }
+  std::string_view Word() {
+    SkipSpace();
+    size_t n = 0;
+    while (n < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[n])) != 0 || rest_[n] == '_')) ++n;
+    if (n == 0) Fail("expected a name");
+    const std::string_view word = rest_.substr(0, n);
+    rest_.remove_prefix(n);
+    return word;
+  }
+  template <class T>
+  T Number() {
+    SkipSpace();
+    T value{};
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc()) Fail("expected a number");
+    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+    return value;
+  }
+  IntList Numbers(char end) {
+    IntList list;
+    while (!Take(end)) {
+      list.Append(Number<int64_t>());
+      if (!Take(',')) {
+        Expect(end);
+        break;
+      }
+    }
+    return list;
+  }
+
+  Value ReadValue(const ArgInfo& info) {
+    SkipSpace();
+    if (Take('(')) return Numbers(')');
+    if (Take('\'')) {
+      const size_t n = rest_.find('\'');
+      if (n == std::string_view::npos) Fail("a string without an end");
+      const std::string& text = case_.strings_.emplace_back(rest_.substr(0, n));
+      rest_.remove_prefix(n + 1);
+      return std::string_view(text);
+    }
+    if (info.IsTensor()) {
+      const std::string_view word = Word();
+      if (word == "None") return std::monostate();
+      Expect('[');
+      const IntList shape = Numbers(']');
+      Expect('#');
+      return case_.Generate(word, shape, Number<uint64_t>());
+    }
+    if (info.type == "float") return Number<double>();
+    if (info.type == "bool") {
+      const std::string_view word = Word();
+      if (word != "True" && word != "False") Fail("expected True or False");
+      return word == "True";
+    }
+    if (rest_.starts_with("None")) {
+      rest_.remove_prefix(4);
+      return std::monostate();
+    }
+    return Number<int64_t>();
+  }
+
+  std::string_view text_, rest_;
+  Case& case_;
+};
+
+Case::Case(std::string_view text) { CaseReader(text, *this).Read(); }
+
+TensorView Case::NewTensor(const TensorSpec& spec) {
+  TensorView view = MakeView(nullptr, spec.dtype, spec.shape);
+  view.data = memory_.emplace_back(static_cast<size_t>(view.numel() * ItemSize(spec.dtype))).data();
+  return view;
+}
+
+TensorView Case::Generate(std::string_view generator, const IntList& shape, uint64_t seed) {
+  const bool is_class = generator.starts_with("classes");
+  TensorView view = NewTensor({is_class ? DType::kInt64 : DType::kFloat32, shape});
+  uint64_t num_classes = 0;
+  if (is_class) {
+    std::from_chars(generator.data() + 7, generator.data() + generator.size(), num_classes);
+    if (num_classes == 0) throw ValueError(Message("generator '", generator, "' names no number of classes"));
+  }
+  for (int64_t i = 0; i < view.numel(); ++i) {
+    const uint64_t x = SplitMix64((seed << 32) + static_cast<uint64_t>(i));
+    if (is_class) {
+      view.Data<int64_t>()[i] = static_cast<int64_t>(x % num_classes);
+    } else {
+      view.Data<float>()[i] = Element(generator, x, i);
+    }
+  }
+  return view;
+}
+
+std::vector<TensorView> Case::Run() {
+  std::vector<TensorView> results;
+  for (size_t i = 0; i < args_.size(); ++i) {
+    const auto* tensor = std::get_if<TensorView>(&args_[i]);
+    if (tensor != nullptr && op_->args[i].IsMutated()) results.push_back(*tensor);
+  }
+  const Specs specs = op_->infer(args_);
+  std::array<TensorView, kMaxOutputs> outputs;
+  for (int i = 0; i < specs.size; ++i) outputs[i] = NewTensor(specs.spec[i]);
+  op_->run(args_, std::span(outputs).first(static_cast<size_t>(specs.size)));
+  results.insert(results.end(), outputs.begin(), outputs.begin() + specs.size);
+  return results;
+}
+
+}  // namespace repdl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <initializer_list>
+
+#include "repdl/tensor.h"
+
+namespace repdl {
+
+/// An elementwise op over broadcast operands: as few loops as their strides allow, the innermost last.
+/// The output is contiguous.
+struct MapArgs {
+  static constexpr int kMaxInputs = 2;
+
+  int rank = 0;
+  int64_t shape[kMaxRank];
+  int num_inputs = 0;
+  const float* inputs[kMaxInputs];
+  int64_t strides[kMaxInputs][kMaxRank];
+  float* output = nullptr;
+  int64_t numel = 1;
+};
+
+MapArgs MakeMapArgs(std::initializer_list<const TensorView*> inputs, const TensorView& output);
+
+}  // namespace repdl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/reduce.h"
+
+namespace repdl {
+
+void Loops::Append(int64_t size, int64_t stride) {
+  if (size == 1) return;
+  const int last = shape.size() - 1;
+  if (last >= 0 && strides[last] == stride * size) {
+    shape[last] *= size;
+    strides[last] = stride;
+  } else {
+    shape.Append(size);
+    strides.Append(stride);
+  }
+}
+
+ReduceArgs MakeReduceArgs(const TensorView& x, const bool (&is_reduced)[kMaxRank], Order order) {
+  ReduceArgs args{x.Data<const float>(), {}, {}, order, {}, nullptr};
+  for (int dim = 0; dim < x.rank(); ++dim) {
+    (is_reduced[dim] ? args.reduced : args.kept).Append(x.shape[dim], x.strides[dim]);
+  }
+  return args;
+}
+
+}  // namespace repdl

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Sum(x_i) of the contract, for one row of terms and for many columns at once.
+#pragma once
+
+#include <array>
+
+#include "base/arena.h"
+#include "drivers/vector_cpu-inl.h"
+#include "numerics/order.h"
+#include "repdl/order.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+inline constexpr int64_t kSumVecs = kSumLanes / kLanes;
+
+/// The tree of order.h over values that arrive one after the other.
+class SumTree {
+ public:
+  /// Takes in the value of the next chunk. At most 2^50 chunks.
+  void Push(float value) {
+    TakeIn(count_, /*last=*/false, [&](int level) { value = waiting_[level] + value; });
+    waiting_[Park(count_)] = value;
+    ++count_;
+  }
+  float Total() const {
+    if (count_ == 0) return 0.0f;
+    int level = 0;
+    while ((count_ >> level & 1) == 0) ++level;
+    float total = waiting_[level];
+    for (++level; count_ >> level != 0; ++level) {
+      if ((count_ >> level & 1) != 0) total = waiting_[level] + total;
+    }
+    return total;
+  }
+
+ private:
+  std::array<float, 50> waiting_;
+  int64_t count_ = 0;
+};
+
+/// lane[j] + lane[j + h] for h = half the lanes, then a quarter, … down to one number.
+template <class D>
+HWY_INLINE float FoldVector([[maybe_unused]] D d, hn::Vec<D> v) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    const hn::Half<D> half;
+    return FoldVector(half, Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+#endif
+  return hn::GetLane(v);
+}
+
+/// The 64 lanes, spread over vectors, folded to one number.
+HWY_INLINE float FoldLanes(Vec* acc) {
+#pragma GCC unroll 8
+  for (int64_t h = kSumVecs / 2; h >= 1; h /= 2) {
+#pragma GCC unroll 64
+    for (int64_t v = 0; v < h; ++v) acc[v] = Add(acc[v], acc[v + h]);
+  }
+  return FoldVector(FloatTag(), acc[0]);
+}
+
+/// One chunk of order `blocked`: n <= kSumChunk numbers side by side.
+HWY_INLINE float SumChunk(const float* x, int64_t n) {
+  const FloatTag d;
+  Vec acc[kSumVecs];
+  for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Zero(d);
+  int64_t i = 0;
+  for (; i + kSumLanes <= n; i += kSumLanes) {
+#pragma GCC unroll 64
+    for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Add(acc[v], LoadU(d, x + i + v * kLanes));
+  }
+  // A lane that has no term left gets +0, which changes no lane: none of them is -0.
+  for (int64_t v = 0; i < n; ++v, i += kLanes) acc[v] = Add(acc[v], LoadN(x + i, n - i));
+  return FoldLanes(acc);
+}
+
+inline float SumInSequence(const float* x, int64_t n, float acc) {
+  for (int64_t i = 0; i < n; ++i) acc = acc + x[i];
+  return acc;
+}
+
+/// Sum of n terms that `terms(begin, count)` lays side by side, at most kSumChunk at a time: it returns
+/// a pointer to terms begin, begin + 1, ….
+template <class Terms>
+HWY_INLINE float SumTerms(int64_t n, Order order, const Terms& terms) {
+  if (order == Order::kSequential) {
+    float acc = 0.0f;
+    for (int64_t i = 0; i < n; i += kSumChunk) {
+      const int64_t count = std::min(kSumChunk, n - i);
+      acc = SumInSequence(terms(i, count), count, acc);
+    }
+    return acc;
+  }
+  if (n <= kSumChunk) return n == 0 ? 0.0f : SumChunk(terms(0, n), n);
+  SumTree tree;
+  for (int64_t i = 0; i < n; i += kSumChunk) {
+    const int64_t count = std::min(kSumChunk, n - i);
+    tree.Push(SumChunk(terms(i, count), count));
+  }
+  return tree.Total();
+}
+
+/// Sum of n numbers side by side.
+HWY_INLINE float SumRow(const float* x, int64_t n, Order order) {
+  return SumTerms(n, order, [x](int64_t begin, int64_t) HWY_ATTR { return x + begin; });
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

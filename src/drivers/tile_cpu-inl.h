@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: MIT
+// Products summed over k, tile by tile: the loops under mm, linear and the convolutions.
+//
+// c[i, j] = chain over k of fma(a[i, k], b[k, j], acc), restarted and merged as order.h says.
+// Lanes run over j, so a chain never meets another lane and the vector width cannot show.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <cstring>
+
+#include "base/arena.h"
+#include "drivers/vector_cpu-inl.h"
+#include "numerics/order.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+/// A register tile has kTileRows rows of kTileVecs vectors: what fits the target's registers.
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr int kTileRows = 4;
+#elif HWY_TARGET <= HWY_AVX3
+inline constexpr int kTileRows = 14;
+#elif HWY_TARGET == HWY_AVX2
+inline constexpr int kTileRows = 6;
+#elif HWY_ARCH_ARM
+inline constexpr int kTileRows = 12;
+#else
+inline constexpr int kTileRows = 4;
+#endif
+inline constexpr int kTileVecs = 2;
+
+
+inline constexpr int kTileCols = kTileVecs * static_cast<int>(kLanes);
+/// Bytes that hold the validity bits of one vector.
+inline constexpr int kMaskBytes = (static_cast<int>(kLanes) + 7) / 8;
+
+/// Columns and rows of c that share packed panels, and the k of one packed panel. They follow the
+/// sizes of the caches and do not reach the bits.
+inline constexpr int64_t kBlockCols = 512;
+inline constexpr int64_t kBlockRows = 32 * kTileRows;
+inline constexpr int64_t kBlockK = 256;
+
+/// How far ahead of its use a row of b is asked for: the hardware does not follow long strides.
+inline constexpr int64_t kPrefetchRows = 8;
+
+/// One run of the register tile over consecutive k.
+struct TileRun {
+  int64_t k;
+  const float* a;  // packed: a[k * rows + i]
+  const float* b;  // b[k * b_stride + j]
+  int64_t b_stride;
+  const uint8_t* valid;        // null, or a bit a (k, j): without it the term is skipped
+  const float* resume;         // null, or where the chain stands: rows of kTileCols
+  const float* const* merges;  // earlier partial sums to take in afterwards: rows of kTileCols
+  int num_merges;
+  float* out;  // rows of out_stride
+  int64_t out_stride;
+};
+
+template <int kRows, bool kMasked>
+HWY_NOINLINE void RunTile(const TileRun& run) {
+  const FloatTag d;
+  using V = Vec;
+  V acc[kRows][kTileVecs];
+  if (run.resume == nullptr) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Zero(d);
+    }
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Load(d, run.resume + i * kTileCols + v * kLanes);
+    }
+  }
+  const float* HWY_RESTRICT a = run.a;
+  const float* HWY_RESTRICT b = run.b;
+  const int64_t b_stride = run.b_stride;
+  [[maybe_unused]] const uint8_t* valid = run.valid;
+  for (int64_t k = run.k; k != 0; --k) {
+    V bv[kTileVecs];
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVecs; ++v) {
+      bv[v] = LoadU(d, b + v * kLanes);
+      __builtin_prefetch(b + kPrefetchRows * b_stride + v * kLanes);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const V av = Set(d, a[i]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) {
+        const V next = Fma(av, bv[v], acc[i][v]);
+        if constexpr (kMasked) {
+          acc[i][v] = IfThenElse(hn::LoadMaskBits(d, valid + v * kMaskBytes), next, acc[i][v]);
+        } else {
+          acc[i][v] = next;
+        }
+      }
+    }
+    a += kRows;
+    b += b_stride;
+    if constexpr (kMasked) valid += kTileVecs * kMaskBytes;
+  }
+  for (int m = 0; m < run.num_merges; ++m) {
+    const float* HWY_RESTRICT earlier = run.merges[m];
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) {
+        acc[i][v] = Add(Load(d, earlier + i * kTileCols + v * kLanes), acc[i][v]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, run.out + i * run.out_stride + v * kLanes);
+  }
+}
+
+using TileFn = void (*)(const TileRun&);
+
+template <bool kMasked, int... kRows>
+constexpr auto TileTable(std::integer_sequence<int, kRows...>) {
+  return std::array<TileFn, sizeof...(kRows)>{&RunTile<kRows + 1, kMasked>...};
+}
+
+/// The tile of `rows` rows, 1 <= rows <= kTileRows.
+inline TileFn TileOfRows(int rows, bool masked) {
+  static constexpr auto kPlain = TileTable<false>(std::make_integer_sequence<int, kTileRows>());
+  static constexpr auto kMasked = TileTable<true>(std::make_integer_sequence<int, kTileRows>());
+  return masked ? kMasked[rows - 1] : kPlain[rows - 1];
+}
+
+/// Four vectors whose lane i holds rows[i * stride + 0 .. 3]: a transpose on the way in.
+template <class V>
+HWY_INLINE void LoadTransposed4(const float* rows, int64_t stride, V& v0, V& v1, V& v2, V& v3) {
+  const FloatTag d;
+#if HWY_TARGET == HWY_SCALAR
+  (void)stride;
+  v0 = LoadU(d, rows), v1 = LoadU(d, rows + 1), v2 = LoadU(d, rows + 2), v3 = LoadU(d, rows + 3);
+#else
+  // 128-bit block q of y[s] holds row 4 q + s, so that the transpose stays within blocks.
+  const hn::CappedTag<float, 4> d4;
+  const hn::Repartition<double, FloatTag> dd;
+  V y[4];
+#pragma GCC unroll 4
+  for (int s = 0; s < 4; ++s) {
+    const float* p = rows + s * stride;
+#if HWY_CAP_GE512
+    const hn::CappedTag<float, 8> d8;
+    y[s] = hn::Combine(
+        d, hn::Combine(d8, LoadU(d4, p + 12 * stride), LoadU(d4, p + 8 * stride)),
+        hn::Combine(d8, LoadU(d4, p + 4 * stride), LoadU(d4, p)));
+#elif HWY_CAP_GE256
+    y[s] = hn::Combine(d, LoadU(d4, p + 4 * stride), LoadU(d4, p));
+#else
+    y[s] = LoadU(d4, p);
+#endif
+  }
+  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y[0], y[1]));
+  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y[0], y[1]));
+  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y[2], y[3]));
+  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y[2], y[3]));
+  v0 = BitCast(d, hn::InterleaveLower(dd, low01, low23));
+  v1 = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
+  v2 = BitCast(d, hn::InterleaveLower(dd, high01, high23));
+  v3 = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
+#endif
+}
+
+#if HWY_TARGET != HWY_SCALAR
+/// to[i * to_stride + q] = row q [i], for i, q in [0, 4)
+HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* row2, const float* row3, float* to,
+                             int64_t to_stride) {
+  const hn::CappedTag<float, 4> d;
+  const hn::Repartition<double, decltype(d)> dd;
+  const auto y0 = LoadU(d, row0), y1 = LoadU(d, row1), y2 = LoadU(d, row2), y3 = LoadU(d, row3);
+  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y0, y1));
+  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y0, y1));
+  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y2, y3));
+  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y2, y3));
+  StoreU(BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, to);
+  StoreU(BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, to + to_stride);
+  StoreU(BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, to + 2 * to_stride);
+  StoreU(BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * to_stride);
+}
+#endif
+
+/// A matrix in memory: element (i, j) at data[i * row_stride + j * col_stride].
+struct Matrix {
+  const float* data;
+  int64_t row_stride;
+  int64_t col_stride;
+
+  const float* At(int64_t i, int64_t j) const { return data + i * row_stride + j * col_stride; }
+  Matrix Transposed() const { return {data, col_stride, row_stride}; }
+};
+
+/// packed[k * rows + i] = a(i, k0 + k)
+inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t num_k, float* packed) {
+  const float* p = a.At(i0, k0);
+  int64_t k = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::CappedTag<float, 4> d4;
+  if (rows >= 4 && a.row_stride == 1) {
+    for (; k < num_k; ++k, p += a.col_stride) {
+      // Groups of four; the last one overlaps its neighbour.
+      for (int i = 0; i < rows; i += 4) {
+        const int at = std::min(i, rows - 4);
+        StoreU(LoadU(d4, p + at), d4, packed + k * rows + at);
+      }
+    }
+    return;
+  }
+  if (rows >= 4 && a.col_stride == 1) {
+    for (; k + 4 <= num_k; k += 4) {
+      for (int i = 0; i < rows; i += 4) {
+        const int at = std::min(i, rows - 4);
+        const float* row = p + at * a.row_stride + k;
+        Transpose4x4(row, row + a.row_stride, row + 2 * a.row_stride, row + 3 * a.row_stride,
+                     packed + k * rows + at, rows);
+      }
+    }
+  }
+#endif
+  for (; k < num_k; ++k) {
+    for (int i = 0; i < rows; ++i) packed[k * rows + i] = p[i * a.row_stride + k * a.col_stride];
+  }
+}
+
+/// panel[k * kTileCols + j] = b(k0 + k, j0 + j), zero for columns from `cols` on.
+inline void PackCols(const Matrix& b, int64_t j0, int cols, int64_t k0, int64_t num_k, float* panel) {
+  const FloatTag d;
+  const float* p = b.At(k0, j0);
+  if (cols == kTileCols && b.col_stride == 1) {
+    for (int64_t k = 0; k < num_k; ++k, p += b.row_stride) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) {
+        Store(LoadU(d, p + v * kLanes), d, panel + k * kTileCols + v * kLanes);
+      }
+    }
+    return;
+  }
+  int64_t k = 0;
+  if (cols == kTileCols && b.row_stride == 1) {
+    for (; k + 4 <= num_k; k += 4) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) {
+        Vec v0, v1, v2, v3;
+        LoadTransposed4(p + v * kLanes * b.col_stride + k, b.col_stride, v0, v1, v2, v3);
+        float* to = panel + k * kTileCols + v * kLanes;
+        Store(v0, d, to);
+        Store(v1, d, to + kTileCols);
+        Store(v2, d, to + 2 * kTileCols);
+        Store(v3, d, to + 3 * kTileCols);
+      }
+    }
+  }
+  for (; k < num_k; ++k) {
+    for (int j = 0; j < cols; ++j) panel[k * kTileCols + j] = p[k * b.row_stride + j * b.col_stride];
+    for (int j = cols; j < kTileCols; ++j) panel[k * kTileCols + j] = 0.0f;
+  }
+}
+
+/// The right operand of a plain product.
+struct MatrixCols {
+  Matrix b;
+  int64_t num_cols;
+  bool may_read_in_place;
+
+  static constexpr bool kMasked = false;
+
+  int Cols(int64_t j) const { return static_cast<int>(std::min<int64_t>(kTileCols, num_cols - j)); }
+  /// Where the panel of columns j .. starts and its stride, if the tile can read it unpacked.
+  const float* InPlace(int64_t j, int64_t k) const {
+    return may_read_in_place && b.col_stride == 1 && Cols(j) == kTileCols ? b.At(k, j) : nullptr;
+  }
+  int64_t InPlaceStride() const { return b.row_stride; }
+  /// True if some term of the panel is absent, with the others' bits in `valid`.
+  bool Pack(int64_t j, int64_t k, int64_t num_k, float* panel, uint8_t* /*valid*/) const {
+    PackCols(b, j, Cols(j), k, num_k, panel);
+    return false;
+  }
+};
+
+/// Where a plain product goes, with an optional bias to add at the end.
+struct MatrixSink {
+  float* c;
+  int64_t row_stride, col_stride;
+  int64_t num_cols;
+  const float* row_bias;  // null, or one number a row
+  const float* col_bias;  // null, or one number a column
+
+  float* InPlace(int64_t i, int64_t j) const {
+    const bool as_is = col_stride == 1 && row_bias == nullptr && col_bias == nullptr;
+    return as_is && j + kTileCols <= num_cols ? c + i * row_stride + j : nullptr;
+  }
+  int64_t InPlaceStride() const { return row_stride; }
+  void Store(int64_t i, int rows, int64_t j, float* tile) const {
+    const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
+    for (int r = 0; r < rows; ++r) {
+      float* from = tile + r * kTileCols;
+      if (row_bias != nullptr) {
+        for (int64_t q = 0; q < cols; ++q) from[q] = from[q] + row_bias[i + r];
+      }
+      if (col_bias != nullptr) {
+        for (int64_t q = 0; q < cols; ++q) from[q] = from[q] + col_bias[j + q];
+      }
+      float* to = c + (i + r) * row_stride + j * col_stride;
+      if (col_stride == 1) {
+        std::memcpy(to, from, sizeof(float) * static_cast<size_t>(cols));
+      } else {
+        for (int64_t q = 0; q < cols; ++q) to[q * col_stride] = from[q];
+      }
+    }
+  }
+};
+
+/// How `m` rows are cut into tiles of nearly equal height.
+struct RowTiles {
+  int64_t m;
+  int64_t count = (m + kTileRows - 1) / kTileRows;
+
+  int64_t Begin(int64_t t) const { return m / count * t + std::min(t, m % count); }
+  int Rows(int64_t t) const { return static_cast<int>(m / count + (t < m % count ? 1 : 0)); }
+};
+
+/// How one product is cut among threads: row parts by column parts.
+struct Grid {
+  int64_t rows = 1, cols = 1;
+};
+
+inline Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
+  const int64_t tiles = (m + kTileRows - 1) / kTileRows, panels = (n + kTileCols - 1) / kTileCols;
+  Grid best;
+  int64_t best_cost = INT64_MAX;
+  for (int64_t cols = 1; cols <= std::min(parts, panels); ++cols) {
+    const int64_t rows = std::min(parts / cols, tiles);
+    // The largest share, plus what its packing costs: about a twentieth of a multiplication.
+    const int64_t share_m = (tiles + rows - 1) / rows * kTileRows, share_n = (panels + cols - 1) / cols * kTileCols;
+    const int64_t cost = share_m * share_n + 20 * (share_m + share_n);
+    if (cost < best_cost) best = {rows, cols}, best_cost = cost;
+  }
+  return best;
+}
+
+/// The left operand of a plain product, packed tile by tile when it is needed.
+struct MatrixRows {
+  Matrix a;
+
+  const float* Panel(int64_t i, int rows, int64_t k, int64_t num_k, float* buffer) const {
+    PackRows(a, i, rows, k, num_k, buffer);
+    return buffer;
+  }
+};
+
+/// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms.
+/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain.
+template <class Rows, class Cols, class Sink>
+void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk,
+                 const Rows& left, const Cols& right, const Sink& sink) {
+  constexpr int64_t kTileSize = kTileRows * kTileCols;
+  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
+  const int num_levels = NumLevels(num_chunks);
+  const int64_t block_cols = std::min(kBlockCols, (j_end - j_begin + kTileCols - 1) / kTileCols * kTileCols);
+  const int64_t num_panels = block_cols / kTileCols;
+  const int64_t block_k = std::min(num_k, kBlockK);
+  const RowTiles tiles{m};
+  const int64_t block_tiles = std::min<int64_t>(tiles.count, kBlockRows / kTileRows);
+
+  Scratch scratch;
+  float* const panels = scratch.Get<float>(block_k * block_cols + kLanes);  // a vector copy may overrun
+  uint8_t* const valid =
+      Cols::kMasked ? scratch.Get<uint8_t>(block_k * num_panels * kTileVecs * kMaskBytes) : nullptr;
+  bool* const masked = scratch.Get<bool>(num_panels);
+  float* const rows_buffer = scratch.Get<float>(block_k * kTileRows + kTileCols);
+  float* const edge = scratch.Get<float>(kTileSize);
+  // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
+  const bool whole = num_k <= block_k;
+  float* const waiting =
+      whole ? nullptr : scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * kTileSize);
+  const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
+    return waiting + ((level * block_tiles + tile) * num_panels + panel) * kTileSize;
+  };
+
+  for (int64_t j0 = j_begin; j0 < j_end; j0 += block_cols) {
+    const int64_t j1 = std::min(j0 + block_cols, j_end);
+    for (int64_t t0 = 0; t0 < tiles.count; t0 += block_tiles) {
+      const int64_t t1 = std::min(t0 + block_tiles, tiles.count);
+      int64_t k = 0;
+      do {
+        const int64_t chunk_index = k / chunk;
+        const int64_t chunk_end = std::min(num_k, (chunk_index + 1) * chunk);
+        const int64_t block_end = std::min(chunk_end, k + kBlockK);
+        const int64_t length = block_end - k;
+        const bool last = block_end == num_k;
+        TileRun run{};
+        run.k = length;
+
+        for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
+          if (right.InPlace(j, k) == nullptr) {
+            masked[panel] = right.Pack(j, k, length, panels + panel * block_k * kTileCols,
+                                       valid + panel * block_k * kTileVecs * kMaskBytes);
+          } else {
+            masked[panel] = false;
+          }
+        }
+        for (int64_t t = t0; t < t1; ++t) {
+          const int64_t i = tiles.Begin(t);
+          const int rows = tiles.Rows(t);
+          run.a = left.Panel(i, rows, k, length, rows_buffer);
+          for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
+            run.b = right.InPlace(j, k);
+            run.b_stride = right.InPlaceStride();
+            if (run.b == nullptr) {
+              run.b = panels + panel * block_k * kTileCols;
+              run.b_stride = kTileCols;
+            }
+            run.valid = valid + panel * block_k * kTileVecs * kMaskBytes;
+            run.resume = k == chunk_index * chunk ? nullptr : waiting_tile(num_levels, t - t0, panel);
+            const float* merges[64];
+            run.merges = merges;
+            run.num_merges = 0;
+            float* direct = nullptr;
+            run.out_stride = kTileCols;
+            if (block_end < chunk_end) {
+              run.out = waiting_tile(num_levels, t - t0, panel);
+            } else {
+              TakeIn(chunk_index, last, [&](int level) {
+                merges[run.num_merges++] = waiting_tile(level, t - t0, panel);
+              });
+              if (!last) {
+                run.out = waiting_tile(Park(chunk_index), t - t0, panel);
+              } else {
+                direct = sink.InPlace(i, j);
+                run.out = direct != nullptr ? direct : edge;
+                if (direct != nullptr) run.out_stride = sink.InPlaceStride();
+              }
+            }
+            TileOfRows(rows, masked[panel])(run);
+            if (last && direct == nullptr) sink.Store(i, rows, j, edge);
+          }
+        }
+        k = block_end;
+      } while (k < num_k);
+    }
+  }
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

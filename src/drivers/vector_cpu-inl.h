@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Runs of numbers that lie side by side in memory.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "numerics/lanes/highway-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+inline constexpr int64_t kLanes = HWY_LANES(float);
+using Vec = hn::Vec<FloatTag>;
+
+/// The first `count` lanes from memory, the others `fill`; nothing behind them is read.
+HWY_INLINE Vec LoadN(const float* p, int64_t count, float fill = 0.0f) {
+  const FloatTag d;
+  if (HWY_LIKELY(count >= kLanes)) return LoadU(d, p);
+  HWY_ALIGN float buffer[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) buffer[i] = fill;
+  std::memcpy(buffer, p, sizeof(float) * static_cast<size_t>(count));
+  return Load(d, buffer);
+}
+
+/// The first `count` lanes to memory; nothing behind them is written.
+HWY_INLINE void StoreN(Vec v, float* p, int64_t count) {
+  const FloatTag d;
+  if (HWY_LIKELY(count >= kLanes)) {
+    StoreU(v, d, p);
+    return;
+  }
+  HWY_ALIGN float buffer[kLanes];
+  Store(v, d, buffer);
+  std::memcpy(p, buffer, sizeof(float) * static_cast<size_t>(count));
+}
+
+/// Calls body(i, count) for runs of kLanes indices that cover [0, n); the last run may be shorter.
+template <class Body>
+HWY_INLINE void ForVectors(int64_t n, const Body& body) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) body(i, kLanes);
+  if (i < n) body(i, n - i);
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

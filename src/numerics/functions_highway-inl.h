@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The functions of src/numerics for Highway vectors.
+#pragma once
+
+#include "numerics/lanes/highway-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+#include "numerics/exp.lane.h"
+#include "numerics/log.lane.h"
+#include "numerics/relu.lane.h"
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// The lane words for Highway vectors. An `_cpu.cc` file includes this first; CMake compiles the file
+// once per target (HWY_BASELINE_TARGETS), so there is one HWY_NAMESPACE in each object.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "hwy/highway.h"
+
+#define REPDL_LANE HWY_INLINE HWY_MAYBE_UNUSED
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Words that are exact or rounded once in Highway as they are. Its multiply-add, horizontal sums
+// and approximations are not: their bits follow the target.
+using hn::Abs;
+using hn::Add;
+using hn::And;
+using hn::AndNot;
+using hn::BitCast;
+using hn::CopySign;
+using hn::Div;
+using hn::Eq;
+using hn::Ge;
+using hn::Gt;
+using hn::IfThenElse;
+using hn::IfThenElseZero;
+using hn::IfThenZeroElse;
+using hn::IsNaN;
+using hn::Le;
+using hn::Load;
+using hn::LoadU;
+using hn::Lt;
+using hn::Max;
+using hn::Mul;
+using hn::Ne;
+using hn::Neg;
+using hn::Or;
+using hn::Round;
+using hn::Set;
+using hn::Sqrt;
+using hn::Store;
+using hn::StoreU;
+using hn::Sub;
+using hn::Undefined;
+using hn::Xor;
+using hn::Zero;
+
+using FloatTag = hn::ScalableTag<float>;
+
+/// Bits of a float or double vector as integers, and back.
+template <class D>
+using IntTag = hn::RebindToSigned<D>;
+
+template <int kBits, class V>
+REPDL_LANE V ShiftLeft(V v) {
+  return hn::ShiftLeft<kBits>(v);
+}
+template <int kBits, class V>
+REPDL_LANE V ShiftRight(V v) {  // arithmetic for signed lanes
+  return hn::ShiftRight<kBits>(v);
+}
+
+template <class V>
+REPDL_LANE auto TagFor(V) {
+  return hn::DFromV<V>();
+}
+/// A mask as the mask of a tag with lanes of the same size.
+template <class D, class M>
+REPDL_LANE auto MaskTo(D d, M mask) {
+  return hn::RebindMask(d, mask);
+}
+
+#include "numerics/eft.lane.h"
+
+/// f(tag, v...) computed on the lanes of float vectors widened to double, and rounded once.
+template <class F, class V, class... Vs>
+REPDL_LANE V ViaDouble(const F& f, V v, Vs... vs) {
+  const hn::DFromV<V> d;
+#if HWY_TARGET == HWY_SCALAR
+  const hn::Rebind<double, decltype(d)> wide;
+  return hn::DemoteTo(d, f(wide, hn::PromoteTo(wide, v), hn::PromoteTo(wide, vs)...));
+#else
+  const hn::Half<decltype(d)> half;
+  const hn::Rebind<double, decltype(half)> wide;
+  const auto low = hn::DemoteTo(half, f(wide, hn::PromoteTo(wide, hn::LowerHalf(half, v)),
+                                        hn::PromoteTo(wide, hn::LowerHalf(half, vs))...));
+  const auto high = hn::DemoteTo(half, f(wide, hn::PromoteTo(wide, hn::UpperHalf(half, v)),
+                                         hn::PromoteTo(wide, hn::UpperHalf(half, vs))...));
+  return hn::Combine(d, high, low);
+#endif
+}
+
+namespace detail {
+
+template <class V>
+using LaneOf = hn::TFromV<V>;
+
+#if HWY_NATIVE_FMA
+
+template <class V>
+REPDL_LANE V Fma(V a, V b, V c) {
+  return hn::MulAdd(a, b, c);  // lint: allowed here, where it is known to be fused
+}
+
+#else
+
+/// The product is exact in double; rounding the sum to odd keeps what the last rounding must know.
+struct FmaOfWidened {
+  template <class D, class V>
+  REPDL_LANE V operator()(D, V a, V b, V c) const {
+    V error;
+    const V sum = TwoSum(Mul(a, b), c, error);
+    return RoundToOdd(sum, error);
+  }
+};
+
+/// (a * b, its rounding error): Dekker's product with Veltkamp's splitting.
+template <class V>
+REPDL_LANE V TwoProd(V a, V b, V& error) {
+  const hn::DFromV<V> d;
+  const V splitter = Set(d, 134217729.0);  // 2^27 + 1
+  const auto split = [&](V x, V& low) HWY_ATTR {
+    const V t = Mul(splitter, x);
+    const V high = Sub(t, Sub(t, x));
+    low = Sub(x, high);
+    return high;
+  };
+  V a_low, b_low;
+  const V a_high = split(a, a_low);
+  const V b_high = split(b, b_low);
+  const V product = Mul(a, b);
+  error = Sub(Mul(a_low, b_low),
+              Sub(Sub(Sub(product, Mul(a_high, b_high)), Mul(a_low, b_high)), Mul(a_high, b_low)));
+  return product;
+}
+
+template <class V>
+REPDL_LANE V Fma(V a, V b, V c) {
+  if constexpr (sizeof(LaneOf<V>) == 4) {
+    return ViaDouble(FmaOfWidened(), a, b, c);
+  } else {
+    V product_error, low_error, sum_error;
+    const V product = TwoProd(a, b, product_error);
+    const V low = TwoSum(c, product_error, low_error);
+    const V sum = TwoSum(product, low, sum_error);
+    V tail_error;
+    const V tail = TwoSum(sum_error, low_error, tail_error);
+    return Add(sum, RoundToOdd(tail, tail_error));
+  }
+}
+
+#endif
+
+}  // namespace detail
+
+/// a * b + c, rounded once. Without hardware it is computed in software (Boldo and Melquiond, 2008):
+/// for every float; for doubles as long as nothing overflows or underflows, which lane files keep to.
+template <class V>
+REPDL_LANE V Fma(V a, V b, V c) {
+  return detail::Fma(a, b, c);
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

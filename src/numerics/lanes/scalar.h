@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// The lane words for one number, on the host and in CUDA kernels. The same lane files are written
+// in these words and in those of highway-inl.h.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#if defined(__CUDACC__)
+#define REPDL_LANE __host__ __device__ __forceinline__
+#else
+#include <cmath>
+#define REPDL_LANE inline
+#endif
+
+namespace repdl::scalar {
+
+/// The tag of a lane type, as Highway's: Set(Tag<float>(), 1.0f).
+template <class T>
+struct Tag {};
+template <class T>
+struct IntOf;
+template <>
+struct IntOf<float> {
+  using type = int32_t;
+};
+template <>
+struct IntOf<double> {
+  using type = int64_t;
+};
+template <class T>
+struct TagOf;
+template <class T>
+struct TagOf<Tag<T>> {
+  using type = T;
+};
+template <class D>
+using IntTag = Tag<typename IntOf<typename TagOf<D>::type>::type>;
+
+template <class T>
+REPDL_LANE T Set(Tag<T>, std::type_identity_t<T> value) {
+  return value;
+}
+template <class T>
+REPDL_LANE T Zero(Tag<T>) {
+  return T{0};
+}
+template <class To, class From>
+REPDL_LANE To BitCast(Tag<To>, From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+#if defined(__CUDA_ARCH__)
+REPDL_LANE float Add(float a, float b) { return __fadd_rn(a, b); }
+REPDL_LANE float Sub(float a, float b) { return __fsub_rn(a, b); }
+REPDL_LANE float Mul(float a, float b) { return __fmul_rn(a, b); }
+REPDL_LANE float Div(float a, float b) { return __fdiv_rn(a, b); }
+REPDL_LANE float Sqrt(float a) { return __fsqrt_rn(a); }
+REPDL_LANE float Fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+REPDL_LANE double Add(double a, double b) { return __dadd_rn(a, b); }
+REPDL_LANE double Sub(double a, double b) { return __dsub_rn(a, b); }
+REPDL_LANE double Mul(double a, double b) { return __dmul_rn(a, b); }
+REPDL_LANE double Div(double a, double b) { return __ddiv_rn(a, b); }
+REPDL_LANE double Fma(double a, double b, double c) { return __fma_rn(a, b, c); }
+REPDL_LANE double Round(double a) { return rint(a); }
+REPDL_LANE float ToFloat(double a) { return __double2float_rn(a); }
+#else
+template <class T>
+REPDL_LANE T Add(T a, T b) {
+  return a + b;
+}
+template <class T>
+REPDL_LANE T Sub(T a, T b) {
+  return a - b;
+}
+template <class T>
+REPDL_LANE T Mul(T a, T b) {
+  return a * b;
+}
+template <class T>
+REPDL_LANE T Div(T a, T b) {
+  return a / b;
+}
+REPDL_LANE float Sqrt(float a) { return __builtin_sqrtf(a); }
+REPDL_LANE float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+REPDL_LANE double Fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+REPDL_LANE double Round(double a) { return __builtin_rint(a); }
+REPDL_LANE float ToFloat(double a) { return static_cast<float>(a); }
+#endif
+REPDL_LANE int64_t Add(int64_t a, int64_t b) { return a + b; }
+REPDL_LANE int64_t Sub(int64_t a, int64_t b) { return a - b; }
+
+template <class T>
+REPDL_LANE T Neg(T a) {
+  return -a;
+}
+template <class T>
+REPDL_LANE T And(T a, T b) {
+  return a & b;
+}
+REPDL_LANE bool And(bool a, bool b) { return a && b; }
+template <class T>
+REPDL_LANE T Xor(T a, T b) {
+  return a ^ b;
+}
+REPDL_LANE float Abs(float a) { return a < 0 ? -a : a; }
+REPDL_LANE double Abs(double a) { return a < 0 ? -a : a; }
+template <class T>
+REPDL_LANE T Or(T a, T b) {
+  return a | b;
+}
+template <int kBits, class T>
+REPDL_LANE T ShiftLeft(T a) {
+  using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  return static_cast<T>(static_cast<U>(a) << kBits);
+}
+template <int kBits, class T>
+REPDL_LANE T ShiftRight(T a) {  // arithmetic
+  return a >> kBits;
+}
+template <class T>
+REPDL_LANE bool Lt(T a, T b) {
+  return a < b;
+}
+template <class T>
+REPDL_LANE bool Le(T a, T b) {
+  return a <= b;
+}
+template <class T>
+REPDL_LANE bool Gt(T a, T b) {
+  return a > b;
+}
+template <class T>
+REPDL_LANE bool Ge(T a, T b) {
+  return a >= b;
+}
+template <class T>
+REPDL_LANE bool Eq(T a, T b) {
+  return a == b;
+}
+template <class T>
+REPDL_LANE bool IsNaN(T a) {
+  return a != a;
+}
+template <class T>
+REPDL_LANE T IfThenElse(bool mask, T yes, T no) {
+  return mask ? yes : no;
+}
+template <class T>
+REPDL_LANE T IfThenZeroElse(bool mask, T no) {
+  return mask ? T{0} : no;
+}
+template <class T>
+REPDL_LANE T IfThenElseZero(bool mask, T yes) {
+  return mask ? yes : T{0};
+}
+
+/// f(tag, x…) computed in double and rounded once.
+template <class F, class... Ts>
+REPDL_LANE float ViaDouble(const F& f, Ts... x) {
+  return ToFloat(f(Tag<double>(), static_cast<double>(x)...));
+}
+
+template <class V>
+REPDL_LANE Tag<V> TagFor(V) {
+  return {};
+}
+template <class D>
+REPDL_LANE bool MaskTo(D, bool mask) {
+  return mask;
+}
+
+#include "numerics/eft.lane.h"
+
+}  // namespace repdl::scalar

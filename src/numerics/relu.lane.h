@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+/*! relu
+`output = +0` where `input < 0`, else `input`: -0 and NaN stay.
+*/
+template <class V>
+REPDL_LANE V Relu(V x) {
+  return IfThenZeroElse(Lt(x, Zero(TagFor(x))), x);
+}
+
+/*! relu_grad
+`grad_input = +0` where `output <= 0`, else `grad_output`.
+*/
+template <class V>
+REPDL_LANE V ReluGrad(V grad_output, V output) {
+  return IfThenZeroElse(Le(output, Zero(TagFor(output))), grad_output);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/conv2d.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/contiguous.h"
+#include "base/fp_env.h"
+#include "ops/conv2d/conv2d_kernel.h"
+
+namespace repdl {
+namespace {
+
+void CheckPair(const ArgName& name, IntPair pair, int64_t least) {
+  REPDL_CHECK(pair.h >= least && pair.w >= least, name, " must be at least ", least, ", got (", pair.h, ", ", pair.w,
+              ")");
+}
+
+/// Sizes from the shapes of input and weight; every check that does not need a third tensor.
+Conv2dSizes MakeSizes(std::string_view op, const IntList& input, const IntList& weight, IntPair stride,
+                      IntPair padding, int64_t groups, IntPair dilation) {
+  REPDL_CHECK(input.size() == 4, ArgName{op, "input"}, " must have the shape (n, c, h, w), got ", Name(input));
+  REPDL_CHECK(weight.size() == 4, ArgName{op, "weight"}, " must have the shape (o, c / groups, kh, kw), got ",
+              Name(weight));
+  CheckPair({op, "stride"}, stride, 1);
+  CheckPair({op, "padding"}, padding, 0);
+  CheckPair({op, "dilation"}, dilation, 1);
+  REPDL_CHECK(groups >= 1, ArgName{op, "groups"}, " must be at least 1, got ", groups);
+  REPDL_CHECK(input[1] % groups == 0, ArgName{op, "groups"}, "=", groups, " does not divide the ", input[1],
+              " input channels");
+  REPDL_CHECK(weight[0] % groups == 0, ArgName{op, "groups"}, "=", groups, " does not divide the ", weight[0],
+              " output channels");
+  REPDL_CHECK(weight[1] == input[1] / groups, ArgName{op, "weight"}, " of shape ", Name(weight), " takes ", weight[1],
+              " input channels a group, but input of shape ", Name(input), " has ", input[1] / groups);
+  REPDL_CHECK(weight[2] >= 1 && weight[3] >= 1, ArgName{op, "weight"}, " of shape ", Name(weight),
+              " has an empty kernel");
+  Conv2dSizes sizes{};
+  sizes.n = input[0], sizes.c = weight[1], sizes.h = input[2], sizes.w = input[3];
+  sizes.o = weight[0] / groups, sizes.kh = weight[2], sizes.kw = weight[3];
+  sizes.groups = groups;
+  sizes.stride = stride, sizes.padding = padding, sizes.dilation = dilation;
+  const int64_t reach_h = sizes.h + 2 * padding.h - dilation.h * (sizes.kh - 1) - 1;
+  const int64_t reach_w = sizes.w + 2 * padding.w - dilation.w * (sizes.kw - 1) - 1;
+  REPDL_CHECK(reach_h >= 0 && reach_w >= 0, ArgName{op, "weight"}, " of shape ", Name(weight),
+              " is larger than the padded input of shape ", Name(input));
+  sizes.p = reach_h / stride.h + 1, sizes.q = reach_w / stride.w + 1;
+  return sizes;
+}
+
+IntList OutputShape(const Conv2dSizes& sizes) { return {sizes.n, sizes.o * sizes.groups, sizes.p, sizes.q}; }
+
+void Fill(const TensorView& tensor, float value) {
+  std::fill_n(tensor.Data<float>(), tensor.numel(), value);
+}
+
+}  // namespace
+
+Specs InferConv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding,
+                  int64_t groups, IntPair dilation, const std::optional<TensorView>& bias, Order) {
+  CheckFloat({"conv2d", "input"}, input, input);
+  CheckFloat({"conv2d", "weight"}, weight, input);
+  const Conv2dSizes sizes = MakeSizes("conv2d", input.shape, weight.shape, stride, padding, groups, dilation);
+  if (bias) {
+    CheckFloat({"conv2d", "bias"}, *bias, input);
+    CheckShape({"conv2d", "bias"}, *bias, {weight.shape[0]});
+  }
+  return {{DType::kFloat32, OutputShape(sizes)}};
+}
+
+void Conv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding, int64_t groups,
+            IntPair dilation, const std::optional<TensorView>& bias, Order order, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("conv2d", InferConv2d(input, weight, stride, padding, groups, dilation, bias, order), {&output},
+               input);
+  CheckCpu("conv2d", input);
+  if (output.numel() == 0) return;
+  Scratch scratch;
+  const Conv2dSizes sizes = MakeSizes("conv2d", input.shape, weight.shape, stride, padding, groups, dilation);
+  const ConvPlan plan = ConvPlan::Forward(sizes, /*by_position=*/false);
+  Conv2dKernel({.sizes = sizes,
+                .plan = &plan,
+                .source = Contiguous(input, scratch).Data<const float>(),
+                .other = Contiguous(weight, scratch).Data<const float>(),
+                .bias = bias ? Contiguous(*bias, scratch).Data<const float>() : nullptr,
+                .result = output.Data<float>(),
+                .order = order});
+}
+
+Specs InferConv2dGradInput(const IntList& input_shape, const TensorView& weight, const TensorView& grad_output,
+                           IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order) {
+  CheckFloat({"conv2d_grad_input", "weight"}, weight, weight);
+  CheckFloat({"conv2d_grad_input", "grad_output"}, grad_output, weight);
+  const Conv2dSizes sizes =
+      MakeSizes("conv2d_grad_input", input_shape, weight.shape, stride, padding, groups, dilation);
+  CheckShape({"conv2d_grad_input", "grad_output"}, grad_output, OutputShape(sizes));
+  return {{DType::kFloat32, input_shape}};
+}
+
+void Conv2dGradInput(const IntList& input_shape, const TensorView& weight, const TensorView& grad_output,
+                     IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order,
+                     Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("conv2d_grad_input",
+               InferConv2dGradInput(input_shape, weight, grad_output, stride, padding, groups, dilation, order),
+               {&grad_input}, weight);
+  CheckCpu("conv2d_grad_input", weight);
+  if (grad_input.numel() == 0) return;
+  const Conv2dSizes sizes =
+      MakeSizes("conv2d_grad_input", input_shape, weight.shape, stride, padding, groups, dilation);
+  if (weight.numel() == 0) return Fill(grad_input, 0.0f);
+  Scratch scratch;
+  // (groups, o, c, kh, kw) to (groups, c, o, kh, kw): the sum runs over o.
+  TensorView by_group = Contiguous(weight, scratch);
+  by_group.shape = {groups, sizes.o, sizes.c, sizes.kh * sizes.kw};
+  by_group.strides = ContiguousStrides(by_group.shape);
+  const ConvPlan plan = ConvPlan::GradInput(sizes);
+  Conv2dGradInputKernel({.sizes = sizes,
+                         .plan = &plan,
+                         .source = Contiguous(grad_output, scratch).Data<const float>(),
+                         .other = Contiguous(Permuted(by_group, {0, 2, 1, 3}), scratch).Data<const float>(),
+                         .bias = nullptr,
+                         .result = grad_input.Data<float>(),
+                         .order = order});
+}
+
+Specs InferConv2dGradKernel(const TensorView& input, const IntList& weight_shape, const TensorView& grad_output,
+                            IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order) {
+  CheckFloat({"conv2d_grad_kernel", "input"}, input, input);
+  CheckFloat({"conv2d_grad_kernel", "grad_output"}, grad_output, input);
+  const Conv2dSizes sizes =
+      MakeSizes("conv2d_grad_kernel", input.shape, weight_shape, stride, padding, groups, dilation);
+  CheckShape({"conv2d_grad_kernel", "grad_output"}, grad_output, OutputShape(sizes));
+  return {{DType::kFloat32, weight_shape}};
+}
+
+void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, const TensorView& grad_output,
+                      IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order,
+                      Out grad_weight) {
+  const FpEnvGuard guard;
+  CheckOutputs("conv2d_grad_kernel",
+               InferConv2dGradKernel(input, weight_shape, grad_output, stride, padding, groups, dilation, order),
+               {&grad_weight}, input);
+  CheckCpu("conv2d_grad_kernel", input);
+  if (grad_weight.numel() == 0) return;
+  if (input.numel() == 0) return Fill(grad_weight, 0.0f);
+  Scratch scratch;
+  const Conv2dSizes sizes =
+      MakeSizes("conv2d_grad_kernel", input.shape, weight_shape, stride, padding, groups, dilation);
+  const ConvPlan plan = ConvPlan::Forward(sizes, /*by_position=*/true);
+  Conv2dGradWeightKernel({.sizes = sizes,
+                          .plan = &plan,
+                          .source = Contiguous(input, scratch).Data<const float>(),
+                          .other = Contiguous(grad_output, scratch).Data<const float>(),
+                          .bias = nullptr,
+                          .result = grad_weight.Data<float>(),
+                          .order = order});
+}
+
+}  // namespace repdl
+
+REPDL_OPS(conv2d,
+          MakeOp<InferConv2d, Conv2d>(
+              "conv2d", "input, weight, stride=1, padding=0, groups=1, dilation=1, bias=None, order='blocked'"),
+          MakeOp<InferConv2dGradInput, Conv2dGradInput>(
+              "conv2d_grad_input",
+              "input_shape, weight, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'"),
+          MakeOp<InferConv2dGradKernel, Conv2dGradKernel>(
+              "conv2d_grad_kernel",
+              "input, weight_shape, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'"))

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "ops/conv2d/conv2d_plan.h"
+#include "repdl/order.h"
+
+namespace repdl {
+
+/// All tensors are row-major.
+struct Conv2dArgs {
+  Conv2dSizes sizes;
+  const ConvPlan* plan;
+  const float* source;  // what the plan reads
+  const float* other;   // forward: weight; by input: weight as (groups, c, o, kh, kw); by weight: grad_output
+  const float* bias;    // null, or one number an output channel
+  float* result;
+  Order order;
+};
+
+REPDL_KERNEL(Conv2dKernel, Conv2dArgs)            // result: output
+REPDL_KERNEL(Conv2dGradInputKernel, Conv2dArgs)   // result: gradient of the input
+REPDL_KERNEL(Conv2dGradWeightKernel, Conv2dArgs)  // result: gradient of the weight
+
+}  // namespace repdl

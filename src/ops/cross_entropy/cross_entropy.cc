@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/cross_entropy.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/contiguous.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "ops/cross_entropy/cross_entropy_kernel.h"
+#include "ops/sum/sum_kernel.h"
+
+namespace repdl {
+namespace {
+
+enum class Reduction { kNone, kMean, kSum };
+
+Reduction ParseReduction(std::string_view op, std::string_view text) {
+  if (text == "none") return Reduction::kNone;
+  if (text == "mean") return Reduction::kMean;
+  if (text == "sum") return Reduction::kSum;
+  throw ValueError(
+      Message(ArgName{op, "reduction"}, " must be 'none', 'mean' or 'sum', got '", text, "'"));
+}
+
+int ClassDim(const TensorView& input) { return input.rank() == 1 ? 0 : 1; }
+
+/// The shape of the samples: input without its class dimension.
+IntList SampleShape(const TensorView& input) {
+  IntList shape;
+  for (int i = 0; i < input.rank(); ++i) {
+    if (i != ClassDim(input)) shape.Append(input.shape[i]);
+  }
+  return shape;
+}
+
+void Check(std::string_view op, const TensorView& input, const TensorView& target,
+           const std::optional<TensorView>& weight, double label_smoothing) {
+  CheckFloat({op, "input"}, input, input);
+  CheckRank({op, "input"}, input, 1, kMaxRank, "(n, c), (n, c, …) or (c)");
+  CheckSameDevice({op, "target"}, target, input);
+  if (target.dtype == DType::kInt64) {
+    CheckShape({op, "target"}, target, SampleShape(input));
+  } else if (target.dtype == DType::kFloat32) {
+    CheckShape({op, "target"}, target, input.shape);
+  } else {
+    throw TypeError(Message(ArgName{op, "target"}, " must be int64 (classes) or float32 (probabilities), got ",
+                            Name(target.dtype)));
+  }
+  const int64_t num_classes = input.shape[ClassDim(input)];
+  if (weight) {
+    CheckFloat({op, "weight"}, *weight, input);
+    CheckShape({op, "weight"}, *weight, {num_classes});
+  }
+  REPDL_CHECK(label_smoothing >= 0.0 && label_smoothing <= 1.0, ArgName{op, "label_smoothing"},
+              " must be between 0 and 1, got ", label_smoothing);
+}
+
+/// The arguments that forward and gradient share. Targets and weight are copied if they are strided.
+CrossEntropyArgs MakeArgs(std::string_view op, const TensorView& input, const TensorView& target,
+                          const std::optional<TensorView>& weight, int64_t ignore_index, double label_smoothing,
+                          Order order, Scratch& scratch) {
+  CrossEntropyArgs args{};
+  const int class_dim = ClassDim(input);
+  args.num_classes = input.shape[class_dim];
+  args.num_samples = args.num_classes == 0 ? 0 : input.numel() / args.num_classes;
+  args.input = input.Data<const float>();
+  args.class_stride = input.strides[class_dim];
+  for (int i = 0; i < input.rank(); ++i) {
+    if (i != class_dim) args.samples.Append(input.shape[i], input.strides[i]);
+  }
+  if (target.dtype == DType::kInt64) {
+    args.classes = Contiguous(target, scratch).Data<const int64_t>();
+    for (int64_t i = 0; i < args.num_samples; ++i) {
+      const int64_t t = args.classes[i];
+      REPDL_CHECK((t >= 0 && t < args.num_classes) || t == ignore_index, ArgName{op, "target"}, " holds the class ",
+                  t, ", which is not in [0, ", args.num_classes, ") and not ignore_index");
+    }
+  } else {
+    args.probabilities = target.Data<const float>();
+    args.probability_stride = target.strides[class_dim];
+    for (int i = 0; i < target.rank(); ++i) {
+      if (i != class_dim) args.probability_samples.Append(target.shape[i], target.strides[i]);
+    }
+  }
+  args.weight = weight ? Contiguous(*weight, scratch).Data<const float>() : nullptr;
+  args.ignore_index = ignore_index;
+  args.label_smoothing = label_smoothing;
+  args.order = order;
+  return args;
+}
+
+float SumOf(const float* x, int64_t n, Order order) {
+  float sum = 0.0f;
+  ReduceArgs args{x, {}, {}, order, {}, &sum};
+  args.reduced.Append(n, 1);
+  SumKernel(args);
+  return sum;
+}
+
+/// float32(1 / M), M the samples that count.
+float MeanFactor(const CrossEntropyArgs& args) {
+  int64_t count = args.num_samples;
+  if (args.classes != nullptr) {
+    for (int64_t i = 0; i < args.num_samples; ++i) count -= args.classes[i] == args.ignore_index ? 1 : 0;
+  }
+  return static_cast<float>(1.0 / static_cast<double>(count));
+}
+
+}  // namespace
+
+Specs InferCrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
+                        int64_t, std::string_view reduction, double label_smoothing, Order) {
+  Check("cross_entropy", input, target, weight, label_smoothing);
+  const bool none = ParseReduction("cross_entropy", reduction) == Reduction::kNone;
+  return {{DType::kFloat32, none ? SampleShape(input) : IntList{}}};
+}
+
+void CrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
+                  int64_t ignore_index, std::string_view reduction, double label_smoothing, Order order, Out loss) {
+  const FpEnvGuard guard;
+  CheckOutputs("cross_entropy",
+               InferCrossEntropy(input, target, weight, ignore_index, reduction, label_smoothing, order), {&loss},
+               input);
+  CheckCpu("cross_entropy", input);
+  Scratch scratch;
+  CrossEntropyArgs args =
+      MakeArgs("cross_entropy", input, target, weight, ignore_index, label_smoothing, order, scratch);
+  const Reduction how = ParseReduction("cross_entropy", reduction);
+  const bool weighted_mean = how == Reduction::kMean && weight && args.classes != nullptr;
+  args.losses = how == Reduction::kNone ? loss.Data<float>() : scratch.Get<float>(args.num_samples);
+  if (weighted_mean) args.sample_weights = scratch.Get<float>(args.num_samples);
+  if (args.num_samples > 0) CrossEntropyKernel(args);
+  if (how == Reduction::kNone) return;
+  float& total = *loss.Data<float>();
+  total = SumOf(args.losses, args.num_samples, order);
+  if (weighted_mean) {
+    total = total / SumOf(args.sample_weights, args.num_samples, order);
+  } else if (how == Reduction::kMean) {
+    total = total * MeanFactor(args);
+  }
+}
+
+Specs InferCrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
+                            const std::optional<TensorView>& weight, int64_t ignore_index,
+                            std::string_view reduction, double label_smoothing, Order order) {
+  const Specs forward =
+      InferCrossEntropy(input, target, weight, ignore_index, reduction, label_smoothing, order);
+  CheckFloat({"cross_entropy_grad", "grad_output"}, grad_output, input);
+  CheckShape({"cross_entropy_grad", "grad_output"}, grad_output, forward.spec[0].shape);
+  return {{DType::kFloat32, input.shape}};
+}
+
+void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
+                      const std::optional<TensorView>& weight, int64_t ignore_index, std::string_view reduction,
+                      double label_smoothing, Order order, Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("cross_entropy_grad",
+               InferCrossEntropyGrad(grad_output, input, target, weight, ignore_index, reduction, label_smoothing,
+                                     order),
+               {&grad_input}, input);
+  CheckCpu("cross_entropy_grad", input);
+  if (grad_input.numel() == 0) return;
+  Scratch scratch;
+  CrossEntropyArgs args =
+      MakeArgs("cross_entropy_grad", input, target, weight, ignore_index, label_smoothing, order, scratch);
+  const Reduction how = ParseReduction("cross_entropy_grad", reduction);
+  args.factor = 1.0f;
+  if (how == Reduction::kMean && weight && args.classes != nullptr) {
+    float* const weights = scratch.Get<float>(args.num_samples);
+    for (int64_t i = 0; i < args.num_samples; ++i) {
+      weights[i] = args.classes[i] == ignore_index ? 0.0f : args.weight[args.classes[i]];
+    }
+    args.factor = 1.0f / SumOf(weights, args.num_samples, order);
+  } else if (how == Reduction::kMean) {
+    args.factor = MeanFactor(args);
+  }
+  args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
+  args.grad_output_stride = how == Reduction::kNone ? 1 : 0;
+  args.grad_input = grad_input.Data<float>();
+  const int class_dim = ClassDim(input);
+  args.grad_stride = grad_input.strides[class_dim];
+  for (int i = 0; i < input.rank(); ++i) {
+    if (i != class_dim) args.grad_samples.Append(grad_input.shape[i], grad_input.strides[i]);
+  }
+  CrossEntropyGradKernel(args);
+}
+
+}  // namespace repdl
+
+REPDL_OPS(cross_entropy,
+          MakeOp<InferCrossEntropy, CrossEntropy>(
+              "cross_entropy",
+              "input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0, "
+              "order='blocked'"),
+          MakeOp<InferCrossEntropyGrad, CrossEntropyGrad>(
+              "cross_entropy_grad",
+              "grad_output, input, target, weight=None, ignore_index=-100, reduction='mean', "
+              "label_smoothing=0.0, order='blocked'"))

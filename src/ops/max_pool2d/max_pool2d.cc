@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/max_pool2d.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/contiguous.h"
+#include "base/fp_env.h"
+#include "ops/max_pool2d/max_pool2d_kernel.h"
+
+namespace repdl {
+namespace {
+
+void CheckPair(std::string_view arg, IntPair pair, int64_t least) {
+  REPDL_CHECK(pair.h >= least && pair.w >= least, ArgName{"max_pool2d", arg}, " must be at least ", least, ", got (",
+              pair.h, ", ", pair.w, ")");
+}
+
+/// Number of windows along one dimension, as torch counts them.
+int64_t OutSize(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+  const int64_t reach = size + 2 * padding - dilation * (kernel - 1) - 1;
+  if (reach < 0) return 0;
+  int64_t out = (reach + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  // The last window must start inside the image or its left padding.
+  if (ceil_mode && (out - 1) * stride >= size + padding) --out;
+  return out;
+}
+
+IntPair StrideOr(IntPair stride, IntPair kernel_size) {
+  return stride.h == 0 && stride.w == 0 ? kernel_size : stride;
+}
+
+}  // namespace
+
+Specs InferMaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, IntPair padding, IntPair dilation,
+                     bool ceil_mode) {
+  const ArgName name{"max_pool2d", "input"};
+  CheckFloat(name, input, input);
+  CheckRank(name, input, 3, 4, "(n, c, h, w) or (c, h, w)");
+  stride = StrideOr(stride, kernel_size);
+  CheckPair("kernel_size", kernel_size, 1);
+  CheckPair("stride", stride, 1);
+  CheckPair("dilation", dilation, 1);
+  CheckPair("padding", padding, 0);
+  REPDL_CHECK(2 * padding.h <= kernel_size.h && 2 * padding.w <= kernel_size.w, ArgName{"max_pool2d", "padding"},
+              " (", padding.h, ", ", padding.w, ") must be at most half the kernel size (", kernel_size.h, ", ",
+              kernel_size.w, ")");
+  IntList shape = input.shape;
+  int64_t& h = shape[shape.size() - 2];
+  int64_t& w = shape[shape.size() - 1];
+  h = OutSize(h, kernel_size.h, stride.h, padding.h, dilation.h, ceil_mode);
+  w = OutSize(w, kernel_size.w, stride.w, padding.w, dilation.w, ceil_mode);
+  REPDL_CHECK(h > 0 && w > 0, name, " of shape ", Name(input.shape), " is smaller than the window (", kernel_size.h,
+              ", ", kernel_size.w, ")");
+  return {{DType::kFloat32, shape}, {DType::kInt64, shape}};
+}
+
+void MaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, IntPair padding, IntPair dilation,
+               bool ceil_mode, Out output, Out indices) {
+  const FpEnvGuard guard;
+  CheckOutputs("max_pool2d", InferMaxPool2d(input, kernel_size, stride, padding, dilation, ceil_mode),
+               {&output, &indices}, input);
+  CheckCpu("max_pool2d", input);
+  if (output.numel() == 0) return;
+  Scratch scratch;
+  MaxPool2dArgs args{};
+  args.h = input.shape[input.rank() - 2], args.w = input.shape[input.rank() - 1];
+  args.out_h = output.shape[output.rank() - 2], args.out_w = output.shape[output.rank() - 1];
+  args.planes = output.numel() / (args.out_h * args.out_w);
+  args.kernel = kernel_size, args.stride = StrideOr(stride, kernel_size);
+  args.padding = padding, args.dilation = dilation;
+  args.input = Contiguous(input, scratch).Data<const float>();
+  args.output = output.Data<float>();
+  args.indices = indices.Data<int64_t>();
+  MaxPool2dKernel(args);
+}
+
+Specs InferMaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, const IntList& input_shape) {
+  const ArgName name{"max_pool2d_grad", "grad_output"};
+  CheckFloat(name, grad_output, grad_output);
+  CheckRank(name, grad_output, 3, 4, "(n, c, p, q) or (c, p, q)");
+  CheckDType({"max_pool2d_grad", "indices"}, indices, DType::kInt64);
+  CheckSameDevice({"max_pool2d_grad", "indices"}, indices, grad_output);
+  CheckShape({"max_pool2d_grad", "indices"}, indices, grad_output.shape);
+  const int rank = grad_output.rank();
+  REPDL_CHECK(input_shape.size() == rank &&
+                  std::equal(input_shape.begin(), input_shape.end() - 2, grad_output.shape.begin()),
+              ArgName{"max_pool2d_grad", "input_shape"}, " ", Name(input_shape),
+              " must have the leading dimensions of grad_output, ", Name(grad_output.shape));
+  return {{DType::kFloat32, input_shape}};
+}
+
+void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, const IntList& input_shape,
+                   Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("max_pool2d_grad", InferMaxPool2dGrad(grad_output, indices, input_shape), {&grad_input},
+               grad_output);
+  CheckCpu("max_pool2d_grad", grad_output);
+  if (grad_input.numel() == 0) return;
+  Scratch scratch;
+  MaxPool2dArgs args{};
+  const int rank = grad_output.rank();
+  args.h = input_shape[rank - 2], args.w = input_shape[rank - 1];
+  args.out_h = grad_output.shape[rank - 2], args.out_w = grad_output.shape[rank - 1];
+  args.planes = grad_input.numel() / (args.h * args.w);
+  args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
+  const TensorView places = Contiguous(indices, scratch);
+  args.indices = places.Data<int64_t>();
+  args.grad_input = grad_input.Data<float>();
+  for (int64_t i = 0; i < places.numel(); ++i) {
+    REPDL_CHECK(args.indices[i] >= 0 && args.indices[i] < args.h * args.w, ArgName{"max_pool2d_grad", "indices"},
+                " holds ", args.indices[i], ", which is not a place in an image of ", args.h, " x ", args.w);
+  }
+  MaxPool2dGradKernel(args);
+}
+
+}  // namespace repdl
+
+REPDL_OPS(max_pool2d,
+          MakeOp<InferMaxPool2d, MaxPool2d>(
+              "max_pool2d", "input, kernel_size, stride=0, padding=0, dilation=1, ceil_mode=False"),
+          MakeOp<InferMaxPool2dGrad, MaxPool2dGrad>("max_pool2d_grad", "grad_output, indices, input_shape"))

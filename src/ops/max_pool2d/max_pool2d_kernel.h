@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "base/op_registry.h"
+
+namespace repdl {
+
+/// Images are planes of h x w, row-major, side by side.
+struct MaxPool2dArgs {
+  int64_t planes, h, w, out_h, out_w;
+  IntPair kernel, stride, padding, dilation;
+  const float* input;
+  float* output;
+  int64_t* indices;
+  const float* grad_output;
+  float* grad_input;
+};
+
+REPDL_KERNEL(MaxPool2dKernel, MaxPool2dArgs)
+REPDL_KERNEL(MaxPool2dGradKernel, MaxPool2dArgs)
+
+}  // namespace repdl

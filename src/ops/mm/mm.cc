@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/mm.h"
+
+#include <vector>
+
+#include "base/check.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "ops/mm/mm_kernel.h"
+
+namespace repdl {
+namespace {
+
+struct Sizes {
+  int64_t m, n, k;
+  IntList batch;
+};
+
+Sizes Check(const TensorView& input, const TensorView& mat2, bool transA, bool transB) {
+  const ArgName name_a{"mm", "input"}, name_b{"mm", "mat2"};
+  CheckFloat(name_a, input, input);
+  CheckFloat(name_b, mat2, input);
+  CheckRank(name_a, input, 2, kMaxRank, "(…, m, k)");
+  CheckRank(name_b, mat2, 2, kMaxRank, "(…, k, n)");
+  const int a = input.rank(), b = mat2.rank();
+  Sizes sizes{input.shape[a - (transA ? 1 : 2)], mat2.shape[b - (transB ? 2 : 1)],
+              input.shape[a - (transA ? 2 : 1)], {}};
+  const int64_t k = mat2.shape[b - (transB ? 1 : 2)];
+  REPDL_CHECK(sizes.k == k, name_b, " of shape ", Name(mat2.shape), transB ? " (transposed)" : "",
+              " has ", k, " rows to multiply, but input of shape ", Name(input.shape),
+              transA ? " (transposed)" : "", " has ", sizes.k, " columns");
+  const TensorView& longer = a >= b ? input : mat2;
+  for (int i = 0; i < longer.rank() - 2; ++i) sizes.batch.Append(longer.shape[i]);
+  if (a > 2 && b > 2) {
+    REPDL_CHECK(a == b && std::equal(sizes.batch.begin(), sizes.batch.end(), mat2.shape.begin()) &&
+                    std::equal(sizes.batch.begin(), sizes.batch.end(), input.shape.begin()),
+                name_b, " of shape ", Name(mat2.shape), " must have the batch dimensions of input, ",
+                Name(input.shape), ", or none; use expand()");
+  }
+  return sizes;
+}
+
+/// The first element of every matrix of a batch.
+std::vector<const float*> Matrices(const TensorView& tensor, const IntList& batch) {
+  int64_t count = 1;
+  for (int64_t size : batch) count *= size;
+  std::vector<const float*> starts(count, tensor.Data<const float>());
+  if (tensor.rank() == 2) return starts;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i;
+    for (int dim = batch.size() - 1; dim >= 0; --dim) {
+      starts[i] += rest % batch[dim] * tensor.strides[dim];
+      rest /= batch[dim];
+    }
+  }
+  return starts;
+}
+
+}  // namespace
+
+Specs InferMm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order) {
+  const Sizes sizes = Check(input, mat2, transA, transB);
+  IntList shape = sizes.batch;
+  shape.Append(sizes.m);
+  shape.Append(sizes.n);
+  return {{DType::kFloat32, shape}};
+}
+
+void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("mm", InferMm(input, mat2, transA, transB, order), {&output}, input);
+  CheckCpu("mm", input);
+  if (output.numel() == 0) return;
+  const Sizes sizes = Check(input, mat2, transA, transB);
+  const auto a = Matrices(input, sizes.batch), b = Matrices(mat2, sizes.batch);
+  MmArgs args{};
+  args.m = sizes.m, args.n = sizes.n, args.k = sizes.k;
+  args.batch = static_cast<int64_t>(a.size());
+  args.a = a.data(), args.b = b.data();
+  args.a_row_stride = input.strides[input.rank() - (transA ? 1 : 2)];
+  args.a_col_stride = input.strides[input.rank() - (transA ? 2 : 1)];
+  args.b_row_stride = mat2.strides[mat2.rank() - (transB ? 1 : 2)];
+  args.b_col_stride = mat2.strides[mat2.rank() - (transB ? 2 : 1)];
+  args.c = output.Data<float>();
+  args.order = order;
+  MmKernel(args);
+}
+
+}  // namespace repdl
+
+REPDL_OPS(mm, MakeOp<InferMm, Mm>("mm", "input, mat2, transA=False, transB=False, order='blocked'"))

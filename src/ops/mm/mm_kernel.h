@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "base/cpu_target.h"
+#include "numerics/order.h"
+#include "repdl/order.h"
+
+namespace repdl {
+
+/// c = a b (+ bias) for each matrix of a batch. Strides count elements; c is row-major and the matrices
+/// of the result lie side by side.
+struct MmArgs {
+  int64_t m, n, k;
+  int64_t batch;
+  const float* const* a;  // one pointer a matrix
+  int64_t a_row_stride, a_col_stride;
+  const float* const* b;
+  int64_t b_row_stride, b_col_stride;
+  float* c;
+  const float* bias;  // null, or one number a column
+  Order order;
+};
+
+REPDL_KERNEL(MmKernel, MmArgs)
+
+/// The number of terms after which a chain of products restarts.
+inline int64_t ChainLength(Order order, int64_t num_k) {
+  return order == Order::kBlocked ? kProductChunk : (num_k > 0 ? num_k : 1);
+}
+
+}  // namespace repdl

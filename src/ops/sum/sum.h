@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+
+#include "repdl/op.h"
+#include "repdl/order.h"
+
+/*! sum
+`output = Sum(input)` over the dimensions `dim`, or over all of them. With `average` the sum over N terms is then multiplied
+by `float32(1 / N)`, the quotient in double: the mean of microsoft/RepDL.
+*/
+
+/*! mean
+`output = Sum(input) / float32(N)` over the dimensions `dim`, or over all of them; N is the number of terms.
+*/
+
+namespace repdl {
+
+/// output has size 1 in the reduced dimensions with keepdim, else lacks them.
+Specs InferSum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average,
+               Order order);
+void Sum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average, Order order,
+         Out output);
+
+Specs InferMean(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order);
+void Mean(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order, Out output);
+
+}  // namespace repdl

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "drivers/map.h"
+
+namespace repdl {
+
+struct UniformArgs {
+  MapArgs map;
+  float range, low;
+};
+
+REPDL_KERNEL(UniformKernel, UniformArgs)
+
+}  // namespace repdl
