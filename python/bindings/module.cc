@@ -5,6 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "case_bindings.h"
 #include "op_callable.h"
 #include "repdl/error.h"
 #include "repdl/target.h"
@@ -61,7 +62,10 @@ NB_MODULE(_core, m) {
 
   m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
   m.def("get_num_threads", &CurrentThreads);
-  m.def("set_threads_source", &SetThreadsSource, nb::arg("source").none());
+  m.def("set_threads_source", &SetThreadsSource, nb::arg("source"));
+
+  m.def("read_case", &ReadCase, nb::arg("text"));
+  m.def("run_case", &RunCase, nb::arg("text"));
 
   m.def("compiled_targets", &CompiledTargets);
   m.def("supported_targets", &SupportedTargets);

@@ -15,7 +15,8 @@ namespace nb = nanobind;
 namespace repdl {
 namespace {
 
-PyObject* threads_source = nullptr;  // asked at each call if set
+PyObject* threads_source = nullptr;  // asked at each call if set; never freed
+bool threads_fixed = false;
 
 /// How an argument is read; the schema types are text.
 enum class Kind { kTensor, kMutatedTensor, kBool, kInt, kFloat, kIntList, kPair, kString };
@@ -38,7 +39,7 @@ Kind KindOf(std::string_view type) {
   if (type.starts_with("Tensor!")) return Kind::kMutatedTensor;
   if (type.starts_with("Tensor")) return Kind::kTensor;
   if (type.starts_with("int[2]")) return Kind::kPair;
-  if (type.starts_with("int[]")) return Kind::kIntList;
+  if (type.starts_with("int[")) return Kind::kIntList;
   if (type.starts_with("int")) return Kind::kInt;
   if (type.starts_with("bool")) return Kind::kBool;
   if (type.starts_with("float")) return Kind::kFloat;
@@ -243,13 +244,13 @@ nb::list InferOutputs(const OpInfo& op, nb::args args) {
 }
 
 void SetThreadsSource(nb::object source) {
-  Py_XDECREF(threads_source);
-  threads_source = source.is_none() ? nullptr : source.release().ptr();
+  if (!threads_fixed) threads_source = source.release().ptr();
 }
 
 void SetFixedThreads(int n) {
   SetNumThreads(n);
-  SetThreadsSource(nb::none());
+  threads_fixed = true;
+  threads_source = nullptr;
 }
 
 int CurrentThreads() {

@@ -139,10 +139,12 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view) {
 
 TensorView ReadMeta(PyObject* object) {
   const nb::handle tensor(object);
-  std::string dtype = nb::cast<std::string>(nb::str(tensor.attr("dtype")));
+  const nb::object dtype_object = tensor.attr("dtype");
+  std::string dtype = nb::str(dtype_object).c_str();
   if (const size_t dot = dtype.rfind('.'); dot != std::string::npos) dtype = dtype.substr(dot + 1);
   IntList shape;
-  for (nb::handle size : tensor.attr("shape")) shape.Append(nb::cast<int64_t>(nb::int_(size)));
+  const nb::object sizes = tensor.attr("shape");
+  for (nb::handle size : sizes) shape.Append(PyLong_AsLongLong(nb::int_(size).ptr()));
   for (DType known : {DType::kFloat32, DType::kInt64, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
                       DType::kInt8, DType::kInt16, DType::kInt32, DType::kUInt8, DType::kBool}) {
     if (Name(known) == dtype) return MakeView(nullptr, known, shape);

@@ -102,7 +102,7 @@ inline constexpr std::string_view kOptionalName<TensorView> = "Tensor?";
 template <>
 inline constexpr std::string_view kOptionalName<InOut> = "Tensor!?";
 template <>
-inline constexpr std::string_view kOptionalName<IntList> = "int[]?";
+inline constexpr std::string_view kOptionalName<IntList> = "int[1]?";
 
 template <class T>
 struct ArgType<std::optional<T>> {

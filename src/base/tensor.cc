@@ -74,9 +74,9 @@ int64_t TensorView::numel() const {
 }
 
 bool TensorView::IsContiguous() const {
+  if (numel() == 0) return true;
   int64_t expected = 1;
   for (int i = rank() - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != expected) return false;
     expected *= shape[i];
   }

@@ -45,13 +45,24 @@ inline constexpr int64_t kBlockK = 256;
 /// How far ahead of its use a row of b is asked for: the hardware does not follow long strides.
 inline constexpr int64_t kPrefetchRows = 8;
 
+/// Where the tile reads a run of k of its columns.
+struct Panel {
+  // Columns side by side: row k at b + k * stride. Or, if `offsets` is set, each vector by itself: vector v at
+  // vectors[v] + offsets[k].
+  const float* b = nullptr;
+  int64_t stride = 0;
+  const float* vectors[kTileVecs] = {};
+  const int64_t* offsets = nullptr;
+  // Null, or which terms are present: bits of vector v at present[v] + present_at[k].
+  const uint8_t* present[kTileVecs] = {};
+  const uint32_t* present_at = nullptr;
+};
+
 /// One run of the register tile over consecutive k.
 struct TileRun {
   int64_t k;
   const float* a;  // packed: a[k * rows + i]
-  const float* b;  // b[k * b_stride + j]
-  int64_t b_stride;
-  const uint8_t* valid;        // null, or a bit a (k, j): without it the term is skipped
+  Panel panel;
   const float* resume;         // null, or where the chain stands: rows of kTileCols
   const float* const* merges;  // earlier partial sums to take in afterwards: rows of kTileCols
   int num_merges;
@@ -59,11 +70,10 @@ struct TileRun {
   int64_t out_stride;
 };
 
-template <int kRows, bool kMasked>
+template <int kRows, bool kByVector, bool kMasked>
 HWY_NOINLINE void RunTile(const TileRun& run) {
   const FloatTag d;
-  using V = Vec;
-  V acc[kRows][kTileVecs];
+  Vec acc[kRows][kTileVecs];
   if (run.resume == nullptr) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
@@ -78,32 +88,35 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
     }
   }
   const float* HWY_RESTRICT a = run.a;
-  const float* HWY_RESTRICT b = run.b;
-  const int64_t b_stride = run.b_stride;
-  [[maybe_unused]] const uint8_t* valid = run.valid;
-  for (int64_t k = run.k; k != 0; --k) {
-    V bv[kTileVecs];
+  const float* HWY_RESTRICT b = run.panel.b;
+  const int64_t stride = run.panel.stride;
+  const int64_t num_k = run.k;
+  for (int64_t k = 0; k < num_k; ++k) {
+    Vec bv[kTileVecs];
+    [[maybe_unused]] hn::Mask<FloatTag> present[kTileVecs];
 #pragma GCC unroll 2
     for (int v = 0; v < kTileVecs; ++v) {
-      bv[v] = LoadU(d, b + v * kLanes);
-      __builtin_prefetch(b + kPrefetchRows * b_stride + v * kLanes);
+      if constexpr (kByVector) {
+        bv[v] = LoadU(d, run.panel.vectors[v] + run.panel.offsets[k]);
+      } else {
+        bv[v] = LoadU(d, b + v * kLanes);
+        __builtin_prefetch(b + kPrefetchRows * stride + v * kLanes);
+      }
+      if constexpr (kMasked) {
+        present[v] = hn::LoadMaskBits(d, run.panel.present[v] + run.panel.present_at[k]);
+      }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
-      const V av = Set(d, a[i]);
+      const Vec av = Set(d, a[i]);
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
-        const V next = Fma(av, bv[v], acc[i][v]);
-        if constexpr (kMasked) {
-          acc[i][v] = IfThenElse(hn::LoadMaskBits(d, valid + v * kMaskBytes), next, acc[i][v]);
-        } else {
-          acc[i][v] = next;
-        }
+        const Vec next = Fma(av, bv[v], acc[i][v]);
+        acc[i][v] = kMasked ? IfThenElse(present[v], next, acc[i][v]) : next;
       }
     }
     a += kRows;
-    b += b_stride;
-    if constexpr (kMasked) valid += kTileVecs * kMaskBytes;
+    if constexpr (!kByVector) b += stride;
   }
   for (int m = 0; m < run.num_merges; ++m) {
     const float* HWY_RESTRICT earlier = run.merges[m];
@@ -124,16 +137,21 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
 
 using TileFn = void (*)(const TileRun&);
 
-template <bool kMasked, int... kRows>
+template <bool kByVector, bool kMasked, int... kRows>
 constexpr auto TileTable(std::integer_sequence<int, kRows...>) {
-  return std::array<TileFn, sizeof...(kRows)>{&RunTile<kRows + 1, kMasked>...};
+  return std::array<TileFn, sizeof...(kRows)>{&RunTile<kRows + 1, kByVector, kMasked>...};
 }
 
-/// The tile of `rows` rows, 1 <= rows <= kTileRows.
-inline TileFn TileOfRows(int rows, bool masked) {
-  static constexpr auto kPlain = TileTable<false>(std::make_integer_sequence<int, kTileRows>());
-  static constexpr auto kMasked = TileTable<true>(std::make_integer_sequence<int, kTileRows>());
-  return masked ? kMasked[rows - 1] : kPlain[rows - 1];
+/// The tile for `rows` rows, 1 <= rows <= kTileRows, and a kind of panel.
+template <bool kByVector, bool kMayMask>
+TileFn ChooseTile(int rows, bool masked) {
+  static constexpr auto kRowCounts = std::make_integer_sequence<int, kTileRows>();
+  static constexpr auto kPlain = TileTable<kByVector, false>(kRowCounts);
+  if constexpr (kMayMask) {
+    static constexpr auto kMasked = TileTable<kByVector, true>(kRowCounts);
+    if (masked) return kMasked[rows - 1];
+  }
+  return kPlain[rows - 1];
 }
 
 /// Four vectors whose lane i holds rows[i * stride + 0 .. 3]: a transpose on the way in.
@@ -273,18 +291,14 @@ struct MatrixCols {
   int64_t num_cols;
   bool may_read_in_place;
 
-  static constexpr bool kMasked = false;
+  static constexpr bool kByVector = false, kMayMask = false;
+  static constexpr bool kPacks = true;
 
-  int Cols(int64_t j) const { return static_cast<int>(std::min<int64_t>(kTileCols, num_cols - j)); }
-  /// Where the panel of columns j .. starts and its stride, if the tile can read it unpacked.
-  const float* InPlace(int64_t j, int64_t k) const {
-    return may_read_in_place && b.col_stride == 1 && Cols(j) == kTileCols ? b.At(k, j) : nullptr;
-  }
-  int64_t InPlaceStride() const { return b.row_stride; }
-  /// True if some term of the panel is absent, with the others' bits in `valid`.
-  bool Pack(int64_t j, int64_t k, int64_t num_k, float* panel, uint8_t* /*valid*/) const {
-    PackCols(b, j, Cols(j), k, num_k, panel);
-    return false;
+  Panel Get(int64_t j, int64_t k, int64_t num_k, float* buffer) const {
+    const int cols = static_cast<int>(std::min<int64_t>(kTileCols, num_cols - j));
+    if (may_read_in_place && b.col_stride == 1 && cols == kTileCols) return {.b = b.At(k, j), .stride = b.row_stride};
+    PackCols(b, j, cols, k, num_k, buffer);
+    return {.b = buffer, .stride = kTileCols};
   }
 };
 
@@ -353,7 +367,7 @@ inline Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
 struct MatrixRows {
   Matrix a;
 
-  const float* Panel(int64_t i, int rows, int64_t k, int64_t num_k, float* buffer) const {
+  const float* Get(int64_t i, int rows, int64_t k, int64_t num_k, float* buffer) const {
     PackRows(a, i, rows, k, num_k, buffer);
     return buffer;
   }
@@ -361,32 +375,35 @@ struct MatrixRows {
 
 /// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms.
 /// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain.
-template <class Rows, class Cols, class Sink>
-void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk,
-                 const Rows& left, const Cols& right, const Sink& sink) {
+///
+/// `left` gives packed rows, `right` panels of kTileCols columns, and `sink` says where results go:
+///   left.Get(i, rows, k, num_k, buffer) -> packed rows
+///   right.Get(j, k, num_k, buffer) -> Panel; right.kByVector, kMayMask, kPacks say what panels are like
+///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), or null for Store(i, rows, j, tile)
+template <class Left, class Right, class Sink>
+void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk, const Left& left,
+                 const Right& right, const Sink& sink) {
   constexpr int64_t kTileSize = kTileRows * kTileCols;
+  constexpr int64_t kMaxPanels = kBlockCols / kTileCols;
   const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
   const int num_levels = NumLevels(num_chunks);
-  const int64_t block_cols = std::min(kBlockCols, (j_end - j_begin + kTileCols - 1) / kTileCols * kTileCols);
-  const int64_t num_panels = block_cols / kTileCols;
+  const int64_t num_panels = std::min(kMaxPanels, (j_end - j_begin + kTileCols - 1) / kTileCols);
+  const int64_t block_cols = num_panels * kTileCols;
   const int64_t block_k = std::min(num_k, kBlockK);
   const RowTiles tiles{m};
   const int64_t block_tiles = std::min<int64_t>(tiles.count, kBlockRows / kTileRows);
 
   Scratch scratch;
-  float* const panels = scratch.Get<float>(block_k * block_cols + kLanes);  // a vector copy may overrun
-  uint8_t* const valid =
-      Cols::kMasked ? scratch.Get<uint8_t>(block_k * num_panels * kTileVecs * kMaskBytes) : nullptr;
-  bool* const masked = scratch.Get<bool>(num_panels);
+  float* const buffers = Right::kPacks ? scratch.Get<float>(block_k * block_cols) : nullptr;
   float* const rows_buffer = scratch.Get<float>(block_k * kTileRows + kTileCols);
   float* const edge = scratch.Get<float>(kTileSize);
   // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
-  const bool whole = num_k <= block_k;
   float* const waiting =
-      whole ? nullptr : scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * kTileSize);
+      num_k <= block_k ? nullptr : scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * kTileSize);
   const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
     return waiting + ((level * block_tiles + tile) * num_panels + panel) * kTileSize;
   };
+  Panel panels[kMaxPanels];
 
   for (int64_t j0 = j_begin; j0 < j_end; j0 += block_cols) {
     const int64_t j1 = std::min(j0 + block_cols, j_end);
@@ -397,37 +414,27 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
         const int64_t chunk_index = k / chunk;
         const int64_t chunk_end = std::min(num_k, (chunk_index + 1) * chunk);
         const int64_t block_end = std::min(chunk_end, k + kBlockK);
-        const int64_t length = block_end - k;
         const bool last = block_end == num_k;
         TileRun run{};
-        run.k = length;
+        run.k = block_end - k;
 
         for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
-          if (right.InPlace(j, k) == nullptr) {
-            masked[panel] = right.Pack(j, k, length, panels + panel * block_k * kTileCols,
-                                       valid + panel * block_k * kTileVecs * kMaskBytes);
-          } else {
-            masked[panel] = false;
-          }
+          float* buffer = nullptr;
+          if constexpr (Right::kPacks) buffer = buffers + panel * block_k * kTileCols;
+          panels[panel] = right.Get(j, k, run.k, buffer);
         }
         for (int64_t t = t0; t < t1; ++t) {
           const int64_t i = tiles.Begin(t);
           const int rows = tiles.Rows(t);
-          run.a = left.Panel(i, rows, k, length, rows_buffer);
+          run.a = left.Get(i, rows, k, run.k, rows_buffer);
           for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
-            run.b = right.InPlace(j, k);
-            run.b_stride = right.InPlaceStride();
-            if (run.b == nullptr) {
-              run.b = panels + panel * block_k * kTileCols;
-              run.b_stride = kTileCols;
-            }
-            run.valid = valid + panel * block_k * kTileVecs * kMaskBytes;
+            run.panel = panels[panel];
             run.resume = k == chunk_index * chunk ? nullptr : waiting_tile(num_levels, t - t0, panel);
             const float* merges[64];
             run.merges = merges;
             run.num_merges = 0;
-            float* direct = nullptr;
             run.out_stride = kTileCols;
+            bool to_edge = false;
             if (block_end < chunk_end) {
               run.out = waiting_tile(num_levels, t - t0, panel);
             } else {
@@ -437,13 +444,17 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
               if (!last) {
                 run.out = waiting_tile(Park(chunk_index), t - t0, panel);
               } else {
-                direct = sink.InPlace(i, j);
-                run.out = direct != nullptr ? direct : edge;
-                if (direct != nullptr) run.out_stride = sink.InPlaceStride();
+                run.out = sink.InPlace(i, j);
+                to_edge = run.out == nullptr;
+                if (to_edge) {
+                  run.out = edge;
+                } else {
+                  run.out_stride = sink.InPlaceStride();
+                }
               }
             }
-            TileOfRows(rows, masked[panel])(run);
-            if (last && direct == nullptr) sink.Store(i, rows, j, edge);
+            ChooseTile<Right::kByVector, Right::kMayMask>(rows, run.panel.present_at != nullptr)(run);
+            if (to_edge) sink.Store(i, rows, j, edge);
           }
         }
         k = block_end;

@@ -17,10 +17,15 @@ using Vec = hn::Vec<FloatTag>;
 HWY_INLINE Vec LoadN(const float* p, int64_t count, float fill = 0.0f) {
   const FloatTag d;
   if (HWY_LIKELY(count >= kLanes)) return LoadU(d, p);
+#if HWY_CAP_GE256  // a masked load of floats, which touches nothing else
+  const auto mask = hn::FirstN(d, static_cast<size_t>(count));
+  return IfThenElse(mask, hn::MaskedLoad(mask, d, p), Set(d, fill));
+#else
   HWY_ALIGN float buffer[kLanes];
   for (int64_t i = 0; i < kLanes; ++i) buffer[i] = fill;
   std::memcpy(buffer, p, sizeof(float) * static_cast<size_t>(count));
   return Load(d, buffer);
+#endif
 }
 
 /// The first `count` lanes to memory; nothing behind them is written.
@@ -30,9 +35,13 @@ HWY_INLINE void StoreN(Vec v, float* p, int64_t count) {
     StoreU(v, d, p);
     return;
   }
+#if HWY_CAP_GE256
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(count)), d, p);
+#else
   HWY_ALIGN float buffer[kLanes];
   Store(v, d, buffer);
   std::memcpy(p, buffer, sizeof(float) * static_cast<size_t>(count));
+#endif
 }
 
 /// Calls body(i, count) for runs of kLanes indices that cover [0, n); the last run may be shorter.

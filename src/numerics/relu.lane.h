@@ -8,7 +8,7 @@ REPDL_LANE V Relu(V x) {
 }
 
 /*! relu_grad
-`grad_input = +0` where `output <= 0`, else `grad_output`.
+`grad_input = +0` where `output <= 0`, else `grad_output`. The operands are broadcast.
 */
 template <class V>
 REPDL_LANE V ReluGrad(V grad_output, V output) {

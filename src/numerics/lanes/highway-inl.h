@@ -82,8 +82,9 @@ template <class F, class V, class... Vs>
 REPDL_LANE V ViaDouble(const F& f, V v, Vs... vs) {
   const hn::DFromV<V> d;
 #if HWY_TARGET == HWY_SCALAR
+  // Highway's own demotion of one lane saturates where IEEE-754 overflows to infinity.
   const hn::Rebind<double, decltype(d)> wide;
-  return hn::DemoteTo(d, f(wide, hn::PromoteTo(wide, v), hn::PromoteTo(wide, vs)...));
+  return Set(d, static_cast<float>(hn::GetLane(f(wide, hn::PromoteTo(wide, v), hn::PromoteTo(wide, vs)...))));
 #else
   const hn::Half<decltype(d)> half;
   const hn::Rebind<double, decltype(half)> wide;

@@ -74,10 +74,6 @@ void Run(std::string_view op, const TensorView& input, const std::optional<Tenso
   args.mean = mean;
   args.var = var;
   args.output = layout.Out(output);
-  if (training && input.numel() == 0) {
-    throw ValueError(Message(ArgName{op, "input"}, " of shape ", Name(input.shape),
-                             " has no value a channel to take the mean of"));
-  }
   if (input.numel() > 0) BatchNormKernel(args);
   layout.PutBack(args.output, output);
 }
@@ -116,6 +112,8 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
 Specs InferBatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
                      const std::optional<TensorView>& bias, double eps, Order) {
   CheckAffine("batch_norm", input, weight, bias, eps);
+  REPDL_CHECK(input.numel() > 0 || input.shape[1] == 0, ArgName{"batch_norm", "input"}, " of shape ",
+              Name(input.shape), " has no value a channel to take the mean of");
   const IntList channels{input.shape[1]};
   return {{DType::kFloat32, input.shape}, {DType::kFloat32, channels}, {DType::kFloat32, channels}};
 }

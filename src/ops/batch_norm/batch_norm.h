@@ -25,7 +25,8 @@ The gradients of batch_norm by input, weight and bias. With g the gradient of th
 */
 
 /*! batch_norm_eval_grad
-The gradients of batch_norm_eval: grad_bias and grad_weight as above, `grad_input[i] = (weight / std) * gᵢ`.
+The gradients of batch_norm_eval by input, weight and bias: grad_weight and grad_bias as in batch_norm_grad,
+`grad_input[i] = (weight / std) * gᵢ`. Without a weight, 1 stands for it.
 */
 
 /*! batch_norm_update

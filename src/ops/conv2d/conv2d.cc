@@ -75,7 +75,7 @@ void Conv2d(const TensorView& input, const TensorView& weight, IntPair stride, I
   if (output.numel() == 0) return;
   Scratch scratch;
   const Conv2dSizes sizes = MakeSizes("conv2d", input.shape, weight.shape, stride, padding, groups, dilation);
-  const ConvPlan plan = ConvPlan::Forward(sizes, /*by_position=*/false);
+  const ConvPlan plan = ConvPlan::Forward(sizes);
   Conv2dKernel({.sizes = sizes,
                 .plan = &plan,
                 .source = Contiguous(input, scratch).Data<const float>(),
@@ -145,7 +145,7 @@ void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, cons
   Scratch scratch;
   const Conv2dSizes sizes =
       MakeSizes("conv2d_grad_kernel", input.shape, weight_shape, stride, padding, groups, dilation);
-  const ConvPlan plan = ConvPlan::Forward(sizes, /*by_position=*/true);
+  const ConvPlan plan = ConvPlan::Forward(sizes);
   Conv2dGradWeightKernel({.sizes = sizes,
                           .plan = &plan,
                           .source = Contiguous(input, scratch).Data<const float>(),

@@ -44,136 +44,100 @@ class PaddedImages {
   float* data_;
 };
 
-/// A run of positions in one row of one image.
-struct Run {
-  int64_t at;  // place in the panel
-  int64_t length;
-  const float* source;
-};
+/// What the panels of PositionCols share: the slots of an image, and where term k = (channel, tap) lies.
+struct PositionTable {
+  ConvPlan::Slots slots;
+  std::vector<int64_t> offsets;
+  std::vector<uint32_t> present_at;
 
-/// The runs that make up positions [begin, begin + count), counted over the images.
-template <class Body>
-HWY_INLINE void ForRuns(const ConvPlan& plan, const PaddedImages& images, int64_t begin, int64_t count,
-                        const Body& body) {
-  for (int64_t done = 0; done < count;) {
-    const int64_t position = (begin + done) % plan.positions();
-    const int64_t row = position / plan.cols, col = position % plan.cols;
-    const int64_t length = std::min(count - done, plan.cols - col);
-    const float* image = images.Image((begin + done) / plan.positions());
-    body(Run{done, length, image + row * plan.row_step + col});
-    done += length;
-  }
-}
-
-/// Writes the validity bits of a panel row.
-HWY_INLINE void PutValid(uint64_t bits, uint8_t* valid) {
-  for (int v = 0; v < kTileVecs; ++v) {
-    for (int byte = 0; byte < kMaskBytes; ++byte) {
-      valid[v * kMaskBytes + byte] = static_cast<uint8_t>(bits >> (v * kLanes + byte * 8));
+  explicit PositionTable(const ConvPlan& plan) : slots(plan.MakeSlots(static_cast<int>(kLanes))) {
+    for (int64_t channel = 0; channel < plan.channels; ++channel) {
+      for (int64_t tap = 0; tap < plan.taps(); ++tap) {
+        offsets.push_back(channel * plan.plane_size + plan.tap_offset[tap]);
+        present_at.push_back(static_cast<uint32_t>(tap * kMaskBytes));
+      }
     }
   }
-}
+};
 
-inline uint64_t LowBits(int64_t count) { return (uint64_t{1} << count) - 1; }
-
-/// Right operand with the positions as columns and (channel, tap) as k.
+/// Right operand with (image, slot) as vectors of columns and (channel, tap) as k, read in place.
 struct PositionCols {
   const ConvPlan& plan;
+  const PositionTable& table;
   const PaddedImages& images;
-  int64_t num_cols;
+  int64_t num_slots;  // of all images
 
-  static constexpr bool kMasked = true;
+  static constexpr bool kByVector = true, kMayMask = true, kPacks = false;
 
-  const float* InPlace(int64_t, int64_t) const { return nullptr; }
-  int64_t InPlaceStride() const { return 0; }
-  bool Pack(int64_t j, int64_t k, int64_t num_k, float* panel, uint8_t* valid) const {
-    const FloatTag d;
-    const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
-    Run runs[kTileCols];
-    int num_runs = 0;
-    ForRuns(plan, images, j, cols, [&](const Run& run) HWY_ATTR { runs[num_runs++] = run; });
-    int64_t channel = k / plan.taps, tap = k % plan.taps;
-    for (int64_t i = 0; i < num_k; ++i) {
-      const int64_t offset = channel * plan.plane_size + plan.tap_offset[tap];
-      float* const to = panel + i * kTileCols;
-      if (cols < kTileCols) std::fill(to, to + kTileCols, 0.0f);
-      for (int r = 0; r < num_runs; ++r) {
-        // Whole vectors: what a run writes too much, the next one, or the next k, writes again.
-        for (int64_t q = 0; q < runs[r].length; q += kLanes) {
-          StoreU(LoadU(d, runs[r].source + offset + q), d, to + runs[r].at + q);
-        }
+  Panel Get(int64_t j, int64_t k, int64_t /*num_k*/, float* /*buffer*/) const {
+    Panel panel{};
+    bool masked = false;
+    for (int v = 0; v < kTileVecs; ++v) {
+      // A panel behind the end repeats the last slot: nobody reads it.
+      const int64_t at = std::min(j / kLanes + v, num_slots - 1);
+      const int64_t slot = at % table.slots.count;
+      panel.vectors[v] = images.Image(at / table.slots.count) + table.slots.source[slot];
+      if (plan.masked) {
+        panel.present[v] = table.slots.present.data() + slot * plan.taps() * kMaskBytes;
+        masked = masked || table.slots.masked[slot] != 0;
       }
-      if (++tap == plan.taps) tap = 0, ++channel;
     }
-    if (!plan.masked) return false;
-    const int64_t position = j % plan.positions();
-    const int64_t last_tap = std::min(plan.taps, num_k);
-    bool all = true;
-    for (int64_t t = 0; t < last_tap && all; ++t) {
-      all = (~plan.present_by_tap.Read((k + t) % plan.taps, position) & LowBits(cols)) == 0;
-    }
-    if (all) return false;
-    for (int64_t i = 0; i < num_k; ++i) {
-      PutValid(plan.present_by_tap.Read((k + i) % plan.taps, position), valid + i * kTileVecs * kMaskBytes);
-    }
-    return true;
+    panel.offsets = table.offsets.data() + k;
+    if (masked) panel.present_at = table.present_at.data() + k;
+    return panel;
   }
 };
 
-/// Where columns that are positions of several images go.
+/// Where the columns of PositionCols go.
 struct PositionSink {
-  float* result;         // of the first image of the group
-  int64_t image_stride;  // between images
+  const ConvPlan::Slots& slots;
+  int64_t num_slots;
+  float* result;  // of the first image of the group
+  int64_t image_stride;
   int64_t positions;
-  int64_t num_cols;
   const float* bias;  // null, or one number a row
 
-  float* At(int64_t i, int64_t j) const {
-    return result + j / positions * image_stride + i * positions + j % positions;
-  }
-  float* InPlace(int64_t i, int64_t j) const {
-    const bool one_image = j % positions + kTileCols <= positions;
-    return one_image && bias == nullptr ? At(i, j) : nullptr;
-  }
-  int64_t InPlaceStride() const { return positions; }
+  float* InPlace(int64_t, int64_t) const { return nullptr; }
+  int64_t InPlaceStride() const { return 0; }
   void Store(int64_t i, int rows, int64_t j, float* tile) const {
-    const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
-    for (int r = 0; r < rows; ++r) {
-      float* from = tile + r * kTileCols;
-      if (bias != nullptr) {
-        for (int64_t q = 0; q < cols; ++q) from[q] = from[q] + bias[i + r];
-      }
-      for (int64_t q = 0; q < cols;) {
-        const int64_t length = std::min(cols - q, positions - (j + q) % positions);
-        std::memcpy(At(i + r, j + q), from + q, sizeof(float) * static_cast<size_t>(length));
-        q += length;
+    const FloatTag d;
+    for (int v = 0; v < kTileVecs && j / kLanes + v < num_slots; ++v) {
+      const int64_t at = j / kLanes + v, slot = at % slots.count;
+      float* const image = result + at / slots.count * image_stride + i * positions;
+      for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+        const auto [lane, length, position] = slots.fragments[f];
+        const float* from = tile + v * kLanes + lane;
+        for (int r = 0; r < rows; ++r) {
+          Vec value = LoadU(d, from + r * kTileCols);
+          if (bias != nullptr) value = Add(value, Set(d, bias[i + r]));
+          StoreN(value, image + r * positions + position, length);
+        }
       }
     }
   }
 };
 
-/// Forward and the gradient by the input: rows of `left` (m x channels * taps, a group) times what the plan reads.
+/// Forward and the gradient by the input: `m` rows a group of args.other times what the plan reads.
 void OverPositions(const Conv2dArgs& args, int64_t m) {
   const ConvPlan& plan = *args.plan;
-  const int64_t groups = args.sizes.groups, num_k = plan.channels * plan.taps;
-  const int64_t num_cols = args.sizes.n * plan.positions();
-  const int64_t source_size = plan.channels * plan.source_h * plan.source_w;
-  // Whole images, or at least whole panels, a task.
-  const int64_t panels = (num_cols + kTileCols - 1) / kTileCols;
-  const int64_t work = std::max<int64_t>(1, m * num_k * kTileCols);
-  const int64_t tasks = std::clamp<int64_t>(panels * work / 100000, 1, 4 * GetNumThreads());
-  const int64_t parts = std::min(panels, tasks);
-  const int64_t window = std::min(kBlockCols, num_cols) / plan.positions() + 2;
+  const PositionTable table(plan);
+  const int64_t groups = args.sizes.groups, num_k = plan.channels * plan.taps();
+  const int64_t num_slots = args.sizes.n * table.slots.count;
+  const int64_t panels = (num_slots + kTileVecs - 1) / kTileVecs;
+  // At least 3 µs of work a task.
+  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileCols) / 100000 + 1;
+  const int64_t parts = std::min({panels, work, int64_t{4} * GetNumThreads()});
+  const int64_t window = std::min(kBlockCols / kLanes, num_slots) / table.slots.count + 2;
   ParallelFor(groups * parts, [&](int64_t task) HWY_ATTR {
     const int64_t g = task / parts, part = task % parts;
-    const int64_t j0 = panels * part / parts * kTileCols;
-    const int64_t j1 = std::min(num_cols, panels * (part + 1) / parts * kTileCols);
     Scratch scratch;
-    const PaddedImages images(plan, args.source + g * source_size, groups * source_size, window, scratch);
-    const PositionSink sink{args.result + g * m * plan.positions(), groups * m * plan.positions(), plan.positions(),
-                            num_cols, args.bias == nullptr ? nullptr : args.bias + g * m};
-    TileProduct(m, j0, j1, num_k, ChainLength(args.order, num_k),
-                MatrixRows{{args.other + g * m * num_k, num_k, 1}}, PositionCols{plan, images, num_cols}, sink);
+    const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
+    const PositionSink sink{table.slots,        num_slots, args.result + g * m * plan.positions(),
+                            groups * m * plan.positions(), plan.positions(),
+                            args.bias == nullptr ? nullptr : args.bias + g * m};
+    TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, num_k,
+                ChainLength(args.order, num_k), MatrixRows{{args.other + g * m * num_k, num_k, 1}},
+                PositionCols{plan, table, images, num_slots}, sink);
   });
 }
 
@@ -183,7 +147,7 @@ struct GradRows {
   int64_t image_stride;
   int64_t positions;
 
-  const float* Panel(int64_t i, int rows, int64_t k, int64_t num_k, float* buffer) const {
+  const float* Get(int64_t i, int rows, int64_t k, int64_t num_k, float* buffer) const {
     for (int64_t done = 0; done < num_k;) {
       const int64_t position = (k + done) % positions;
       const int64_t length = std::min(num_k - done, positions - position);
@@ -195,47 +159,82 @@ struct GradRows {
   }
 };
 
+/// Which terms of a range of panels of TapCols are present: bits of the columns at each position.
+struct TapTable {
+  int64_t first_column, positions;
+  std::vector<uint8_t> present;      // (panel, vector, position), kMaskBytes each; empty if none is absent
+  std::vector<uint32_t> present_at;  // by position, over and over for a block
+
+  TapTable(const ConvPlan& plan, int64_t first_column, int64_t end_column)
+      : first_column(first_column), positions(plan.positions()) {
+    if (!plan.masked) return;
+    const int64_t vectors = (end_column - first_column + kTileCols - 1) / kTileCols * kTileVecs;
+    present.assign(static_cast<size_t>(vectors * positions * kMaskBytes), 0xff);
+    for (int64_t column = first_column; column < end_column; ++column) {
+      const int64_t vector = (column - first_column) / kLanes, lane = (column - first_column) % kLanes;
+      uint8_t* bits = present.data() + vector * positions * kMaskBytes + lane / 8;
+      for (int64_t i = 0; i < positions; ++i, bits += kMaskBytes) {
+        if (!plan.IsPresent(column % plan.taps(), i / plan.cols, i % plan.cols)) {
+          *bits = static_cast<uint8_t>(*bits & ~(1 << lane % 8));
+        }
+      }
+    }
+    for (int64_t i = 0; i < positions + kBlockK; ++i) {
+      present_at.push_back(static_cast<uint32_t>(i % positions * kMaskBytes));
+    }
+  }
+};
+
 /// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
 struct TapCols {
   const ConvPlan& plan;
+  const TapTable& table;
   const PaddedImages& images;
   int64_t num_cols;
 
-  static constexpr bool kMasked = true;
+  static constexpr bool kByVector = false, kMayMask = true, kPacks = true;
 
-  const float* InPlace(int64_t, int64_t) const { return nullptr; }
-  int64_t InPlaceStride() const { return 0; }
-  bool Pack(int64_t j, int64_t k, int64_t num_k, float* panel, uint8_t* valid) const {
-    const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
+  Panel Get(int64_t j, int64_t k, int64_t num_k, float* buffer) const {
     // Columns behind the last one repeat it: nobody reads their sums.
+    const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
     int64_t offset[kTileCols];
     for (int64_t q = 0; q < kTileCols; ++q) {
       const int64_t column = j + std::min(q, cols - 1);
-      offset[q] = column / plan.taps * plan.plane_size + plan.tap_offset[column % plan.taps];
+      offset[q] = column / plan.taps() * plan.plane_size + plan.tap_offset[column % plan.taps()];
     }
-    ForRuns(plan, images, k, num_k, [&](const Run& run) HWY_ATTR {
-      int64_t i = 0;
+    for (int64_t done = 0; done < num_k;) {
+      const int64_t position = (k + done) % plan.positions();
+      const int64_t row = position / plan.cols, col = position % plan.cols;
+      const int64_t length = std::min(num_k - done, plan.cols - col);
+      const float* source = images.Image((k + done) / plan.positions()) + row * plan.row_step + col;
+      PackRun(source, offset, length, buffer + done * kTileCols);
+      done += length;
+    }
+    Panel panel{.b = buffer, .stride = kTileCols};
+    if (plan.masked) {
+      for (int v = 0; v < kTileVecs; ++v) {
+        panel.present[v] = table.present.data() + ((j - table.first_column) / kLanes + v) * table.positions * kMaskBytes;
+      }
+      panel.present_at = table.present_at.data() + k % table.positions;
+    }
+    return panel;
+  }
+
+  /// to[i * kTileCols + q] = source[i + offset[q]]
+  static void PackRun(const float* source, const int64_t* offset, int64_t length, float* to) {
+    int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
-      for (; i + 4 <= run.length; i += 4) {
-        for (int64_t q = 0; q < kTileCols; q += 4) {
-          Transpose4x4(run.source + i + offset[q], run.source + i + offset[q + 1], run.source + i + offset[q + 2],
-                       run.source + i + offset[q + 3], panel + (run.at + i) * kTileCols + q, kTileCols);
-        }
+    for (; i + 4 <= length; i += 4, source += 4) {
+#pragma GCC unroll 8
+      for (int q = 0; q < kTileCols; q += 4) {
+        Transpose4x4(source + offset[q], source + offset[q + 1], source + offset[q + 2], source + offset[q + 3],
+                     to + i * kTileCols + q, kTileCols);
       }
-#endif
-      for (; i < run.length; ++i) {
-        for (int64_t q = 0; q < kTileCols; ++q) panel[(run.at + i) * kTileCols + q] = run.source[i + offset[q]];
-      }
-    });
-    if (!plan.masked) return false;
-    bool all = true;
-    const int64_t tap = j % plan.taps;
-    for (int64_t i = 0; i < num_k; ++i) {
-      const uint64_t bits = plan.present_by_position.Read((k + i) % plan.positions(), tap);
-      all = all && (~bits & LowBits(cols)) == 0;
-      PutValid(bits, valid + i * kTileVecs * kMaskBytes);
     }
-    return !all;
+#endif
+    for (; i < length; ++i, ++source) {
+      for (int q = 0; q < kTileCols; ++q) to[i * kTileCols + q] = source[offset[q]];
+    }
   }
 };
 
@@ -247,9 +246,8 @@ void Conv2dGradInputKernel(const Conv2dArgs& args) { OverPositions(args, args.si
 
 void Conv2dGradWeightKernel(const Conv2dArgs& args) {
   const ConvPlan& plan = *args.plan;
-  const int64_t groups = args.sizes.groups, m = args.sizes.o, n = plan.channels * plan.taps;
+  const int64_t groups = args.sizes.groups, m = args.sizes.o, n = plan.channels * plan.taps();
   const int64_t num_k = args.sizes.n * plan.positions();
-  const int64_t source_size = plan.channels * plan.source_h * plan.source_w;
   const int64_t grad_size = m * plan.positions();
   const int64_t window = std::min(kBlockK, num_k) / plan.positions() + 2;
   const int64_t parts = std::min<int64_t>(GetNumThreads(), groups * m * n * num_k / 100000 + 1);
@@ -262,9 +260,10 @@ void Conv2dGradWeightKernel(const Conv2dArgs& args) {
     const int64_t j0 = panels * col / grid.cols * kTileCols;
     const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileCols);
     Scratch scratch;
-    const PaddedImages images(plan, args.source + g * source_size, groups * source_size, window, scratch);
+    const TapTable table(plan, j0, j1);
+    const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
     const GradRows left{args.other + g * grad_size + i0 * plan.positions(), groups * grad_size, plan.positions()};
-    TileProduct(i1 - i0, j0, j1, num_k, ChainLength(args.order, num_k), left, TapCols{plan, images, n},
+    TileProduct(i1 - i0, j0, j1, num_k, ChainLength(args.order, num_k), left, TapCols{plan, table, images, n},
                 MatrixSink{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr});
   });
 }

@@ -7,7 +7,7 @@
 namespace repdl {
 namespace {
 
-/// y * up + offset lands in [0, size) for y in [first, end).
+/// The y in [first, end) for which y * up + offset lies in [0, size).
 struct Landing {
   int64_t first, end;
   Landing(int64_t offset, int64_t up, int64_t count, int64_t size)
@@ -15,106 +15,149 @@ struct Landing {
         end(std::min(count, size <= offset ? 0 : (size - offset + up - 1) / up)) {}
 };
 
-}  // namespace
-
-void ConvPlan::Bits::Resize(int64_t num_rows, int64_t length) {
-  words = (length + 63) / 64 + 2;
-  data.assign(static_cast<size_t>(num_rows * words), 0);
-}
-
-ConvPlan ConvPlan::Forward(const Conv2dSizes& s, bool by_position) {
-  ConvPlan plan{};
-  plan.source_h = s.h, plan.source_w = s.w;
-  plan.top = s.padding.h, plan.left = s.padding.w;
-  plan.up_h = plan.up_w = 1;
-  plan.padded_h = (s.p - 1) * s.stride.h + (s.kh - 1) * s.dilation.h + 1;
-  plan.padded_w = (s.q - 1) * s.stride.w + (s.kw - 1) * s.dilation.w + 1;
-  plan.phases = s.stride.w;
-  plan.channels = s.c;
-  plan.rows = s.p, plan.cols = s.q;
-  plan.row_stride_ = s.stride.h, plan.col_stride_ = s.stride.w;
-  for (int64_t u = 0; u < s.kh; ++u) {
-    for (int64_t v = 0; v < s.kw; ++v) {
-      plan.tap_row_.push_back(u * s.dilation.h);
-      plan.tap_col_.push_back(v * s.dilation.w);
+/// Whether the padded row that kernel row `tap` reads at a position holds a source row, for each pair.
+std::vector<char> Presence(const std::vector<int64_t>& taps, int64_t positions, int64_t step, int64_t offset, int64_t up,
+                           int64_t size) {
+  std::vector<char> present;
+  present.reserve(taps.size() * static_cast<size_t>(positions));
+  for (int64_t tap : taps) {
+    for (int64_t i = 0; i < positions; ++i) {
+      const int64_t y = i * step + tap - offset;
+      present.push_back(y >= 0 && y % up == 0 && y / up < size ? 1 : 0);
     }
   }
-  plan.Finish(by_position);
+  return present;
+}
+
+bool All(const std::vector<char>& flags) {
+  return std::ranges::all_of(flags, [](char flag) { return flag != 0; });
+}
+
+}  // namespace
+
+ConvPlan ConvPlan::Forward(const Conv2dSizes& s) {
+  ConvPlan plan;
+  plan.channels = s.c;
+  plan.source_h = s.h, plan.source_w = s.w;
+  plan.rows = s.p, plan.cols = s.q;
+  plan.top_ = s.padding.h, plan.left_ = s.padding.w;
+  plan.up_h_ = plan.up_w_ = 1;
+  plan.padded_h_ = (s.p - 1) * s.stride.h + (s.kh - 1) * s.dilation.h + 1;
+  plan.padded_w_ = (s.q - 1) * s.stride.w + (s.kw - 1) * s.dilation.w + 1;
+  plan.phases_ = s.stride.w;
+  std::vector<int64_t> tap_rows, tap_cols;
+  for (int64_t u = 0; u < s.kh; ++u) tap_rows.push_back(u * s.dilation.h);
+  for (int64_t v = 0; v < s.kw; ++v) tap_cols.push_back(v * s.dilation.w);
+  plan.Finish(s.stride.h, s.stride.w, tap_rows, tap_cols);
   return plan;
 }
 
 ConvPlan ConvPlan::GradInput(const Conv2dSizes& s) {
-  ConvPlan plan{};
-  plan.source_h = s.p, plan.source_w = s.q;
-  // Room for the last tap at the first position; the holes of the stride stay between the source rows.
-  plan.top = std::max<int64_t>(0, (s.kh - 1) * s.dilation.h - s.padding.h);
-  plan.left = std::max<int64_t>(0, (s.kw - 1) * s.dilation.w - s.padding.w);
-  plan.up_h = s.stride.h, plan.up_w = s.stride.w;
-  plan.padded_h = plan.top + s.padding.h + s.h;
-  plan.padded_w = plan.left + s.padding.w + s.w;
-  plan.phases = 1;
+  ConvPlan plan;
   plan.channels = s.o;
+  plan.source_h = s.p, plan.source_w = s.q;
   plan.rows = s.h, plan.cols = s.w;
-  plan.row_stride_ = plan.col_stride_ = 1;
-  for (int64_t u = 0; u < s.kh; ++u) {
-    for (int64_t v = 0; v < s.kw; ++v) {
-      plan.tap_row_.push_back(plan.top + s.padding.h - u * s.dilation.h);
-      plan.tap_col_.push_back(plan.left + s.padding.w - v * s.dilation.w);
-    }
-  }
-  plan.Finish(/*by_position=*/false);
+  // Room for the last tap at the first position; the holes of the stride stay between the source rows.
+  plan.top_ = std::max<int64_t>(0, (s.kh - 1) * s.dilation.h - s.padding.h);
+  plan.left_ = std::max<int64_t>(0, (s.kw - 1) * s.dilation.w - s.padding.w);
+  plan.up_h_ = s.stride.h, plan.up_w_ = s.stride.w;
+  plan.padded_h_ = plan.top_ + s.padding.h + s.h;
+  plan.padded_w_ = plan.left_ + s.padding.w + s.w;
+  plan.phases_ = 1;
+  std::vector<int64_t> tap_rows, tap_cols;
+  for (int64_t u = 0; u < s.kh; ++u) tap_rows.push_back(plan.top_ + s.padding.h - u * s.dilation.h);
+  for (int64_t v = 0; v < s.kw; ++v) tap_cols.push_back(plan.left_ + s.padding.w - v * s.dilation.w);
+  plan.Finish(1, 1, tap_rows, tap_cols);
   return plan;
 }
 
-bool ConvPlan::IsPresent(int64_t tap, int64_t row, int64_t col) const {
-  const int64_t y = row * row_stride_ + tap_row_[tap] - top, x = col * col_stride_ + tap_col_[tap] - left;
-  return y >= 0 && x >= 0 && y % up_h == 0 && x % up_w == 0 && y / up_h < source_h && x / up_w < source_w;
-}
-
-void ConvPlan::Finish(bool by_position) {
-  taps = static_cast<int64_t>(tap_row_.size());
-  phase_length = (padded_w + phases - 1) / phases;
-  row_length = phases * phase_length;
-  plane_size = padded_h * row_length;
-  row_step = row_stride_ * row_length;
-  for (int64_t t = 0; t < taps; ++t) {
-    tap_offset.push_back(tap_row_[t] * row_length + tap_col_[t] % phases * phase_length + tap_col_[t] / phases);
-  }
-
-  present_by_tap.Resize(taps, positions() + 64);
-  if (by_position) present_by_position.Resize(positions(), taps + 64);
-  masked = false;
-  for (int64_t t = 0; t < taps; ++t) {
-    for (int64_t i = 0; i < positions(); ++i) {
-      if (!IsPresent(t, i / cols, i % cols)) {
-        masked = true;
-        continue;
-      }
-      for (int64_t bit = i; bit < positions() + 64; bit += positions()) present_by_tap.Set(t, bit);
-      if (!by_position) continue;
-      for (int64_t bit = t; bit < taps + 64; bit += taps) present_by_position.Set(i, bit);
+void ConvPlan::Finish(int64_t row_stride, int64_t col_stride, const std::vector<int64_t>& tap_rows,
+                      const std::vector<int64_t>& tap_cols) {
+  kernel_h_ = static_cast<int64_t>(tap_rows.size());
+  kernel_w_ = static_cast<int64_t>(tap_cols.size());
+  phase_length_ = (padded_w_ + phases_ - 1) / phases_;
+  row_length_ = phases_ * phase_length_;
+  plane_size = padded_h_ * row_length_;
+  row_step = row_stride * row_length_;
+  for (int64_t row : tap_rows) {
+    for (int64_t col : tap_cols) {
+      tap_offset.push_back(row * row_length_ + col % phases_ * phase_length_ + col / phases_);
     }
   }
+  row_present_ = Presence(tap_rows, rows, row_stride, top_, up_h_, source_h);
+  col_present_ = Presence(tap_cols, cols, col_stride, left_, up_w_, source_w);
+  masked = !All(row_present_) || !All(col_present_);
 }
 
 void ConvPlan::Pad(const float* source, float* padded) const {
   std::memset(padded, 0, sizeof(float) * static_cast<size_t>(plane_size));
-  const Landing y_range(top, up_h, source_h, padded_h), x_range(left, up_w, source_w, padded_w);
+  const Landing y_range(top_, up_h_, source_h, padded_h_), x_range(left_, up_w_, source_w, padded_w_);
   for (int64_t y = y_range.first; y < y_range.end; ++y) {
     const float* from = source + y * source_w;
-    float* to = padded + (y * up_h + top) * row_length;
-    if (up_w == 1 && phases == 1) {
-      if (x_range.end > x_range.first) {
-        std::memcpy(to + x_range.first + left, from + x_range.first,
-                    sizeof(float) * static_cast<size_t>(x_range.end - x_range.first));
-      }
+    float* to = padded + (y * up_h_ + top_) * row_length_;
+    if (up_w_ == 1 && phases_ == 1) {
+      std::copy(from + x_range.first, from + std::max(x_range.first, x_range.end), to + x_range.first + left_);
     } else {
       for (int64_t x = x_range.first; x < x_range.end; ++x) {
-        const int64_t at = x * up_w + left;
-        to[at % phases * phase_length + at / phases] = from[x];
+        const int64_t at = x * up_w_ + left_;
+        to[at % phases_ * phase_length_ + at / phases_] = from[x];
       }
     }
   }
+}
+
+ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
+  Slots slots;
+  // A slot may stay within a row of positions, or run over the padded plane as it lies, with the lanes between
+  // two rows idle: what takes fewer slots.
+  const int64_t by_row = rows * ((cols + lanes - 1) / lanes);
+  const int64_t span = (rows - 1) * row_length_ + cols;
+  const bool flat = row_step == row_length_ && phases_ == 1 && (span + lanes - 1) / lanes * 10 < by_row * 9;
+  const auto add = [&](int64_t source) {
+    slots.source.push_back(source);
+    slots.first_fragment.push_back(slots.fragments.size());
+    ++slots.count;
+  };
+  if (flat) {
+    for (int64_t begin = 0; begin < span; begin += lanes) {
+      add(begin);
+      for (int64_t at = begin; at < std::min(begin + lanes, span);) {
+        const int64_t row = at / row_length_, col = at % row_length_;
+        const int64_t length = std::min(begin + lanes - at, cols - col);
+        if (length > 0) slots.fragments.push_back({static_cast<int>(at - begin), static_cast<int>(length), row * cols + col});
+        at += length > 0 ? length : row_length_ - col;
+      }
+    }
+  } else {
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t col = 0; col < cols; col += lanes) {
+        add(row * row_step + col);
+        slots.fragments.push_back({0, static_cast<int>(std::min<int64_t>(lanes, cols - col)), row * cols + col});
+      }
+    }
+  }
+  slots.first_fragment.push_back(slots.fragments.size());
+  if (!masked) return slots;
+
+  const int64_t bytes = (lanes + 7) / 8;
+  slots.present.assign(static_cast<size_t>(slots.count * taps() * bytes), 0xff);  // idle lanes count as present
+  slots.masked.assign(static_cast<size_t>(slots.count), 0);
+  for (int64_t slot = 0; slot < slots.count; ++slot) {
+    for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+      const Slots::Fragment& fragment = slots.fragments[f];
+      const int64_t row = fragment.position / cols, col = fragment.position % cols;
+      for (int64_t tap = 0; tap < taps(); ++tap) {
+        uint8_t* bits = &slots.present[(slot * taps() + tap) * bytes];
+        for (int i = 0; i < fragment.length; ++i) {
+          if (IsPresent(tap, row, col + i)) continue;
+          const int lane = fragment.lane + i;
+          bits[lane / 8] = static_cast<uint8_t>(bits[lane / 8] & ~(1 << lane % 8));
+          slots.masked[slot] = 1;
+        }
+      }
+    }
+  }
+  return slots;
 }
 
 }  // namespace repdl

@@ -62,7 +62,8 @@ CrossEntropyArgs MakeArgs(std::string_view op, const TensorView& input, const Te
   CrossEntropyArgs args{};
   const int class_dim = ClassDim(input);
   args.num_classes = input.shape[class_dim];
-  args.num_samples = args.num_classes == 0 ? 0 : input.numel() / args.num_classes;
+  args.num_samples = 1;
+  for (int64_t size : SampleShape(input)) args.num_samples *= size;
   args.input = input.Data<const float>();
   args.class_stride = input.strides[class_dim];
   for (int i = 0; i < input.rank(); ++i) {

@@ -122,7 +122,7 @@ class Samples {
 
 template <class Body>
 void ForSamples(const CrossEntropyArgs& args, const Body& body) {
-  ParallelRanges(args.num_samples, 4096 / args.num_classes + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+  ParallelRanges(args.num_samples, 4096 / std::max<int64_t>(args.num_classes, 1) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     Scratch scratch;
     Samples samples(args, scratch);
     for (int64_t i = begin; i < end; ++i) body(samples, i);

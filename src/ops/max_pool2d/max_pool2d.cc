@@ -17,9 +17,9 @@ void CheckPair(std::string_view arg, IntPair pair, int64_t least) {
 
 /// Number of windows along one dimension, as torch counts them.
 int64_t OutSize(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
-  const int64_t reach = size + 2 * padding - dilation * (kernel - 1) - 1;
+  const int64_t reach = size + 2 * padding - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
   if (reach < 0) return 0;
-  int64_t out = (reach + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  int64_t out = reach / stride + 1;
   // The last window must start inside the image or its left padding.
   if (ceil_mode && (out - 1) * stride >= size + padding) --out;
   return out;
@@ -49,6 +49,8 @@ Specs InferMaxPool2d(const TensorView& input, IntPair kernel_size, IntPair strid
   int64_t& w = shape[shape.size() - 1];
   h = OutSize(h, kernel_size.h, stride.h, padding.h, dilation.h, ceil_mode);
   w = OutSize(w, kernel_size.w, stride.w, padding.w, dilation.w, ceil_mode);
+  REPDL_CHECK(input.shape[input.rank() - 2] * input.shape[input.rank() - 1] <= INT32_MAX, name, " of shape ",
+              Name(input.shape), " has images of more than 2^31 - 1 places, which is not supported");
   REPDL_CHECK(h > 0 && w > 0, name, " of shape ", Name(input.shape), " is smaller than the window (", kernel_size.h,
               ", ", kernel_size.w, ")");
   return {{DType::kFloat32, shape}, {DType::kInt64, shape}};
@@ -103,14 +105,13 @@ void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, con
   args.out_h = grad_output.shape[rank - 2], args.out_w = grad_output.shape[rank - 1];
   args.planes = grad_input.numel() / (args.h * args.w);
   args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
-  const TensorView places = Contiguous(indices, scratch);
-  args.indices = places.Data<int64_t>();
+  args.indices = Contiguous(indices, scratch).Data<int64_t>();
   args.grad_input = grad_input.Data<float>();
-  for (int64_t i = 0; i < places.numel(); ++i) {
-    REPDL_CHECK(args.indices[i] >= 0 && args.indices[i] < args.h * args.w, ArgName{"max_pool2d_grad", "indices"},
-                " holds ", args.indices[i], ", which is not a place in an image of ", args.h, " x ", args.w);
-  }
+  std::atomic<bool> bad_index = false;
+  args.bad_index = &bad_index;
   MaxPool2dGradKernel(args);
+  REPDL_CHECK(!bad_index, ArgName{"max_pool2d_grad", "indices"}, " holds a number that is not a place in an image of ",
+              args.h, " x ", args.w);
 }
 
 }  // namespace repdl

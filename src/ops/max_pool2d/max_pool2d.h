@@ -5,8 +5,9 @@
 
 /*! max_pool2d
 `output[…, p, q]` is the largest of `input[…, p·sh - ph + u·dh, q·sw - pw + v·dw]` over the window places (u, v) inside the
-image, and `indices[…, p, q]` its place h·W + w in the image. Places are visited in row-major order and a later one wins only
-if it is greater, so ties, and -0 against +0, go to the first. The first NaN wins over everything.
+image, and `indices[…, p, q]` its place h·W + w in the image. A stride of 0 stands for the kernel size. Places are visited in
+row-major order and a later one wins only if it is greater, so ties, and -0 against +0, go to the first. The first NaN wins
+over everything. A window without any place inside the image gives -inf and the place -1, which takes no gradient.
 */
 
 /*! max_pool2d_grad

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+
 #include "base/cpu_target.h"
 #include "base/op_registry.h"
 
@@ -15,6 +17,7 @@ struct MaxPool2dArgs {
   int64_t* indices;
   const float* grad_output;
   float* grad_input;
+  std::atomic<bool>* bad_index;  // set if an index is not a place of the image
 };
 
 REPDL_KERNEL(MaxPool2dKernel, MaxPool2dArgs)

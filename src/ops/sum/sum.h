@@ -7,12 +7,12 @@
 #include "repdl/order.h"
 
 /*! sum
-`output = Sum(input)` over the dimensions `dim`, or over all of them. With `average` the sum over N terms is then multiplied
+`output = Sum(input)` over the dimensions `dim`, or over all of them if `dim` is None or empty. With `average` the sum over N terms is then multiplied
 by `float32(1 / N)`, the quotient in double: the mean of microsoft/RepDL.
 */
 
 /*! mean
-`output = Sum(input) / float32(N)` over the dimensions `dim`, or over all of them; N is the number of terms.
+`output = Sum(input) / float32(N)` over the dimensions `dim`, or over all of them if `dim` is None or empty; N is the number of terms.
 */
 
 namespace repdl {

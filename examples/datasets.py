@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Images and labels for the examples: MNIST from IDX files, or the digits that ship inside scikit-learn."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import math
+import struct
+import urllib.error
+import urllib.request
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+import repdl
+
+MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+MNIST_FILES = {
+    "train-images-idx3-ubyte": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "train-labels-idx1-ubyte": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "t10k-images-idx3-ubyte": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "t10k-labels-idx1-ubyte": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+}
+"""Names of the files, and the SHA-256 of their gzipped form."""
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images as float32 in [0, 1], (n, 1, 28, 28), and labels as int64, (n)."""
+
+    name: str
+    train_images: torch.Tensor
+    train_labels: torch.Tensor
+    test_images: torch.Tensor
+    test_labels: torch.Tensor
+
+
+def read_idx(path: Path) -> torch.Tensor:
+    """The bytes of an IDX file, gzipped or not, as a uint8 tensor of the file's shape.
+
+    Raises:
+        ValueError: naming the file, if it is not an IDX file of bytes or does not hold what its header says.
+    """
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{path}: cannot be read: {error}") from error
+    if len(data) < 4 or data[:3] != b"\x00\x00\x08":
+        raise ValueError(f"{path}: not an IDX file of bytes (it starts with {data[:4].hex() or 'nothing'})")
+    rank = data[3]
+    header = 4 + 4 * rank
+    if len(data) < header:
+        raise ValueError(f"{path}: ends within its header")
+    shape = struct.unpack(f">{rank}I", data[4:header])
+    expected = math.prod(shape)
+    if len(data) - header != expected:
+        raise ValueError(f"{path}: holds {len(data) - header} bytes of data, but its header {shape} says {expected}")
+    return torch.frombuffer(bytearray(data[header:]), dtype=torch.uint8).reshape(shape)
+
+
+def find(directory: Path, name: str) -> Path | None:
+    """The file of that name, gzipped or not, if it is there."""
+    return next((path for path in (directory / f"{name}.gz", directory / name) if path.exists()), None)
+
+
+def load_mnist(directory: Path) -> Images:
+    """MNIST from the four IDX files in a directory.
+
+    Raises:
+        FileNotFoundError: naming the file that is missing.
+        ValueError: naming the file that is corrupt.
+    """
+    parts = {}
+    for name in MNIST_FILES:
+        path = find(directory, name)
+        if path is None:
+            raise FileNotFoundError(f"{directory / name}[.gz]: no such file")
+        parts[name] = read_idx(path)
+    for kind in ("train", "t10k"):
+        images, labels = parts[f"{kind}-images-idx3-ubyte"], parts[f"{kind}-labels-idx1-ubyte"]
+        if images.dim() != 3 or images.shape[1:] != (28, 28) or labels.shape != images.shape[:1]:
+            raise ValueError(
+                f"{directory}: {kind} images of shape {tuple(images.shape)} and labels of shape {tuple(labels.shape)} "
+                "are not those of MNIST"
+            )
+        if int(labels.max()) > 9:
+            raise ValueError(f"{find(directory, f'{kind}-labels-idx1-ubyte')}: holds a label above 9")
+    return Images(
+        "MNIST",
+        repdl.ops.div(parts["train-images-idx3-ubyte"].unsqueeze(1).float(), 255),
+        parts["train-labels-idx1-ubyte"].long(),
+        repdl.ops.div(parts["t10k-images-idx3-ubyte"].unsqueeze(1).float(), 255),
+        parts["t10k-labels-idx1-ubyte"].long(),
+    )
+
+
+def download_mnist(directory: Path) -> None:
+    """Downloads what is missing of MNIST into a directory.
+
+    Raises:
+        OSError: if there is no connection, or what arrives is not MNIST.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, sha256 in MNIST_FILES.items():
+        if find(directory, name) is not None:
+            continue
+        try:
+            with urllib.request.urlopen(f"{MNIST_URL}{name}.gz", timeout=20) as response:
+                data = response.read()
+        except urllib.error.URLError as error:
+            raise OSError(f"{MNIST_URL}{name}.gz: {error.reason}") from error
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise OSError(f"{MNIST_URL}{name}.gz: what arrived is not the file of MNIST")
+        (directory / f"{name}.gz").write_bytes(data)
+
+
+def load_digits() -> Images:
+    """The 1797 digits of scikit-learn, 8 x 8 with 17 grey levels: each pixel three times as wide and high, and a border of 2."""
+    from sklearn.datasets import load_digits as sklearn_digits
+
+    digits = sklearn_digits()
+    images = torch.from_numpy(digits.images).float() / 16  # exact
+    images = images.repeat_interleave(3, dim=1).repeat_interleave(3, dim=2)
+    images = torch.nn.functional.pad(images, (2, 2, 2, 2)).unsqueeze(1)
+    labels = torch.from_numpy(digits.target).long()
+    return Images("digits", images[:1500], labels[:1500], images[1500:], labels[1500:])

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""RepDL: the same program, the same bits, everywhere.
+
+`repdl.ops` works on NumPy arrays without torch; what is built on torch is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from repdl import ops as ops
+from repdl._core import (
+    __version__ as __version__,
+    arithmetic_version as arithmetic_version,
+    get_num_threads as get_num_threads,
+    set_num_threads as set_num_threads,
+)
+from repdl._order import get_order as get_order, order as order, set_order as set_order
+
+if TYPE_CHECKING:
+    from repdl import func as func, nn as nn, optim as optim, random as random, utils as utils
+    from repdl.convert import from_torch_module as from_torch_module
+
+_NEED_TORCH = {"func", "nn", "optim", "random", "utils"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NEED_TORCH:
+        return import_module(f"repdl.{name}")
+    if name == "from_torch_module":
+        from repdl.convert import from_torch_module
+
+        return from_torch_module
+    raise AttributeError(f"module 'repdl' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NEED_TORCH, "from_torch_module"})
+
+
+if sys.modules.get("torch") is not None:
+    # torch.ops.repdl is there for whoever has torch.
+    import_module("repdl._torch")

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""How an op is declared in Python, once: what torch registration, tests, benchmarks and documents are built from.
+
+The C++ core says what an op computes and what it is called with (`repdl._core.arguments`). A declaration adds what
+only Python can say: a typed signature with a docstring, the gradient, sample calls and an oracle for accuracy.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from ast import literal_eval
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar
+
+from repdl import _core
+from repdl._order import get_order
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    Tensor: TypeAlias = torch.Tensor | np.ndarray[Any, Any]
+    """What an op takes and gives: all of one call from the same framework."""
+else:
+    Tensor: TypeAlias = Any
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Pair: TypeAlias = int | tuple[int, int]
+"""Height and width; one number stands for both."""
+
+
+class Saved:
+    """What a gradient may read: the saved tensors and all other arguments of the call, by name."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:  # only reached for a name that is not there
+        raise AttributeError(f"the gradient did not save {name!r}")
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The gradient of an op by its tensor arguments.
+
+    `formula(saved, *grad_outputs)` returns a gradient, a function that computes it when it is needed, or None for zero, by
+    the name of the argument; asking for another is an error. It is written in ops and in torch operations that round once.
+    """
+
+    formula: Callable[..., Mapping[str, Any]]
+    saves: tuple[str, ...]
+    non_differentiable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A call of an op as the golden files write it: `Sample(input="normal[5, 7]#1", transA=True)`."""
+
+    arguments: Mapping[str, object]
+
+    def text(self, op: str) -> str:
+        return f"{op}({', '.join(f'{name}={_literal(value)}' for name, value in self.arguments.items())})"
+
+
+def sample(**arguments: object) -> Sample:
+    return Sample(arguments)
+
+
+def _literal(value: object) -> str:
+    """Strings that make a tensor stand as they are; other values as Python writes them."""
+    return value if isinstance(value, str) and "[" in value else repr(value)
+
+
+@dataclass(eq=False)
+class Op(Generic[P, R]):
+    """An op of the core, callable on torch tensors and NumPy arrays."""
+
+    name: str
+    function: Callable[P, R]
+    outputs: tuple[str, ...]
+    gradient: Gradient | None = None
+    make_samples: Callable[[], Iterable[Sample]] | None = None
+    compute_oracle: Callable[..., Any] | None = None
+    prepare_arguments: Callable[..., tuple[Any, ...]] | None = None
+    takes_order: bool = field(init=False)
+    kernel: Callable[..., Any] = field(init=False)
+    """The core's callable: tensors of any framework, no gradients."""
+
+    def __post_init__(self) -> None:
+        self.takes_order = any(name == "order" for name, _, _ in self.arguments)
+        self.kernel = _core.ops[self.name]
+        self.__doc__ = self.function.__doc__
+        self.__name__ = self.name
+        self.__signature__ = inspect.signature(self.function)
+        self._check_signature()
+
+    @property
+    def arguments(self) -> tuple[tuple[str, str, str], ...]:
+        """Name, schema type and default text of each argument, as the core declares them."""
+        return _core.arguments[self.name]
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The default of each argument; None also for one that must be given."""
+        return {name: literal_eval(text) if text else None for name, _, text in self.arguments}
+
+    @property
+    def mutates(self) -> bool:
+        return any(kind.startswith("Tensor!") for _, kind, _ in self.arguments)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        arguments: tuple[Any, ...] = args
+        if self.prepare_arguments is not None:
+            arguments = self.prepare_arguments(*args)
+        named: dict[str, Any] = kwargs
+        if self.takes_order and named.get("order") is None and len(arguments) < len(self.arguments):
+            named = {**named, "order": get_order()}
+        if not _is_torch(arguments) and not _is_torch(named.values()):
+            return self.kernel(*arguments, **named)  # type: ignore[no-any-return]
+        try:
+            return _torch_op(self.name)(*arguments, **named)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            # torch's own words for arguments that do not fit the schema; the core names them better.
+            if not str(error).startswith(f"repdl::{self.name}()"):
+                raise
+            self.kernel(*arguments, **named)
+            raise TypeError(str(error)) from error
+
+    def __repr__(self) -> str:
+        return f"<repdl op {_core.schemas[self.name]}>"
+
+    # What a declaration adds to its op.
+
+    def backward(
+        self, *, saves: Sequence[str], non_differentiable: Sequence[str] = ()
+    ) -> Callable[[Callable[..., Mapping[str, Any]]], None]:
+        """Declares the gradient; `saves` names the arguments and outputs that it reads."""
+
+        def declare(formula: Callable[..., Mapping[str, Any]]) -> None:
+            self.gradient = Gradient(formula, tuple(saves), tuple(non_differentiable))
+
+        return declare
+
+    def samples(self, make: Callable[[], Iterable[Sample]]) -> None:
+        """Declares the calls that the golden files, the tests and the documents use."""
+        self.make_samples = make
+
+    def oracle(self, compute: Callable[..., Any]) -> None:
+        """Declares a float64 NumPy version, for tests of accuracy; never for bits."""
+        self.compute_oracle = compute
+
+    def prepare(self, prepare: Callable[..., tuple[Any, ...]]) -> None:
+        """Declares a function that the positional arguments pass through first."""
+        self.prepare_arguments = prepare
+
+    def _check_signature(self) -> None:
+        """The two declarations of an op must agree."""
+        declared = [
+            (p.name, None if p.default is p.empty else p.default)
+            for p in inspect.signature(self.function).parameters.values()
+        ]
+        # Here None as order means "the current one"; the core wants its name.
+        core = [(name, None if name == "order" else default) for name, default in self.defaults.items()]
+        if declared != core:
+            raise ImportError(f"repdl.ops.{self.name} is declared with {declared}, but the core takes {core}")
+
+
+registry: dict[str, Op[..., Any]] = {}
+"""Every declared op by name."""
+
+
+def op(*, outputs: Sequence[str] = ("output",)) -> Callable[[Callable[P, R]], Op[P, R]]:
+    """Declares the core's op of the function's name. The function is its signature and docstring; it has no body."""
+
+    def declare(function: Callable[P, R]) -> Op[P, R]:
+        declared = Op(function.__name__, function, tuple(outputs))
+        registry[declared.name] = declared
+        return declared
+
+    return declare
+
+
+def _is_torch(values: Iterable[object]) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and any(isinstance(value, torch.Tensor) for value in values)
+
+
+def _torch_op(name: str) -> Any:
+    from repdl import _torch
+
+    return _torch.torch_ops[name]

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+"""The command `repdl`."""
+
+from repdl.cli.main import main as main

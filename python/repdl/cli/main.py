@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import typer
+
+from repdl.cli.info import info
+
+app = typer.Typer(
+    name="repdl",
+    help="Bitwise-reproducible deep learning: the same program, the same bits, everywhere.",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(info)
+
+
+@app.callback()
+def _root() -> None:
+    """Keeps commands as commands while there is only one."""
+
+
+def main() -> None:
+    app()

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""Functions as in torch.nn.functional, computed by repdl.ops."""
+
+from __future__ import annotations
+
+import torch
+
+from repdl import _torch, ops  # noqa: F401: registers the ops with torch
+from repdl._op import Pair
+
+Tensor = torch.Tensor
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input (…, k) times weight (n, k) transposed, plus bias (n)."""
+    return ops.linear(input, weight, bias)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Pair = 1,
+    padding: str | Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Two-dimensional convolution of input (n, c, h, w) or (c, h, w) with weight (o, c / groups, kh, kw).
+
+    Args:
+        padding: a number, a pair, "valid" (none) or "same" (the output has the size of the input; stride 1 only).
+    """
+    if isinstance(padding, str):
+        input, padding = _pad_by_name(input, weight, stride, padding, dilation)
+    if input.dim() == 3:
+        return ops.conv2d(input.unsqueeze(0), weight, stride, padding, groups, dilation, bias).squeeze(0)
+    return ops.conv2d(input, weight, stride, padding, groups, dilation, bias)
+
+
+def _pair(value: Pair) -> tuple[int, int]:
+    if isinstance(value, int):
+        return value, value
+    h, w = value if len(value) == 2 else (value[0], value[0])
+    return h, w
+
+
+def _pad_by_name(input: Tensor, weight: Tensor, stride: Pair, padding: str, dilation: Pair) -> tuple[Tensor, Pair]:
+    """The input with what cannot be given as symmetric padding, and the rest of the padding."""
+    if padding == "valid":
+        return input, 0
+    if padding != "same":
+        raise ValueError(f"[conv2d] padding must be a number, a pair, 'same' or 'valid', got {padding!r}")
+    if _pair(stride) != (1, 1):
+        raise ValueError(f"[conv2d] padding='same' needs stride 1, got {stride}")
+    total = [d * (k - 1) for d, k in zip(_pair(dilation), weight.shape[-2:], strict=True)]
+    # An odd total has one more row or column of zeros at the end, as in torch.
+    if total[0] % 2 or total[1] % 2:
+        input = torch.nn.functional.pad(input, (0, total[1] % 2, 0, total[0] % 2))
+    return input, (total[0] // 2, total[1] // 2)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *,
+    batch_statistics: bool | None = None,
+) -> Tensor:
+    """Batch normalization of input (n, c) or (n, c, …).
+
+    Args:
+        training: normalize by the statistics of the batch and move the running ones (if given), in place; else
+            normalize by the running ones.
+        batch_statistics: the name of `training` in microsoft/RepDL 0.1.
+
+    Raises:
+        ValueError: without running statistics outside training, or for a batch of one value a channel in training.
+    """
+    if batch_statistics is not None:
+        training = batch_statistics
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ValueError("[batch_norm] running_mean and running_var are needed when training is False")
+        return ops.batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
+    if input.dim() < 2:
+        raise ValueError(f"[batch_norm] input must have the shape (n, c) or (n, c, …), got {tuple(input.shape)}")
+    count = input.numel() // max(input.shape[1], 1)
+    if count <= 1:
+        raise ValueError(
+            f"[batch_norm] needs more than one value a channel in training, got the shape {tuple(input.shape)}"
+        )
+    output, mean, var = ops.batch_norm(input, weight, bias, eps)
+    with torch.no_grad():
+        for running, value, scale in ((running_mean, mean, 1.0), (running_var, var, count / (count - 1))):
+            if running is not None:
+                ops.batch_norm_update(running, value, momentum, scale)
+                torch.autograd.graph.increment_version(running)
+    return output
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Cross entropy between scores (n, c), (n, c, …) or (c) and target classes or probabilities.
+
+    Args:
+        size_average, reduce: the old names of what `reduction` says; they win if given, as in torch.
+    """
+    if size_average is not None or reduce is not None:
+        sums = reduce is None or reduce
+        reduction = "none" if not sums else "mean" if size_average is None or size_average else "sum"
+    return ops.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The elements of input, or +0 for negative ones. With inplace the result is put into input."""
+    output = ops.relu(input)
+    return input.copy_(output) if inplace else output
+
+
+def softmax(input: Tensor, dim: int | None = None) -> Tensor:
+    """Softmax along `dim`; None chooses as torch does: 0 for 0, 1 or 3 dimensions, else 1."""
+    return ops.softmax(input, _softmax_dim(input) if dim is None else dim)
+
+
+def log_softmax(input: Tensor, dim: int | None = None) -> Tensor:
+    """Logarithm of softmax along `dim`, chosen as for `softmax`."""
+    return ops.log_softmax(input, _softmax_dim(input) if dim is None else dim)
+
+
+def _softmax_dim(input: Tensor) -> int:
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Pair,
+    stride: Pair | None = None,
+    padding: Pair = 0,
+    dilation: Pair = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The largest element of each window of input (n, c, h, w) or (c, h, w), with return_indices also its place."""
+    # An empty stride is torch's way to say: the kernel size.
+    output, indices = ops.max_pool2d(
+        input, kernel_size, kernel_size if stride is None or stride == [] else stride, padding, dilation, ceil_mode
+    )
+    return (output, indices) if return_indices else output

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from repdl._op import Sample, Tensor, op, sample
+from repdl.ops.mm import mm
+from repdl.ops.sum import sum as sum_of
+
+
+@op()
+def linear(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, order: str | None = None
+) -> Tensor:  # type: ignore[empty-body]
+    """A linear layer: input times weight transposed, plus bias.
+
+    Args:
+        input: float32, (…, k).
+        weight: float32, (n, k).
+        bias: float32, (n), or None.
+        order: "blocked", "sequential", or None for the current one.
+
+    Returns:
+        float32, (…, n).
+    """
+
+
+@linear.backward(saves=("input", "weight"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    order = saved.order
+    rows = math.prod(saved.input_shape[:-1])
+    g = grad.reshape(rows, grad.shape[-1])
+
+    def grad_input() -> Any:
+        return mm(g, saved.weight, False, False, order).reshape(saved.input_shape)
+
+    def grad_weight() -> Any:
+        return mm(g, saved.input.reshape(rows, saved.input_shape[-1]), True, False, order)
+
+    return {"input": grad_input, "weight": grad_weight, "bias": lambda: sum_of(g, (0,), order=order)}
+
+
+@linear.samples
+def _() -> Iterator[Sample]:
+    yield sample(input="normal[100, 400]#1", weight="normal[120, 400]#2", bias="normal[120]#3")
+    yield sample(input="normal[7, 84]#1", weight="normal[10, 84]#2", bias="normal[10]#3")
+    yield sample(input="normal[2, 5, 300]#1", weight="wide[33, 300]#2")
+    yield sample(input="normal[300]#1", weight="normal[5, 300]#2", bias="normal[5]#3")
+    yield sample(input="normal[3, 0]#1", weight="normal[5, 0]#2", bias="normal[5]#3")
+    yield sample(input="bits[4, 9]#1", weight="special[6, 9]#2", bias="special[6]#3")
+
+
+@linear.oracle
+def _(input: Any, weight: Any, bias: Any = None) -> Any:
+    return input @ weight.T + (0 if bias is None else bias)

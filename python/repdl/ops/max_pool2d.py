@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from repdl._op import Pair, Sample, Tensor, op, sample
+
+
+@op(outputs=("output", "indices"))
+def max_pool2d(
+    input: Tensor, kernel_size: Pair, stride: Pair = 0, padding: Pair = 0, dilation: Pair = 1, ceil_mode: bool = False
+) -> tuple[Tensor, Tensor]:  # type: ignore[empty-body]
+    """The largest element of each window, and its place.
+
+    Args:
+        input: float32, (n, c, h, w) or (c, h, w).
+        kernel_size, stride, padding, dilation: a number, or a pair (height, width). A stride of 0 stands for the
+            kernel size.
+        ceil_mode: a last window that reaches over the edge counts too.
+
+    Returns:
+        float32 and int64, (…, p, q); a place is h * width + w in its image.
+    """
+
+
+@op(outputs=("grad_input",))
+def max_pool2d_grad(
+    grad_output: Tensor, indices: Tensor, input_shape: tuple[int, ...]
+) -> Tensor:  # type: ignore[empty-body]
+    """The gradient of max_pool2d by its input, of shape `input_shape`; indices is what max_pool2d returned."""
+
+
+@max_pool2d.backward(saves=("indices",), non_differentiable=("indices",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: max_pool2d_grad(grad, saved.indices, saved.input_shape)}
+
+
+@max_pool2d.samples
+def _() -> Iterator[Sample]:
+    yield sample(input="normal[3, 6, 28, 28]#1", kernel_size=2)
+    yield sample(input="normal[2, 5, 9, 11]#1", kernel_size=3, stride=2, padding=1)
+    yield sample(input="normal[4, 9, 10]#1", kernel_size=(2, 3), stride=(1, 2), dilation=2, ceil_mode=True)
+    yield sample(input="normal[1, 2, 7, 7]#1", kernel_size=3, stride=3, padding=1, ceil_mode=True)
+    yield sample(input="special[2, 3, 8, 8]#2", kernel_size=2, stride=1)
+
+
+@max_pool2d_grad.samples
+def _() -> Iterator[Sample]:
+    yield sample(grad_output="normal[2, 3, 4, 5]#1", indices="classes80[2, 3, 4, 5]#2", input_shape=(2, 3, 8, 10))
+    yield sample(grad_output="wide[3, 20, 20]#1", indices="classes9[3, 20, 20]#2", input_shape=(3, 3, 3))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from repdl._op import Sample, Tensor, op, sample
+
+
+@op()
+def mm(
+    input: Tensor, mat2: Tensor, transA: bool = False, transB: bool = False, order: str | None = None
+) -> Tensor:  # type: ignore[empty-body]
+    """Matrix product, of two matrices or matrix by matrix of a batch.
+
+    Args:
+        input: float32, (…, m, k), or (…, k, m) with transA.
+        mat2: float32, (…, k, n), or (…, n, k) with transB. Batch dimensions must be those of input; an operand
+            without any serves the whole batch.
+        transA: take input with its last two dimensions exchanged.
+        transB: take mat2 likewise.
+        order: "blocked", "sequential", or None for the current one.
+
+    Returns:
+        float32, (…, m, n).
+    """
+
+
+@mm.backward(saves=("input", "mat2"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    a, b, order = saved.input, saved.mat2, saved.order
+    trans_a, trans_b = saved.transA, saved.transB
+
+    def grad_input() -> Any:
+        if a.dim() == 2 and b.dim() > 2:
+            # One product over the batch and n: (m, batch n) times (batch n, k).
+            full_b = (b.mT if trans_b else b).movedim(-2, 0).flatten(1)
+            g = grad.movedim(-2, 0).flatten(1)
+            return mm(full_b, g, False, True, order) if trans_a else mm(g, full_b, False, True, order)
+        return mm(b, grad, trans_b, True, order) if trans_a else mm(grad, b, False, not trans_b, order)
+
+    def grad_mat2() -> Any:
+        if b.dim() == 2 and a.dim() > 2:
+            # One product over the batch and m: (k, batch m) times (batch m, n).
+            full_a = (a.mT if trans_a else a).flatten(0, -2)
+            g = grad.flatten(0, -2)
+            return mm(g, full_a, True, False, order) if trans_b else mm(full_a, g, True, False, order)
+        return mm(grad, a, True, trans_a, order) if trans_b else mm(a, grad, not trans_a, False, order)
+
+    return {"input": grad_input, "mat2": grad_mat2}
+
+
+@mm.samples
+def _() -> Iterator[Sample]:
+    # Around the edges of tiles, panels and chunks.
+    for m, n, k in [
+        (1, 1, 1), (5, 7, 3), (14, 32, 256), (15, 33, 257), (3, 2, 0), (0, 4, 5), (1, 300, 512), (70, 1, 513),
+        (13, 17, 1300), (29, 65, 769), (31, 100, 64), (3, 5, 7 * 256 - 1), (2, 3, 11 * 256), (2, 9, 13 * 256 + 7),
+    ]:  # fmt: skip
+        yield sample(input=f"normal[{m}, {k}]#1", mat2=f"normal[{k}, {n}]#2")
+    for trans_a in (False, True):
+        for trans_b in (False, True):
+            a = "normal[70, 19]#3" if trans_a else "normal[19, 70]#3"
+            b = "wide[37, 70]#4" if trans_b else "wide[70, 37]#4"
+            yield sample(input=a, mat2=b, transA=trans_a, transB=trans_b)
+    for kind in ("wide", "tiny", "bits", "special", "infinite"):
+        yield sample(input=f"{kind}[9, 21]#5", mat2=f"{kind}[21, 35]#6")
+    yield sample(input="normal[3, 5, 7]#7", mat2="normal[3, 7, 9]#8")
+    yield sample(input="normal[2, 3, 5, 300]#7", mat2="normal[300, 9]#8")
+    yield sample(input="normal[9, 300]#7", mat2="normal[2, 11, 300]#8", transB=True)
+
+
+@mm.oracle
+def _(input: Any, mat2: Any, transA: bool = False, transB: bool = False) -> Any:
+    a = np.swapaxes(input, -1, -2) if transA else input
+    b = np.swapaxes(mat2, -1, -2) if transB else mat2
+    return a @ b

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from repdl._op import Sample, Tensor, op, sample
+
+
+@op()
+def softmax(input: Tensor, dim: int = -1, order: str | None = None) -> Tensor:  # type: ignore[empty-body]
+    """Softmax along one dimension.
+
+    Args:
+        input: float32, any shape.
+        dim: the dimension, from the end if negative.
+        order: "blocked", "sequential", or None for the current one.
+
+    Returns:
+        float32, the shape of input.
+    """
+
+
+@op(outputs=("grad_input",))
+def softmax_grad(
+    grad_output: Tensor, output: Tensor, dim: int = -1, order: str | None = None
+) -> Tensor:  # type: ignore[empty-body]
+    """The gradient of softmax by its input; `output` is what softmax returned."""
+
+
+@op()
+def log_softmax(input: Tensor, dim: int = -1, order: str | None = None) -> Tensor:  # type: ignore[empty-body]
+    """Logarithm of softmax along one dimension. Arguments as for `softmax`."""
+
+
+@op(outputs=("grad_input",))
+def log_softmax_grad(
+    grad_output: Tensor, output: Tensor, dim: int = -1, order: str | None = None
+) -> Tensor:  # type: ignore[empty-body]
+    """The gradient of log_softmax by its input; `output` is what log_softmax returned."""
+
+
+@softmax.backward(saves=("output",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: softmax_grad(grad, saved.output, saved.dim, saved.order)}
+
+
+@log_softmax.backward(saves=("output",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: log_softmax_grad(grad, saved.output, saved.dim, saved.order)}
+
+
+def _forward_samples() -> Iterator[Sample]:
+    for shape in ("[5, 10]", "[3, 64]", "[2, 131]", "[2, 5000]", "[7]", "[4, 1]", "[3, 0]", "[]"):
+        yield sample(input=f"normal{shape}#1")
+    yield sample(input="normal[3, 70, 5]#2", dim=1)
+    yield sample(input="normal[70, 9]#2", dim=0)
+    for kind in ("wide", "special", "bits", "infinite"):
+        yield sample(input=f"{kind}[6, 20]#3")
+
+
+def _gradient_samples() -> Iterator[Sample]:
+    for shape in ("[5, 10]", "[3, 64]", "[2, 131]", "[2, 5000]", "[7]", "[3, 0]", "[]"):
+        yield sample(grad_output=f"normal{shape}#1", output=f"uniform{shape}#2")
+    yield sample(grad_output="normal[3, 70, 5]#1", output="uniform[3, 70, 5]#2", dim=1)
+    yield sample(grad_output="special[4, 20]#1", output="bits[4, 20]#2")
+
+
+softmax.samples(_forward_samples)
+log_softmax.samples(_forward_samples)
+softmax_grad.samples(_gradient_samples)
+log_softmax_grad.samples(_gradient_samples)
+
+
+@softmax.oracle
+def _(input: Any, dim: int = -1) -> Any:
+    e = np.exp(input - input.max(axis=dim, keepdims=True))
+    return e / e.sum(axis=dim, keepdims=True)
+
+
+@log_softmax.oracle
+def _(input: Any, dim: int = -1) -> Any:
+    d = input - input.max(axis=dim, keepdims=True)
+    return d - np.log(np.exp(d).sum(axis=dim, keepdims=True))

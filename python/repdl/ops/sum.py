@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from repdl._op import Sample, Tensor, op, sample
+
+
+@op()
+def sum(
+    input: Tensor,
+    dim: int | tuple[int, ...] | None = None,
+    keepdim: bool = False,
+    average: bool = False,
+    order: str | None = None,
+) -> Tensor:  # type: ignore[empty-body]
+    """Sum over some dimensions, or over all.
+
+    Args:
+        input: float32, any shape.
+        dim: a dimension or several; None for all.
+        keepdim: leave the reduced dimensions in the result, with size 1.
+        average: multiply the sum of N terms by float32(1 / N): the mean of microsoft/RepDL.
+        order: "blocked", "sequential", or None for the current one.
+
+    Returns:
+        float32, the other dimensions of input.
+    """
+
+
+@op()
+def mean(
+    input: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, order: str | None = None
+) -> Tensor:  # type: ignore[empty-body]
+    """Mean over some dimensions, or over all: the sum divided by the number of terms. Arguments as for `sum`."""
+
+
+def _count_and_expand(saved: Any, grad: Any) -> tuple[int, Any]:
+    """The number of terms of a sum, and the gradient of the result in the shape of the input."""
+    shape = saved.input_shape
+    dims = saved.dim
+    if dims is None or dims == [] or dims == ():
+        dims = range(len(shape))
+    reduced = {d % max(len(shape), 1) for d in ([dims] if isinstance(dims, int) else dims)}
+    count = int(np.prod([shape[d] for d in reduced if d < len(shape)], dtype=np.int64))
+    with_ones = [1 if d in reduced else size for d, size in enumerate(shape)]
+    return count, grad.reshape(with_ones).expand(shape)
+
+
+@sum.backward(saves=())
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    count, expanded = _count_and_expand(saved, grad)
+    # A number that meets a float32 tensor is rounded to float32 first.
+    return {"input": lambda: expanded * (1.0 / count) if saved.average else expanded}
+
+
+@mean.backward(saves=())
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    from repdl.ops.elementwise import div
+
+    count, expanded = _count_and_expand(saved, grad)
+    return {"input": lambda: div(expanded, float(count))}
+
+
+def _shapes() -> Iterator[dict[str, Any]]:
+    for n in (0, 1, 3, 63, 64, 65, 200, 4095, 4096, 4097, 3 * 4096 + 5, 7 * 4096, 11 * 4096 + 70):
+        yield {"input": f"normal[{n}]#1"}
+    yield {"input": "normal[]#1"}
+    yield {"input": "normal[300, 37]#2", "dim": (0,)}
+    yield {"input": "normal[9000, 19]#2", "dim": (0,)}
+    yield {"input": "normal[28000, 5]#2", "dim": (0,)}
+    yield {"input": "normal[37, 300]#2", "dim": (1,), "keepdim": True}
+    yield {"input": "normal[10, 7, 9, 11]#3", "dim": (0, 2, 3)}
+    yield {"input": "normal[10, 7, 9, 11]#3", "dim": (1, -1), "keepdim": True}
+    yield {"input": "wide[5, 3, 4, 20]#4", "dim": (0, 1)}
+    for kind in ("wide", "tiny", "bits", "special"):
+        yield {"input": f"{kind}[7, 100]#5", "dim": (1,)}
+
+
+@sum.samples
+def _() -> Iterator[Sample]:
+    for arguments in _shapes():
+        yield sample(**arguments)
+    yield sample(input="normal[1000]#6", average=True)
+    yield sample(input="normal[30, 33]#6", dim=(0,), average=True)
+
+
+@mean.samples
+def _() -> Iterator[Sample]:
+    for arguments in _shapes():
+        yield sample(**arguments)
+
+
+@sum.oracle
+def _(input: Any, dim: Any = None, keepdim: bool = False, average: bool = False) -> Any:
+    return (np.mean if average else np.sum)(input, axis=dim, keepdims=keepdim)
+
+
+@mean.oracle
+def _(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return np.mean(input, axis=dim, keepdims=keepdim)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""What the optimizers share: which parameters have a gradient, and tensors in a layout that the kernels take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from repdl import _torch  # noqa: F401: registers the ops with torch
+
+
+def evaluate(closure: Callable[[], Any] | None) -> Any:
+    if closure is None:
+        return None
+    with torch.enable_grad():
+        return closure()
+
+
+def parameters_with_gradient(optimizer: str, group: dict[str, Any]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    for parameter in group["params"]:
+        grad = parameter.grad
+        if grad is None:
+            continue
+        if grad.is_sparse:
+            raise RuntimeError(f"[{optimizer}] sparse gradients are not supported; make the gradient dense")
+        yield parameter, grad
+
+
+def number(value: Any) -> float:
+    """A hyperparameter, which may be a tensor of one element."""
+    return float(value)
+
+
+@contextmanager
+def flat(*tensors: torch.Tensor | None) -> Iterator[list[Any]]:
+    """The tensors as the kernels take them, which walk memory: one layout without gaps.
+
+    Tensors that are laid out otherwise are copied, and changes are copied back.
+    """
+    present = [t for t in tensors if t is not None]
+    first = present[0]
+    alike = all(t.stride() == first.stride() for t in present) and (first.is_contiguous() or _is_dense(first))
+    if alike:
+        yield list(tensors)
+    else:
+        copies = [None if t is None else t.contiguous() for t in tensors]
+        yield copies
+        for original, changed in zip(tensors, copies, strict=True):
+            if original is not None and changed is not None and changed is not original:
+                original.copy_(changed)
+    torch.autograd.graph.increment_version(present)
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Fills its memory without gaps or overlaps, in some order of its dimensions."""
+    expected = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from repdl import ops
+from repdl.optim._step import evaluate, flat, number, parameters_with_gradient
+
+
+class SGD(torch.optim.SGD):
+    """torch.optim.SGD with the same bits everywhere: options, state and checkpoints are torch's. float32 parameters."""
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+        """One step; returns what the closure returns, which is called first to compute the gradients."""
+        loss = evaluate(closure)
+        for group in self.param_groups:
+            for parameter, grad in parameters_with_gradient("SGD", group):
+                state = self.state[parameter]
+                buffer = state.get("momentum_buffer")
+                first = group["momentum"] != 0 and buffer is None
+                if first:
+                    buffer = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+                    state["momentum_buffer"] = buffer
+                with flat(parameter, grad, buffer if group["momentum"] != 0 else None) as tensors:
+                    ops.sgd_step.kernel(
+                        *tensors,
+                        first,
+                        number(group["lr"]),
+                        number(group["momentum"]),
+                        number(group["dampening"]),
+                        number(group["weight_decay"]),
+                        group["nesterov"],
+                        group["maximize"],
+                    )
+        return loss

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/mm.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "repdl/error.h"
+
+namespace repdl {
+namespace {
+
+TEST(Mm, SaysWhatIsWrong) {
+  float x[6] = {}, y[6] = {}, z[4] = {};
+  const TensorView a = MakeView(x, {2, 3}), b = MakeView(y, {3, 2}), c = MakeView(z, {2, 2});
+  const auto message = [&](const TensorView& input, const TensorView& mat2, const TensorView& output) -> std::string {
+    try {
+      Mm(input, mat2, false, false, Order::kBlocked, output);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message(a, b, c), "no error");
+  EXPECT_EQ(message(a, a, c), "[mm] mat2 of shape (2, 3) has 2 rows to multiply, but input of shape (2, 3) has 3 columns");
+  EXPECT_EQ(message(MakeView(x, {6}), b, c), "[mm] input must have the shape (…, m, k), got 1 dimension of (6,)");
+  EXPECT_EQ(message(MakeView(x, DType::kFloat64, {2, 3}), b, c),
+            "[mm] input must be float32, got float64; convert it first, with .to(torch.float32) or .astype('float32')");
+  EXPECT_EQ(message(a, b, MakeView(z, {4, 1})), "[mm] output must have the shape (2, 2), got (4, 1)");
+}
+
+TEST(Mm, RefusesAnotherDevice) {
+  const TensorView a = MakeView(nullptr, DType::kFloat32, {0, 3}, {DeviceType::kCuda, 0});
+  const TensorView b = MakeView(nullptr, DType::kFloat32, {3, 2}, {DeviceType::kCuda, 0});
+  const TensorView c = MakeView(nullptr, DType::kFloat32, {0, 2}, {DeviceType::kCuda, 0});
+  EXPECT_THROW(Mm(a, b, false, false, Order::kBlocked, c), NotImplementedError);
+  EXPECT_THROW(InferMm(a, MakeView(static_cast<float*>(nullptr), {3, 2}), false, false, Order::kBlocked), ValueError);
+}
+
+TEST(Mm, ZeroStridesRepeat) {
+  // A row that stands for all rows, as expand() makes it.
+  std::vector<float> row(300), b(300 * 5), expected(7 * 5), got(7 * 5), full(7 * 300);
+  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(i % 17) - 8.0f;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 13) - 6.0f;
+  for (size_t i = 0; i < full.size(); ++i) full[i] = row[i % 300];
+  TensorView expanded = MakeView(row.data(), {7, 300});
+  expanded.strides = {0, 1};
+  const TensorView mat2 = MakeView(b.data(), {300, 5});
+  Mm(expanded, mat2, false, false, Order::kBlocked, MakeView(got.data(), {7, 5}));
+  Mm(MakeView(full.data(), {7, 300}), mat2, false, false, Order::kBlocked, MakeView(expected.data(), {7, 5}));
+  EXPECT_EQ(got, expected);
+}
+
+}  // namespace
+}  // namespace repdl

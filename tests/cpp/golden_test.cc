@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Every op, on every CPU target and for several numbers of threads, gives the digests of the slow reference.
+#include "cpp/golden.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "repdl/conformance.h"
+#include "repdl/target.h"
+#include "repdl/threads.h"
+
+namespace repdl::testing {
+
+std::vector<std::string> GoldenOps() {
+  std::vector<std::string> ops;
+  for (const auto& entry : std::filesystem::directory_iterator(REPDL_GOLDEN_DIR)) {
+    if (entry.path().extension() == ".txt") ops.push_back(entry.path().stem());
+  }
+  std::ranges::sort(ops);
+  return ops;
+}
+
+std::vector<GoldenLine> GoldenLines(const std::string& op) {
+  std::ifstream file(std::string(REPDL_GOLDEN_DIR) + "/" + op + ".txt");
+  std::vector<GoldenLine> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t space = line.find("  ");
+    lines.push_back({line.substr(0, space), line.substr(space + 2)});
+  }
+  return lines;
+}
+
+namespace {
+
+/// Gives the process its target and threads back.
+class Golden : public ::testing::TestWithParam<std::string> {
+ protected:
+  ~Golden() override {
+    SetTarget(target_);
+    SetNumThreads(threads_);
+  }
+
+ private:
+  std::string_view target_ = ActiveTarget();
+  int threads_ = GetNumThreads();
+};
+
+TEST_P(Golden, DigestsOnEveryTargetAndForAnyThreads) {
+  const auto lines = GoldenLines(GetParam());
+  ASSERT_FALSE(lines.empty());
+  for (std::string_view target : SupportedTargets()) {
+    SetTarget(target);
+    ASSERT_EQ(ActiveTarget(), target);
+    for (int threads : {1, 2, 3, 7}) {
+      SetNumThreads(threads);
+      for (const GoldenLine& line : lines) {
+        Case test_case(line.text);
+        EXPECT_EQ(Digest(test_case.Run()), line.digest) << line.text << " on " << target << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Golden, ::testing::ValuesIn(GoldenOps()), [](const auto& param) { return param.param; });
+
+TEST(GoldenFiles, EveryOpHasOne) {
+  const auto ops = GoldenOps();
+  for (const OpInfo& op : AllOps()) {
+    EXPECT_TRUE(std::ranges::binary_search(ops, std::string(op.name))) << "no tests/golden/" << op.name << ".txt";
+  }
+}
+
+}  // namespace
+}  // namespace repdl::testing

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Results do not depend on how operands lie in memory, or on the floating-point modes of the caller.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <cstring>
+
+#include "base/contiguous.h"
+#include "base/fp_env.h"
+#include "cpp/golden.h"
+#include "repdl/conformance.h"
+
+namespace repdl::testing {
+namespace {
+
+/// The same numbers laid out otherwise, in memory of its own.
+class Relayout {
+ public:
+  enum Kind { kMisaligned, kSpread, kReversed, kTransposed, kNumKinds };
+
+  Relayout(const TensorView& tensor, Kind kind) : view_(tensor) {
+    const int item = ItemSize(tensor.dtype);
+    int64_t step = kind == kSpread ? 3 : 1;
+    for (int i = 0; i < tensor.rank(); ++i) {
+      // Transposed: the first dimension varies fastest.
+      const int dim = kind == kTransposed ? i : tensor.rank() - 1 - i;
+      view_.strides[dim] = step;
+      step *= std::max<int64_t>(tensor.shape[dim], 1);
+    }
+    memory_.resize(static_cast<size_t>((step + 4) * item));
+    view_.data = memory_.data() + item;  // never aligned to a vector
+    if (kind == kReversed) {
+      for (int dim = 0; dim < tensor.rank(); ++dim) {
+        const int64_t last = std::max<int64_t>(tensor.shape[dim] - 1, 0);
+        view_.data = static_cast<std::byte*>(view_.data) + last * view_.strides[dim] * item;
+        view_.strides[dim] = -view_.strides[dim];
+      }
+    }
+    CopyElements(tensor, view_);
+  }
+  const TensorView& view() const { return view_; }
+
+ private:
+  TensorView view_;
+  std::vector<std::byte> memory_;
+};
+
+/// The digest of a case whose tensor arguments pass through `change`.
+std::string DigestWith(const Case& test_case, Relayout::Kind kind) {
+  std::vector<Value> args(test_case.args().begin(), test_case.args().end());
+  std::deque<Relayout> layouts;
+  for (size_t i = 0; i < args.size(); ++i) {
+    // Tensors that an op changes must lie flat and alike.
+    const bool mutates = std::ranges::any_of(test_case.op().args, &ArgInfo::IsMutated);
+    if (mutates && kind != Relayout::kMisaligned && kind != Relayout::kTransposed) continue;
+    if (const auto* tensor = std::get_if<TensorView>(&args[i])) {
+      args[i] = layouts.emplace_back(*tensor, kind).view();
+    }
+  }
+  std::vector<TensorView> results;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (test_case.op().args[i].IsMutated() && std::holds_alternative<TensorView>(args[i])) {
+      results.push_back(std::get<TensorView>(args[i]));
+    }
+  }
+  const Specs specs = test_case.op().infer(args);
+  std::array<TensorView, kMaxOutputs> outputs;
+  std::array<std::vector<std::byte>, kMaxOutputs> memory;
+  for (int i = 0; i < specs.size; ++i) {
+    outputs[i] = MakeView(nullptr, specs.spec[i].dtype, specs.spec[i].shape);
+    memory[i].resize(static_cast<size_t>(outputs[i].numel() * ItemSize(outputs[i].dtype)));
+    outputs[i].data = memory[i].data();
+    results.push_back(outputs[i]);
+  }
+  test_case.op().run(args, std::span(outputs).first(static_cast<size_t>(specs.size)));
+  return Digest(results);
+}
+
+class Invariance : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Invariance, OfLayout) {
+  for (const GoldenLine& line : GoldenLines(GetParam())) {
+    for (int kind = 0; kind < Relayout::kNumKinds; ++kind) {
+      const Case test_case(line.text);
+      EXPECT_EQ(DigestWith(test_case, static_cast<Relayout::Kind>(kind)), line.digest) << line.text << ", layout " << kind;
+    }
+  }
+}
+
+#if defined(__x86_64__)
+TEST_P(Invariance, OfFloatingPointModes) {
+  constexpr uint32_t kFlushToZero = 0x8000, kDenormalsAreZero = 0x40, kRoundUp = 0x4000, kRoundToZero = 0x6000;
+  const uint32_t saved = _mm_getcsr();
+  for (uint32_t mode : {kFlushToZero | kDenormalsAreZero, kRoundUp, kRoundToZero}) {
+    for (const GoldenLine& line : GoldenLines(GetParam())) {
+      Case test_case(line.text);
+      _mm_setcsr(saved | mode);
+      const auto results = test_case.Run();
+      const uint32_t after = _mm_getcsr();
+      _mm_setcsr(saved);
+      EXPECT_EQ(after & 0xffc0, (saved | mode) & 0xffc0) << "the caller's modes were not given back";
+      EXPECT_EQ(Digest(results), line.digest) << line.text << ", mode " << mode;
+    }
+  }
+}
+#endif
+
+INSTANTIATE_TEST_SUITE_P(Ops, Invariance, ::testing::ValuesIn(GoldenOps()),
+                         [](const auto& param) { return param.param; });
+
+}  // namespace
+}  // namespace repdl::testing

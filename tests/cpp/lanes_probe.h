@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "base/cpu_target.h"
+
+namespace repdl {
+
+/// Runs a lane word or function over arrays, on the active target.
+struct FmaProbe {
+  const float *a, *b, *c;
+  float* out;
+  int64_t n;
+};
+REPDL_KERNEL(ProbeFma, FmaProbe)
+
+struct FmaDoubleProbe {
+  const double *a, *b, *c;
+  double* out;
+  int64_t n;
+};
+REPDL_KERNEL(ProbeFmaDouble, FmaDoubleProbe)
+
+/// The number of float lanes of the target, to see that the dispatch happened.
+struct LanesProbe {
+  int64_t* lanes;
+};
+REPDL_KERNEL(ProbeLanes, LanesProbe)
+
+}  // namespace repdl

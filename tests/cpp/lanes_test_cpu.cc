@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "cpp/lanes_probe.h"
+#include "drivers/vector_cpu-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+void ProbeFma(const FmaProbe& args) {
+  ForVectors(args.n, [&](int64_t i, int64_t count) HWY_ATTR {
+    StoreN(Fma(LoadN(args.a + i, count), LoadN(args.b + i, count), LoadN(args.c + i, count)), args.out + i, count);
+  });
+}
+
+void ProbeFmaDouble(const FmaDoubleProbe& args) {
+  const hn::ScalableTag<double> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t i = 0; i + lanes <= args.n; i += lanes) {
+    StoreU(Fma(LoadU(d, args.a + i), LoadU(d, args.b + i), LoadU(d, args.c + i)), d, args.out + i);
+  }
+}
+
+void ProbeLanes(const LanesProbe& args) { *args.lanes = kLanes; }
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

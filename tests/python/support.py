@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""What several test files use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from repdl import _core
+from repdl._op import Op, registry
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+GOLDEN = ROOT / "tests/golden"
+
+
+def golden_lines(op: str) -> list[tuple[str, str]]:
+    """The digest and the text of each case of an op."""
+    lines = (GOLDEN / f"{op}.txt").read_text().splitlines()
+    return [tuple(line.split("  ", 1)) for line in lines if line and not line.startswith("#")]  # type: ignore[misc]
+
+
+def digest(results: list[np.ndarray[Any, Any]]) -> str:
+    """The digest of a golden file: every NaN as 0x7fc00000."""
+    sha = hashlib.sha256()
+    for array in results:
+        if array.dtype == np.float32:
+            array = np.where(np.isnan(array), np.uint32(0x7FC00000), array.view(np.uint32))
+        sha.update(np.ascontiguousarray(array).tobytes())
+    return sha.hexdigest()
+
+
+def results_of(op: Op[..., Any], arguments: dict[str, Any]) -> list[Any]:
+    """What the golden files hash: the arguments that an op changes, then what it returns."""
+    outputs = op(**arguments)
+    changed = [arguments[name] for name, kind, _ in op.arguments if kind.startswith("Tensor!")]
+    returned = [] if outputs is None else list(outputs) if isinstance(outputs, tuple) else [outputs]
+    return [value for value in changed if value is not None] + returned
+
+
+def to_torch(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {k: torch.from_numpy(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+
+
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Equal bit for bit, every NaN alike."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype != torch.float32:
+        return torch.equal(a, b)
+    nan = a.isnan()
+    return torch.equal(nan, b.isnan()) and torch.equal(
+        a.contiguous().view(torch.int32)[~nan], b.contiguous().view(torch.int32)[~nan]
+    )
+
+
+def run_python(code: str, *arguments: str, **environment: str) -> str:
+    """Runs Python code in a process of its own; returns what it prints."""
+    result = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+        cwd=ROOT,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+ALL_OPS = sorted(registry)
+TARGETS = _core.supported_targets()

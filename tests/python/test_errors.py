@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""Bad input raises an error that names the op, the argument and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support import run_python
+
+import repdl
+from repdl import ops
+from repdl.nn import functional as F
+
+X = torch.randn(2, 3)
+IMAGE = torch.randn(1, 4, 6, 6)
+
+BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: ops.mm(X, X), ValueError, r"\[mm\] mat2 of shape \(2, 3\) has 2 rows to multiply, but input .* has 3 columns"),
+    (lambda: ops.mm(X.double(), X.T), TypeError, r"\[mm\] input must be float32, got float64; convert it"),
+    (lambda: ops.mm(X, X.T.half()), TypeError, r"\[mm\] mat2 must be float32, got float16"),
+    (lambda: ops.mm(X, X.T.bfloat16()), TypeError, r"\[mm\] mat2 must be float32, got bfloat16"),
+    (lambda: ops.mm(X, X.to(torch.complex64).T), TypeError, r"\[mm\] mat2 must be float32, got an unsupported dtype"),
+    (lambda: ops.mm(X[0], X.T), ValueError, r"\[mm\] input must have the shape"),
+    (lambda: ops.mm(torch.randn(2, 3, 4), torch.randn(3, 4, 5)), ValueError, r"\[mm\] mat2 .* batch dimensions"),
+    (lambda: ops.mm(X, X.T, order="random"), ValueError, r"order must be 'blocked' or 'sequential', got 'random'"),
+    (lambda: ops.conv2d(IMAGE, torch.randn(5, 4, 3, 3), groups=3), ValueError, r"\[conv2d\] groups=3 does not divide the 4"),
+    (lambda: ops.conv2d(IMAGE, torch.randn(5, 3, 3, 3)), ValueError, r"\[conv2d\] weight .* takes 3 input channels"),
+    (lambda: ops.conv2d(IMAGE, torch.randn(5, 4, 9, 9)), ValueError, r"\[conv2d\] weight .* is larger than the padded input"),
+    (lambda: ops.conv2d(IMAGE, torch.randn(5, 4, 3, 3), stride=0), ValueError, r"\[conv2d\] stride must be at least 1"),
+    (lambda: ops.conv2d(IMAGE, torch.randn(5, 4, 3, 3), padding=-1), ValueError, r"\[conv2d\] padding must be at least 0"),
+    (lambda: ops.conv2d(IMAGE, torch.randn(5, 4, 3, 3), bias=X[0]), ValueError, r"\[conv2d\] bias must have the shape \(5,\)"),
+    (lambda: ops.sum(X, (0, 0)), ValueError, r"\[sum\] dim \(0, 0\) names dimension 0 twice"),
+    (lambda: ops.sum(X, 2), ValueError, r"\[sum\] dim 2 is out of range for a tensor of 2 dimensions"),
+    (lambda: ops.softmax(X, 5), ValueError, r"\[softmax\] dim 5 is out of range"),
+    (lambda: ops.cross_entropy(X, torch.tensor([0, 3])), ValueError, r"\[cross_entropy\] target holds the class 3"),
+    (lambda: ops.cross_entropy(X, torch.tensor([0, -1])), ValueError, r"\[cross_entropy\] target holds the class -1"),
+    (lambda: ops.cross_entropy(X, torch.tensor([0])), ValueError, r"\[cross_entropy\] target must have the shape \(2,\)"),
+    (lambda: ops.cross_entropy(X, torch.tensor([0, 1]).int()), TypeError, r"\[cross_entropy\] target must be int64"),
+    (lambda: ops.cross_entropy(X, torch.tensor([0, 1]), reduction="avg"), ValueError, r"reduction must be 'none', 'mean'"),
+    (lambda: ops.cross_entropy(X, torch.tensor([0, 1]), label_smoothing=2.0), ValueError, r"label_smoothing must be between"),
+    (lambda: ops.max_pool2d(IMAGE, 2, padding=2), ValueError, r"\[max_pool2d\] padding .* at most half the kernel size"),
+    (lambda: ops.max_pool2d(IMAGE, 9), ValueError, r"\[max_pool2d\] input .* is smaller than the window"),
+    (
+        lambda: ops.max_pool2d_grad(torch.ones(1, 1, 1), torch.tensor([[[7]]]), (1, 2, 2)),
+        ValueError,
+        r"\[max_pool2d_grad\] indices holds a number that is not a place",
+    ),
+    (lambda: ops.div(X, torch.randn(4)), ValueError, r"\[div\] other of shape \(4,\) does not broadcast"),
+    (lambda: ops.batch_norm(X[0]), ValueError, r"\[batch_norm\] input must have the shape"),
+    (lambda: ops.batch_norm(X, torch.randn(2)), ValueError, r"\[batch_norm\] weight must have the shape \(3,\)"),
+    (lambda: ops.sum1d(X), ValueError, r"\[sum1d\] input must have 1 dimensions"),
+    (lambda: ops.exp(torch.zeros([1] * 9)), ValueError, r"more than 8 dimensions are not supported; reshape"),
+    (lambda: ops.exp([1.0]), TypeError, r"\[exp\] input must be a torch tensor or NumPy array, got list"),
+    (lambda: ops.exp(np.ones(3)), TypeError, r"\[exp\] input must be float32, got float64; convert it"),
+    (lambda: ops.linear(X, X, X), ValueError, r"\[linear\] bias must have the shape \(2,\)"),
+    (lambda: ops.adam_step(X, X, X, X, step=0), ValueError, r"\[adam_step\] step must be at least 1"),
+    (lambda: ops.adam_step(X, X, X, X[:1]), ValueError, r"\[adam_step\] exp_avg_sq must have the shape \(2, 3\)"),
+    (lambda: ops.sgd_step(X, X, nesterov=True), ValueError, r"\[sgd_step\] nesterov needs a momentum"),
+    (lambda: ops.uniform(X, 2.0, 1.0), ValueError, r"\[uniform\] low 2 must not be above high"),
+    (lambda: F.conv2d(IMAGE, torch.randn(5, 4, 3, 3), padding="full"), ValueError, r"padding must be .* 'same' or 'valid'"),
+    (lambda: F.batch_norm(torch.ones(1, 3), None, None, training=True), ValueError, r"more than one value a channel"),
+    (lambda: F.batch_norm(X, None, None), ValueError, r"\[batch_norm\] running_mean and running_var are needed"),
+    (lambda: repdl.set_order("fast"), ValueError, r"order must be one of"),
+    (lambda: repdl.set_num_threads(0), ValueError, r"\[set_num_threads\] n must be between 1 and"),
+    (lambda: repdl.from_torch_module(3), TypeError, r"\[from_torch_module\] m must be a torch.nn.Module, got int"),  # type: ignore[arg-type]
+    (lambda: repdl.utils.get_hash("x"), TypeError, r"\[get_hash\] x must be a tensor or a module, got str"),  # type: ignore[arg-type]
+    (lambda: repdl.random.uniform_(X.double()), TypeError, r"\[uniform_\] tensor must be float32"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD_CALLS, ids=[message for _, _, message in BAD_CALLS])
+def test_bad_calls_say_what_is_wrong(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_arrays_get_the_same_errors() -> None:
+    x = X.numpy()
+    with pytest.raises(ValueError, match=r"\[mm\] mat2"):
+        ops.mm(x, x)
+    with pytest.raises(TypeError, match=r"\[mm\] transA must be True or False, got int"):
+        ops.mm(x, x, 1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"\[mm\] needs the argument mat2"):
+        ops.mm(x)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"\[mm\] has no argument 'out'"):
+        ops.mm(x, x, out=x)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"\[mm\] got input twice"):
+        ops.mm(x, x.T, input=x)  # type: ignore[misc]
+    with pytest.raises(TypeError, match=r"\[sum\] dim must be a tuple of integers, got float"):
+        ops.sum(x, 1.0)  # type: ignore[arg-type]
+
+
+def test_a_read_only_array_is_not_changed() -> None:
+    x = np.ones(3, np.float32)
+    x.flags.writeable = False
+    state = [np.zeros(3, np.float32) for _ in range(3)]
+    with pytest.raises(TypeError, match=r"\[adam_step\] param must be a writable"):
+        ops.adam_step(x, *state)
+    assert ops.exp(x)[0] == np.float32(np.e)
+
+
+def test_empty_tensors_work() -> None:
+    assert ops.mm(torch.ones(0, 3), torch.ones(3, 4)).shape == (0, 4)
+    assert ops.mm(torch.ones(2, 0), torch.ones(0, 4)).tolist() == [[0.0] * 4] * 2
+    assert ops.linear(torch.ones(2, 0), torch.ones(3, 0), torch.ones(3)).tolist() == [[1.0] * 3] * 2
+    assert ops.sum(torch.ones(0)).item() == 0.0
+    assert torch.isnan(ops.mean(torch.ones(0)))
+    assert ops.softmax(torch.ones(3, 0)).shape == (3, 0)
+    assert ops.conv2d(torch.ones(0, 2, 5, 5), torch.ones(3, 2, 3, 3)).shape == (0, 3, 3, 3)
+    assert ops.conv2d_grad_kernel(torch.ones(0, 2, 5, 5), (3, 2, 3, 3), torch.ones(0, 3, 3, 3)).abs().sum() == 0
+    assert torch.isnan(ops.cross_entropy(torch.ones(0, 3), torch.ones(0, dtype=torch.int64)))
+    assert ops.cross_entropy(torch.ones(0, 3), torch.ones(0, dtype=torch.int64), reduction="sum").item() == 0.0
+    assert ops.max_pool2d(torch.ones(0, 2, 4, 4), 2)[0].shape == (0, 2, 2, 2)
+    assert ops.exp(torch.ones(3, 0, 2)).shape == (3, 0, 2)
+
+
+def test_a_forced_target_that_cannot_be_had_is_an_error_at_once() -> None:
+    code = """
+try:
+    import repdl
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    output = run_python(code, REPDL_TARGET="quantum")
+    assert "REPDL_TARGET names the CPU target 'quantum'" in output
+    assert "choose one of: scalar" in output

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: MIT
+"""What holds of every op, from its declaration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support import ALL_OPS, results_of, run_python, same_bits, to_torch
+
+import repdl
+from repdl import _core, ops
+from repdl._op import registry
+
+CONSTANT = {"cross_entropy": {"weight"}}
+"""Arguments by which an op has no gradient, as in torch."""
+
+DIFFERENTIABLE = [name for name in ALL_OPS if registry[name].gradient is not None]
+WITH_ORACLE = [name for name in ALL_OPS if registry[name].compute_oracle is not None]
+
+
+def calls(name: str, *, ordinary: bool = True, limit: int = 20000) -> Iterator[dict[str, Any]]:
+    """The arguments of the samples of an op; ordinary ones hold no infinities or NaN and no wide range."""
+    op = registry[name]
+    assert op.make_samples is not None
+    for sample in op.make_samples():
+        text = sample.text(name)
+        if ordinary and any(kind in text for kind in ("special", "bits", "infinite", "tiny", "wide")):
+            continue
+        _, arguments = _core.read_case(text)
+        if all(v.size <= limit for v in arguments.values() if isinstance(v, np.ndarray)):
+            yield arguments
+
+
+def in_domain(name: str, arguments: dict[str, Any]) -> bool:
+    """No element for which the result or the gradient is NaN or huge."""
+    if any(v.size == 0 for v in arguments.values() if isinstance(v, np.ndarray)):
+        return False
+    if name in ("log", "sqrt"):
+        return bool(arguments["input"].min() > 0.01)
+    if name == "div":
+        return bool(np.abs(arguments["other"]).min() > 1e-3)
+    classes = arguments.get("target")
+    return classes is None or classes.dtype != np.int64 or bool((classes != arguments["ignore_index"]).any())
+
+
+@pytest.mark.parametrize("name", WITH_ORACLE)
+def test_results_are_accurate(name: str) -> None:
+    op = registry[name]
+    assert op.compute_oracle is not None
+    checked = 0
+    for arguments in calls(name):
+        if not in_domain(name, arguments):
+            continue
+        for order in ("blocked", "sequential") if op.takes_order else ("blocked",):
+            with repdl.order(order):
+                results = results_of(op, arguments | ({"order": None} if op.takes_order else {}))
+            wide = {k: v.astype(np.float64) if getattr(v, "dtype", None) == np.float32 else v for k, v in arguments.items()}
+            wide.pop("order", None)
+            expected = op.compute_oracle(**wide)
+            expected = expected if isinstance(expected, tuple) else (expected,)
+            for got, want in zip(results, expected, strict=True):
+                assert got.shape == np.shape(want)
+                scale = np.abs(want).max(initial=1e-30)
+                np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6 * scale, err_msg=str(order))
+            checked += 1
+    assert checked > 0
+
+
+@pytest.mark.parametrize("name", sorted({*DIFFERENTIABLE} & {*WITH_ORACLE}))
+def test_gradients_agree_with_differences_of_the_oracle(name: str) -> None:
+    """Along random directions, in float64: a grad_fn alone proves nothing. test_nn.py checks the others against torch."""
+    op = registry[name]
+    assert op.compute_oracle is not None
+    random = np.random.default_rng(0)
+    checked = 0
+    for arguments in calls(name, limit=2000):
+        floats = [
+            k
+            for k, v in arguments.items()
+            if isinstance(v, np.ndarray) and v.dtype == np.float32 and k not in CONSTANT.get(name, set())
+        ]
+        if not in_domain(name, arguments):
+            continue
+        tensors = to_torch(arguments)
+        for k in floats:
+            tensors[k].requires_grad_()
+        outputs = op(**tensors)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        outputs = tuple(o for o in outputs if o.requires_grad)
+        cotangents = [random.standard_normal(o.shape).astype(np.float32) for o in outputs]
+        grads = torch.autograd.grad(outputs, [tensors[k] for k in floats], [torch.from_numpy(c) for c in cotangents])
+
+        plain = {k: v.astype(np.float64) if k in floats else v for k, v in arguments.items() if k != "order"}
+        for k, grad in zip(floats, grads, strict=True):
+            direction = random.standard_normal(plain[k].shape)
+
+            def along(t: float, k: str = k, direction: Any = direction) -> float:
+                moved = op.compute_oracle(**(plain | {k: plain[k] + t * direction}))  # type: ignore[misc]
+                moved = moved if isinstance(moved, tuple) else (moved,)
+                return float(sum((c * m).sum() for c, m in zip(cotangents, moved, strict=False)))
+
+            h = 1e-6
+            expected = (along(h) - along(-h)) / (2 * h)
+            got = float((grad.double().numpy() * direction).sum())
+            scale = float(np.abs(grad.double().numpy() * direction).sum()) + 1e-3
+            assert math.isclose(got, expected, rel_tol=1e-3, abs_tol=1e-3 * scale), (name, k, got, expected)
+        checked += 1
+    assert checked > 0
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_registration_passes_opcheck(name: str) -> None:
+    tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static")
+    cases = [arguments for arguments in calls(name, limit=2000) if in_domain(name, arguments)]
+    assert cases
+    for arguments in cases[:3]:
+        tensors = to_torch(arguments)
+        for k, value in tensors.items():
+            if isinstance(value, torch.Tensor) and value.dtype == torch.float32 and k not in CONSTANT.get(name, set()):
+                value.requires_grad_()
+        torch.library.opcheck(repdl._torch.torch_ops[name], tuple(tensors.values()), test_utils=tests)
+
+
+@pytest.mark.parametrize("name", ALL_OPS)
+def test_shapes_are_known_without_data(name: str) -> None:
+    op = registry[name]
+    for count, arguments in enumerate(calls(name, ordinary=False)):
+        if count == 10:
+            break
+        results = results_of(op, arguments)
+        inferred = _core.infer(name, *arguments.values())
+        returned = results[len(results) - len(inferred) :]
+        assert [(str(r.dtype), r.shape) for r in returned] == [(d, tuple(s)) for d, s in inferred]
+
+
+@pytest.mark.parametrize("target", _core.supported_targets())
+def test_each_row_alone_gives_the_bits_of_the_batch(target: str) -> None:
+    _core.set_target(target)
+    x, w, b = torch.randn(13, 300), torch.randn(40, 300), torch.randn(40)
+    image, kernel = torch.randn(5, 3, 9, 8), torch.randn(4, 3, 3, 3)
+    for order in ("blocked", "sequential"):
+        with repdl.order(order):
+            for f, whole in (
+                (lambda t: ops.linear(t, w, b), x),
+                (lambda t: ops.mm(t, w, False, True), x),
+                (ops.softmax, x),
+                (lambda t: ops.sum(t, (1,)), x),
+                (lambda t: ops.conv2d(t, kernel, padding=1), image),
+            ):
+                batch = f(whole)
+                for i in range(len(whole)):
+                    assert same_bits(f(whole[i : i + 1]), batch[i : i + 1])
+
+
+def test_a_gradient_that_does_not_exist_is_an_error() -> None:
+    x, weight = torch.randn(4, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+    loss = ops.cross_entropy(x, torch.tensor([0, 1, 2, 0]), weight)
+    with pytest.raises(NotImplementedError, match=r"\[cross_entropy\] has no gradient by weight; detach it"):
+        loss.backward()
+
+
+def test_gradients_have_gradients() -> None:
+    x = torch.randn(2, 3, 6, 6, requires_grad=True)
+    w = torch.randn(4, 3, 3, 3, requires_grad=True)
+    (grad,) = torch.autograd.grad(ops.conv2d(x, w, padding=1).square().sum(), x, create_graph=True)
+    (ours,) = torch.autograd.grad(grad.square().sum(), w)
+    (grad,) = torch.autograd.grad(torch.conv2d(x, w, padding=1).square().sum(), x, create_graph=True)
+    (theirs,) = torch.autograd.grad(grad.square().sum(), w)
+    torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-2)
+
+
+def test_a_broadcast_batch_has_the_right_gradients() -> None:
+    for a_shape, b_shape, ta, tb in (
+        ((4, 5, 6), (6, 7), False, False),
+        ((4, 5, 6), (7, 6), False, True),
+        ((6, 5), (4, 6, 7), True, False),
+        ((5, 6), (4, 7, 6), False, True),
+        ((2, 3, 6, 5), (6, 7), True, False),
+        ((2, 3, 6, 5), (7, 6), True, True),
+    ):
+        a, b = torch.randn(a_shape, requires_grad=True), torch.randn(b_shape, requires_grad=True)
+        ours = torch.autograd.grad(ops.mm(a, b, ta, tb).square().sum(), (a, b))
+        theirs = torch.autograd.grad(((a.mT if ta else a) @ (b.mT if tb else b)).square().sum(), (a, b))
+        for x, y in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-3)
+
+
+def test_the_backward_pass_keeps_the_order_of_the_forward_pass() -> None:
+    x, w = torch.randn(3, 3000, requires_grad=True), torch.randn(2, 3000)
+    big = torch.randn(3000, 3, requires_grad=True)
+    with repdl.order("sequential"):
+        sequential = ops.mm(big, torch.randn(3, 2, generator=torch.Generator().manual_seed(1), requires_grad=True))
+        loss = ops.linear(x, w)
+    assert loss.grad_fn is not None
+    del sequential
+    # The gradient by mat2 sums over 3000 rows.
+    grads = {}
+    for order in ("sequential", "blocked"):
+        m = torch.randn(3, 2, generator=torch.Generator().manual_seed(1)).requires_grad_()
+        with repdl.order(order):
+            y = ops.mm(big.detach(), m)
+        with repdl.order("blocked"):  # where backward() is called does not matter
+            (grads[order],) = torch.autograd.grad(y, m, torch.ones_like(y))
+        with repdl.order(order):
+            assert same_bits(grads[order], ops.mm(big.detach(), torch.ones_like(y), True))
+    assert not same_bits(grads["sequential"], grads["blocked"])
+
+
+def test_targets_and_threads_agree_on_large_operands() -> None:
+    a, b = torch.randn(130, 700), torch.randn(700, 90)
+    image, kernel = torch.randn(6, 8, 20, 20), torch.randn(12, 8, 3, 3)
+    grad = torch.randn(6, 12, 20, 20)
+    for order in ("blocked", "sequential"):
+        with repdl.order(order):
+            seen = None
+            for target in _core.supported_targets():
+                _core.set_target(target)
+                for threads in (1, 2, 3):
+                    repdl.set_num_threads(threads)
+                    results = [
+                        ops.mm(a, b),
+                        ops.conv2d(image, kernel, padding=1),
+                        ops.conv2d_grad_input(image.shape, kernel, grad, padding=1),
+                        ops.conv2d_grad_kernel(image, kernel.shape, grad, padding=1),
+                        ops.sum(image),
+                        ops.sum(image, (0, 2, 3)),
+                    ]
+                    seen = seen or results
+                    assert all(same_bits(x, y) for x, y in zip(seen, results, strict=True)), (target, threads)
+
+
+def test_tensors_of_more_than_2_31_elements_work() -> None:
+    """A view of one number, so that the memory stays small."""
+    x = torch.tensor([1.0]).expand(2**31 + 64)
+    assert ops.sum(x[: 2**24 + 1000]).item() == 2**24 + 1000
+    rows = torch.tensor([[0.5]]).expand(2**31 + 2, 1)
+    assert ops.sum(rows[-3:]).item() == 1.5
+    assert ops.mm(rows.T[:, :5], rows[-5:]).item() == 1.25
+
+
+def test_the_core_does_not_import_torch() -> None:
+    code = "import sys, repdl, repdl._core; repdl.ops.exp; print('torch' in sys.modules)"
+    assert run_python(code).strip() == "False"
+
+
+def test_numpy_needs_no_torch() -> None:
+    code = """
+import sys
+sys.modules["torch"] = None  # as if it were not installed
+import numpy as np, repdl
+x = np.ones((2, 3), np.float32)
+print(repdl.ops.mm(x, x, transB=True).tolist(), repdl.ops.div(x, 2)[0, 0], repdl.get_num_threads() >= 1)
+"""
+    assert run_python(code).strip() == "[[3.0, 3.0], [3.0, 3.0]] 0.5 True"

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "elementwise.h"
+
+#include <cmath>
+
+#include "functions.h"
+#include "ops.h"
+
+namespace repdl::reference {
+
+Floats Relu(Floats values) {
+  for (float& x : values) {
+    if (x < 0.0f) x = 0.0f;
+  }
+  return values;
+}
+
+Floats ReluGrad(const Floats& grad_output, const Floats& output) {
+  Floats grad_input(output.size());
+  for (size_t i = 0; i < output.size(); ++i) grad_input[i] = output[i] <= 0.0f ? 0.0f : grad_output[i];
+  return grad_input;
+}
+
+namespace {
+
+template <class Function>
+Results Map(const Case& test_case, Function function) {
+  const Arguments args(test_case);
+  Floats values = args.FloatsOf("input");
+  for (float& x : values) x = function(x);
+  Results results;
+  Append(results, values, args.OutputShape());
+  return results;
+}
+
+/// The tensor with shape `from`, broadcast to the shape `to`.
+Floats Broadcast(const Floats& data, const IntList& from, const IntList& to) {
+  Floats result(Size(to));
+  for (int64_t i = 0; i < Size(to); ++i) {
+    int64_t rest = i;
+    int64_t at = 0;
+    int64_t step = 1;
+    for (int d = 1; d <= from.size(); ++d) {  // from the last dimension to the first
+      const int64_t length = from[from.size() - d];
+      if (length != 1) at += rest % to[to.size() - d] * step;
+      rest /= to[to.size() - d];
+      step *= length;
+    }
+    result[i] = data[at];
+  }
+  return result;
+}
+
+}  // namespace
+
+Results RunExp(const Case& test_case) { return Map(test_case, Exp); }
+
+Results RunLog(const Case& test_case) { return Map(test_case, Log); }
+
+Results RunSqrt(const Case& test_case) {
+  return Map(test_case, [](float x) { return std::sqrt(x); });
+}
+
+Results RunUniform(const Case& test_case) {
+  const Arguments args(test_case);
+  const float low = static_cast<float>(args.Number("low"));
+  const float high = static_cast<float>(args.Number("high"));
+  const float range = high - low;
+  return Map(test_case, [=](float x) { return std::fma(x, range, low); });
+}
+
+Results RunRelu(const Case& test_case) {
+  const Arguments args(test_case);
+  Results results;
+  Append(results, Relu(args.FloatsOf("input")), args.OutputShape());
+  return results;
+}
+
+Results RunReluGrad(const Case& test_case) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  const Floats grad_output = Broadcast(args.FloatsOf("grad_output"), args.Shape("grad_output"), shape);
+  const Floats output = Broadcast(args.FloatsOf("output"), args.Shape("output"), shape);
+  Results results;
+  Append(results, ReluGrad(grad_output, output), shape);
+  return results;
+}
+
+Results RunDiv(const Case& test_case) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  const Floats input = Broadcast(args.FloatsOf("input"), args.Shape("input"), shape);
+  const Floats other = Broadcast(args.FloatsOf("other"), args.Shape("other"), shape);
+  Floats output(Size(shape));
+  for (size_t i = 0; i < output.size(); ++i) output[i] = input[i] / other[i];
+  Results results;
+  Append(results, output, shape);
+  return results;
+}
+
+}  // namespace repdl::reference

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "repdl/order.h"
+
+// The sums of docs/arithmetic.md, "Orders": give the terms one by one, then ask for the result.
+
+namespace repdl::reference {
+
+/// Joins the values of chunks in an aligned binary tree, as a binary counter.
+class Tree {
+ public:
+  void Push(float value) {
+    for (int64_t i = count_; i % 2 == 1; i /= 2) {
+      value = waiting_[--size_] + value;
+    }
+    waiting_[size_++] = value;
+    ++count_;
+  }
+
+  float Result() const {
+    if (size_ == 0) return 0.0f;
+    float result = waiting_[size_ - 1];
+    for (int i = size_ - 2; i >= 0; --i) result = waiting_[i] + result;
+    return result;
+  }
+
+ private:
+  float waiting_[64];
+  int size_ = 0;
+  int64_t count_ = 0;
+};
+
+/// The sequential order is the blocked one with a single chunk that never ends.
+inline constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
+
+/// Product(a_k, b_k).
+class Product {
+ public:
+  explicit Product(Order order) : length_(order == Order::kBlocked ? 256 : kEndless) {}
+
+  void Add(float a, float b) {
+    acc_ = std::fma(a, b, acc_);
+    Skip();
+  }
+
+  /// An absent term: it has a place, but no value.
+  void Skip() {
+    if (++terms_ == length_) CloseChunk();
+  }
+
+  float Result() {
+    if (terms_ > 0) CloseChunk();
+    return tree_.Result();
+  }
+
+ private:
+  void CloseChunk() {
+    tree_.Push(acc_);
+    acc_ = 0.0f;
+    terms_ = 0;
+  }
+
+  int64_t length_;
+  int64_t terms_ = 0;  // of the open chunk
+  float acc_ = 0.0f;
+  Tree tree_;
+};
+
+/// Sum(x_i).
+class Sum {
+ public:
+  explicit Sum(Order order)
+      : length_(order == Order::kBlocked ? 4096 : kEndless), lanes_(order == Order::kBlocked ? 64 : 1) {}
+
+  void Add(float x) {
+    float& lane = lane_[terms_ % lanes_];
+    lane = lane + x;
+    if (++terms_ == length_) CloseChunk();
+  }
+
+  float Result() {
+    if (terms_ > 0) CloseChunk();
+    return tree_.Result();
+  }
+
+ private:
+  void CloseChunk() {
+    for (int h = lanes_ / 2; h >= 1; h /= 2) {
+      for (int j = 0; j < h; ++j) lane_[j] = lane_[j] + lane_[j + h];
+    }
+    tree_.Push(lane_[0]);
+    for (float& lane : lane_) lane = 0.0f;
+    terms_ = 0;
+  }
+
+  int64_t length_;
+  int lanes_;
+  int64_t terms_ = 0;  // of the open chunk
+  float lane_[64] = {};
+  Tree tree_;
+};
+
+}  // namespace repdl::reference

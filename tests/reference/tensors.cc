@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "tensors.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace repdl::reference {
+namespace {
+
+template <class T>
+std::vector<T> Copy(const TensorView& tensor) {
+  if (!tensor.IsContiguous()) throw std::logic_error("the reference reads contiguous tensors only");
+  const T* data = tensor.Data<T>();
+  return std::vector<T>(data, data + tensor.numel());
+}
+
+template <class T>
+void AppendAny(Results& results, std::vector<T> data, DType dtype, const IntList& shape) {
+  if (Size(shape) != static_cast<int64_t>(data.size()))
+    throw std::logic_error("a result does not fit its shape");
+  auto memory = std::make_shared<std::vector<T>>(std::move(data));
+  results.tensors.push_back(MakeView(memory->data(), dtype, shape));
+  results.memory.push_back(std::move(memory));
+}
+
+}  // namespace
+
+int64_t Size(const IntList& shape) {
+  int64_t size = 1;
+  for (int64_t length : shape) size *= length;
+  return size;
+}
+
+Layout Layout::Along(const IntList& shape, int64_t dim) {
+  Layout layout;
+  if (shape.size() == 0) return layout;
+  if (dim < 0) dim += shape.size();
+  for (int i = 0; i < shape.size(); ++i) {
+    int64_t& part = i < dim ? layout.outer : i == dim ? layout.length : layout.inner;
+    part *= shape[i];
+  }
+  return layout;
+}
+
+const Value& Arguments::Get(std::string_view name) const {
+  const std::vector<ArgInfo>& infos = case_.op().args;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (infos[i].name == name) return case_.args()[i];
+  }
+  throw std::logic_error("no argument " + std::string(name));
+}
+
+bool Arguments::Has(std::string_view name) const {
+  return !std::holds_alternative<std::monostate>(Get(name));
+}
+
+TensorView Arguments::Tensor(std::string_view name) const { return std::get<TensorView>(Get(name)); }
+
+IntList Arguments::Shape(std::string_view name) const { return Tensor(name).shape; }
+
+DType Arguments::Type(std::string_view name) const { return Tensor(name).dtype; }
+
+Floats Arguments::FloatsOf(std::string_view name) const {
+  return Has(name) ? Copy<float>(Tensor(name)) : Floats();
+}
+
+Indices Arguments::IndicesOf(std::string_view name) const {
+  return Has(name) ? Copy<int64_t>(Tensor(name)) : Indices();
+}
+
+bool Arguments::Flag(std::string_view name) const { return std::get<bool>(Get(name)); }
+
+int64_t Arguments::Int(std::string_view name) const { return std::get<int64_t>(Get(name)); }
+
+double Arguments::Number(std::string_view name) const {
+  const Value& value = Get(name);
+  if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
+  return std::get<double>(value);
+}
+
+IntList Arguments::List(std::string_view name) const {
+  const Value& value = Get(name);
+  if (const auto* integer = std::get_if<int64_t>(&value)) return {*integer};
+  return std::get<IntList>(value);
+}
+
+IntList Arguments::Pair(std::string_view name) const {
+  const IntList list = List(name);
+  return list.size() == 1 ? IntList{list[0], list[0]} : list;
+}
+
+std::string_view Arguments::Text(std::string_view name) const {
+  return std::get<std::string_view>(Get(name));
+}
+
+IntList Arguments::OutputShape(int i) const { return case_.op().infer(case_.args()).spec[i].shape; }
+
+void Append(Results& results, Floats data, const IntList& shape) {
+  AppendAny(results, std::move(data), DType::kFloat32, shape);
+}
+
+void Append(Results& results, Indices data, const IntList& shape) {
+  AppendAny(results, std::move(data), DType::kInt64, shape);
+}
+
+}  // namespace repdl::reference
