@@ -19,12 +19,12 @@ import repdl
 
 MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 MNIST_FILES = {
-    "train-images-idx3-ubyte": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-    "train-labels-idx1-ubyte": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-    "t10k-images-idx3-ubyte": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-    "t10k-labels-idx1-ubyte": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
-"""Names of the files, and the SHA-256 of their gzipped form."""
+"""Names of the files, and the SHA-256 of what they hold, not gzipped."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,11 @@ def download_mnist(directory: Path) -> None:
                 data = response.read()
         except urllib.error.URLError as error:
             raise OSError(f"{MNIST_URL}{name}.gz: {error.reason}") from error
-        if hashlib.sha256(data).hexdigest() != sha256:
+        try:
+            intact = hashlib.sha256(gzip.decompress(data)).hexdigest() == sha256
+        except (EOFError, OSError, zlib.error):
+            intact = False
+        if not intact:
             raise OSError(f"{MNIST_URL}{name}.gz: what arrived is not the file of MNIST")
         (directory / f"{name}.gz").write_bytes(data)
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Writes tests/golden/lenet.json: digests of examples/mnist_training.py, from the slow reference.
+
+    python tools/update_lenet.py REFERENCE_PROGRAM --data DIR [--check]
+
+REFERENCE_PROGRAM is repdl_reference_lenet (tests/reference), which shares no arithmetic with the library. It gets the
+first weights, which torch's generator draws, and the order in which the samples are visited. Minutes of work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "examples"))
+
+from datasets import Images, load_digits, load_mnist  # noqa: E402
+from mnist_training import BATCH, EPOCHS, LeNet, Samples  # noqa: E402
+
+import repdl  # noqa: E402
+
+GOLDEN = ROOT / "tests/golden/lenet.json"
+
+
+def reference(program: Path, data: Images, order: str) -> dict[str, str | float]:
+    torch.manual_seed(0)
+    with repdl.random.stream("torch"):
+        model = repdl.from_torch_module(LeNet())
+    start = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+    loader = Samples(data.train_images, torch.arange(len(data.train_labels))).loader(shuffle=True)
+    schedule = torch.cat([indices for _ in range(EPOCHS) for _, indices in loader])
+    tensors = {
+        "start": start, "images": data.train_images, "labels": data.train_labels, "schedule": schedule,
+        "test-images": data.test_images, "test-labels": data.test_labels,
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(program), "--batch", str(BATCH), "--order", order, "--threads", "2"]
+        for name, tensor in tensors.items():
+            path = Path(folder) / name
+            path.write_bytes(tensor.contiguous().numpy().tobytes())
+            command += [f"--{name}", str(path)]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    print(f"{data.name}, {order}\n{output}")
+    values = dict(line.split(" ", 1) for line in output.strip().splitlines())
+    correct, total = map(int, values["accuracy"].split(" / "))
+    return {
+        "initial model": values["initial"],
+        "trained model": values["trained"],
+        "logits": values["logits"],
+        "accuracy": correct / total,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("reference", type=Path, help="the program repdl_reference_lenet")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with MNIST's IDX files")
+    parser.add_argument("--check", action="store_true", help="fail if the file would change")
+    options = parser.parse_args()
+    digests = {
+        f"{data.name}, {order}": reference(options.reference, data, order)
+        for data in (load_mnist(options.data), load_digits())
+        for order in ("sequential", "blocked")
+    }
+    page = json.dumps(digests, indent=2) + "\n"
+    if options.check and GOLDEN.read_text() != page:
+        raise SystemExit(f"{GOLDEN.relative_to(ROOT)} would change")
+    GOLDEN.write_text(page)
+
+
+if __name__ == "__main__":
+    main()
