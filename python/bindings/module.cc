@@ -7,6 +7,7 @@
 
 #include "case_bindings.h"
 #include "op_callable.h"
+#include "openmp.h"
 #include "repdl/error.h"
 #include "repdl/target.h"
 #include "repdl/threads.h"
@@ -63,6 +64,8 @@ NB_MODULE(_core, m) {
   m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
   m.def("get_num_threads", &CurrentThreads);
   m.def("set_threads_source", &SetThreadsSource, nb::arg("source"));
+
+  m.def("share_openmp", &ShareOpenMp);
 
   m.def("read_case", &ReadCase, nb::arg("text"));
   m.def("run_case", &RunCase, nb::arg("text"));

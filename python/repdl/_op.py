@@ -12,6 +12,7 @@ import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from repdl import _core
@@ -98,7 +99,7 @@ class Op(Generic[P, R]):
         self.__signature__ = inspect.signature(self.function)
         self._check_signature()
 
-    @property
+    @cached_property
     def arguments(self) -> tuple[tuple[str, str, str], ...]:
         """Name, schema type and default text of each argument, as the core declares them."""
         return _core.arguments[self.name]
@@ -117,18 +118,25 @@ class Op(Generic[P, R]):
         if self.prepare_arguments is not None:
             arguments = self.prepare_arguments(*args)
         named: dict[str, Any] = kwargs
-        if self.takes_order and named.get("order") is None and len(arguments) < len(self.arguments):
+        if self.takes_order and len(arguments) < len(self.arguments) and named.get("order") is None:
             named = {**named, "order": get_order()}
-        if not _is_torch(arguments) and not _is_torch(named.values()):
+        if not _any_torch(arguments, named):
             return self.kernel(*arguments, **named)  # type: ignore[no-any-return]
         try:
-            return _torch_op(self.name)(*arguments, **named)  # type: ignore[no-any-return]
+            return self.torch_op(*arguments, **named)  # type: ignore[no-any-return]
         except RuntimeError as error:
             # torch's own words for arguments that do not fit the schema; the core names them better.
             if not str(error).startswith(f"repdl::{self.name}()"):
                 raise
             self.kernel(*arguments, **named)
             raise TypeError(str(error)) from error
+
+    @cached_property
+    def torch_op(self) -> Callable[..., Any]:
+        """The op for torch tensors, with gradients. The first use registers all ops with torch."""
+        from repdl import _torch
+
+        return _torch.torch_ops[self.name]
 
     def __repr__(self) -> str:
         return f"<repdl op {_core.schemas[self.name]}>"
@@ -184,12 +192,12 @@ def op(*, outputs: Sequence[str] = ("output",)) -> Callable[[Callable[P, R]], Op
     return declare
 
 
-def _is_torch(values: Iterable[object]) -> bool:
+def _any_torch(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
     torch = sys.modules.get("torch")
-    return torch is not None and any(isinstance(value, torch.Tensor) for value in values)
-
-
-def _torch_op(name: str) -> Any:
-    from repdl import _torch
-
-    return _torch.torch_ops[name]
+    if torch is None:
+        return False
+    tensor = torch.Tensor
+    for value in arguments:
+        if isinstance(value, tensor):
+            return True
+    return any(isinstance(value, tensor) for value in named.values())

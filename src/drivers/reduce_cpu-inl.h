@@ -31,6 +31,31 @@ HWY_INLINE float EndSum(float sum, const SumEnd& end) {
   return end.divisor == 1.0f ? sum : sum / end.divisor;
 }
 
+/// Rows [begin, end) from left to right. One chain is bound by the latency of an addition, so eight rows run side by
+/// side; the last group repeats its last row.
+inline void SumRowsInSequence(const ReduceArgs& args, int64_t begin, int64_t end) {
+  constexpr int kRows = 8;
+  constexpr int64_t kTerms = 512;
+  const int64_t n = args.reduced.Count();
+  HWY_ALIGN float buffers[kRows][kTerms];
+  for (int64_t r = begin; r < end; r += kRows) {
+    float acc[kRows] = {};
+    for (int64_t first = 0; first < n; first += kTerms) {
+      const int64_t count = std::min(kTerms, n - first);
+      const float* terms[kRows];
+      for (int q = 0; q < kRows; ++q) {
+        const int64_t row = std::min(r + q, end - 1);
+        terms[q] = GatherTerms(args.x + args.kept.Offset(row), args.reduced, first, count, buffers[q]);
+      }
+      for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 8
+        for (int q = 0; q < kRows; ++q) acc[q] = acc[q] + terms[q][i];
+      }
+    }
+    for (int64_t q = 0; q < std::min<int64_t>(kRows, end - r); ++q) args.out[r + q] = EndSum(acc[q], args.end);
+  }
+}
+
 /// Rows whose terms lie side by side, or anyhow.
 inline void ReduceRows(const ReduceArgs& args) {
   const int64_t num_rows = args.kept.Count(), n = args.reduced.Count();
@@ -55,22 +80,9 @@ inline void ReduceRows(const ReduceArgs& args) {
     return;
   }
   ParallelRanges(num_rows, 32768 / std::max<int64_t>(n, 1) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    if (args.order == Order::kSequential) return SumRowsInSequence(args, begin, end);
     HWY_ALIGN float buffer[kSumChunk];
-    int64_t r = begin;
-    if (args.order == Order::kSequential && args.reduced.shape.size() <= 1 && args.reduced.InnerStride() == 1) {
-      // One chain is bound by the latency of an addition: eight rows run side by side.
-      for (; r + 8 <= end; r += 8) {
-        const float* row[8];
-        float acc[8] = {};
-        for (int q = 0; q < 8; ++q) row[q] = args.x + args.kept.Offset(r + q);
-        for (int64_t i = 0; i < n; ++i) {
-#pragma GCC unroll 8
-          for (int q = 0; q < 8; ++q) acc[q] = acc[q] + row[q][i];
-        }
-        for (int q = 0; q < 8; ++q) args.out[r + q] = EndSum(acc[q], args.end);
-      }
-    }
-    for (; r < end; ++r) {
+    for (int64_t r = begin; r < end; ++r) {
       const float* const row = args.x + args.kept.Offset(r);
       const float sum = SumTerms(n, args.order, [&](int64_t first, int64_t count) HWY_ATTR {
         return GatherTerms(row, args.reduced, first, count, buffer);

@@ -123,7 +123,7 @@ def test_registration_passes_opcheck(name: str) -> None:
         for k, value in tensors.items():
             if isinstance(value, torch.Tensor) and value.dtype == torch.float32 and k not in CONSTANT.get(name, set()):
                 value.requires_grad_()
-        torch.library.opcheck(repdl._torch.torch_ops[name], tuple(tensors.values()), test_utils=tests)
+        torch.library.opcheck(repdl._torch.torch_ops[name].dispatched, tuple(tensors.values()), test_utils=tests)
 
 
 @pytest.mark.parametrize("name", ALL_OPS)

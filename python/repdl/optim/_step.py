@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -34,20 +33,19 @@ def number(value: Any) -> float:
     return float(value)
 
 
-@contextmanager
-def flat(*tensors: torch.Tensor | None) -> Iterator[list[Any]]:
-    """The tensors as the kernels take them, which walk memory: one layout without gaps.
+def call_flat(kernel: Callable[..., None], tensors: Sequence[torch.Tensor | None], *options: Any) -> None:
+    """Calls a kernel that walks memory, and so wants all tensors in one layout without gaps.
 
     Tensors that are laid out otherwise are copied, and changes are copied back.
     """
     present = [t for t in tensors if t is not None]
     first = present[0]
-    alike = all(t.stride() == first.stride() for t in present) and (first.is_contiguous() or _is_dense(first))
-    if alike:
-        yield list(tensors)
+    stride = first.stride()
+    if all(t.stride() == stride for t in present) and (first.is_contiguous() or _is_dense(first)):
+        kernel(*tensors, *options)
     else:
         copies = [None if t is None else t.contiguous() for t in tensors]
-        yield copies
+        kernel(*copies, *options)
         for original, changed in zip(tensors, copies, strict=True):
             if original is not None and changed is not None and changed is not original:
                 original.copy_(changed)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from repdl import ops
-from repdl.optim._step import evaluate, flat, number, parameters_with_gradient
+from repdl.optim._step import call_flat, evaluate, number, parameters_with_gradient
 
 
 def _step(optimizer: torch.optim.Optimizer, step_op: Any, closure: Callable[[], Any] | None) -> Any:
@@ -26,17 +26,17 @@ def _step(optimizer: torch.optim.Optimizer, step_op: Any, closure: Callable[[], 
             # A tensor in torch's checkpoints, a number in RepDL's.
             state["step"] += 1
             largest = state["max_exp_avg_sq"] if group["amsgrad"] else None
-            with flat(parameter, grad, state["exp_avg"], state["exp_avg_sq"], largest) as tensors:
-                step_op.kernel(
-                    *tensors,
-                    int(state["step"]),
-                    number(group["lr"]),
-                    beta1,
-                    beta2,
-                    group["eps"],
-                    group["weight_decay"],
-                    group["maximize"],
-                )
+            call_flat(
+                step_op.kernel,
+                (parameter, grad, state["exp_avg"], state["exp_avg_sq"], largest),
+                int(state["step"]),
+                number(group["lr"]),
+                beta1,
+                beta2,
+                group["eps"],
+                group["weight_decay"],
+                group["maximize"],
+            )
     return loss
 
 

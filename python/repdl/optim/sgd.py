@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from repdl import ops
-from repdl.optim._step import evaluate, flat, number, parameters_with_gradient
+from repdl.optim._step import call_flat, evaluate, number, parameters_with_gradient
 
 
 class SGD(torch.optim.SGD):
@@ -25,15 +25,15 @@ class SGD(torch.optim.SGD):
                 if first:
                     buffer = torch.zeros_like(parameter, memory_format=torch.preserve_format)
                     state["momentum_buffer"] = buffer
-                with flat(parameter, grad, buffer if group["momentum"] != 0 else None) as tensors:
-                    ops.sgd_step.kernel(
-                        *tensors,
-                        first,
-                        number(group["lr"]),
-                        number(group["momentum"]),
-                        number(group["dampening"]),
-                        number(group["weight_decay"]),
-                        group["nesterov"],
-                        group["maximize"],
-                    )
+                call_flat(
+                    ops.sgd_step.kernel,
+                    (parameter, grad, buffer if group["momentum"] != 0 else None),
+                    first,
+                    number(group["lr"]),
+                    number(group["momentum"]),
+                    number(group["dampening"]),
+                    number(group["weight_decay"]),
+                    group["nesterov"],
+                    group["maximize"],
+                )
         return loss

@@ -251,7 +251,9 @@ void Conv2dGradWeightKernel(const Conv2dArgs& args) {
   const int64_t grad_size = m * plan.positions();
   const int64_t window = std::min(kBlockK, num_k) / plan.positions() + 2;
   const int64_t parts = std::min<int64_t>(GetNumThreads(), groups * m * n * num_k / 100000 + 1);
-  const Grid grid = groups >= 2 * parts ? Grid{} : CutAmong(m, n, (parts + groups - 1) / groups);
+  Grid grid = groups >= 2 * parts ? Grid{} : CutAmong(m, n, (parts + groups - 1) / groups);
+  // A weight smaller than a tile is cut too: the long sum over positions is worth it.
+  if (grid.rows * grid.cols * groups < parts) grid.rows = std::min(m, (parts + groups - 1) / groups);
   const int64_t shares = grid.rows * grid.cols;
   const int64_t panels = (n + kTileCols - 1) / kTileCols;
   ParallelFor(groups * shares, [&](int64_t task) HWY_ATTR {

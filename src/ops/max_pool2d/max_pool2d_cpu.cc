@@ -19,11 +19,11 @@ class RowPool {
       : args_(args),
         width_((args.out_w + kLanes - 1) / kLanes * kLanes),
         phase_length_(width_ + (args.kernel.w - 1) * args.dilation.w / args.stride.w + 1),
-        row_(scratch.Get<float>(args.stride.w * phase_length_)),
-        largest_(scratch.Get<float>(width_)),
-        place_(scratch.Get<int32_t>(width_)),
-        first_col_(scratch.Get<int32_t>(width_)) {
-    std::fill(row_, row_ + args.stride.w * phase_length_, -std::numeric_limits<float>::infinity());
+        row_size_(args.stride.w * phase_length_),
+        rows_(scratch.Get<float>(args.kernel.h * row_size_)),
+        first_col_(scratch.Get<int32_t>(width_)),
+        places_(scratch.Get<int32_t>(kLanes)) {
+    std::fill(rows_, rows_ + args.kernel.h * row_size_, -std::numeric_limits<float>::infinity());
     // The first column of each window that lies inside the image.
     for (int64_t q = 0; q < width_; ++q) {
       int64_t col = q * args.stride.w - args.padding.w;
@@ -32,68 +32,71 @@ class RowPool {
     }
   }
 
+  /// Row `p` of windows of an image.
   void Pool(const float* image, int64_t p, float* output, int64_t* indices) {
-    std::fill(largest_, largest_ + width_, -std::numeric_limits<float>::infinity());
-    std::fill(place_, place_ + width_, -1);  // of a window without any place
-    bool first = true;
+    const int64_t h0 = p * args_.stride.h - args_.padding.h;
+    int64_t begin = args_.kernel.h, end = 0;  // the kernel rows inside the image
     for (int64_t u = 0; u < args_.kernel.h; ++u) {
-      const int64_t h = p * args_.stride.h - args_.padding.h + u * args_.dilation.h;
+      const int64_t h = h0 + u * args_.dilation.h;
       if (h < 0 || h >= args_.h) continue;
-      if (first) {
-        for (int64_t q = 0; q < width_; ++q) {
-          if (first_col_[q] < args_.w) place_[q] = static_cast<int32_t>(h * args_.w) + first_col_[q];
-        }
-        first = false;
-      }
-      SplitRow(image + h * args_.w);
-      for (int64_t v = 0; v < args_.kernel.w; ++v) {
-        const int64_t col = v * args_.dilation.w;
-        TakeColumn(row_ + col % args_.stride.w * phase_length_ + col / args_.stride.w,
-                   h * args_.w - args_.padding.w + col);
-      }
+      begin = std::min(begin, u);
+      end = u + 1;
+      SplitRow(image + h * args_.w, rows_ + u * row_size_);
     }
-    for (int64_t q = 0; q < args_.out_w; ++q) {
-      output[q] = largest_[q];
-      indices[q] = place_[q];
+    for (int64_t q = 0; q < args_.out_w; q += kLanes) {
+      PoolVector(h0, begin, end, q, std::min<int64_t>(kLanes, args_.out_w - q), output + q, indices + q);
     }
   }
 
  private:
   /// The columns of a row by their remainder modulo the stride, from the first padded one on. What lies outside the
   /// image was filled with -inf, which never wins.
-  void SplitRow(const float* row) {
+  void SplitRow(const float* row, float* split) const {
     const int64_t stride = args_.stride.w, padding = args_.padding.w;
     for (int64_t phase = 0; phase < stride; ++phase) {
       // Column i * stride + phase - padding of the image, for i from `begin` to `end`.
       const int64_t offset = phase - padding;
       const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
       const int64_t end = std::min(phase_length_, (args_.w - offset + stride - 1) / stride);
-      float* const to = row_ + phase * phase_length_;
+      float* const to = split + phase * phase_length_;
       for (int64_t i = begin; i < end; ++i) to[i] = row[i * stride + offset];
     }
   }
 
-  /// Lets window q take x[q], which lies at place start + q * stride of the image.
-  void TakeColumn(const float* x, int64_t start) {
+  void PoolVector(int64_t h0, int64_t begin, int64_t end, int64_t q, int64_t count, float* output, int64_t* indices) {
     const FloatTag d;
     const hn::RebindToSigned<FloatTag> di;
-    const auto stride = static_cast<int32_t>(args_.stride.w);
-    for (int64_t q = 0; q < width_; q += kLanes) {
-      const Vec value = LoadU(d, x + q), largest = Load(d, largest_ + q);
-      // A NaN wins over every number, and the first NaN over later ones.
-      const auto wins = hn::Or(Gt(value, largest), hn::AndNot(IsNaN(largest), IsNaN(value)));
-      Store(IfThenElse(wins, value, largest), d, largest_ + q);
-      const Places at = Add(Mul(hn::Iota(di, static_cast<int32_t>(q)), Set(di, stride)), Set(di, static_cast<int32_t>(start)));
-      Store(IfThenElse(hn::RebindMask(di, wins), at, Load(di, place_ + q)), di, place_ + q);
+    const auto narrow = [](int64_t place) { return static_cast<int32_t>(place); };
+    Vec largest = Set(d, -std::numeric_limits<float>::infinity());
+    Places place = Set(di, -1);  // of a window without any place
+    if (begin < end) {
+      const Places col = Load(di, first_col_ + q);
+      const Places first = Add(col, Set(di, narrow((h0 + begin * args_.dilation.h) * args_.w)));
+      place = IfThenElse(Lt(col, Set(di, narrow(args_.w))), first, place);
     }
+    const Places window = Mul(hn::Iota(di, narrow(q)), Set(di, narrow(args_.stride.w)));
+    for (int64_t u = begin; u < end; ++u) {
+      const float* const row = rows_ + u * row_size_;
+      const int64_t start = (h0 + u * args_.dilation.h) * args_.w - args_.padding.w;
+      for (int64_t v = 0; v < args_.kernel.w; ++v) {
+        const int64_t col = v * args_.dilation.w;
+        const Vec value = LoadU(d, row + col % args_.stride.w * phase_length_ + col / args_.stride.w + q);
+        // A NaN wins over every number, and the first NaN over later ones.
+        const auto loses = hn::Or(Le(value, largest), IsNaN(largest));
+        largest = IfThenElse(loses, largest, value);
+        place = IfThenElse(hn::RebindMask(di, loses), place, Add(window, Set(di, narrow(start + col))));
+      }
+    }
+    StoreN(largest, output, count);
+    Store(place, di, places_);
+    for (int64_t i = 0; i < count; ++i) indices[i] = places_[i];
   }
 
   const MaxPool2dArgs& args_;
-  const int64_t width_, phase_length_;
-  float* row_;
-  float* largest_;
-  int32_t* place_;
+  const int64_t width_, phase_length_, row_size_;
+  float* rows_;
   int32_t* first_col_;
+  int32_t* places_;
 };
 
 }  // namespace
