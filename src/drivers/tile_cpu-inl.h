@@ -30,20 +30,19 @@ inline constexpr int kTileRows = 12;
 inline constexpr int kTileRows = 4;
 #endif
 inline constexpr int kTileVecs = 2;
-
-
 inline constexpr int kTileCols = kTileVecs * static_cast<int>(kLanes);
 /// Bytes that hold the validity bits of one vector.
 inline constexpr int kMaskBytes = (static_cast<int>(kLanes) + 7) / 8;
 
-/// Columns and rows of c that share packed panels, and the k of one packed panel. They follow the
-/// sizes of the caches and do not reach the bits.
-inline constexpr int64_t kBlockCols = 512;
-inline constexpr int64_t kBlockRows = 32 * kTileRows;
-inline constexpr int64_t kBlockK = 256;
+/// Columns and rows of c that share packed panels, and the k of one packed panel. They follow the sizes of the
+/// caches and do not reach the bits.
+struct Blocking {
+  int64_t rows = 80 * kTileRows;
+  int64_t cols = 2048;
+  int64_t k = kMaxBlockK;
 
-/// How far ahead of its use a row of b is asked for: the hardware does not follow long strides.
-inline constexpr int64_t kPrefetchRows = 8;
+  static constexpr int64_t kMaxBlockK = 256;
+};
 
 /// Where the tile reads a run of k of its columns.
 struct Panel {
@@ -51,6 +50,7 @@ struct Panel {
   // vectors[v] + offsets[k].
   const float* b = nullptr;
   int64_t stride = 0;
+  int64_t prefetch = 0;  // how far ahead of its use a row is asked for
   const float* vectors[kTileVecs] = {};
   const int64_t* offsets = nullptr;
   // Null, or which terms are present: bits of vector v at present[v] + present_at[k].
@@ -87,9 +87,18 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
       for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Load(d, run.resume + i * kTileCols + v * kLanes);
     }
   }
+  // What the end of the run will touch, asked for while it is computed.
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVecs; ++v) {
+      __builtin_prefetch(run.out + i * run.out_stride + v * kLanes, 1);
+      if (run.num_merges > 0) __builtin_prefetch(run.merges[0] + i * kTileCols + v * kLanes);
+    }
+  }
   const float* HWY_RESTRICT a = run.a;
   const float* HWY_RESTRICT b = run.panel.b;
-  const int64_t stride = run.panel.stride;
+  const int64_t stride = run.panel.stride, prefetch = run.panel.prefetch;
   const int64_t num_k = run.k;
   for (int64_t k = 0; k < num_k; ++k) {
     Vec bv[kTileVecs];
@@ -100,7 +109,7 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
         bv[v] = LoadU(d, run.panel.vectors[v] + run.panel.offsets[k]);
       } else {
         bv[v] = LoadU(d, b + v * kLanes);
-        __builtin_prefetch(b + kPrefetchRows * stride + v * kLanes);
+        __builtin_prefetch(b + prefetch + v * kLanes);
       }
       if constexpr (kMasked) {
         present[v] = hn::LoadMaskBits(d, run.panel.present[v] + run.panel.present_at[k]);
@@ -154,43 +163,6 @@ TileFn ChooseTile(int rows, bool masked) {
   return kPlain[rows - 1];
 }
 
-/// Four vectors whose lane i holds rows[i * stride + 0 .. 3]: a transpose on the way in.
-template <class V>
-HWY_INLINE void LoadTransposed4(const float* rows, int64_t stride, V& v0, V& v1, V& v2, V& v3) {
-  const FloatTag d;
-#if HWY_TARGET == HWY_SCALAR
-  (void)stride;
-  v0 = LoadU(d, rows), v1 = LoadU(d, rows + 1), v2 = LoadU(d, rows + 2), v3 = LoadU(d, rows + 3);
-#else
-  // 128-bit block q of y[s] holds row 4 q + s, so that the transpose stays within blocks.
-  const hn::CappedTag<float, 4> d4;
-  const hn::Repartition<double, FloatTag> dd;
-  V y[4];
-#pragma GCC unroll 4
-  for (int s = 0; s < 4; ++s) {
-    const float* p = rows + s * stride;
-#if HWY_CAP_GE512
-    const hn::CappedTag<float, 8> d8;
-    y[s] = hn::Combine(
-        d, hn::Combine(d8, LoadU(d4, p + 12 * stride), LoadU(d4, p + 8 * stride)),
-        hn::Combine(d8, LoadU(d4, p + 4 * stride), LoadU(d4, p)));
-#elif HWY_CAP_GE256
-    y[s] = hn::Combine(d, LoadU(d4, p + 4 * stride), LoadU(d4, p));
-#else
-    y[s] = LoadU(d4, p);
-#endif
-  }
-  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y[0], y[1]));
-  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y[0], y[1]));
-  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y[2], y[3]));
-  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y[2], y[3]));
-  v0 = BitCast(d, hn::InterleaveLower(dd, low01, low23));
-  v1 = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
-  v2 = BitCast(d, hn::InterleaveLower(dd, high01, high23));
-  v3 = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
-#endif
-}
-
 #if HWY_TARGET != HWY_SCALAR
 /// to[i * to_stride + q] = row q [i], for i, q in [0, 4)
 HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* row2, const float* row3, float* to,
@@ -209,6 +181,9 @@ HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* 
 }
 #endif
 
+/// Numbers in a cache line.
+inline constexpr int64_t kLineFloats = 16;
+
 /// A matrix in memory: element (i, j) at data[i * row_stride + j * col_stride].
 struct Matrix {
   const float* data;
@@ -217,6 +192,17 @@ struct Matrix {
 
   const float* At(int64_t i, int64_t j) const { return data + i * row_stride + j * col_stride; }
   Matrix Transposed() const { return {data, col_stride, row_stride}; }
+
+  /// Asks for share `part` of `parts` of rows [i, i + rows) x columns [j, j + cols), for soon.
+  void Prefetch(int64_t i, int64_t rows, int64_t j, int64_t cols, int64_t part, int64_t parts) const {
+    if (row_stride == 1 && col_stride != 1) return Transposed().Prefetch(j, cols, i, rows, part, parts);
+    if (col_stride != 1) return;
+    const int64_t end = rows * (part + 1) / parts;
+    for (int64_t row = rows * part / parts; row < end; ++row) {
+      const float* p = At(i + row, j);
+      for (int64_t q = 0; q < cols; q += kLineFloats) __builtin_prefetch(p + q, 0, 2);
+    }
+  }
 };
 
 /// packed[k * rows + i] = a(i, k0 + k)
@@ -236,14 +222,18 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
     return;
   }
   if (rows >= 4 && a.col_stride == 1) {
-    for (; k + 4 <= num_k; k += 4) {
+    // Cache line by cache line of four rows: rows a power of two apart fight for the same lines.
+    for (; k + 4 <= num_k; k += kLineFloats) {
       for (int i = 0; i < rows; i += 4) {
         const int at = std::min(i, rows - 4);
-        const float* row = p + at * a.row_stride + k;
-        Transpose4x4(row, row + a.row_stride, row + 2 * a.row_stride, row + 3 * a.row_stride,
-                     packed + k * rows + at, rows);
+        const float* row = p + at * a.row_stride;
+        for (int64_t q = k; q + 4 <= std::min(k + kLineFloats, num_k); q += 4) {
+          Transpose4x4(row + q, row + q + a.row_stride, row + q + 2 * a.row_stride, row + q + 3 * a.row_stride,
+                       packed + q * rows + at, rows);
+        }
       }
     }
+    k = num_k / 4 * 4;
   }
 #endif
   for (; k < num_k; ++k) {
@@ -253,32 +243,24 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
 
 /// panel[k * kTileCols + j] = b(k0 + k, j0 + j), zero for columns from `cols` on.
 inline void PackCols(const Matrix& b, int64_t j0, int cols, int64_t k0, int64_t num_k, float* panel) {
-  const FloatTag d;
   const float* p = b.At(k0, j0);
-  if (cols == kTileCols && b.col_stride == 1) {
-    for (int64_t k = 0; k < num_k; ++k, p += b.row_stride) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) {
-        Store(LoadU(d, p + v * kLanes), d, panel + k * kTileCols + v * kLanes);
-      }
-    }
-    return;
-  }
   int64_t k = 0;
-  if (cols == kTileCols && b.row_stride == 1) {
-    for (; k + 4 <= num_k; k += 4) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) {
-        Vec v0, v1, v2, v3;
-        LoadTransposed4(p + v * kLanes * b.col_stride + k, b.col_stride, v0, v1, v2, v3);
-        float* to = panel + k * kTileCols + v * kLanes;
-        Store(v0, d, to);
-        Store(v1, d, to + kTileCols);
-        Store(v2, d, to + 2 * kTileCols);
-        Store(v3, d, to + 3 * kTileCols);
+#if HWY_TARGET != HWY_SCALAR
+  if (cols >= 4 && b.row_stride == 1) {
+    for (; k + 4 <= num_k; k += kLineFloats) {
+      for (int j = 0; j < cols; j += 4) {
+        const int at = std::min(j, cols - 4);
+        const float* col = p + at * b.col_stride;
+        for (int64_t q = k; q + 4 <= std::min(k + kLineFloats, num_k); q += 4) {
+          Transpose4x4(col + q, col + q + b.col_stride, col + q + 2 * b.col_stride, col + q + 3 * b.col_stride,
+                       panel + q * kTileCols + at, kTileCols);
+        }
       }
     }
+    k = num_k / 4 * 4;
+    for (int64_t q = 0; q < k; ++q) std::fill(panel + q * kTileCols + cols, panel + (q + 1) * kTileCols, 0.0f);
   }
+#endif
   for (; k < num_k; ++k) {
     for (int j = 0; j < cols; ++j) panel[k * kTileCols + j] = p[k * b.row_stride + j * b.col_stride];
     for (int j = cols; j < kTileCols; ++j) panel[k * kTileCols + j] = 0.0f;
@@ -289,16 +271,36 @@ inline void PackCols(const Matrix& b, int64_t j0, int cols, int64_t k0, int64_t 
 struct MatrixCols {
   Matrix b;
   int64_t num_cols;
-  bool may_read_in_place;
 
   static constexpr bool kByVector = false, kMayMask = false;
   static constexpr bool kPacks = true;
 
-  Panel Get(int64_t j, int64_t k, int64_t num_k, float* buffer) const {
-    const int cols = static_cast<int>(std::min<int64_t>(kTileCols, num_cols - j));
-    if (may_read_in_place && b.col_stride == 1 && cols == kTileCols) return {.b = b.At(k, j), .stride = b.row_stride};
-    PackCols(b, j, cols, k, num_k, buffer);
-    return {.b = buffer, .stride = kTileCols};
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, float* buffer, int64_t buffer_stride, Panel* panels) const {
+    const FloatTag d;
+    int64_t j = j0;
+    if (b.col_stride == 1) {
+      // Whole panels row by row, as the rows lie in memory.
+      const int64_t whole = std::max<int64_t>(0, (std::min(j1, num_cols) - j0) / kTileCols);
+      for (int64_t q = 0; q < num_k; ++q) {
+        const float* from = b.At(k + q, j0);
+        float* to = buffer + q * kTileCols;
+        for (int64_t p = 0; p < whole; ++p, from += kTileCols, to += buffer_stride) {
+#pragma GCC unroll 2
+          for (int v = 0; v < kTileVecs; ++v) Store(LoadU(d, from + v * kLanes), d, to + v * kLanes);
+        }
+      }
+      j += whole * kTileCols;
+    }
+    for (int64_t p = (j - j0) / kTileCols; j < j1; j += kTileCols, ++p) {
+      const auto cols = static_cast<int>(std::min<int64_t>(kTileCols, num_cols - j));
+      PackCols(b, j, cols, k, num_k, buffer + p * buffer_stride);
+    }
+    for (int64_t p = 0; j0 + p * kTileCols < j1; ++p) {
+      panels[p] = {.b = buffer + p * buffer_stride, .stride = kTileCols, .prefetch = 8 * kTileCols};
+    }
+  }
+  void Prefetch(int64_t j0, int64_t j1, int64_t k, int64_t num_k, int64_t part, int64_t parts) const {
+    b.Prefetch(k, num_k, j0, std::min(j1, num_cols) - j0, part, parts);
   }
 };
 
@@ -371,6 +373,9 @@ struct MatrixRows {
     PackRows(a, i, rows, k, num_k, buffer);
     return buffer;
   }
+  void Prefetch(int64_t i, int rows, int64_t k, int64_t num_k, int64_t part, int64_t parts) const {
+    a.Prefetch(i, rows, k, num_k, part, parts);
+  }
 };
 
 /// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms.
@@ -378,32 +383,33 @@ struct MatrixRows {
 ///
 /// `left` gives packed rows, `right` panels of kTileCols columns, and `sink` says where results go:
 ///   left.Get(i, rows, k, num_k, buffer) -> packed rows
-///   right.Get(j, k, num_k, buffer) -> Panel; right.kByVector, kMayMask, kPacks say what panels are like
+///   right.Get(j0, j1, k, num_k, buffer, buffer_stride, panels) fills in the panels of columns [j0, j1); right.kByVector,
+///   kMayMask and kPacks say what panels are like
+///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), or null for Store(i, rows, j, tile)
 template <class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk, const Left& left,
-                 const Right& right, const Sink& sink) {
-  constexpr int64_t kTileSize = kTileRows * kTileCols;
-  constexpr int64_t kMaxPanels = kBlockCols / kTileCols;
+                 const Right& right, const Sink& sink, const Blocking& blocking = {}) {
   const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
   const int num_levels = NumLevels(num_chunks);
-  const int64_t num_panels = std::min(kMaxPanels, (j_end - j_begin + kTileCols - 1) / kTileCols);
+  const int64_t num_panels = std::min(blocking.cols / kTileCols, (j_end - j_begin + kTileCols - 1) / kTileCols);
   const int64_t block_cols = num_panels * kTileCols;
-  const int64_t block_k = std::min(num_k, kBlockK);
+  const int64_t block_k = std::min(num_k, blocking.k);
   const RowTiles tiles{m};
-  const int64_t block_tiles = std::min<int64_t>(tiles.count, kBlockRows / kTileRows);
+  const int64_t block_tiles = std::min<int64_t>(tiles.count, blocking.rows / kTileRows);
+  const int64_t tile_size = tiles.Rows(0) * kTileCols;
 
   Scratch scratch;
-  float* const buffers = Right::kPacks ? scratch.Get<float>(block_k * block_cols) : nullptr;
+  float* const buffers = scratch.Get<float>(Right::kPacks ? block_k * block_cols : 0);
   float* const rows_buffer = scratch.Get<float>(block_k * kTileRows + kTileCols);
-  float* const edge = scratch.Get<float>(kTileSize);
+  float* const edge = scratch.Get<float>(tile_size);
   // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
   float* const waiting =
-      num_k <= block_k ? nullptr : scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * kTileSize);
+      num_k <= block_k ? nullptr : scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * tile_size);
   const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
-    return waiting + ((level * block_tiles + tile) * num_panels + panel) * kTileSize;
+    return waiting + ((level * block_tiles + tile) * num_panels + panel) * tile_size;
   };
-  Panel panels[kMaxPanels];
+  Panel* const panels = scratch.Get<Panel>(num_panels);
 
   for (int64_t j0 = j_begin; j0 < j_end; j0 += block_cols) {
     const int64_t j1 = std::min(j0 + block_cols, j_end);
@@ -413,21 +419,25 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
       do {
         const int64_t chunk_index = k / chunk;
         const int64_t chunk_end = std::min(num_k, (chunk_index + 1) * chunk);
-        const int64_t block_end = std::min(chunk_end, k + kBlockK);
+        const int64_t block_end = std::min(chunk_end, k + blocking.k);
         const bool last = block_end == num_k;
         TileRun run{};
         run.k = block_end - k;
 
-        for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
-          float* buffer = nullptr;
-          if constexpr (Right::kPacks) buffer = buffers + panel * block_k * kTileCols;
-          panels[panel] = right.Get(j, k, run.k, buffer);
-        }
+        right.Get(j0, j1, k, run.k, buffers, block_k * kTileCols, panels);
+        const int64_t next_k = std::min(block_end, num_k), next_length = std::min(num_k - next_k, blocking.k);
+        const int64_t panels_here = (j1 - j0 + kTileCols - 1) / kTileCols;
         for (int64_t t = t0; t < t1; ++t) {
           const int64_t i = tiles.Begin(t);
           const int rows = tiles.Rows(t);
           run.a = left.Get(i, rows, k, run.k, rows_buffer);
+          if (!last) right.Prefetch(j0, j1, next_k, next_length, t - t0, t1 - t0);
           for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
+            if (t + 1 < t1) {
+              left.Prefetch(tiles.Begin(t + 1), tiles.Rows(t + 1), k, run.k, panel, panels_here);
+            } else if (!last) {
+              left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next_k, next_length, panel, panels_here);
+            }
             run.panel = panels[panel];
             run.resume = k == chunk_index * chunk ? nullptr : waiting_tile(num_levels, t - t0, panel);
             const float* merges[64];

@@ -61,7 +61,8 @@ struct PositionTable {
 };
 
 /// Right operand with (image, slot) as vectors of columns and (channel, tap) as k, read in place.
-struct PositionCols {
+class PositionCols {
+ public:
   const ConvPlan& plan;
   const PositionTable& table;
   const PaddedImages& images;
@@ -69,8 +70,15 @@ struct PositionCols {
 
   static constexpr bool kByVector = true, kMayMask = true, kPacks = false;
 
-  Panel Get(int64_t j, int64_t k, int64_t /*num_k*/, float* /*buffer*/) const {
-    Panel panel{};
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t /*num_k*/, float* /*buffer*/, int64_t /*buffer_stride*/,
+           Panel* panels) const {
+    for (int64_t j = j0; j < j1; j += kTileCols) panels[(j - j0) / kTileCols] = Get(j, k);
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  Panel Get(int64_t j, int64_t k) const {
+    Panel panel;
     bool masked = false;
     for (int v = 0; v < kTileVecs; ++v) {
       // A panel behind the end repeats the last slot: nobody reads it.
@@ -127,7 +135,7 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
   // At least 3 µs of work a task.
   const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileCols) / 100000 + 1;
   const int64_t parts = std::min({panels, work, int64_t{4} * GetNumThreads()});
-  const int64_t window = std::min(kBlockCols / kLanes, num_slots) / table.slots.count + 2;
+  const int64_t window = std::min(Blocking().cols / kLanes, num_slots) / table.slots.count + 2;
   ParallelFor(groups * parts, [&](int64_t task) HWY_ATTR {
     const int64_t g = task / parts, part = task % parts;
     Scratch scratch;
@@ -157,6 +165,7 @@ struct GradRows {
     }
     return buffer;
   }
+  void Prefetch(int64_t, int, int64_t, int64_t, int64_t, int64_t) const {}
 };
 
 /// Which terms of a range of panels of TapCols are present: bits of the columns at each position.
@@ -179,14 +188,15 @@ struct TapTable {
         }
       }
     }
-    for (int64_t i = 0; i < positions + kBlockK; ++i) {
+    for (int64_t i = 0; i < positions + Blocking::kMaxBlockK; ++i) {
       present_at.push_back(static_cast<uint32_t>(i % positions * kMaskBytes));
     }
   }
 };
 
 /// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
-struct TapCols {
+class TapCols {
+ public:
   const ConvPlan& plan;
   const TapTable& table;
   const PaddedImages& images;
@@ -194,6 +204,12 @@ struct TapCols {
 
   static constexpr bool kByVector = false, kMayMask = true, kPacks = true;
 
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, float* buffer, int64_t buffer_stride, Panel* panels) const {
+    for (int64_t j = j0, p = 0; j < j1; j += kTileCols, ++p) panels[p] = Get(j, k, num_k, buffer + p * buffer_stride);
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
   Panel Get(int64_t j, int64_t k, int64_t num_k, float* buffer) const {
     // Columns behind the last one repeat it: nobody reads their sums.
     const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
@@ -210,7 +226,7 @@ struct TapCols {
       PackRun(source, offset, length, buffer + done * kTileCols);
       done += length;
     }
-    Panel panel{.b = buffer, .stride = kTileCols};
+    Panel panel{.b = buffer, .stride = kTileCols, .prefetch = 8 * kTileCols};
     if (plan.masked) {
       for (int v = 0; v < kTileVecs; ++v) {
         panel.present[v] = table.present.data() + ((j - table.first_column) / kLanes + v) * table.positions * kMaskBytes;
@@ -249,7 +265,7 @@ void Conv2dGradWeightKernel(const Conv2dArgs& args) {
   const int64_t groups = args.sizes.groups, m = args.sizes.o, n = plan.channels * plan.taps();
   const int64_t num_k = args.sizes.n * plan.positions();
   const int64_t grad_size = m * plan.positions();
-  const int64_t window = std::min(kBlockK, num_k) / plan.positions() + 2;
+  const int64_t window = std::min(Blocking::kMaxBlockK, num_k) / plan.positions() + 2;
   const int64_t parts = std::min<int64_t>(GetNumThreads(), groups * m * n * num_k / 100000 + 1);
   Grid grid = groups >= 2 * parts ? Grid{} : CutAmong(m, n, (parts + groups - 1) / groups);
   // A weight smaller than a tile is cut too: the long sum over positions is worth it.

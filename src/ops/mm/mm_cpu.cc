@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
-#include "drivers/tile_cpu-inl.h"
+#include "drivers/skinny_cpu-inl.h"
 #include "ops/mm/mm_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -42,10 +42,12 @@ void MmKernel(const MmArgs& args) {
     if (swapped) sink = {args.c + matrix * m * n, 1, m, n, args.bias, nullptr};
     sink.c += i0 * sink.row_stride;
     if (sink.row_bias != nullptr) sink.row_bias += i0;
-    // Few rows do not repay the packing of the columns.
-    const bool may_read_in_place = m <= 2 * kTileRows;
-    TileProduct(i1 - i0, j0, j1, args.k, ChainLength(args.order, args.k), MatrixRows{a},
-                MatrixCols{b, n, may_read_in_place}, sink);
+    const int64_t chunk = ChainLength(args.order, args.k);
+    int64_t done = j0;
+    if (!swapped && args.bias == nullptr) {
+      done += SkinnyProduct(i1 - i0, j1 - j0, args.k, chunk, a, {b.At(0, j0), b.row_stride, b.col_stride}, sink.c + j0, n);
+    }
+    if (done < j1) TileProduct(i1 - i0, done, j1, args.k, chunk, MatrixRows{a}, MatrixCols{b, n}, sink);
   };
   if (parts == 1) {
     for (int64_t task = 0; task < args.batch * shares; ++task) share(task);

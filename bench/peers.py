@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Matrix products of other libraries, in their strong modes."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+# OpenBLAS takes some virtual AVX-512 machines for old ones, and torch may choose AVX2: ask for the strong kernels. Both
+# read their variable when they are loaded.
+STRONG_MODES = {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
+
+
+@dataclass(frozen=True)
+class Product:
+    """c = a b, or a times b transposed; all float32 and row-major."""
+
+    m: int
+    n: int
+    k: int
+    transposed: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.m} x {self.n} x {self.k}{' NT' if self.transposed else ''}"
+
+    def operands(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        random = np.random.default_rng(0)
+        a = random.standard_normal((self.m, self.k), dtype=np.float32)
+        b = random.standard_normal((self.n, self.k) if self.transposed else (self.k, self.n), dtype=np.float32)
+        return a, b, np.empty((self.m, self.n), np.float32)
+
+
+def _pointer(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def openblas(threads: int) -> Callable[[Product, np.ndarray, np.ndarray, np.ndarray], Callable[[], object]] | None:
+    path = ctypes.util.find_library("openblas")
+    if path is None:
+        return None
+    library = ctypes.CDLL(path)
+    library.openblas_set_num_threads(threads)
+
+    def prepare(p: Product, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Callable[[], object]:
+        row_major, no_trans, trans = 101, 111, 112
+        arguments = (
+            row_major, no_trans, trans if p.transposed else no_trans, p.m, p.n, p.k, ctypes.c_float(1.0), _pointer(a), p.k,
+            _pointer(b), p.k if p.transposed else p.n, ctypes.c_float(0.0), _pointer(c), p.n,
+        )  # fmt: skip
+        return lambda: library.cblas_sgemm(*arguments)
+
+    return prepare
+
+
+def onednn(threads: int) -> Callable[[Product, np.ndarray, np.ndarray, np.ndarray], Callable[[], object]] | None:
+    path = ctypes.util.find_library("dnnl")
+    if path is None:
+        return None
+    # It takes its threads from OpenMP; torch, which sets them, must be loaded first.
+    torch.set_num_threads(threads)
+    library = ctypes.CDLL(path)
+    openmp = ctypes.util.find_library("gomp")
+    if openmp is not None:
+        ctypes.CDLL(openmp).omp_set_num_threads(threads)
+    i64 = ctypes.c_int64
+
+    def prepare(p: Product, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Callable[[], object]:
+        arguments = (
+            ctypes.c_char(b"N"), ctypes.c_char(b"T" if p.transposed else b"N"), i64(p.m), i64(p.n), i64(p.k),
+            ctypes.c_float(1.0), _pointer(a), i64(p.k), _pointer(b), i64(p.k if p.transposed else p.n),
+            ctypes.c_float(0.0), _pointer(c), i64(p.n),
+        )  # fmt: skip
+        return lambda: library.dnnl_sgemm(*arguments)
+
+    return prepare
+
+
+def torch_mm(threads: int) -> Callable[[Product, np.ndarray, np.ndarray, np.ndarray], Callable[[], object]]:
+    torch.set_num_threads(threads)
+
+    def prepare(p: Product, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Callable[[], object]:
+        ta, tb, tc = torch.from_numpy(a), torch.from_numpy(b), torch.from_numpy(c)
+        right = tb.T if p.transposed else tb
+        return lambda: torch.mm(ta, right, out=tc)
+
+    return prepare
+
+
+def strong_modes_are_set() -> bool:
+    return all(os.environ.get(name) == value for name, value in STRONG_MODES.items())

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// Products with few rows. Each number of b is used a few times only, so b is read in place, in the order that memory
+// likes, instead of being packed.
+#pragma once
+
+#include "drivers/tile_cpu-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+/// Rows of b that a sweep reads side by side: more streams than this are too many for the memory's prefetchers.
+inline constexpr int64_t kSweepRows = 8;
+
+/// A few rows of b from end to end: for every panel of kTileCols columns, a chain of `k` steps.
+struct Sweep {
+  int64_t k;
+  int64_t num_panels;
+  const float* a;  // packed: a[k * rows + i]
+  const float* b;
+  int64_t b_stride;
+  const float* resume;         // null, or where the chains stand: a tile a panel
+  const float* const* merges;  // earlier partial sums to take in afterwards, likewise
+  int num_merges;
+  float* out;
+  int64_t out_stride;        // between rows of a panel
+  int64_t out_panel_stride;  // between panels
+};
+
+template <int kRows>
+HWY_NOINLINE void RunSweep(const Sweep& sweep) {
+  const FloatTag d;
+  constexpr int64_t kTile = kRows * kTileCols;
+  for (int64_t panel = 0; panel < sweep.num_panels; ++panel) {
+    Vec acc[kRows][kTileVecs];
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) {
+        acc[i][v] = sweep.resume == nullptr ? Zero(d)
+                                            : Load(d, sweep.resume + panel * kTile + i * kTileCols + v * kLanes);
+      }
+    }
+    const float* HWY_RESTRICT a = sweep.a;
+    const float* HWY_RESTRICT b = sweep.b + panel * kTileCols;
+    for (int64_t k = 0; k < sweep.k; ++k, a += kRows, b += sweep.b_stride) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) {
+        const Vec bv = LoadU(d, b + v * kLanes);
+#pragma GCC unroll 16
+        for (int i = 0; i < kRows; ++i) acc[i][v] = Fma(Set(d, a[i]), bv, acc[i][v]);
+      }
+    }
+    for (int m = 0; m < sweep.num_merges; ++m) {
+      const float* HWY_RESTRICT earlier = sweep.merges[m] + panel * kTile;
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Add(Load(d, earlier + i * kTileCols + v * kLanes), acc[i][v]);
+      }
+    }
+    float* out = sweep.out + panel * sweep.out_panel_stride;
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, out + i * sweep.out_stride + v * kLanes);
+    }
+  }
+}
+
+using SweepFn = void (*)(const Sweep&);
+
+template <int... kRows>
+constexpr auto SweepTable(std::integer_sequence<int, kRows...>) {
+  return std::array<SweepFn, sizeof...(kRows)>{&RunSweep<kRows + 1>...};
+}
+
+/// c = a b for m <= kTileRows rows and `num_panels` whole panels, b row-major.
+inline void SweepProduct(int64_t m, int64_t num_panels, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b,
+                         float* c, int64_t c_stride) {
+  static constexpr auto kSweeps = SweepTable(std::make_integer_sequence<int, kTileRows>());
+  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
+  const int num_levels = NumLevels(num_chunks);
+  const int64_t size = m * kTileCols * num_panels;
+  Scratch scratch;
+  float* const rows = scratch.Get<float>(kSweepRows * m + kLanes);
+  float* const running = scratch.Get<float>(size);
+  float* const waiting = num_chunks > 1 ? scratch.Get<float>(num_levels * size) : nullptr;
+  const float* merges[64];
+  for (int64_t k = 0; k < std::max<int64_t>(num_k, 1);) {
+    const int64_t index = k / chunk, chunk_end = std::min(num_k, (index + 1) * chunk);
+    const int64_t end = std::min(chunk_end, k + kSweepRows);
+    PackRows(a, 0, static_cast<int>(m), k, end - k, rows);
+    Sweep sweep{end - k, num_panels, rows,    b.At(k, 0),          b.row_stride, k == index * chunk ? nullptr : running,
+                merges,  0,          running, kTileCols, m * kTileCols};
+    if (end == chunk_end) {
+      const bool last = end == num_k;
+      TakeIn(index, last, [&](int level) { merges[sweep.num_merges++] = waiting + level * size; });
+      if (last) {
+        sweep.out = c, sweep.out_stride = c_stride, sweep.out_panel_stride = kTileCols;
+      } else {
+        sweep.out = waiting + Park(index) * size;
+      }
+    }
+    kSweeps[m - 1](sweep);
+    k = std::max(end, k + 1);
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+
+/// A square of kLanes vectors exchanges its rows and columns.
+HWY_INLINE void TransposeSquare(Vec* t) {
+  const FloatTag d;
+  const hn::Repartition<double, FloatTag> dd;
+  // 4 x 4 squares within the 128-bit blocks ...
+#pragma GCC unroll 4
+  for (int64_t g = 0; g < kLanes; g += 4) {
+    const auto low01 = BitCast(dd, hn::InterleaveLower(d, t[g], t[g + 1]));
+    const auto high01 = BitCast(dd, hn::InterleaveUpper(d, t[g], t[g + 1]));
+    const auto low23 = BitCast(dd, hn::InterleaveLower(d, t[g + 2], t[g + 3]));
+    const auto high23 = BitCast(dd, hn::InterleaveUpper(d, t[g + 2], t[g + 3]));
+    t[g] = BitCast(d, hn::InterleaveLower(dd, low01, low23));
+    t[g + 1] = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
+    t[g + 2] = BitCast(d, hn::InterleaveLower(dd, high01, high23));
+    t[g + 3] = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
+  }
+  // ... then the blocks.
+#if HWY_CAP_GE512
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Vec x0 = t[i], x1 = t[4 + i], x2 = t[8 + i], x3 = t[12 + i];
+    const Vec even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x1), x0);
+    const Vec odd01 = hn::OddEvenBlocks(x1, hn::SwapAdjacentBlocks(x0));
+    const Vec even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x3), x2);
+    const Vec odd23 = hn::OddEvenBlocks(x3, hn::SwapAdjacentBlocks(x2));
+    t[i] = hn::ConcatLowerLower(d, even23, even01);
+    t[4 + i] = hn::ConcatLowerLower(d, odd23, odd01);
+    t[8 + i] = hn::ConcatUpperUpper(d, even23, even01);
+    t[12 + i] = hn::ConcatUpperUpper(d, odd23, odd01);
+  }
+#elif HWY_CAP_GE256
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Vec x0 = t[i], x1 = t[4 + i];
+    t[i] = hn::ConcatLowerLower(d, x1, x0);
+    t[4 + i] = hn::ConcatUpperUpper(d, x1, x0);
+  }
+#endif
+}
+
+/// Rows for which the transpose in registers pays, and leaves them room.
+inline constexpr int kMaxTransposedRows = 8;
+
+/// acc[i] = chain over k in [0, num_k) of a[k * kRows + i] * b[lane * b_stride + k].
+template <int kRows>
+HWY_INLINE void RunTransposed(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_stride, int64_t num_k,
+                              Vec* acc) {
+  const FloatTag d;
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) acc[i] = Zero(d);
+  int64_t k = 0;
+  for (; k + kLanes <= num_k; k += kLanes, a += kLanes * kRows) {
+    Vec t[kLanes];
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < kLanes; ++j) t[j] = LoadU(d, b + k + j * b_stride);
+    for (int64_t j = 0; j < kLanes; ++j) __builtin_prefetch(b + k + 32 + j * b_stride);
+    TransposeSquare(t);
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < kLanes; ++q) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, a[q * kRows + i]), t[q], acc[i]);
+    }
+  }
+  for (; k < num_k; ++k, a += kRows) {
+    HWY_ALIGN float column[kLanes];
+    for (int64_t j = 0; j < kLanes; ++j) column[j] = b[k + j * b_stride];
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, a[i]), Load(d, column), acc[i]);
+  }
+}
+
+template <int kRows>
+HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b,
+                                      float* c, int64_t c_stride) {
+  const FloatTag d;
+  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
+  Scratch scratch;
+  float* const waiting = scratch.Get<float>(NumLevels(num_chunks) * kRows * kLanes);
+  float* const rows = scratch.Get<float>(num_k * kRows + kLanes);
+  PackRows(a, 0, kRows, 0, num_k, rows);
+  for (int64_t vector = 0; vector < num_vectors; ++vector) {
+    for (int64_t index = 0; index < num_chunks; ++index) {
+      const int64_t k = index * chunk;
+      const bool last = index + 1 == num_chunks;
+      Vec acc[kRows];
+      RunTransposed<kRows>(rows + k * kRows, b.At(k, vector * kLanes), b.col_stride, std::min(chunk, num_k - k), acc);
+      TakeIn(index, last, [&](int level) HWY_ATTR {
+        for (int i = 0; i < kRows; ++i) acc[i] = Add(Load(d, waiting + (level * kRows + i) * kLanes), acc[i]);
+      });
+      for (int i = 0; i < kRows; ++i) {
+        if (last) {
+          StoreU(acc[i], d, c + i * c_stride + vector * kLanes);
+        } else {
+          Store(acc[i], d, waiting + (Park(index) * kRows + i) * kLanes);
+        }
+      }
+    }
+  }
+}
+
+using TransposedFn = void (*)(int64_t, int64_t, int64_t, const Matrix&, const Matrix&, float*, int64_t);
+
+template <int... kRows>
+constexpr auto TransposedTable(std::integer_sequence<int, kRows...>) {
+  return std::array<TransposedFn, sizeof...(kRows)>{&TransposedProductOf<kRows + 1>...};
+}
+
+/// c = a b for m <= kMaxTransposedRows rows and `num_vectors` whole vectors of columns, b column-major.
+inline void TransposedProduct(int64_t m, int64_t num_vectors, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b,
+                              float* c, int64_t c_stride) {
+  static constexpr auto kProducts = TransposedTable(std::make_integer_sequence<int, kMaxTransposedRows>());
+  kProducts[m - 1](num_vectors, num_k, chunk, a, b, c, c_stride);
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+/// c = a b for few rows, as far as whole vectors go; returns the number of columns done, perhaps none.
+/// c is row-major, without a bias.
+inline int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b, float* c,
+                             int64_t c_stride) {
+  if (m == 0) return n;
+  if (b.col_stride == 1 && m <= kTileRows && num_k > 0) {
+    const int64_t panels = n / kTileCols;
+    if (panels > 0) SweepProduct(m, panels, num_k, chunk, a, b, c, c_stride);
+    return panels * kTileCols;
+  }
+#if HWY_TARGET != HWY_SCALAR
+  if (b.row_stride == 1 && m <= kMaxTransposedRows) {
+    const int64_t vectors = n / kLanes;
+    if (vectors > 0) TransposedProduct(m, vectors, num_k, chunk, a, b, c, c_stride);
+    return vectors * kLanes;
+  }
+#endif
+  return 0;
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
