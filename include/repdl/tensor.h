@@ -98,9 +98,7 @@ struct TensorView {
 
 /// A row-major view of `data`.
 TensorView MakeView(void* data, DType dtype, const IntList& shape, Device device = {});
-inline TensorView MakeView(float* data, const IntList& shape) {
-  return MakeView(data, DType::kFloat32, shape);
-}
+inline TensorView MakeView(float* data, const IntList& shape) { return MakeView(data, DType::kFloat32, shape); }
 inline TensorView MakeView(const float* data, const IntList& shape) {
   return MakeView(const_cast<float*>(data), DType::kFloat32, shape);
 }

@@ -14,8 +14,7 @@ void SetNumThreads(int n);
 
 /// A thread pool: calls task(i) once for every i in [0, num_tasks), in any order, on any threads,
 /// and returns when all are done. Tasks do not throw and do not wait for one another.
-using ParallelForFn = void (*)(void* pool, int64_t num_tasks, void (*task)(void* context, int64_t i),
-                               void* context);
+using ParallelForFn = void (*)(void* pool, int64_t num_tasks, void (*task)(void* context, int64_t i), void* context);
 
 /// Makes a host program's pool serve the library; a null function brings the own pool back.
 /// Not to be called while an op runs.

@@ -48,8 +48,8 @@ Kind KindOf(std::string_view type) {
 
 [[noreturn]] void WrongType(const Callable& callable, const Parameter& parameter, const char* expected, PyObject* got) {
   PyErr_Clear();
-  throw TypeError(Message('[', callable.name, "] ", parameter.c_name, " must be ", expected, ", got ",
-                          Py_TYPE(got)->tp_name));
+  throw TypeError(
+      Message('[', callable.name, "] ", parameter.c_name, " must be ", expected, ", got ", Py_TYPE(got)->tp_name));
 }
 
 int64_t ReadInt(const Callable& callable, const Parameter& parameter, PyObject* object, const char* expected) {
@@ -209,8 +209,8 @@ Callable& Register(const OpInfo& op) {
   callable.op = &op;
   callable.name = op.name;
   for (const ArgInfo& arg : op.args) {
-    callable.parameters.push_back({&arg, KindOf(arg.type), std::string(arg.name),
-                                   PyUnicode_InternFromString(std::string(arg.name).c_str())});
+    callable.parameters.push_back(
+        {&arg, KindOf(arg.type), std::string(arg.name), PyUnicode_InternFromString(std::string(arg.name).c_str())});
   }
   callable.method = {callable.name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&CallFromPython)),
                      METH_FASTCALL | METH_KEYWORDS, nullptr};
@@ -227,7 +227,8 @@ nb::object MakeOpCallable(const OpInfo& op) {
 
 nb::list InferOutputs(const OpInfo& op, nb::args args) {
   Callable callable{&op, std::string(op.name), {}, {}};
-  for (const ArgInfo& arg : op.args) callable.parameters.push_back({&arg, KindOf(arg.type), std::string(arg.name), nullptr});
+  for (const ArgInfo& arg : op.args)
+    callable.parameters.push_back({&arg, KindOf(arg.type), std::string(arg.name), nullptr});
   std::vector<PyObject*> objects;
   for (nb::handle arg : args) objects.push_back(arg.ptr());
   const auto values =

@@ -41,10 +41,15 @@ const dlpack::ExchangeApi* ExchangeApiOf(PyTypeObject* type) {
 
 DType DTypeOf(uint8_t code, uint8_t bits) {
   switch (code) {
-    case dlpack::kFloat: return bits == 32 ? DType::kFloat32 : bits == 64 ? DType::kFloat64 : bits == 16 ? DType::kFloat16 : DType::kOther;
+    case dlpack::kFloat:
+      return bits == 32 ? DType::kFloat32 : bits == 64 ? DType::kFloat64 : bits == 16 ? DType::kFloat16 : DType::kOther;
     case dlpack::kBfloat: return bits == 16 ? DType::kBFloat16 : DType::kOther;
     case dlpack::kInt:
-      return bits == 64 ? DType::kInt64 : bits == 32 ? DType::kInt32 : bits == 16 ? DType::kInt16 : bits == 8 ? DType::kInt8 : DType::kOther;
+      return bits == 64   ? DType::kInt64
+             : bits == 32 ? DType::kInt32
+             : bits == 16 ? DType::kInt16
+             : bits == 8  ? DType::kInt8
+                          : DType::kOther;
     case dlpack::kUInt: return bits == 8 ? DType::kUInt8 : DType::kOther;
     case dlpack::kBool: return bits == 8 ? DType::kBool : DType::kOther;
     default: return DType::kOther;
@@ -132,7 +137,8 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view) {
   }
   nb::tuple sizes = nb::steal<nb::tuple>(PyTuple_New(shape.size()));
   for (int i = 0; i < shape.size(); ++i) PyTuple_SetItem(sizes.ptr(), i, PyLong_FromLongLong(shape[i]));
-  nb::object array = nb::module_::import_("numpy").attr("empty")(sizes, spec.dtype == DType::kInt64 ? "int64" : "float32");
+  nb::object array =
+      nb::module_::import_("numpy").attr("empty")(sizes, spec.dtype == DType::kInt64 ? "int64" : "float32");
   view = Read(array.ptr(), "", "", /*writable=*/true);
   return array;
 }
@@ -145,8 +151,8 @@ TensorView ReadMeta(PyObject* object) {
   IntList shape;
   const nb::object sizes = tensor.attr("shape");
   for (nb::handle size : sizes) shape.Append(PyLong_AsLongLong(nb::int_(size).ptr()));
-  for (DType known : {DType::kFloat32, DType::kInt64, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
-                      DType::kInt8, DType::kInt16, DType::kInt32, DType::kUInt8, DType::kBool}) {
+  for (DType known : {DType::kFloat32, DType::kInt64, DType::kFloat64, DType::kFloat16, DType::kBFloat16, DType::kInt8,
+                      DType::kInt16, DType::kInt32, DType::kUInt8, DType::kBool}) {
     if (Name(known) == dtype) return MakeView(nullptr, known, shape);
   }
   return MakeView(nullptr, DType::kOther, shape);

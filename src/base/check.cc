@@ -5,33 +5,27 @@
 
 namespace repdl {
 
-std::ostream& operator<<(std::ostream& out, const ArgName& name) {
-  return out << '[' << name.op << "] " << name.arg;
-}
+std::ostream& operator<<(std::ostream& out, const ArgName& name) { return out << '[' << name.op << "] " << name.arg; }
 
 void CheckDType(const ArgName& name, const TensorView& tensor, DType dtype) {
   if (tensor.dtype != dtype) {
     throw TypeError(Message(name, " must be ", Name(dtype), ", got ", Name(tensor.dtype),
-                            "; convert it first, with .to(torch.", Name(dtype), ") or .astype('",
-                            Name(dtype), "')"));
+                            "; convert it first, with .to(torch.", Name(dtype), ") or .astype('", Name(dtype), "')"));
   }
 }
 
-void CheckRank(const ArgName& name, const TensorView& tensor, int min_rank, int max_rank,
-               std::string_view layout) {
-  REPDL_CHECK(tensor.rank() >= min_rank && tensor.rank() <= max_rank, name, " must have the shape ",
-              layout, ", got ", tensor.rank(), " dimension", tensor.rank() == 1 ? "" : "s", " of ",
-              Name(tensor.shape));
+void CheckRank(const ArgName& name, const TensorView& tensor, int min_rank, int max_rank, std::string_view layout) {
+  REPDL_CHECK(tensor.rank() >= min_rank && tensor.rank() <= max_rank, name, " must have the shape ", layout, ", got ",
+              tensor.rank(), " dimension", tensor.rank() == 1 ? "" : "s", " of ", Name(tensor.shape));
 }
 
 void CheckShape(const ArgName& name, const TensorView& tensor, const IntList& shape) {
-  REPDL_CHECK(tensor.shape == shape, name, " must have the shape ", Name(shape), ", got ",
-              Name(tensor.shape));
+  REPDL_CHECK(tensor.shape == shape, name, " must have the shape ", Name(shape), ", got ", Name(tensor.shape));
 }
 
 void CheckSameDevice(const ArgName& name, const TensorView& tensor, const TensorView& other) {
-  REPDL_CHECK(tensor.device == other.device, name, " is on ", Name(tensor.device),
-              " but the first tensor is on ", Name(other.device), "; move one of them");
+  REPDL_CHECK(tensor.device == other.device, name, " is on ", Name(tensor.device), " but the first tensor is on ",
+              Name(other.device), "; move one of them");
 }
 
 void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView& like) {
@@ -40,8 +34,8 @@ void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView&
 }
 
 int CheckDim(const ArgName& name, int64_t dim, int rank) {
-  REPDL_CHECK(dim >= -rank && dim < rank, name, " ", dim, " is out of range for a tensor of ", rank,
-              " dimension", rank == 1 ? "" : "s");
+  REPDL_CHECK(dim >= -rank && dim < rank, name, " ", dim, " is out of range for a tensor of ", rank, " dimension",
+              rank == 1 ? "" : "s");
   return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
@@ -60,8 +54,8 @@ void CheckOutputs(std::string_view op, const Specs& specs, std::initializer_list
 
 void CheckCpu(std::string_view op, const TensorView& tensor) {
   if (tensor.device.type != DeviceType::kCpu) {
-    throw NotImplementedError(Message("[", op, "] has no kernel for ", Name(tensor.device),
-                                      " in this build; move the tensors to the CPU"));
+    throw NotImplementedError(
+        Message("[", op, "] has no kernel for ", Name(tensor.device), " in this build; move the tensors to the CPU"));
   }
 }
 

@@ -21,8 +21,7 @@ std::ostream& operator<<(std::ostream& out, const ArgName& name);
 void CheckDType(const ArgName& name, const TensorView& tensor, DType dtype);
 
 /// ValueError unless min_rank <= rank <= max_rank. `layout` says what is expected: "(m, k)".
-void CheckRank(const ArgName& name, const TensorView& tensor, int min_rank, int max_rank,
-               std::string_view layout);
+void CheckRank(const ArgName& name, const TensorView& tensor, int min_rank, int max_rank, std::string_view layout);
 
 /// ValueError unless the shape is exactly this.
 void CheckShape(const ArgName& name, const TensorView& tensor, const IntList& shape);

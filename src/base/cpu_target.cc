@@ -27,8 +27,8 @@ bool IsSupported(std::string_view target) {
   if (target == "sse2") return true;
   if (target == "ssse3") return __builtin_cpu_supports("ssse3");
   if (target == "sse4") return __builtin_cpu_supports("sse4.2");
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2");
   if (target == "avx2") return avx2;
   if (target == "avx512") {
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
@@ -50,8 +50,7 @@ int Find(std::string_view name, std::string_view who) {
     supported += kTargets[i];
   }
   throw ValueError(Message(who, " names the CPU target '", name,
-                           "', which is not compiled in or not supported by this CPU; choose one of: ",
-                           supported));
+                           "', which is not compiled in or not supported by this CPU; choose one of: ", supported));
 }
 
 int Best() {

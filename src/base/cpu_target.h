@@ -19,10 +19,9 @@ int ActiveTargetIndex();
 /// Declares a CPU kernel: `Kernel(args)` calls the version for the active target. Each version is
 /// defined once, as `void Kernel(const Args&)` in namespace repdl::HWY_NAMESPACE of an `_cpu.cc` file,
 /// which is compiled once per target. To be used inside namespace repdl.
-#define REPDL_KERNEL(Kernel, Args)                                                  \
-  REPDL_FOR_EACH_TARGET(REPDL_DECLARE_IN_TARGET, Kernel, Args)                      \
-  inline void Kernel(const Args& args) {                                            \
-    static constexpr void (*kVersions[])(const Args&) = {                           \
-        REPDL_FOR_EACH_TARGET(REPDL_KERNEL_POINTER, Kernel, Args)};                 \
-    kVersions[::repdl::internal::ActiveTargetIndex()](args);                        \
+#define REPDL_KERNEL(Kernel, Args)                                                                                   \
+  REPDL_FOR_EACH_TARGET(REPDL_DECLARE_IN_TARGET, Kernel, Args)                                                       \
+  inline void Kernel(const Args& args) {                                                                             \
+    static constexpr void (*kVersions[])(const Args&) = {REPDL_FOR_EACH_TARGET(REPDL_KERNEL_POINTER, Kernel, Args)}; \
+    kVersions[::repdl::internal::ActiveTargetIndex()](args);                                                         \
   }

@@ -65,7 +65,7 @@ std::span<const OpInfo> AllOps() {
   static const std::vector<OpInfo> ops = [] {
     std::vector<OpInfo> all;
 #define REPDL_APPEND_OPS_OF(folder) \
-  for (OpInfo& op : internal::OpsOf_##folder()) all.push_back(std::move(op));
+  for (OpInfo & op : internal::OpsOf_##folder()) all.push_back(std::move(op));
     REPDL_FOR_EACH_OP_FOLDER(REPDL_APPEND_OPS_OF)
 #undef REPDL_APPEND_OPS_OF
     std::ranges::sort(all, {}, &OpInfo::name);

@@ -75,8 +75,7 @@ struct ArgType<IntPair> {
   static IntPair From(const Value& value) {
     if (const auto* one = std::get_if<int64_t>(&value)) return {*one, *one};
     const auto& list = internal::Unbox<IntList>(value, kName);
-    REPDL_CHECK(list.size() == 1 || list.size() == 2, "a pair (height, width) was expected, got ",
-                Name(list));
+    REPDL_CHECK(list.size() == 1 || list.size() == 2, "a pair (height, width) was expected, got ", Name(list));
     return {list[0], list[list.size() - 1]};
   }
   static Value Parse(std::string_view text) { return static_cast<int64_t>(internal::ParseNumber(text)); }
@@ -89,9 +88,7 @@ struct ArgType<std::string_view> : internal::BoxedAs<std::string_view> {
 template <>
 struct ArgType<Order> {
   static constexpr std::string_view kName = "str";
-  static Order From(const Value& value) {
-    return ParseOrder(internal::Unbox<std::string_view>(value, kName));
-  }
+  static Order From(const Value& value) { return ParseOrder(internal::Unbox<std::string_view>(value, kName)); }
   static Value Parse(std::string_view text) { return ArgType<std::string_view>::Parse(text); }
 };
 
@@ -148,9 +145,7 @@ struct Boxed<kInfer, kRun, Types<Inputs...>, kOutputs> {
   static Specs InferAt(std::span<const Value> args, std::index_sequence<i...>) {
     return kInfer(ArgType<Inputs>::From(args[i])...);
   }
-  static Specs Infer(std::span<const Value> args) {
-    return InferAt(args, std::index_sequence_for<Inputs...>());
-  }
+  static Specs Infer(std::span<const Value> args) { return InferAt(args, std::index_sequence_for<Inputs...>()); }
   template <size_t... i, size_t... o>
   static void RunAt(std::span<const Value> args, [[maybe_unused]] std::span<const TensorView> outputs,
                     std::index_sequence<i...>, std::index_sequence<o...>) {
@@ -199,7 +194,7 @@ OpInfo MakeOp(std::string_view name, std::string_view names) {
 }  // namespace repdl
 
 /// Names the ops of a folder: REPDL_OPS(mm, MakeOp<…>("mm", "…"), …) at the end of mm.cc.
-#define REPDL_OPS(folder, ...)                         \
-  namespace repdl::internal {                          \
+#define REPDL_OPS(folder, ...)                                   \
+  namespace repdl::internal {                                    \
   std::vector<OpInfo> OpsOf_##folder() { return {__VA_ARGS__}; } \
   }

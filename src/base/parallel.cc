@@ -180,8 +180,7 @@ int GetNumThreads() {
 }
 
 void SetNumThreads(int n) {
-  REPDL_CHECK(n >= 1 && n <= kMaxThreads, "[set_num_threads] n must be between 1 and ", kMaxThreads,
-              ", got ", n);
+  REPDL_CHECK(n >= 1 && n <= kMaxThreads, "[set_num_threads] n must be between 1 and ", kMaxThreads, ", got ", n);
   num_threads.store(n, std::memory_order_relaxed);
 }
 

@@ -53,8 +53,7 @@ IntList::IntList(std::span<const int64_t> values) {
 }
 
 void IntList::Append(int64_t value) {
-  REPDL_CHECK(size_ < kMaxRank, "tensors of more than ", kMaxRank,
-              " dimensions are not supported; reshape to fewer");
+  REPDL_CHECK(size_ < kMaxRank, "tensors of more than ", kMaxRank, " dimensions are not supported; reshape to fewer");
   values_[size_++] = value;
 }
 

@@ -12,8 +12,7 @@ namespace repdl::HWY_NAMESPACE {
 
 /// Terms begin, begin + 1, … of the reduced loops, side by side: in place where they lie so, else copied
 /// to the buffer (kSumChunk floats).
-HWY_INLINE const float* GatherTerms(const float* x, const Loops& reduced, int64_t begin, int64_t count,
-                                    float* buffer) {
+HWY_INLINE const float* GatherTerms(const float* x, const Loops& reduced, int64_t begin, int64_t count, float* buffer) {
   const int64_t inner = reduced.InnerSize(), stride = reduced.InnerStride();
   const int64_t column = begin % inner;
   if (column + count <= inner) return SideBySide(x + reduced.Offset(begin), stride, count, buffer);
@@ -102,9 +101,8 @@ HWY_INLINE void SumColumns(int64_t n, int64_t cols, Order order, const TermAt& t
     std::fill(out, out + cols, 0.0f);
     for (int64_t i = 0; i < n; ++i) {
       const float* HWY_RESTRICT x = term_at(i);
-      ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-        StoreN(Add(LoadN(out + j, count), LoadN(x + j, count)), out + j, count);
-      });
+      ForVectors(cols, [&](int64_t j, int64_t count)
+                           HWY_ATTR { StoreN(Add(LoadN(out + j, count), LoadN(x + j, count)), out + j, count); });
     }
     return;
   }
@@ -122,13 +120,11 @@ HWY_INLINE void SumColumns(int64_t n, int64_t cols, Order order, const TermAt& t
       float* HWY_RESTRICT lane = lanes + (i - begin) % kSumLanes * width;
       if (i - begin < kSumLanes) {
         // 0 + x, so that a sum of -0 is +0.
-        ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-          Store(Add(Zero(d), LoadN(x + j, count)), d, lane + j);
-        });
+        ForVectors(cols,
+                   [&](int64_t j, int64_t count) HWY_ATTR { Store(Add(Zero(d), LoadN(x + j, count)), d, lane + j); });
       } else {
-        ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-          Store(Add(Load(d, lane + j), LoadN(x + j, count)), d, lane + j);
-        });
+        ForVectors(cols, [&](int64_t j, int64_t count)
+                             HWY_ATTR { Store(Add(Load(d, lane + j), LoadN(x + j, count)), d, lane + j); });
       }
     }
     // Lanes without a term are +0 and change nothing.

@@ -36,8 +36,8 @@ HWY_NOINLINE void RunSweep(const Sweep& sweep) {
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
-        acc[i][v] = sweep.resume == nullptr ? Zero(d)
-                                            : Load(d, sweep.resume + panel * kTile + i * kTileCols + v * kLanes);
+        acc[i][v] =
+            sweep.resume == nullptr ? Zero(d) : Load(d, sweep.resume + panel * kTile + i * kTileCols + v * kLanes);
       }
     }
     const float* HWY_RESTRICT a = sweep.a;
@@ -90,8 +90,8 @@ inline void SweepProduct(int64_t m, int64_t num_panels, int64_t num_k, int64_t c
     const int64_t index = k / chunk, chunk_end = std::min(num_k, (index + 1) * chunk);
     const int64_t end = std::min(chunk_end, k + kSweepRows);
     PackRows(a, 0, static_cast<int>(m), k, end - k, rows);
-    Sweep sweep{end - k, num_panels, rows,    b.At(k, 0),          b.row_stride, k == index * chunk ? nullptr : running,
-                merges,  0,          running, kTileCols, m * kTileCols};
+    Sweep sweep{end - k, num_panels, rows,    b.At(k, 0), b.row_stride, k == index * chunk ? nullptr : running,
+                merges,  0,          running, kTileCols,  m * kTileCols};
     if (end == chunk_end) {
       const bool last = end == num_k;
       TakeIn(index, last, [&](int level) { merges[sweep.num_merges++] = waiting + level * size; });
@@ -180,8 +180,8 @@ HWY_INLINE void RunTransposed(const float* HWY_RESTRICT a, const float* HWY_REST
 }
 
 template <int kRows>
-HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b,
-                                      float* c, int64_t c_stride) {
+HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_t chunk, const Matrix& a,
+                                      const Matrix& b, float* c, int64_t c_stride) {
   const FloatTag d;
   const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
   Scratch scratch;
@@ -216,8 +216,8 @@ constexpr auto TransposedTable(std::integer_sequence<int, kRows...>) {
 }
 
 /// c = a b for m <= kMaxTransposedRows rows and `num_vectors` whole vectors of columns, b column-major.
-inline void TransposedProduct(int64_t m, int64_t num_vectors, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b,
-                              float* c, int64_t c_stride) {
+inline void TransposedProduct(int64_t m, int64_t num_vectors, int64_t num_k, int64_t chunk, const Matrix& a,
+                              const Matrix& b, float* c, int64_t c_stride) {
   static constexpr auto kProducts = TransposedTable(std::make_integer_sequence<int, kMaxTransposedRows>());
   kProducts[m - 1](num_vectors, num_k, chunk, a, b, c, c_stride);
 }
@@ -226,8 +226,8 @@ inline void TransposedProduct(int64_t m, int64_t num_vectors, int64_t num_k, int
 
 /// c = a b for few rows, as far as whole vectors go; returns the number of columns done, perhaps none.
 /// c is row-major, without a bias.
-inline int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b, float* c,
-                             int64_t c_stride) {
+inline int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b,
+                             float* c, int64_t c_stride) {
   if (m == 0) return n;
   if (b.col_stride == 1 && m <= kTileRows && num_k > 0) {
     const int64_t panels = n / kTileCols;

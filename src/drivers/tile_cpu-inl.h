@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 #include <cstring>
+#include <utility>
 
 #include "base/arena.h"
 #include "drivers/vector_cpu-inl.h"
@@ -275,7 +275,8 @@ struct MatrixCols {
   static constexpr bool kByVector = false, kMayMask = false;
   static constexpr bool kPacks = true;
 
-  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, float* buffer, int64_t buffer_stride, Panel* panels) const {
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, float* buffer, int64_t buffer_stride,
+           Panel* panels) const {
     const FloatTag d;
     int64_t j = j0;
     if (b.col_stride == 1) {
@@ -448,9 +449,8 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
             if (block_end < chunk_end) {
               run.out = waiting_tile(num_levels, t - t0, panel);
             } else {
-              TakeIn(chunk_index, last, [&](int level) {
-                merges[run.num_merges++] = waiting_tile(level, t - t0, panel);
-              });
+              TakeIn(chunk_index, last,
+                     [&](int level) { merges[run.num_merges++] = waiting_tile(level, t - t0, panel); });
               if (!last) {
                 run.out = waiting_tile(Park(chunk_index), t - t0, panel);
               } else {

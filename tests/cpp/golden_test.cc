@@ -59,7 +59,8 @@ TEST_P(Golden, DigestsOnEveryTargetAndForAnyThreads) {
       SetNumThreads(threads);
       for (const GoldenLine& line : lines) {
         Case test_case(line.text);
-        EXPECT_EQ(Digest(test_case.Run()), line.digest) << line.text << " on " << target << ", " << threads << " threads";
+        EXPECT_EQ(Digest(test_case.Run()), line.digest)
+            << line.text << " on " << target << ", " << threads << " threads";
       }
     }
   }

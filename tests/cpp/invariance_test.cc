@@ -82,7 +82,8 @@ TEST_P(Invariance, OfLayout) {
   for (const GoldenLine& line : GoldenLines(GetParam())) {
     for (int kind = 0; kind < Relayout::kNumKinds; ++kind) {
       const Case test_case(line.text);
-      EXPECT_EQ(DigestWith(test_case, static_cast<Relayout::Kind>(kind)), line.digest) << line.text << ", layout " << kind;
+      EXPECT_EQ(DigestWith(test_case, static_cast<Relayout::Kind>(kind)), line.digest)
+          << line.text << ", layout " << kind;
     }
   }
 }

@@ -32,10 +32,12 @@ std::vector<float> HardOperands(std::mt19937_64& random, int kind, size_t n) {
   for (float& value : x) {
     const auto bits = static_cast<uint32_t>(random());
     switch (kind) {
-      case 0: value = std::bit_cast<float>(bits); break;                                        // anything
-      case 1: value = std::bit_cast<float>((bits & 0x807fffff) | 0x3f800000); break;            // [1, 2), +-
-      case 2: value = std::bit_cast<float>((bits & 0x80ffffff) | 0x20000000); break;            // around 2^-63
-      default: value = std::bit_cast<float>((bits & 0x80000007) | 0x3f800000 | (bits >> 8 & 0x3ff000)); break;  // few bits
+      case 0: value = std::bit_cast<float>(bits); break;                              // anything
+      case 1: value = std::bit_cast<float>((bits & 0x807fffff) | 0x3f800000); break;  // [1, 2), +-
+      case 2: value = std::bit_cast<float>((bits & 0x80ffffff) | 0x20000000); break;  // around 2^-63
+      default:
+        value = std::bit_cast<float>((bits & 0x80000007) | 0x3f800000 | (bits >> 8 & 0x3ff000));
+        break;  // few bits
     }
   }
   return x;
@@ -68,7 +70,9 @@ TEST_P(Lanes, DoubleFmaRoundsOnceAwayFromTheLimits) {
   std::uniform_real_distribution<double> exponent(-30, 30);
   constexpr size_t kCount = 100000;
   std::vector<double> a(kCount), b(kCount), c(kCount), out(kCount);
-  const auto any = [&] { return std::ldexp(1.0 + static_cast<double>(random() >> 12) * 0x1p-52, static_cast<int>(exponent(random))); };
+  const auto any = [&] {
+    return std::ldexp(1.0 + static_cast<double>(random() >> 12) * 0x1p-52, static_cast<int>(exponent(random)));
+  };
   for (size_t i = 0; i < kCount; ++i) {
     a[i] = any(), b[i] = -any();
     c[i] = i % 3 == 0 ? -(a[i] * b[i]) : i % 3 == 1 ? a[i] * b[i] * 0x1p-53 : any();

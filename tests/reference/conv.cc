@@ -38,8 +38,7 @@ class OutputPlaces {
     for (int64_t h = 0; h < input; ++h) {
       for (int64_t u = 0; u < kernel; ++u) {
         const int64_t place = h + pad - u * dilation;
-        if (place % stride == 0 && 0 <= place && place / stride < output)
-          places_[h * kernel + u] = place / stride;
+        if (place % stride == 0 && 0 <= place && place / stride < output) places_[h * kernel + u] = place / stride;
       }
     }
   }
@@ -62,8 +61,7 @@ Places Columns(const ConvShape& s) {
 
 }  // namespace
 
-Floats Conv2d(const Floats& input, const Floats& weight, const Floats& bias, const ConvShape& s,
-              Order order) {
+Floats Conv2d(const Floats& input, const Floats& weight, const Floats& bias, const ConvShape& s, Order order) {
   const auto rows = Rows<InputPlaces>(s);
   const auto columns = Columns<InputPlaces>(s);
   Floats output(s.samples * s.outputs * s.out_h * s.out_w);
@@ -166,8 +164,7 @@ Floats Conv2dGradKernel(const Floats& input, const Floats& grad_output, const Co
 
 namespace {
 
-ConvShape ReadShape(const Arguments& args, const IntList& input, const IntList& weight,
-                    const IntList& output) {
+ConvShape ReadShape(const Arguments& args, const IntList& input, const IntList& weight, const IntList& output) {
   const IntList stride = args.Pair("stride");
   const IntList padding = args.Pair("padding");
   const IntList dilation = args.Pair("dilation");
@@ -198,8 +195,7 @@ Results RunConv2d(const Case& test_case) {
   const IntList shape = args.OutputShape();
   const ConvShape s = ReadShape(args, args.Shape("input"), args.Shape("weight"), shape);
   Results results;
-  Append(results,
-         Conv2d(args.FloatsOf("input"), args.FloatsOf("weight"), args.FloatsOf("bias"), s, args.TheOrder()),
+  Append(results, Conv2d(args.FloatsOf("input"), args.FloatsOf("weight"), args.FloatsOf("bias"), s, args.TheOrder()),
          shape);
   return results;
 }
@@ -209,8 +205,7 @@ Results RunConv2dGradInput(const Case& test_case) {
   const IntList shape = args.List("input_shape");
   const ConvShape s = ReadShape(args, shape, args.Shape("weight"), args.Shape("grad_output"));
   Results results;
-  Append(results, Conv2dGradInput(args.FloatsOf("weight"), args.FloatsOf("grad_output"), s, args.TheOrder()),
-         shape);
+  Append(results, Conv2dGradInput(args.FloatsOf("weight"), args.FloatsOf("grad_output"), s, args.TheOrder()), shape);
   return results;
 }
 
@@ -219,8 +214,7 @@ Results RunConv2dGradKernel(const Case& test_case) {
   const IntList shape = args.List("weight_shape");
   const ConvShape s = ReadShape(args, args.Shape("input"), shape, args.Shape("grad_output"));
   Results results;
-  Append(results, Conv2dGradKernel(args.FloatsOf("input"), args.FloatsOf("grad_output"), s, args.TheOrder()),
-         shape);
+  Append(results, Conv2dGradKernel(args.FloatsOf("input"), args.FloatsOf("grad_output"), s, args.TheOrder()), shape);
   return results;
 }
 

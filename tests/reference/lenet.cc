@@ -31,11 +31,7 @@ enum Layer { kConv1 = 0, kConv2 = 2, kFc1 = 4, kFc2 = 6, kFc3 = 8, kParameters =
 /// The sizes that follow from the images being size x size.
 struct Sizes {
   explicit Sizes(int64_t image_size)
-      : image(image_size),
-        pooled1(image / 2),
-        conv2(pooled1 - 4),
-        pooled2(conv2 / 2),
-        flat(16 * pooled2 * pooled2) {
+      : image(image_size), pooled1(image / 2), conv2(pooled1 - 4), pooled2(conv2 / 2), flat(16 * pooled2 * pooled2) {
     if (pooled2 < 1) throw std::invalid_argument("the images are too small");
   }
 
@@ -63,8 +59,8 @@ struct Activations {
   Floats logits;
 };
 
-Activations Forward(const std::vector<AdamState>& net, const Sizes& sizes, const Floats& images,
-                    int64_t batch, Order order) {
+Activations Forward(const std::vector<AdamState>& net, const Sizes& sizes, const Floats& images, int64_t batch,
+                    Order order) {
   const auto weight = [&](int layer) -> const Floats& { return net[layer].param; };
   const auto bias = [&](int layer) -> const Floats& { return net[layer + 1].param; };
   Activations a;
@@ -94,8 +90,8 @@ Floats BiasGradient(const Floats& grad, int64_t channels, int64_t places, Order 
 
 /// The gradients of a linear layer with input [batch, in] and weight [out, in].
 struct LinearGradients {
-  LinearGradients(const Floats& grad, const Floats& input, const Floats& layer_weight, int64_t batch,
-                  int64_t out, int64_t in, Order order)
+  LinearGradients(const Floats& grad, const Floats& input, const Floats& layer_weight, int64_t batch, int64_t out,
+                  int64_t in, Order order)
       : input(Mm({grad.data(), out, 1}, {layer_weight.data(), in, 1}, batch, in, out, order)),
         weight(Mm({grad.data(), 1, out}, {input.data(), in, 1}, out, in, batch, order)),
         bias(BiasGradient(grad, out, 1, order)) {}
@@ -126,15 +122,13 @@ std::vector<Floats> Backward(const std::vector<AdamState>& net, const Sizes& siz
   grad = ReluGrad(grad, a.relu3);
   linear(kFc1, a.pool2.output, 120, sizes.flat);
 
-  grad = MaxPool2dGrad(grad, a.pool2.indices, batch * 16, sizes.conv2 * sizes.conv2,
-                       sizes.pooled2 * sizes.pooled2);
+  grad = MaxPool2dGrad(grad, a.pool2.indices, batch * 16, sizes.conv2 * sizes.conv2, sizes.pooled2 * sizes.pooled2);
   grad = ReluGrad(grad, a.relu2);
   grads[kConv2] = Conv2dGradKernel(a.pool1.output, grad, sizes.Conv2(batch), order);
   grads[kConv2 + 1] = BiasGradient(grad, 16, sizes.conv2 * sizes.conv2, order);
   grad = Conv2dGradInput(net[kConv2].param, grad, sizes.Conv2(batch), order);
 
-  grad = MaxPool2dGrad(grad, a.pool1.indices, batch * 6, sizes.image * sizes.image,
-                       sizes.pooled1 * sizes.pooled1);
+  grad = MaxPool2dGrad(grad, a.pool1.indices, batch * 6, sizes.image * sizes.image, sizes.pooled1 * sizes.pooled1);
   grad = ReluGrad(grad, a.relu1);
   grads[kConv1] = Conv2dGradKernel(images, grad, sizes.Conv1(batch), order);
   grads[kConv1 + 1] = BiasGradient(grad, 6, sizes.image * sizes.image, order);
@@ -156,16 +150,14 @@ std::vector<T> ReadFile(const std::string& path) {
 struct Samples {
   Samples(const std::string& image_file, const std::string& label_file, int64_t image_pixels)
       : images(ReadFile<float>(image_file)), labels(ReadFile<int64_t>(label_file)), pixels(image_pixels) {
-    if (images.size() != labels.size() * pixels)
-      throw std::invalid_argument(image_file + " does not fit its labels");
+    if (images.size() != labels.size() * pixels) throw std::invalid_argument(image_file + " does not fit its labels");
   }
 
   int64_t size() const { return labels.size(); }
   Floats Images(const Indices& chosen) const {
     Floats batch;
     for (int64_t i : chosen) {
-      if (i < 0 || i >= size())
-        throw std::invalid_argument("the schedule names a sample that does not exist");
+      if (i < 0 || i >= size()) throw std::invalid_argument("the schedule names a sample that does not exist");
       batch.insert(batch.end(), &images[i * pixels], &images[i * pixels] + pixels);
     }
     return batch;
@@ -219,10 +211,8 @@ void Test(const std::vector<AdamState>& net, const Sizes& sizes, const Samples& 
     logits.insert(logits.end(), a.logits.begin(), a.logits.end());
   }
   int64_t correct = 0;
-  for (int64_t i = 0; i < samples.size(); ++i)
-    correct += BestClass(&logits[i * kClasses]) == samples.labels[i];
-  std::printf("accuracy %lld / %lld\n", static_cast<long long>(correct),
-              static_cast<long long>(samples.size()));
+  for (int64_t i = 0; i < samples.size(); ++i) correct += BestClass(&logits[i * kClasses]) == samples.labels[i];
+  std::printf("accuracy %lld / %lld\n", static_cast<long long>(correct), static_cast<long long>(samples.size()));
   std::printf("logits %s\n", Digest({MakeView(logits.data(), {samples.size(), kClasses})}).c_str());
 }
 

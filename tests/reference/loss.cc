@@ -25,9 +25,7 @@ class Problem {
   bool smooth() const { return options_.label_smoothing != 0.0; }
   float a() const { return a_; }
   float b() const { return b_; }
-  bool Ignored(int64_t row) const {
-    return !target_.probabilities && target_.classes[row] == options_.ignore_index;
-  }
+  bool Ignored(int64_t row) const { return !target_.probabilities && target_.classes[row] == options_.ignore_index; }
   int64_t Class(int64_t row) const {
     const int64_t t = target_.classes[row];
     if (t < 0 || t >= layout_.length) throw std::logic_error("a target of cross_entropy is not a class");
@@ -99,8 +97,7 @@ float LossOfProbabilities(const Problem& problem, const Floats& d, float l, int6
 
 }  // namespace
 
-Floats CrossEntropy(const Floats& x, const Layout& layout, const Target& target,
-                    const CrossEntropyOptions& options) {
+Floats CrossEntropy(const Floats& x, const Layout& layout, const Target& target, const CrossEntropyOptions& options) {
   const Problem problem(layout, target, options);
   Floats losses(layout.rows(), 0.0f);
   for (int64_t row = 0; row < layout.rows(); ++row) {
@@ -119,8 +116,8 @@ Floats CrossEntropy(const Floats& x, const Layout& layout, const Target& target,
   return {sum.Result() * problem.PerSample()};
 }
 
-Floats CrossEntropyGrad(const Floats& grad_output, const Floats& x, const Layout& layout,
-                        const Target& target, const CrossEntropyOptions& options) {
+Floats CrossEntropyGrad(const Floats& grad_output, const Floats& x, const Layout& layout, const Target& target,
+                        const CrossEntropyOptions& options) {
   const Problem problem(layout, target, options);
   float f = 1.0f;
   if (options.reduction == "mean") {
@@ -210,8 +207,8 @@ Results RunCrossEntropyGrad(const Case& test_case) {
   const Arguments args(test_case);
   Results results;
   Append(results,
-         CrossEntropyGrad(args.FloatsOf("grad_output"), args.FloatsOf("input"), ReadLayout(args),
-                          ReadTarget(args), ReadOptions(args)),
+         CrossEntropyGrad(args.FloatsOf("grad_output"), args.FloatsOf("input"), ReadLayout(args), ReadTarget(args),
+                          ReadOptions(args)),
          args.OutputShape());
   return results;
 }

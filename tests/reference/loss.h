@@ -25,11 +25,10 @@ struct Target {
 
 /// The scores x lie along the classes. The result has one element, or one for each sample with reduction
 /// "none".
-Floats CrossEntropy(const Floats& x, const Layout& layout, const Target& target,
-                    const CrossEntropyOptions& options);
+Floats CrossEntropy(const Floats& x, const Layout& layout, const Target& target, const CrossEntropyOptions& options);
 
 /// `grad_output` is as long as the result of CrossEntropy.
-Floats CrossEntropyGrad(const Floats& grad_output, const Floats& x, const Layout& layout,
-                        const Target& target, const CrossEntropyOptions& options);
+Floats CrossEntropyGrad(const Floats& grad_output, const Floats& x, const Layout& layout, const Target& target,
+                        const CrossEntropyOptions& options);
 
 }  // namespace repdl::reference

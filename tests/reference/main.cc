@@ -18,9 +18,7 @@ using repdl::DType;
 using repdl::TensorView;
 
 /// Equal as digests read elements: bit by bit, but every NaN is the same.
-bool SameFloat(float a, float b) {
-  return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
-}
+bool SameFloat(float a, float b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0; }
 
 /// Says where two results first differ. Returns whether they do.
 bool ReportDifference(const std::vector<TensorView>& reference, const std::vector<TensorView>& library) {
@@ -41,15 +39,15 @@ bool ReportDifference(const std::vector<TensorView>& reference, const std::vecto
         const float a = r.Data<float>()[i];
         const float b = l.Data<float>()[i];
         if (SameFloat(a, b)) continue;
-        std::fprintf(stderr, "  tensor %zu, element %lld: reference %a, library %a\n", t,
-                     static_cast<long long>(i), a, b);
+        std::fprintf(stderr, "  tensor %zu, element %lld: reference %a, library %a\n", t, static_cast<long long>(i), a,
+                     b);
         return true;
       }
       const int64_t a = r.Data<int64_t>()[i];
       const int64_t b = l.Data<int64_t>()[i];
       if (a == b) continue;
-      std::fprintf(stderr, "  tensor %zu, element %lld: reference %lld, library %lld\n", t,
-                   static_cast<long long>(i), static_cast<long long>(a), static_cast<long long>(b));
+      std::fprintf(stderr, "  tensor %zu, element %lld: reference %lld, library %lld\n", t, static_cast<long long>(i),
+                   static_cast<long long>(a), static_cast<long long>(b));
       return true;
     }
   }
@@ -62,8 +60,7 @@ bool Agrees(const std::string& line, const repdl::reference::Results& reference,
   const std::vector<TensorView> library = test_case.Run();
   if (repdl::Digest(library) == digest) return true;
   std::fprintf(stderr, "%s differs: %s\n", std::string(test_case.op().name).c_str(), line.c_str());
-  if (!ReportDifference(reference.tensors, library))
-    std::fprintf(stderr, "  no element differs, only the digests\n");
+  if (!ReportDifference(reference.tensors, library)) std::fprintf(stderr, "  no element differs, only the digests\n");
   return false;
 }
 

@@ -62,8 +62,7 @@ Results Gradients(const Case& test_case, bool of_statistics) {
     for (int64_t row = 0; row < layout.rows(); ++row) {
       const int64_t at = layout.At(row, c);
       const float h = (x[at] - mean[c]) / deviation[c];
-      grad_input[at] =
-          factor * (of_statistics ? (g[at] - grad_bias[c] * r) - h * (grad_weight[c] * r) : g[at]);
+      grad_input[at] = factor * (of_statistics ? (g[at] - grad_bias[c] * r) - h * (grad_weight[c] * r) : g[at]);
     }
   }
   Results results;

@@ -16,8 +16,7 @@ std::vector<T> Copy(const TensorView& tensor) {
 
 template <class T>
 void AppendAny(Results& results, std::vector<T> data, DType dtype, const IntList& shape) {
-  if (Size(shape) != static_cast<int64_t>(data.size()))
-    throw std::logic_error("a result does not fit its shape");
+  if (Size(shape) != static_cast<int64_t>(data.size())) throw std::logic_error("a result does not fit its shape");
   auto memory = std::make_shared<std::vector<T>>(std::move(data));
   results.tensors.push_back(MakeView(memory->data(), dtype, shape));
   results.memory.push_back(std::move(memory));
@@ -50,9 +49,7 @@ const Value& Arguments::Get(std::string_view name) const {
   throw std::logic_error("no argument " + std::string(name));
 }
 
-bool Arguments::Has(std::string_view name) const {
-  return !std::holds_alternative<std::monostate>(Get(name));
-}
+bool Arguments::Has(std::string_view name) const { return !std::holds_alternative<std::monostate>(Get(name)); }
 
 TensorView Arguments::Tensor(std::string_view name) const { return std::get<TensorView>(Get(name)); }
 
@@ -60,9 +57,7 @@ IntList Arguments::Shape(std::string_view name) const { return Tensor(name).shap
 
 DType Arguments::Type(std::string_view name) const { return Tensor(name).dtype; }
 
-Floats Arguments::FloatsOf(std::string_view name) const {
-  return Has(name) ? Copy<float>(Tensor(name)) : Floats();
-}
+Floats Arguments::FloatsOf(std::string_view name) const { return Has(name) ? Copy<float>(Tensor(name)) : Floats(); }
 
 Indices Arguments::IndicesOf(std::string_view name) const {
   return Has(name) ? Copy<int64_t>(Tensor(name)) : Indices();
@@ -89,9 +84,7 @@ IntList Arguments::Pair(std::string_view name) const {
   return list.size() == 1 ? IntList{list[0], list[0]} : list;
 }
 
-std::string_view Arguments::Text(std::string_view name) const {
-  return std::get<std::string_view>(Get(name));
-}
+std::string_view Arguments::Text(std::string_view name) const { return std::get<std::string_view>(Get(name)); }
 
 IntList Arguments::OutputShape(int i) const { return case_.op().infer(case_.args()).spec[i].shape; }
 

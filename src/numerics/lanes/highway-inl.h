@@ -88,10 +88,10 @@ REPDL_LANE V ViaDouble(const F& f, V v, Vs... vs) {
 #else
   const hn::Half<decltype(d)> half;
   const hn::Rebind<double, decltype(half)> wide;
-  const auto low = hn::DemoteTo(half, f(wide, hn::PromoteTo(wide, hn::LowerHalf(half, v)),
-                                        hn::PromoteTo(wide, hn::LowerHalf(half, vs))...));
-  const auto high = hn::DemoteTo(half, f(wide, hn::PromoteTo(wide, hn::UpperHalf(half, v)),
-                                         hn::PromoteTo(wide, hn::UpperHalf(half, vs))...));
+  const auto low = hn::DemoteTo(
+      half, f(wide, hn::PromoteTo(wide, hn::LowerHalf(half, v)), hn::PromoteTo(wide, hn::LowerHalf(half, vs))...));
+  const auto high = hn::DemoteTo(
+      half, f(wide, hn::PromoteTo(wide, hn::UpperHalf(half, v)), hn::PromoteTo(wide, hn::UpperHalf(half, vs))...));
   return hn::Combine(d, high, low);
 #endif
 }
@@ -135,8 +135,7 @@ REPDL_LANE V TwoProd(V a, V b, V& error) {
   const V a_high = split(a, a_low);
   const V b_high = split(b, b_low);
   const V product = Mul(a, b);
-  error = Sub(Mul(a_low, b_low),
-              Sub(Sub(Sub(product, Mul(a_high, b_high)), Mul(a_low, b_high)), Mul(a_high, b_low)));
+  error = Sub(Mul(a_low, b_low), Sub(Sub(Sub(product, Mul(a_high, b_high)), Mul(a_low, b_high)), Mul(a_high, b_low)));
   return product;
 }
 

@@ -36,9 +36,9 @@ void Check(std::string_view op, const InOut& param, const TensorView& grad, cons
   REPDL_CHECK(weight_decay >= 0.0, ArgName{op, "weight_decay"}, " must not be negative, got ", weight_decay);
 }
 
-void Run(std::string_view op, const InOut& param, const TensorView& grad, const InOut& exp_avg,
-         const InOut& exp_avg_sq, const std::optional<InOut>& max_exp_avg_sq, int64_t step, double lr, double beta1,
-         double beta2, double eps, double weight_decay, bool maximize, bool decoupled) {
+void Run(std::string_view op, const InOut& param, const TensorView& grad, const InOut& exp_avg, const InOut& exp_avg_sq,
+         const std::optional<InOut>& max_exp_avg_sq, int64_t step, double lr, double beta1, double beta2, double eps,
+         double weight_decay, bool maximize, bool decoupled) {
   const FpEnvGuard guard;
   Check(op, param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, step, lr, beta1, beta2, eps, weight_decay);
   CheckCpu(op, param);

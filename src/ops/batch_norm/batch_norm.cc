@@ -39,7 +39,8 @@ class Layout {
   void SetSizes(const TensorView& input, BatchNormArgs& args) const {
     args.samples = transposed_ ? 1 : input.shape[0];
     args.channels = input.shape[1];
-    args.places = transposed_ ? input.shape[0] : (args.channels == 0 ? 0 : input.numel() / (input.shape[0] * args.channels));
+    args.places =
+        transposed_ ? input.shape[0] : (args.channels == 0 ? 0 : input.numel() / (input.shape[0] * args.channels));
   }
   const float* In(const TensorView& tensor) const {
     return Contiguous(transposed_ ? Permuted(tensor, {1, 0}) : tensor, scratch_).Data<const float>();
@@ -112,18 +113,17 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
 Specs InferBatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
                      const std::optional<TensorView>& bias, double eps, Order) {
   CheckAffine("batch_norm", input, weight, bias, eps);
-  REPDL_CHECK(input.numel() > 0 || input.shape[1] == 0, ArgName{"batch_norm", "input"}, " of shape ",
-              Name(input.shape), " has no value a channel to take the mean of");
+  REPDL_CHECK(input.numel() > 0 || input.shape[1] == 0, ArgName{"batch_norm", "input"}, " of shape ", Name(input.shape),
+              " has no value a channel to take the mean of");
   const IntList channels{input.shape[1]};
   return {{DType::kFloat32, input.shape}, {DType::kFloat32, channels}, {DType::kFloat32, channels}};
 }
 
-void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
-               const std::optional<TensorView>& bias, double eps, Order order, Out output, Out mean, Out var) {
+void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight, const std::optional<TensorView>& bias,
+               double eps, Order order, Out output, Out mean, Out var) {
   const FpEnvGuard guard;
   CheckOutputs("batch_norm", InferBatchNorm(input, weight, bias, eps, order), {&output, &mean, &var}, input);
-  Run("batch_norm", input, weight, bias, eps, order, /*training=*/true, mean.Data<float>(), var.Data<float>(),
-      output);
+  Run("batch_norm", input, weight, bias, eps, order, /*training=*/true, mean.Data<float>(), var.Data<float>(), output);
 }
 
 Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,
@@ -166,8 +166,8 @@ void BatchNormGrad(const TensorView& grad_output, const TensorView& input, const
 void BatchNormEvalGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
                        const TensorView& var, const std::optional<TensorView>& weight, double eps, Order order,
                        Out grad_input, Out grad_weight, Out grad_bias) {
-  RunGrad("batch_norm_eval_grad", grad_output, input, mean, var, weight, eps, order, /*training=*/false,
-          grad_input, grad_weight, grad_bias);
+  RunGrad("batch_norm_eval_grad", grad_output, input, mean, var, weight, eps, order, /*training=*/false, grad_input,
+          grad_weight, grad_bias);
 }
 
 Specs InferBatchNormUpdate(const InOut& running, const TensorView& value, double, double) {
@@ -192,13 +192,12 @@ void BatchNormUpdate(InOut running, const TensorView& value, double momentum, do
 
 }  // namespace repdl
 
-REPDL_OPS(batch_norm,
-          MakeOp<InferBatchNorm, BatchNorm>("batch_norm",
-                                            "input, weight=None, bias=None, eps=1e-05, order='blocked'"),
-          MakeOp<InferBatchNormEval, BatchNormEval>("batch_norm_eval",
-                                                    "input, mean, var, weight=None, bias=None, eps=1e-05"),
-          MakeOp<InferBatchNormGrad, BatchNormGrad>(
-              "batch_norm_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'"),
-          MakeOp<InferBatchNormGrad, BatchNormEvalGrad>(
-              "batch_norm_eval_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'"),
-          MakeOp<InferBatchNormUpdate, BatchNormUpdate>("batch_norm_update", "running, value, momentum, scale"))
+REPDL_OPS(
+    batch_norm,
+    MakeOp<InferBatchNorm, BatchNorm>("batch_norm", "input, weight=None, bias=None, eps=1e-05, order='blocked'"),
+    MakeOp<InferBatchNormEval, BatchNormEval>("batch_norm_eval", "input, mean, var, weight=None, bias=None, eps=1e-05"),
+    MakeOp<InferBatchNormGrad, BatchNormGrad>("batch_norm_grad",
+                                              "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'"),
+    MakeOp<InferBatchNormGrad, BatchNormEvalGrad>(
+        "batch_norm_eval_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'"),
+    MakeOp<InferBatchNormUpdate, BatchNormUpdate>("batch_norm_update", "running, value, momentum, scale"))

@@ -40,8 +40,8 @@ namespace repdl {
 /// input (n, c) or (n, c, …); weight, bias, mean, var (c).
 Specs InferBatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
                      const std::optional<TensorView>& bias, double eps, Order order);
-void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
-               const std::optional<TensorView>& bias, double eps, Order order, Out output, Out mean, Out var);
+void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight, const std::optional<TensorView>& bias,
+               double eps, Order order, Out output, Out mean, Out var);
 
 Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,
                          const std::optional<TensorView>& weight, const std::optional<TensorView>& bias, double eps);

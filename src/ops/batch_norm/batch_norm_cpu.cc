@@ -28,12 +28,10 @@ struct Channel {
     HWY_ALIGN float values[kSumChunk];
     return SumTerms(count, args.order, [&](int64_t begin, int64_t length) HWY_ATTR {
       const float* x = GatherTerms(first + c * args.places, terms, begin, length, first_buffer);
-      const float* y = second == nullptr
-                           ? x
-                           : GatherTerms(second + c * args.places, terms, begin, length, second_buffer);
-      ForVectors(length, [&](int64_t i, int64_t n) HWY_ATTR {
-        StoreN(f(LoadN(x + i, n), LoadN(y + i, n)), values + i, n);
-      });
+      const float* y =
+          second == nullptr ? x : GatherTerms(second + c * args.places, terms, begin, length, second_buffer);
+      ForVectors(length,
+                 [&](int64_t i, int64_t n) HWY_ATTR { StoreN(f(LoadN(x + i, n), LoadN(y + i, n)), values + i, n); });
       return values;
     });
   }
@@ -98,9 +96,8 @@ void BatchNormGradKernel(const BatchNormArgs& args) {
     const int64_t c = channel.c;
     const Vec mean = Set(d, args.mean[c]), std = Set(d, channel.Std());
     const float grad_bias = channel.Sum(args.grad_output);
-    const float grad_weight = channel.SumOf(args.grad_output, args.input, [&](Vec g, Vec x) HWY_ATTR {
-      return Mul(g, Div(Sub(x, mean), std));
-    });
+    const float grad_weight = channel.SumOf(args.grad_output, args.input,
+                                            [&](Vec g, Vec x) HWY_ATTR { return Mul(g, Div(Sub(x, mean), std)); });
     const Vec scale = Div(Set(d, args.weight == nullptr ? 1.0f : args.weight[c]), std);
     if (args.training) {
       const Vec bias_share = Set(d, grad_bias * channel.reciprocal);

@@ -16,8 +16,8 @@ void CheckPair(const ArgName& name, IntPair pair, int64_t least) {
 }
 
 /// Sizes from the shapes of input and weight; every check that does not need a third tensor.
-Conv2dSizes MakeSizes(std::string_view op, const IntList& input, const IntList& weight, IntPair stride,
-                      IntPair padding, int64_t groups, IntPair dilation) {
+Conv2dSizes MakeSizes(std::string_view op, const IntList& input, const IntList& weight, IntPair stride, IntPair padding,
+                      int64_t groups, IntPair dilation) {
   REPDL_CHECK(input.size() == 4, ArgName{op, "input"}, " must have the shape (n, c, h, w), got ", Name(input));
   REPDL_CHECK(weight.size() == 4, ArgName{op, "weight"}, " must have the shape (o, c / groups, kh, kw), got ",
               Name(weight));
@@ -48,14 +48,12 @@ Conv2dSizes MakeSizes(std::string_view op, const IntList& input, const IntList& 
 
 IntList OutputShape(const Conv2dSizes& sizes) { return {sizes.n, sizes.o * sizes.groups, sizes.p, sizes.q}; }
 
-void Fill(const TensorView& tensor, float value) {
-  std::fill_n(tensor.Data<float>(), tensor.numel(), value);
-}
+void Fill(const TensorView& tensor, float value) { std::fill_n(tensor.Data<float>(), tensor.numel(), value); }
 
 }  // namespace
 
-Specs InferConv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding,
-                  int64_t groups, IntPair dilation, const std::optional<TensorView>& bias, Order) {
+Specs InferConv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding, int64_t groups,
+                  IntPair dilation, const std::optional<TensorView>& bias, Order) {
   CheckFloat({"conv2d", "input"}, input, input);
   CheckFloat({"conv2d", "weight"}, weight, input);
   const Conv2dSizes sizes = MakeSizes("conv2d", input.shape, weight.shape, stride, padding, groups, dilation);
@@ -69,8 +67,7 @@ Specs InferConv2d(const TensorView& input, const TensorView& weight, IntPair str
 void Conv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding, int64_t groups,
             IntPair dilation, const std::optional<TensorView>& bias, Order order, Out output) {
   const FpEnvGuard guard;
-  CheckOutputs("conv2d", InferConv2d(input, weight, stride, padding, groups, dilation, bias, order), {&output},
-               input);
+  CheckOutputs("conv2d", InferConv2d(input, weight, stride, padding, groups, dilation, bias, order), {&output}, input);
   CheckCpu("conv2d", input);
   if (output.numel() == 0) return;
   Scratch scratch;
@@ -96,8 +93,7 @@ Specs InferConv2dGradInput(const IntList& input_shape, const TensorView& weight,
 }
 
 void Conv2dGradInput(const IntList& input_shape, const TensorView& weight, const TensorView& grad_output,
-                     IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order,
-                     Out grad_input) {
+                     IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order, Out grad_input) {
   const FpEnvGuard guard;
   CheckOutputs("conv2d_grad_input",
                InferConv2dGradInput(input_shape, weight, grad_output, stride, padding, groups, dilation, order),
@@ -133,8 +129,7 @@ Specs InferConv2dGradKernel(const TensorView& input, const IntList& weight_shape
 }
 
 void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, const TensorView& grad_output,
-                      IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order,
-                      Out grad_weight) {
+                      IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order, Out grad_weight) {
   const FpEnvGuard guard;
   CheckOutputs("conv2d_grad_kernel",
                InferConv2dGradKernel(input, weight_shape, grad_output, stride, padding, groups, dilation, order),

@@ -28,21 +28,19 @@ outside the image is absent.
 namespace repdl {
 
 /// input (n, c, h, w), weight (o, c / groups, kh, kw), bias (o), output (n, o, p, q).
-Specs InferConv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding,
-                  int64_t groups, IntPair dilation, const std::optional<TensorView>& bias, Order order);
-void Conv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding,
-            int64_t groups, IntPair dilation, const std::optional<TensorView>& bias, Order order, Out output);
+Specs InferConv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding, int64_t groups,
+                  IntPair dilation, const std::optional<TensorView>& bias, Order order);
+void Conv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding, int64_t groups,
+            IntPair dilation, const std::optional<TensorView>& bias, Order order, Out output);
 
 Specs InferConv2dGradInput(const IntList& input_shape, const TensorView& weight, const TensorView& grad_output,
                            IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order);
 void Conv2dGradInput(const IntList& input_shape, const TensorView& weight, const TensorView& grad_output,
-                     IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order,
-                     Out grad_input);
+                     IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order, Out grad_input);
 
 Specs InferConv2dGradKernel(const TensorView& input, const IntList& weight_shape, const TensorView& grad_output,
                             IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order);
 void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, const TensorView& grad_output,
-                      IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order,
-                      Out grad_weight);
+                      IntPair stride, IntPair padding, int64_t groups, IntPair dilation, Order order, Out grad_weight);
 
 }  // namespace repdl

@@ -140,8 +140,11 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
     const int64_t g = task / parts, part = task % parts;
     Scratch scratch;
     const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
-    const PositionSink sink{table.slots,        num_slots, args.result + g * m * plan.positions(),
-                            groups * m * plan.positions(), plan.positions(),
+    const PositionSink sink{table.slots,
+                            num_slots,
+                            args.result + g * m * plan.positions(),
+                            groups * m * plan.positions(),
+                            plan.positions(),
                             args.bias == nullptr ? nullptr : args.bias + g * m};
     TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, num_k,
                 ChainLength(args.order, num_k), MatrixRows{{args.other + g * m * num_k, num_k, 1}},
@@ -204,7 +207,8 @@ class TapCols {
 
   static constexpr bool kByVector = false, kMayMask = true, kPacks = true;
 
-  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, float* buffer, int64_t buffer_stride, Panel* panels) const {
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, float* buffer, int64_t buffer_stride,
+           Panel* panels) const {
     for (int64_t j = j0, p = 0; j < j1; j += kTileCols, ++p) panels[p] = Get(j, k, num_k, buffer + p * buffer_stride);
   }
   void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
@@ -229,7 +233,8 @@ class TapCols {
     Panel panel{.b = buffer, .stride = kTileCols, .prefetch = 8 * kTileCols};
     if (plan.masked) {
       for (int v = 0; v < kTileVecs; ++v) {
-        panel.present[v] = table.present.data() + ((j - table.first_column) / kLanes + v) * table.positions * kMaskBytes;
+        panel.present[v] =
+            table.present.data() + ((j - table.first_column) / kLanes + v) * table.positions * kMaskBytes;
       }
       panel.present_at = table.present_at.data() + k % table.positions;
     }

@@ -16,8 +16,8 @@ struct Landing {
 };
 
 /// Whether the padded row that kernel row `tap` reads at a position holds a source row, for each pair.
-std::vector<char> Presence(const std::vector<int64_t>& taps, int64_t positions, int64_t step, int64_t offset, int64_t up,
-                           int64_t size) {
+std::vector<char> Presence(const std::vector<int64_t>& taps, int64_t positions, int64_t step, int64_t offset,
+                           int64_t up, int64_t size) {
   std::vector<char> present;
   present.reserve(taps.size() * static_cast<size_t>(positions));
   for (int64_t tap : taps) {
@@ -124,7 +124,8 @@ ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
       for (int64_t at = begin; at < std::min(begin + lanes, span);) {
         const int64_t row = at / row_length_, col = at % row_length_;
         const int64_t length = std::min(begin + lanes - at, cols - col);
-        if (length > 0) slots.fragments.push_back({static_cast<int>(at - begin), static_cast<int>(length), row * cols + col});
+        if (length > 0)
+          slots.fragments.push_back({static_cast<int>(at - begin), static_cast<int>(length), row * cols + col});
         at += length > 0 ? length : row_length_ - col;
       }
     }

@@ -29,10 +29,10 @@ class ConvPlan {
   /// Reads the gradient of the output at the positions of the input.
   static ConvPlan GradInput(const Conv2dSizes& sizes);
 
-  int64_t channels;           // source channels of a group
+  int64_t channels;  // source channels of a group
   int64_t source_h, source_w;
-  int64_t plane_size;         // of a padded plane
-  int64_t rows, cols;         // positions
+  int64_t plane_size;  // of a padded plane
+  int64_t rows, cols;  // positions
   int64_t row_step;
   std::vector<int64_t> tap_offset;
   bool masked;  // some term is absent

@@ -18,8 +18,7 @@ Reduction ParseReduction(std::string_view op, std::string_view text) {
   if (text == "none") return Reduction::kNone;
   if (text == "mean") return Reduction::kMean;
   if (text == "sum") return Reduction::kSum;
-  throw ValueError(
-      Message(ArgName{op, "reduction"}, " must be 'none', 'mean' or 'sum', got '", text, "'"));
+  throw ValueError(Message(ArgName{op, "reduction"}, " must be 'none', 'mean' or 'sum', got '", text, "'"));
 }
 
 int ClassDim(const TensorView& input) { return input.rank() == 1 ? 0 : 1; }
@@ -73,8 +72,8 @@ CrossEntropyArgs MakeArgs(std::string_view op, const TensorView& input, const Te
     args.classes = Contiguous(target, scratch).Data<const int64_t>();
     for (int64_t i = 0; i < args.num_samples; ++i) {
       const int64_t t = args.classes[i];
-      REPDL_CHECK((t >= 0 && t < args.num_classes) || t == ignore_index, ArgName{op, "target"}, " holds the class ",
-                  t, ", which is not in [0, ", args.num_classes, ") and not ignore_index");
+      REPDL_CHECK((t >= 0 && t < args.num_classes) || t == ignore_index, ArgName{op, "target"}, " holds the class ", t,
+                  ", which is not in [0, ", args.num_classes, ") and not ignore_index");
     }
   } else {
     args.probabilities = target.Data<const float>();
@@ -142,10 +141,9 @@ void CrossEntropy(const TensorView& input, const TensorView& target, const std::
 }
 
 Specs InferCrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
-                            const std::optional<TensorView>& weight, int64_t ignore_index,
-                            std::string_view reduction, double label_smoothing, Order order) {
-  const Specs forward =
-      InferCrossEntropy(input, target, weight, ignore_index, reduction, label_smoothing, order);
+                            const std::optional<TensorView>& weight, int64_t ignore_index, std::string_view reduction,
+                            double label_smoothing, Order order) {
+  const Specs forward = InferCrossEntropy(input, target, weight, ignore_index, reduction, label_smoothing, order);
   CheckFloat({"cross_entropy_grad", "grad_output"}, grad_output, input);
   CheckShape({"cross_entropy_grad", "grad_output"}, grad_output, forward.spec[0].shape);
   return {{DType::kFloat32, input.shape}};
@@ -155,10 +153,10 @@ void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, co
                       const std::optional<TensorView>& weight, int64_t ignore_index, std::string_view reduction,
                       double label_smoothing, Order order, Out grad_input) {
   const FpEnvGuard guard;
-  CheckOutputs("cross_entropy_grad",
-               InferCrossEntropyGrad(grad_output, input, target, weight, ignore_index, reduction, label_smoothing,
-                                     order),
-               {&grad_input}, input);
+  CheckOutputs(
+      "cross_entropy_grad",
+      InferCrossEntropyGrad(grad_output, input, target, weight, ignore_index, reduction, label_smoothing, order),
+      {&grad_input}, input);
   CheckCpu("cross_entropy_grad", input);
   if (grad_input.numel() == 0) return;
   Scratch scratch;

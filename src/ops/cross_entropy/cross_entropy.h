@@ -44,12 +44,11 @@ namespace repdl {
 Specs InferCrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
                         int64_t ignore_index, std::string_view reduction, double label_smoothing, Order order);
 void CrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
-                  int64_t ignore_index, std::string_view reduction, double label_smoothing, Order order,
-                  Out loss);
+                  int64_t ignore_index, std::string_view reduction, double label_smoothing, Order order, Out loss);
 
 Specs InferCrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
-                            const std::optional<TensorView>& weight, int64_t ignore_index,
-                            std::string_view reduction, double label_smoothing, Order order);
+                            const std::optional<TensorView>& weight, int64_t ignore_index, std::string_view reduction,
+                            double label_smoothing, Order order);
 void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
                       const std::optional<TensorView>& weight, int64_t ignore_index, std::string_view reduction,
                       double label_smoothing, Order order, Out grad_input);

@@ -99,9 +99,7 @@ class Samples {
     }
   }
 
-  float Weighted(int64_t i, float value) const {
-    return args_.weight == nullptr ? value : args_.weight[i] * value;
-  }
+  float Weighted(int64_t i, float value) const { return args_.weight == nullptr ? value : args_.weight[i] * value; }
 
   template <class Term>
   float SumOf(const Term& term) {
@@ -122,11 +120,12 @@ class Samples {
 
 template <class Body>
 void ForSamples(const CrossEntropyArgs& args, const Body& body) {
-  ParallelRanges(args.num_samples, 4096 / std::max<int64_t>(args.num_classes, 1) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
-    Scratch scratch;
-    Samples samples(args, scratch);
-    for (int64_t i = begin; i < end; ++i) body(samples, i);
-  });
+  ParallelRanges(args.num_samples, 4096 / std::max<int64_t>(args.num_classes, 1) + 1,
+                 [&](int64_t begin, int64_t end) HWY_ATTR {
+                   Scratch scratch;
+                   Samples samples(args, scratch);
+                   for (int64_t i = begin; i < end; ++i) body(samples, i);
+                 });
 }
 
 }  // namespace

@@ -64,13 +64,12 @@ void Check(std::string_view op, const Specs& specs, const TensorView& result, co
 }  // namespace repdl
 
 #define REPDL_UNARY(op, Function) MakeOp<Infer##Function, Function>(#op, "input"),
-#define REPDL_BINARY(op, Function, first, second) \
-  MakeOp<Infer##Function, Function>(#op, #first ", " #second),
+#define REPDL_BINARY(op, Function, first, second) MakeOp<Infer##Function, Function>(#op, #first ", " #second),
 namespace repdl::internal {
 std::vector<OpInfo> OpsOf_elementwise() {
   return {
-#include "repdl/ops/unary.def"
 #include "repdl/ops/binary.def"
+#include "repdl/ops/unary.def"
   };
 }
 }  // namespace repdl::internal

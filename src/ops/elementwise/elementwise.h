@@ -16,13 +16,13 @@
 namespace repdl {
 
 /// The result has the shape that the operands broadcast to.
-#define REPDL_UNARY(op, Function)              \
+#define REPDL_UNARY(op, Function)                 \
   Specs Infer##Function(const TensorView& input); \
   void Function(const TensorView& input, Out result);
 #include "repdl/ops/unary.def"
 #undef REPDL_UNARY
 
-#define REPDL_BINARY(op, Function, first, second)                             \
+#define REPDL_BINARY(op, Function, first, second)                           \
   Specs Infer##Function(const TensorView& first, const TensorView& second); \
   void Function(const TensorView& first, const TensorView& second, Out result);
 #include "repdl/ops/binary.def"

@@ -15,7 +15,7 @@ namespace repdl {
 /// input (…, k), weight (n, k), bias (n), output (…, n).
 Specs InferLinear(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
                   Order order);
-void Linear(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
-            Order order, Out output);
+void Linear(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias, Order order,
+            Out output);
 
 }  // namespace repdl

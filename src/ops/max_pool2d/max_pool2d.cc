@@ -25,9 +25,7 @@ int64_t OutSize(int64_t size, int64_t kernel, int64_t stride, int64_t padding, i
   return out;
 }
 
-IntPair StrideOr(IntPair stride, IntPair kernel_size) {
-  return stride.h == 0 && stride.w == 0 ? kernel_size : stride;
-}
+IntPair StrideOr(IntPair stride, IntPair kernel_size) { return stride.h == 0 && stride.w == 0 ? kernel_size : stride; }
 
 }  // namespace
 
@@ -41,8 +39,8 @@ Specs InferMaxPool2d(const TensorView& input, IntPair kernel_size, IntPair strid
   CheckPair("stride", stride, 1);
   CheckPair("dilation", dilation, 1);
   CheckPair("padding", padding, 0);
-  REPDL_CHECK(2 * padding.h <= kernel_size.h && 2 * padding.w <= kernel_size.w, ArgName{"max_pool2d", "padding"},
-              " (", padding.h, ", ", padding.w, ") must be at most half the kernel size (", kernel_size.h, ", ",
+  REPDL_CHECK(2 * padding.h <= kernel_size.h && 2 * padding.w <= kernel_size.w, ArgName{"max_pool2d", "padding"}, " (",
+              padding.h, ", ", padding.w, ") must be at most half the kernel size (", kernel_size.h, ", ",
               kernel_size.w, ")");
   IntList shape = input.shape;
   int64_t& h = shape[shape.size() - 2];
@@ -84,18 +82,17 @@ Specs InferMaxPool2dGrad(const TensorView& grad_output, const TensorView& indice
   CheckSameDevice({"max_pool2d_grad", "indices"}, indices, grad_output);
   CheckShape({"max_pool2d_grad", "indices"}, indices, grad_output.shape);
   const int rank = grad_output.rank();
-  REPDL_CHECK(input_shape.size() == rank &&
-                  std::equal(input_shape.begin(), input_shape.end() - 2, grad_output.shape.begin()),
-              ArgName{"max_pool2d_grad", "input_shape"}, " ", Name(input_shape),
-              " must have the leading dimensions of grad_output, ", Name(grad_output.shape));
+  REPDL_CHECK(
+      input_shape.size() == rank && std::equal(input_shape.begin(), input_shape.end() - 2, grad_output.shape.begin()),
+      ArgName{"max_pool2d_grad", "input_shape"}, " ", Name(input_shape),
+      " must have the leading dimensions of grad_output, ", Name(grad_output.shape));
   return {{DType::kFloat32, input_shape}};
 }
 
 void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, const IntList& input_shape,
                    Out grad_input) {
   const FpEnvGuard guard;
-  CheckOutputs("max_pool2d_grad", InferMaxPool2dGrad(grad_output, indices, input_shape), {&grad_input},
-               grad_output);
+  CheckOutputs("max_pool2d_grad", InferMaxPool2dGrad(grad_output, indices, input_shape), {&grad_input}, grad_output);
   CheckCpu("max_pool2d_grad", grad_output);
   if (grad_input.numel() == 0) return;
   Scratch scratch;
@@ -117,6 +114,6 @@ void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, con
 }  // namespace repdl
 
 REPDL_OPS(max_pool2d,
-          MakeOp<InferMaxPool2d, MaxPool2d>(
-              "max_pool2d", "input, kernel_size, stride=0, padding=0, dilation=1, ceil_mode=False"),
+          MakeOp<InferMaxPool2d, MaxPool2d>("max_pool2d",
+                                            "input, kernel_size, stride=0, padding=0, dilation=1, ceil_mode=False"),
           MakeOp<InferMaxPool2dGrad, MaxPool2dGrad>("max_pool2d_grad", "grad_output, indices, input_shape"))

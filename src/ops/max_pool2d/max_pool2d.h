@@ -19,8 +19,8 @@ namespace repdl {
 
 /// input (n, c, h, w) or (c, h, w); outputs (…, p, q), the second int64. A pair (0, 0) as stride stands for
 /// the kernel size, as in torch.
-Specs InferMaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, IntPair padding,
-                     IntPair dilation, bool ceil_mode);
+Specs InferMaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, IntPair padding, IntPair dilation,
+                     bool ceil_mode);
 void MaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, IntPair padding, IntPair dilation,
                bool ceil_mode, Out output, Out indices);
 

@@ -105,15 +105,15 @@ void MaxPool2dKernel(const MaxPool2dArgs& args) {
   const int64_t out_plane = args.out_h * args.out_w;
   ParallelRanges(args.planes, 8192 / (out_plane * args.kernel.h * args.kernel.w) + 1,
                  [&](int64_t begin, int64_t end) HWY_ATTR {
-    Scratch scratch;
-    RowPool pool(args, scratch);
-    for (int64_t plane = begin; plane < end; ++plane) {
-      for (int64_t p = 0; p < args.out_h; ++p) {
-        const int64_t at = plane * out_plane + p * args.out_w;
-        pool.Pool(args.input + plane * args.h * args.w, p, args.output + at, args.indices + at);
-      }
-    }
-  });
+                   Scratch scratch;
+                   RowPool pool(args, scratch);
+                   for (int64_t plane = begin; plane < end; ++plane) {
+                     for (int64_t p = 0; p < args.out_h; ++p) {
+                       const int64_t at = plane * out_plane + p * args.out_w;
+                       pool.Pool(args.input + plane * args.h * args.w, p, args.output + at, args.indices + at);
+                     }
+                   }
+                 });
 }
 
 void MaxPool2dGradKernel(const MaxPool2dArgs& args) {

@@ -23,19 +23,19 @@ Sizes Check(const TensorView& input, const TensorView& mat2, bool transA, bool t
   CheckRank(name_a, input, 2, kMaxRank, "(…, m, k)");
   CheckRank(name_b, mat2, 2, kMaxRank, "(…, k, n)");
   const int a = input.rank(), b = mat2.rank();
-  Sizes sizes{input.shape[a - (transA ? 1 : 2)], mat2.shape[b - (transB ? 2 : 1)],
-              input.shape[a - (transA ? 2 : 1)], {}};
+  Sizes sizes{
+      input.shape[a - (transA ? 1 : 2)], mat2.shape[b - (transB ? 2 : 1)], input.shape[a - (transA ? 2 : 1)], {}};
   const int64_t k = mat2.shape[b - (transB ? 1 : 2)];
-  REPDL_CHECK(sizes.k == k, name_b, " of shape ", Name(mat2.shape), transB ? " (transposed)" : "",
-              " has ", k, " rows to multiply, but input of shape ", Name(input.shape),
-              transA ? " (transposed)" : "", " has ", sizes.k, " columns");
+  REPDL_CHECK(sizes.k == k, name_b, " of shape ", Name(mat2.shape), transB ? " (transposed)" : "", " has ", k,
+              " rows to multiply, but input of shape ", Name(input.shape), transA ? " (transposed)" : "", " has ",
+              sizes.k, " columns");
   const TensorView& longer = a >= b ? input : mat2;
   for (int i = 0; i < longer.rank() - 2; ++i) sizes.batch.Append(longer.shape[i]);
   if (a > 2 && b > 2) {
     REPDL_CHECK(a == b && std::equal(sizes.batch.begin(), sizes.batch.end(), mat2.shape.begin()) &&
                     std::equal(sizes.batch.begin(), sizes.batch.end(), input.shape.begin()),
-                name_b, " of shape ", Name(mat2.shape), " must have the batch dimensions of input, ",
-                Name(input.shape), ", or none; use expand()");
+                name_b, " of shape ", Name(mat2.shape), " must have the batch dimensions of input, ", Name(input.shape),
+                ", or none; use expand()");
   }
   return sizes;
 }

@@ -45,7 +45,8 @@ void MmKernel(const MmArgs& args) {
     const int64_t chunk = ChainLength(args.order, args.k);
     int64_t done = j0;
     if (!swapped && args.bias == nullptr) {
-      done += SkinnyProduct(i1 - i0, j1 - j0, args.k, chunk, a, {b.At(0, j0), b.row_stride, b.col_stride}, sink.c + j0, n);
+      done +=
+          SkinnyProduct(i1 - i0, j1 - j0, args.k, chunk, a, {b.At(0, j0), b.row_stride, b.col_stride}, sink.c + j0, n);
     }
     if (done < j1) TileProduct(i1 - i0, done, j1, args.k, chunk, MatrixRows{a}, MatrixCols{b, n}, sink);
   };

@@ -18,8 +18,7 @@ Specs InferSgdStep(const InOut& param, const TensorView& grad, const std::option
     CheckFloat({"sgd_step", "momentum_buffer"}, *momentum_buffer, param);
     CheckShape({"sgd_step", "momentum_buffer"}, *momentum_buffer, param.shape);
   }
-  REPDL_CHECK(AreFlatAlike({&param, &grad, momentum_buffer ? &*momentum_buffer : &param}),
-              ArgName{"sgd_step", "param"},
+  REPDL_CHECK(AreFlatAlike({&param, &grad, momentum_buffer ? &*momentum_buffer : &param}), ArgName{"sgd_step", "param"},
               ", its gradient and its buffer must have the same strides, without gaps; make them contiguous");
   REPDL_CHECK(lr >= 0.0, ArgName{"sgd_step", "lr"}, " must not be negative, got ", lr);
   REPDL_CHECK(momentum >= 0.0, ArgName{"sgd_step", "momentum"}, " must not be negative, got ", momentum);

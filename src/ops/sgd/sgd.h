@@ -21,8 +21,8 @@ namespace repdl {
 
 /// All tensors have one shape. `first_step` says that momentum_buffer holds nothing yet.
 Specs InferSgdStep(const InOut& param, const TensorView& grad, const std::optional<InOut>& momentum_buffer,
-                   bool first_step, double lr, double momentum, double dampening, double weight_decay,
-                   bool nesterov, bool maximize);
+                   bool first_step, double lr, double momentum, double dampening, double weight_decay, bool nesterov,
+                   bool maximize);
 void SgdStep(InOut param, const TensorView& grad, const std::optional<InOut>& momentum_buffer, bool first_step,
              double lr, double momentum, double dampening, double weight_decay, bool nesterov, bool maximize);
 

@@ -82,15 +82,13 @@ void SoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_
 Specs InferLogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order) {
   return InferGrad("log_softmax_grad", grad_output, output, dim);
 }
-void LogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order,
-                    Out grad_input) {
+void LogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order, Out grad_input) {
   RunGrad("log_softmax_grad", grad_output, output, dim, /*log=*/true, order, grad_input);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(softmax,
-          MakeOp<InferSoftmax, Softmax>("softmax", "input, dim=-1, order='blocked'"),
+REPDL_OPS(softmax, MakeOp<InferSoftmax, Softmax>("softmax", "input, dim=-1, order='blocked'"),
           MakeOp<InferSoftmaxGrad, SoftmaxGrad>("softmax_grad", "grad_output, output, dim=-1, order='blocked'"),
           MakeOp<InferLogSoftmax, LogSoftmax>("log_softmax", "input, dim=-1, order='blocked'"),
           MakeOp<InferLogSoftmaxGrad, LogSoftmaxGrad>("log_softmax_grad",

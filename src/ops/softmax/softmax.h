@@ -30,10 +30,8 @@ Specs InferLogSoftmax(const TensorView& input, int64_t dim, Order order);
 void LogSoftmax(const TensorView& input, int64_t dim, Order order, Out output);
 
 Specs InferSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order);
-void SoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order,
-                 Out grad_input);
+void SoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order, Out grad_input);
 Specs InferLogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order);
-void LogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order,
-                    Out grad_input);
+void LogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order, Out grad_input);
 
 }  // namespace repdl

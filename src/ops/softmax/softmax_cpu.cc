@@ -46,9 +46,7 @@ void SoftmaxKernel(const SoftmaxArgs& args) {
     } else {
       ExpOfRow(y, n, y);
       const Vec sum = Set(d, SumRow(y, n, args.order));
-      ForVectors(n, [&](int64_t i, int64_t count) HWY_ATTR {
-        StoreN(Div(LoadN(y + i, count), sum), y + i, count);
-      });
+      ForVectors(n, [&](int64_t i, int64_t count) HWY_ATTR { StoreN(Div(LoadN(y + i, count), sum), y + i, count); });
     }
   });
 }
@@ -71,9 +69,8 @@ void SoftmaxGradKernel(const SoftmaxArgs& args) {
         return terms;
       });
       const Vec t = Set(d, sum);
-      ForVectors(n, [&](int64_t i, int64_t count) HWY_ATTR {
-        StoreN(Mul(Sub(LoadN(g + i, count), t), LoadN(y + i, count)), grad + i, count);
-      });
+      ForVectors(n, [&](int64_t i, int64_t count)
+                        HWY_ATTR { StoreN(Mul(Sub(LoadN(g + i, count), t), LoadN(y + i, count)), grad + i, count); });
     }
   });
 }

@@ -75,6 +75,5 @@ void Mean(const TensorView& input, const std::optional<IntList>& dim, bool keepd
 
 }  // namespace repdl
 
-REPDL_OPS(sum,
-          MakeOp<InferSum, Sum>("sum", "input, dim=None, keepdim=False, average=False, order='blocked'"),
+REPDL_OPS(sum, MakeOp<InferSum, Sum>("sum", "input, dim=None, keepdim=False, average=False, order='blocked'"),
           MakeOp<InferMean, Mean>("mean", "input, dim=None, keepdim=False, order='blocked'"))

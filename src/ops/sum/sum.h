@@ -18,8 +18,7 @@ by `float32(1 / N)`, the quotient in double: the mean of microsoft/RepDL.
 namespace repdl {
 
 /// output has size 1 in the reduced dimensions with keepdim, else lacks them.
-Specs InferSum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average,
-               Order order);
+Specs InferSum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average, Order order);
 void Sum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average, Order order,
          Out output);
 
