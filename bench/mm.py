@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-import peers
 import torch
 from rich.table import Table
-from timing import geometric_mean, time_in_turn
 
+import peers
 import repdl
+from timing import geometric_mean, time_in_turn
 
 SHAPES = [
     peers.Product(m, n, k, transposed)
@@ -34,7 +36,9 @@ def run(threads: int) -> Table:
     }
     repdl.set_num_threads(threads)
     torch.set_num_threads(threads)
-    table = Table(title=f"mm, float32, {threads} thread{'s' if threads > 1 else ''}: GFLOP/s, and ratio to the best peer")
+    table = Table(
+        title=f"mm, float32, {threads} thread{'s' if threads > 1 else ''}: GFLOP/s, and ratio to the best peer"
+    )
     for column in ("m x n x k", *prepared, "blocked", "sequential", "ratio blocked", "ratio sequential"):
         table.add_column(column, justify="left" if column == "m x n x k" else "right")
     ratios: dict[str, list[float]] = {"blocked": [], "sequential": []}
@@ -47,9 +51,8 @@ def run(threads: int) -> Table:
             c[:] = 0
             contender()
             np.testing.assert_allclose(c, expected, rtol=1e-2, atol=1e-2)
-        kernel = repdl.ops.mm.kernel
         for order in ratios:
-            contenders[order] = lambda order=order, ta=ta, tb=tb, t=shape.transposed: kernel(ta, tb, False, t, order)
+            contenders[order] = partial(repdl.ops.mm.kernel, ta, tb, False, shape.transposed, order)
         times = time_in_turn(contenders, pause=0.05 if threads > 1 else 0.0)
         best = min(times[name] for name in prepared)
         for order in ratios:

@@ -5,16 +5,24 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 
-# OpenBLAS takes some virtual AVX-512 machines for old ones, and torch may choose AVX2: ask for the strong kernels. Both
-# read their variable when they are loaded.
-STRONG_MODES = {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
+
+
+def strong_modes() -> dict[str, str]:
+    """Environment that makes the peers use their best kernels for this CPU; they read it when they are loaded.
+
+    Left alone, OpenBLAS takes some virtual AVX-512 machines for old ones, and torch prefers AVX2 on some CPUs.
+    """
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists() and "avx512vl" in cpuinfo.read_text():
+        return {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
+    return {}
 
 
 @dataclass(frozen=True)
@@ -51,8 +59,8 @@ def openblas(threads: int) -> Callable[[Product, np.ndarray, np.ndarray, np.ndar
     def prepare(p: Product, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Callable[[], object]:
         row_major, no_trans, trans = 101, 111, 112
         arguments = (
-            row_major, no_trans, trans if p.transposed else no_trans, p.m, p.n, p.k, ctypes.c_float(1.0), _pointer(a), p.k,
-            _pointer(b), p.k if p.transposed else p.n, ctypes.c_float(0.0), _pointer(c), p.n,
+            row_major, no_trans, trans if p.transposed else no_trans, p.m, p.n, p.k, ctypes.c_float(1.0),
+            _pointer(a), p.k, _pointer(b), p.k if p.transposed else p.n, ctypes.c_float(0.0), _pointer(c), p.n,
         )  # fmt: skip
         return lambda: library.cblas_sgemm(*arguments)
 
@@ -91,7 +99,3 @@ def torch_mm(threads: int) -> Callable[[Product, np.ndarray, np.ndarray, np.ndar
         return lambda: torch.mm(ta, right, out=tc)
 
     return prepare
-
-
-def strong_modes_are_set() -> bool:
-    return all(os.environ.get(name) == value for name, value in STRONG_MODES.items())

@@ -122,7 +122,7 @@ def download_mnist(directory: Path) -> None:
 
 
 def load_digits() -> Images:
-    """The 1797 digits of scikit-learn, 8 x 8 with 17 grey levels: each pixel three times as wide and high, and a border of 2."""
+    """The 1797 digits of scikit-learn, 8 x 8 with 17 grey levels: each pixel becomes 3 x 3, inside a border of 2."""
     from sklearn.datasets import load_digits as sklearn_digits
 
     digits = sklearn_digits()

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from datasets import Images, download_mnist, load_digits, load_mnist
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 import repdl
+from datasets import Images, download_mnist, load_digits, load_mnist
 from repdl.utils import get_hash
 
 BATCH = 100
@@ -76,7 +76,9 @@ def load(directory: Path | None) -> Images:
         download_mnist(directory)
         return load_mnist(directory)
     except OSError as error:
-        print(f"MNIST cannot be had ({error}); training on scikit-learn's digits. --data DIR names a folder with MNIST.")
+        print(
+            f"MNIST cannot be had ({error}); training on scikit-learn's digits. --data DIR names a folder with MNIST."
+        )
         return load_digits()
 
 

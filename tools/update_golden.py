@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import repdl.ops  # noqa: F401: declares the ops
+import repdl.ops  # noqa: F401 (declares the ops)
 from repdl._op import Op, registry
 
 GOLDEN = Path(__file__).resolve().parent.parent / "tests/golden"
@@ -29,7 +29,11 @@ def cases(op: Op[..., object]) -> list[str]:
         raise SystemExit(f"{op.name} declares no samples")
     samples = list(op.make_samples())
     if op.takes_order:
-        return [type(s)({**s.arguments, "order": order}).text(op.name) for s in samples for order in ("blocked", "sequential")]
+        return [
+            type(s)({**s.arguments, "order": order}).text(op.name)
+            for s in samples
+            for order in ("blocked", "sequential")
+        ]
     return [s.text(op.name) for s in samples]
 
 

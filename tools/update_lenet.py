@@ -21,10 +21,9 @@ import torch
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "examples"))
 
+import repdl  # noqa: E402
 from datasets import Images, load_digits, load_mnist  # noqa: E402
 from mnist_training import BATCH, EPOCHS, LeNet, Samples  # noqa: E402
-
-import repdl  # noqa: E402
 
 GOLDEN = ROOT / "tests/golden/lenet.json"
 

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
-    Tensor: TypeAlias = torch.Tensor | np.ndarray[Any, Any]
+    Tensor = TypeVar("Tensor", torch.Tensor, np.ndarray[Any, Any])
     """What an op takes and gives: all of one call from the same framework."""
 else:
-    Tensor: TypeAlias = Any
+    Tensor = Any
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Pair: TypeAlias = int | tuple[int, int]
+Pair: TypeAlias = int | Sequence[int]
 """Height and width; one number stands for both."""
 
 
@@ -48,8 +48,9 @@ class Saved:
 class Gradient:
     """The gradient of an op by its tensor arguments.
 
-    `formula(saved, *grad_outputs)` returns a gradient, a function that computes it when it is needed, or None for zero, by
-    the name of the argument; asking for another is an error. It is written in ops and in torch operations that round once.
+    `formula(saved, *grad_outputs)` returns a gradient, a function that computes it when it is needed, or None for
+    zero, by the name of the argument; asking for another is an error. It is written in ops and in torch operations
+    that round once.
     """
 
     formula: Callable[..., Mapping[str, Any]]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Gives every declared op to torch: as `torch.ops.repdl.<name>` (kernel, shapes, gradient), and by a short cut.
 
-`torch.library.Library.define` and `impl` rather than the decorators: a call costs about a quarter. Even so the dispatcher
-and its autograd wrapper cost about 15 µs a call, and the short cut about 5. It is taken where nobody watches: plain
-tensors, no tracing, no dispatch mode, no functorch transform.
+`torch.library.Library.define` and `impl` rather than the decorators: a call costs about a quarter. Even so the
+dispatcher and its autograd wrapper cost about 15 µs a call, and the short cut about 5. It is taken where nobody
+watches: plain tensors, no tracing, no dispatch mode, no functorch transform.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-import repdl.ops  # noqa: F401: declares the ops
+import repdl.ops  # noqa: F401 (declares the ops)
 from repdl import _core
 from repdl._op import Gradient, Op, Saved, registry
 
@@ -55,7 +55,7 @@ def _is_watched() -> bool:
         torch._C._len_torch_dispatch_stack() > 0
         or torch._C._functorch.peek_interpreter_stack() is not None
         or torch.compiler.is_compiling()
-        or torch.jit.is_tracing()
+        or torch._C._is_tracing()
     )
 
 

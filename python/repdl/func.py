@@ -17,7 +17,7 @@ class _Expand(torch.autograd.Function):
         return input.expand(shape)
 
     @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor, None]:  # type: ignore[override]
+    def backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
         shape: torch.Size = ctx.input_shape  # type: ignore[attr-defined]
         extra = grad.dim() - len(shape)
         repeated = tuple(d for d in range(grad.dim()) if d < extra or (shape[d - extra] == 1 and grad.shape[d] != 1))

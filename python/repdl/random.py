@@ -38,7 +38,9 @@ def uniform_(
     if tensor.dtype != torch.float32:
         raise TypeError(f"[uniform_] tensor must be float32, got {tensor.dtype}")
     if tensor.device.type != "cpu":
-        raise NotImplementedError(f"[uniform_] tensor must be on the CPU, got {tensor.device}; fill it there and move it")
+        raise NotImplementedError(
+            f"[uniform_] tensor must be on the CPU, got {tensor.device}; fill it there and move it"
+        )
     draws = torch.rand(tensor.shape, generator=generator)  # multiples of 2^-24, the same on every CPU
     with torch.no_grad():
         return tensor.copy_(ops.uniform(draws, low, high))
@@ -46,7 +48,7 @@ def uniform_(
 
 @contextmanager
 def stream(name: str) -> Iterator[None]:
-    """Inside, random float32 tensors on the CPU have the same bits on every machine: `with repdl.random.stream("torch"):`.
+    """`with repdl.random.stream("torch"):` random float32 tensors on the CPU have the same bits on every machine.
 
     It covers `uniform_` and all that is built on it, as the initial weights of torch's layers are. It acts on the
     whole process, and nests.

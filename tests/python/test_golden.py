@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import ALL_OPS, digest, golden_lines, results_of, to_torch
 
 from repdl import _core
 from repdl._op import registry
+from support import ALL_OPS, digest, golden_lines, results_of, to_torch
 
 
 @pytest.mark.parametrize("name", ALL_OPS)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 import torch
-from support import same_bits
 from torch import nn
 
 import repdl
 from repdl import func
 from repdl.nn import functional as F
+from support import same_bits
 
 
 def close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
@@ -263,8 +263,8 @@ def test_a_training_step_is_the_same_on_every_target() -> None:
         with repdl.random.stream("torch"):
             model = repdl.from_torch_module(
                 nn.Sequential(
-                    nn.Conv2d(2, 5, 3, padding=1, stride=2), nn.BatchNorm2d(5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                    nn.Linear(45, 7), nn.BatchNorm1d(7), nn.Linear(7, 3),
+                    nn.Conv2d(2, 5, 3, padding=1, stride=2), nn.BatchNorm2d(5), nn.ReLU(), nn.MaxPool2d(2),
+                    nn.Flatten(), nn.Linear(45, 7), nn.BatchNorm1d(7), nn.Linear(7, 3),
                 )
             )  # fmt: skip
             x = torch.empty(6, 2, 12, 12).uniform_(-1, 1)

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from support import ALL_OPS, results_of, run_python, same_bits, to_torch
 
 import repdl
 from repdl import _core, ops
 from repdl._op import registry
+from support import ALL_OPS, results_of, run_python, same_bits, to_torch
 
 CONSTANT = {"cross_entropy": {"weight"}}
 """Arguments by which an op has no gradient, as in torch."""
@@ -59,7 +59,9 @@ def test_results_are_accurate(name: str) -> None:
         for order in ("blocked", "sequential") if op.takes_order else ("blocked",):
             with repdl.order(order):
                 results = results_of(op, arguments | ({"order": None} if op.takes_order else {}))
-            wide = {k: v.astype(np.float64) if getattr(v, "dtype", None) == np.float32 else v for k, v in arguments.items()}
+            wide = {
+                k: v.astype(np.float64) if getattr(v, "dtype", None) == np.float32 else v for k, v in arguments.items()
+            }
             wide.pop("order", None)
             expected = op.compute_oracle(**wide)
             expected = expected if isinstance(expected, tuple) else (expected,)
@@ -71,9 +73,21 @@ def test_results_are_accurate(name: str) -> None:
     assert checked > 0
 
 
+def slope(oracle: Callable[..., Any], arguments: dict[str, Any], name: str, direction: Any, cotangents: Any) -> float:
+    """Difference quotient of the oracle's outputs, summed with weights, as one argument moves in a direction."""
+
+    def weighted_sum(t: float) -> float:
+        outputs = oracle(**(arguments | {name: arguments[name] + t * direction}))
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        return float(sum((c * o).sum() for c, o in zip(cotangents, outputs, strict=False)))
+
+    h = 1e-6
+    return (weighted_sum(h) - weighted_sum(-h)) / (2 * h)
+
+
 @pytest.mark.parametrize("name", sorted({*DIFFERENTIABLE} & {*WITH_ORACLE}))
 def test_gradients_agree_with_differences_of_the_oracle(name: str) -> None:
-    """Along random directions, in float64: a grad_fn alone proves nothing. test_nn.py checks the others against torch."""
+    """Along random directions, in float64: a grad_fn alone proves nothing. test_nn.py has the others, against torch."""
     op = registry[name]
     assert op.compute_oracle is not None
     random = np.random.default_rng(0)
@@ -98,14 +112,7 @@ def test_gradients_agree_with_differences_of_the_oracle(name: str) -> None:
         plain = {k: v.astype(np.float64) if k in floats else v for k, v in arguments.items() if k != "order"}
         for k, grad in zip(floats, grads, strict=True):
             direction = random.standard_normal(plain[k].shape)
-
-            def along(t: float, k: str = k, direction: Any = direction) -> float:
-                moved = op.compute_oracle(**(plain | {k: plain[k] + t * direction}))  # type: ignore[misc]
-                moved = moved if isinstance(moved, tuple) else (moved,)
-                return float(sum((c * m).sum() for c, m in zip(cotangents, moved, strict=False)))
-
-            h = 1e-6
-            expected = (along(h) - along(-h)) / (2 * h)
+            expected = slope(op.compute_oracle, plain, k, direction, cotangents)
             got = float((grad.double().numpy() * direction).sum())
             scale = float(np.abs(grad.double().numpy() * direction).sum()) + 1e-3
             assert math.isclose(got, expected, rel_tol=1e-3, abs_tol=1e-3 * scale), (name, k, got, expected)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import torch
-from support import same_bits
 
 import repdl
+from support import same_bits
 
 OPTIONS: list[tuple[Any, Any, dict[str, Any]]] = [
     (repdl.optim.Adam, torch.optim.Adam, {}),

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from support import same_bits
 
 import repdl
+from support import same_bits
 
 
 def exact(draws: torch.Tensor, low: float, high: float) -> torch.Tensor:

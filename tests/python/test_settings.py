@@ -6,9 +6,9 @@ from __future__ import annotations
 import threading
 
 import torch
-from support import run_python
 
 import repdl
+from support import run_python
 
 
 def test_the_order_nests_and_is_given_back() -> None:

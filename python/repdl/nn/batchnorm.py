@@ -8,7 +8,7 @@ from repdl.nn import functional as F
 
 class _BatchNorm(torch.nn.modules.batchnorm._BatchNorm):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        self._check_input_dim(input)
+        self._check_input_dim(input)  # type: ignore[no-untyped-call]
         update = self.training and self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
         if update and self.num_batches_tracked is not None:

@@ -15,4 +15,4 @@ class Conv2d(torch.nn.Conv2d):
             # Padding moves numbers and computes none.
             input = torch.nn.functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0, 0)
-        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)  # type: ignore[arg-type]
+        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from repdl import _torch, ops  # noqa: F401: registers the ops with torch
+from repdl import _torch, ops  # noqa: F401 (registers the ops with torch)
 from repdl._op import Pair
 
 Tensor = torch.Tensor

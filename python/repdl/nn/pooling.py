@@ -12,10 +12,10 @@ class MaxPool2d(torch.nn.MaxPool2d):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.max_pool2d(  # type: ignore[return-value]
             input,
-            self.kernel_size,  # type: ignore[arg-type]
-            self.stride,  # type: ignore[arg-type]
-            self.padding,  # type: ignore[arg-type]
-            self.dilation,  # type: ignore[arg-type]
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
             self.ceil_mode,
             self.return_indices,
         )

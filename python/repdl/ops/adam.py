@@ -60,7 +60,9 @@ def _samples() -> Iterator[Sample]:
     yield sample(**state, step=1200, lr=0.01)
     yield sample(**state, step=7, weight_decay=0.05, maximize=True)
     yield sample(**state, max_exp_avg_sq="positive[1000]#5", step=3, beta1=0.5, beta2=0.9, eps=0.001)
-    yield sample(param="special[300]#1", grad="bits[300]#2", exp_avg="special[300]#3", exp_avg_sq="special[300]#4", step=2)
+    yield sample(
+        param="special[300]#1", grad="bits[300]#2", exp_avg="special[300]#3", exp_avg_sq="special[300]#4", step=2
+    )
     yield sample(param="normal[3, 5]#1", grad="wide[3, 5]#2", exp_avg="wide[3, 5]#3", exp_avg_sq="positive[3, 5]#4")
 
 

@@ -13,8 +13,12 @@ from repdl.ops.elementwise import div, sqrt
 
 @op(outputs=("output", "mean", "var"))
 def batch_norm(
-    input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05, order: str | None = None
-) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[empty-body]
+    input: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    order: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Batch normalization by the statistics of the batch.
 
     Args:
@@ -36,7 +40,7 @@ def batch_norm_eval(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-05,
-) -> Tensor:  # type: ignore[empty-body]
+) -> Tensor:
     """Batch normalization by given statistics, (c) each; the other arguments as for `batch_norm`."""
 
 
@@ -49,7 +53,7 @@ def batch_norm_grad(
     weight: Tensor | None = None,
     eps: float = 1e-05,
     order: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[empty-body]
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of batch_norm by input, weight and bias; mean and var are what batch_norm returned."""
 
 
@@ -62,7 +66,7 @@ def batch_norm_eval_grad(
     weight: Tensor | None = None,
     eps: float = 1e-05,
     order: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[empty-body]
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of batch_norm_eval by input, weight and bias."""
 
 
@@ -101,7 +105,9 @@ _SHAPES = ((20, 5), (4, 3, 6, 7), (2, 70, 3), (1, 2, 70, 70), (3, 1, 5, 1, 2))
 def _() -> Iterator[Sample]:
     for shape in _SHAPES:
         yield sample(input=f"normal{list(shape)}#1")
-        yield sample(input=f"wide{list(shape)}#1", weight=f"normal[{shape[1]}]#2", bias=f"normal[{shape[1]}]#3", eps=0.001)
+        yield sample(
+            input=f"wide{list(shape)}#1", weight=f"normal[{shape[1]}]#2", bias=f"normal[{shape[1]}]#3", eps=0.001
+        )
     yield sample(input="special[40, 3]#1", weight="normal[3]#2")
 
 
@@ -141,16 +147,18 @@ def _by_channel(values: Any, ndim: int) -> Any:
     return values.reshape([-1] + [1] * (ndim - 2))
 
 
-@batch_norm_eval.oracle
-def _(input: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def _normalize(input: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     n = input.ndim
     y = (input - _by_channel(mean, n)) / np.sqrt(_by_channel(var, n) + eps)
     y = y if weight is None else y * _by_channel(weight, n)
     return y if bias is None else y + _by_channel(bias, n)
 
 
+batch_norm_eval.oracle(_normalize)
+
+
 @batch_norm.oracle
 def _(input: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     axes = tuple(d for d in range(input.ndim) if d != 1)
     mean, var = input.mean(axis=axes), input.var(axis=axes)
-    return batch_norm_eval.compute_oracle(input, mean, var, weight, bias, eps), mean, var
+    return _normalize(input, mean, var, weight, bias, eps), mean, var

@@ -20,7 +20,7 @@ def conv2d(
     dilation: Pair = 1,
     bias: Tensor | None = None,
     order: str | None = None,
-) -> Tensor:  # type: ignore[empty-body]
+) -> Tensor:
     """Two-dimensional convolution (cross-correlation), as torch.nn.functional.conv2d.
 
     Args:
@@ -46,7 +46,7 @@ def conv2d_grad_input(
     groups: int = 1,
     dilation: Pair = 1,
     order: str | None = None,
-) -> Tensor:  # type: ignore[empty-body]
+) -> Tensor:
     """The gradient of conv2d by its input, of shape `input_shape`; grad_output is (n, o, p, q)."""
 
 
@@ -60,11 +60,11 @@ def conv2d_grad_kernel(
     groups: int = 1,
     dilation: Pair = 1,
     order: str | None = None,
-) -> Tensor:  # type: ignore[empty-body]
+) -> Tensor:
     """The gradient of conv2d by its weight, of shape `weight_shape`; grad_output is (n, o, p, q)."""
 
 
-def _options(saved: Any) -> tuple[Any, ...]:
+def _options(saved: Any) -> tuple[Pair, Pair, int, Pair]:
     return saved.stride, saved.padding, saved.groups, saved.dilation
 
 
@@ -129,11 +129,13 @@ def _() -> Iterator[Sample]:
             input_shape=input_shape, weight=f"normal{list(weight_shape)}#2", grad_output=f"normal{grad}#3", **options
         )
     yield sample(
-        input_shape=(1, 2, 7, 7), weight="infinite[3, 2, 3, 3]#2", grad_output="normal[1, 3, 4, 4]#3", padding=1, stride=2
+        input_shape=(1, 2, 7, 7),
+        weight="infinite[3, 2, 3, 3]#2",
+        grad_output="normal[1, 3, 4, 4]#3",
+        padding=1,
+        stride=2,
     )
-    yield sample(
-        input_shape=(1, 2, 4, 4), weight="tiny[3, 2, 3, 3]#2", grad_output="tiny[1, 3, 4, 4]#3", padding=1
-    )
+    yield sample(input_shape=(1, 2, 4, 4), weight="tiny[3, 2, 3, 3]#2", grad_output="tiny[1, 3, 4, 4]#3", padding=1)
 
 
 @conv2d_grad_kernel.samples

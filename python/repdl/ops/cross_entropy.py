@@ -19,7 +19,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
     order: str | None = None,
-) -> Tensor:  # type: ignore[empty-body]
+) -> Tensor:
     """Cross entropy between class scores and target classes or probabilities, as in torch.nn.functional.
 
     Args:
@@ -49,7 +49,7 @@ def cross_entropy_grad(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
     order: str | None = None,
-) -> Tensor:  # type: ignore[empty-body]
+) -> Tensor:
     """The gradient of cross_entropy by its scores; grad_output has the shape of the loss."""
 
 
@@ -91,9 +91,10 @@ def _calls() -> Iterator[tuple[dict[str, Any], str]]:
         "label_smoothing": 0.25,
     }, "[8, 3]"  # fmt: skip
     yield {"input": "normal[20, 6]#1", "target": "unit[20, 6]#2"}, "[20]"
-    yield {
-        "input": "normal[6, 4, 5]#1", "target": "unit[6, 4, 5]#2", "weight": "positive[4]#3", "label_smoothing": 0.3
-    }, "[6, 5]"
+    yield (
+        {"input": "normal[6, 4, 5]#1", "target": "unit[6, 4, 5]#2", "weight": "positive[4]#3", "label_smoothing": 0.3},
+        "[6, 5]",
+    )
     yield {"input": "special[10, 6]#1", "target": "classes6[10]#2"}, "[10]"
 
 
@@ -114,7 +115,12 @@ def _() -> Iterator[Sample]:
 
 @cross_entropy.oracle
 def _(
-    input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
 ) -> Any:
     class_dim = 0 if input.ndim == 1 else 1
     x = np.moveaxis(input, class_dim, -1)

@@ -11,32 +11,32 @@ from repdl.ops.sum import sum as sum_of
 
 
 @op()
-def exp(input: Tensor) -> Tensor:  # type: ignore[empty-body]
+def exp(input: Tensor) -> Tensor:
     """e to the power of each element, correctly rounded. float32, any shape."""
 
 
 @op()
-def log(input: Tensor) -> Tensor:  # type: ignore[empty-body]
+def log(input: Tensor) -> Tensor:
     """Natural logarithm of each element, correctly rounded. float32, any shape."""
 
 
 @op()
-def sqrt(input: Tensor) -> Tensor:  # type: ignore[empty-body]
+def sqrt(input: Tensor) -> Tensor:
     """Square root of each element, correctly rounded. float32, any shape."""
 
 
 @op()
-def relu(input: Tensor) -> Tensor:  # type: ignore[empty-body]
+def relu(input: Tensor) -> Tensor:
     """Each element, or +0 if it is negative; -0 and NaN stay. float32, any shape."""
 
 
 @op(outputs=("grad_input",))
-def relu_grad(grad_output: Tensor, output: Tensor) -> Tensor:  # type: ignore[empty-body]
+def relu_grad(grad_output: Tensor, output: Tensor) -> Tensor:
     """The gradient of relu: grad_output where the output (or the input) is greater than 0, else +0."""
 
 
 @op()
-def div(input: Tensor, other: Tensor | float) -> Tensor:  # type: ignore[empty-body]
+def div(input: Tensor, other: Tensor | float) -> Tensor:
     """input / other, rounded once; the operands are broadcast.
 
     Args:
@@ -92,9 +92,7 @@ def _to_shape(grad: Any, shape: tuple[int, ...]) -> Any:
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {
         "input": lambda: _to_shape(div(grad, saved.other), saved.input_shape),
-        "other": lambda: _to_shape(
-            -div(grad * div(saved.input, saved.other), saved.other), saved.other_shape
-        ),
+        "other": lambda: _to_shape(-div(grad * div(saved.input, saved.other), saved.other), saved.other_shape),
     }
 
 

@@ -11,9 +11,7 @@ from repdl.ops.sum import sum as sum_of
 
 
 @op()
-def linear(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, order: str | None = None
-) -> Tensor:  # type: ignore[empty-body]
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, order: str | None = None) -> Tensor:
     """A linear layer: input times weight transposed, plus bias.
 
     Args:

@@ -10,7 +10,7 @@ from repdl._op import Pair, Sample, Tensor, op, sample
 @op(outputs=("output", "indices"))
 def max_pool2d(
     input: Tensor, kernel_size: Pair, stride: Pair = 0, padding: Pair = 0, dilation: Pair = 1, ceil_mode: bool = False
-) -> tuple[Tensor, Tensor]:  # type: ignore[empty-body]
+) -> tuple[Tensor, Tensor]:
     """The largest element of each window, and its place.
 
     Args:
@@ -25,9 +25,7 @@ def max_pool2d(
 
 
 @op(outputs=("grad_input",))
-def max_pool2d_grad(
-    grad_output: Tensor, indices: Tensor, input_shape: tuple[int, ...]
-) -> Tensor:  # type: ignore[empty-body]
+def max_pool2d_grad(grad_output: Tensor, indices: Tensor, input_shape: tuple[int, ...]) -> Tensor:
     """The gradient of max_pool2d by its input, of shape `input_shape`; indices is what max_pool2d returned."""
 
 

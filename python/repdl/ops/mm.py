@@ -10,9 +10,7 @@ from repdl._op import Sample, Tensor, op, sample
 
 
 @op()
-def mm(
-    input: Tensor, mat2: Tensor, transA: bool = False, transB: bool = False, order: str | None = None
-) -> Tensor:  # type: ignore[empty-body]
+def mm(input: Tensor, mat2: Tensor, transA: bool = False, transB: bool = False, order: str | None = None) -> Tensor:
     """Matrix product, of two matrices or matrix by matrix of a batch.
 
     Args:

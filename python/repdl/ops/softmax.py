@@ -10,7 +10,7 @@ from repdl._op import Sample, Tensor, op, sample
 
 
 @op()
-def softmax(input: Tensor, dim: int = -1, order: str | None = None) -> Tensor:  # type: ignore[empty-body]
+def softmax(input: Tensor, dim: int = -1, order: str | None = None) -> Tensor:
     """Softmax along one dimension.
 
     Args:
@@ -24,21 +24,17 @@ def softmax(input: Tensor, dim: int = -1, order: str | None = None) -> Tensor:  
 
 
 @op(outputs=("grad_input",))
-def softmax_grad(
-    grad_output: Tensor, output: Tensor, dim: int = -1, order: str | None = None
-) -> Tensor:  # type: ignore[empty-body]
+def softmax_grad(grad_output: Tensor, output: Tensor, dim: int = -1, order: str | None = None) -> Tensor:
     """The gradient of softmax by its input; `output` is what softmax returned."""
 
 
 @op()
-def log_softmax(input: Tensor, dim: int = -1, order: str | None = None) -> Tensor:  # type: ignore[empty-body]
+def log_softmax(input: Tensor, dim: int = -1, order: str | None = None) -> Tensor:
     """Logarithm of softmax along one dimension. Arguments as for `softmax`."""
 
 
 @op(outputs=("grad_input",))
-def log_softmax_grad(
-    grad_output: Tensor, output: Tensor, dim: int = -1, order: str | None = None
-) -> Tensor:  # type: ignore[empty-body]
+def log_softmax_grad(grad_output: Tensor, output: Tensor, dim: int = -1, order: str | None = None) -> Tensor:
     """The gradient of log_softmax by its input; `output` is what log_softmax returned."""
 
 

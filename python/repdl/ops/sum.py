@@ -16,7 +16,7 @@ def sum(
     keepdim: bool = False,
     average: bool = False,
     order: str | None = None,
-) -> Tensor:  # type: ignore[empty-body]
+) -> Tensor:
     """Sum over some dimensions, or over all.
 
     Args:
@@ -34,7 +34,7 @@ def sum(
 @op()
 def mean(
     input: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, order: str | None = None
-) -> Tensor:  # type: ignore[empty-body]
+) -> Tensor:
     """Mean over some dimensions, or over all: the sum divided by the number of terms. Arguments as for `sum`."""
 
 

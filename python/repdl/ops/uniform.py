@@ -8,7 +8,7 @@ from repdl._op import Sample, Tensor, op, sample
 
 
 @op()
-def uniform(input: Tensor, low: float, high: float) -> Tensor:  # type: ignore[empty-body]
+def uniform(input: Tensor, low: float, high: float) -> Tensor:
     """Numbers of [0, 1) moved to [low, high), as torch's `uniform_` does with what its generator draws.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from repdl import _torch  # noqa: F401: registers the ops with torch
+from repdl import _torch  # noqa: F401 (registers the ops with torch)
 
 
 def evaluate(closure: Callable[[], Any] | None) -> Any:

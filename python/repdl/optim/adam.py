@@ -48,7 +48,7 @@ class Adam(torch.optim.Adam):
     """
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step; returns what the closure returns, which is called first to compute the gradients."""
         decoupled = any(group.get("decoupled_weight_decay", False) for group in self.param_groups)
         return _step(self, ops.adamw_step if decoupled else ops.adam_step, closure)
@@ -58,6 +58,6 @@ class AdamW(torch.optim.AdamW):
     """torch.optim.AdamW by the kernel of `Adam`, with decoupled weight decay."""
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step; returns what the closure returns, which is called first to compute the gradients."""
         return _step(self, ops.adamw_step, closure)

@@ -14,7 +14,7 @@ class SGD(torch.optim.SGD):
     """torch.optim.SGD with the same bits everywhere: options, state and checkpoints are torch's. float32 parameters."""
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step; returns what the closure returns, which is called first to compute the gradients."""
         loss = evaluate(closure)
         for group in self.param_groups:
