@@ -1,1 +1,64 @@
 # SPDX-License-Identifier: MIT
+"""Measures speed as ratios against the best peer, all in one run.
+
+    python bench/run.py [mm] [lenet] [sums] [--threads 1 --threads 2] [--markdown]
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from peers import strong_modes
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+
+class Suite(StrEnum):
+    MM = "mm"
+    LENET = "lenet"
+    SUMS = "sums"
+
+
+def tables(suites: list[Suite], threads: list[int]) -> list[Table]:
+    import lenet
+    import mm
+    import sums
+
+    made: list[Table] = []
+    for suite in suites:
+        match suite:
+            case Suite.MM:
+                made += [mm.run(n) for n in threads]
+            case Suite.LENET:
+                made.append(lenet.run(threads))
+            case Suite.SUMS:
+                made.append(sums.run())
+    return made
+
+
+def main(
+    suites: Annotated[list[Suite] | None, typer.Argument(help="What to measure; everything if not said.")] = None,
+    threads: Annotated[list[int] | None, typer.Option(help="Numbers of threads; 1 and 2 if not said.")] = None,
+    markdown: Annotated[bool, typer.Option(help="Print tables for a document.")] = False,
+) -> None:
+    """Measures speed as ratios against the best peer, all in one run."""
+    environment = {**os.environ, **strong_modes()}
+    if environment != os.environ:
+        os.execve(sys.executable, [sys.executable, *sys.argv], environment)
+    from machine import describe
+
+    console = Console(width=140 if markdown else None)
+    console.print(describe(), highlight=False)
+    for table in tables(suites or list(Suite), threads or [1, 2]):
+        if markdown:
+            table.box = box.MARKDOWN
+        console.print(table)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -91,19 +91,40 @@ inline void ReduceRows(const ReduceArgs& args) {
   });
 }
 
-/// Columns that lie side by side: x[i * stride + j] summed over i, for j in [0, cols), cols <= kColumnStrip.
-inline constexpr int64_t kColumnStrip = 256;
+/// Columns [0, cols) that lie side by side are summed a strip at a time: its lanes then stay in the caches.
+inline constexpr int64_t kColumnStrip = 128;
+/// Rows that one lane takes in at a time, so that it is loaded and stored once for all of them.
+inline constexpr int kRowsAtOnce = 8;
 
+/// to[j] = from[j] + rows[0][j] + … + rows[kRows - 1][j], from left to right; a null `from` stands for +0.
+template <int kRows>
+HWY_INLINE void AddRows(const float* const* rows, int64_t cols, const float* from, float* to) {
+  const FloatTag d;
+  ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
+    Vec acc = from == nullptr ? Zero(d) : Load(d, from + j);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) acc = Add(acc, LoadN(rows[r] + j, count));
+    Store(acc, d, to + j);
+  });
+}
+
+/// Sums x[i * stride + j] over i in [0, n), for j in [0, cols), cols <= kColumnStrip; `term_at(i)` is where row i lies.
 template <class TermAt>
 HWY_INLINE void SumColumns(int64_t n, int64_t cols, Order order, const TermAt& term_at, float* out) {
   const FloatTag d;
   if (order == Order::kSequential) {
-    std::fill(out, out + cols, 0.0f);
-    for (int64_t i = 0; i < n; ++i) {
-      const float* HWY_RESTRICT x = term_at(i);
-      ForVectors(cols, [&](int64_t j, int64_t count)
-                           HWY_ATTR { StoreN(Add(LoadN(out + j, count), LoadN(x + j, count)), out + j, count); });
+    HWY_ALIGN float acc[kColumnStrip + kLanes] = {};
+    const float* rows[kRowsAtOnce];
+    int64_t i = 0;
+    for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) {
+      for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(i + r);
+      AddRows<kRowsAtOnce>(rows, cols, acc, acc);
     }
+    for (; i < n; ++i) {
+      rows[0] = term_at(i);
+      AddRows<1>(rows, cols, acc, acc);
+    }
+    std::copy_n(acc, cols, out);
     return;
   }
   const int64_t width = (cols + kLanes - 1) / kLanes * kLanes;
@@ -115,16 +136,20 @@ HWY_INLINE void SumColumns(int64_t n, int64_t cols, Order order, const TermAt& t
   for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
     const int64_t begin = chunk * kSumChunk, end = std::min(n, begin + kSumChunk);
     const int64_t used = std::min(kSumLanes, end - begin);
-    for (int64_t i = begin; i < end; ++i) {
-      const float* HWY_RESTRICT x = term_at(i);
-      float* HWY_RESTRICT lane = lanes + (i - begin) % kSumLanes * width;
-      if (i - begin < kSumLanes) {
-        // 0 + x, so that a sum of -0 is +0.
-        ForVectors(cols,
-                   [&](int64_t j, int64_t count) HWY_ATTR { Store(Add(Zero(d), LoadN(x + j, count)), d, lane + j); });
-      } else {
-        ForVectors(cols, [&](int64_t j, int64_t count)
-                             HWY_ATTR { Store(Add(Load(d, lane + j), LoadN(x + j, count)), d, lane + j); });
+    for (int64_t first = begin; first < end; first += kRowsAtOnce * kSumLanes) {
+      for (int64_t l = 0; l < std::min(kSumLanes, end - first); ++l) {
+        float* const lane = lanes + l * width;
+        const float* from = first == begin ? nullptr : lane;
+        const float* rows[kRowsAtOnce];
+        if (first + l + (kRowsAtOnce - 1) * kSumLanes < end) {
+          for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(first + l + r * kSumLanes);
+          AddRows<kRowsAtOnce>(rows, cols, from, lane);
+          continue;
+        }
+        for (int64_t i = first + l; i < end; i += kSumLanes, from = lane) {
+          rows[0] = term_at(i);
+          AddRows<1>(rows, cols, from, lane);
+        }
       }
     }
     // Lanes without a term are +0 and change nothing.

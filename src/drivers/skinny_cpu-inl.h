@@ -151,31 +151,14 @@ HWY_INLINE void TransposeSquare(Vec* t) {
 /// Rows for which the transpose in registers pays, and leaves them room.
 inline constexpr int kMaxTransposedRows = 8;
 
-/// acc[i] = chain over k in [0, num_k) of a[k * kRows + i] * b[lane * b_stride + k].
+/// acc[i] = chain of a[q * kRows + i] * t[q] on top of acc[i], for the kLanes vectors of a square.
 template <int kRows>
-HWY_INLINE void RunTransposed(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_stride, int64_t num_k,
-                              Vec* acc) {
+HWY_INLINE void AddSquare(const float* HWY_RESTRICT a, const Vec* t, Vec* acc) {
   const FloatTag d;
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) acc[i] = Zero(d);
-  int64_t k = 0;
-  for (; k + kLanes <= num_k; k += kLanes, a += kLanes * kRows) {
-    Vec t[kLanes];
 #pragma GCC unroll 16
-    for (int64_t j = 0; j < kLanes; ++j) t[j] = LoadU(d, b + k + j * b_stride);
-    for (int64_t j = 0; j < kLanes; ++j) __builtin_prefetch(b + k + 32 + j * b_stride);
-    TransposeSquare(t);
-#pragma GCC unroll 16
-    for (int64_t q = 0; q < kLanes; ++q) {
+  for (int64_t q = 0; q < kLanes; ++q) {
 #pragma GCC unroll 8
-      for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, a[q * kRows + i]), t[q], acc[i]);
-    }
-  }
-  for (; k < num_k; ++k, a += kRows) {
-    HWY_ALIGN float column[kLanes];
-    for (int64_t j = 0; j < kLanes; ++j) column[j] = b[k + j * b_stride];
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, a[i]), Load(d, column), acc[i]);
+    for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, a[q * kRows + i]), t[q], acc[i]);
   }
 }
 
@@ -183,17 +166,20 @@ template <int kRows>
 HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_t chunk, const Matrix& a,
                                       const Matrix& b, float* c, int64_t c_stride) {
   const FloatTag d;
-  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
+  const int64_t num_chunks = (num_k + chunk - 1) / chunk;
   Scratch scratch;
   float* const waiting = scratch.Get<float>(NumLevels(num_chunks) * kRows * kLanes);
   float* const rows = scratch.Get<float>(num_k * kRows + kLanes);
   PackRows(a, 0, kRows, 0, num_k, rows);
   for (int64_t vector = 0; vector < num_vectors; ++vector) {
-    for (int64_t index = 0; index < num_chunks; ++index) {
-      const int64_t k = index * chunk;
+    const float* const columns = b.At(0, vector * kLanes);
+    Vec acc[kRows];
+    const auto restart = [&]() HWY_ATTR {
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) acc[i] = Zero(d);
+    };
+    const auto finish_chunk = [&](int64_t index) HWY_ATTR {
       const bool last = index + 1 == num_chunks;
-      Vec acc[kRows];
-      RunTransposed<kRows>(rows + k * kRows, b.At(k, vector * kLanes), b.col_stride, std::min(chunk, num_k - k), acc);
       TakeIn(index, last, [&](int level) HWY_ATTR {
         for (int i = 0; i < kRows; ++i) acc[i] = Add(Load(d, waiting + (level * kRows + i) * kLanes), acc[i]);
       });
@@ -202,6 +188,40 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_
           StoreU(acc[i], d, c + i * c_stride + vector * kLanes);
         } else {
           Store(acc[i], d, waiting + (Park(index) * kRows + i) * kLanes);
+        }
+      }
+    };
+    restart();
+    // The first square may be short, so that the others load whole cache lines: columns a power of two apart fight for
+    // the same place in the cache, and a line does not stay there for a second load.
+    int64_t length = kLanes - static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(float) % kLanes);
+    int64_t chunk_end = std::min(chunk, num_k);
+    for (int64_t k = 0; k < num_k; k += length, length = kLanes) {
+      Vec t[kLanes];
+      if (HWY_LIKELY(k + length < chunk_end && length == kLanes)) {
+#pragma GCC unroll 16
+        for (int64_t j = 0; j < kLanes; ++j) t[j] = LoadU(d, columns + k + j * b.col_stride);
+        for (int64_t j = 0; j < kLanes; ++j) __builtin_prefetch(columns + k + 2 * kLanes + j * b.col_stride);
+        TransposeSquare(t);
+        AddSquare<kRows>(rows + k * kRows, t, acc);
+        continue;
+      }
+      // The first square, the last one, or one in which a chunk ends.
+      length = std::min(length, num_k - k);
+#pragma GCC unroll 16
+      for (int64_t j = 0; j < kLanes; ++j) t[j] = LoadN(columns + k + j * b.col_stride, length);
+      TransposeSquare(t);
+      HWY_ALIGN float square[kLanes * kLanes];
+#pragma GCC unroll 16
+      for (int64_t q = 0; q < kLanes; ++q) Store(t[q], d, square + q * kLanes);
+      for (int64_t q = 0; q < length; ++q) {
+        const Vec bv = Load(d, square + q * kLanes);
+#pragma GCC unroll 8
+        for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, rows[(k + q) * kRows + i]), bv, acc[i]);
+        if (k + q + 1 == chunk_end) {
+          finish_chunk((chunk_end - 1) / chunk);
+          restart();
+          chunk_end = std::min(chunk_end + chunk, num_k);
         }
       }
     }
@@ -228,8 +248,8 @@ inline void TransposedProduct(int64_t m, int64_t num_vectors, int64_t num_k, int
 /// c is row-major, without a bias.
 inline int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b,
                              float* c, int64_t c_stride) {
-  if (m == 0) return n;
-  if (b.col_stride == 1 && m <= kTileRows && num_k > 0) {
+  if (m == 0 || num_k == 0) return 0;
+  if (b.col_stride == 1 && m <= kTileRows) {
     const int64_t panels = n / kTileCols;
     if (panels > 0) SweepProduct(m, panels, num_k, chunk, a, b, c, c_stride);
     return panels * kTileCols;

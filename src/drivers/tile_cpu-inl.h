@@ -222,15 +222,13 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
     return;
   }
   if (rows >= 4 && a.col_stride == 1) {
-    // Cache line by cache line of four rows: rows a power of two apart fight for the same lines.
-    for (; k + 4 <= num_k; k += kLineFloats) {
-      for (int i = 0; i < rows; i += 4) {
-        const int at = std::min(i, rows - 4);
-        const float* row = p + at * a.row_stride;
-        for (int64_t q = k; q + 4 <= std::min(k + kLineFloats, num_k); q += 4) {
-          Transpose4x4(row + q, row + q + a.row_stride, row + q + 2 * a.row_stride, row + q + 3 * a.row_stride,
-                       packed + q * rows + at, rows);
-        }
+    // Four rows at a time: rows a power of two apart fight for the same place in the cache.
+    for (int i = 0; i < rows; i += 4) {
+      const int at = std::min(i, rows - 4);
+      const float* row = p + at * a.row_stride;
+      for (int64_t q = 0; q + 4 <= num_k; q += 4) {
+        Transpose4x4(row + q, row + q + a.row_stride, row + q + 2 * a.row_stride, row + q + 3 * a.row_stride,
+                     packed + q * rows + at, rows);
       }
     }
     k = num_k / 4 * 4;
