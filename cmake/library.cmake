@@ -11,6 +11,8 @@ list(FILTER core_sources EXCLUDE REGEX "_(cpu|test)\\.cc$")
 
 # The installed headers: include/repdl, the header and the lists of each op, and ops.h, which includes them all.
 set(generated ${PROJECT_BINARY_DIR}/generated)
+file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/repdl/*.h)
+list(APPEND public_headers ${generated}/repdl/ops.h)
 set(op_includes "")
 set(folder_entries "")
 foreach(op IN LISTS op_folders)
@@ -19,6 +21,7 @@ foreach(op IN LISTS op_folders)
   foreach(header IN LISTS op_headers)
     get_filename_component(name ${header} NAME)
     configure_file(${header} ${generated}/repdl/ops/${name} COPYONLY)
+    list(APPEND public_headers ${generated}/repdl/ops/${name})
   endforeach()
   string(APPEND op_includes "#include \"repdl/ops/${op}.h\"\n")
   string(APPEND folder_entries " \\\n  X(${op})")
@@ -47,9 +50,12 @@ repdl_compile_kernels(repdl_cpu ${kernel_sources})
 foreach(target IN LISTS REPDL_TARGETS)
   target_sources(repdl PRIVATE $<TARGET_OBJECTS:repdl_cpu_${target}>)
 endforeach()
-target_include_directories(repdl PUBLIC
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-  $<BUILD_INTERFACE:${generated}>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_sources(repdl PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include ${generated} FILES ${public_headers})
 target_compile_features(repdl PUBLIC cxx_std_20)
 target_link_libraries(repdl PRIVATE $<BUILD_INTERFACE:repdl_internal> PUBLIC Threads::Threads)
+set_target_properties(repdl PROPERTIES VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+if(BUILD_SHARED_LIBS)
+  # All but the kernels shows: the API is what the installed headers declare, and the tests reach further.
+  set_target_properties(repdl PROPERTIES CXX_VISIBILITY_PRESET default)
+endif()

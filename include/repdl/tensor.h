@@ -72,6 +72,11 @@ class IntList {
 /// "(2, 3)"
 std::string Name(const IntList& list);
 
+/// Height and width.
+struct IntPair {
+  int64_t h, w;
+};
+
 /// What an op says about an output before it exists.
 struct TensorSpec {
   DType dtype = DType::kFloat32;

@@ -65,10 +65,7 @@ template <>
 struct ArgType<IntList> : internal::BoxedAs<IntList> {
   static constexpr std::string_view kName = "int[]";
 };
-/// Height and width; a single number stands for both.
-struct IntPair {
-  int64_t h, w;
-};
+/// A single number stands for both.
 template <>
 struct ArgType<IntPair> {
   static constexpr std::string_view kName = "int[2]";

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/contiguous.h"
 #include "base/fp_env.h"
+#include "base/op_registry.h"
 #include "ops/conv2d/conv2d_kernel.h"
 
 namespace repdl {

@@ -3,7 +3,8 @@
 
 #include <optional>
 
-#include "base/op_registry.h"
+#include "repdl/op.h"
+#include "repdl/order.h"
 
 /*! conv2d
 With C input channels, O output channels and G groups, group g joins input channels g·C/G … and output channels g·O/G …

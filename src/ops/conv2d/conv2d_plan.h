@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/op_registry.h"
+#include "repdl/tensor.h"
 
 namespace repdl {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/op_registry.h"
+#include "repdl/op.h"
 
 /*! max_pool2d
 `output[…, p, q]` is the largest of `input[…, p·sh - ph + u·dh, q·sw - pw + v·dw]` over the window places (u, v) inside the

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "base/cpu_target.h"
-#include "base/op_registry.h"
+#include "repdl/tensor.h"
 
 namespace repdl {
 

@@ -1,0 +1,5 @@
+# What find_package(repdl) reads: it defines the target repdl::repdl.
+
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+include(${CMAKE_CURRENT_LIST_DIR}/repdlTargets.cmake)
