@@ -69,6 +69,8 @@ class Samples(Dataset[tuple[torch.Tensor, torch.Tensor]]):
 
 
 def load(directory: Path | None) -> Images:
+    if directory == Path("digits"):
+        return load_digits()
     if directory is not None:
         return load_mnist(directory)
     directory = Path("data/mnist")
@@ -103,7 +105,9 @@ def predict(model: nn.Module, samples: Samples) -> torch.Tensor:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with MNIST's IDX files, gzipped or not")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder with MNIST's IDX files, or digits: scikit-learn's"
+    )
     parser.add_argument("--order", choices=("sequential", "blocked"), default="sequential")
     parser.add_argument("--epochs", type=int, default=EPOCHS, metavar="N")
     parser.add_argument("--threads", type=int, metavar="N", help="default: torch's number")

@@ -1,22 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""Builds docs/arithmetic.md from docs/arithmetic.in.md and the contract of each op.
+"""Builds the pages of docs/ that come from the sources.
 
     python tools/build_docs.py [--check]
 
-A contract is a comment `/*! name … */` in an op's header or in the lane file of a function. With --check nothing
-is written, and a page that is not up to date is an error.
+docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comment `/*! name … */` in the op's header or
+in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows. With
+--check nothing is written, and a page that is not up to date is an error.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 import sys
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from repdl import _core
+from repdl._op import Op, registry
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTRACT = re.compile(r"/\*! (\w+)\n(.*?)\*/", re.DOTALL)
 CONSTANT = re.compile(r"inline constexpr \w+ (k\w+) = (\w+);")
+YES, NO = "yes", "–"
 
 
 def contracts() -> dict[str, tuple[str, Path]]:
@@ -27,6 +36,8 @@ def contracts() -> dict[str, tuple[str, Path]]:
             if name in found:
                 raise SystemExit(f"{path}: the contract of {name} stands in {found[name][1]} already")
             found[name] = (text.strip(), path)
+    if missing := sorted(registry.keys() - found.keys()):
+        raise SystemExit(f"no header under src/ has a contract `/*! … */` of {', '.join(missing)}")
     return dict(sorted(found.items()))
 
 
@@ -35,23 +46,65 @@ def constants() -> dict[str, str]:
     return {name: value for path in headers for name, value in CONSTANT.findall(path.read_text())}
 
 
+def general_part(name: str) -> str:
+    """The part of a page that is written by hand, with the constants of the sources filled in."""
+    page = (ROOT / "docs" / name).read_text().rstrip() + "\n"
+    for constant, value in constants().items():
+        page = page.replace("{{" + constant + "}}", value)
+    if unknown := re.findall(r"\{\{\w+\}\}", page):
+        raise SystemExit(f"docs/{name} names unknown constants: {unknown}")
+    return page
+
+
 def arithmetic_page() -> str:
-    page = (ROOT / "docs/arithmetic.in.md").read_text().rstrip() + "\n"
-    for name, value in constants().items():
-        page = page.replace("{{" + name + "}}", value)
+    page = general_part("arithmetic.in.md")
     for name, (text, path) in contracts().items():
         page += f"\n### {name}\n\n{text}\n\n<sub>{path.relative_to(ROOT)}</sub>\n"
-    unknown = re.findall(r"\{\{\w+\}\}", page)
-    if unknown:
-        raise SystemExit(f"docs/arithmetic.in.md names unknown constants: {unknown}")
     return page
+
+
+def golden_cases(op: Op[..., Any]) -> list[str]:
+    lines = (ROOT / f"tests/golden/{op.name}.txt").read_text().splitlines()
+    return [line.split("  ", 1)[1] for line in lines if line and not line.startswith("#")]
+
+
+def op_row(op: Op[..., Any]) -> list[str]:
+    """What docs/ops.in.md says of each column."""
+    arguments = ", ".join(
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}"
+        for p in inspect.signature(op.function).parameters.values()
+    )
+    cases = golden_cases(op)
+    dtypes = {
+        str(value.dtype)
+        for case in cases
+        for value in _core.read_case(case)[1].values()
+        if isinstance(value, np.ndarray)
+    }
+    family = op.function.__module__.rpartition(".")[2]  # an op's Python file and its folder have the same name
+    return [
+        f"[{op.name}](arithmetic.md#{op.name})",
+        f"`{arguments}`",
+        "both" if op.takes_order else NO,
+        ", ".join(sorted(dtypes)),
+        YES,
+        YES if list((ROOT / "src/ops" / family).glob("*_cuda.cu")) else NO,
+        YES if op.gradient is not None else "in place" if op.mutates else NO,
+        str(len(cases)),
+    ]
+
+
+def ops_page() -> str:
+    columns = ["op", "arguments", "orders", "dtypes", "CPU", "CUDA", "gradient", "golden cases"]
+    rows = [columns, ["---"] * len(columns), *(op_row(op) for _, op in sorted(registry.items()))]
+    return general_part("ops.in.md") + "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="fail if a page is not up to date")
     check = parser.parse_args().check
-    pages = {ROOT / "docs/arithmetic.md": arithmetic_page()}
+    pages = {ROOT / "docs/arithmetic.md": arithmetic_page(), ROOT / "docs/ops.md": ops_page()}
     for path, page in pages.items():
         if path.exists() and path.read_text() == page:
             continue
