@@ -1,13 +1,104 @@
+# SPDX-License-Identifier: MIT
 # `make demo` and `make test` do all the set-up on a fresh Debian machine with Python >= 3.11 and a C++ compiler.
 
 PYTHON ?= python3
 VENV ?= .venv
-DATA ?=
+# A folder with MNIST. Where none is found the example looks into data/mnist, then downloads.
+DATA ?= $(firstword $(wildcard ../data/mnist ../shared/data/mnist))
 BUILD := build/python
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# The groups of locked packages, a file in requirements/ each.
+GROUPS := build run test lint
+CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu')
+# What the compiled module and the list of Python files in the package depend on.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake include src python -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: help demo test test-cpp test-python sanitize lint format golden docs bench build clean
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:  # the tools use all cores themselves
+.PHONY: help demo test test-cpp test-python build sanitize lint format tidy docs golden golden-lenet bench lock clean
 
 help:  ## Say what there is to make
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: build  ## Train LeNet and print its digests; DATA=DIR names a folder with MNIST
+	$(BIN)/python examples/mnist_training.py $(if $(DATA),--data $(DATA))
+
+test: test-cpp test-python  ## Run every C++ and Python test
+
+test-cpp: build  ## Run the C++ tests
+	$(BIN)/cmake --build $(BUILD)
+	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --progress
+
+test-python: build $(VENV)/.test  ## Run the Python tests
+	$(BIN)/python -m pytest
+
+sanitize: $(VENV)/.build  ## Run the C++ tests with the address and undefined-behaviour sanitizers
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake --preset sanitize
+	$(BIN)/cmake --build --preset sanitize
+	$(BIN)/ctest --preset sanitize --progress
+
+lint: style docs-check  ## Check style, types and the documents built from the sources
+
+.PHONY: style docs-check
+style: $(VENV)/.run $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+	$(BIN)/python tools/lint_numerics.py
+	$(BIN)/mypy
+
+docs-check: build
+	$(BIN)/python tools/build_docs.py --check
+
+format: $(VENV)/.lint  ## Lay out the code as `make lint` wants it
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_FILES)
+
+tidy: build $(VENV)/.lint  ## Run clang-tidy
+	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p $(BUILD)
+
+docs: build  ## Build the documents that come from the sources
+	$(BIN)/python tools/build_docs.py
+
+golden: build  ## Make the golden files of the ops anew, with the slow reference
+	$(BIN)/cmake --build $(BUILD) --target repdl_reference
+	$(BIN)/python tools/update_golden.py $(BUILD)/tests/reference/repdl_reference
+
+golden-lenet: build  ## Make the digests of the example anew, with the slow reference (minutes; needs DATA)
+	$(BIN)/cmake --build $(BUILD) --target repdl_reference_lenet
+	$(BIN)/python tools/update_lenet.py $(BUILD)/tests/reference/repdl_reference_lenet --data $(or $(DATA),data/mnist)
+
+bench: build  ## Compare the speed with other libraries
+	$(BIN)/python bench/run.py
+
+build: $(BUILD)/.installed  ## Make the virtual environment, build the package and install it there
+
+# An editable install: Python files are used where they are.
+$(BUILD)/.installed: $(VENV)/.build $(VENV)/.run $(SOURCES)
+	$(PIP) install -v --no-build-isolation --no-deps -C build-dir=$(BUILD) -C cmake.define.REPDL_BUILD_TESTS=ON -e .
+	touch $@
+
+$(VENV)/.%: requirements/%.txt requirements/constraints.txt | $(BIN)/python
+	$(PIP) install -r $<
+	touch $@
+
+$(BIN)/python: | system
+	$(PYTHON) -m venv $(VENV)
+
+.PHONY: system
+system:
+	@tools/setup_system.sh $(PYTHON)
+
+lock:  ## Fix the newest versions of all packages in requirements/constraints.txt
+	rm -rf build/lock
+	$(PYTHON) -m venv build/lock
+	grep -hv '^-c' $(GROUPS:%=requirements/%.txt) > build/lock/all.txt
+	build/lock/bin/pip install -r build/lock/all.txt
+	{ echo '# Written by `make lock`. No hashes: a build of torch for CPUs only has others than one for CUDA.'; \
+	  build/lock/bin/pip list --format=freeze --exclude pip | sed 's/+cpu$$//'; } > requirements/constraints.txt
+
+clean:  ## Remove what was built and installed
+	rm -rf build dist $(VENV)

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs the system packages that `make demo` and `make test` need, or says which line to type.
+#
+#     tools/setup_system.sh [PYTHON]
+#
+# Only what is missing is installed, with apt-get, as root or with a sudo that asks no password. PYTHON is the
+# interpreter of the virtual environment, python3 by default. With DRY_RUN=1 nothing is installed.
+
+set -u
+python=${1:-python3}
+compiler=${CXX:-c++}
+required=""
+optional=""
+
+has_header() {
+  if command -v "$compiler" >/dev/null; then
+    echo "#include <$1>" | "$compiler" -E -x c++ - >/dev/null 2>&1
+  else
+    [ -e "/usr/include/$1" ]
+  fi
+}
+has_python() { "$python" -c "$1" >/dev/null 2>&1; }
+
+command -v "$compiler" >/dev/null || required="$required g++"
+if command -v "$python" >/dev/null; then
+  if ! has_python 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    echo "$python is $("$python" --version), and Python 3.11 or later is needed: make PYTHON=python3.12 ..." >&2
+    exit 1
+  fi
+  name=$(basename "$python")  # Debian's packages are called as the interpreter is
+  has_python 'import ensurepip, venv' || required="$required $name-venv"
+  has_python 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' || required="$required $name-dev"
+else
+  required="$required $python $python-venv $python-dev"
+fi
+has_header mpfr.h || required="$required libmpfr-dev"
+# CMake fetches these where they are not installed.
+has_header hwy/highway.h || optional="$optional libhwy-dev"
+has_header gtest/gtest.h || optional="$optional libgtest-dev"
+has_header benchmark/benchmark.h || optional="$optional libbenchmark-dev"
+
+missing="$required$optional"
+[ -z "$missing" ] && exit 0
+
+if [ -z "${DRY_RUN:-}" ] && command -v apt-get >/dev/null; then
+  if [ "$(id -u)" = 0 ]; then
+    sudo=""
+  elif sudo -n true 2>/dev/null; then
+    sudo="sudo"
+  else
+    sudo="none"
+  fi
+  if [ "$sudo" != none ]; then
+    echo "Installing$missing"
+    # shellcheck disable=SC2086  # lists of words
+    $sudo apt-get update; $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing && exit 0
+  fi
+fi
+if [ -z "$required" ]; then
+  echo "Not installed, so CMake fetches the sources:$optional. To have them from the system:"
+  echo "  sudo apt-get install -y$optional"
+  exit 0
+fi
+{
+  echo "System packages are missing, and may not be installed from here. Type:"
+  echo "  sudo apt-get install -y$missing"
+} >&2
+exit 1
