@@ -155,7 +155,7 @@ struct Boxed<kInfer, kRun, Types<Inputs...>, kOutputs> {
   static void AppendArg(OpInfo& op, std::string_view& names) {
     const auto [name, text] = NextArg(names);
     ArgInfo arg{name, ArgType<T>::kName, std::nullopt, text};
-    if constexpr (requires { ArgType<T>::Parse(text); }) {
+    if constexpr (requires { ArgType<T>::Parse(std::string_view()); }) {
       if (!text.empty()) arg.default_value = ArgType<T>::Parse(text);
     }
     op.args.push_back(arg);
