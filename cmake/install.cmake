@@ -7,5 +7,6 @@ install(TARGETS repdl EXPORT repdlTargets COMPONENT development FILE_SET HEADERS
 install(EXPORT repdlTargets NAMESPACE repdl:: DESTINATION ${package_dir} COMPONENT development)
 # Before version 1 a minor version may change the API.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/repdlConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_SOURCE_DIR}/cmake/repdlConfig.cmake ${PROJECT_BINARY_DIR}/repdlConfigVersion.cmake
+configure_file(${PROJECT_SOURCE_DIR}/cmake/repdlConfig.cmake ${PROJECT_BINARY_DIR}/repdlConfig.cmake @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/repdlConfig.cmake ${PROJECT_BINARY_DIR}/repdlConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT development)

@@ -59,3 +59,4 @@ if(BUILD_SHARED_LIBS)
   # All but the kernels shows: the API is what the installed headers declare, and the tests reach further.
   set_target_properties(repdl PROPERTIES CXX_VISIBILITY_PRESET default)
 endif()
+include(cuda)

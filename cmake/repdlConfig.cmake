@@ -2,4 +2,7 @@
 
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
+if("@REPDL_CUDA@")
+  find_dependency(CUDAToolkit)
+endif()
 include(${CMAKE_CURRENT_LIST_DIR}/repdlTargets.cmake)

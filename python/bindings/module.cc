@@ -8,6 +8,7 @@
 #include "case_bindings.h"
 #include "op_callable.h"
 #include "openmp.h"
+#include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/target.h"
 #include "repdl/threads.h"
@@ -31,11 +32,7 @@ NB_MODULE(_core, m) {
 
   m.attr("__version__") = REPDL_VERSION;
   m.attr("arithmetic_version") = kArithmeticVersion;
-#ifdef REPDL_HAS_CUDA
-  m.attr("has_cuda") = true;
-#else
-  m.attr("has_cuda") = false;
-#endif
+  m.attr("has_cuda") = HasCuda();
 
   // The table: name -> callable, and name -> what it takes.
   nb::dict ops, schemas, arguments;
@@ -74,4 +71,5 @@ NB_MODULE(_core, m) {
   m.def("supported_targets", &SupportedTargets);
   m.def("active_target", &ActiveTarget);
   m.def("set_target", &SetTarget, nb::arg("name"));
+  m.def("cuda_devices", &CudaDevices);
 }

@@ -3,47 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
-#include <cstring>
 
-#include "base/contiguous.h"
 #include "base/fp_env.h"
 #include "cpp/golden.h"
+#include "cpp/relayout.h"
 #include "repdl/conformance.h"
 
 namespace repdl::testing {
 namespace {
-
-/// The same numbers laid out otherwise, in memory of its own.
-class Relayout {
- public:
-  enum Kind { kMisaligned, kSpread, kReversed, kTransposed, kNumKinds };
-
-  Relayout(const TensorView& tensor, Kind kind) : view_(tensor) {
-    const int item = ItemSize(tensor.dtype);
-    int64_t step = kind == kSpread ? 3 : 1;
-    for (int i = 0; i < tensor.rank(); ++i) {
-      // Transposed: the first dimension varies fastest.
-      const int dim = kind == kTransposed ? i : tensor.rank() - 1 - i;
-      view_.strides[dim] = step;
-      step *= std::max<int64_t>(tensor.shape[dim], 1);
-    }
-    memory_.resize(static_cast<size_t>((step + 4) * item));
-    view_.data = memory_.data() + item;  // never aligned to a vector
-    if (kind == kReversed) {
-      for (int dim = 0; dim < tensor.rank(); ++dim) {
-        const int64_t last = std::max<int64_t>(tensor.shape[dim] - 1, 0);
-        view_.data = static_cast<std::byte*>(view_.data) + last * view_.strides[dim] * item;
-        view_.strides[dim] = -view_.strides[dim];
-      }
-    }
-    CopyElements(tensor, view_);
-  }
-  const TensorView& view() const { return view_; }
-
- private:
-  TensorView view_;
-  std::vector<std::byte> memory_;
-};
 
 /// The digest of a case whose tensor arguments pass through `change`.
 std::string DigestWith(const Case& test_case, Relayout::Kind kind) {

@@ -54,50 +54,34 @@ REPDL_LANE To BitCast(Tag<To>, From from) {
   return to;
 }
 
+// A CUDA kernel takes the intrinsics: the compiler rounds each once and never contracts them.
 #if defined(__CUDA_ARCH__)
-REPDL_LANE float Add(float a, float b) { return __fadd_rn(a, b); }
-REPDL_LANE float Sub(float a, float b) { return __fsub_rn(a, b); }
-REPDL_LANE float Mul(float a, float b) { return __fmul_rn(a, b); }
-REPDL_LANE float Div(float a, float b) { return __fdiv_rn(a, b); }
-REPDL_LANE float Sqrt(float a) { return __fsqrt_rn(a); }
-REPDL_LANE float Fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
-REPDL_LANE double Add(double a, double b) { return __dadd_rn(a, b); }
-REPDL_LANE double Sub(double a, double b) { return __dsub_rn(a, b); }
-REPDL_LANE double Mul(double a, double b) { return __dmul_rn(a, b); }
-REPDL_LANE double Div(double a, double b) { return __ddiv_rn(a, b); }
-REPDL_LANE double Fma(double a, double b, double c) { return __fma_rn(a, b, c); }
-REPDL_LANE double Round(double a) { return rint(a); }
-REPDL_LANE float ToFloat(double a) { return __double2float_rn(a); }
+#define REPDL_ON_DEVICE(device, host) return device
 #else
-template <class T>
-REPDL_LANE T Add(T a, T b) {
-  return a + b;
-}
-template <class T>
-REPDL_LANE T Sub(T a, T b) {
-  return a - b;
-}
-template <class T>
-REPDL_LANE T Mul(T a, T b) {
-  return a * b;
-}
-template <class T>
-REPDL_LANE T Div(T a, T b) {
-  return a / b;
-}
-REPDL_LANE float Sqrt(float a) { return __builtin_sqrtf(a); }
-REPDL_LANE float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-REPDL_LANE double Fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
-REPDL_LANE double Round(double a) { return __builtin_rint(a); }
-REPDL_LANE float ToFloat(double a) { return static_cast<float>(a); }
+#define REPDL_ON_DEVICE(device, host) return host
 #endif
+REPDL_LANE float Add(float a, float b) { REPDL_ON_DEVICE(__fadd_rn(a, b), a + b); }
+REPDL_LANE float Sub(float a, float b) { REPDL_ON_DEVICE(__fsub_rn(a, b), a - b); }
+REPDL_LANE float Mul(float a, float b) { REPDL_ON_DEVICE(__fmul_rn(a, b), a * b); }
+REPDL_LANE float Div(float a, float b) { REPDL_ON_DEVICE(__fdiv_rn(a, b), a / b); }
+REPDL_LANE float Sqrt(float a) { REPDL_ON_DEVICE(__fsqrt_rn(a), __builtin_sqrtf(a)); }
+REPDL_LANE float Fma(float a, float b, float c) { REPDL_ON_DEVICE(__fmaf_rn(a, b, c), __builtin_fmaf(a, b, c)); }
+REPDL_LANE double Add(double a, double b) { REPDL_ON_DEVICE(__dadd_rn(a, b), a + b); }
+REPDL_LANE double Sub(double a, double b) { REPDL_ON_DEVICE(__dsub_rn(a, b), a - b); }
+REPDL_LANE double Mul(double a, double b) { REPDL_ON_DEVICE(__dmul_rn(a, b), a * b); }
+REPDL_LANE double Div(double a, double b) { REPDL_ON_DEVICE(__ddiv_rn(a, b), a / b); }
+REPDL_LANE double Fma(double a, double b, double c) { REPDL_ON_DEVICE(__fma_rn(a, b, c), __builtin_fma(a, b, c)); }
+REPDL_LANE float ToFloat(double a) { REPDL_ON_DEVICE(__double2float_rn(a), static_cast<float>(a)); }
+#undef REPDL_ON_DEVICE
+// Exact, and one instruction on every device.
+REPDL_LANE double Round(double a) { return __builtin_rint(a); }
+REPDL_LANE float Abs(float a) { return __builtin_fabsf(a); }
+REPDL_LANE double Abs(double a) { return __builtin_fabs(a); }
+REPDL_LANE float Neg(float a) { return -a; }
+REPDL_LANE double Neg(double a) { return -a; }
 REPDL_LANE int64_t Add(int64_t a, int64_t b) { return a + b; }
 REPDL_LANE int64_t Sub(int64_t a, int64_t b) { return a - b; }
 
-template <class T>
-REPDL_LANE T Neg(T a) {
-  return -a;
-}
 template <class T>
 REPDL_LANE T And(T a, T b) {
   return a & b;
@@ -107,8 +91,6 @@ template <class T>
 REPDL_LANE T Xor(T a, T b) {
   return a ^ b;
 }
-REPDL_LANE float Abs(float a) { return a < 0 ? -a : a; }
-REPDL_LANE double Abs(double a) { return a < 0 ? -a : a; }
 template <class T>
 REPDL_LANE T Or(T a, T b) {
   return a | b;

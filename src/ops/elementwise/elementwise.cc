@@ -29,34 +29,34 @@ Specs InferBinary(const ArgName& first, const TensorView& a, const ArgName& seco
   return {{DType::kFloat32, BroadcastShape(second, a.shape, b.shape)}};
 }
 
-void Check(std::string_view op, const Specs& specs, const TensorView& result, const TensorView& first) {
+Place Check(std::string_view op, const Specs& specs, const TensorView& result, const TensorView& first) {
   CheckOutputs(op, specs, {&result}, first);
-  CheckCpu(op, first);
+  return PlaceOf(op, first);
 }
 
 }  // namespace
 
-#define REPDL_UNARY(op, Function)                                            \
-  Specs Infer##Function(const TensorView& input) {                           \
-    CheckFloat({#op, "input"}, input, input);                                \
-    return {{DType::kFloat32, input.shape}};                                 \
-  }                                                                          \
-  void Function(const TensorView& input, Out result) {                       \
-    const FpEnvGuard guard;                                                  \
-    Check(#op, Infer##Function(input), result, input);                       \
-    if (result.numel() > 0) Function##Kernel(MakeMapArgs({&input}, result)); \
+#define REPDL_UNARY(op, Function)                                                   \
+  Specs Infer##Function(const TensorView& input) {                                  \
+    CheckFloat({#op, "input"}, input, input);                                       \
+    return {{DType::kFloat32, input.shape}};                                        \
+  }                                                                                 \
+  void Function(const TensorView& input, Out result) {                              \
+    const FpEnvGuard guard;                                                         \
+    const Place place = Check(#op, Infer##Function(input), result, input);          \
+    if (result.numel() > 0) Function##Kernel(place, MakeMapArgs({&input}, result)); \
   }
 #include "repdl/ops/unary.def"
 #undef REPDL_UNARY
 
-#define REPDL_BINARY(op, Function, first, second)                                     \
-  Specs Infer##Function(const TensorView& first, const TensorView& second) {          \
-    return InferBinary({#op, #first}, first, {#op, #second}, second);                 \
-  }                                                                                   \
-  void Function(const TensorView& first, const TensorView& second, Out result) {      \
-    const FpEnvGuard guard;                                                           \
-    Check(#op, Infer##Function(first, second), result, first);                        \
-    if (result.numel() > 0) Function##Kernel(MakeMapArgs({&first, &second}, result)); \
+#define REPDL_BINARY(op, Function, first, second)                                            \
+  Specs Infer##Function(const TensorView& first, const TensorView& second) {                 \
+    return InferBinary({#op, #first}, first, {#op, #second}, second);                        \
+  }                                                                                          \
+  void Function(const TensorView& first, const TensorView& second, Out result) {             \
+    const FpEnvGuard guard;                                                                  \
+    const Place place = Check(#op, Infer##Function(first, second), result, first);           \
+    if (result.numel() > 0) Function##Kernel(place, MakeMapArgs({&first, &second}, result)); \
   }
 #include "repdl/ops/binary.def"
 #undef REPDL_BINARY

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// For `_cuda.cu` files: how a kernel is started.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/cuda_kernel.h"
+#include "repdl/cuda.h"
+#include "repdl/error.h"
+
+namespace repdl {
+
+namespace internal {
+/// The stream of the innermost CudaStreamScope of this thread.
+void* CurrentCudaStream();
+}  // namespace internal
+
+namespace cuda {
+
+/// Throws CudaError, naming the op and what it was doing, unless `status` is success.
+inline void Check(const Place& place, const char* doing, cudaError_t status) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // reported here: not to be met again by the next call
+  throw CudaError(Message("[", place.op, "] ", doing, " on ", Name(place.device),
+                          " failed: ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ")"));
+}
+
+/// Makes the device of a place current while it lives.
+class DeviceScope {
+ public:
+  explicit DeviceScope(const Place& place) {
+    Check(place, "asking for the current device", cudaGetDevice(&saved_));
+    if (saved_ == place.device.index) return;
+    Check(place, "choosing the device", cudaSetDevice(place.device.index));
+    changed_ = true;
+  }
+  ~DeviceScope() {
+    if (changed_) cudaSetDevice(saved_);
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int saved_ = 0;
+  bool changed_ = false;
+};
+
+inline constexpr int kThreadsPerBlock = 256;
+/// More blocks than any device runs at once; a kernel loops over what is left.
+inline constexpr int64_t kMaxBlocks = int64_t{1} << 16;
+
+/// Starts kernel(args) on the current stream, with a thread for each of `num_items` items if that is not too many.
+template <class Args>
+void Launch(const Place& place, int64_t num_items, void (*kernel)(Args), const std::type_identity_t<Args>& args) {
+  const DeviceScope scope(place);
+  const int64_t blocks = std::min((num_items + kThreadsPerBlock - 1) / kThreadsPerBlock, kMaxBlocks);
+  void* params[] = {const_cast<void*>(static_cast<const void*>(&args))};
+  Check(place, "starting a kernel",
+        cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
+                         dim3(kThreadsPerBlock), params, /*sharedMem=*/0,
+                         static_cast<cudaStream_t>(internal::CurrentCudaStream())));
+}
+
+}  // namespace cuda
+}  // namespace repdl

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Elementwise ops on CUDA: f(x...) of one element at a time.
+#pragma once
+
+#include "base/cuda_launch.h"
+#include "drivers/map_cuda_thread.h"
+
+namespace repdl::cuda {
+
+template <int kInputs, class F>
+__global__ void __launch_bounds__(kThreadsPerBlock) MapKernel(const __grid_constant__ MapArgs args) {
+  const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  scalar::MapThread<kInputs>(args, thread, int64_t{gridDim.x} * blockDim.x, F());
+}
+
+/// output = F()(inputs...).
+template <int kInputs, class F>
+void Map(const Place& place, const MapArgs& args) {
+  Launch(place, args.numel, &MapKernel<kInputs, F>, args);
+}
+
+}  // namespace repdl::cuda

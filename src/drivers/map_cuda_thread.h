@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// What one thread of the CUDA map does, in plain C++, so that tests can run it on the host.
+#pragma once
+
+#include "drivers/map.h"
+#include "numerics/lanes/scalar.h"
+
+namespace repdl::scalar {
+
+/// Divides `rest` by `size` and returns the remainder. GPUs divide 64 bits slowly, and most sizes have 32.
+REPDL_LANE int64_t TakeRemainder(int64_t& rest, int64_t size) {
+  if (((rest | size) >> 32) == 0) {
+    const auto dividend = static_cast<uint32_t>(rest), divisor = static_cast<uint32_t>(size);
+    rest = dividend / divisor;
+    return dividend % divisor;
+  }
+  const int64_t remainder = rest % size;
+  rest /= size;
+  return remainder;
+}
+
+/// Where the operands of element `at` of the output lie.
+template <int kInputs>
+REPDL_LANE void MapOffsets(const MapArgs& args, int64_t at, int64_t (&offsets)[kInputs]) {
+  for (int t = 0; t < kInputs; ++t) offsets[t] = 0;
+  for (int dim = args.rank - 1; dim >= 0; --dim) {
+    // What is left for the outermost dimension is its index.
+    const int64_t index = dim == 0 ? at : TakeRemainder(at, args.shape[dim]);
+    for (int t = 0; t < kInputs; ++t) offsets[t] += index * args.strides[t][dim];
+  }
+}
+
+/// Thread `thread` of `num_threads` computes the elements thread, thread + num_threads, and so on.
+template <int kInputs, class F>
+REPDL_LANE void MapThread(const MapArgs& args, int64_t thread, int64_t num_threads, const F& f) {
+  for (int64_t at = thread; at < args.numel; at += num_threads) {
+    int64_t offsets[kInputs];
+    MapOffsets<kInputs>(args, at, offsets);
+    if constexpr (kInputs == 1) {
+      args.output[at] = f(args.inputs[0][offsets[0]]);
+    } else {
+      args.output[at] = f(args.inputs[0][offsets[0]], args.inputs[1][offsets[1]]);
+    }
+  }
+}
+
+}  // namespace repdl::scalar

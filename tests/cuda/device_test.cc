@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Every op with a CUDA kernel gives the digests of the slow reference on a device too, for any layout of its operands.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "cpp/golden.h"
+#include "cpp/relayout.h"
+#include "repdl/conformance.h"
+#include "repdl/cuda.h"
+#include "repdl/ops.h"
+
+namespace repdl::testing {
+namespace {
+
+void Must(cudaError_t status) {
+  if (status != cudaSuccess) throw CudaError(cudaGetErrorString(status));
+}
+
+/// Memory of device 0.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(size_t size) { Must(cudaMalloc(&data_, std::max<size_t>(size, 1))); }
+  explicit DeviceMemory(std::span<const std::byte> bytes) : DeviceMemory(bytes.size()) {
+    Must(cudaMemcpy(data_, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+  }
+  ~DeviceMemory() { cudaFree(data_); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
+
+constexpr Device kDevice{DeviceType::kCuda, 0};
+
+/// Runs a case on the device with its tensors laid out as `kind`, and returns the digest of what it changed and made.
+std::string DigestOnDevice(const Case& test_case, Relayout::Kind kind) {
+  const OpInfo& op = test_case.op();
+  std::vector<Value> args(test_case.args().begin(), test_case.args().end());
+  std::deque<Relayout> hosts;
+  std::deque<DeviceMemory> memories;
+  struct Result {
+    const std::byte* memory;
+    std::vector<std::byte> bytes;
+    TensorView view;  // of the bytes
+  };
+  std::deque<Result> results;
+  const auto add_result = [&](const DeviceMemory& memory, size_t size, const TensorView& on_device) {
+    Result& result = results.emplace_back(Result{memory.data(), std::vector<std::byte>(size), on_device});
+    result.view.device = {};
+    result.view.data = result.bytes.data() + (static_cast<std::byte*>(on_device.data) - memory.data());
+  };
+  for (size_t i = 0; i < args.size(); ++i) {
+    auto* tensor = std::get_if<TensorView>(&args[i]);
+    if (tensor == nullptr) continue;
+    const Relayout& host = hosts.emplace_back(*tensor, kind);
+    const DeviceMemory& memory = memories.emplace_back(host.memory());
+    const auto offset = static_cast<const std::byte*>(host.view().data) - host.memory().data();
+    *tensor = host.view();
+    tensor->data = memory.data() + offset;
+    tensor->device = kDevice;
+    if (op.args[i].IsMutated()) add_result(memory, host.memory().size(), *tensor);
+  }
+  const Specs specs = op.infer(args);
+  std::vector<TensorView> outputs;
+  for (int i = 0; i < specs.size; ++i) {
+    TensorView output = MakeView(nullptr, specs.spec[i].dtype, specs.spec[i].shape, kDevice);
+    const auto size = static_cast<size_t>(output.numel() * ItemSize(output.dtype));
+    const DeviceMemory& memory = memories.emplace_back(size);
+    output.data = memory.data();
+    outputs.push_back(output);
+    add_result(memory, size, output);
+  }
+  op.run(args, outputs);
+  std::vector<TensorView> views;
+  for (Result& result : results) {
+    Must(cudaMemcpy(result.bytes.data(), result.memory, result.bytes.size(), cudaMemcpyDeviceToHost));
+    views.push_back(result.view);
+  }
+  return Digest(views);
+}
+
+class OnDevice : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (CudaDevices().empty()) GTEST_SKIP() << "no CUDA device";
+  }
+};
+
+TEST_P(OnDevice, GivesTheGoldenDigests) {
+  for (const GoldenLine& line : GoldenLines(GetParam())) {
+    for (int kind = 0; kind < Relayout::kNumKinds; ++kind) {
+      const Case test_case(line.text);
+      // Tensors that an op changes must lie flat and alike.
+      if (std::ranges::any_of(test_case.op().args, &ArgInfo::IsMutated) && kind != Relayout::kMisaligned) continue;
+      EXPECT_EQ(DigestOnDevice(test_case, static_cast<Relayout::Kind>(kind)), line.digest)
+          << line.text << ", layout " << kind;
+    }
+  }
+}
+
+std::vector<std::string> OpsWithKernels() {
+  std::vector<std::string> names;
+  for (const OpInfo& op : AllOps()) {
+    if (op.has_cuda) names.emplace_back(op.name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OnDevice, ::testing::ValuesIn(OpsWithKernels()),
+                         [](const auto& param) { return param.param; });
+
+TEST(Cuda, TensorsOfMoreThan31Bits) {
+  if (CudaDevices().empty()) GTEST_SKIP() << "no CUDA device";
+  const int64_t n = (int64_t{1} << 31) + 1000;
+  size_t free = 0, total = 0;
+  Must(cudaMemGetInfo(&free, &total));
+  if (free < n * sizeof(float) + (size_t{1} << 30)) GTEST_SKIP() << "not enough memory";
+  // Two rows of one column each, repeated: 4 and 9.
+  const float values[] = {4, 9};
+  const DeviceMemory input_memory(std::as_bytes(std::span(values))), output_memory(n * sizeof(float));
+  TensorView input = MakeView(input_memory.data(), DType::kFloat32, {2, n / 2}, kDevice);
+  input.strides = {1, 0};
+  Sqrt(input, MakeView(output_memory.data(), DType::kFloat32, {2, n / 2}, kDevice));
+  for (int64_t at : {int64_t{0}, n / 2 - 1, n / 2, (int64_t{1} << 31) - 1, int64_t{1} << 31, n - 1}) {
+    float got = 0;
+    Must(cudaMemcpy(&got, output_memory.data() + at * sizeof(float), sizeof(float), cudaMemcpyDeviceToHost));
+    EXPECT_EQ(got, at < n / 2 ? 2.0f : 3.0f) << at;
+  }
+}
+
+TEST(Cuda, OpsRunOnTheStreamOfTheHost) {
+  if (CudaDevices().empty()) GTEST_SKIP() << "no CUDA device";
+  // A stream that captures runs nothing: an op that went elsewhere would have filled its output.
+  cudaStream_t stream = nullptr;
+  Must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const float values[] = {4, 0};
+  const DeviceMemory memory(std::as_bytes(std::span(values)));
+  const TensorView input = MakeView(memory.data(), DType::kFloat32, {1}, kDevice);
+  const TensorView output = MakeView(memory.data() + sizeof(float), DType::kFloat32, {1}, kDevice);
+  Must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  {
+    const CudaStreamScope scope(stream);
+    Sqrt(input, output);
+  }
+  cudaGraph_t graph = nullptr;
+  Must(cudaStreamEndCapture(stream, &graph));
+  size_t num_nodes = 0;
+  Must(cudaGraphGetNodes(graph, nullptr, &num_nodes));
+  EXPECT_EQ(num_nodes, 1u);
+  float got[2];
+  Must(cudaMemcpy(got, memory.data(), sizeof got, cudaMemcpyDeviceToHost));
+  EXPECT_EQ(got[1], 0.0f);
+  Must(cudaGraphDestroy(graph));
+  Must(cudaStreamDestroy(stream));
+}
+
+TEST(Cuda, ErrorsNameTheOp) {
+  // A device that is not there, with a driver or without one.
+  const auto index = static_cast<int>(CudaDevices().size());
+  const TensorView tensor = MakeView(nullptr, DType::kFloat32, {1}, {DeviceType::kCuda, index});
+  try {
+    Exp(tensor, tensor);
+    FAIL() << "no error";
+  } catch (const CudaError& error) {
+    EXPECT_TRUE(std::string_view(error.what()).starts_with("[exp] ")) << error.what();
+    EXPECT_NE(std::string_view(error.what()).find("(cudaError"), std::string_view::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace repdl::testing
