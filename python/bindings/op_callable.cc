@@ -6,6 +6,7 @@
 #include <deque>
 #include <new>
 
+#include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/threads.h"
 #include "tensors.h"
@@ -163,6 +164,7 @@ PyObject* Call(const Callable& callable, PyObject* const* args, Py_ssize_t num_p
   std::array<nb::object, kMaxOutputs> outputs;
   for (int i = 0; i < specs.size; ++i) outputs[i] = tensors.Make(specs.spec[i], views[i]);
   {
+    const CudaStreamScope stream(tensors.Stream());
     const nb::gil_scoped_release release;
     callable.op->run(values, std::span(views.data(), static_cast<size_t>(specs.size)));
   }

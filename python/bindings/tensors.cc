@@ -143,6 +143,13 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view) {
   return array;
 }
 
+void* Tensors::Stream() const {
+  void* stream = nullptr;
+  if (api_ == nullptr || device_.device_type != dlpack::kCuda || api_->current_stream == nullptr) return stream;
+  if (api_->current_stream(device_.device_type, device_.device_id, &stream) != 0) throw PythonError();
+  return stream;
+}
+
 TensorView ReadMeta(PyObject* object) {
   const nb::handle tensor(object);
   const nb::object dtype_object = tensor.attr("dtype");

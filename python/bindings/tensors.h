@@ -26,6 +26,9 @@ class Tensors {
   /// An uninitialised row-major tensor of the framework of the first tensor read, and its view.
   nanobind::object Make(const TensorSpec& spec, TensorView& view);
 
+  /// The stream on which the framework works on the device of the first tensor; null for a CPU.
+  void* Stream() const;
+
  private:
   const dlpack::ExchangeApi* api_ = nullptr;  // of the first tensor; null for an array
   bool has_first_ = false;
