@@ -35,7 +35,7 @@ test-python: build $(VENV)/.test  ## Run the Python tests
 	$(BIN)/python -m pytest
 
 sanitize: $(VENV)/.build  ## Run the C++ tests with the address and undefined-behaviour sanitizers
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake --preset sanitize
+	$(BIN)/cmake --preset sanitize -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
 	$(BIN)/cmake --build --preset sanitize
 	$(BIN)/ctest --preset sanitize --progress
 
@@ -58,7 +58,7 @@ format: $(VENV)/.lint  ## Lay out the code as `make lint` wants it
 	$(BIN)/clang-format -i $(CXX_FILES)
 
 tidy: build $(VENV)/.lint  ## Run clang-tidy
-	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p $(BUILD)
+	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p $(BUILD) '^$(CURDIR)/(src|python|tests|tools)/'
 
 docs: build  ## Build the documents that come from the sources
 	$(BIN)/python tools/build_docs.py
@@ -78,7 +78,8 @@ build: $(BUILD)/.installed  ## Make the virtual environment, build the package a
 
 # An editable install: Python files are used where they are.
 $(BUILD)/.installed: $(VENV)/.build $(VENV)/.run $(SOURCES)
-	$(PIP) install -v --no-build-isolation --no-deps -C build-dir=$(BUILD) -C cmake.define.REPDL_BUILD_TESTS=ON -e .
+	$(PIP) install -v --no-build-isolation --no-deps -C build-dir=$(BUILD) -C cmake.define.REPDL_BUILD_TESTS=ON \
+	  -C cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON -e .
 	touch $@
 
 $(VENV)/.%: requirements/%.txt requirements/constraints.txt | $(BIN)/python

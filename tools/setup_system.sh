@@ -43,27 +43,19 @@ has_header benchmark/benchmark.h || optional="$optional libbenchmark-dev"
 missing="$required$optional"
 [ -z "$missing" ] && exit 0
 
-if [ -z "${DRY_RUN:-}" ] && command -v apt-get >/dev/null; then
-  if [ "$(id -u)" = 0 ]; then
-    sudo=""
-  elif sudo -n true 2>/dev/null; then
-    sudo="sudo"
-  else
-    sudo="none"
-  fi
-  if [ "$sudo" != none ]; then
-    echo "Installing$missing"
-    # shellcheck disable=SC2086  # lists of words
-    $sudo apt-get update; $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing && exit 0
-  fi
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+if [ -z "${DRY_RUN:-}" ] && command -v apt-get >/dev/null && as_root true 2>/dev/null; then
+  echo "Installing$missing"
+  as_root apt-get update
+  # shellcheck disable=SC2086  # a list of words
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing && exit 0
 fi
+
 if [ -z "$required" ]; then
   echo "Not installed, so CMake fetches the sources:$optional. To have them from the system:"
   echo "  sudo apt-get install -y$optional"
   exit 0
 fi
-{
-  echo "System packages are missing, and may not be installed from here. Type:"
-  echo "  sudo apt-get install -y$missing"
-} >&2
+echo "System packages are missing, and could not be installed from here. Type:" >&2
+echo "  sudo apt-get install -y$missing" >&2
 exit 1
