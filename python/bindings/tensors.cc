@@ -10,16 +10,19 @@ namespace nb = nanobind;
 namespace repdl {
 namespace {
 
-/// The exchange table of a type, or null. Types are few: the last ones are remembered (and kept alive).
-const dlpack::ExchangeApi* ExchangeApiOf(PyTypeObject* type) {
-  struct Entry {
-    PyTypeObject* type;
-    const dlpack::ExchangeApi* api;
-  };
-  static Entry cache[8];
+/// What is to be known of a type of tensors.
+struct Framework {
+  PyTypeObject* type;
+  const dlpack::ExchangeApi* api;  // null: an array
+  bool has_negated_views;          // torch's, whose memory holds the numbers with the other sign
+};
+
+/// Types are few: the last ones are remembered (and kept alive).
+const Framework& FrameworkOf(PyTypeObject* type) {
+  static Framework cache[8];
   static int next = 0;
-  for (const Entry& entry : cache) {
-    if (entry.type == type) return entry.api;
+  for (const Framework& entry : cache) {
+    if (entry.type == type) return entry;
   }
   const dlpack::ExchangeApi* api = nullptr;
   PyObject* capsule = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
@@ -34,9 +37,52 @@ const dlpack::ExchangeApi* ExchangeApiOf(PyTypeObject* type) {
   }
   Py_INCREF(type);
   Py_XDECREF(cache[next].type);
-  cache[next] = {type, api};
+  Framework& entry = cache[next];
+  entry = {type, api, PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "is_neg") == 1};
   next = (next + 1) % static_cast<int>(std::size(cache));
-  return api;
+  return entry;
+}
+
+nb::object CallMethod(PyObject* object, const char* name) {
+  nb::object result = nb::steal(PyObject_CallMethod(object, name, nullptr));
+  if (!result.is_valid()) throw nb::python_error();
+  return result;
+}
+
+bool IsNegated(PyObject* tensor) {
+  static PyObject* const name = PyUnicode_InternFromString("is_neg");
+  PyObject* result = PyObject_VectorcallMethod(name, &tensor, 1, nullptr);
+  if (result == nullptr) throw nb::python_error();
+  Py_DECREF(result);
+  return result == Py_True;
+}
+
+bool IsMisaligned(const TensorView& view) {
+  const auto size = static_cast<uintptr_t>(ItemSize(view.dtype));
+  return size != 0 && reinterpret_cast<uintptr_t>(view.data) % size != 0;
+}
+
+/// ValueError for a tensor that a view cannot describe.
+void CheckReadable(const char* op, std::string_view arg, size_t rank, const int64_t* shape) {
+  if (rank > kMaxRank) {
+    throw ValueError(Message('[', op, "] ", arg, " has ", rank, " dimensions; tensors of more than ", kMaxRank,
+                             " dimensions are not supported; reshape to fewer"));
+  }
+  double bytes = 8;  // at most, of an element
+  for (size_t i = 0; i < rank; ++i) bytes *= static_cast<double>(shape[i]);
+  if (bytes > 9e18) throw ValueError(Message('[', op, "] ", arg, " has too many elements to count; take a part of it"));
+}
+
+/// The TypeError for a tensor that its framework does not show; the error indicator says why.
+[[noreturn]] void ThrowUnreadable(const char* op, std::string_view arg) {
+  if (PyErr_ExceptionMatches(PyExc_RuntimeError) == 0 && PyErr_ExceptionMatches(PyExc_BufferError) == 0) {
+    throw PythonError();
+  }
+  const nb::python_error error;
+  const std::string reason = nb::str(error.value()).c_str();
+  throw TypeError(Message('[', op, "] ", arg, " must be a dense tensor with data (",
+                          reason.substr(0, reason.find_first_of(".\n")),
+                          "); convert it first, with .to_dense(), .dequantize() or .to('cpu')"));
 }
 
 DType DTypeOf(uint8_t code, uint8_t bits) {
@@ -88,35 +134,59 @@ void SetPythonError(void*, const char* kind, const char* message) {
 }  // namespace
 
 TensorView Tensors::Read(PyObject* object, const char* op, std::string_view arg, bool writable) {
+  const Framework& framework = FrameworkOf(Py_TYPE(object));
   TensorView view;
-  if (const auto* api = ExchangeApiOf(Py_TYPE(object))) {
+  if (framework.api != nullptr) {
     dlpack::Tensor tensor;
-    if (api->tensor_from_object(object, &tensor) != 0) throw PythonError();
+    if (framework.api->tensor_from_object(object, &tensor) != 0) ThrowUnreadable(op, arg);
+    CheckReadable(op, arg, tensor.ndim, tensor.shape);
     view = ViewOf(tensor);
-    if (!has_first_) api_ = api, device_ = tensor.device;
+    if (!has_first_) api_ = framework.api, device_ = tensor.device;
   } else {
-    nb::ndarray<> array;
-    nb::ndarray<nb::ro> read_only;
-    if (nb::try_cast(nb::handle(object), array)) {
-      arrays_.push_back(array);
-    } else if (!writable && nb::try_cast(nb::handle(object), read_only)) {
-      arrays_.push_back(nb::ndarray<>(read_only));
-    } else {
-      PyErr_Clear();
-      throw TypeError(Message('[', op, "] ", arg, " must be a ", writable ? "writable " : "",
-                              "torch tensor or NumPy array, got ", Py_TYPE(object)->tp_name));
-    }
-    const nb::ndarray<>& held = arrays_.back();
-    const auto dtype = held.dtype();
-    view.data = held.data();
-    view.dtype = dtype.lanes == 1 ? DTypeOf(dtype.code, dtype.bits) : DType::kOther;
-    view.device = DeviceOf(held.device_type(), held.device_id());
-    for (size_t i = 0; i < held.ndim(); ++i) {
-      view.shape.Append(static_cast<int64_t>(held.shape(i)));
-      view.strides.Append(held.stride(i));
-    }
+    view = ReadArray(object, op, arg, writable);
   }
   has_first_ = true;
+  if (view.data == nullptr && view.numel() != 0) {
+    throw TypeError(Message('[', op, "] ", arg, " has no data; make it a plain tensor first, with .clone()"));
+  }
+  const bool negated = framework.has_negated_views && IsNegated(object);
+  if (!negated && !IsMisaligned(view)) return view;
+  if (writable) {
+    throw ValueError(Message('[', op, "] ", arg, " is to be changed but is ",
+                             negated ? "a view with the sign changed" : "not aligned to its elements",
+                             "; make it a plain tensor first, with ", negated ? ".resolve_neg()" : "a copy"));
+  }
+  const char* plain = negated ? "resolve_neg" : framework.api != nullptr ? "clone" : "copy";
+  return Read(copies_.emplace_back(CallMethod(object, plain)).ptr(), op, arg, writable);
+}
+
+TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable) {
+  nb::ndarray<> array;
+  nb::ndarray<nb::ro> read_only;
+  if (nb::try_cast(nb::handle(object), array)) {
+    arrays_.push_back(array);
+  } else if (!writable && nb::try_cast(nb::handle(object), read_only)) {
+    arrays_.push_back(nb::ndarray<>(read_only));
+  } else {
+    PyErr_Clear();
+    throw TypeError(Message('[', op, "] ", arg, " must be a ", writable ? "writable " : "",
+                            "torch tensor or NumPy array, got ", Py_TYPE(object)->tp_name));
+  }
+  const nb::ndarray<>& held = arrays_.back();
+  CheckReadable(op, arg, held.ndim(), held.shape_ptr());
+  const auto dtype = held.dtype();
+  TensorView view;
+  view.data = held.data();
+  view.dtype = dtype.lanes == 1 ? DTypeOf(dtype.code, dtype.bits) : DType::kOther;
+  view.device = DeviceOf(held.device_type(), held.device_id());
+  if (view.device.type != DeviceType::kCpu) {
+    throw TypeError(Message('[', op, "] ", arg, " is on ", Name(view.device),
+                            ", where only torch tensors are taken; use torch.from_dlpack"));
+  }
+  for (size_t i = 0; i < held.ndim(); ++i) {
+    view.shape.Append(static_cast<int64_t>(held.shape(i)));
+    view.strides.Append(held.stride(i));
+  }
   return view;
 }
 

@@ -20,7 +20,8 @@ struct PythonError {};
 class Tensors {
  public:
   /// A view of a torch tensor, a NumPy array or anything else with DLPack or the buffer protocol.
-  /// TypeError, naming `who`, if the object is none of them, or is read-only and `writable` is asked for.
+  /// What memory does not show as it is (a negated or misaligned view) is copied. TypeError, naming op and argument,
+  /// if the object is none of them, is not dense, or is read-only and `writable` is asked for.
   TensorView Read(PyObject* object, const char* op, std::string_view arg, bool writable);
 
   /// An uninitialised row-major tensor of the framework of the first tensor read, and its view.
@@ -30,10 +31,13 @@ class Tensors {
   void* Stream() const;
 
  private:
+  TensorView ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable);
+
   const dlpack::ExchangeApi* api_ = nullptr;  // of the first tensor; null for an array
   bool has_first_ = false;
   dlpack::Device device_{dlpack::kCpu, 0};
   std::vector<nanobind::ndarray<>> arrays_;
+  std::vector<nanobind::object> copies_;
 };
 
 /// A view without data of anything with `shape` and `dtype`: what shape inference reads.

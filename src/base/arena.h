@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace repdl {
@@ -20,6 +21,7 @@ class Scratch {
   /// `count` elements, aligned to 64 bytes, not initialised, with 64 readable bytes behind them.
   template <class T>
   T* Get(int64_t count) {
+    if (count < 0 || count > PTRDIFF_MAX / static_cast<int64_t>(sizeof(T)) - 256) throw std::bad_alloc();
     return static_cast<T*>(Bytes(static_cast<size_t>(count) * sizeof(T)));
   }
 

@@ -39,6 +39,13 @@ int CheckDim(const ArgName& name, int64_t dim, int rank) {
   return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
+void CheckPair(const ArgName& name, IntPair pair, int64_t least) {
+  REPDL_CHECK(pair.h >= least && pair.w >= least, name, " must be at least ", least, ", got (", pair.h, ", ", pair.w,
+              ")");
+  REPDL_CHECK(pair.h <= INT32_MAX && pair.w <= INT32_MAX, name, " must be at most ", INT32_MAX, ", got (", pair.h, ", ",
+              pair.w, ")");
+}
+
 void CheckOutputs(std::string_view op, const Specs& specs, std::initializer_list<const TensorView*> outputs,
                   const TensorView& like) {
   int i = 0;

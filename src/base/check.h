@@ -35,6 +35,9 @@ void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView&
 /// A dimension counted from the end if negative; ValueError if it is out of range.
 int CheckDim(const ArgName& name, int64_t dim, int rank);
 
+/// ValueError unless height and width lie in [least, 2^31 - 1], so that sizes made of them cannot overflow.
+void CheckPair(const ArgName& name, IntPair pair, int64_t least);
+
 /// Outputs made by somebody else: shape, dtype, device, and no gaps or overlaps.
 void CheckOutputs(std::string_view op, const Specs& specs, std::initializer_list<const TensorView*> outputs,
                   const TensorView& like);

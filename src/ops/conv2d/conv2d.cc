@@ -11,11 +11,6 @@
 namespace repdl {
 namespace {
 
-void CheckPair(const ArgName& name, IntPair pair, int64_t least) {
-  REPDL_CHECK(pair.h >= least && pair.w >= least, name, " must be at least ", least, ", got (", pair.h, ", ", pair.w,
-              ")");
-}
-
 /// Sizes from the shapes of input and weight; every check that does not need a third tensor.
 Conv2dSizes MakeSizes(std::string_view op, const IntList& input, const IntList& weight, IntPair stride, IntPair padding,
                       int64_t groups, IntPair dilation) {
@@ -39,11 +34,17 @@ Conv2dSizes MakeSizes(std::string_view op, const IntList& input, const IntList& 
   sizes.o = weight[0] / groups, sizes.kh = weight[2], sizes.kw = weight[3];
   sizes.groups = groups;
   sizes.stride = stride, sizes.padding = padding, sizes.dilation = dilation;
+  const double places = static_cast<double>(sizes.h + 2 * padding.h) * static_cast<double>(sizes.w + 2 * padding.w);
+  REPDL_CHECK(places * static_cast<double>(std::max(sizes.c, sizes.o)) < 0x1p56, ArgName{op, "padding"}, " (",
+              padding.h, ", ", padding.w, ") makes the images of input ", Name(input), " too large to count");
   const int64_t reach_h = sizes.h + 2 * padding.h - dilation.h * (sizes.kh - 1) - 1;
   const int64_t reach_w = sizes.w + 2 * padding.w - dilation.w * (sizes.kw - 1) - 1;
   REPDL_CHECK(reach_h >= 0 && reach_w >= 0, ArgName{op, "weight"}, " of shape ", Name(weight),
               " is larger than the padded input of shape ", Name(input));
   sizes.p = reach_h / stride.h + 1, sizes.q = reach_w / stride.w + 1;
+  // The stride to a second row or column that is not there would only cost room.
+  if (sizes.p == 1) sizes.stride.h = 1;
+  if (sizes.q == 1) sizes.stride.w = 1;
   return sizes;
 }
 

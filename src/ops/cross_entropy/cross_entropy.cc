@@ -141,11 +141,12 @@ void CrossEntropy(const TensorView& input, const TensorView& target, const std::
 }
 
 Specs InferCrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
-                            const std::optional<TensorView>& weight, int64_t ignore_index, std::string_view reduction,
-                            double label_smoothing, Order order) {
-  const Specs forward = InferCrossEntropy(input, target, weight, ignore_index, reduction, label_smoothing, order);
+                            const std::optional<TensorView>& weight, int64_t, std::string_view reduction,
+                            double label_smoothing, Order) {
+  Check("cross_entropy_grad", input, target, weight, label_smoothing);
+  const bool none = ParseReduction("cross_entropy_grad", reduction) == Reduction::kNone;
   CheckFloat({"cross_entropy_grad", "grad_output"}, grad_output, input);
-  CheckShape({"cross_entropy_grad", "grad_output"}, grad_output, forward.spec[0].shape);
+  CheckShape({"cross_entropy_grad", "grad_output"}, grad_output, none ? SampleShape(input) : IntList{});
   return {{DType::kFloat32, input.shape}};
 }
 

@@ -11,11 +11,6 @@
 namespace repdl {
 namespace {
 
-void CheckPair(std::string_view arg, IntPair pair, int64_t least) {
-  REPDL_CHECK(pair.h >= least && pair.w >= least, ArgName{"max_pool2d", arg}, " must be at least ", least, ", got (",
-              pair.h, ", ", pair.w, ")");
-}
-
 /// Number of windows along one dimension, as torch counts them.
 int64_t OutSize(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
   const int64_t reach = size + 2 * padding - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
@@ -36,10 +31,10 @@ Specs InferMaxPool2d(const TensorView& input, IntPair kernel_size, IntPair strid
   CheckFloat(name, input, input);
   CheckRank(name, input, 3, 4, "(n, c, h, w) or (c, h, w)");
   stride = StrideOr(stride, kernel_size);
-  CheckPair("kernel_size", kernel_size, 1);
-  CheckPair("stride", stride, 1);
-  CheckPair("dilation", dilation, 1);
-  CheckPair("padding", padding, 0);
+  CheckPair({"max_pool2d", "kernel_size"}, kernel_size, 1);
+  CheckPair({"max_pool2d", "stride"}, stride, 1);
+  CheckPair({"max_pool2d", "dilation"}, dilation, 1);
+  CheckPair({"max_pool2d", "padding"}, padding, 0);
   REPDL_CHECK(2 * padding.h <= kernel_size.h && 2 * padding.w <= kernel_size.w, ArgName{"max_pool2d", "padding"}, " (",
               padding.h, ", ", padding.w, ") must be at most half the kernel size (", kernel_size.h, ", ",
               kernel_size.w, ")");
@@ -50,6 +45,8 @@ Specs InferMaxPool2d(const TensorView& input, IntPair kernel_size, IntPair strid
   w = OutSize(w, kernel_size.w, stride.w, padding.w, dilation.w, ceil_mode);
   REPDL_CHECK(input.shape[input.rank() - 2] * input.shape[input.rank() - 1] <= INT32_MAX, name, " of shape ",
               Name(input.shape), " has images of more than 2^31 - 1 places, which is not supported");
+  REPDL_CHECK(kernel_size.h * kernel_size.w <= INT32_MAX, ArgName{"max_pool2d", "kernel_size"}, " (", kernel_size.h,
+              ", ", kernel_size.w, ") has more than 2^31 - 1 places, which is not supported");
   REPDL_CHECK(h > 0 && w > 0, name, " of shape ", Name(input.shape), " is smaller than the window (", kernel_size.h,
               ", ", kernel_size.w, ")");
   return {{DType::kFloat32, shape}, {DType::kInt64, shape}};
@@ -68,6 +65,9 @@ void MaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, Int
   args.out_h = output.shape[output.rank() - 2], args.out_w = output.shape[output.rank() - 1];
   args.planes = output.numel() / (args.out_h * args.out_w);
   args.kernel = kernel_size, args.stride = StrideOr(stride, kernel_size);
+  // The stride to a second row or column of windows that is not there would only cost room.
+  if (args.out_h == 1) args.stride.h = 1;
+  if (args.out_w == 1) args.stride.w = 1;
   args.padding = padding, args.dilation = dilation;
   args.input = Contiguous(input, scratch).Data<const float>();
   args.output = output.Data<float>();
