@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cpp/lanes_probe.h"
+#include "numerics/functions_scalar.h"
+#include "repdl/ops.h"
 #include "repdl/target.h"
 
 namespace repdl {
@@ -81,6 +83,28 @@ TEST_P(Lanes, DoubleFmaRoundsOnceAwayFromTheLimits) {
   for (size_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(out[i], std::fma(a[i], b[i], c[i])) << std::hexfloat << a[i] << ' ' << b[i] << ' ' << c[i];
   }
+}
+
+/// The lane files in the words for one number, which CUDA kernels use: the bits of every target.
+TEST_P(Lanes, WordsForOneNumberAgree) {
+  constexpr int64_t kStride = 8209;  // a prime
+  constexpr int64_t kCount = (int64_t{1} << 32) / kStride;
+  std::vector<float> x(kCount), y(kCount);
+  for (int64_t i = 0; i < kCount; ++i) x[i] = std::bit_cast<float>(static_cast<uint32_t>(i * kStride));
+  const auto expect_same = [&](const char* name, auto op, auto words) {
+    op(MakeView(x.data(), {kCount}), MakeView(y.data(), {kCount}));
+    int wrong = 0;
+    for (int64_t i = 0; i < kCount; ++i) {
+      if (!SameBits(words(x[i]), y[i]) && ++wrong < 5) {
+        ADD_FAILURE() << std::hexfloat << name << '(' << x[i] << ") = " << y[i] << ", words: " << words(x[i]);
+      }
+    }
+    EXPECT_EQ(wrong, 0) << name;
+  };
+  expect_same("exp", Exp, scalar::Exp<float>);
+  expect_same("log", Log, scalar::Log<float>);
+  expect_same("relu", Relu, scalar::Relu<float>);
+  expect_same("sqrt", Sqrt, [](float v) { return scalar::Sqrt(v); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Lanes, ::testing::ValuesIn([] {
