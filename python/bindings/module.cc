@@ -51,7 +51,7 @@ NB_MODULE(_core, m) {
   m.attr("arguments") = arguments;
   m.def(
       "infer",
-      [](std::string_view name, nb::args args) {
+      [](std::string_view name, const nb::args& args) {
         const OpInfo* op = FindOp(name);
         if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
         return InferOutputs(*op, args);

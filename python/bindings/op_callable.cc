@@ -140,7 +140,7 @@ std::vector<Value> ReadArguments(const Callable& callable, PyObject* const* args
            PyUnicode_Compare(callable.parameters[at].name, name) != 0) {
       ++at;
     }
-    const std::string text = nb::cast<std::string>(nb::handle(name));
+    const auto text = nb::cast<std::string>(nb::handle(name));
     if (at == count) throw TypeError(Message('[', callable.name, "] has no argument '", text, "'"));
     if (given[at]) throw TypeError(Message('[', callable.name, "] got ", text, " twice"));
     given[at] = true;
@@ -227,7 +227,7 @@ nb::object MakeOpCallable(const OpInfo& op) {
   return nb::steal(PyCFunction_NewEx(&callable.method, self.ptr(), nullptr));
 }
 
-nb::list InferOutputs(const OpInfo& op, nb::args args) {
+nb::list InferOutputs(const OpInfo& op, const nb::args& args) {
   Callable callable{&op, std::string(op.name), {}, {}};
   for (const ArgInfo& arg : op.args)
     callable.parameters.push_back({&arg, KindOf(arg.type), std::string(arg.name), nullptr});

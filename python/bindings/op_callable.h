@@ -12,7 +12,7 @@ namespace repdl {
 nanobind::object MakeOpCallable(const OpInfo& op);
 
 /// The outputs of an op as (dtype, shape) pairs, from anything with `shape` and `dtype`.
-nanobind::list InferOutputs(const OpInfo& op, nanobind::args args);
+nanobind::list InferOutputs(const OpInfo& op, const nanobind::args& args);
 
 /// Lets a Python function (torch.get_num_threads) say the number of threads at each call, unless SetFixedThreads
 /// has said it or will.

@@ -128,7 +128,8 @@ TensorView ViewOf(const dlpack::Tensor& tensor) {
 }
 
 void SetPythonError(void*, const char* kind, const char* message) {
-  PyErr_SetString(std::strcmp(kind, "MemoryError") == 0 ? PyExc_MemoryError : PyExc_RuntimeError, message);
+  const std::string line(message, std::strcspn(message, "\n"));  // the rest is a trace of the framework's own calls
+  PyErr_SetString(std::strcmp(kind, "MemoryError") == 0 ? PyExc_MemoryError : PyExc_RuntimeError, line.c_str());
 }
 
 }  // namespace
@@ -166,7 +167,7 @@ TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view
   if (nb::try_cast(nb::handle(object), array)) {
     arrays_.push_back(array);
   } else if (!writable && nb::try_cast(nb::handle(object), read_only)) {
-    arrays_.push_back(nb::ndarray<>(read_only));
+    arrays_.emplace_back(read_only);
   } else {
     PyErr_Clear();
     throw TypeError(Message('[', op, "] ", arg, " must be a ", writable ? "writable " : "",
@@ -205,7 +206,7 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view) {
     if (api_->object_from_managed(managed, &object) != 0) throw PythonError();
     return nb::steal(static_cast<PyObject*>(object));
   }
-  nb::tuple sizes = nb::steal<nb::tuple>(PyTuple_New(shape.size()));
+  const auto sizes = nb::steal<nb::tuple>(PyTuple_New(shape.size()));
   for (int i = 0; i < shape.size(); ++i) PyTuple_SetItem(sizes.ptr(), i, PyLong_FromLongLong(shape[i]));
   nb::object array =
       nb::module_::import_("numpy").attr("empty")(sizes, spec.dtype == DType::kInt64 ? "int64" : "float32");

@@ -26,8 +26,8 @@ float Compose(uint64_t x, int lowest_exponent, int num_exponents) {
 }
 
 float Normal(uint64_t x) {
-  const int64_t sum = static_cast<int64_t>((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48));
-  return static_cast<float>(sum - 2 * 65535) * 0x1p-15f;
+  const auto sum = static_cast<int64_t>((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48));
+  return static_cast<float>(sum - 2 * int64_t{65535}) * 0x1p-15f;
 }
 
 constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000, 0x00000000, 0x80000000, 0x3f800000,

@@ -22,7 +22,7 @@ void AppendElements(const T* elements, int64_t count, Sha256& hash) {
   for (int64_t i = 0; i < count; ++i) {
     T value = elements[i];
     if constexpr (std::is_floating_point_v<T>) {
-      if (value != value) value = std::bit_cast<T>(uint32_t{0x7fc00000});
+      if (std::isnan(value)) value = std::bit_cast<T>(uint32_t{0x7fc00000});
     }
     std::array<std::byte, sizeof(T)> element;
     std::memcpy(element.data(), &value, sizeof(T));
