@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import torch
 from rich.table import Table
-from timing import time_in_turn
 from torch import nn
 
 import repdl
+from timing import time_in_turn
 
 ORDERS = ("blocked", "sequential")
 

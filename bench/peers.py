@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 
-
 def strong_modes() -> dict[str, str]:
     """Environment that makes the peers use their best kernels for this CPU; they read it when they are loaded.
 

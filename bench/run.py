@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-    python bench/run.py [mm] [lenet] [sums] [--threads 1 --threads 2] [--markdown]
+python bench/run.py [mm] [lenet] [sums] [--threads 1 --threads 2] [--markdown]
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from peers import strong_modes
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from peers import strong_modes
 
 
 class Suite(StrEnum):
@@ -25,9 +26,10 @@ class Suite(StrEnum):
 
 
 def tables(suites: list[Suite], threads: list[int]) -> list[Table]:
+    import sums
+
     import lenet
     import mm
-    import sums
 
     made: list[Table] = []
     for suite in suites:
