@@ -3,7 +3,7 @@
 
 `torch.library.Library.define` and `impl` rather than the decorators: a call costs about a quarter. Even so the
 dispatcher and its autograd wrapper cost about 15 µs a call, and the short cut about 5. It is taken where nobody
-watches: plain tensors, no tracing, no dispatch mode, no functorch transform.
+watches: plain tensors with data, no tracing, no dispatch mode, no functorch transform.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class TorchOp:
         for value in (*args, *kwargs.values()) if kwargs else args:
             if type(value) in _PLAIN:
                 needs_grad = needs_grad or value.requires_grad
+                watched = watched or value.is_meta
             elif isinstance(value, torch.Tensor):
                 watched = True
         if watched:

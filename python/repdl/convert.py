@@ -72,7 +72,10 @@ _derived: dict[type[torch.nn.Module], type[torch.nn.Module]] = {}
 def _derived_class(kind: type[torch.nn.Module], ours: type[torch.nn.Module]) -> type[torch.nn.Module]:
     """A class that looks up methods in `kind` first, then in our layer, then in torch's."""
     if kind not in _derived:
-        _derived[kind] = type(kind.__name__, (_Derived, kind, ours), {"__module__": kind.__module__})
+        members: dict[str, Any] = {"__module__": kind.__module__}
+        if (eager := getattr(kind, "cls_to_become", None)) is not None:  # a lazy layer, after its first input
+            members["cls_to_become"] = _converted_class(eager)
+        _derived[kind] = type(kind.__name__, (_Derived, kind, ours), members)
     return _derived[kind]
 
 

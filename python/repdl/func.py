@@ -30,7 +30,19 @@ def expand_as(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     Args:
         input: float32, a shape that broadcasts to that of other: (n) to (m, n), (c, 1, 1) to (n, c, h, w), ….
         other: the tensor whose shape is taken.
+
+    Raises:
+        ValueError: if the shapes do not fit.
+        TypeError: if one of them is not a torch tensor.
     """
+    for name, value in (("input", input), ("other", other)):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"[expand_as] {name} must be a torch tensor, got {type(value).__name__}")
+    fits = all(a in (1, b) for a, b in zip(reversed(input.shape), reversed(other.shape), strict=False))
+    if not fits or input.dim() > other.dim():
+        raise ValueError(
+            f"[expand_as] input of shape {tuple(input.shape)} does not broadcast to {tuple(other.shape)}, that of other"
+        )
     return _Expand.apply(input, other.shape)  # type: ignore[no-any-return, no-untyped-call]
 
 

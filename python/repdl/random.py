@@ -35,6 +35,8 @@ def uniform_(
         TypeError: for another dtype.
         NotImplementedError: for another device.
     """
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"[uniform_] tensor must be a torch tensor, got {type(tensor).__name__}")
     if tensor.dtype != torch.float32:
         raise TypeError(f"[uniform_] tensor must be float32, got {tensor.dtype}")
     if tensor.device.type != "cpu":

@@ -12,7 +12,7 @@ def get_hash(x: torch.Tensor | torch.nn.Module) -> str:
     """SHA-256, in hexadecimal, of the raw bytes of a tensor, or of each parameter of a module in turn.
 
     Raises:
-        TypeError: for anything else.
+        TypeError: for anything else, and for tensors that are sparse, nested or without data.
     """
     if isinstance(x, torch.Tensor):
         tensors = [x]
@@ -22,8 +22,11 @@ def get_hash(x: torch.Tensor | torch.nn.Module) -> str:
         raise TypeError(f"[get_hash] x must be a tensor or a module, got {type(x).__name__}")
     digest = hashlib.sha256()
     for tensor in tensors:
-        # Row-major bytes of any dtype, NumPy's or not.
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_meta:
+            raise TypeError("[get_hash] x must be dense and hold data; convert it first, with .to_dense() say")
+        # Row-major bytes of any dtype, NumPy's or not; of the numbers that a conjugate or negated view stands for.
+        plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        digest.update(plain.reshape(-1).view(torch.uint8).numpy(force=True).tobytes())
     return digest.hexdigest()
 
 

@@ -16,6 +16,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return ops.linear(input, weight, bias)
 
 
+def _check_tensor(op: str, input: object) -> None:
+    if not isinstance(input, torch.Tensor):
+        raise TypeError(f"[{op}] input must be a torch tensor, got {type(input).__name__}")
+
+
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -30,6 +35,7 @@ def conv2d(
     Args:
         padding: a number, a pair, "valid" (none) or "same" (the output has the size of the input; stride 1 only).
     """
+    _check_tensor("conv2d", input)
     if isinstance(padding, str):
         input, padding = _pad_by_name(input, weight, stride, padding, dilation)
     if input.dim() == 3:
@@ -81,6 +87,7 @@ def batch_norm(
     Raises:
         ValueError: without running statistics outside training, or for a batch of one value a channel in training.
     """
+    _check_tensor("batch_norm", input)
     if batch_statistics is not None:
         training = batch_statistics
     if not training:
@@ -132,11 +139,13 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def softmax(input: Tensor, dim: int | None = None) -> Tensor:
     """Softmax along `dim`; None chooses as torch does: 0 for 0, 1 or 3 dimensions, else 1."""
+    _check_tensor("softmax", input)
     return ops.softmax(input, _softmax_dim(input) if dim is None else dim)
 
 
 def log_softmax(input: Tensor, dim: int | None = None) -> Tensor:
     """Logarithm of softmax along `dim`, chosen as for `softmax`."""
+    _check_tensor("log_softmax", input)
     return ops.log_softmax(input, _softmax_dim(input) if dim is None else dim)
 
 

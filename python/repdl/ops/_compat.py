@@ -28,6 +28,8 @@ def sum4d_dim023(input: Tensor, keepdim: bool = False, average: bool = False) ->
 
 
 def _with_rank(name: str, input: Tensor, rank: int) -> Tensor:
+    if not hasattr(input, "ndim"):
+        raise TypeError(f"[{name}] input must be a torch tensor or NumPy array, got {type(input).__name__}")
     if input.ndim != rank:
-        raise ValueError(f"[{name}] input must have {rank} dimensions, got the shape {tuple(input.shape)}")
+        raise ValueError(f"[{name}] input must have {rank} dimensions, got {input.ndim}")
     return input

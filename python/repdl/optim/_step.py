@@ -36,7 +36,8 @@ def number(value: Any) -> float:
 def call_flat(kernel: Callable[..., None], tensors: Sequence[torch.Tensor | None], *options: Any) -> None:
     """Calls a kernel that walks memory, and so wants all tensors in one layout without gaps.
 
-    Tensors that are laid out otherwise are copied, and changes are copied back.
+    Tensors that are laid out otherwise are copied, and changes are copied back. The second tensor, the gradient, is
+    the one that does not change.
     """
     present = [t for t in tensors if t is not None]
     first = present[0]
@@ -46,10 +47,10 @@ def call_flat(kernel: Callable[..., None], tensors: Sequence[torch.Tensor | None
     else:
         copies = [None if t is None else t.contiguous() for t in tensors]
         kernel(*copies, *options)
-        for original, changed in zip(tensors, copies, strict=True):
-            if original is not None and changed is not None and changed is not original:
-                original.copy_(changed)
-    torch.autograd.graph.increment_version(present)
+        for original, copy in zip(tensors, copies, strict=True):
+            if original is not None and copy is not None and copy is not original and original is not tensors[1]:
+                original.copy_(copy)
+    torch.autograd.graph.increment_version([t for t in present if t is not tensors[1]])
 
 
 def _is_dense(tensor: torch.Tensor) -> bool:

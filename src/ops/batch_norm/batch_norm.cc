@@ -79,12 +79,24 @@ void Run(std::string_view op, const TensorView& input, const std::optional<Tenso
   layout.PutBack(args.output, output);
 }
 
+Specs InferGrad(std::string_view op, const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                const TensorView& var, const std::optional<TensorView>& weight, double eps) {
+  CheckInput(op, input, eps);
+  CheckFloat({op, "grad_output"}, grad_output, input);
+  CheckShape({op, "grad_output"}, grad_output, input.shape);
+  CheckChannels({op, "mean"}, mean, input);
+  CheckChannels({op, "var"}, var, input);
+  CheckChannels({op, "weight"}, weight, input);
+  const IntList channels{input.shape[1]};
+  return {{DType::kFloat32, input.shape}, {DType::kFloat32, channels}, {DType::kFloat32, channels}};
+}
+
 void RunGrad(std::string_view op, const TensorView& grad_output, const TensorView& input, const TensorView& mean,
              const TensorView& var, const std::optional<TensorView>& weight, double eps, Order order, bool training,
              const TensorView& grad_input, const TensorView& grad_weight, const TensorView& grad_bias) {
   const FpEnvGuard guard;
-  CheckOutputs(op, InferBatchNormGrad(grad_output, input, mean, var, weight, eps, order),
-               {&grad_input, &grad_weight, &grad_bias}, input);
+  CheckOutputs(op, InferGrad(op, grad_output, input, mean, var, weight, eps), {&grad_input, &grad_weight, &grad_bias},
+               input);
   CheckCpu(op, input);
   std::fill_n(grad_weight.Data<float>(), grad_weight.numel(), 0.0f);
   std::fill_n(grad_bias.Data<float>(), grad_bias.numel(), 0.0f);
@@ -146,14 +158,7 @@ void BatchNormEval(const TensorView& input, const TensorView& mean, const Tensor
 
 Specs InferBatchNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
                          const TensorView& var, const std::optional<TensorView>& weight, double eps, Order) {
-  CheckInput("batch_norm_grad", input, eps);
-  CheckFloat({"batch_norm_grad", "grad_output"}, grad_output, input);
-  CheckShape({"batch_norm_grad", "grad_output"}, grad_output, input.shape);
-  CheckChannels({"batch_norm_grad", "mean"}, mean, input);
-  CheckChannels({"batch_norm_grad", "var"}, var, input);
-  CheckChannels({"batch_norm_grad", "weight"}, weight, input);
-  const IntList channels{input.shape[1]};
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, channels}, {DType::kFloat32, channels}};
+  return InferGrad("batch_norm_grad", grad_output, input, mean, var, weight, eps);
 }
 
 void BatchNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -161,6 +166,11 @@ void BatchNormGrad(const TensorView& grad_output, const TensorView& input, const
                    Out grad_input, Out grad_weight, Out grad_bias) {
   RunGrad("batch_norm_grad", grad_output, input, mean, var, weight, eps, order, /*training=*/true, grad_input,
           grad_weight, grad_bias);
+}
+
+Specs InferBatchNormEvalGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                             const TensorView& var, const std::optional<TensorView>& weight, double eps, Order) {
+  return InferGrad("batch_norm_eval_grad", grad_output, input, mean, var, weight, eps);
 }
 
 void BatchNormEvalGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -198,6 +208,6 @@ REPDL_OPS(
     MakeOp<InferBatchNormEval, BatchNormEval>("batch_norm_eval", "input, mean, var, weight=None, bias=None, eps=1e-05"),
     MakeOp<InferBatchNormGrad, BatchNormGrad>("batch_norm_grad",
                                               "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'"),
-    MakeOp<InferBatchNormGrad, BatchNormEvalGrad>(
+    MakeOp<InferBatchNormEvalGrad, BatchNormEvalGrad>(
         "batch_norm_eval_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'"),
     MakeOp<InferBatchNormUpdate, BatchNormUpdate>("batch_norm_update", "running, value, momentum, scale"))

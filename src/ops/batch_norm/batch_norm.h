@@ -54,6 +54,9 @@ Specs InferBatchNormGrad(const TensorView& grad_output, const TensorView& input,
 void BatchNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
                    const TensorView& var, const std::optional<TensorView>& weight, double eps, Order order,
                    Out grad_input, Out grad_weight, Out grad_bias);
+
+Specs InferBatchNormEvalGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                             const TensorView& var, const std::optional<TensorView>& weight, double eps, Order);
 void BatchNormEvalGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
                        const TensorView& var, const std::optional<TensorView>& weight, double eps, Order order,
                        Out grad_input, Out grad_weight, Out grad_bias);

@@ -87,6 +87,8 @@ Specs InferMaxPool2dGrad(const TensorView& grad_output, const TensorView& indice
       input_shape.size() == rank && std::equal(input_shape.begin(), input_shape.end() - 2, grad_output.shape.begin()),
       ArgName{"max_pool2d_grad", "input_shape"}, " ", Name(input_shape),
       " must have the leading dimensions of grad_output, ", Name(grad_output.shape));
+  REPDL_CHECK(input_shape[rank - 2] >= 0 && input_shape[rank - 1] >= 0, ArgName{"max_pool2d_grad", "input_shape"}, " ",
+              Name(input_shape), " has a negative size");
   return {{DType::kFloat32, input_shape}};
 }
 
