@@ -27,7 +27,7 @@ demo: build  ## Train LeNet and print its digests; DATA=DIR names a folder with 
 
 test: test-cpp test-python  ## Run every C++ and Python test
 
-test-cpp: build  ## Run the C++ tests
+test-cpp: build $(VENV)/.test  ## Run the C++ tests
 	$(BIN)/cmake --build $(BUILD)
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --progress
 

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""What the documents say is so: programs of the README run, its digests are golden, the map is of this tree."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import ROOT, run_python
+
+README = (ROOT / "README.md").read_text()
+HACKING = (ROOT / "HACKING.md").read_text()
+PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("target", ["default", "scalar"])
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_the_programs_of_the_readme_run(number: int, target: str) -> None:
+    run_python(PROGRAMS[number], **({} if target == "default" else {"REPDL_TARGET": target}))
+
+
+def test_the_digests_of_the_readme_are_the_golden_ones() -> None:
+    golden = json.loads((ROOT / "tests/golden/lenet.json").read_text())
+    table = README.partition("<!-- digests -->")[2].partition("<!-- /digests -->")[0]
+    rows = {name: rest for name, *rest in (re.findall(r"[^|`]+", line) for line in table.strip().splitlines())}
+    stated = {name.strip(): [cell.strip() for cell in rest if cell.strip()] for name, rest in rows.items()}
+    assert stated == {
+        run: [values["initial model"], values["trained model"], values["logits"], f"{values['accuracy']:.4f}"]
+        for run, values in golden.items()
+    }
+
+
+@pytest.mark.parametrize("name", ["README.md", "HACKING.md", "CHANGELOG.md", "docs/ops.md", "docs/arithmetic.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    page = ROOT / name
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if not link.startswith("http"):
+            assert (page.parent / link).exists(), link
+
+
+def test_the_map_names_what_there_is() -> None:
+    tree = HACKING.partition("<!-- map -->")[2].partition("<!-- /map -->")[0]
+    paths = re.findall(r"^\| `([^`]+)`", tree, re.MULTILINE)
+    assert len(paths) > 10
+    for path in paths:
+        assert (ROOT / path).exists(), path
+
+
+def test_the_pages_built_from_the_sources_are_up_to_date() -> None:
+    run_python(
+        "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')",
+        str(ROOT / "tools/build_docs.py"),
+        "--check",
+    )
+
+
+def test_a_new_op_starts_as_the_skeleton() -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        from new_op import files
+    finally:
+        sys.path.pop(0)
+    started = {str(path): text for path, text in files("two_words", Path("tree")).items()}
+    assert "tree/src/ops/two_words/two_words_cpu.cc" in started
+    assert "REPDL_OPS(two_words, MakeOp<InferTwoWords, TwoWords>(" in started["tree/src/ops/two_words/two_words.cc"]
+    assert not any("keleton" in path + text for path, text in started.items())
