@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import http.client
 import math
 import struct
-import urllib.error
 import urllib.request
 import zlib
 from dataclasses import dataclass
@@ -44,20 +44,27 @@ def read_idx(path: Path) -> torch.Tensor:
     Raises:
         ValueError: naming the file, if it is not an IDX file of bytes or does not hold what its header says.
     """
+
+    def corrupt(what: str) -> ValueError:
+        return ValueError(f"{path}: {what}; delete it and fetch it again")
+
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":  # whatever its name says
+            data = gzip.decompress(data)
     except (EOFError, OSError, zlib.error) as error:
-        raise ValueError(f"{path}: cannot be read: {error}") from error
+        raise corrupt(f"cannot be read ({error})") from error
     if len(data) < 4 or data[:3] != b"\x00\x00\x08":
-        raise ValueError(f"{path}: not an IDX file of bytes (it starts with {data[:4].hex() or 'nothing'})")
+        raise corrupt(f"not an IDX file of bytes (it starts with {data[:4].hex() or 'nothing'})")
     rank = data[3]
     header = 4 + 4 * rank
     if len(data) < header:
-        raise ValueError(f"{path}: ends within its header")
+        raise corrupt("ends within its header")
     shape = struct.unpack(f">{rank}I", data[4:header])
-    expected = math.prod(shape)
-    if len(data) - header != expected:
-        raise ValueError(f"{path}: holds {len(data) - header} bytes of data, but its header {shape} says {expected}")
+    if len(data) - header != math.prod(shape):
+        raise corrupt(f"holds {len(data) - header} bytes of data, but its header {shape} says {math.prod(shape)}")
+    if len(data) == header:
+        raise corrupt("holds no data")
     return torch.frombuffer(bytearray(data[header:]), dtype=torch.uint8).reshape(shape)
 
 
@@ -70,24 +77,31 @@ def load_mnist(directory: Path) -> Images:
     """MNIST from the four IDX files in a directory.
 
     Raises:
-        FileNotFoundError: naming the file that is missing.
+        FileNotFoundError: naming the folder or the file that is missing.
         ValueError: naming the file that is corrupt.
     """
+    if not directory.is_dir():
+        raise FileNotFoundError(f"{directory}: no such folder; it should hold the four IDX files of MNIST")
+    paths = {name: find(directory, name) for name in MNIST_FILES}
     parts = {}
-    for name in MNIST_FILES:
-        path = find(directory, name)
+    for name, path in paths.items():
         if path is None:
-            raise FileNotFoundError(f"{directory / name}[.gz]: no such file")
+            raise FileNotFoundError(f"{directory / name}: no such file, gzipped or not; fetch it from {MNIST_URL}")
         parts[name] = read_idx(path)
     for kind in ("train", "t10k"):
-        images, labels = parts[f"{kind}-images-idx3-ubyte"], parts[f"{kind}-labels-idx1-ubyte"]
-        if images.dim() != 3 or images.shape[1:] != (28, 28) or labels.shape != images.shape[:1]:
+        images_name, labels_name = f"{kind}-images-idx3-ubyte", f"{kind}-labels-idx1-ubyte"
+        images, labels = parts[images_name], parts[labels_name]
+        if images.dim() != 3 or images.shape[1:] != (28, 28):
             raise ValueError(
-                f"{directory}: {kind} images of shape {tuple(images.shape)} and labels of shape {tuple(labels.shape)} "
-                "are not those of MNIST"
+                f"{paths[images_name]}: holds the shape {tuple(images.shape)}, not (n, 28, 28); fetch MNIST's file"
+            )
+        if labels.shape != images.shape[:1]:
+            raise ValueError(
+                f"{paths[labels_name]}: holds the shape {tuple(labels.shape)}, but {paths[images_name]} has "
+                f"{len(images)} images; fetch both again"
             )
         if int(labels.max()) > 9:
-            raise ValueError(f"{find(directory, f'{kind}-labels-idx1-ubyte')}: holds a label above 9")
+            raise ValueError(f"{paths[labels_name]}: holds the label {int(labels.max())}, above 9; fetch it again")
     return Images(
         "MNIST",
         repdl.ops.div(parts["train-images-idx3-ubyte"].unsqueeze(1).float(), 255),
@@ -103,21 +117,21 @@ def download_mnist(directory: Path) -> None:
     Raises:
         OSError: if there is no connection, or what arrives is not MNIST.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     for name, sha256 in MNIST_FILES.items():
         if find(directory, name) is not None:
             continue
         try:
             with urllib.request.urlopen(f"{MNIST_URL}{name}.gz", timeout=20) as response:
                 data = response.read()
-        except urllib.error.URLError as error:
-            raise OSError(f"{MNIST_URL}{name}.gz: {error.reason}") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise OSError(f"{MNIST_URL}{name}.gz: {getattr(error, 'reason', error)}") from error
         try:
             intact = hashlib.sha256(gzip.decompress(data)).hexdigest() == sha256
         except (EOFError, OSError, zlib.error):
             intact = False
         if not intact:
             raise OSError(f"{MNIST_URL}{name}.gz: what arrived is not the file of MNIST")
+        directory.mkdir(parents=True, exist_ok=True)
         (directory / f"{name}.gz").write_bytes(data)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import torch
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
@@ -103,26 +104,33 @@ def predict(model: nn.Module, samples: Samples) -> torch.Tensor:
     return torch.cat([model(images) for images, _ in samples.loader(shuffle=False)])
 
 
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder with MNIST's IDX files, or digits: scikit-learn's"
     )
     parser.add_argument("--order", choices=("sequential", "blocked"), default="sequential")
-    parser.add_argument("--epochs", type=int, default=EPOCHS, metavar="N")
-    parser.add_argument("--threads", type=int, metavar="N", help="default: torch's number")
+    parser.add_argument("--epochs", type=positive, default=EPOCHS, metavar="N")
+    parser.add_argument("--threads", type=positive, metavar="N", help="default: torch's number")
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     options = parser.parse_args()
 
     console = Console(highlight=False, soft_wrap=True)
+    repdl.set_order(options.order)
     try:
+        if options.threads is not None:
+            repdl.set_num_threads(options.threads)
         data = load(options.data)
     except (OSError, ValueError) as error:
-        console.print(f"error: {error}", style="red")
+        console.print(f"error: {escape(str(error))}", style="red")
         return 2
-    repdl.set_order(options.order)
-    if options.threads is not None:
-        repdl.set_num_threads(options.threads)
 
     torch.manual_seed(0)
     with repdl.random.stream("torch"):
@@ -135,17 +143,19 @@ def main() -> int:
     )
 
     run = f"{data.name}, {options.order}"
-    known = json.loads(DIGESTS.read_text()) if DIGESTS.exists() and options.epochs == EPOCHS else {}
+    known = json.loads(DIGESTS.read_text())[run] if DIGESTS.exists() and options.epochs == EPOCHS else {}
     origin = "published" if run == PUBLISHED else "expected"
     all_equal = True
+    if not known:
+        console.print(f"nothing is published to compare with: the digests in {DIGESTS.name} are of {EPOCHS} epochs")
 
     def report(what: str, value: str | float) -> None:
         nonlocal all_equal
         verdict = ""
-        if run in known:
-            equal = value == known[run][what]
+        if known:
+            equal = value == known[what]
             all_equal = all_equal and equal
-            verdict = f"  [green]= {origin}[/]" if equal else f"  [red]differs from the {origin} {known[run][what]}[/]"
+            verdict = f"  [green]= {origin}[/]" if equal else f"  [red]differs from the {origin} {known[what]}[/]"
         console.print(f"{what:<14} {value}{verdict}")
 
     report("initial model", get_hash(model))
