@@ -42,7 +42,8 @@ nb::tuple ReadCase(const std::string& text) {
   const Case test_case(text);
   nb::dict arguments;
   for (size_t i = 0; i < test_case.args().size(); ++i) {
-    arguments[std::string(test_case.op().args[i].name).c_str()] = ToPython(test_case.args()[i]);
+    const std::string_view name = test_case.op().args[i].name;
+    arguments[nb::str(name.data(), name.size())] = ToPython(test_case.args()[i]);
   }
   return nb::make_tuple(std::string(test_case.op().name), arguments);
 }

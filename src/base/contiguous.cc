@@ -43,6 +43,7 @@ void CopyElements(const TensorView& from, const TensorView& to) {
     case 2: return Copy<uint16_t>(from, to);
     case 4: return Copy<uint32_t>(from, to);
     case 8: return Copy<uint64_t>(from, to);
+    default: return;  // an unknown dtype, which no op takes
   }
 }
 
