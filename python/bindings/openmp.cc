@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "repdl/threads.h"
@@ -54,10 +56,30 @@ void* FindRuntime() {
   return handle;
 }
 
+/// Whether the process began as a fork and never called exec. The threads that its runtime counts on may then have
+/// stayed with the parent, and a parallel region would wait for them for ever.
+bool IsForked() {
+#if defined(__linux__)
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  // The seventh field behind the name, which stands in parentheses.
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  std::string skipped;
+  for (int i = 0; i < 6; ++i) fields >> skipped;
+  constexpr uint32_t kForkNoExec = 0x40;  // PF_FORKNOEXEC of the kernel
+  uint32_t flags = 0;
+  return fields >> flags && (flags & kForkNoExec) != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 bool ShareOpenMp() {
   if (gomp_parallel == nullptr) {
+    if (IsForked()) return false;
     void* runtime = FindRuntime();
     if (runtime == nullptr) return false;
     gomp_parallel = reinterpret_cast<GompParallel>(dlsym(runtime, "GOMP_parallel"));

@@ -5,7 +5,7 @@ namespace repdl {
 
 /// Lets the threads of the OpenMP runtime that the process has loaded (torch's) run the library's tasks: two pools
 /// whose threads wait busily would take each other's cores. Returns whether there is one with GNU's entry point.
-/// A forked child goes back to the library's own pool: GNU's does not survive a fork.
+/// A forked child goes back to the library's own pool, or begins with it: GNU's does not survive a fork.
 bool ShareOpenMp();
 
 }  // namespace repdl
