@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # The groups of locked packages, a file in requirements/ each.
 GROUPS := build run test lint
-CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu')
+CXX_FILES := git ls-files -co --exclude-standard '*.h' '*.cc' '*.cu' '*.cuh'
 # What the compiled module and the list of Python files in the package depend on.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake include src python -type f -not -name '*.pyc' -not -name '*.so')
 
@@ -45,7 +45,7 @@ lint: style docs-check  ## Check style, types and the documents built from the s
 style: $(VENV)/.run $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+	$(CXX_FILES) | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/python tools/lint_numerics.py
 	$(BIN)/mypy
 
@@ -55,7 +55,7 @@ docs-check: build
 format: $(VENV)/.lint  ## Lay out the code as `make lint` wants it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(CXX_FILES)
+	$(CXX_FILES) | xargs $(BIN)/clang-format -i
 
 tidy: build $(VENV)/.lint  ## Run clang-tidy
 	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p $(BUILD) '^$(CURDIR)/(src|python|tests|tools)/'
@@ -72,6 +72,8 @@ golden-lenet: build  ## Make the digests of the example anew, with the slow refe
 	$(BIN)/python tools/update_lenet.py $(BUILD)/tests/reference/repdl_reference_lenet --data $(or $(DATA),data/mnist)
 
 bench: build  ## Compare the speed with other libraries
+	$(BIN)/cmake -B $(BUILD) -DREPDL_BUILD_BENCH=ON
+	$(BIN)/cmake --build $(BUILD) --target repdl_bench
 	$(BIN)/python bench/run.py
 
 build: $(BUILD)/.installed  ## Make the virtual environment, build the package and install it there
