@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 import repdl
+from repdl import _core
 
 
 def cpu_name() -> str:
@@ -26,6 +27,6 @@ def cpu_name() -> str:
 def describe() -> str:
     cores = len(os.sched_getaffinity(0))
     return (
-        f"{cpu_name()}, {cores} cores; repdl {repdl.__version__} ({repdl.get_target()}), torch {torch.__version__} "
+        f"{cpu_name()}, {cores} cores; repdl {repdl.__version__} ({_core.active_target()}), torch {torch.__version__} "
         f"({torch.backends.cpu.get_cpu_capability()})"
     )

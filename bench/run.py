@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +19,8 @@ from rich.table import Table
 
 from peers import strong_modes
 
+PROGRAM = Path(__file__).resolve().parent.parent / "build/python/bench/cpp/repdl_bench"
+
 
 class Suite(StrEnum):
     MM = "mm"
@@ -25,11 +28,10 @@ class Suite(StrEnum):
     SUMS = "sums"
 
 
-def tables(suites: list[Suite], threads: list[int]) -> list[Table]:
-    import sums
-
+def tables(suites: list[Suite], threads: list[int], program: Path) -> list[Table]:
     import lenet
     import mm
+    import sums
 
     made: list[Table] = []
     for suite in suites:
@@ -39,13 +41,14 @@ def tables(suites: list[Suite], threads: list[int]) -> list[Table]:
             case Suite.LENET:
                 made.append(lenet.run(threads))
             case Suite.SUMS:
-                made.append(sums.run())
+                made.append(sums.run(program))
     return made
 
 
 def main(
     suites: Annotated[list[Suite] | None, typer.Argument(help="What to measure; everything if not said.")] = None,
     threads: Annotated[list[int] | None, typer.Option(help="Numbers of threads; 1 and 2 if not said.")] = None,
+    program: Annotated[Path, typer.Option(help="The C++ benchmark, for the sums.")] = PROGRAM,
     markdown: Annotated[bool, typer.Option(help="Print tables for a document.")] = False,
 ) -> None:
     """Measures speed as ratios against the best peer, all in one run."""
@@ -56,7 +59,7 @@ def main(
 
     console = Console(width=140 if markdown else None)
     console.print(describe(), highlight=False)
-    for table in tables(suites or list(Suite), threads or [1, 2]):
+    for table in tables(suites or list(Suite), threads or [1, 2], program):
         if markdown:
             table.box = box.MARKDOWN
         console.print(table)

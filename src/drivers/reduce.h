@@ -19,14 +19,15 @@ struct Loops {
     for (int64_t size : shape) count *= size;
     return count;
   }
-  /// Where index `i` of the nest lies, in elements.
+  /// Where index `i` < Count() of the nest lies, in elements.
   int64_t Offset(int64_t i) const {
     int64_t offset = 0;
-    for (int dim = shape.size() - 1; dim >= 0; --dim) {
+    int dim = shape.size() - 1;
+    for (; dim > 0; --dim) {
       offset += i % shape[dim] * strides[dim];
       i /= shape[dim];
     }
-    return offset;
+    return dim < 0 ? 0 : offset + i * strides[0];
   }
   /// The innermost loop; one step of stride 1 if there is none.
   int64_t InnerSize() const { return shape.size() == 0 ? 1 : shape[shape.size() - 1]; }

@@ -14,7 +14,7 @@ namespace repdl::HWY_NAMESPACE {
 /// to the buffer (kSumChunk floats).
 HWY_INLINE const float* GatherTerms(const float* x, const Loops& reduced, int64_t begin, int64_t count, float* buffer) {
   const int64_t inner = reduced.InnerSize(), stride = reduced.InnerStride();
-  const int64_t column = begin % inner;
+  const int64_t column = reduced.shape.size() <= 1 ? begin : begin % inner;
   if (column + count <= inner) return SideBySide(x + reduced.Offset(begin), stride, count, buffer);
   for (int64_t done = 0; done < count;) {
     const int64_t n = std::min(count - done, inner - (begin + done) % inner);
@@ -91,9 +91,9 @@ inline void ReduceRows(const ReduceArgs& args) {
   });
 }
 
-/// Columns [0, cols) that lie side by side are summed a strip at a time: its lanes then stay in the caches.
-inline constexpr int64_t kColumnStrip = 128;
-/// Rows that one lane takes in at a time, so that it is loaded and stored once for all of them.
+/// Columns that lie side by side are summed a strip at a time, this wide at most: its lanes then stay in the L2 cache.
+inline constexpr int64_t kMaxStrip = 1024;
+/// Rows that are added at a time, so that a sum is loaded and stored once for all of them.
 inline constexpr int kRowsAtOnce = 8;
 
 /// to[j] = from[j] + rows[0][j] + … + rows[kRows - 1][j], from left to right; a null `from` stands for +0.
@@ -108,62 +108,154 @@ HWY_INLINE void AddRows(const float* const* rows, int64_t cols, const float* fro
   });
 }
 
-/// Sums x[i * stride + j] over i in [0, n), for j in [0, cols), cols <= kColumnStrip; `term_at(i)` is where row i lies.
+/// out[j] = term_at(0)[j] + term_at(1)[j] + … for j < cols <= kMaxStrip, n terms from left to right.
 template <class TermAt>
-HWY_INLINE void SumColumns(int64_t n, int64_t cols, Order order, const TermAt& term_at, float* out) {
-  const FloatTag d;
-  if (order == Order::kSequential) {
-    HWY_ALIGN float acc[kColumnStrip + kLanes] = {};
-    const float* rows[kRowsAtOnce];
-    int64_t i = 0;
-    for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) {
-      for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(i + r);
-      AddRows<kRowsAtOnce>(rows, cols, acc, acc);
-    }
-    for (; i < n; ++i) {
-      rows[0] = term_at(i);
-      AddRows<1>(rows, cols, acc, acc);
-    }
-    std::copy_n(acc, cols, out);
-    return;
+HWY_INLINE void SumColumnsInSequence(int64_t n, int64_t cols, const TermAt& term_at, float* out) {
+  HWY_ALIGN float acc[kMaxStrip + kLanes];
+  std::fill_n(acc, cols, 0.0f);
+  const float* rows[kRowsAtOnce];
+  int64_t i = 0;
+  for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) {
+    for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(i + r);
+    AddRows<kRowsAtOnce>(rows, cols, acc, acc);
   }
+  for (; i < n; ++i) {
+    rows[0] = term_at(i);
+    AddRows<1>(rows, cols, acc, acc);
+  }
+  std::copy_n(acc, cols, out);
+}
+
+/// The fold is done in two steps: kGroups sums, each of every kGroups-th lane, and then their fold.
+inline constexpr int64_t kGroups = 16;
+
+/// Sum(lane) for lanes 0 to kGroups - 1 of a chunk: the fold of the lanes lane, lane + kGroups, lane + 2 kGroups, …, for
+/// kVecs vectors of columns at `terms`, which stays in registers. term_at(i) is row i of n.
+template <int kVecs, class TermAt>
+struct ColumnFold {
+  int64_t n;
+  int64_t cols;  // from the first column on; less than a vector only if kVecs is 1
+  const TermAt& term_at;
+
+  template <int64_t kStep>
+  HWY_INLINE void Sum(int64_t lane, int64_t j, Vec* sum) const {
+    const FloatTag d;
+    if constexpr (kStep == kSumLanes) {
+      const auto load = [&](const float* row, int v)
+                            HWY_ATTR { return kVecs == 1 ? LoadN(row + j, cols - j) : LoadU(d, row + j + v * kLanes); };
+      const float* row = term_at(lane);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v) sum[v] = load(row, v);
+      for (int64_t i = lane + kSumLanes; i < n; i += kSumLanes) {
+        row = term_at(i);
+#pragma GCC unroll 8
+        for (int v = 0; v < kVecs; ++v) sum[v] = Add(sum[v], load(row, v));
+      }
+    } else {
+      Sum<2 * kStep>(lane, j, sum);
+      if (lane + kStep >= n) return;  // lanes without a term are +0 and change nothing
+      Vec right[kVecs];
+      Sum<2 * kStep>(lane + kStep, j, right);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v) sum[v] = Add(sum[v], right[v]);
+    }
+  }
+  HWY_INLINE int64_t Store(int64_t lane, int64_t j, float* out) const {
+    for (; j + (kVecs == 1 ? 1 : kVecs * kLanes) <= cols; j += kVecs * kLanes) {
+      Vec sum[kVecs];
+      Sum<kGroups>(lane, j, sum);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v) hn::Store(sum[v], FloatTag(), out + j + v * kLanes);
+    }
+    return j;
+  }
+};
+
+/// One chunk, terms [begin, end) of columns [0, cols), out of the caches. `groups` has room for kGroups rows of `width`;
+/// the sums end in the first.
+template <class TermAt>
+HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const TermAt& term_at, int64_t width,
+                               float* groups) {
+  const FloatTag d;
+  constexpr int kVecs = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // with three sums of each under way: 24 or 12 registers
+  const auto row = [&](int64_t i) HWY_ATTR { return term_at(begin + i); };
+  const int64_t n = end - begin, used = std::min(n, kGroups);
+  for (int64_t lane = 0; lane < used; ++lane) {
+    float* const out = groups + lane * width;
+    const int64_t j = ColumnFold<kVecs, decltype(row)>{n, cols, row}.Store(lane, 0, out);
+    ColumnFold<1, decltype(row)>{n, cols, row}.Store(lane, j, out);
+  }
+  for (int64_t j = 0; j < width; j += kLanes) {
+    Vec sum[kGroups];
+    for (int64_t lane = 0; lane < kGroups; ++lane)
+      sum[lane] = lane < used ? Load(d, groups + lane * width + j) : Zero(d);
+#pragma GCC unroll 8
+    for (int64_t h = kGroups / 2; h >= 1; h /= 2) {
+#pragma GCC unroll 8
+      for (int64_t lane = 0; lane < h; ++lane) sum[lane] = Add(sum[lane], sum[lane + h]);
+    }
+    // The lanes began with their first term instead of +0 plus it: only a sum of nothing but -0 shows that.
+    Store(Add(sum[0], Zero(d)), d, groups + j);
+  }
+}
+
+/// The same out of memory: row by row, as the rows lie there. `lanes` has room for kSumLanes rows of `width`; the sums
+/// end in the first.
+template <class TermAt>
+HWY_INLINE void SumStreamedChunk(int64_t begin, int64_t end, int64_t cols, const TermAt& term_at, int64_t width,
+                                 float* lanes) {
+  const FloatTag d;
+  for (int64_t first = begin; first < end; first += kRowsAtOnce * kSumLanes) {
+    for (int64_t l = 0; l < std::min(kSumLanes, end - first); ++l) {
+      float* const lane = lanes + l * width;
+      const float* from = first == begin ? nullptr : lane;
+      const float* rows[kRowsAtOnce];
+      if (first + l + (kRowsAtOnce - 1) * kSumLanes < end) {
+        for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(first + l + r * kSumLanes);
+        AddRows<kRowsAtOnce>(rows, cols, from, lane);
+        continue;
+      }
+      for (int64_t i = first + l; i < end; i += kSumLanes, from = lane) {
+        rows[0] = term_at(i);
+        AddRows<1>(rows, cols, from, lane);
+      }
+    }
+  }
+  // Lanes without a term are +0 and change nothing.
+  const int64_t used = std::min(kSumLanes, end - begin);
+  for (int64_t h = kSumLanes / 2; h >= 1; h /= 2) {
+    for (int64_t lane = 0; lane < h && lane + h < used; ++lane) {
+      for (int64_t j = 0; j < width; j += kLanes) {
+        float* const left = lanes + lane * width + j;
+        Store(Add(Load(d, left), Load(d, left + h * width)), d, left);
+      }
+    }
+  }
+}
+
+/// Bytes from which on terms are taken to come from memory.
+inline constexpr int64_t kStreamedBytes = int64_t{4} << 20;
+
+/// Sums term_at(i)[j] over i in [0, n), for j in [0, cols), cols <= kMaxStrip, in order `blocked`.
+template <class TermAt>
+HWY_INLINE void SumColumnsInBlocks(int64_t n, int64_t cols, bool streamed, const TermAt& term_at, float* out) {
+  const FloatTag d;
   const int64_t width = (cols + kLanes - 1) / kLanes * kLanes;
   const int64_t num_chunks = (n + kSumChunk - 1) / kSumChunk;
   Scratch scratch;
-  float* const lanes = scratch.Get<float>(kSumLanes * width);
+  float* const sums = scratch.Get<float>((streamed ? kSumLanes : kGroups) * width);
   float* const waiting = scratch.Get<float>(NumLevels(num_chunks) * width);
   std::fill(out, out + cols, 0.0f);
   for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
     const int64_t begin = chunk * kSumChunk, end = std::min(n, begin + kSumChunk);
-    const int64_t used = std::min(kSumLanes, end - begin);
-    for (int64_t first = begin; first < end; first += kRowsAtOnce * kSumLanes) {
-      for (int64_t l = 0; l < std::min(kSumLanes, end - first); ++l) {
-        float* const lane = lanes + l * width;
-        const float* from = first == begin ? nullptr : lane;
-        const float* rows[kRowsAtOnce];
-        if (first + l + (kRowsAtOnce - 1) * kSumLanes < end) {
-          for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(first + l + r * kSumLanes);
-          AddRows<kRowsAtOnce>(rows, cols, from, lane);
-          continue;
-        }
-        for (int64_t i = first + l; i < end; i += kSumLanes, from = lane) {
-          rows[0] = term_at(i);
-          AddRows<1>(rows, cols, from, lane);
-        }
-      }
-    }
-    // Lanes without a term are +0 and change nothing.
-    for (int64_t h = kSumLanes / 2; h >= 1; h /= 2) {
-      for (int64_t lane = 0; lane < h && lane + h < used; ++lane) {
-        for (int64_t j = 0; j < width; j += kLanes) {
-          float* const left = lanes + lane * width + j;
-          Store(Add(Load(d, left), Load(d, left + h * width)), d, left);
-        }
-      }
+    if (streamed) {
+      SumStreamedChunk(begin, end, cols, term_at, width, sums);
+    } else {
+      SumCachedChunk(begin, end, cols, term_at, width, sums);
     }
     const bool last = chunk + 1 == num_chunks;
     ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-      Vec value = Load(d, lanes + j);
+      Vec value = Load(d, sums + j);
       TakeIn(chunk, last, [&](int level) HWY_ATTR { value = Add(Load(d, waiting + level * width + j), value); });
       if (last) {
         StoreN(value, out + j, count);
@@ -177,19 +269,23 @@ HWY_INLINE void SumColumns(int64_t n, int64_t cols, Order order, const TermAt& t
 inline void ReduceColumns(const ReduceArgs& args) {
   const int64_t cols = args.kept.InnerSize(), n = args.reduced.Count();
   const int64_t num_outer = args.kept.Count() / cols;
-  const int64_t strips = (cols + kColumnStrip - 1) / kColumnStrip;
-  const int64_t strip_work = std::max<int64_t>(n * std::min(cols, kColumnStrip), 1);
+  const bool streamed = num_outer * cols * n * static_cast<int64_t>(sizeof(float)) >= kStreamedBytes;
+  // Strips as wide as leaves each thread one.
+  const int64_t share = cols * num_outer / GetNumThreads();
+  const int64_t strip = std::clamp((share + 63) / 64 * 64, int64_t{64}, kMaxStrip);
+  const int64_t strips = (cols + strip - 1) / strip;
+  const int64_t strip_work = std::max<int64_t>(n * std::min(cols, strip), 1);
   ParallelRanges(num_outer * strips, 32768 / strip_work + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t outer = task / strips, j = task % strips * kColumnStrip;
+      const int64_t outer = task / strips, j = task % strips * strip;
       const float* const x = args.x + args.kept.Offset(outer * cols) + j;
       float* const out = args.out + outer * cols + j;
-      const int64_t count = std::min(kColumnStrip, cols - j);
-      if (args.reduced.shape.size() <= 1) {
-        const int64_t stride = args.reduced.InnerStride();
-        SumColumns(n, count, args.order, [&](int64_t i) HWY_ATTR { return x + i * stride; }, out);
+      const int64_t count = std::min(strip, cols - j);
+      const auto term_at = [&](int64_t i) HWY_ATTR { return x + args.reduced.Offset(i); };
+      if (args.order == Order::kSequential) {
+        SumColumnsInSequence(n, count, term_at, out);
       } else {
-        SumColumns(n, count, args.order, [&](int64_t i) HWY_ATTR { return x + args.reduced.Offset(i); }, out);
+        SumColumnsInBlocks(n, count, streamed, term_at, out);
       }
       for (int64_t q = 0; q < count; ++q) out[q] = EndSum(out[q], args.end);
     }
