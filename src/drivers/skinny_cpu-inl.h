@@ -178,7 +178,8 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_
 #pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) acc[i] = Zero(d);
     };
-    const auto finish_chunk = [&](int64_t index) HWY_ATTR {
+    int64_t index = 0, chunk_end = std::min(chunk, num_k);
+    const auto finish_chunk = [&]() HWY_ATTR {
       const bool last = index + 1 == num_chunks;
       TakeIn(index, last, [&](int level) HWY_ATTR {
         for (int i = 0; i < kRows; ++i) acc[i] = Add(Load(d, waiting + (level * kRows + i) * kLanes), acc[i]);
@@ -190,23 +191,26 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_
           Store(acc[i], d, waiting + (Park(index) * kRows + i) * kLanes);
         }
       }
+      restart();
+      chunk_end = std::min(chunk_end + chunk, num_k);
+      ++index;
     };
     restart();
     // The first square may be short, so that the others load whole cache lines: columns a power of two apart fight for
     // the same place in the cache, and a line does not stay there for a second load.
     int64_t length = kLanes - static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(float) % kLanes);
-    int64_t chunk_end = std::min(chunk, num_k);
     for (int64_t k = 0; k < num_k; k += length, length = kLanes) {
       Vec t[kLanes];
-      if (HWY_LIKELY(k + length < chunk_end && length == kLanes)) {
+      if (HWY_LIKELY(k + length <= chunk_end && length == kLanes)) {
 #pragma GCC unroll 16
         for (int64_t j = 0; j < kLanes; ++j) t[j] = LoadU(d, columns + k + j * b.col_stride);
         for (int64_t j = 0; j < kLanes; ++j) __builtin_prefetch(columns + k + 2 * kLanes + j * b.col_stride);
         TransposeSquare(t);
         AddSquare<kRows>(rows + k * kRows, t, acc);
+        if (k + length == chunk_end) finish_chunk();
         continue;
       }
-      // The first square, the last one, or one in which a chunk ends.
+      // The first square, the last one, or one inside which a chunk ends.
       length = std::min(length, num_k - k);
 #pragma GCC unroll 16
       for (int64_t j = 0; j < kLanes; ++j) t[j] = LoadN(columns + k + j * b.col_stride, length);
@@ -218,11 +222,7 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_
         const Vec bv = Load(d, square + q * kLanes);
 #pragma GCC unroll 8
         for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, rows[(k + q) * kRows + i]), bv, acc[i]);
-        if (k + q + 1 == chunk_end) {
-          finish_chunk((chunk_end - 1) / chunk);
-          restart();
-          chunk_end = std::min(chunk_end + chunk, num_k);
-        }
+        if (k + q + 1 == chunk_end) finish_chunk();
       }
     }
   }

@@ -222,11 +222,15 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
     return;
   }
   if (rows >= 4 && a.col_stride == 1) {
-    // Four rows at a time: rows a power of two apart fight for the same place in the cache.
+    // Four rows at a time, while the next four are asked for: of rows a power of two apart, a cache holds only eight.
     for (int i = 0; i < rows; i += 4) {
       const int at = std::min(i, rows - 4);
       const float* row = p + at * a.row_stride;
+      const int ahead = std::min(at + 8, rows);
       for (int64_t q = 0; q + 4 <= num_k; q += 4) {
+        if (q % kLineFloats == 0) {
+          for (int r = at + 4; r < ahead; ++r) __builtin_prefetch(p + r * a.row_stride + q);
+        }
         Transpose4x4(row + q, row + q + a.row_stride, row + q + 2 * a.row_stride, row + q + 3 * a.row_stride,
                      packed + q * rows + at, rows);
       }
@@ -265,10 +269,14 @@ inline void PackCols(const Matrix& b, int64_t j0, int cols, int64_t k0, int64_t 
   }
 }
 
+/// Rows of a up to which whole panels of b are read where they lie: packing would not pay.
+inline constexpr int64_t kMaxRowsInPlace = 10 * kTileRows;
+
 /// The right operand of a plain product.
 struct MatrixCols {
   Matrix b;
   int64_t num_cols;
+  bool in_place;  // read whole panels where they lie, if b is row-major
 
   static constexpr bool kByVector = false, kMayMask = false;
   static constexpr bool kPacks = true;
@@ -276,26 +284,25 @@ struct MatrixCols {
   void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, float* buffer, int64_t buffer_stride,
            Panel* panels) const {
     const FloatTag d;
-    int64_t j = j0;
-    if (b.col_stride == 1) {
-      // Whole panels row by row, as the rows lie in memory.
-      const int64_t whole = std::max<int64_t>(0, (std::min(j1, num_cols) - j0) / kTileCols);
-      for (int64_t q = 0; q < num_k; ++q) {
-        const float* from = b.At(k + q, j0);
-        float* to = buffer + q * kTileCols;
-        for (int64_t p = 0; p < whole; ++p, from += kTileCols, to += buffer_stride) {
+    // Whole panels row by row, as the rows lie in memory.
+    const int64_t whole = b.col_stride == 1 ? std::max<int64_t>(0, (std::min(j1, num_cols) - j0) / kTileCols) : 0;
+    for (int64_t q = 0; !in_place && q < num_k; ++q) {
+      const float* from = b.At(k + q, j0);
+      float* to = buffer + q * kTileCols;
+      for (int64_t p = 0; p < whole; ++p, from += kTileCols, to += buffer_stride) {
 #pragma GCC unroll 2
-          for (int v = 0; v < kTileVecs; ++v) Store(LoadU(d, from + v * kLanes), d, to + v * kLanes);
-        }
+        for (int v = 0; v < kTileVecs; ++v) Store(LoadU(d, from + v * kLanes), d, to + v * kLanes);
       }
-      j += whole * kTileCols;
-    }
-    for (int64_t p = (j - j0) / kTileCols; j < j1; j += kTileCols, ++p) {
-      const auto cols = static_cast<int>(std::min<int64_t>(kTileCols, num_cols - j));
-      PackCols(b, j, cols, k, num_k, buffer + p * buffer_stride);
     }
     for (int64_t p = 0; j0 + p * kTileCols < j1; ++p) {
-      panels[p] = {.b = buffer + p * buffer_stride, .stride = kTileCols, .prefetch = 8 * kTileCols};
+      const int64_t j = j0 + p * kTileCols;
+      if (p < whole && in_place) {
+        panels[p] = {.b = b.At(k, j), .stride = b.row_stride, .prefetch = 12 * b.row_stride};
+        continue;
+      }
+      float* const panel = buffer + p * buffer_stride;
+      if (p >= whole) PackCols(b, j, static_cast<int>(std::min<int64_t>(kTileCols, num_cols - j)), k, num_k, panel);
+      panels[p] = {.b = panel, .stride = kTileCols, .prefetch = 8 * kTileCols};
     }
   }
   void Prefetch(int64_t j0, int64_t j1, int64_t k, int64_t num_k, int64_t part, int64_t parts) const {
@@ -356,9 +363,9 @@ inline Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
   int64_t best_cost = INT64_MAX;
   for (int64_t cols = 1; cols <= std::min(parts, panels); ++cols) {
     const int64_t rows = std::min(parts / cols, tiles);
-    // The largest share, plus what its packing costs: about a twentieth of a multiplication.
-    const int64_t share_m = (tiles + rows - 1) / rows * kTileRows, share_n = (panels + cols - 1) / cols * kTileCols;
-    const int64_t cost = share_m * share_n + 20 * (share_m + share_n);
+    // The largest share, plus its packing: about 12 multiplications a number of a, and 8 one of b.
+    const int64_t share_m = (m + rows - 1) / rows, share_n = (panels + cols - 1) / cols * kTileCols;
+    const int64_t cost = share_m * share_n + 12 * share_m + 8 * share_n;
     if (cost < best_cost) best = {rows, cols}, best_cost = cost;
   }
   return best;
@@ -373,7 +380,7 @@ struct MatrixRows {
     return buffer;
   }
   void Prefetch(int64_t i, int rows, int64_t k, int64_t num_k, int64_t part, int64_t parts) const {
-    a.Prefetch(i, rows, k, num_k, part, parts);
+    a.Prefetch(i, std::min(rows, 4), k, num_k, part, parts);  // PackRows asks for the others
   }
 };
 

@@ -26,12 +26,11 @@ void MmKernel(const MmArgs& args) {
   const int64_t parts = std::min<int64_t>(GetNumThreads(), work / kWorthAFork + 1);
   const Grid grid = args.batch >= 2 * parts ? Grid{} : CutAmong(m, n, (parts + args.batch - 1) / args.batch);
 
-  const int64_t tiles = (m + kTileRows - 1) / kTileRows, panels = (n + kTileCols - 1) / kTileCols;
+  const int64_t panels = (n + kTileCols - 1) / kTileCols;
   const int64_t shares = grid.rows * grid.cols;
   const auto share = [&](int64_t task) HWY_ATTR {
     const int64_t matrix = task / shares, row = task % shares / grid.cols, col = task % grid.cols;
-    const int64_t i0 = std::min(m, tiles * row / grid.rows * kTileRows);
-    const int64_t i1 = std::min(m, tiles * (row + 1) / grid.rows * kTileRows);
+    const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;
     const int64_t j0 = std::min(n, panels * col / grid.cols * kTileCols);
     const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileCols);
     Matrix a = a_layout, b = b_layout;
@@ -48,7 +47,8 @@ void MmKernel(const MmArgs& args) {
       done +=
           SkinnyProduct(i1 - i0, j1 - j0, args.k, chunk, a, {b.At(0, j0), b.row_stride, b.col_stride}, sink.c + j0, n);
     }
-    if (done < j1) TileProduct(i1 - i0, done, j1, args.k, chunk, MatrixRows{a}, MatrixCols{b, n}, sink);
+    const MatrixCols right{b, n, /*in_place=*/i1 - i0 <= kMaxRowsInPlace};
+    if (done < j1) TileProduct(i1 - i0, done, j1, args.k, chunk, MatrixRows{a}, right, sink);
   };
   if (parts == 1) {
     for (int64_t task = 0; task < args.batch * shares; ++task) share(task);
