@@ -51,7 +51,7 @@ void* FindRuntime() {
         *static_cast<void**>(found) = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
         return 1;
       },
-      &handle);
+      static_cast<void*>(&handle));
 #endif
   return handle;
 }

@@ -16,7 +16,7 @@ struct MapArgs {
   int64_t shape[kMaxRank];
   int num_inputs = 0;
   const float* inputs[kMaxInputs];
-  int64_t strides[kMaxInputs][kMaxRank];
+  int64_t strides[kMaxInputs][kMaxRank] = {};
   float* output = nullptr;
   int64_t numel = 1;
 };
