@@ -42,9 +42,9 @@ struct Exact {
   bool monotone;
 };
 constexpr Exact kExact[] = {
-    {"exp", mpfr_exp, true},
-    {"log", mpfr_log, true},
-    {"sqrt", mpfr_sqrt, true},
+#define EXACT_FUNCTION(op, function, monotone) {#op, function, monotone},
+#include "functions.def"
+#undef EXACT_FUNCTION
 };
 
 struct Op {

@@ -7,9 +7,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-#include "numerics/exp.lane.h"
-#include "numerics/log.lane.h"
-#include "numerics/relu.lane.h"
+#include "numerics/functions.lane.h"
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

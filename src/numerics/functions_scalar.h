@@ -6,8 +6,6 @@
 
 namespace repdl::scalar {
 
-#include "numerics/exp.lane.h"
-#include "numerics/log.lane.h"
-#include "numerics/relu.lane.h"
+#include "numerics/functions.lane.h"
 
 }  // namespace repdl::scalar

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "conv.h"
 
-#include "ops.h"
+#include "op.h"
 #include "parallel.h"
 #include "sums.h"
 
@@ -190,7 +190,7 @@ ConvShape ReadShape(const Arguments& args, const IntList& input, const IntList& 
 
 }  // namespace
 
-Results RunConv2d(const Case& test_case) {
+static Results RunConv2d(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.OutputShape();
   const ConvShape s = ReadShape(args, args.Shape("input"), args.Shape("weight"), shape);
@@ -200,7 +200,7 @@ Results RunConv2d(const Case& test_case) {
   return results;
 }
 
-Results RunConv2dGradInput(const Case& test_case) {
+static Results RunConv2dGradInput(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.List("input_shape");
   const ConvShape s = ReadShape(args, shape, args.Shape("weight"), args.Shape("grad_output"));
@@ -209,7 +209,7 @@ Results RunConv2dGradInput(const Case& test_case) {
   return results;
 }
 
-Results RunConv2dGradKernel(const Case& test_case) {
+static Results RunConv2dGradKernel(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.List("weight_shape");
   const ConvShape s = ReadShape(args, args.Shape("input"), shape, args.Shape("grad_output"));
@@ -217,5 +217,8 @@ Results RunConv2dGradKernel(const Case& test_case) {
   Append(results, Conv2dGradKernel(args.FloatsOf("input"), args.FloatsOf("grad_output"), s, args.TheOrder()), shape);
   return results;
 }
+
+static const Op kOps[] = {
+    {"conv2d", RunConv2d}, {"conv2d_grad_input", RunConv2dGradInput}, {"conv2d_grad_kernel", RunConv2dGradKernel}};
 
 }  // namespace repdl::reference

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "functions.h"
-#include "ops.h"
+#include "op.h"
 
 namespace repdl::reference {
 
@@ -53,15 +53,7 @@ Floats Broadcast(const Floats& data, const IntList& from, const IntList& to) {
 
 }  // namespace
 
-Results RunExp(const Case& test_case) { return Map(test_case, Exp); }
-
-Results RunLog(const Case& test_case) { return Map(test_case, Log); }
-
-Results RunSqrt(const Case& test_case) {
-  return Map(test_case, [](float x) { return std::sqrt(x); });
-}
-
-Results RunUniform(const Case& test_case) {
+static Results RunUniform(const Case& test_case) {
   const Arguments args(test_case);
   const float low = static_cast<float>(args.Number("low"));
   const float high = static_cast<float>(args.Number("high"));
@@ -69,14 +61,14 @@ Results RunUniform(const Case& test_case) {
   return Map(test_case, [=](float x) { return std::fma(x, range, low); });
 }
 
-Results RunRelu(const Case& test_case) {
+static Results RunRelu(const Case& test_case) {
   const Arguments args(test_case);
   Results results;
   Append(results, Relu(args.FloatsOf("input")), args.OutputShape());
   return results;
 }
 
-Results RunReluGrad(const Case& test_case) {
+static Results RunReluGrad(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.OutputShape();
   const Floats grad_output = Broadcast(args.FloatsOf("grad_output"), args.Shape("grad_output"), shape);
@@ -86,7 +78,7 @@ Results RunReluGrad(const Case& test_case) {
   return results;
 }
 
-Results RunDiv(const Case& test_case) {
+static Results RunDiv(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.OutputShape();
   const Floats input = Broadcast(args.FloatsOf("input"), args.Shape("input"), shape);
@@ -97,5 +89,14 @@ Results RunDiv(const Case& test_case) {
   Append(results, output, shape);
   return results;
 }
+
+#define EXACT_FUNCTION(op, function, monotone) \
+  {#op, [](const Case& test_case) { return Map(test_case, [](float x) { return Rounded(function, x); }); }},
+static const Op kFunctions[] = {
+#include "functions.def"
+};
+#undef EXACT_FUNCTION
+
+static const Op kOps[] = {{"uniform", RunUniform}, {"relu", RunRelu}, {"relu_grad", RunReluGrad}, {"div", RunDiv}};
 
 }  // namespace repdl::reference

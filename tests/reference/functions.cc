@@ -39,19 +39,16 @@ class Number {
 
 }  // namespace
 
-float Exp(float x) {
+float Rounded(int (*function)(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding), float x) {
   Number n(Number::kFloat);
   mpfr_set_flt(n.get(), x, MPFR_RNDN);
-  n.RoundSubnormal(mpfr_exp(n.get(), n.get(), MPFR_RNDN));
+  n.RoundSubnormal(function(n.get(), n.get(), MPFR_RNDN));
   return mpfr_get_flt(n.get(), MPFR_RNDN);
 }
 
-float Log(float x) {
-  Number n(Number::kFloat);
-  mpfr_set_flt(n.get(), x, MPFR_RNDN);
-  n.RoundSubnormal(mpfr_log(n.get(), n.get(), MPFR_RNDN));
-  return mpfr_get_flt(n.get(), MPFR_RNDN);
-}
+float Exp(float x) { return Rounded(mpfr_exp, x); }
+
+float Log(float x) { return Rounded(mpfr_log, x); }
 
 double Power(double base, int64_t exponent) {
   Number n(Number::kDouble);

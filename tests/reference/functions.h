@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <mpfr.h>
+
 #include <cstdint>
 
 namespace repdl::reference {
+
+/// function(x), rounded once.
+float Rounded(int (*function)(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding), float x);
 
 /// exp(x), correctly rounded.
 float Exp(float x);

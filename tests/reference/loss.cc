@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "functions.h"
-#include "ops.h"
+#include "op.h"
 #include "sums.h"
 
 namespace repdl::reference {
@@ -195,7 +195,7 @@ Layout ReadLayout(const Arguments& args) {
 
 }  // namespace
 
-Results RunCrossEntropy(const Case& test_case) {
+static Results RunCrossEntropy(const Case& test_case) {
   const Arguments args(test_case);
   Results results;
   Append(results, CrossEntropy(args.FloatsOf("input"), ReadLayout(args), ReadTarget(args), ReadOptions(args)),
@@ -203,7 +203,7 @@ Results RunCrossEntropy(const Case& test_case) {
   return results;
 }
 
-Results RunCrossEntropyGrad(const Case& test_case) {
+static Results RunCrossEntropyGrad(const Case& test_case) {
   const Arguments args(test_case);
   Results results;
   Append(results,
@@ -212,5 +212,7 @@ Results RunCrossEntropyGrad(const Case& test_case) {
          args.OutputShape());
   return results;
 }
+
+static const Op kOps[] = {{"cross_entropy", RunCrossEntropy}, {"cross_entropy_grad", RunCrossEntropyGrad}};
 
 }  // namespace repdl::reference

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "mm.h"
 
-#include "ops.h"
+#include "op.h"
 #include "parallel.h"
 #include "sums.h"
 
@@ -57,7 +57,7 @@ class Batch {
 
 }  // namespace
 
-Results RunMm(const Case& test_case) {
+static Results RunMm(const Case& test_case) {
   const Arguments args(test_case);
   const Floats input = args.FloatsOf("input");
   const Floats mat2 = args.FloatsOf("mat2");
@@ -77,7 +77,7 @@ Results RunMm(const Case& test_case) {
   return results;
 }
 
-Results RunLinear(const Case& test_case) {
+static Results RunLinear(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.OutputShape();
   const int64_t columns = args.Shape("weight")[0];
@@ -91,5 +91,7 @@ Results RunLinear(const Case& test_case) {
          shape);
   return results;
 }
+
+static const Op kOps[] = {{"mm", RunMm}, {"linear", RunLinear}};
 
 }  // namespace repdl::reference

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
-#include "ops.h"
+#include "op.h"
 #include "sums.h"
 
 namespace repdl::reference {
@@ -74,7 +74,7 @@ Results Gradients(const Case& test_case, bool of_statistics) {
 
 }  // namespace
 
-Results RunBatchNorm(const Case& test_case) {
+static Results RunBatchNorm(const Case& test_case) {
   const Arguments args(test_case);
   const Layout layout = Layout::Along(args.Shape("input"), 1);
   const Floats x = args.FloatsOf("input");
@@ -101,7 +101,7 @@ Results RunBatchNorm(const Case& test_case) {
   return results;
 }
 
-Results RunBatchNormEval(const Case& test_case) {
+static Results RunBatchNormEval(const Case& test_case) {
   const Arguments args(test_case);
   const Layout layout = Layout::Along(args.Shape("input"), 1);
   const Floats deviation = Deviation(args.FloatsOf("var"), args.Number("eps"));
@@ -113,11 +113,11 @@ Results RunBatchNormEval(const Case& test_case) {
   return results;
 }
 
-Results RunBatchNormGrad(const Case& test_case) { return Gradients(test_case, true); }
+static Results RunBatchNormGrad(const Case& test_case) { return Gradients(test_case, true); }
 
-Results RunBatchNormEvalGrad(const Case& test_case) { return Gradients(test_case, false); }
+static Results RunBatchNormEvalGrad(const Case& test_case) { return Gradients(test_case, false); }
 
-Results RunBatchNormUpdate(const Case& test_case) {
+static Results RunBatchNormUpdate(const Case& test_case) {
   const Arguments args(test_case);
   const float keep = static_cast<float>(1.0 - args.Number("momentum"));
   const float momentum = static_cast<float>(args.Number("momentum"));
@@ -129,5 +129,11 @@ Results RunBatchNormUpdate(const Case& test_case) {
   Append(results, running, args.Shape("running"));
   return results;
 }
+
+static const Op kOps[] = {{"batch_norm", RunBatchNorm},
+                          {"batch_norm_eval", RunBatchNormEval},
+                          {"batch_norm_grad", RunBatchNormGrad},
+                          {"batch_norm_eval_grad", RunBatchNormEvalGrad},
+                          {"batch_norm_update", RunBatchNormUpdate}};
 
 }  // namespace repdl::reference

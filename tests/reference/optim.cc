@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "functions.h"
-#include "ops.h"
+#include "op.h"
 
 namespace repdl::reference {
 
@@ -76,11 +76,11 @@ Results RunAdam(const Case& test_case, bool decoupled) {
 
 }  // namespace
 
-Results RunAdamStep(const Case& test_case) { return RunAdam(test_case, false); }
+static Results RunAdamStep(const Case& test_case) { return RunAdam(test_case, false); }
 
-Results RunAdamWStep(const Case& test_case) { return RunAdam(test_case, true); }
+static Results RunAdamWStep(const Case& test_case) { return RunAdam(test_case, true); }
 
-Results RunSgdStep(const Case& test_case) {
+static Results RunSgdStep(const Case& test_case) {
   const Arguments args(test_case);
   const bool has_buffer = args.Has("momentum_buffer");
   const float lr = static_cast<float>(-args.Number("lr"));
@@ -105,5 +105,7 @@ Results RunSgdStep(const Case& test_case) {
   if (has_buffer) Append(results, buffer, args.Shape("momentum_buffer"));
   return results;
 }
+
+static const Op kOps[] = {{"adam_step", RunAdamStep}, {"adamw_step", RunAdamWStep}, {"sgd_step", RunSgdStep}};
 
 }  // namespace repdl::reference

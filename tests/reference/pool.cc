@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "ops.h"
+#include "op.h"
 #include "parallel.h"
 
 namespace repdl::reference {
@@ -62,7 +62,7 @@ Floats MaxPool2dGrad(const Floats& grad_output, const Indices& indices, int64_t 
   return grad_input;
 }
 
-Results RunMaxPool2d(const Case& test_case) {
+static Results RunMaxPool2d(const Case& test_case) {
   const Arguments args(test_case);
   const IntList input = args.Shape("input");
   const IntList output = args.OutputShape(0);
@@ -95,7 +95,7 @@ Results RunMaxPool2d(const Case& test_case) {
   return results;
 }
 
-Results RunMaxPool2dGrad(const Case& test_case) {
+static Results RunMaxPool2dGrad(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.List("input_shape");
   const IntList pooled = args.Shape("grad_output");
@@ -109,5 +109,7 @@ Results RunMaxPool2dGrad(const Case& test_case) {
          shape);
   return results;
 }
+
+static const Op kOps[] = {{"max_pool2d", RunMaxPool2d}, {"max_pool2d_grad", RunMaxPool2dGrad}};
 
 }  // namespace repdl::reference

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ops.h"
+#include "op.h"
 #include "sums.h"
 
 namespace repdl::reference {
@@ -50,7 +50,7 @@ Sums SumOver(const Arguments& args) {
 
 }  // namespace
 
-Results RunSum(const Case& test_case) {
+static Results RunSum(const Case& test_case) {
   const Arguments args(test_case);
   Sums sums = SumOver(args);
   if (args.Flag("average")) {
@@ -62,7 +62,7 @@ Results RunSum(const Case& test_case) {
   return results;
 }
 
-Results RunMean(const Case& test_case) {
+static Results RunMean(const Case& test_case) {
   const Arguments args(test_case);
   Sums sums = SumOver(args);
   for (float& value : sums.values) value = value / static_cast<float>(sums.terms);
@@ -70,5 +70,7 @@ Results RunMean(const Case& test_case) {
   Append(results, sums.values, args.OutputShape());
   return results;
 }
+
+static const Op kOps[] = {{"sum", RunSum}, {"mean", RunMean}};
 
 }  // namespace repdl::reference

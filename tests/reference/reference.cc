@@ -1,65 +1,38 @@
 // SPDX-License-Identifier: MIT
 #include "reference.h"
 
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "ops.h"
+#include "op.h"
 
 namespace repdl::reference {
 namespace {
 
-struct Entry {
-  std::string_view name;
-  Results (*run)(const Case&);
-};
+using RunFn = Results (*)(const Case&);
 
-constexpr Entry kOps[] = {
-    {"adam_step", RunAdamStep},
-    {"adamw_step", RunAdamWStep},
-    {"batch_norm", RunBatchNorm},
-    {"batch_norm_eval", RunBatchNormEval},
-    {"batch_norm_eval_grad", RunBatchNormEvalGrad},
-    {"batch_norm_grad", RunBatchNormGrad},
-    {"batch_norm_update", RunBatchNormUpdate},
-    {"conv2d", RunConv2d},
-    {"conv2d_grad_input", RunConv2dGradInput},
-    {"conv2d_grad_kernel", RunConv2dGradKernel},
-    {"cross_entropy", RunCrossEntropy},
-    {"cross_entropy_grad", RunCrossEntropyGrad},
-    {"div", RunDiv},
-    {"exp", RunExp},
-    {"linear", RunLinear},
-    {"log", RunLog},
-    {"log_softmax", RunLogSoftmax},
-    {"log_softmax_grad", RunLogSoftmaxGrad},
-    {"max_pool2d", RunMaxPool2d},
-    {"max_pool2d_grad", RunMaxPool2dGrad},
-    {"mean", RunMean},
-    {"mm", RunMm},
-    {"relu", RunRelu},
-    {"relu_grad", RunReluGrad},
-    {"sgd_step", RunSgdStep},
-    {"softmax", RunSoftmax},
-    {"softmax_grad", RunSoftmaxGrad},
-    {"sqrt", RunSqrt},
-    {"sum", RunSum},
-    {"uniform", RunUniform},
-};
+std::map<std::string_view, RunFn>& Table() {
+  static std::map<std::string_view, RunFn> table;
+  return table;
+}
 
 }  // namespace
 
+Op::Op(std::string_view name, RunFn run) { Table().emplace(name, run); }
+
 Results Run(const Case& test_case) {
-  for (const Entry& entry : kOps) {
-    if (entry.name == test_case.op().name) return entry.run(test_case);
+  const auto found = Table().find(test_case.op().name);
+  if (found == Table().end()) {
+    throw std::logic_error("the reference does not know the op " + std::string(test_case.op().name));
   }
-  throw std::logic_error("the reference does not know the op " + std::string(test_case.op().name));
+  return found->second(test_case);
 }
 
 std::vector<std::string> KnownOps() {
   std::vector<std::string> names;
-  for (const Entry& entry : kOps) names.emplace_back(entry.name);
+  for (const auto& [name, run] : Table()) names.emplace_back(name);
   return names;
 }
 

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "functions.h"
-#include "ops.h"
+#include "op.h"
 #include "sums.h"
 
 namespace repdl::reference {
@@ -22,7 +22,7 @@ Layout LayoutOf(const Arguments& args, std::string_view tensor) {
 
 }  // namespace
 
-Results RunSoftmax(const Case& test_case) {
+static Results RunSoftmax(const Case& test_case) {
   const Arguments args(test_case);
   const Floats x = args.FloatsOf("input");
   const Layout layout = LayoutOf(args, "input");
@@ -43,7 +43,7 @@ Results RunSoftmax(const Case& test_case) {
   return results;
 }
 
-Results RunLogSoftmax(const Case& test_case) {
+static Results RunLogSoftmax(const Case& test_case) {
   const Arguments args(test_case);
   const Floats x = args.FloatsOf("input");
   const Layout layout = LayoutOf(args, "input");
@@ -63,7 +63,7 @@ Results RunLogSoftmax(const Case& test_case) {
   return results;
 }
 
-Results RunSoftmaxGrad(const Case& test_case) {
+static Results RunSoftmaxGrad(const Case& test_case) {
   const Arguments args(test_case);
   const Floats g = args.FloatsOf("grad_output");
   const Floats y = args.FloatsOf("output");
@@ -83,7 +83,7 @@ Results RunSoftmaxGrad(const Case& test_case) {
   return results;
 }
 
-Results RunLogSoftmaxGrad(const Case& test_case) {
+static Results RunLogSoftmaxGrad(const Case& test_case) {
   const Arguments args(test_case);
   const Floats g = args.FloatsOf("grad_output");
   const Floats y = args.FloatsOf("output");
@@ -102,5 +102,10 @@ Results RunLogSoftmaxGrad(const Case& test_case) {
   Append(results, grad_input, args.OutputShape());
   return results;
 }
+
+static const Op kOps[] = {{"softmax", RunSoftmax},
+                          {"log_softmax", RunLogSoftmax},
+                          {"softmax_grad", RunSoftmaxGrad},
+                          {"log_softmax_grad", RunLogSoftmaxGrad}};
 
 }  // namespace repdl::reference

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The contract a second time, one number after the other, without any code of the library.
-#include "ops.h"
+#include "op.h"
 
 namespace repdl::reference {
 
-Results RunSkeleton(const Case& test_case) {
+static Results RunSkeleton(const Case& test_case) {
   const Arguments args(test_case);
   const float factor = static_cast<float>(args.Number("factor"));
   Floats values = args.FloatsOf("input");
@@ -13,5 +13,7 @@ Results RunSkeleton(const Case& test_case) {
   Append(results, values, args.OutputShape());
   return results;
 }
+
+static const Op kOps[] = {{"skeleton", RunSkeleton}};
 
 }  // namespace repdl::reference
