@@ -79,8 +79,13 @@ REPDL_LANE float Abs(float a) { return __builtin_fabsf(a); }
 REPDL_LANE double Abs(double a) { return __builtin_fabs(a); }
 REPDL_LANE float Neg(float a) { return -a; }
 REPDL_LANE double Neg(double a) { return -a; }
-REPDL_LANE int64_t Add(int64_t a, int64_t b) { return a + b; }
-REPDL_LANE int64_t Sub(int64_t a, int64_t b) { return a - b; }
+// Integers wrap around, as vectors of them do.
+REPDL_LANE int64_t Add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+REPDL_LANE int64_t Sub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
 
 template <class T>
 REPDL_LANE T And(T a, T b) {
