@@ -70,7 +70,7 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
         env=os.environ | environment,
         cwd=ROOT,
     )
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.returncode == 0, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
     return result.stdout
 
 
