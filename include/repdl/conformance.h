@@ -10,6 +10,17 @@
 
 namespace repdl {
 
+/// Tensors that live as long as this does; zeros at first.
+class TensorMemory {
+ public:
+  TensorView New(const TensorSpec& spec);
+  /// The outputs of an op, as its `infer` tells them.
+  std::vector<TensorView> New(const Specs& specs);
+
+ private:
+  std::deque<std::vector<std::byte>> memory_;
+};
+
 /// A call of an op, written down: the unit of the golden files.
 ///
 ///     conv2d(input=normal[2, 3, 8, 8]#1, weight=wide[4, 3, 3, 3]#2, stride=(2, 1), padding=1, order='sequential')
@@ -40,13 +51,12 @@ class Case {
   std::vector<TensorView> Run();
 
  private:
-  TensorView NewTensor(const TensorSpec& spec);
   TensorView Generate(std::string_view generator, const IntList& shape, uint64_t seed);
 
   friend class CaseReader;
   const OpInfo* op_ = nullptr;
   std::vector<Value> args_;
-  std::deque<std::vector<std::byte>> memory_;
+  TensorMemory memory_;
   std::deque<std::string> strings_;
 };
 

@@ -168,17 +168,23 @@ class CaseReader {
   Case& case_;
 };
 
-Case::Case(std::string_view text) { CaseReader(text, *this).Read(); }
-
-TensorView Case::NewTensor(const TensorSpec& spec) {
+TensorView TensorMemory::New(const TensorSpec& spec) {
   TensorView view = MakeView(nullptr, spec.dtype, spec.shape);
   view.data = memory_.emplace_back(static_cast<size_t>(view.numel() * ItemSize(spec.dtype))).data();
   return view;
 }
 
+std::vector<TensorView> TensorMemory::New(const Specs& specs) {
+  std::vector<TensorView> tensors;
+  for (int i = 0; i < specs.size; ++i) tensors.push_back(New(specs.spec[i]));
+  return tensors;
+}
+
+Case::Case(std::string_view text) { CaseReader(text, *this).Read(); }
+
 TensorView Case::Generate(std::string_view generator, const IntList& shape, uint64_t seed) {
   const bool is_class = generator.starts_with("classes");
-  TensorView view = NewTensor({is_class ? DType::kInt64 : DType::kFloat32, shape});
+  TensorView view = memory_.New({is_class ? DType::kInt64 : DType::kFloat32, shape});
   uint64_t num_classes = 0;
   if (is_class) {
     std::from_chars(generator.data() + 7, generator.data() + generator.size(), num_classes);
@@ -201,11 +207,9 @@ std::vector<TensorView> Case::Run() {
     const auto* tensor = std::get_if<TensorView>(&args_[i]);
     if (tensor != nullptr && op_->args[i].IsMutated()) results.push_back(*tensor);
   }
-  const Specs specs = op_->infer(args_);
-  std::array<TensorView, kMaxOutputs> outputs;
-  for (int i = 0; i < specs.size; ++i) outputs[i] = NewTensor(specs.spec[i]);
-  op_->run(args_, std::span(outputs).first(static_cast<size_t>(specs.size)));
-  results.insert(results.end(), outputs.begin(), outputs.begin() + specs.size);
+  const std::vector<TensorView> outputs = memory_.New(op_->infer(args_));
+  op_->run(args_, outputs);
+  results.insert(results.end(), outputs.begin(), outputs.end());
   return results;
 }
 

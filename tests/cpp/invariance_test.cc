@@ -30,16 +30,10 @@ std::string DigestWith(const Case& test_case, Relayout::Kind kind) {
       results.push_back(std::get<TensorView>(args[i]));
     }
   }
-  const Specs specs = test_case.op().infer(args);
-  std::array<TensorView, kMaxOutputs> outputs;
-  std::array<std::vector<std::byte>, kMaxOutputs> memory;
-  for (int i = 0; i < specs.size; ++i) {
-    outputs[i] = MakeView(nullptr, specs.spec[i].dtype, specs.spec[i].shape);
-    memory[i].resize(static_cast<size_t>(outputs[i].numel() * ItemSize(outputs[i].dtype)));
-    outputs[i].data = memory[i].data();
-    results.push_back(outputs[i]);
-  }
-  test_case.op().run(args, std::span(outputs).first(static_cast<size_t>(specs.size)));
+  TensorMemory memory;
+  const std::vector<TensorView> outputs = memory.New(test_case.op().infer(args));
+  results.insert(results.end(), outputs.begin(), outputs.end());
+  test_case.op().run(args, outputs);
   return Digest(results);
 }
 

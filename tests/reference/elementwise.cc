@@ -51,6 +51,19 @@ Floats Broadcast(const Floats& data, const IntList& from, const IntList& to) {
   return result;
 }
 
+/// function(first, second) of two tensors that are broadcast to the shape of the output.
+template <class Function>
+Results MapTwo(const Case& test_case, std::string_view first, std::string_view second, Function function) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  Results results;
+  Append(results,
+         function(Broadcast(args.FloatsOf(first), args.Shape(first), shape),
+                  Broadcast(args.FloatsOf(second), args.Shape(second), shape)),
+         shape);
+  return results;
+}
+
 }  // namespace
 
 static Results RunUniform(const Case& test_case) {
@@ -68,26 +81,14 @@ static Results RunRelu(const Case& test_case) {
   return results;
 }
 
-static Results RunReluGrad(const Case& test_case) {
-  const Arguments args(test_case);
-  const IntList shape = args.OutputShape();
-  const Floats grad_output = Broadcast(args.FloatsOf("grad_output"), args.Shape("grad_output"), shape);
-  const Floats output = Broadcast(args.FloatsOf("output"), args.Shape("output"), shape);
-  Results results;
-  Append(results, ReluGrad(grad_output, output), shape);
-  return results;
-}
+static Results RunReluGrad(const Case& test_case) { return MapTwo(test_case, "grad_output", "output", ReluGrad); }
 
 static Results RunDiv(const Case& test_case) {
-  const Arguments args(test_case);
-  const IntList shape = args.OutputShape();
-  const Floats input = Broadcast(args.FloatsOf("input"), args.Shape("input"), shape);
-  const Floats other = Broadcast(args.FloatsOf("other"), args.Shape("other"), shape);
-  Floats output(Size(shape));
-  for (size_t i = 0; i < output.size(); ++i) output[i] = input[i] / other[i];
-  Results results;
-  Append(results, output, shape);
-  return results;
+  return MapTwo(test_case, "input", "other", [](const Floats& input, const Floats& other) {
+    Floats output(input.size());
+    for (size_t i = 0; i < output.size(); ++i) output[i] = input[i] / other[i];
+    return output;
+  });
 }
 
 #define EXACT_FUNCTION(op, function, monotone) \

@@ -63,7 +63,9 @@ static Results RunLogSoftmax(const Case& test_case) {
   return results;
 }
 
-static Results RunSoftmaxGrad(const Case& test_case) {
+/// grad_input[i] = grad(gᵢ, yᵢ, Sum(term(gᵢ, yᵢ))) in each row.
+template <class Term, class Grad>
+static Results RunGrad(const Case& test_case, Term term, Grad grad) {
   const Arguments args(test_case);
   const Floats g = args.FloatsOf("grad_output");
   const Floats y = args.FloatsOf("output");
@@ -71,11 +73,11 @@ static Results RunSoftmaxGrad(const Case& test_case) {
   Floats grad_input(y.size());
   for (int64_t row = 0; row < layout.rows(); ++row) {
     Sum sum(args.TheOrder());
-    for (int64_t i = 0; i < layout.length; ++i) sum.Add(g[layout.At(row, i)] * y[layout.At(row, i)]);
+    for (int64_t i = 0; i < layout.length; ++i) sum.Add(term(g[layout.At(row, i)], y[layout.At(row, i)]));
     const float t = sum.Result();
     for (int64_t i = 0; i < layout.length; ++i) {
       const int64_t at = layout.At(row, i);
-      grad_input[at] = (g[at] - t) * y[at];
+      grad_input[at] = grad(g[at], y[at], t);
     }
   }
   Results results;
@@ -83,24 +85,13 @@ static Results RunSoftmaxGrad(const Case& test_case) {
   return results;
 }
 
+static Results RunSoftmaxGrad(const Case& test_case) {
+  return RunGrad(
+      test_case, [](float g, float y) { return g * y; }, [](float g, float y, float t) { return (g - t) * y; });
+}
+
 static Results RunLogSoftmaxGrad(const Case& test_case) {
-  const Arguments args(test_case);
-  const Floats g = args.FloatsOf("grad_output");
-  const Floats y = args.FloatsOf("output");
-  const Layout layout = LayoutOf(args, "output");
-  Floats grad_input(y.size());
-  for (int64_t row = 0; row < layout.rows(); ++row) {
-    Sum sum(args.TheOrder());
-    for (int64_t i = 0; i < layout.length; ++i) sum.Add(g[layout.At(row, i)]);
-    const float t = sum.Result();
-    for (int64_t i = 0; i < layout.length; ++i) {
-      const int64_t at = layout.At(row, i);
-      grad_input[at] = g[at] - Exp(y[at]) * t;
-    }
-  }
-  Results results;
-  Append(results, grad_input, args.OutputShape());
-  return results;
+  return RunGrad(test_case, [](float g, float) { return g; }, [](float g, float y, float t) { return g - Exp(y) * t; });
 }
 
 static const Op kOps[] = {{"softmax", RunSoftmax},
