@@ -4,29 +4,15 @@
 from __future__ import annotations
 
 import os
-import platform
-from pathlib import Path
 
 import torch
 
-import repdl
-from repdl import _core
-
-
-def cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    for line in lines:
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
+from repdl.cli.info import collect
 
 
 def describe() -> str:
-    cores = len(os.sched_getaffinity(0))
+    info = collect()
     return (
-        f"{cpu_name()}, {cores} cores; repdl {repdl.__version__} ({_core.active_target()}), torch {torch.__version__} "
-        f"({torch.backends.cpu.get_cpu_capability()})"
+        f"{info['CPU']}, {len(os.sched_getaffinity(0))} cores; repdl {info['version']} ({info['CPU target chosen']}), "
+        f"torch {torch.__version__} ({torch.backends.cpu.get_cpu_capability()})"
     )

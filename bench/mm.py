@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from rich.table import Table
 
 import peers
 import repdl
-from timing import geometric_mean, time_in_turn
+from timing import time_in_turn
 
 SHAPES = [
     peers.Product(m, n, k, transposed)
@@ -63,6 +64,6 @@ def run(threads: int) -> Table:
         )
     empty = [""] * (len(prepared) + 2)
     table.add_section()
-    table.add_row("geometric mean", *empty, *(f"{geometric_mean(r):.2f}" for r in ratios.values()))
+    table.add_row("geometric mean", *empty, *(f"{statistics.geometric_mean(r):.2f}" for r in ratios.values()))
     table.add_row("smallest", *empty, *(f"{min(r):.2f}" for r in ratios.values()))
     return table

@@ -7,10 +7,11 @@ import ctypes
 import ctypes.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
+
+from repdl import _core
 
 
 def strong_modes() -> dict[str, str]:
@@ -18,8 +19,7 @@ def strong_modes() -> dict[str, str]:
 
     Left alone, OpenBLAS takes some virtual AVX-512 machines for old ones, and torch prefers AVX2 on some CPUs.
     """
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists() and "avx512vl" in cpuinfo.read_text():
+    if "avx512" in _core.supported_targets():
         return {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
     return {}
 

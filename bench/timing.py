@@ -35,7 +35,3 @@ def time_in_turn(
                 run()
             times[name].append((time.perf_counter() - start) / calls[name])
     return {name: statistics.median(values) for name, values in times.items()}
-
-
-def geometric_mean(values: list[float]) -> float:
-    return statistics.geometric_mean(values)
