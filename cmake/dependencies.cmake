@@ -21,28 +21,24 @@ endif()
 
 # GoogleTest and Google Benchmark, for whoever builds tests and benchmarks.
 function(repdl_need_googletest)
-  find_package(GTest CONFIG QUIET)
-  if(GTest_FOUND)
-    message(STATUS "repdl: GoogleTest ${GTest_VERSION} from ${GTest_DIR}")
-    return()
-  endif()
-  message(STATUS "repdl: GoogleTest is not installed (Debian: libgtest-dev); fetching 1.14.0")
-  FetchContent_Declare(googletest GIT_REPOSITORY https://github.com/google/googletest.git
-    GIT_TAG f8d7d77c06936315286eb55f8de22cd23c188571)  # 1.14.0
   set(INSTALL_GTEST OFF CACHE INTERNAL "")
-  FetchContent_MakeAvailable(googletest)
+  repdl_need(GTest libgtest-dev googletest 1.14.0 f8d7d77c06936315286eb55f8de22cd23c188571)
 endfunction()
 
 function(repdl_need_benchmark)
-  find_package(benchmark CONFIG QUIET)
-  if(benchmark_FOUND)
-    message(STATUS "repdl: Google Benchmark ${benchmark_VERSION} from ${benchmark_DIR}")
-    return()
-  endif()
-  message(STATUS "repdl: Google Benchmark is not installed (Debian: libbenchmark-dev); fetching 1.9.1")
   set(BENCHMARK_ENABLE_TESTING OFF CACHE INTERNAL "")
   set(BENCHMARK_ENABLE_INSTALL OFF CACHE INTERNAL "")
-  FetchContent_Declare(benchmark GIT_REPOSITORY https://github.com/google/benchmark.git
-    GIT_TAG c58e6d0710581e3a08d65c349664128a8d9a2461)  # 1.9.1
-  FetchContent_MakeAvailable(benchmark)
+  repdl_need(benchmark libbenchmark-dev benchmark 1.9.1 c58e6d0710581e3a08d65c349664128a8d9a2461)
+endfunction()
+
+# The CMake package from the system, else the version at this commit of Google's repository of that name.
+function(repdl_need package debian repository version commit)
+  find_package(${package} CONFIG QUIET)
+  if(${package}_FOUND)
+    message(STATUS "repdl: ${package} ${${package}_VERSION} from ${${package}_DIR}")
+    return()
+  endif()
+  message(STATUS "repdl: ${package} is not installed (Debian: ${debian}); fetching ${version}")
+  FetchContent_Declare(${repository} GIT_REPOSITORY https://github.com/google/${repository}.git GIT_TAG ${commit})
+  FetchContent_MakeAvailable(${repository})
 endfunction()

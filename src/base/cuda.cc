@@ -5,8 +5,8 @@
 #include <cuda_runtime_api.h>
 #endif
 
+#include "base/check.h"
 #include "base/cuda_kernel.h"
-#include "repdl/error.h"
 #include "repdl/op.h"
 
 namespace repdl {
@@ -49,11 +49,9 @@ void* CurrentCudaStream() { return current_stream; }
 }  // namespace internal
 
 Place PlaceOf(std::string_view op, const TensorView& tensor) {
-  if (tensor.device.type == DeviceType::kCpu) return {op, tensor.device};
-  const OpInfo* info = FindOp(op);
-  if (tensor.device.type == DeviceType::kCuda && info != nullptr && info->has_cuda) return {op, tensor.device};
-  throw NotImplementedError(
-      Message("[", op, "] has no kernel for ", Name(tensor.device), " in this build; move the tensors to the CPU"));
+  const OpInfo* info = tensor.device.type == DeviceType::kCuda ? FindOp(op) : nullptr;
+  if (info == nullptr || !info->has_cuda) CheckCpu(op, tensor);
+  return {op, tensor.device};
 }
 
 }  // namespace repdl

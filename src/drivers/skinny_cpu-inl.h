@@ -74,11 +74,11 @@ constexpr auto SweepTable(std::integer_sequence<int, kRows...>) {
   return std::array<SweepFn, sizeof...(kRows)>{&RunSweep<kRows + 1>...};
 }
 
-/// c = a b for m <= kTileRows rows and `num_panels` whole panels, b row-major.
+/// c = a b for m <= kTileRows rows, `num_panels` whole panels and num_k > 0, b row-major.
 inline void SweepProduct(int64_t m, int64_t num_panels, int64_t num_k, int64_t chunk, const Matrix& a, const Matrix& b,
                          float* c, int64_t c_stride) {
   static constexpr auto kSweeps = SweepTable(std::make_integer_sequence<int, kTileRows>());
-  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
+  const int64_t num_chunks = (num_k + chunk - 1) / chunk;
   const int num_levels = NumLevels(num_chunks);
   const int64_t size = m * kTileCols * num_panels;
   Scratch scratch;
@@ -86,9 +86,9 @@ inline void SweepProduct(int64_t m, int64_t num_panels, int64_t num_k, int64_t c
   float* const running = scratch.Get<float>(size);
   float* const waiting = num_chunks > 1 ? scratch.Get<float>(num_levels * size) : nullptr;
   const float* merges[64];
-  for (int64_t k = 0; k < std::max<int64_t>(num_k, 1);) {
+  for (int64_t k = 0, end; k < num_k; k = end) {
     const int64_t index = k / chunk, chunk_end = std::min(num_k, (index + 1) * chunk);
-    const int64_t end = std::min(chunk_end, k + kSweepRows);
+    end = std::min(chunk_end, k + kSweepRows);
     PackRows(a, 0, static_cast<int>(m), k, end - k, rows);
     Sweep sweep{end - k, num_panels, rows,    b.At(k, 0), b.row_stride, k == index * chunk ? nullptr : running,
                 merges,  0,          running, kTileCols,  m * kTileCols};
@@ -102,7 +102,6 @@ inline void SweepProduct(int64_t m, int64_t num_panels, int64_t num_k, int64_t c
       }
     }
     kSweeps[m - 1](sweep);
-    k = std::max(end, k + 1);
   }
 }
 

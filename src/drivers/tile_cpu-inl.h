@@ -195,8 +195,10 @@ struct Matrix {
 
   /// Asks for share `part` of `parts` of rows [i, i + rows) x columns [j, j + cols), for soon.
   void Prefetch(int64_t i, int64_t rows, int64_t j, int64_t cols, int64_t part, int64_t parts) const {
-    if (row_stride == 1 && col_stride != 1) return Transposed().Prefetch(j, cols, i, rows, part, parts);
-    if (col_stride != 1) return;
+    if (col_stride != 1) {
+      if (row_stride == 1) Transposed().Prefetch(j, cols, i, rows, part, parts);
+      return;
+    }
     const int64_t end = rows * (part + 1) / parts;
     for (int64_t row = rows * part / parts; row < end; ++row) {
       const float* p = At(i + row, j);
