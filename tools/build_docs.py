@@ -31,7 +31,7 @@ YES, NO = "yes", "–"
 def contracts() -> dict[str, tuple[str, Path]]:
     """Text and source of the contract of each op, sorted by name."""
     found: dict[str, tuple[str, Path]] = {}
-    for path in sorted([*ROOT.glob("src/ops/*/*.h"), *ROOT.glob("src/numerics/*.lane.h")]):
+    for path in sorted([*ROOT.glob("src/ops/*/*.h"), *ROOT.glob("src/numerics/functions/*.lane.h")]):
         for name, text in CONTRACT.findall(path.read_text()):
             if name in found:
                 raise SystemExit(f"{path}: the contract of {name} stands in {found[name][1]} already")

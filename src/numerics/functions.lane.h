@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Every function of src/numerics.
-#include "numerics/exp.lane.h"
-#include "numerics/log.lane.h"
-#include "numerics/relu.lane.h"
+#include "numerics/functions/exp.lane.h"
+#include "numerics/functions/log.lane.h"
+#include "numerics/functions/relu.lane.h"

@@ -36,9 +36,11 @@ using hn::Load;
 using hn::LoadU;
 using hn::Lt;
 using hn::Max;
+using hn::Min;
 using hn::Mul;
 using hn::Ne;
 using hn::Neg;
+using hn::Not;
 using hn::Or;
 using hn::Round;
 using hn::Set;
@@ -49,6 +51,13 @@ using hn::Sub;
 using hn::Undefined;
 using hn::Xor;
 using hn::Zero;
+
+/// Name() points to these doubles: `REPDL_TABLE(ExpTable, 16, 0x1p+0, …)`.
+#define REPDL_TABLE(Name, kSize, ...)                                   \
+  REPDL_LANE const double* Name() {                                     \
+    alignas(64) static constexpr double kValues[kSize] = {__VA_ARGS__}; \
+    return kValues;                                                     \
+  }
 
 using FloatTag = hn::ScalableTag<float>;
 
@@ -75,7 +84,38 @@ REPDL_LANE auto MaskTo(D d, M mask) {
   return hn::RebindMask(d, mask);
 }
 
-#include "numerics/eft.lane.h"
+#include "numerics/parts/eft.lane.h"
+
+/// x limited to [low, high]; NaN stays NaN.
+template <class V>
+REPDL_LANE V Clamp(V x, V low, V high) {
+#if HWY_ARCH_X86 || HWY_ARCH_ARM
+  return Min(high, Max(low, x));  // of x86, the second operand where one is NaN; of Arm, NaN
+#else
+  return IfThenElse(Lt(x, low), low, IfThenElse(Gt(x, high), high, x));
+#endif
+}
+
+/// Whether any lane of a mask is set: for a branch around rare work, which must not change what the other lanes get.
+template <class D, class M>
+REPDL_LANE bool Any(D d, M mask) {
+  return !hn::AllFalse(d, mask);
+}
+
+/// table[i mod kSize] for each lane i of `index`; kSize is a power of two. See REPDL_TABLE.
+template <int kSize, class D, class VI>
+REPDL_LANE hn::Vec<D> LookUp(D d, const double* table, VI index) {
+  static_assert((kSize & (kSize - 1)) == 0);
+#if HWY_TARGET <= HWY_AVX3
+  // The instructions ignore the other bits of an index.
+  if constexpr (kSize == 8) {
+    return {_mm512_permutexvar_pd(index.raw, Load(d, table).raw)};
+  } else if constexpr (kSize == 16) {
+    return {_mm512_permutex2var_pd(Load(d, table).raw, index.raw, Load(d, table + 8).raw)};
+  }
+#endif
+  return hn::GatherIndex(d, table, And(index, Set(hn::DFromV<VI>(), kSize - 1)));
+}
 
 /// f(tag, v...) computed on the lanes of float vectors widened to double, and rounded once.
 template <class F, class V, class... Vs>

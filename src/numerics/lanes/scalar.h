@@ -14,6 +14,13 @@
 #define REPDL_LANE inline
 #endif
 
+/// Name() points to these doubles.
+#define REPDL_TABLE(Name, kSize, ...)                       \
+  REPDL_LANE const double* Name() {                         \
+    static constexpr double kValues[kSize] = {__VA_ARGS__}; \
+    return kValues;                                         \
+  }
+
 namespace repdl::scalar {
 
 /// The tag of a lane type, as Highway's: Set(Tag<float>(), 1.0f).
@@ -70,6 +77,7 @@ REPDL_LANE double Add(double a, double b) { REPDL_ON_DEVICE(__dadd_rn(a, b), a +
 REPDL_LANE double Sub(double a, double b) { REPDL_ON_DEVICE(__dsub_rn(a, b), a - b); }
 REPDL_LANE double Mul(double a, double b) { REPDL_ON_DEVICE(__dmul_rn(a, b), a * b); }
 REPDL_LANE double Div(double a, double b) { REPDL_ON_DEVICE(__ddiv_rn(a, b), a / b); }
+REPDL_LANE double Sqrt(double a) { REPDL_ON_DEVICE(__dsqrt_rn(a), __builtin_sqrt(a)); }
 REPDL_LANE double Fma(double a, double b, double c) { REPDL_ON_DEVICE(__fma_rn(a, b, c), __builtin_fma(a, b, c)); }
 REPDL_LANE float ToFloat(double a) { REPDL_ON_DEVICE(__double2float_rn(a), static_cast<float>(a)); }
 #undef REPDL_ON_DEVICE
@@ -77,6 +85,8 @@ REPDL_LANE float ToFloat(double a) { REPDL_ON_DEVICE(__double2float_rn(a), stati
 REPDL_LANE double Round(double a) { return __builtin_rint(a); }
 REPDL_LANE float Abs(float a) { return __builtin_fabsf(a); }
 REPDL_LANE double Abs(double a) { return __builtin_fabs(a); }
+REPDL_LANE float CopySign(float magnitude, float sign) { return __builtin_copysignf(magnitude, sign); }
+REPDL_LANE double CopySign(double magnitude, double sign) { return __builtin_copysign(magnitude, sign); }
 REPDL_LANE float Neg(float a) { return -a; }
 REPDL_LANE double Neg(double a) { return -a; }
 // Integers wrap around, as vectors of them do.
@@ -87,11 +97,20 @@ REPDL_LANE int64_t Sub(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 
+REPDL_LANE int32_t Add(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
+REPDL_LANE int32_t Sub(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
+}
+
 template <class T>
 REPDL_LANE T And(T a, T b) {
   return a & b;
 }
 REPDL_LANE bool And(bool a, bool b) { return a && b; }
+REPDL_LANE bool Or(bool a, bool b) { return a || b; }
+REPDL_LANE bool Not(bool a) { return !a; }
 template <class T>
 REPDL_LANE T Xor(T a, T b) {
   return a ^ b;
@@ -130,6 +149,10 @@ REPDL_LANE bool Eq(T a, T b) {
   return a == b;
 }
 template <class T>
+REPDL_LANE bool Ne(T a, T b) {
+  return a != b;
+}
+template <class T>
 REPDL_LANE bool IsNaN(T a) {
   return a != a;
 }
@@ -144,6 +167,20 @@ REPDL_LANE T IfThenZeroElse(bool mask, T no) {
 template <class T>
 REPDL_LANE T IfThenElseZero(bool mask, T yes) {
   return mask ? yes : T{0};
+}
+
+template <class T>
+REPDL_LANE T Clamp(T x, T low, T high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class D>
+REPDL_LANE bool Any(D, bool mask) {
+  return mask;
+}
+template <int kSize, class D>
+REPDL_LANE double LookUp(D, const double* table, int64_t index) {
+  static_assert((kSize & (kSize - 1)) == 0);
+  return table[index & (kSize - 1)];
 }
 
 /// f(tag, x…) computed in double and rounded once.
@@ -161,6 +198,6 @@ REPDL_LANE bool MaskTo(D, bool mask) {
   return mask;
 }
 
-#include "numerics/eft.lane.h"
+#include "numerics/parts/eft.lane.h"
 
 }  // namespace repdl::scalar

@@ -4,7 +4,7 @@
 */
 
 // In double: x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f), and
-// log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + s^2 p(s^2))), p from tools/gen_coefficients.py, which keeps
+// log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + s^2 p(s^2))), p from tools/coefficients, which keeps
 // the exact f as the main term. The one rounding to float is right for every input: tools/prove.cc.
 struct LogWide {
   template <class D, class V>

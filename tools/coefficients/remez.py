@@ -1,15 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Minimax polynomials for the lane files: Remez' exchange in 60 digits, coefficients rounded to double.
-
-    python tools/gen_coefficients.py [NAME...]
-
-Prints, for each function, the coefficients (lowest degree first) and the largest relative error of the
-polynomial before its coefficients are rounded.
-"""
+"""Minimax polynomials by Remez' exchange, in 60 digits."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -67,38 +60,3 @@ def remez(problem: Problem, rounds: int = 20) -> tuple[list[mpf], mpf]:
         if largest < abs(solution[n - 1]) * mpf("1.001"):
             break
     return coefficients, largest
-
-
-def exp_tail(r: mpf) -> mpf:
-    """(exp(r) - 1 - r) / r^2, by its series near 0."""
-    return mp.nsum(lambda k: r**k / mp.factorial(k + 2), [0, 30])
-
-
-def atanh_tail(z: mpf) -> mpf:
-    """(2 atanh(s) - 2 s) / s^3 with z = s^2, by its series."""
-    return mp.nsum(lambda k: 2 * z**k / (2 * k + 3), [0, 60])
-
-
-HALF_LN2 = mp.log(2) / 2
-S_MAX = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
-
-PROBLEMS = {
-    # exp(r) = 1 + (r + r^2 p(r)) for |r| <= ln(2) / 2; the error counts relative to exp(r).
-    "exp": Problem(exp_tail, lambda r: r * r / mp.exp(r), -HALF_LN2, HALF_LN2, 9),
-    # log(1 + f) = 2 s + s^3 p(s^2), s = f / (2 + f), 1 + f in [sqrt(1/2), sqrt(2)]; relative to s.
-    "log": Problem(atanh_tail, lambda z: z, mpf(0), S_MAX**2, 7),
-}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=list(PROBLEMS), metavar="NAME")
-    for name in parser.parse_args().names:
-        coefficients, largest = remez(PROBLEMS[name])
-        print(f"{name}: largest error 2^{float(mp.log(largest, 2)):.1f}")
-        for c in coefficients:
-            print(f"  {float(c).hex()}  // {mp.nstr(c, 17)}")
-
-
-if __name__ == "__main__":
-    main()

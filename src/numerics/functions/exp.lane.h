@@ -4,7 +4,7 @@
 */
 
 // In double: x = n ln 2 + r, |r| <= ln(2) / 2, exp(r) = 1 + (r + r^2 p(r)), p from
-// tools/gen_coefficients.py. The one rounding to float is right for every input: tools/prove.cc.
+// tools/coefficients. The one rounding to float is right for every input: tools/prove.cc.
 struct ExpWide {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
