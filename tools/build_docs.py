@@ -4,14 +4,17 @@
     python tools/build_docs.py [--check]
 
 docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comment `/*! name … */` in the op's header or
-in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows. With
---check nothing is written, and a page that is not up to date is an error.
+in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows.
+docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes. docs_functions.py
+makes docs/functions.md and a page for each function. With --check nothing is written, and a page that is not up to date
+is an error.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
@@ -19,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from docs_functions import function_pages
 from repdl import _core
 from repdl._op import Op, registry
 
@@ -76,12 +80,12 @@ def op_row(op: Op[..., Any]) -> list[str]:
     )
     cases = golden_cases(op)
     dtypes = {
-        str(value.dtype)
+        str(value.dtype).replace("uint16", "bfloat16")
         for case in cases
         for value in _core.read_case(case)[1].values()
         if isinstance(value, np.ndarray)
     }
-    family = op.function.__module__.rpartition(".")[2]  # an op's Python file and its folder have the same name
+    family = op.function.__module__.split(".")[2]  # an op's Python file or package and its folder have the same name
     return [
         f"[{op.name}](arithmetic.md#{op.name})",
         f"`{arguments}`",
@@ -94,22 +98,58 @@ def op_row(op: Op[..., Any]) -> list[str]:
     ]
 
 
+def markdown_table(columns: list[str], rows: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in [columns, ["---"] * len(columns), *rows])
+
+
 def ops_page() -> str:
     columns = ["op", "arguments", "orders", "dtypes", "CPU", "CUDA", "gradient", "golden cases"]
-    rows = [columns, ["---"] * len(columns), *(op_row(op) for _, op in sorted(registry.items()))]
-    return general_part("ops.in.md") + "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    rows = [op_row(op) for _, op in sorted(registry.items())]
+    return general_part("ops.in.md") + "\n" + markdown_table(columns, rows)
+
+
+PROOF_PARTS = {
+    "all": ("Every input", ""),
+    "pairs": (
+        "Functions of two numbers",
+        "These are tests, not proofs: 2⁶⁴ pairs are too many. Tried are all pairs of special values, known hard\n"
+        "cases (`tests/reference/hard_cases`) and random pairs of several kinds, among them any bits and, for each\n"
+        "function, operands whose results are near its edges or cancel.\n\n",
+    ),
+    "sample": ("Samples", "Not all inputs of these were tried yet: these are tests, not proofs.\n\n"),
+}
+
+
+def proofs_page() -> str:
+    """A row for each function and dtype, with its targets, where compiler and processor are the same."""
+    rows: dict[str, dict[tuple[str, ...], list[str]]] = {part: {} for part in PROOF_PARTS}
+    for line in (ROOT / "docs/proofs.jsonl").read_text().splitlines():
+        r = json.loads(line)
+        inputs, wrong = f"{r['inputs']:,}", f"{r['wrong']:,}"
+        key = (r["function"], r["dtype"], inputs, wrong, r["compiler"], r["processor"])
+        rows[r["tried"]].setdefault(key, []).append(f"{r['target']} {r['seconds']:.0f} s")
+    columns = ["function", "dtype", "inputs", "wrong", "compiler", "processor", "targets"]
+    page = general_part("proofs.in.md")
+    for part, (title, text) in PROOF_PARTS.items():
+        if rows[part]:
+            table = markdown_table(columns, [[*key, ", ".join(targets)] for key, targets in sorted(rows[part].items())])
+            page += f"\n## {title}\n\n{text}{table}"
+    return page
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="fail if a page is not up to date")
     check = parser.parse_args().check
-    pages = {ROOT / "docs/arithmetic.md": arithmetic_page(), ROOT / "docs/ops.md": ops_page()}
-    for path, page in pages.items():
+    pages = {"arithmetic.md": arithmetic_page(), "ops.md": ops_page(), "proofs.md": proofs_page()}
+    pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
+    for name, page in pages.items():
+        path = ROOT / "docs" / name
         if path.exists() and path.read_text() == page:
             continue
         if check:
             sys.exit(f"{path.relative_to(ROOT)} is not up to date: run `make docs`")
+        path.parent.mkdir(exist_ok=True)
         path.write_text(page)
         print(f"wrote {path.relative_to(ROOT)}")
 

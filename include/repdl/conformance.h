@@ -35,9 +35,13 @@ class TensorMemory {
 ///   positive   multiples of 2^-23 in (0, 2]
 ///   unit       multiples of 2^-24 in [0, 1)
 ///   bits       any 32 bits: NaN, infinities and subnormals among them
+///   sweep      the bit pattern i * 65537 + seed * 2654435761 (mod 2^32): patterns evenly apart
 ///   special    one of: NaN, +-inf, +-0, +-1, +-2^-149, +-2^-126, +-the largest number, 0.5, -1.5, 3
 ///   infinite   as normal, every eighth element +-inf
 ///   classesN   int64 in [0, N)
+///
+/// `normal.bfloat16[100]#1` and `….float16` round the floats to nearest even; `bits` is then any 16 bits, and `sweep` the
+/// pattern i (mod 2^16), so that `sweep.float16[65536]#0` is every number.
 class Case {
  public:
   /// Parses the text and makes the tensors. Arguments that are left out take their defaults. Throws
@@ -51,7 +55,7 @@ class Case {
   std::vector<TensorView> Run();
 
  private:
-  TensorView Generate(std::string_view generator, const IntList& shape, uint64_t seed);
+  TensorView Generate(std::string_view generator, DType dtype, const IntList& shape, uint64_t seed);
 
   friend class CaseReader;
   const OpInfo* op_ = nullptr;

@@ -103,8 +103,12 @@ DType DTypeOf(uint8_t code, uint8_t bits) {
 }
 
 dlpack::DataType CodeOf(DType dtype) {
-  // Outputs are one of these two.
-  return dtype == DType::kInt64 ? dlpack::DataType{dlpack::kInt, 64, 1} : dlpack::DataType{dlpack::kFloat, 32, 1};
+  switch (dtype) {  // what outputs may be
+    case DType::kInt64: return {dlpack::kInt, 64, 1};
+    case DType::kFloat16: return {dlpack::kFloat, 16, 1};
+    case DType::kBFloat16: return {dlpack::kBfloat, 16, 1};
+    default: return {dlpack::kFloat, 32, 1};
+  }
 }
 
 Device DeviceOf(int32_t type, int32_t index) {
@@ -208,8 +212,9 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view) {
   }
   const auto sizes = nb::steal<nb::tuple>(PyTuple_New(shape.size()));
   for (int i = 0; i < shape.size(); ++i) PyTuple_SetItem(sizes.ptr(), i, PyLong_FromLongLong(shape[i]));
-  nb::object array =
-      nb::module_::import_("numpy").attr("empty")(sizes, spec.dtype == DType::kInt64 ? "int64" : "float32");
+  // NumPy has no bfloat16: only its bits.
+  const std::string dtype(spec.dtype == DType::kBFloat16 ? "uint16" : Name(spec.dtype));
+  nb::object array = nb::module_::import_("numpy").attr("empty")(sizes, dtype);
   view = Read(array.ptr(), "", "", /*writable=*/true);
   return array;
 }

@@ -182,11 +182,14 @@ registry: dict[str, Op[..., Any]] = {}
 """Every declared op by name."""
 
 
-def op(*, outputs: Sequence[str] = ("output",)) -> Callable[[Callable[P, R]], Op[P, R]]:
-    """Declares the core's op of the function's name. The function is its signature and docstring; it has no body."""
+def op(*, name: str | None = None, outputs: Sequence[str] = ("output",)) -> Callable[[Callable[P, R]], Op[P, R]]:
+    """Declares the core's op of the function's name, or of this one, where the public function does more.
+
+    The function is its signature and docstring; it has no body.
+    """
 
     def declare(function: Callable[P, R]) -> Op[P, R]:
-        declared = Op(function.__name__, function, tuple(outputs))
+        declared = Op(name or function.__name__, function, tuple(outputs))
         registry[declared.name] = declared
         return declared
 

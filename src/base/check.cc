@@ -33,6 +33,13 @@ void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView&
   CheckSameDevice(name, tensor, like);
 }
 
+void CheckFloating(const ArgName& name, const TensorView& tensor) {
+  if (tensor.dtype == DType::kFloat32 || tensor.dtype == DType::kBFloat16 || tensor.dtype == DType::kFloat16) return;
+  throw TypeError(Message(name, " must be float32, bfloat16 or float16, got ", Name(tensor.dtype),
+                          tensor.dtype == DType::kFloat64 ? ", which is not reproducible yet" : "",
+                          "; convert it first, with .to(torch.float32) or .astype('float32')"));
+}
+
 int CheckDim(const ArgName& name, int64_t dim, int rank) {
   REPDL_CHECK(dim >= -rank && dim < rank, name, " ", dim, " is out of range for a tensor of ", rank, " dimension",
               rank == 1 ? "" : "s");

@@ -32,6 +32,9 @@ void CheckSameDevice(const ArgName& name, const TensorView& tensor, const Tensor
 /// float32 on the device of `like`.
 void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView& like);
 
+/// TypeError unless the tensor holds float32, bfloat16 or float16.
+void CheckFloating(const ArgName& name, const TensorView& tensor);
+
 /// A dimension counted from the end if negative; ValueError if it is out of range.
 int CheckDim(const ArgName& name, int64_t dim, int rank);
 

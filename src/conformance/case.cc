@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "numerics/lanes/scalar.h"
 #include "repdl/conformance.h"
 #include "repdl/error.h"
 
@@ -34,7 +35,11 @@ constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000, 0x00000000,
                                  0xbf800000, 0x00000001, 0x80000001, 0x00800000, 0x80800000, 0x7f7fffff,
                                  0xff7fffff, 0x3f000000, 0xbfc00000, 0x40400000};
 
-float Element(std::string_view generator, uint64_t x, int64_t i) {
+/// The random bits of element i.
+uint64_t Bits(uint64_t seed, int64_t i) { return SplitMix64((seed << 32) + static_cast<uint64_t>(i)); }
+
+float Element(std::string_view generator, uint64_t seed, int64_t i) {
+  const uint64_t x = Bits(seed, i);
   const auto top24 = static_cast<int64_t>(x >> 40);
   if (generator == "uniform") return static_cast<float>(top24 - (int64_t{1} << 23)) * 0x1p-23f;
   if (generator == "normal") return Normal(x);
@@ -43,11 +48,21 @@ float Element(std::string_view generator, uint64_t x, int64_t i) {
   if (generator == "positive") return static_cast<float>(top24 + 1) * 0x1p-23f;
   if (generator == "unit") return static_cast<float>(top24) * 0x1p-24f;
   if (generator == "bits") return std::bit_cast<float>(static_cast<uint32_t>(x >> 32));
+  if (generator == "sweep") return std::bit_cast<float>(static_cast<uint32_t>(i * 65537 + seed * 2654435761));
   if (generator == "special") return std::bit_cast<float>(kSpecial[x % std::size(kSpecial)]);
   if (generator == "infinite") {
     return i % 8 == 7 ? std::bit_cast<float>(x % 2 == 0 ? 0x7f800000u : 0xff800000u) : Normal(x);
   }
   throw ValueError(Message("there is no generator '", generator, "'"));
+}
+
+/// The same for a type of 16 bits.
+uint16_t HalfElement(std::string_view generator, DType dtype, uint64_t seed, int64_t i) {
+  if (generator == "bits") return static_cast<uint16_t>(Bits(seed, i));
+  if (generator == "sweep") return static_cast<uint16_t>(i);
+  const float value = Element(generator, seed, i);
+  return static_cast<uint16_t>(dtype == DType::kBFloat16 ? scalar::NarrowBFloat16(value)
+                                                         : scalar::NarrowFloat16(value));
 }
 
 }  // namespace
@@ -133,6 +148,14 @@ class CaseReader {
     return list;
   }
 
+  DType FloatType() {
+    const std::string_view word = Word();
+    for (DType dtype : {DType::kBFloat16, DType::kFloat16}) {
+      if (word == Name(dtype)) return dtype;
+    }
+    Fail("expected bfloat16 or float16");
+  }
+
   Value ReadValue(const ArgInfo& info) {
     SkipSpace();
     if (Take('(')) return Numbers(')');
@@ -146,10 +169,11 @@ class CaseReader {
     if (info.IsTensor()) {
       const std::string_view word = Word();
       if (word == "None") return std::monostate();
+      const DType dtype = Take('.') ? FloatType() : DType::kFloat32;
       Expect('[');
       const IntList shape = Numbers(']');
       Expect('#');
-      return case_.Generate(word, shape, Number<uint64_t>());
+      return case_.Generate(word, dtype, shape, Number<uint64_t>());
     }
     if (info.type == "float") return Number<double>();
     if (info.type == "bool") {
@@ -182,20 +206,21 @@ std::vector<TensorView> TensorMemory::New(const Specs& specs) {
 
 Case::Case(std::string_view text) { CaseReader(text, *this).Read(); }
 
-TensorView Case::Generate(std::string_view generator, const IntList& shape, uint64_t seed) {
+TensorView Case::Generate(std::string_view generator, DType dtype, const IntList& shape, uint64_t seed) {
   const bool is_class = generator.starts_with("classes");
-  TensorView view = memory_.New({is_class ? DType::kInt64 : DType::kFloat32, shape});
+  TensorView view = memory_.New({is_class ? DType::kInt64 : dtype, shape});
   uint64_t num_classes = 0;
   if (is_class) {
     std::from_chars(generator.data() + 7, generator.data() + generator.size(), num_classes);
     if (num_classes == 0) throw ValueError(Message("generator '", generator, "' names no number of classes"));
   }
   for (int64_t i = 0; i < view.numel(); ++i) {
-    const uint64_t x = SplitMix64((seed << 32) + static_cast<uint64_t>(i));
     if (is_class) {
-      view.Data<int64_t>()[i] = static_cast<int64_t>(x % num_classes);
+      view.Data<int64_t>()[i] = static_cast<int64_t>(Bits(seed, i) % num_classes);
+    } else if (dtype == DType::kFloat32) {
+      view.Data<float>()[i] = Element(generator, seed, i);
     } else {
-      view.Data<float>()[i] = Element(generator, x, i);
+      view.Data<uint16_t>()[i] = HalfElement(generator, dtype, seed, i);
     }
   }
   return view;

@@ -37,13 +37,25 @@ void AppendElements(const T* elements, int64_t count, Sha256& hash) {
   hash.Update(std::span(bytes).first(used));
 }
 
+/// 16-bit floats as their bits; above `infinity` is NaN, all read as one.
+void AppendHalves(const TensorView& rows, uint16_t infinity, uint16_t nan, Sha256& hash) {
+  std::vector<uint16_t> bits(rows.Data<const uint16_t>(), rows.Data<const uint16_t>() + rows.numel());
+  for (uint16_t& x : bits) {
+    if ((x & 0x7fff) > infinity) x = nan;
+  }
+  AppendElements(bits.data(), rows.numel(), hash);
+}
+
 void Append(const TensorView& tensor, Sha256& hash) {
   Scratch scratch;
   const TensorView rows = Contiguous(tensor, scratch);
   switch (tensor.dtype) {
     case DType::kFloat32: return AppendElements(rows.Data<const float>(), rows.numel(), hash);
+    case DType::kBFloat16: return AppendHalves(rows, 0x7f80, 0x7fc0, hash);
+    case DType::kFloat16: return AppendHalves(rows, 0x7c00, 0x7e00, hash);
     case DType::kInt64: return AppendElements(rows.Data<const int64_t>(), rows.numel(), hash);
-    default: throw TypeError(Message("[digest] tensor must be float32 or int64, got ", Name(tensor.dtype)));
+    default:
+      throw TypeError(Message("[digest] tensor must be float32, bfloat16, float16 or int64, got ", Name(tensor.dtype)));
   }
 }
 

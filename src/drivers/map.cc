@@ -5,11 +5,15 @@ namespace repdl {
 
 MapArgs MakeMapArgs(std::initializer_list<const TensorView*> inputs, const TensorView& output) {
   MapArgs args;
-  args.output = output.Data<float>();
+  args.output = output.data;
+  args.output_dtype = output.dtype;
   args.numel = output.numel();
   args.num_inputs = static_cast<int>(inputs.size());
   int t = 0;
-  for (const TensorView* input : inputs) args.inputs[t++] = input->Data<const float>();
+  for (const TensorView* input : inputs) {
+    args.input_dtypes[t] = input->dtype;
+    args.inputs[t++] = input->data;
+  }
 
   const auto stride_of = [&](const TensorView& input, int dim) -> int64_t {
     const int own = dim - (output.rank() - input.rank());

@@ -8,16 +8,18 @@
 namespace repdl {
 
 /// An elementwise op over broadcast operands: as few loops as their strides allow, the innermost last.
-/// The output is contiguous.
+/// The output is contiguous. Operands and output may be float32, bfloat16 or float16, each for itself.
 struct MapArgs {
   static constexpr int kMaxInputs = 2;
 
   int rank = 0;
   int64_t shape[kMaxRank];
   int num_inputs = 0;
-  const float* inputs[kMaxInputs];
+  const void* inputs[kMaxInputs];
+  DType input_dtypes[kMaxInputs];
   int64_t strides[kMaxInputs][kMaxRank] = {};
-  float* output = nullptr;
+  void* output = nullptr;
+  DType output_dtype = DType::kFloat32;
   int64_t numel = 1;
 };
 

@@ -1,68 +1,111 @@
 // SPDX-License-Identifier: MIT
-// Elementwise ops: f(x...) of one vector at a time.
+// Elementwise ops: f(x...) of a vector at a time.
 #pragma once
 
 #include "base/parallel.h"
 #include "drivers/map.h"
+#include "drivers/narrow_cpu-inl.h"
 #include "drivers/vector_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-/// A run of an operand side by side: itself if its elements are, else copied to the buffer.
-HWY_INLINE const float* SideBySide(const float* x, int64_t stride, int64_t n, float* buffer) {
-  if (stride == 1) return x;
-  for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * stride];
-  return buffer;
-}
+/// y[i] = f(x[0][i], ...) for i < n, all side by side in memory.
+using MapRun = void (*)(const void* f, const float* const* x, float* y, int64_t n);
 
-template <int kInputs, class F>
-HWY_INLINE void MapRun(const F& f, const float* const* x, float* y, int64_t n) {
-  ForVectors(n, [&](int64_t i, int64_t count) HWY_ATTR {
-    // Lanes behind the end compute f(1...): no slow subnormals, no traps.
-    if constexpr (kInputs == 1) {
-      StoreN(f(LoadN(x[0] + i, count, 1.0f)), y + i, count);
-    } else {
-      StoreN(f(LoadN(x[0] + i, count, 1.0f), LoadN(x[1] + i, count, 1.0f)), y + i, count);
-    }
-  });
-}
+/// What the operands of a run go through where they are not floats side by side.
+constexpr int64_t kMapRun = 512;
 
-/// output = f(inputs...), in parallel. `grain` is the number of elements worth a fork.
-template <int kInputs, class F>
-void Map(const MapArgs& args, int64_t grain, const F& f) {
-  constexpr int64_t kRun = 512;
+/// output = run(inputs...), in parallel. `grain` is the number of elements worth a fork. A low-precision output is
+/// rounded from what `run` gives.
+inline HWY_MAYBE_UNUSED void MapRuns(const MapArgs& args, int64_t grain, MapRun run, const void* f) {
   const int inner = args.rank - 1;
+  bool direct = args.output_dtype == DType::kFloat32;
+  for (int t = 0; t < args.num_inputs; ++t) {
+    direct = direct && args.input_dtypes[t] == DType::kFloat32 && args.strides[t][inner] == 1;
+  }
   ParallelRanges(args.numel, grain, [&](int64_t begin, int64_t end) HWY_ATTR {
-    HWY_ALIGN float buffers[kInputs][kRun];
+    HWY_ALIGN float buffers[MapArgs::kMaxInputs + 1][kMapRun];
     for (int64_t at = begin; at < end;) {
       // The place of element `at`: an offset into every operand.
       int64_t rest = at;
-      int64_t offsets[kInputs] = {};
+      int64_t offsets[MapArgs::kMaxInputs] = {};
       int64_t column = 0;
       for (int dim = inner; dim >= 0; --dim) {
         const int64_t index = rest % args.shape[dim];
         rest /= args.shape[dim];
         if (dim == inner) column = index;
-        for (int t = 0; t < kInputs; ++t) offsets[t] += index * args.strides[t][dim];
+        for (int t = 0; t < args.num_inputs; ++t) offsets[t] += index * args.strides[t][dim];
       }
       const int64_t row_end = std::min(end, at + args.shape[inner] - column);
-      bool contiguous = true;
-      for (int t = 0; t < kInputs; ++t) contiguous = contiguous && args.strides[t][inner] == 1;
-      const int64_t longest = contiguous ? row_end - at : kRun;
+      const int64_t longest = direct ? row_end - at : kMapRun;
       for (; at < row_end; at += longest) {
         const int64_t n = std::min(longest, row_end - at);
-        const float* x[kInputs];
-        for (int t = 0; t < kInputs; ++t) {
+        const float* x[MapArgs::kMaxInputs];
+        for (int t = 0; t < args.num_inputs; ++t) {
           const int64_t stride = args.strides[t][inner];
-          x[t] = SideBySide(args.inputs[t] + offsets[t], stride, n, buffers[t]);
+          x[t] = FloatsSideBySide(args.inputs[t], args.input_dtypes[t], offsets[t], stride, n, buffers[t]);
           offsets[t] += n * stride;
         }
-        MapRun<kInputs>(f, x, args.output + at, n);
+        if (args.output_dtype == DType::kFloat32) {
+          run(f, x, static_cast<float*>(args.output) + at, n);
+        } else {
+          float* rounded = buffers[MapArgs::kMaxInputs];
+          run(f, x, rounded, n);
+          NarrowTo(args.output_dtype, rounded, static_cast<uint16_t*>(args.output) + at, n);
+        }
       }
       at = row_end;
     }
   });
+}
+
+/// output = f(inputs...), in parallel; f takes and gives vectors of floats.
+template <int kInputs, class F>
+void Map(const MapArgs& args, int64_t grain, const F& f) {
+  const MapRun run = [](const void* context, const float* const* x, float* y, int64_t n) HWY_ATTR {
+    const F& function = *static_cast<const F*>(context);
+    ForVectors(n, [&](int64_t i, int64_t count) HWY_ATTR {
+      // Lanes behind the end compute f(1...): no slow subnormals, no traps.
+      if constexpr (kInputs == 1) {
+        StoreN(function(LoadN(x[0] + i, count, 1.0f)), y + i, count);
+      } else {
+        StoreN(function(LoadN(x[0] + i, count, 1.0f), LoadN(x[1] + i, count, 1.0f)), y + i, count);
+      }
+    });
+  };
+  MapRuns(args, grain, run, &f);
+}
+
+/// y[i] = F()(tag, x[i]), computed in double; rounded to odd where a second rounding follows.
+template <class F, bool kToOdd>
+void MapWideRun(const void*, const float* const* x, float* y, int64_t n) {
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  const auto apply = [&](auto v) HWY_ATTR {
+    const auto result = F()(wide, ToDouble(wide, v));
+    if constexpr (kToOdd) {
+      return ToFloatOdd(narrow, result);
+    } else {
+      return ToFloat(narrow, result);
+    }
+  };
+  constexpr int64_t kWideLanes = HWY_LANES(double);
+  int64_t i = 0;
+  for (; i + kWideLanes <= n; i += kWideLanes) StoreU(apply(LoadU(narrow, x[0] + i)), narrow, y + i);
+  if (i == n) return;
+  HWY_ALIGN float tail[kWideLanes];
+  std::fill_n(tail, kWideLanes, 1.0f);
+  std::copy(x[0] + i, x[0] + n, tail);
+  Store(apply(Load(narrow, tail)), narrow, tail);
+  std::copy(tail, tail + (n - i), y + i);
+}
+
+/// output = F()(tag, input), computed in double and rounded once to the type of the output.
+template <class F>
+void MapWide(const MapArgs& args, int64_t grain) {
+  const bool to_odd = args.output_dtype != DType::kFloat32;
+  MapRuns(args, grain, to_odd ? &MapWideRun<F, true> : &MapWideRun<F, false>, nullptr);
 }
 
 }  // namespace repdl::HWY_NAMESPACE

@@ -10,10 +10,10 @@ namespace repdl::cuda {
 template <int kInputs, class F>
 __global__ void __launch_bounds__(kThreadsPerBlock) MapKernel(const __grid_constant__ MapArgs args) {
   const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  scalar::MapThread<kInputs>(args, thread, int64_t{gridDim.x} * blockDim.x, F());
+  scalar::MapThread<kInputs>(args, thread, int64_t{gridDim.x} * blockDim.x, F{args.output_dtype});
 }
 
-/// output = F()(inputs...).
+/// output = F{dtype of the output}(inputs...).
 template <int kInputs, class F>
 void Map(const Place& place, const MapArgs& args) {
   Launch(place, args.numel, &MapKernel<kInputs, F>, args);

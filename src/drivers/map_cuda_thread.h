@@ -30,16 +30,34 @@ REPDL_LANE void MapOffsets(const MapArgs& args, int64_t at, int64_t (&offsets)[k
   }
 }
 
+/// Element `at`, widened.
+REPDL_LANE float LoadFloat(const void* data, DType dtype, int64_t at) {
+  if (dtype == DType::kFloat32) return static_cast<const float*>(data)[at];
+  const int32_t bits = static_cast<const uint16_t*>(data)[at];
+  return dtype == DType::kBFloat16 ? WidenBFloat16(bits) : WidenFloat16(bits);
+}
+
+/// Element `at`, rounded.
+REPDL_LANE void StoreFloat(void* data, DType dtype, int64_t at, float value) {
+  if (dtype == DType::kFloat32) {
+    static_cast<float*>(data)[at] = value;
+  } else {
+    const int32_t bits = dtype == DType::kBFloat16 ? NarrowBFloat16(value) : NarrowFloat16(value);
+    static_cast<uint16_t*>(data)[at] = static_cast<uint16_t>(bits);
+  }
+}
+
 /// Thread `thread` of `num_threads` computes the elements thread, thread + num_threads, and so on.
 template <int kInputs, class F>
 REPDL_LANE void MapThread(const MapArgs& args, int64_t thread, int64_t num_threads, const F& f) {
   for (int64_t at = thread; at < args.numel; at += num_threads) {
     int64_t offsets[kInputs];
     MapOffsets<kInputs>(args, at, offsets);
+    const float x = LoadFloat(args.inputs[0], args.input_dtypes[0], offsets[0]);
     if constexpr (kInputs == 1) {
-      args.output[at] = f(args.inputs[0][offsets[0]]);
+      StoreFloat(args.output, args.output_dtype, at, f(x));
     } else {
-      args.output[at] = f(args.inputs[0][offsets[0]], args.inputs[1][offsets[1]]);
+      StoreFloat(args.output, args.output_dtype, at, f(x, LoadFloat(args.inputs[1], args.input_dtypes[1], offsets[1])));
     }
   }
 }

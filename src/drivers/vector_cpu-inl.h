@@ -44,6 +44,13 @@ HWY_INLINE void StoreN(Vec v, float* p, int64_t count) {
 #endif
 }
 
+/// A run of an operand side by side: itself if its elements are, else copied to the buffer.
+HWY_INLINE const float* SideBySide(const float* x, int64_t stride, int64_t n, float* buffer) {
+  if (stride == 1) return x;
+  for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * stride];
+  return buffer;
+}
+
 /// Calls body(i, count) for runs of kLanes indices that cover [0, n); the last run may be shorter.
 template <class Body>
 HWY_INLINE void ForVectors(int64_t n, const Body& body) {

@@ -21,17 +21,19 @@ using RunThread = std::function<void(const MapArgs& args, int64_t thread, int64_
 
 /// The elementwise ops as the CUDA kernels have them.
 const std::map<std::string, RunThread> kOps = {
-#define REPDL_UNARY(op, Function)                                                                  \
-  {#op, [](const MapArgs& args, int64_t thread, int64_t num_threads) {                             \
-     scalar::MapThread<1>(args, thread, num_threads, [](float x) { return scalar::Function(x); }); \
+#define REPDL_UNARY(op, Function, Lanes)                                                                  \
+  {#op, [](const MapArgs& args, int64_t thread, int64_t num_threads) {                                    \
+     scalar::MapThread<1>(args, thread, num_threads, [&](float x) {                                       \
+       return args.output_dtype == DType::kFloat32 ? scalar::Function(x)                                  \
+                                                   : scalar::ViaDoubleToOdd(scalar::Function##Wide(), x); \
+     });                                                                                                  \
    }},
-#include "repdl/ops/unary.def"
-#undef REPDL_UNARY
 #define REPDL_BINARY(op, Function, first, second)                                                              \
   {#op, [](const MapArgs& args, int64_t thread, int64_t num_threads) {                                         \
      scalar::MapThread<2>(args, thread, num_threads, [](float x, float y) { return scalar::Function(x, y); }); \
    }},
-#include "repdl/ops/binary.def"
+#include "repdl/ops/elementwise.def"
+#undef REPDL_UNARY
 #undef REPDL_BINARY
 };
 
@@ -46,12 +48,12 @@ TEST_P(CudaMap, ThreadsGiveTheGoldenDigests) {
         inputs.emplace_back(std::get<TensorView>(arg), static_cast<Relayout::Kind>(kind));
       }
       const Specs specs = test_case.op().infer(test_case.args());
-      std::vector<float> memory(MakeView(static_cast<float*>(nullptr), specs.spec[0].shape).numel());
-      const TensorView output = MakeView(memory.data(), specs.spec[0].shape);
+      TensorMemory memory;
+      const TensorView output = memory.New(specs.spec[0]);
       const MapArgs args = inputs.size() == 1 ? MakeMapArgs({&inputs[0].view()}, output)
                                               : MakeMapArgs({&inputs[0].view(), &inputs[1].view()}, output);
       constexpr int64_t kThreads = 37;  // fewer than elements: the threads must come around again
-      for (int64_t thread = kThreads - 1; thread >= 0 && !memory.empty(); --thread) {
+      for (int64_t thread = kThreads - 1; thread >= 0 && output.numel() > 0; --thread) {
         kOps.at(GetParam())(args, thread, kThreads);
       }
       EXPECT_EQ(Digest(output), line.digest) << line.text << ", layout " << kind;

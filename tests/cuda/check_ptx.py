@@ -31,6 +31,7 @@ FORBIDDEN = re.compile(r"(call|atom|red|multimem|wgmma|wmma|mma|tcgen05)\b.*")
 
 _INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?(?P<name>[a-z][\w.:]*)(?=[\s;])")
 _FUNCTION = re.compile(r"\s*(?:\.visible |\.weak |\.extern )*\.(?:entry|func)\b.*?(?P<name>[\w$]+)\s*\(")
+_DEFINITION = re.compile(r"\b(?:REPDL_LANE \w+|struct) (?!operator)(\w+)\b")
 _LANE = re.compile(r"\d(?P<function>[A-Z][A-Za-z0-9]*)Lane(?![a-z])")
 
 
@@ -47,11 +48,20 @@ def instructions(ptx: str) -> dict[str, list[str]]:
 
 
 def lane_functions() -> dict[str, bool]:
-    """The functions of the elementwise ops, and whether the lane text of each has the word Fma."""
+    """The functions of the elementwise ops, and whether the lane text of each, with what it uses, has the word Fma."""
     lists = "".join(path.read_text() for path in (ROOT / "src/ops/elementwise").glob("*.def"))
-    texts = [path.read_text() for path in (ROOT / "src/numerics").glob("*.lane.h")]
+    texts = [path.read_text() for path in (ROOT / "src/numerics").rglob("*.lane.h")]
+    home = {name: text for text in texts for name in _DEFINITION.findall(text)}
+
+    def is_fused(text: str, seen: set[str]) -> bool:
+        if "Fma(" in text:
+            return True
+        used = {word for word in re.findall(r"\w+", text) if word in home and word not in seen}
+        seen |= used
+        return any(is_fused(home[word], seen) for word in sorted(used))
+
     return {
-        function: any(re.search(rf"\bREPDL_LANE V {function}\(", text) and "Fma(" in text for text in texts)
+        function: function in home and is_fused(home[function], {function})
         for function in re.findall(r"^REPDL_(?:UNARY|BINARY)\(\w+, (\w+)", lists, re.MULTILINE)
     }
 

@@ -2,10 +2,14 @@
 from __future__ import annotations
 
 import json
+import stat
+from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 import repdl
+from repdl.cli import prove
 from repdl.cli.main import app
 
 
@@ -22,6 +26,25 @@ def test_info_is_json_too() -> None:
     assert "scalar" in values["CPU targets compiled"]
 
 
+def test_prove_passes_its_arguments_and_the_exit_status_on(tmp_path: Path) -> None:
+    program = tmp_path / "repdl_prove"
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\nexit 1\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    arguments = ["prove", "exp", "log", "--target", "scalar", "--target", "avx2", "--stride", "5"]
+    result = CliRunner().invoke(app, [*arguments, "--program", str(program)])
+    assert result.exit_code == 1
+    assert (tmp_path / "arguments").read_text() == "exp log --target=scalar --target=avx2 --stride=5\n"
+
+
+def test_prove_says_how_to_build_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REPDL_PROVE", raising=False)
+    monkeypatch.setattr(prove, "find_program", lambda: None)
+    result = CliRunner().invoke(app, ["prove", "exp"])
+    assert result.exit_code == 2
+    assert "libmpfr-dev" in result.output
+
+
 def test_help_names_the_commands() -> None:
     for arguments in (["--help"], ["-h"], []):
-        assert "info" in CliRunner().invoke(app, arguments).output
+        output = CliRunner().invoke(app, arguments).output
+        assert "info" in output and "prove" in output

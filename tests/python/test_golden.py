@@ -8,13 +8,15 @@ import pytest
 
 from repdl import _core
 from repdl._op import registry
-from support import ALL_OPS, digest, golden_lines, results_of, to_torch
+from support import ALL_OPS, digest, golden_lines, has_bfloat16, results_of, to_numpy, to_torch
 
 
 @pytest.mark.parametrize("name", ALL_OPS)
 def test_numpy_arrays_give_the_golden_digests(name: str) -> None:
     for expected, text in golden_lines(name):
         _, arguments = _core.read_case(text)
+        if has_bfloat16(arguments):
+            continue
         results = results_of(registry[name], arguments)
         assert all(isinstance(r, np.ndarray) for r in results)
         assert digest(results) == expected, text
@@ -25,7 +27,7 @@ def test_torch_tensors_give_the_golden_digests(name: str) -> None:
     for expected, text in golden_lines(name):
         _, arguments = _core.read_case(text)
         results = results_of(registry[name], to_torch(arguments))
-        assert digest([r.numpy() for r in results]) == expected, text
+        assert digest([to_numpy(r) for r in results]) == expected, text
 
 
 @pytest.mark.parametrize("name", ALL_OPS)

@@ -29,7 +29,7 @@ Results Map(const Case& test_case, Function function) {
   Floats values = args.FloatsOf("input");
   for (float& x : values) x = function(x);
   Results results;
-  Append(results, values, args.OutputShape());
+  Append(results, values, args.OutputShape(), args.OutputType());
   return results;
 }
 
@@ -60,7 +60,7 @@ Results MapTwo(const Case& test_case, std::string_view first, std::string_view s
   Append(results,
          function(Broadcast(args.FloatsOf(first), args.Shape(first), shape),
                   Broadcast(args.FloatsOf(second), args.Shape(second), shape)),
-         shape);
+         shape, args.OutputType());
   return results;
 }
 
@@ -77,7 +77,7 @@ static Results RunUniform(const Case& test_case) {
 static Results RunRelu(const Case& test_case) {
   const Arguments args(test_case);
   Results results;
-  Append(results, Relu(args.FloatsOf("input")), args.OutputShape());
+  Append(results, Relu(args.FloatsOf("input")), args.OutputShape(), args.OutputType());
   return results;
 }
 
@@ -91,13 +91,50 @@ static Results RunDiv(const Case& test_case) {
   });
 }
 
-#define EXACT_FUNCTION(op, function, monotone) \
-  {#op, [](const Case& test_case) { return Map(test_case, [](float x) { return Rounded(function, x); }); }},
-static const Op kFunctions[] = {
-#include "functions.def"
-};
-#undef EXACT_FUNCTION
+/// An op of functions.def; a derivative is rounded, then multiplied.
+static Results RunFunction(const Case& test_case) {
+  const OpInfo& op = test_case.op();
+  const Function& function = *FindFunction(op.name);
+  if (function.kind == Function::Kind::kUnary) {
+    const Format& format = FormatOf(Arguments(test_case).OutputType());
+    return Map(test_case, [&](float x) { return Rounded(function, x, 0.0f, format); });
+  }
+  return MapTwo(test_case, op.args[0].name, op.args[1].name, [&](const Floats& first, const Floats& second) {
+    Floats output(first.size());
+    for (size_t i = 0; i < output.size(); ++i) {
+      output[i] = function.kind == Function::Kind::kDerivative ? first[i] * Rounded(function, second[i])
+                                                               : Rounded(function, first[i], second[i]);
+    }
+    return output;
+  });
+}
 
-static const Op kOps[] = {{"uniform", RunUniform}, {"relu", RunRelu}, {"relu_grad", RunReluGrad}, {"div", RunDiv}};
+static const std::vector<Op> kFunctions = [] {
+  std::vector<Op> ops;
+  for (const Function& function : Functions()) ops.emplace_back(function.name, RunFunction);
+  return ops;
+}();
+
+/// grad_output * slope(output), in double, rounded to float at the end.
+template <class Slope>
+static Results RunGradFromOutput(const Case& test_case, Slope slope) {
+  return MapTwo(test_case, "grad_output", "output", [&](const Floats& grad_output, const Floats& output) {
+    Floats grad_input(output.size());
+    for (size_t i = 0; i < output.size(); ++i) grad_input[i] = static_cast<float>(grad_output[i] * slope(output[i]));
+    return grad_input;
+  });
+}
+
+static Results RunSigmoidGrad(const Case& test_case) {
+  return RunGradFromOutput(test_case, [](double y) { return (1 - y) * y; });
+}
+
+static Results RunTanhGrad(const Case& test_case) {
+  return RunGradFromOutput(test_case, [](double y) { return 1 - y * y; });
+}
+
+static const Op kOps[] = {{"uniform", RunUniform},          {"relu", RunRelu},
+                          {"relu_grad", RunReluGrad},       {"div", RunDiv},
+                          {"sigmoid_grad", RunSigmoidGrad}, {"tanh_grad", RunTanhGrad}};
 
 }  // namespace repdl::reference

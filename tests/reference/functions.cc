@@ -3,58 +3,118 @@
 
 #include <mpfr.h>
 
-#include <cmath>
+#include <stdexcept>
+
+#include "formulas.h"
 
 namespace repdl::reference {
 namespace {
 
-/// An MPFR number with the precision and the exponents of an IEEE-754 type, so that a result is rounded
-/// once even where it is subnormal.
-class Number {
- public:
-  struct Format {
-    mpfr_prec_t precision;
-    mpfr_exp_t emin, emax;  // of the smallest subnormal and the largest number, for a fraction in [0.5, 1)
-  };
-  static constexpr Format kFloat = {24, -148, 128};
-  static constexpr Format kDouble = {53, -1073, 1024};
+using Exact = decltype(Function::exact);
+using Kind = Function::Kind;
 
-  explicit Number(const Format& format) {
-    mpfr_set_emin(format.emin);
-    mpfr_set_emax(format.emax);
-    mpfr_init2(value_, format.precision);
-  }
-  ~Number() { mpfr_clear(value_); }
-  Number(const Number&) = delete;
-  Number& operator=(const Number&) = delete;
+template <auto kFunction>
+int MpfrUnary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr) {
+  return kFunction(result, x, MPFR_RNDN);
+}
 
-  mpfr_ptr get() { return value_; }
+template <auto kFunction>
+int MpfrBinary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y) {
+  return kFunction(result, x, y, MPFR_RNDN);
+}
 
-  /// After an operation that answered `ternary`.
-  void RoundSubnormal(int ternary) { mpfr_subnormalize(value_, ternary, MPFR_RNDN); }
+int SetNan(mpfr_ptr result) {
+  mpfr_set_nan(result);
+  return 0;
+}
 
- private:
-  mpfr_t value_;
+template <auto kFunction>
+int Unary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr) {
+  if (mpfr_nan_p(x) != 0) return SetNan(result);
+  const Real value = kFunction(Real(x));
+  return mpfr_set(result, value.get(), MPFR_RNDN);
+}
+
+template <auto kFunction>
+int Binary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y) {
+  if (mpfr_nan_p(x) != 0 || mpfr_nan_p(y) != 0) return SetNan(result);
+  const Real value = kFunction(Real(x), Real(y));
+  return mpfr_set(result, value.get(), MPFR_RNDN);
+}
+
+constexpr Function kFunctions[] = {
+#define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>},
+#define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>},
+#define DERIVATIVE(op, Formula) {#op, Kind::kDerivative, Unary<Formula>},
+#define MPFR_BINARY(op, function) {#op, Kind::kBinary, MpfrBinary<function>},
+#define BINARY(op, Formula) {#op, Kind::kBinary, Binary<Formula>},
+#include "functions.def"
+#undef MPFR_UNARY
+#undef UNARY
+#undef DERIVATIVE
+#undef MPFR_BINARY
+#undef BINARY
 };
+
+/// Operands and a result that a thread keeps, because making them takes as long as some functions do.
+struct Numbers {
+  Numbers() { mpfr_inits2(53, x, y, result, nullptr); }
+  ~Numbers() { mpfr_clears(x, y, result, nullptr); }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+
+  mpfr_t x, y, result;
+};
+
+/// Rounds once: to the precision of the format with MPFR's own wide exponents, then to the format's exponents, where
+/// MPFR takes from `ternary` what the first rounding has lost.
+double Nearest(Exact exact, double x, double y, const Format& format) {
+  thread_local Numbers n;
+  mpfr_set_d(n.x, x, MPFR_RNDN);
+  mpfr_set_d(n.y, y, MPFR_RNDN);
+  mpfr_set_prec(n.result, format.precision);
+  int ternary = exact(n.result, n.x, n.y);
+  const mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
+  mpfr_set_emin(format.emin);
+  mpfr_set_emax(format.emax);
+  ternary = mpfr_check_range(n.result, ternary, MPFR_RNDN);
+  mpfr_subnormalize(n.result, ternary, MPFR_RNDN);
+  mpfr_set_emin(emin);
+  mpfr_set_emax(emax);
+  return mpfr_get_d(n.result, MPFR_RNDN);
+}
 
 }  // namespace
 
-float Rounded(int (*function)(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding), float x) {
-  Number n(Number::kFloat);
-  mpfr_set_flt(n.get(), x, MPFR_RNDN);
-  n.RoundSubnormal(function(n.get(), n.get(), MPFR_RNDN));
-  return mpfr_get_flt(n.get(), MPFR_RNDN);
+const Format& FormatOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return kFloat16;
+    case DType::kBFloat16: return kBFloat16;
+    case DType::kFloat32: return kFloat32;
+    case DType::kFloat64: return kFloat64;
+    default: throw std::logic_error("no floating-point format");
+  }
 }
 
-float Exp(float x) { return Rounded(mpfr_exp, x); }
+std::span<const Function> Functions() { return kFunctions; }
 
-float Log(float x) { return Rounded(mpfr_log, x); }
+const Function* FindFunction(std::string_view op) {
+  for (const Function& function : kFunctions) {
+    if (function.name == op) return &function;
+  }
+  return nullptr;
+}
+
+float Rounded(const Function& function, float x, float y, const Format& format) {
+  return static_cast<float>(Nearest(function.exact, x, y, format));
+}
+
+float Exp(float x) { return static_cast<float>(Nearest(MpfrUnary<mpfr_exp>, x, 0, kFloat32)); }
+
+float Log(float x) { return static_cast<float>(Nearest(MpfrUnary<mpfr_log>, x, 0, kFloat32)); }
 
 double Power(double base, int64_t exponent) {
-  Number n(Number::kDouble);
-  mpfr_set_d(n.get(), base, MPFR_RNDN);
-  n.RoundSubnormal(mpfr_pow_si(n.get(), n.get(), static_cast<long>(exponent), MPFR_RNDN));
-  return mpfr_get_d(n.get(), MPFR_RNDN);
+  return Nearest(MpfrBinary<mpfr_pow>, base, static_cast<double>(exponent), kFloat64);
 }
 
 }  // namespace repdl::reference

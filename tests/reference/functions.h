@@ -4,11 +4,45 @@
 #include <mpfr.h>
 
 #include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "repdl/tensor.h"
 
 namespace repdl::reference {
 
-/// function(x), rounded once.
-float Rounded(int (*function)(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding), float x);
+/// A format of IEEE-754's kind: its precision, and the exponents of the smallest subnormal and of the largest number,
+/// for a fraction in [1/2, 1).
+struct Format {
+  mpfr_prec_t precision;
+  mpfr_exp_t emin, emax;
+};
+inline constexpr Format kFloat16 = {11, -23, 16};
+inline constexpr Format kBFloat16 = {8, -132, 128};
+inline constexpr Format kFloat32 = {24, -148, 128};
+inline constexpr Format kFloat64 = {53, -1073, 1024};
+
+/// The format of a dtype; throws for one that has none.
+const Format& FormatOf(DType dtype);
+
+/// A mathematical function. `exact` rounds its value to the precision of `result`, to nearest, and returns MPFR's
+/// ternary value; functions of one number ignore y.
+struct Function {
+  enum class Kind { kUnary, kDerivative, kBinary };
+
+  std::string_view name;  // of the op
+  Kind kind;
+  int (*exact)(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y);
+};
+
+/// The rows of functions.def.
+std::span<const Function> Functions();
+
+/// The function of this op or nullptr.
+const Function* FindFunction(std::string_view op);
+
+/// function(x) or function(x, y), rounded once to `format`: correctly rounded, subnormals included.
+float Rounded(const Function& function, float x, float y = 0.0f, const Format& format = kFloat32);
 
 /// exp(x), correctly rounded.
 float Exp(float x);

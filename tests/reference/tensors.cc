@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tensors.h"
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -20,6 +22,40 @@ void AppendAny(Results& results, std::vector<T> data, DType dtype, const IntList
   auto memory = std::make_shared<std::vector<T>>(std::move(data));
   results.tensors.push_back(MakeView(memory->data(), dtype, shape));
   results.memory.push_back(std::move(memory));
+}
+
+/// A float format of 16 bits, most of them fraction or exponent.
+struct Half {
+  int fraction_bits, bias;
+};
+
+Half HalfOf(DType dtype) {
+  if (dtype == DType::kBFloat16) return {7, 127};
+  if (dtype == DType::kFloat16) return {10, 15};
+  throw std::logic_error("not a float of 16 bits");
+}
+
+float Decode(uint16_t bits, const Half& half) {
+  const int fraction = bits & ((1 << half.fraction_bits) - 1);
+  const int exponent = (bits & 0x7fff) >> half.fraction_bits;
+  const float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
+  if (exponent == 2 * half.bias + 1) return fraction == 0 ? sign * INFINITY : NAN;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), 1 - half.bias - half.fraction_bits);
+  return sign * std::ldexp(1.0f + std::ldexp(static_cast<float>(fraction), -half.fraction_bits), exponent - half.bias);
+}
+
+uint16_t Encode(float value, const Half& half) {
+  const int infinity = (2 * half.bias + 1) << half.fraction_bits;
+  const int sign = std::signbit(value) ? 0x8000 : 0;
+  if (std::isnan(value)) return static_cast<uint16_t>(infinity + 1);
+  if (value == 0.0f) return static_cast<uint16_t>(sign);
+  if (std::isinf(value)) return static_cast<uint16_t>(sign | infinity);
+  // In units of the last place; a subnormal has the units of the smallest normal number.
+  const int exponent = std::max(std::ilogb(value), 1 - half.bias);
+  const double units = std::nearbyint(std::ldexp(std::fabs(static_cast<double>(value)), half.fraction_bits - exponent));
+  // A carry out of the fraction lands in the exponent, where it belongs.
+  const int bits = ((exponent + half.bias - 1) << half.fraction_bits) + static_cast<int>(units);
+  return static_cast<uint16_t>(sign | std::min(bits, infinity));
 }
 
 }  // namespace
@@ -57,7 +93,14 @@ IntList Arguments::Shape(std::string_view name) const { return Tensor(name).shap
 
 DType Arguments::Type(std::string_view name) const { return Tensor(name).dtype; }
 
-Floats Arguments::FloatsOf(std::string_view name) const { return Has(name) ? Copy<float>(Tensor(name)) : Floats(); }
+Floats Arguments::FloatsOf(std::string_view name) const {
+  if (!Has(name)) return {};
+  const TensorView tensor = Tensor(name);
+  if (tensor.dtype == DType::kFloat32) return Copy<float>(tensor);
+  Floats values;
+  for (uint16_t bits : Copy<uint16_t>(tensor)) values.push_back(Decode(bits, HalfOf(tensor.dtype)));
+  return values;
+}
 
 Indices Arguments::IndicesOf(std::string_view name) const {
   return Has(name) ? Copy<int64_t>(Tensor(name)) : Indices();
@@ -88,8 +131,13 @@ std::string_view Arguments::Text(std::string_view name) const { return std::get<
 
 IntList Arguments::OutputShape(int i) const { return case_.op().infer(case_.args()).spec[i].shape; }
 
-void Append(Results& results, Floats data, const IntList& shape) {
-  AppendAny(results, std::move(data), DType::kFloat32, shape);
+DType Arguments::OutputType(int i) const { return case_.op().infer(case_.args()).spec[i].dtype; }
+
+void Append(Results& results, Floats data, const IntList& shape, DType dtype) {
+  if (dtype == DType::kFloat32) return AppendAny(results, std::move(data), dtype, shape);
+  std::vector<uint16_t> bits;
+  for (float value : data) bits.push_back(Encode(value, HalfOf(dtype)));
+  AppendAny(results, std::move(bits), dtype, shape);
 }
 
 void Append(Results& results, Indices data, const IntList& shape) {

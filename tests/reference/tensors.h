@@ -38,7 +38,7 @@ class Arguments {
   bool Has(std::string_view name) const;
   IntList Shape(std::string_view name) const;
   DType Type(std::string_view name) const;
-  /// Copies of the elements; empty for None.
+  /// Copies of the elements, of 16-bit types widened; empty for None.
   Floats FloatsOf(std::string_view name) const;
   Indices IndicesOf(std::string_view name) const;
 
@@ -53,6 +53,7 @@ class Arguments {
 
   /// Shape of an output. Shapes are no arithmetic, so the library is asked.
   IntList OutputShape(int i = 0) const;
+  DType OutputType(int i = 0) const;
 
  private:
   const Value& Get(std::string_view name) const;
@@ -61,8 +62,8 @@ class Arguments {
   const Case& case_;
 };
 
-/// Adds a tensor to the results.
-void Append(Results& results, Floats data, const IntList& shape);
+/// Adds a tensor to the results. Floats are rounded to nearest even to `dtype` if that has 16 bits.
+void Append(Results& results, Floats data, const IntList& shape, DType dtype = DType::kFloat32);
 void Append(Results& results, Indices data, const IntList& shape);
 
 }  // namespace repdl::reference

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import struct
+
 from mpmath import mp, mpf
 from remez import Problem
 
@@ -11,8 +13,39 @@ def _exp_tail(r: mpf) -> mpf:
 
 
 _HALF_LN2 = mp.log(2) / 2
+_TABLE = 16
+_SELU_ALPHA = mpf("1.6732632423543772848170429916717")
+_SELU_SCALE = mpf("1.0507009873554804934193349852946")
 
 PROBLEMS = {
-    # exp(r) = 1 + (r + r^2 p(r)) for |r| <= ln(2) / 2; the error counts relative to exp(r).
-    "exp": Problem(_exp_tail, lambda r: r * r / mp.exp(r), -_HALF_LN2, _HALF_LN2, 9),
+    # exp(r) - 1 = r + r^2 p(r) for |r| <= ln(2) / 2; the error counts relative to r.
+    "expm1": Problem(_exp_tail, lambda r: r, -_HALF_LN2, _HALF_LN2, 9),
+    # The same for |r| <= ln(2) / 32, after a table.
+    "exp": Problem(_exp_tail, lambda r: r * r, -_HALF_LN2 / _TABLE, _HALF_LN2 / _TABLE, 4),
+}
+
+
+def _split(x: mpf) -> list[mpf]:
+    """x as the sum of two doubles."""
+    return [x, x - mpf(float(x))]
+
+
+def _powers() -> list[mpf]:
+    """2^(i / 16), the bits of the double lowered by i 2^48: adding n 2^48 at i = n mod 16 gives 2^(n / 16)."""
+    values = []
+    for i in range(_TABLE):
+        (bits,) = struct.unpack("<q", struct.pack("<d", float(mpf(2) ** (mpf(i) / _TABLE))))
+        (lowered,) = struct.unpack("<d", struct.pack("<q", bits - (i << 48)))
+        values.append(mpf(lowered))
+    return values
+
+
+TABLES = {
+    "exp_powers": _powers,
+    "exp_reduction": lambda: [_TABLE / mp.log(2), *_split(mp.log(2) / _TABLE)],
+    "expm1_reduction": lambda: [1 / mp.log(2), *_split(mp.log(2))],
+    # Found by trying the inputs whose result lies within 2^-44 of a midpoint: these two leave none wrong.
+    "exp2_line": lambda: [mp.log(2) - 14 * mpf(2) ** -53, 3 * mpf(2) ** -57],
+    "exp10_reduction": lambda: [_TABLE * mp.log(10, 2), *_split(mp.log10(2) / _TABLE), mp.log(10)],
+    "selu_slopes": lambda: [_SELU_SCALE, _SELU_SCALE * _SELU_ALPHA],
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 import typer
 
 from repdl.cli.info import info
+from repdl.cli.prove import prove
 
 app = typer.Typer(
     name="repdl",
@@ -13,11 +14,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(info)
-
-
-@app.callback()
-def _root() -> None:
-    """Keeps commands as commands while there is only one."""
+app.command()(prove)
 
 
 def main() -> None:

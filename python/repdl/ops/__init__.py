@@ -30,13 +30,78 @@ from repdl.ops.cross_entropy import (
     cross_entropy as cross_entropy,
     cross_entropy_grad as cross_entropy_grad,
 )
-from repdl.ops.elementwise import (
-    div as div,
-    exp as exp,
-    log as log,
+from repdl.ops.elementwise.activation import (
+    celu as celu,
+    elu as elu,
+    elu_grad as elu_grad,
+    gelu as gelu,
+    gelu_grad as gelu_grad,
+    gelu_tanh as gelu_tanh,
+    gelu_tanh_grad as gelu_tanh_grad,
+    logsigmoid as logsigmoid,
+    logsigmoid_grad as logsigmoid_grad,
+    mish as mish,
+    mish_grad as mish_grad,
     relu as relu,
     relu_grad as relu_grad,
+    selu as selu,
+    selu_grad as selu_grad,
+    sigmoid as sigmoid,
+    sigmoid_grad as sigmoid_grad,
+    silu as silu,
+    silu_grad as silu_grad,
+    softplus as softplus,
+    softplus_grad as softplus_grad,
+    softsign as softsign,
+    softsign_grad as softsign_grad,
+)
+from repdl.ops.elementwise.arithmetic import (
+    cbrt as cbrt,
+    div as div,
+    hypot as hypot,
+    reciprocal as reciprocal,
+    rsqrt as rsqrt,
     sqrt as sqrt,
+)
+from repdl.ops.elementwise.error_function import (
+    erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
+)
+from repdl.ops.elementwise.exponential import (
+    exp as exp,
+    exp2 as exp2,
+    exp10 as exp10,
+    expm1 as expm1,
+    pow as pow,
+)
+from repdl.ops.elementwise.hyperbolic import (
+    acosh as acosh,
+    asinh as asinh,
+    atanh as atanh,
+    cosh as cosh,
+    sinh as sinh,
+    tanh as tanh,
+    tanh_grad as tanh_grad,
+)
+from repdl.ops.elementwise.logarithmic import (
+    log as log,
+    log1p as log1p,
+    log2 as log2,
+    log10 as log10,
+    logaddexp as logaddexp,
+    xlogy as xlogy,
+)
+from repdl.ops.elementwise.trigonometric import (
+    acos as acos,
+    asin as asin,
+    atan as atan,
+    atan2 as atan2,
+    cos as cos,
+    cospi as cospi,
+    sin as sin,
+    sinpi as sinpi,
+    tan as tan,
 )
 from repdl.ops.linear import linear as linear
 from repdl.ops.max_pool2d import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from repdl._op import Sample, Tensor, op, sample
 from repdl._order import get_order
-from repdl.ops.elementwise import div, sqrt
+from repdl.ops.elementwise.arithmetic import div, sqrt
 
 
 @op(outputs=("output", "mean", "var"))

@@ -59,7 +59,7 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 
 @mean.backward(saves=())
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    from repdl.ops.elementwise import div
+    from repdl.ops.elementwise.arithmetic import div
 
     count, expanded = _count_and_expand(saved, grad)
     return {"input": lambda: div(expanded, float(count))}

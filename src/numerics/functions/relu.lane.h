@@ -2,6 +2,13 @@
 /*! relu
 `output = +0` where `input < 0`, else `input`: -0 and NaN stay.
 */
+struct ReluWide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return IfThenZeroElse(Lt(x, Zero(d)), x);
+  }
+};
+
 template <class V>
 REPDL_LANE V Relu(V x) {
   return IfThenZeroElse(Lt(x, Zero(TagFor(x))), x);

@@ -30,6 +30,7 @@ using hn::Gt;
 using hn::IfThenElse;
 using hn::IfThenElseZero;
 using hn::IfThenZeroElse;
+using hn::Inf;
 using hn::IsNaN;
 using hn::Le;
 using hn::Load;
@@ -65,6 +66,10 @@ using FloatTag = hn::ScalableTag<float>;
 template <class D>
 using IntTag = hn::RebindToSigned<D>;
 
+/// The tag of floats for a vector of int32.
+template <class VI>
+using FloatTagOf = hn::RebindToFloat<hn::DFromV<VI>>;
+
 template <int kBits, class V>
 REPDL_LANE V ShiftLeft(V v) {
   return hn::ShiftLeft<kBits>(v);
@@ -72,6 +77,10 @@ REPDL_LANE V ShiftLeft(V v) {
 template <int kBits, class V>
 REPDL_LANE V ShiftRight(V v) {  // arithmetic for signed lanes
   return hn::ShiftRight<kBits>(v);
+}
+template <int kBits, class V>
+REPDL_LANE V ShiftRightLogical(V v) {  // zeros come in; of 64-bit lanes, not all targets have the other
+  return BitCast(hn::DFromV<V>(), hn::ShiftRight<kBits>(BitCast(hn::RebindToUnsigned<hn::DFromV<V>>(), v)));
 }
 
 template <class V>
@@ -84,12 +93,30 @@ REPDL_LANE auto MaskTo(D d, M mask) {
   return hn::RebindMask(d, mask);
 }
 
-#include "numerics/parts/eft.lane.h"
+/// Rounded once to the float vectors of a tag.
+template <class D, class V>
+REPDL_LANE hn::Vec<D> ToFloat(D d, V wide) {
+#if HWY_TARGET == HWY_SCALAR
+  // Highway's own demotion of one lane saturates where IEEE-754 overflows to infinity.
+  return Set(d, static_cast<float>(hn::GetLane(wide)));
+#else
+  return hn::DemoteTo(d, wide);
+#endif
+}
 
-/// x limited to [low, high]; NaN stays NaN.
+/// Exact.
+template <class D, class V>
+REPDL_LANE hn::Vec<D> ToDouble(D d, V narrow) {
+  return hn::PromoteTo(d, narrow);
+}
+
+#include "numerics/parts/eft.lane.h"
+#include "numerics/parts/narrow.lane.h"
+
+/// x limited to [low, high]; NaN stays NaN. (Highway's Clamp is free to drop a NaN.)
 template <class V>
-REPDL_LANE V Clamp(V x, V low, V high) {
-#if HWY_ARCH_X86 || HWY_ARCH_ARM
+REPDL_LANE V Limit(V x, V low, V high) {
+#if (HWY_ARCH_X86 || HWY_ARCH_ARM) && HWY_TARGET != HWY_SCALAR
   return Min(high, Max(low, x));  // of x86, the second operand where one is NaN; of Arm, NaN
 #else
   return IfThenElse(Lt(x, low), low, IfThenElse(Gt(x, high), high, x));
@@ -102,6 +129,27 @@ REPDL_LANE bool Any(D d, M mask) {
   return !hn::AllFalse(d, mask);
 }
 
+#if HWY_TARGET == HWY_AVX2
+namespace detail {
+/// Permutes of four doubles, each two floats, and blends by the index' next bits: a third of a gather's time.
+template <int kSize, class D, class VI>
+REPDL_LANE hn::Vec<D> LookUpByPermutes(D d, const double* table, VI index) {
+  const __m256i twice = _mm256_slli_epi32(_mm256_shuffle_epi32(index.raw, _MM_SHUFFLE(2, 2, 0, 0)), 1);
+  const __m256i lanes = _mm256_add_epi32(twice, _mm256_set1_epi64x(1LL << 32));
+  const auto four = [&](int i) HWY_ATTR {  // the instruction ignores the other bits of an index
+    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(Load(d, table + i).raw), lanes));
+  };
+  const auto eight = [&](int i) HWY_ATTR {
+    const __m256d bit2 = _mm256_castsi256_pd(_mm256_slli_epi64(index.raw, 61));
+    return _mm256_blendv_pd(four(i), four(i + 4), bit2);
+  };
+  if constexpr (kSize == 8) return {eight(0)};
+  const __m256d bit3 = _mm256_castsi256_pd(_mm256_slli_epi64(index.raw, 60));
+  return {_mm256_blendv_pd(eight(0), eight(8), bit3)};
+}
+}  // namespace detail
+#endif
+
 /// table[i mod kSize] for each lane i of `index`; kSize is a power of two. See REPDL_TABLE.
 template <int kSize, class D, class VI>
 REPDL_LANE hn::Vec<D> LookUp(D d, const double* table, VI index) {
@@ -113,6 +161,8 @@ REPDL_LANE hn::Vec<D> LookUp(D d, const double* table, VI index) {
   } else if constexpr (kSize == 16) {
     return {_mm512_permutex2var_pd(Load(d, table).raw, index.raw, Load(d, table + 8).raw)};
   }
+#elif HWY_TARGET == HWY_AVX2
+  if constexpr (kSize == 8 || kSize == 16) return detail::LookUpByPermutes<kSize>(d, table, index);
 #endif
   return hn::GatherIndex(d, table, And(index, Set(hn::DFromV<VI>(), kSize - 1)));
 }
@@ -122,9 +172,8 @@ template <class F, class V, class... Vs>
 REPDL_LANE V ViaDouble(const F& f, V v, Vs... vs) {
   const hn::DFromV<V> d;
 #if HWY_TARGET == HWY_SCALAR
-  // Highway's own demotion of one lane saturates where IEEE-754 overflows to infinity.
   const hn::Rebind<double, decltype(d)> wide;
-  return Set(d, static_cast<float>(hn::GetLane(f(wide, hn::PromoteTo(wide, v), hn::PromoteTo(wide, vs)...))));
+  return ToFloat(d, f(wide, hn::PromoteTo(wide, v), hn::PromoteTo(wide, vs)...));
 #else
   const hn::Half<decltype(d)> half;
   const hn::Rebind<double, decltype(half)> wide;
@@ -190,7 +239,9 @@ REPDL_LANE V Fma(V a, V b, V c) {
     const V sum = TwoSum(product, low, sum_error);
     V tail_error;
     const V tail = TwoSum(sum_error, low_error, tail_error);
-    return Add(sum, RoundToOdd(tail, tail_error));
+    const V result = Add(sum, RoundToOdd(tail, tail_error));
+    // The steps above lose the sign of a zero, and infinities; two roundings have both right.
+    return IfThenElse(Gt(Abs(result), Zero(hn::DFromV<V>())), result, Add(product, c));
   }
 }
 

@@ -42,6 +42,9 @@ template <class T>
 struct TagOf<Tag<T>> {
   using type = T;
 };
+/// The tag of float for an int32.
+template <class T>
+using FloatTagOf = std::enable_if_t<std::is_same_v<T, int32_t>, Tag<float>>;
 template <class D>
 using IntTag = Tag<typename IntOf<typename TagOf<D>::type>::type>;
 
@@ -60,6 +63,8 @@ REPDL_LANE To BitCast(Tag<To>, From from) {
   memcpy(&to, &from, sizeof to);
   return to;
 }
+REPDL_LANE float Inf(Tag<float> d) { return BitCast(d, 0x7f800000); }
+REPDL_LANE double Inf(Tag<double> d) { return BitCast(d, int64_t{0x7ff0000000000000}); }
 
 // A CUDA kernel takes the intrinsics: the compiler rounds each once and never contracts them.
 #if defined(__CUDA_ARCH__)
@@ -79,8 +84,9 @@ REPDL_LANE double Mul(double a, double b) { REPDL_ON_DEVICE(__dmul_rn(a, b), a *
 REPDL_LANE double Div(double a, double b) { REPDL_ON_DEVICE(__ddiv_rn(a, b), a / b); }
 REPDL_LANE double Sqrt(double a) { REPDL_ON_DEVICE(__dsqrt_rn(a), __builtin_sqrt(a)); }
 REPDL_LANE double Fma(double a, double b, double c) { REPDL_ON_DEVICE(__fma_rn(a, b, c), __builtin_fma(a, b, c)); }
-REPDL_LANE float ToFloat(double a) { REPDL_ON_DEVICE(__double2float_rn(a), static_cast<float>(a)); }
+REPDL_LANE float ToFloat(Tag<float>, double a) { REPDL_ON_DEVICE(__double2float_rn(a), static_cast<float>(a)); }
 #undef REPDL_ON_DEVICE
+REPDL_LANE double ToDouble(Tag<double>, float a) { return a; }
 // Exact, and one instruction on every device.
 REPDL_LANE double Round(double a) { return __builtin_rint(a); }
 REPDL_LANE float Abs(float a) { return __builtin_fabsf(a); }
@@ -128,6 +134,11 @@ template <int kBits, class T>
 REPDL_LANE T ShiftRight(T a) {  // arithmetic
   return a >> kBits;
 }
+template <int kBits, class T>
+REPDL_LANE T ShiftRightLogical(T a) {  // zeros come in
+  using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  return static_cast<T>(static_cast<U>(a) >> kBits);
+}
 template <class T>
 REPDL_LANE bool Lt(T a, T b) {
   return a < b;
@@ -169,8 +180,17 @@ REPDL_LANE T IfThenElseZero(bool mask, T yes) {
   return mask ? yes : T{0};
 }
 
+// Of a NaN and a number either may come, and of two zeros.
 template <class T>
-REPDL_LANE T Clamp(T x, T low, T high) {
+REPDL_LANE T Min(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+REPDL_LANE T Max(T a, T b) {
+  return a < b ? b : a;
+}
+template <class T>
+REPDL_LANE T Limit(T x, T low, T high) {
   return x < low ? low : x > high ? high : x;
 }
 template <class D>
@@ -186,7 +206,7 @@ REPDL_LANE double LookUp(D, const double* table, int64_t index) {
 /// f(tag, x…) computed in double and rounded once.
 template <class F, class... Ts>
 REPDL_LANE float ViaDouble(const F& f, Ts... x) {
-  return ToFloat(f(Tag<double>(), static_cast<double>(x)...));
+  return ToFloat(Tag<float>(), f(Tag<double>(), static_cast<double>(x)...));
 }
 
 template <class V>
@@ -199,5 +219,12 @@ REPDL_LANE bool MaskTo(D, bool mask) {
 }
 
 #include "numerics/parts/eft.lane.h"
+#include "numerics/parts/narrow.lane.h"
+
+/// The same rounded to odd, for one more rounding.
+template <class F>
+REPDL_LANE float ViaDoubleToOdd(const F& f, float x) {
+  return ToFloatOdd(Tag<float>(), f(Tag<double>(), static_cast<double>(x)));
+}
 
 }  // namespace repdl::scalar

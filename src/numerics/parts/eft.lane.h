@@ -34,3 +34,14 @@ REPDL_LANE V RoundToOdd(V sum, V error) {
   const auto step = IfThenElse(toward_zero, Set(di, -1), one);
   return BitCast(d, Add(bits, IfThenElseZero(And(inexact, even), step)));
 }
+
+/// A double rounded to odd as a float of the tag: one more rounding, to bfloat16 or float16, is as good as one.
+template <class D, class V>
+REPDL_LANE auto ToFloatOdd(D d, V wide) {
+  const auto dw = TagFor(wide);
+  const auto nearest = ToFloat(d, wide);
+  const V error = Sub(wide, ToDouble(dw, nearest));
+  // Only the sign of the error counts, and it may be too small for a float.
+  const V sign = IfThenElseZero(Gt(Abs(error), Zero(dw)), CopySign(Set(dw, 1.0), error));
+  return RoundToOdd(nearest, ToFloat(d, sign));
+}

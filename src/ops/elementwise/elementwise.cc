@@ -23,10 +23,24 @@ IntList BroadcastShape(const ArgName& name, const IntList& a, const IntList& b) 
   return shape;
 }
 
+/// One type stands; of two, a tensor's wins over that of a single number, and else float32 holds both.
+DType CommonDType(const TensorView& a, const TensorView& b) {
+  if (a.dtype == b.dtype) return a.dtype;
+  if (a.rank() == 0 && b.rank() > 0) return b.dtype;
+  if (b.rank() == 0 && a.rank() > 0) return a.dtype;
+  return DType::kFloat32;
+}
+
+Specs InferUnary(const ArgName& name, const TensorView& input) {
+  CheckFloating(name, input);
+  return {{input.dtype, input.shape}};
+}
+
 Specs InferBinary(const ArgName& first, const TensorView& a, const ArgName& second, const TensorView& b) {
-  CheckFloat(first, a, a);
-  CheckFloat(second, b, a);
-  return {{DType::kFloat32, BroadcastShape(second, a.shape, b.shape)}};
+  CheckFloating(first, a);
+  CheckFloating(second, b);
+  CheckSameDevice(second, b, a);
+  return {{CommonDType(a, b), BroadcastShape(second, a.shape, b.shape)}};
 }
 
 Place Check(std::string_view op, const Specs& specs, const TensorView& result, const TensorView& first) {
@@ -36,19 +50,13 @@ Place Check(std::string_view op, const Specs& specs, const TensorView& result, c
 
 }  // namespace
 
-#define REPDL_UNARY(op, Function)                                                   \
-  Specs Infer##Function(const TensorView& input) {                                  \
-    CheckFloat({#op, "input"}, input, input);                                       \
-    return {{DType::kFloat32, input.shape}};                                        \
-  }                                                                                 \
-  void Function(const TensorView& input, Out result) {                              \
-    const FpEnvGuard guard;                                                         \
-    const Place place = Check(#op, Infer##Function(input), result, input);          \
-    if (result.numel() > 0) Function##Kernel(place, MakeMapArgs({&input}, result)); \
+#define REPDL_UNARY(op, Function, Lanes)                                                       \
+  Specs Infer##Function(const TensorView& input) { return InferUnary({#op, "input"}, input); } \
+  void Function(const TensorView& input, Out result) {                                         \
+    const FpEnvGuard guard;                                                                    \
+    const Place place = Check(#op, Infer##Function(input), result, input);                     \
+    if (result.numel() > 0) Function##Kernel(place, MakeMapArgs({&input}, result));            \
   }
-#include "repdl/ops/unary.def"
-#undef REPDL_UNARY
-
 #define REPDL_BINARY(op, Function, first, second)                                            \
   Specs Infer##Function(const TensorView& first, const TensorView& second) {                 \
     return InferBinary({#op, #first}, first, {#op, #second}, second);                        \
@@ -58,18 +66,18 @@ Place Check(std::string_view op, const Specs& specs, const TensorView& result, c
     const Place place = Check(#op, Infer##Function(first, second), result, first);           \
     if (result.numel() > 0) Function##Kernel(place, MakeMapArgs({&first, &second}, result)); \
   }
-#include "repdl/ops/binary.def"
+#include "repdl/ops/elementwise.def"
+#undef REPDL_UNARY
 #undef REPDL_BINARY
 
 }  // namespace repdl
 
-#define REPDL_UNARY(op, Function) MakeOp<Infer##Function, Function>(#op, "input"),
+#define REPDL_UNARY(op, Function, Lanes) MakeOp<Infer##Function, Function>(#op, "input"),
 #define REPDL_BINARY(op, Function, first, second) MakeOp<Infer##Function, Function>(#op, #first ", " #second),
 namespace repdl::internal {
 std::vector<OpInfo> OpsOf_elementwise() {
   return {
-#include "repdl/ops/binary.def"
-#include "repdl/ops/unary.def"
+#include "repdl/ops/elementwise.def"
   };
 }
 }  // namespace repdl::internal

@@ -7,25 +7,20 @@
 `output = input / other`, rounded once. The operands are broadcast.
 */
 
-/*! sqrt
-`output = sqrt(input)`, rounded once; NaN for input < 0, -0 for -0.
-*/
-
-// The contracts of the other functions stand in their lane files, src/numerics/<function>.lane.h.
+// The contracts of the functions stand in their lane files, src/numerics/functions/<function>.lane.h.
 
 namespace repdl {
 
-/// The result has the shape that the operands broadcast to.
-#define REPDL_UNARY(op, Function)                 \
+/// Operands are float32, bfloat16 or float16 (in a call of two, of both types, the result is float32). The result has
+/// the shape that the operands broadcast to.
+#define REPDL_UNARY(op, Function, Lanes)          \
   Specs Infer##Function(const TensorView& input); \
   void Function(const TensorView& input, Out result);
-#include "repdl/ops/unary.def"
-#undef REPDL_UNARY
-
 #define REPDL_BINARY(op, Function, first, second)                           \
   Specs Infer##Function(const TensorView& first, const TensorView& second); \
   void Function(const TensorView& first, const TensorView& second, Out result);
-#include "repdl/ops/binary.def"
+#include "repdl/ops/elementwise.def"
+#undef REPDL_UNARY
 #undef REPDL_BINARY
 
 }  // namespace repdl

@@ -6,11 +6,10 @@
 
 namespace repdl {
 
-#define REPDL_UNARY(op, Function) REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
-#include "repdl/ops/unary.def"
-#undef REPDL_UNARY
+#define REPDL_UNARY(op, Function, Lanes) REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
 #define REPDL_BINARY(op, Function, first, second) REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
-#include "repdl/ops/binary.def"
+#include "repdl/ops/elementwise.def"
+#undef REPDL_UNARY
 #undef REPDL_BINARY
 
 }  // namespace repdl

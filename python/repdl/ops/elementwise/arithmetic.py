@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Operations that IEEE-754 rounds once, and roots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from repdl._op import Sample, Tensor, op, sample
+from repdl.ops.elementwise._family import binary_samples, takes_numbers, to_shape, unary_samples
+
+
+@op()
+def div(input: Tensor, other: Tensor | float) -> Tensor:
+    """input / other, rounded once; the operands are broadcast. Always a true division.
+
+    Args:
+        input: float32, bfloat16 or float16, any shape.
+        other: the same, of a shape that broadcasts, or a number, which is rounded to float32 first.
+    """
+
+
+@op()
+def sqrt(input: Tensor) -> Tensor:
+    """Square root of each element, correctly rounded. Any shape."""
+
+
+@op()
+def rsqrt(input: Tensor) -> Tensor:
+    """1 / sqrt(input), correctly rounded. Any shape."""
+
+
+@op()
+def reciprocal(input: Tensor) -> Tensor:
+    """1 / input, correctly rounded. Any shape."""
+
+
+@op()
+def cbrt(input: Tensor) -> Tensor:
+    """Cube root of each element, correctly rounded. Any shape."""
+
+
+@op()
+def hypot(input: Tensor, other: Tensor | float) -> Tensor:
+    """sqrt(input^2 + other^2), correctly rounded; the operands are broadcast."""
+
+
+takes_numbers(div)
+takes_numbers(hypot)
+
+
+@div.backward(saves=("input", "other"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {
+        "input": lambda: to_shape(div(grad, saved.other), saved.input_shape),
+        "other": lambda: to_shape(-div(grad * div(saved.input, saved.other), saved.other), saved.other_shape),
+    }
+
+
+@sqrt.backward(saves=("output",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: div(grad, saved.output * 2.0)}
+
+
+@rsqrt.backward(saves=("output",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: grad * -0.5 * (saved.output * saved.output * saved.output)}
+
+
+@reciprocal.backward(saves=("output",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: -grad * (saved.output * saved.output)}
+
+
+@cbrt.backward(saves=("output",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: div(grad, saved.output * saved.output * 3.0)}
+
+
+@hypot.backward(saves=("input", "other", "output"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {
+        "input": lambda: to_shape(grad * div(saved.input, saved.output), saved.input_shape),
+        "other": lambda: to_shape(grad * div(saved.other, saved.output), saved.other_shape),
+    }
+
+
+hypot.samples(binary_samples("input", "other"))
+for _function in (sqrt, rsqrt):
+    _function.samples(unary_samples("positive", "normal"))
+for _function in (reciprocal, cbrt):
+    _function.samples(unary_samples("normal", "positive"))
+
+
+@div.samples
+def _() -> Iterator[Sample]:
+    yield sample(input="bits[20000]#1", other="bits[20000]#2")
+    yield sample(input="special[1000]#1", other="special[1000]#2")
+    yield sample(input="normal[5, 7, 9]#1", other="wide[7, 1]#2")
+    yield sample(input="normal[9]#1", other="wide[4, 1]#2")
+    yield sample(input="normal[600]#1", other="normal[]#2")
+    for dtype in ("bfloat16", "float16"):
+        yield sample(input=f"bits.{dtype}[20000]#1", other=f"bits.{dtype}[20000]#2")
+        yield sample(input=f"normal.{dtype}[600]#1", other="normal[]#2")
+
+
+div.oracle(lambda input, other: np.divide(input, other))
+sqrt.oracle(lambda input: np.sqrt(input))
+rsqrt.oracle(lambda input: 1 / np.sqrt(input))
+reciprocal.oracle(lambda input: 1 / input)
+cbrt.oracle(lambda input: np.cbrt(input))
+hypot.oracle(lambda input, other: np.hypot(input, other))

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/*! atanh
+`atanh(x)`, correctly rounded. atanh(±0) = ±0, atanh(±1) = ±inf, atanh(x) = NaN for |x| > 1.
+*/
+
+// For x >= 0, log(1 + 2 x / (1 - x)) / 2.
+struct AtanhWide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V one = Set(d, 1.0), infinity = Inf(d);
+    const V a = Abs(x);
+    V y = Mul(Log1pOf(d, Div(Add(a, a), Sub(one, a))), Set(d, 0.5));
+    y = Patch(d, a, y, 0x1.ac6fd6p-10, 0x1.ac6feep-10);
+    const V special = IfThenElse(Eq(a, one), infinity, Sub(infinity, infinity));
+    return CopySign(IfThenElse(Lt(a, one), y, special), x);
+  }
+};
+
+template <class V>
+REPDL_LANE V Atanh(V x) {
+  return ViaDouble(AtanhWide(), x);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/*! elu
+`x` where `x > 0`, else `exp(x) - 1`, correctly rounded. elu(±0) = ±0, elu(-inf) = -1. With the alpha of 1 that is meant
+here, celu is the same function.
+*/
+struct EluWide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V zero = Zero(d);
+    return IfThenElse(Lt(x, zero), Expm1Of(d, Limit(x, Set(d, -50.0), zero)), x);
+  }
+};
+
+template <class V>
+REPDL_LANE V Elu(V x) {
+  return ViaDouble(EluWide(), x);
+}
+
+struct EluDerivativeWide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return ExpOf(d, Limit(x, Set(d, -110.0), Zero(d)));
+  }
+};
+
+/// The derivative of elu, correctly rounded.
+template <class V>
+REPDL_LANE V EluDerivative(V x) {
+  return ViaDouble(EluDerivativeWide(), x);
+}
+
+/*! elu_grad
+`grad_input = grad_output * d`, where `d` is 1 for `input > 0`, else `exp(input)`, correctly rounded. The operands are
+broadcast.
+*/
+template <class V>
+REPDL_LANE V EluGrad(V grad_output, V input) {
+  return Mul(grad_output, EluDerivative(input));
+}

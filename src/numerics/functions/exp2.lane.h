@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/*! exp2
+`2^x`, correctly rounded. exp2(-inf) = +0, exp2(+inf) = +inf.
+*/
+
+// x = n / 16 + f, exactly; beyond the limits the result is +0 or +inf all the same. f ln(2) is moved a little, such that
+// the two results nearest to a midpoint fall on the right side; 2^n stays exact.
+struct Exp2Wide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    x = Limit(x, Set(d, -200.0), Set(d, 200.0));
+    const V shift = Set(d, 0x1.8p48);
+    const V shifted = Add(x, shift);
+    const V f = Sub(x, Sub(shifted, shift));
+    const V r = Fma(f, Set(d, 0x1.62e42fefa39e1p-1), Set(d, 0x1.8p-56));
+    return ScaledExp(d, PowerOfTwo16th(d, shifted), r);
+  }
+};
+
+template <class V>
+REPDL_LANE V Exp2(V x) {
+  return ViaDouble(Exp2Wide(), x);
+}

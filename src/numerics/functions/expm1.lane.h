@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+/*! expm1
+`exp(x) - 1`, correctly rounded. expm1(±0) = ±0, expm1(-inf) = -1, expm1(+inf) = +inf.
+*/
+
+// Beyond the limits the result is -1 or +inf all the same.
+struct Expm1Wide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return CopySign(Expm1Of(d, Limit(x, Set(d, -50.0), Set(d, 100.0))), x);
+  }
+};
+
+template <class V>
+REPDL_LANE V Expm1(V x) {
+  return ViaDouble(Expm1Wide(), x);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/*! log1p
+`log(1 + x)`, correctly rounded. log1p(±0) = ±0, log1p(-1) = -inf, log1p(x) = NaN for x < -1, log1p(+inf) = +inf.
+*/
+
+// For -1 < x < inf.
+struct Log1pOfFinite {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return CopySign(Log1pOf(d, x), x);  // for -0
+  }
+};
+
+struct Log1pWide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return LogSpecials(d, x, Set(d, -1.0), Log1pOfFinite()(d, x));
+  }
+};
+
+template <class V>
+REPDL_LANE V Log1p(V x) {
+  const auto d = TagFor(x);
+  V y = ViaDouble(Log1pOfFinite(), x);
+  y = Patch(d, x, y, -0x1.1fffcap-17, -0x1.20001ap-17);
+  y = Patch(d, x, y, -0x1.7ffffap-21, -0x1.800002p-21);
+  y = Patch(d, x, y, 0x1.800006p-21, 0x1.7ffffep-21);
+  y = Patch(d, x, y, 0x1.200036p-17, 0x1.1fffe6p-17);
+  y = Patch(d, x, y, 0x1.7d2286p-2, 0x1.4402cp-2);
+  y = Patch(d, x, y, 0x1.fb035ap-2, 0x1.9bddc2p-2);
+  y = Patch(d, x, y, 0x1.b121a6p+76, 0x1.a9a3f2p+5);
+  return LogSpecials(d, x, Set(d, -1.0f), y);
+}

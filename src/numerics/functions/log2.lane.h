@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/*! log2
+`log2(x)`, correctly rounded, so exact for powers of two. log2(±0) = -inf, log2(x) = NaN for x < 0, log2(1) = +0,
+log2(+inf) = +inf.
+*/
+
+// For 0 < x < inf.
+struct Log2OfFinite {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V log2;
+    const V scale = LogScale(d, x, log2);
+    return Fma(LogNearOne(d, Fma(x, scale, Set(d, -1.0))), Set(d, 0x1.71547652b82fep+0), log2);  // 1 / ln 2
+  }
+};
+
+struct Log2Wide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return LogSpecials(d, x, Zero(d), Log2OfFinite()(d, x));
+  }
+};
+
+template <class V>
+REPDL_LANE V Log2(V x) {
+  const auto d = TagFor(x);
+  return LogSpecials(d, x, Zero(d), ViaDouble(Log2OfFinite(), x));
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/*! tanh
+`tanh(x)`, correctly rounded. tanh(±0) = ±0, tanh(±inf) = ±1.
+*/
+
+// tanh(a) = t / (t + 2) with t = e^2a - 1 = scale em1 + (scale - 1), where scale = 2^(n / 16) and em1 = e^(2a - n ln(2) / 16)
+// - 1. Near 0, n = 0 and t is em1: the relative error stays small.
+struct TanhWide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V shift = Set(d, 0x1.8p52), one = Set(d, 1.0);
+    const V a = Abs(x);
+    const V twice = Add(a, a);
+    const V shifted = Fma(twice, Set(d, 0x1.71547652b82fep+4), shift);  // 16 / ln 2
+    // n is small: ln(2) / 16 as one double is enough.
+    const V r = Fma(Sub(shifted, shift), Set(d, -0x1.62e42fefa39efp-5), twice);
+    const V scale = PowerOfTwo16th(d, shifted);
+    const V t = Fma(scale, ShortExpm1(d, r), Sub(scale, one));
+    const V y = Div(t, Add(t, Set(d, 2.0)));
+    const V saturated = IfThenElse(Gt(a, Set(d, 10.0)), one, y);  // NaN is not
+    return CopySign(saturated, x);
+  }
+};
+
+template <class V>
+REPDL_LANE V Tanh(V x) {
+  return ViaDouble(TanhWide(), x);
+}
+
+/*! tanh_grad
+In float64: `d = 1 - output * output`, rounded once (the product is exact); `grad_input = grad_output * d`, rounded to
+float64, then to float32. The operands are broadcast.
+*/
+struct TanhGradWide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V output) const {
+    return Mul(grad_output, Sub(Set(d, 1.0), Mul(output, output)));
+  }
+};
+
+template <class V>
+REPDL_LANE V TanhGrad(V grad_output, V output) {
+  return ViaDouble(TanhGradWide(), grad_output, output);
+}

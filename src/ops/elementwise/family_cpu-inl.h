@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The CPU kernels of the elementwise ops that the file REPDL_FAMILY lists.
+#include "drivers/map_cpu-inl.h"
+#include "numerics/functions_highway-inl.h"
+#include "ops/elementwise/elementwise_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+// 3 µs of work at the memory's pace; of functions that take longer, more.
+constexpr int64_t kGrain = 8192;
+
+#define REPDL_UNARY(op, Function, Lanes)                                         \
+  void Function##Kernel(const MapArgs& args) {                                   \
+    if constexpr (std::is_same_v<Lanes, float>) {                                \
+      if (args.output_dtype == DType::kFloat32) {                                \
+        return Map<1>(args, kGrain, [](Vec x) HWY_ATTR { return Function(x); }); \
+      }                                                                          \
+    }                                                                            \
+    MapWide<Function##Wide>(args, kGrain);                                       \
+  }
+#define REPDL_BINARY(op, Function, first, second)                               \
+  void Function##Kernel(const MapArgs& args) {                                  \
+    Map<2>(args, kGrain, [](Vec x, Vec y) HWY_ATTR { return Function(x, y); }); \
+  }
+#include REPDL_FAMILY
+#undef REPDL_UNARY
+#undef REPDL_BINARY
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

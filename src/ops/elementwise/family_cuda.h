@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The CUDA kernels of the elementwise ops that the file REPDL_FAMILY lists.
+#include "drivers/map_cuda.h"
+#include "numerics/functions_scalar.h"
+#include "ops/elementwise/elementwise_kernel.h"
+
+namespace repdl::cuda {
+
+#define REPDL_UNARY(op, Function, Lanes)                                                            \
+  struct Function##Lane {                                                                           \
+    DType output_dtype;                                                                             \
+    REPDL_LANE float operator()(float x) const {                                                    \
+      return output_dtype == DType::kFloat32 ? scalar::Function(x)                                  \
+                                             : scalar::ViaDoubleToOdd(scalar::Function##Wide(), x); \
+    }                                                                                               \
+  };                                                                                                \
+  void Function##Kernel(const Place& place, const MapArgs& args) { Map<1, Function##Lane>(place, args); }
+#define REPDL_BINARY(op, Function, first, second)                                          \
+  struct Function##Lane {                                                                  \
+    DType output_dtype;                                                                    \
+    REPDL_LANE float operator()(float x, float y) const { return scalar::Function(x, y); } \
+  };                                                                                       \
+  void Function##Kernel(const Place& place, const MapArgs& args) { Map<2, Function##Lane>(place, args); }
+#include REPDL_FAMILY
+#undef REPDL_UNARY
+#undef REPDL_BINARY
+
+}  // namespace repdl::cuda

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "real.h"
+
+// The functions that MPFR does not have. Their operands are never NaN. Each is good to more than 100 bits; where a
+// formula says inf * 0 or inf - inf, the value is the limit.
+
+namespace repdl::reference {
+
+Real Elu(const Real& x);
+Real Erfinv(const Real& x);
+Real Gelu(const Real& x);
+Real GeluTanh(const Real& x);
+Real LogSigmoid(const Real& x);
+Real Mish(const Real& x);
+Real Reciprocal(const Real& x);
+Real Rsqrt(const Real& x);
+Real Selu(const Real& x);
+Real Sigmoid(const Real& x);
+Real Silu(const Real& x);
+Real Softplus(const Real& x);
+Real Softsign(const Real& x);
+
+Real EluDerivative(const Real& x);
+Real GeluDerivative(const Real& x);
+Real GeluTanhDerivative(const Real& x);
+Real LogSigmoidDerivative(const Real& x);
+Real MishDerivative(const Real& x);
+Real SeluDerivative(const Real& x);
+Real SiluDerivative(const Real& x);
+Real SoftplusDerivative(const Real& x);
+Real SoftsignDerivative(const Real& x);
+
+Real LogAddExp(const Real& x, const Real& y);
+Real Xlogy(const Real& x, const Real& y);
+
+}  // namespace repdl::reference

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "filters.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+#include "repdl/error.h"
+
+namespace repdl::prove {
+namespace {
+
+using std::numbers::inv_sqrtpi;
+using std::numbers::pi;
+using std::numbers::sqrt2;
+
+constexpr double kAlpha = 1.6732632423543772848170429916717;
+constexpr double kScale = 1.0507009873554804934193349852946;
+
+/// x within +-limit; NaN stays.
+double Capped(double x, double limit) { return std::clamp(x, -limit, limit); }
+
+/// a + b where that loses few digits.
+double SumUnlessCancelled(double a, double b) {
+  const double sum = a + b;
+  return std::fabs(sum) < std::max(std::fabs(a), std::fabs(b)) / 64 ? kAskMpfr : sum;
+}
+
+double Elu(double x) { return x > 0 ? x : std::expm1(x); }
+double EluDerivative(double x) { return x > 0 ? 1 : std::exp(Capped(x, 700)); }
+
+double Sinpi(double x) {
+  double r = x - 2 * std::nearbyint(x / 2);  // exact
+  if (std::fabs(r) > 0.5) r = std::copysign(1.0, r) - r;
+  return r == 0 ? std::copysign(0.0, x) : std::sin(pi * r);
+}
+
+double Cospi(double x) {
+  const double r = std::fabs(x - 2 * std::nearbyint(x / 2));  // exact
+  if (r <= 0.25) return std::cos(pi * r);
+  return r < 0.75 ? std::sin(pi * (0.5 - r)) : -std::cos(pi * (1 - r));
+}
+
+/// Winitzki's estimate, good to 2^-8, and two steps of Halley's method, each of which triples the digits.
+double Erfinv(double x) {
+  const double a = std::fabs(x);
+  if (!(a > 0 && a < 1)) return a > 1 ? std::numeric_limits<double>::quiet_NaN() : x / (1 - a);
+  constexpr double kShape = 0.147;
+  const double l = std::log1p(-a * a);
+  const double b = 2 / (pi * kShape) + l / 2;
+  // For small a the root is sqrt(pi) / 2 * a, which the estimate would lose to cancellation.
+  double y = a < 0x1p-10 ? a / 2 / inv_sqrtpi : std::sqrt(std::sqrt(b * b - l / kShape) - b);
+  for (int i = 0; i < 2; ++i) {
+    const double error = a > 0.5 ? (1 - a) - std::erfc(y) : std::erf(y) - a;
+    const double step = error / 2 / inv_sqrtpi * std::exp(y * y);
+    y -= step / (1 + y * step);
+  }
+  return std::copysign(y, x);
+}
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-Capped(x, 700))); }
+
+double Silu(double x) { return x < -700 ? -700 * Sigmoid(-700) : x * Sigmoid(x); }
+
+/// In the tails long double, since they are as much worse than their arguments as those are large.
+double NormalShare(double x) {
+  if (x < -2) return static_cast<double>(std::erfc(-x / std::numbers::sqrt2_v<long double>) / 2);
+  return std::erfc(-x / sqrt2) / 2;
+}
+
+double Gelu(double x) { return x < -20 ? -20 * NormalShare(-20) : x * NormalShare(x); }
+
+const long double kSlope = 2 * std::sqrt(2 / std::numbers::pi_v<long double>);
+
+/// The logistic function of 2 sqrt(2 / pi) (x + 0.044715 x^3).
+template <class Float>
+Float TanhShare(Float x) {
+  return 1 / (1 + std::exp(-static_cast<Float>(kSlope) * (x + static_cast<Float>(0.044715L) * x * x * x)));
+}
+
+double GeluTanh(double x) {
+  x = x < -16 ? -16 : x;
+  return x * (x < -1 ? static_cast<double>(TanhShare<long double>(x)) : TanhShare(x));
+}
+
+double MishShare(double x) {
+  if (x > 150) return 1;
+  const double e = std::exp(x);
+  const double n = e * (e + 2);
+  return n / (n + 2);
+}
+
+double Mish(double x) { return x < -150 ? -150 * MishShare(-150) : x * MishShare(x); }
+
+double SiluDerivative(double x) { return SumUnlessCancelled(Sigmoid(x), x * Sigmoid(x) * Sigmoid(-x)); }
+
+double GeluDerivative(double x) {
+  return SumUnlessCancelled(NormalShare(x), x * std::exp(-x * x / 2) * inv_sqrtpi / sqrt2);
+}
+
+double GeluTanhDerivative(double x) {
+  const long double s = TanhShare<long double>(x);
+  const long double slope = kSlope * (1 + 3 * 0.044715L * x * x);
+  return SumUnlessCancelled(static_cast<double>(s), static_cast<double>(x * slope * s * TanhShare<long double>(-x)));
+}
+
+double MishDerivative(double x) {
+  const double e = std::exp(x);
+  const double d = e * (e + 2) + 2;
+  return SumUnlessCancelled(MishShare(x), 4 * x * (e / d) * ((e + 1) / d));
+}
+
+double LogAddExp(double x, double y) {
+  if (std::isnan(x) || std::isnan(y)) return x + y;
+  if (x == y) return std::isinf(x) ? x : SumUnlessCancelled(x, std::numbers::ln2);
+  return SumUnlessCancelled(std::max(x, y), std::log1p(std::exp(-std::min(700.0, std::fabs(x - y)))));
+}
+
+constexpr Filter kFilters[] = {
+#define UNARY(op, ...) {#op, [](double x) -> double { return __VA_ARGS__; }, nullptr},
+#define BINARY(op, ...) {#op, nullptr, [](double x, double y) -> double { return __VA_ARGS__; }},
+#include "filters.def"
+#undef UNARY
+#undef BINARY
+};
+
+}  // namespace
+
+const Filter& FindFilter(std::string_view op) {
+  for (const Filter& filter : kFilters) {
+    if (filter.op == op) return filter;
+  }
+  throw ValueError(Message("there is no filter of '", op, "' in filters.def"));
+}
+
+float RoundTo(double x, const reference::Format& format) {
+  if (format.precision == reference::kFloat32.precision) return static_cast<float>(x);
+  if (x == 0 || !std::isfinite(x)) return static_cast<float>(x);
+  int exponent;
+  std::frexp(x, &exponent);
+  const int last = static_cast<int>(std::max<mpfr_exp_t>(exponent - format.precision, format.emin - 1));
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(x, -last)), last);
+  const double limit = std::ldexp(1.0, static_cast<int>(format.emax));
+  return static_cast<float>(std::fabs(rounded) < limit ? rounded : std::copysign(HUGE_VAL, x));
+}
+
+bool Decides(double value, const reference::Format& format, float& rounded) {
+  rounded = RoundTo(value * (1 - kFilterBound), format);
+  const float other = RoundTo(value * (1 + kFilterBound), format);
+  return value != kAskMpfr && (std::isnan(value) || std::bit_cast<uint32_t>(rounded) == std::bit_cast<uint32_t>(other));
+}
+
+bool IsWithinBound(double value, mpfr_srcptr exact) {
+  if (value == kAskMpfr) return true;
+  if (std::isnan(value) || mpfr_nan_p(exact) != 0) return std::isnan(value) && mpfr_nan_p(exact) != 0;
+  if (std::signbit(value) != (mpfr_signbit(exact) != 0)) return false;
+  if (mpfr_inf_p(exact) != 0 || mpfr_cmpabs_ui(exact, 0) == 0) {
+    return mpfr_inf_p(exact) != 0 ? std::fabs(value) > 0x1p200 : std::fabs(value) < 0x1p-200;
+  }
+  const mpfr_exp_t exponent = mpfr_get_exp(exact);
+  if (exponent > 200) return std::fabs(value) >= 0x1p199;
+  if (exponent < -200) return std::fabs(value) < 0x1p-200;
+  if (value == 0 || std::isinf(value)) return false;
+  mpfr_t error, bound;
+  mpfr_inits2(64, error, bound, nullptr);
+  mpfr_sub_d(error, exact, value, MPFR_RNDA);
+  mpfr_mul_d(bound, exact, kCheckedBound, MPFR_RNDZ);
+  const bool within = mpfr_cmpabs(error, bound) <= 0;
+  mpfr_clears(error, bound, nullptr);
+  return within;
+}
+
+}  // namespace repdl::prove
