@@ -61,11 +61,12 @@ SOURCE_RULES = (
         r"\bReduce(Sum|Min|Max)\b|\b(Sum|Min|Max)OfLanes\b|\bSumsOf\w+",
         "fold the lanes in the contract's order (src/drivers/sum_cpu-inl.h): Highway's order follows the target",
     ),
-    Rule("approximate", r"\bApproximateReciprocal\w*|\brsqrtf?\b|\b__frcp_|\b__fsqrt_r[uzd]", "write Div and Sqrt"),
+    Rule("approximate", r"\bApproximateReciprocal\w*|\brsqrtf?\s*\(|\b__frcp_|\b__fsqrt_r[uzd]", "write Div and Sqrt"),
     Rule(
         "intrinsic",
         r"\b(_mm\d*_\w+|v(fm[as]|ml[as]|recp|rsqrt|addv|paddq?)\w*_[fs]\d\w*|__svml\w*)\b",
         "write lane words: they mean the same on every target",
+        allowed=r"src/numerics/lanes/look_up-inl\.h:",
     ),
     Rule(
         "CUDA intrinsic",

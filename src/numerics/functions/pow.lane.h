@@ -34,8 +34,8 @@ struct PowWide {
     const V exponent = MulSlow(log, log_low, y, Zero(d), exponent_low);
     const V high = ExpSlow(d, exponent, exponent_low, low, scale);
     // The result can be exactly a midpoint only where 64 y is an integer. Let x = c 2^e with c odd: if c > 1, c^y has
-    // few enough bits only for y = n / 8 < 16; if c = 1, 2^(e y) is the midpoint 2^-150. Of these few y, a result within
-    // 2^-88 of a double is taken for that double.
+    // few enough bits only for y = n / 8 < 16; if c = 1, 2^(e y) is the midpoint 2^-150. With these few y, a result
+    // within 2^-88 of a double is taken for that double.
     const V y64 = Mul(y, Set(d, 64.0));
     const auto exact = And(Eq(Round(y64), y64), Lt(Abs(low), Set(d, 0x1p-88)));
     return Mul(RoundToOdd(high, IfThenZeroElse(exact, low)), scale);

@@ -129,43 +129,7 @@ REPDL_LANE bool Any(D d, M mask) {
   return !hn::AllFalse(d, mask);
 }
 
-#if HWY_TARGET == HWY_AVX2
-namespace detail {
-/// Permutes of four doubles, each two floats, and blends by the index' next bits: a third of a gather's time.
-template <int kSize, class D, class VI>
-REPDL_LANE hn::Vec<D> LookUpByPermutes(D d, const double* table, VI index) {
-  const __m256i twice = _mm256_slli_epi32(_mm256_shuffle_epi32(index.raw, _MM_SHUFFLE(2, 2, 0, 0)), 1);
-  const __m256i lanes = _mm256_add_epi32(twice, _mm256_set1_epi64x(1LL << 32));
-  const auto four = [&](int i) HWY_ATTR {  // the instruction ignores the other bits of an index
-    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(Load(d, table + i).raw), lanes));
-  };
-  const auto eight = [&](int i) HWY_ATTR {
-    const __m256d bit2 = _mm256_castsi256_pd(_mm256_slli_epi64(index.raw, 61));
-    return _mm256_blendv_pd(four(i), four(i + 4), bit2);
-  };
-  if constexpr (kSize == 8) return {eight(0)};
-  const __m256d bit3 = _mm256_castsi256_pd(_mm256_slli_epi64(index.raw, 60));
-  return {_mm256_blendv_pd(eight(0), eight(8), bit3)};
-}
-}  // namespace detail
-#endif
-
-/// table[i mod kSize] for each lane i of `index`; kSize is a power of two. See REPDL_TABLE.
-template <int kSize, class D, class VI>
-REPDL_LANE hn::Vec<D> LookUp(D d, const double* table, VI index) {
-  static_assert((kSize & (kSize - 1)) == 0);
-#if HWY_TARGET <= HWY_AVX3
-  // The instructions ignore the other bits of an index.
-  if constexpr (kSize == 8) {
-    return {_mm512_permutexvar_pd(index.raw, Load(d, table).raw)};
-  } else if constexpr (kSize == 16) {
-    return {_mm512_permutex2var_pd(Load(d, table).raw, index.raw, Load(d, table + 8).raw)};
-  }
-#elif HWY_TARGET == HWY_AVX2
-  if constexpr (kSize == 8 || kSize == 16) return detail::LookUpByPermutes<kSize>(d, table, index);
-#endif
-  return hn::GatherIndex(d, table, And(index, Set(hn::DFromV<VI>(), kSize - 1)));
-}
+#include "numerics/lanes/look_up-inl.h"
 
 /// f(tag, v...) computed on the lanes of float vectors widened to double, and rounded once.
 template <class F, class V, class... Vs>
