@@ -5,7 +5,7 @@
 
 Reads the numeric paths (src/numerics, src/drivers, src/ops; not their tests) and the build files. A finding names the
 file, the line and the remedy. What docs/arithmetic.md promises is proven elsewhere, by the golden digests and
-tools/prove.cc; this catches at once what those notice late, or on another machine only.
+tools/prove; this catches at once what those notice late, or on another machine only.
 """
 
 from __future__ import annotations

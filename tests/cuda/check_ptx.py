@@ -21,8 +21,8 @@ FLOAT = re.compile(r"\.(e\dm\d|[sbtu]?f(16|32|64|16x2)|bf16(x2)?)\b")
 
 # A plain add.f32, without a rounding, may be fused by the assembler: it is not here.
 ALLOWED = re.compile(
-    r"(add|sub|mul|div|sqrt|fma)\.rn\.f(32|64)"
-    r"|(mov|neg|abs|selp)\.f(32|64)"
+    r"(add|sub|mul|div|rcp|sqrt|fma)\.rn\.f(32|64)"
+    r"|(mov|neg|abs|copysign|selp)\.f(32|64)"
     r"|setp\.(eq|ne|lt|le|gt|ge|num|nan|equ|neu|ltu|leu|gtu|geu)(\.(and|or|xor))?\.f(32|64)"
     r"|(ld|st)\.(param|global|shared|local|const)(\.nc)?(\.v[24])?\.f(32|64)"
     r"|cvt\.rn\.f32\.f64|cvt\.f64\.f32|cvt\.rni\.f(32\.f32|64\.f64)"
@@ -32,6 +32,7 @@ FORBIDDEN = re.compile(r"(call|atom|red|multimem|wgmma|wmma|mma|tcgen05)\b.*")
 _INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?(?P<name>[a-z][\w.:]*)(?=[\s;])")
 _FUNCTION = re.compile(r"\s*(?:\.visible |\.weak |\.extern )*\.(?:entry|func)\b.*?(?P<name>[\w$]+)\s*\(")
 _DEFINITION = re.compile(r"\b(?:REPDL_LANE \w+|struct) (?!operator)(\w+)\b")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LANE = re.compile(r"\d(?P<function>[A-Z][A-Za-z0-9]*)Lane(?![a-z])")
 
 
@@ -51,12 +52,13 @@ def lane_functions() -> dict[str, bool]:
     """The functions of the elementwise ops, and whether the lane text of each, with what it uses, has the word Fma."""
     lists = "".join(path.read_text() for path in (ROOT / "src/ops/elementwise").glob("*.def"))
     texts = [path.read_text() for path in (ROOT / "src/numerics").rglob("*.lane.h")]
-    home = {name: text for text in texts for name in _DEFINITION.findall(text)}
+    definitions = [part for text in texts for part in re.split(r"^(?=template|struct)", text, flags=re.MULTILINE)]
+    home = {name: part for part in definitions for name in _DEFINITION.findall(part)}
 
     def is_fused(text: str, seen: set[str]) -> bool:
         if "Fma(" in text:
             return True
-        used = {word for word in re.findall(r"\w+", text) if word in home and word not in seen}
+        used = {word for word in re.findall(r"(\w+)[(<]", _COMMENT.sub("", text)) if word in home and word not in seen}
         seen |= used
         return any(is_fused(home[word], seen) for word in sorted(used))
 

@@ -78,6 +78,6 @@ TABLES = {
         _low(mp.pi),
         mp.tan(mp.pi / 8),
         mp.log(2) / 16,
-        16 / mp.log(2),
+        _low(mp.pi) / mpf(float(mp.pi)),
     ],
 }

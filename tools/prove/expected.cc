@@ -46,8 +46,6 @@ class Exact {
 
 }  // namespace
 
-uint32_t CanonicalBits(float x) { return std::isnan(x) ? 0x7fc00000 : std::bit_cast<uint32_t>(x); }
-
 Expected::Expected(const reference::Function& function, DType dtype, int64_t num_inputs, int64_t checks)
     : function_(function),
       filter_(FindFilter(function.name)),
@@ -56,35 +54,58 @@ Expected::Expected(const reference::Function& function, DType dtype, int64_t num
       check_every_(std::max<int64_t>(1, num_inputs / std::max<int64_t>(1, checks))) {}
 
 void Expected::Get(const Batch& batch, int64_t begin, std::vector<uint32_t>& bits) {
+  constexpr int64_t kRun = 1024;
   const bool binary = filter_.binary != nullptr;
+  const reference::Format& last = reference::FormatOf(dtype_);
   bits.resize(batch.first.size());
-  ParallelRanges(batch.size(), 256, [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i) {
-      const float x = ValueOf(batch.first[i], dtype_);
-      const float y = binary ? ValueOf(batch.second[i], dtype_) : 0.0f;
-      const double value = binary ? filter_.binary(x, y) : filter_.unary(x);
-      float result;
-      const bool decided = Decides(value, format_, result);
-      if (!decided) result = reference::Rounded(function_, x, y, format_);
-      bits[i] = CanonicalBits(RoundTo(result, reference::FormatOf(dtype_)));
-      if (decided && (begin + i) % check_every_ != 0) continue;
-
-      const Exact exact(function_, x, y);
-      ++checked_;
-      if (!IsWithinBound(value, exact.get()) && bad_.fetch_add(1) < 5) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        mpfr_printf("%s(%a, %a): the filter says %a, MPFR %.24Ra\n", std::string(function_.name).c_str(),
-                    static_cast<double>(x), static_cast<double>(y), value, exact.get());
+  ParallelRanges(batch.size(), 4 * kRun, [&](int64_t from, int64_t to) {
+    float x[kRun], y[kRun] = {}, results[kRun];
+    double values[kRun];
+    bool decided[kRun];
+    for (int64_t run = from; run < to; run += kRun) {
+      const int64_t n = std::min(kRun, to - run);
+      for (int64_t i = 0; i < n; ++i) x[i] = ValueOf(batch.first[run + i], dtype_);
+      if (binary) {
+        for (int64_t i = 0; i < n; ++i) y[i] = ValueOf(batch.second[run + i], dtype_);
+        for (int64_t i = 0; i < n; ++i) values[i] = filter_.binary(x[i], y[i]);
+      } else {
+        for (int64_t i = 0; i < n; ++i) values[i] = filter_.unary(x[i]);
       }
-      if (decided) continue;
-      ++asked_;
-      if (binary || dtype_ != DType::kFloat32 || !std::isnormal(result)) continue;
-      const double distance = exact.FromMiddle();
-      if (distance == 0 || distance > 0x1p-18) continue;
-      const std::lock_guard<std::mutex> lock(mutex_);
-      hard_.push_back({batch.first[i], bits[i], distance});
+      if (&format_ == &reference::kFloat32) {
+        DecideAll(values, n, results, decided);
+      } else {
+        for (int64_t i = 0; i < n; ++i) decided[i] = Decides(values[i], format_, results[i]);
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        if (!decided[i]) results[i] = reference::Rounded(function_, x[i], y[i], format_);
+        if (!decided[i] || (begin + run + i) % check_every_ == 0) {
+          Check(batch.first[run + i], x[i], y[i], values[i], results[i], decided[i]);
+        }
+      }
+      if (dtype_ == DType::kFloat32) {
+        for (int64_t i = 0; i < n; ++i) bits[run + i] = CanonicalBits(results[i]);
+      } else {
+        for (int64_t i = 0; i < n; ++i) bits[run + i] = CanonicalBits(RoundTo(results[i], last));
+      }
     }
   });
+}
+
+void Expected::Check(uint32_t input, float x, float y, double value, float result, bool decided) {
+  const Exact exact(function_, x, y);
+  ++checked_;
+  if (!IsWithinBound(value, exact.get()) && bad_.fetch_add(1) < 5) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    mpfr_printf("%s(%a, %a): the filter says %a, MPFR %.24Ra\n", std::string(function_.name).c_str(),
+                static_cast<double>(x), static_cast<double>(y), value, exact.get());
+  }
+  if (decided) return;
+  ++asked_;
+  if (filter_.binary != nullptr || dtype_ != DType::kFloat32 || !std::isnormal(result)) return;
+  const double distance = exact.FromMiddle();
+  if (distance == 0 || distance > 0x1p-18) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  hard_.push_back({input, CanonicalBits(result), distance});
 }
 
 std::vector<Expected::HardCase> Expected::Hardest(size_t count) {

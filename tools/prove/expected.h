@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace repdl::prove {
 
 /// Every NaN is one result.
-uint32_t CanonicalBits(float x);
+inline uint32_t CanonicalBits(float x) { return x != x ? 0x7fc00000 : std::bit_cast<uint32_t>(x); }
 
 /// The correctly rounded results: the filter's where it decides, else MPFR's. Meanwhile the filter is checked against
 /// MPFR, at `checks` inputs evenly apart and wherever it does not decide. As the ops are defined, functions of one number
@@ -40,6 +41,9 @@ class Expected {
   std::vector<HardCase> Hardest(size_t count);
 
  private:
+  /// Checks the filter's `value`, and notes a hard case.
+  void Check(uint32_t input, float x, float y, double value, float result, bool decided);
+
   const reference::Function& function_;
   const Filter& filter_;
   const reference::Format& format_;

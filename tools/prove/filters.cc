@@ -146,6 +146,18 @@ float RoundTo(double x, const reference::Format& format) {
   return static_cast<float>(std::fabs(rounded) < limit ? rounded : std::copysign(HUGE_VAL, x));
 }
 
+void DecideAll(const double* values, int64_t n, float* rounded, bool* decided) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double value = values[i], error = std::fabs(value) * kFilterBound;
+    const auto low = static_cast<float>(value - error), high = static_cast<float>(value + error);
+    rounded[i] = high;
+    decided[i] = std::bit_cast<uint32_t>(low) == std::bit_cast<uint32_t>(high) && value != kAskMpfr;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (!decided[i]) decided[i] = Decides(values[i], reference::kFloat32, rounded[i]);
+  }
+}
+
 bool Decides(double value, const reference::Format& format, float& rounded) {
   rounded = RoundTo(value * (1 - kFilterBound), format);
   const float other = RoundTo(value * (1 + kFilterBound), format);

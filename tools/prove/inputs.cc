@@ -26,8 +26,7 @@ Layout LayoutOf(DType dtype) {
 
 }  // namespace
 
-float ValueOf(uint32_t pattern, DType dtype) {
-  if (dtype == DType::kFloat32) return std::bit_cast<float>(pattern);
+float ValueOfHalf(uint32_t pattern, DType dtype) {
   if (dtype == DType::kBFloat16) return std::bit_cast<float>(pattern << 16);
   const auto exponent = static_cast<int>(pattern >> 10 & 31);
   const auto fraction = static_cast<float>(pattern & 0x3ff);
@@ -118,6 +117,12 @@ void Inputs::AddHard() {
 void Inputs::Get(int64_t begin, int64_t end, Batch& batch) const {
   batch.first.resize(end - begin);
   batch.second.resize(binary_ ? end - begin : 0);
+  if (!binary_ && begin >= known_.size()) {
+    for (int64_t at = 0; at < end - begin; ++at) {
+      batch.first[at] = static_cast<uint32_t>(amount_.offset + (begin + at - known_.size()) * amount_.stride);
+    }
+    return;
+  }
   ParallelRanges(end - begin, 4096, [&](int64_t from, int64_t to) {
     for (int64_t at = from; at < to; ++at) {
       const int64_t i = begin + at;

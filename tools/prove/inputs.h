@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,7 +18,10 @@ struct Batch {
 };
 
 /// The number with this pattern.
-float ValueOf(uint32_t pattern, DType dtype);
+float ValueOfHalf(uint32_t pattern, DType dtype);
+inline float ValueOf(uint32_t pattern, DType dtype) {
+  return dtype == DType::kFloat32 ? std::bit_cast<float>(pattern) : ValueOfHalf(pattern, dtype);
+}
 
 /// The pattern of 1.
 uint32_t OneOf(DType dtype);

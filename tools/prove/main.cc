@@ -39,6 +39,7 @@ bool ProveAll(const Options& options) {
   for (const reference::Function* function : ChosenFunctions(options)) {
     const OpInfo* op = FindOp(function->name);
     if (op == nullptr && !targets.empty()) {
+      if (!options.functions.empty()) throw ValueError(Message("there is no op '", function->name, "'"));
       std::printf("%s: there is no op of this name, nothing proven\n", std::string(function->name).c_str());
       continue;
     }

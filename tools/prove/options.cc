@@ -32,7 +32,9 @@ constexpr char kUsage[] =
     "  --threads N      default: as the library\n"
     "  --results FILE   put a line for each function, dtype and target into FILE\n"
     "  --check-filters  check the filters only; for that no op is needed\n"
-    "  --hard-cases     write the hardest inputs met, and their results, to tests/reference/hard_cases\n"
+    "  --hard-cases     if all inputs are tried, add the hardest to the files in tests/reference/hard_cases; write "
+    "the\n"
+    "                   results of all cases there\n"
     "\n"
     "Exit status: 0 all results right, 1 a result or a filter wrong, 2 a wrong call.\n";
 

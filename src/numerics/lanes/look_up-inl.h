@@ -3,7 +3,7 @@
 
 /// table[i mod kSize] for each lane i of `index`; kSize is a power of two. See REPDL_TABLE.
 template <int kSize, class D, class VI>
-REPDL_LANE hn::Vec<D> LookUp(D d, const double* table, VI index) {
+REPDL_LANE hn::Vec<D> LookUp([[maybe_unused]] D d, const double* table, VI index) {
   static_assert((kSize & (kSize - 1)) == 0);
 #if HWY_TARGET <= HWY_AVX3
   // The instructions ignore the other bits of an index.
