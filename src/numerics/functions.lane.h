@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Every function of src/numerics.
 #include "numerics/parts.lane.h"
+
+// Gradients of others use it.
 #include "numerics/functions/sigmoid.lane.h"
+
 #include "numerics/functions/acosh.lane.h"
 #include "numerics/functions/asin.lane.h"
 #include "numerics/functions/asinh.lane.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What several functions share, in the order of its own needs. (Error-free transforms come with the lane words.)
+// clang-format off: the order matters
 #include "numerics/parts/patch.lane.h"
 #include "numerics/parts/exp.lane.h"
 #include "numerics/parts/log.lane.h"

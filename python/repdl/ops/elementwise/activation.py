@@ -140,7 +140,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise ValueError(f"[gelu] approximate must be 'none' or 'tanh', got {approximate!r}")
-    return gelu_tanh(input) if approximate == "tanh" else _gelu_erf(input)
+    if approximate == "tanh":
+        return gelu_tanh(input)
+    return _gelu_erf(input)
 
 
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -175,10 +177,13 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return _where_positive(scaled - threshold, input, smooth if beta == 1.0 else div(smooth, beta))
 
 
-def _where_positive(condition: Any, yes: Any, no: Any) -> Any:
-    if isinstance(condition, np.ndarray):
-        return np.where(condition > 0, yes, no).astype(yes.dtype)
-    return yes.where(condition > 0, no)
+def _where_positive(condition: Any, yes: Tensor, no: Any) -> Tensor:
+    chosen: Tensor
+    if isinstance(yes, np.ndarray):
+        chosen = np.where(condition > 0, yes, no).astype(yes.dtype)
+    else:
+        chosen = yes.where(condition > 0, no)
+    return chosen
 
 
 @relu.backward(saves=("output",))

@@ -88,10 +88,10 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 
 
 hypot.samples(binary_samples("input", "other"))
-for _function in (sqrt, rsqrt):
-    _function.samples(unary_samples("positive", "normal"))
-for _function in (reciprocal, cbrt):
-    _function.samples(unary_samples("normal", "positive"))
+sqrt.samples(unary_samples("positive", "normal"))
+rsqrt.samples(unary_samples("positive", "normal"))
+reciprocal.samples(unary_samples("normal", "positive"))
+cbrt.samples(unary_samples("normal", "positive"))
 
 
 @div.samples

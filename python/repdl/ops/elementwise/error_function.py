@@ -44,8 +44,8 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: grad * exp(saved.output * saved.output) * (math.sqrt(math.pi) / 2)}
 
 
-for _function in (erf, erfc):
-    _function.samples(unary_samples("normal", "positive"))
+erf.samples(unary_samples("normal", "positive"))
+erfc.samples(unary_samples("normal", "positive"))
 erfinv.samples(unary_samples("uniform", "normal"))
 
 

@@ -77,8 +77,10 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": by_base, "exponent": by_exponent}
 
 
-for _function in (exp, exp2, exp10, expm1):
-    _function.samples(unary_samples("normal", "positive"))
+exp.samples(unary_samples("normal", "positive"))
+exp2.samples(unary_samples("normal", "positive"))
+exp10.samples(unary_samples("normal", "positive"))
+expm1.samples(unary_samples("normal", "positive"))
 pow.samples(binary_samples("input", "exponent", "positive"))
 
 exp.oracle(lambda input: np.exp(input))

@@ -85,8 +85,11 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: div(grad, (1.0 - saved.input) * (1.0 + saved.input))}
 
 
-for _function in (sinh, cosh, tanh, asinh, acosh):
-    _function.samples(unary_samples("normal", "positive"))
+sinh.samples(unary_samples("normal", "positive"))
+cosh.samples(unary_samples("normal", "positive"))
+tanh.samples(unary_samples("normal", "positive"))
+asinh.samples(unary_samples("normal", "positive"))
+acosh.samples(unary_samples("normal", "positive"))
 atanh.samples(unary_samples("uniform", "normal"))
 tanh_grad.samples(binary_samples("grad_output", "output", "uniform"))
 

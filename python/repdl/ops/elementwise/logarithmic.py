@@ -88,8 +88,10 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     }
 
 
-for _function in (log, log2, log10, log1p):
-    _function.samples(unary_samples("positive", "normal"))
+log.samples(unary_samples("positive", "normal"))
+log2.samples(unary_samples("positive", "normal"))
+log10.samples(unary_samples("positive", "normal"))
+log1p.samples(unary_samples("positive", "normal"))
 logaddexp.samples(binary_samples("input", "other"))
 xlogy.samples(binary_samples("input", "other", "positive"))
 

@@ -110,10 +110,14 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     }
 
 
-for _function in (sin, cos, tan, sinpi, cospi, atan):
-    _function.samples(unary_samples("normal", "positive"))
-for _function in (asin, acos):
-    _function.samples(unary_samples("uniform", "normal"))
+sin.samples(unary_samples("normal", "positive"))
+cos.samples(unary_samples("normal", "positive"))
+tan.samples(unary_samples("normal", "positive"))
+sinpi.samples(unary_samples("normal", "positive"))
+cospi.samples(unary_samples("normal", "positive"))
+atan.samples(unary_samples("normal", "positive"))
+asin.samples(unary_samples("uniform", "normal"))
+acos.samples(unary_samples("uniform", "normal"))
 atan2.samples(binary_samples("input", "other"))
 
 sin.oracle(lambda input: np.sin(input))
