@@ -14,14 +14,21 @@ import torch
 from repdl import _core
 
 
-def strong_modes() -> dict[str, str]:
-    """Environment that makes the peers use their best kernels for this CPU; they read it when they are loaded.
+def strong_modes(target: str | None) -> dict[str, str]:
+    """Environment that makes the peers use their best kernels for a CPU target; they read it when they are loaded.
 
-    Left alone, OpenBLAS takes some virtual AVX-512 machines for old ones, and torch prefers AVX2 on some CPUs.
+    Without a target, for this CPU. Left alone, OpenBLAS takes some virtual AVX-512 machines for old ones, and torch
+    prefers AVX2 on some CPUs.
     """
-    if "avx512" in _core.supported_targets():
-        return {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
-    return {}
+    chosen = {} if target is None else {"REPDL_TARGET": target}
+    match target or _core.supported_targets()[-1]:
+        case "avx512":
+            return chosen | {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
+        case "avx2":
+            return chosen | {
+                "OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"
+            }  # fmt: skip
+    return chosen
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [lenet] [sums] [--threads 1 --threads 2] [--markdown]
+python bench/run.py [mm] [lenet] [sums] [functions] [--threads 1 --threads 2] [--target avx2] [--markdown]
+python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ class Suite(StrEnum):
     MM = "mm"
     LENET = "lenet"
     SUMS = "sums"
+    FUNCTIONS = "functions"
 
 
-def tables(suites: list[Suite], threads: list[int], program: Path) -> list[Table]:
+def tables(suites: list[Suite], threads: list[int], program: Path, results: Path | None) -> list[Table]:
+    import functions
     import lenet
     import mm
     import sums
@@ -42,24 +45,28 @@ def tables(suites: list[Suite], threads: list[int], program: Path) -> list[Table
                 made.append(lenet.run(threads))
             case Suite.SUMS:
                 made.append(sums.run(program))
+            case Suite.FUNCTIONS:
+                made.append(functions.run(program, results))
     return made
 
 
 def main(
     suites: Annotated[list[Suite] | None, typer.Argument(help="What to measure; everything if not said.")] = None,
     threads: Annotated[list[int] | None, typer.Option(help="Numbers of threads; 1 and 2 if not said.")] = None,
-    program: Annotated[Path, typer.Option(help="The C++ benchmark, for the sums.")] = PROGRAM,
+    program: Annotated[Path, typer.Option(help="The C++ benchmark, for sums and functions.")] = PROGRAM,
+    target: Annotated[str | None, typer.Option(help="CPU target, of the peers too; the best if not said.")] = None,
+    json: Annotated[Path | None, typer.Option(help="A file that gets the figures of the functions.")] = None,
     markdown: Annotated[bool, typer.Option(help="Print tables for a document.")] = False,
 ) -> None:
     """Measures speed as ratios against the best peer, all in one run."""
-    environment = {**os.environ, **strong_modes()}
+    environment = {**os.environ, **strong_modes(target)}
     if environment != os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], environment)
     from machine import describe
 
-    console = Console(width=140 if markdown else None)
+    console = Console(width=200 if markdown else None)
     console.print(describe(), highlight=False)
-    for table in tables(suites or list(Suite), threads or [1, 2], program):
+    for table in tables(suites or list(Suite), threads or [1, 2], program, json):
         if markdown:
             table.box = box.MARKDOWN
         console.print(table)

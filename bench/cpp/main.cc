@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-//     repdl_bench --benchmark_filter='^mm\('                          one op
-//     repdl_bench --benchmark_filter='^sum/' --benchmark_format=json  sums against a plain sum
+//     repdl_bench --benchmark_filter='^mm\('             one op
+//     repdl_bench --benchmark_filter='^sum/'             sums against a plain sum
+//     repdl_bench --benchmark_filter='^function/exp/'    a function against Sleef's
 //
 // REPDL_TARGET chooses the CPU target and OMP_NUM_THREADS the threads of the ops.
 #include <benchmark/benchmark.h>
@@ -13,6 +14,7 @@
 #include "repdl/threads.h"
 
 int main(int argc, char** argv) {
+  repdl::bench::RegisterFunctions();
   repdl::bench::RegisterOps();
   repdl::bench::RegisterSums();
   benchmark::AddCustomContext("repdl_target", std::string(repdl::ActiveTarget()));

@@ -4,13 +4,14 @@
 */
 
 // c near 1 / m, for m in each sixteenth of [1, 2); and 1 / cbrt(c). Constants from tools/coefficients/root.py.
-REPDL_TABLE(CbrtReciprocals, 16, 0x1.f07c1f08p-1, 0x1.d41d41d8p-1, 0x1.bacf915p-1, 0x1.a41a41a8p-1, 0x1.8f9c18f8p-1,
-            0x1.7d05f418p-1, 0x1.6c16c17p-1, 0x1.5c9882b8p-1, 0x1.4e5e0a7p-1, 0x1.4141414p-1, 0x1.3521cfbp-1,
-            0x1.29e412ap-1, 0x1.1f7047ep-1, 0x1.15b1e5f8p-1, 0x1.0c9714f8p-1, 0x1.04104108p-1)
-REPDL_TABLE(CbrtRoots, 16, 0x1.02a3ad2eec2dbp+0, 0x1.07c3236a4f9ecp+0, 0x1.0cb18b60e407cp+0, 0x1.11733d655ec0ap+0,
-            0x1.160bfc13454d9p+0, 0x1.1a7f0eab78be8p+0, 0x1.1ecf55d99fa19p+0, 0x1.22ff5c3007dcdp+0,
-            0x1.2711636288fbap+0, 0x1.2b076f13804a9p+0, 0x1.2ee34da49828ap+0, 0x1.32a69f7846032p+0,
-            0x1.3652dd0c07cfbp+0, 0x1.39e95c05c4406p+0, 0x1.3d6b537b3d9d1p+0, 0x1.40d9df93534f5p+0)
+REPDL_TABLE(CbrtReciprocals, double, 16, 0x1.f07c1f08p-1, 0x1.d41d41d8p-1, 0x1.bacf915p-1, 0x1.a41a41a8p-1,
+            0x1.8f9c18f8p-1, 0x1.7d05f418p-1, 0x1.6c16c17p-1, 0x1.5c9882b8p-1, 0x1.4e5e0a7p-1, 0x1.4141414p-1,
+            0x1.3521cfbp-1, 0x1.29e412ap-1, 0x1.1f7047ep-1, 0x1.15b1e5f8p-1, 0x1.0c9714f8p-1, 0x1.04104108p-1)
+REPDL_TABLE(CbrtRoots, double, 16, 0x1.02a3ad2eec2dbp+0, 0x1.07c3236a4f9ecp+0, 0x1.0cb18b60e407cp+0,
+            0x1.11733d655ec0ap+0, 0x1.160bfc13454d9p+0, 0x1.1a7f0eab78be8p+0, 0x1.1ecf55d99fa19p+0,
+            0x1.22ff5c3007dcdp+0, 0x1.2711636288fbap+0, 0x1.2b076f13804a9p+0, 0x1.2ee34da49828ap+0,
+            0x1.32a69f7846032p+0, 0x1.3652dd0c07cfbp+0, 0x1.39e95c05c4406p+0, 0x1.3d6b537b3d9d1p+0,
+            0x1.40d9df93534f5p+0)
 
 // |x| = 2^e m and r = m c - 1, so cbrt|x| = 2^(e / 3) / cbrt(c) cbrt(1 + r).
 struct CbrtWide {

@@ -53,11 +53,11 @@ using hn::Undefined;
 using hn::Xor;
 using hn::Zero;
 
-/// Name() points to these doubles: `REPDL_TABLE(ExpTable, 16, 0x1p+0, …)`.
-#define REPDL_TABLE(Name, kSize, ...)                                   \
-  REPDL_LANE const double* Name() {                                     \
-    alignas(64) static constexpr double kValues[kSize] = {__VA_ARGS__}; \
-    return kValues;                                                     \
+/// Name() points to these numbers: `REPDL_TABLE(ExpTable, double, 16, 0x1p+0, …)`.
+#define REPDL_TABLE(Name, Type, kSize, ...)                           \
+  REPDL_LANE const Type* Name() {                                     \
+    alignas(64) static constexpr Type kValues[kSize] = {__VA_ARGS__}; \
+    return kValues;                                                   \
   }
 
 using FloatTag = hn::ScalableTag<float>;

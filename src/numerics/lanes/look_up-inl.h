@@ -23,3 +23,20 @@ REPDL_LANE hn::Vec<D> LookUp([[maybe_unused]] D d, const double* table, VI index
   return hn::GatherIndex(d, table, i);
 #endif
 }
+
+/// The same for floats.
+template <int kSize, class D, class VI>
+REPDL_LANE hn::Vec<D> LookUp([[maybe_unused]] D d, const float* table, VI index) {
+  static_assert(kSize == 16);
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(hn::Vec<D>) == 64) return {_mm512_permutexvar_ps(index.raw, Load(d, table).raw)};
+#elif HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(hn::Vec<D>) == 32) {
+    const __m256 low = _mm256_permutevar8x32_ps(Load(d, table).raw, index.raw);
+    const __m256 high = _mm256_permutevar8x32_ps(Load(d, table + 8).raw, index.raw);
+    return {_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index.raw, 28)))};
+  }
+#endif
+  const hn::DFromV<VI> di;
+  return hn::GatherIndex(d, table, And(index, Set(di, kSize - 1)));
+}

@@ -14,11 +14,11 @@
 #define REPDL_LANE inline
 #endif
 
-/// Name() points to these doubles.
-#define REPDL_TABLE(Name, kSize, ...)                       \
-  REPDL_LANE const double* Name() {                         \
-    static constexpr double kValues[kSize] = {__VA_ARGS__}; \
-    return kValues;                                         \
+/// Name() points to these numbers.
+#define REPDL_TABLE(Name, Type, kSize, ...)               \
+  REPDL_LANE const Type* Name() {                         \
+    static constexpr Type kValues[kSize] = {__VA_ARGS__}; \
+    return kValues;                                       \
   }
 
 namespace repdl::scalar {
@@ -197,8 +197,8 @@ template <class D>
 REPDL_LANE bool Any(D, bool mask) {
   return mask;
 }
-template <int kSize, class D>
-REPDL_LANE double LookUp(D, const double* table, int64_t index) {
+template <int kSize, class T, class I>
+REPDL_LANE T LookUp(Tag<T>, const T* table, I index) {
   static_assert((kSize & (kSize - 1)) == 0);
   return table[index & (kSize - 1)];
 }

@@ -2,7 +2,7 @@
 // The exponential functions' common core. Constants from tools/coefficients/exp.py.
 
 // 2^(i / 16), the bits lowered by i 2^48: adding n 2^48 to those at i = n mod 16 gives 2^(n / 16).
-REPDL_TABLE(ExpPowers, 16, 0x1p+0, 0x1.fb5586cf9890fp-1, 0x1.f72b83c7d517bp-1, 0x1.f387a6e756238p-1,
+REPDL_TABLE(ExpPowers, double, 16, 0x1p+0, 0x1.fb5586cf9890fp-1, 0x1.f72b83c7d517bp-1, 0x1.f387a6e756238p-1,
             0x1.f06fe0a31b715p-1, 0x1.edea64c123422p-1, 0x1.ebfdad5362a27p-1, 0x1.eab07dd485429p-1,
             0x1.ea09e667f3bcdp-1, 0x1.ea11473eb0187p-1, 0x1.eace5422aa0dbp-1, 0x1.ec49182a3f090p-1,
             0x1.ee89f995ad3adp-1, 0x1.f199bdd85529cp-1, 0x1.f5818dcfba487p-1, 0x1.fa4afa2a490dap-1)

@@ -7,11 +7,11 @@
 // the sum with e is exact.
 
 // 2^256 c, and -log2 c - 768.
-REPDL_TABLE(LogReciprocals, 16, 0x1.6719f364p+256, 0x1.5804e124p+256, 0x1.4a28668cp+256, 0x1.3d5d63dp+256,
+REPDL_TABLE(LogReciprocals, double, 16, 0x1.6719f364p+256, 0x1.5804e124p+256, 0x1.4a28668cp+256, 0x1.3d5d63dp+256,
             0x1.3187b0ecp+256, 0x1.268ac1a4p+256, 0x1.1c527d2p+256, 0x1.12c86ae8p+256, 0x1.09ddfa4cp+256, 0x1p+256,
             0x1.e7428fp+255, 0x1.cbe629c8p+255, 0x1.b37494c8p+255, 0x1.9d79822p+255, 0x1.899bdca8p+255,
             0x1.77913ac8p+255)
-REPDL_TABLE(LogLogarithms, 16, -0x1.803e7ee39a39dp+9, -0x1.8036927678f3p+9, -0x1.802efa3faaec6p+9,
+REPDL_TABLE(LogLogarithms, double, 16, -0x1.803e7ee39a39dp+9, -0x1.8036927678f3p+9, -0x1.802efa3faaec6p+9,
             -0x1.8027ae067cfcap+9, -0x1.8020a96ccaeebp+9, -0x1.8019e5f00f9cep+9, -0x1.8013608510197p+9,
             -0x1.800d133232b18p+9, -0x1.8006fbdea3b91p+9, -0x1.8p+9, -0x1.7ff6daa8e8d8p+9, -0x1.7fec2ea510a98p+9,
             -0x1.7fe218c6f08c9p+9, -0x1.7fd8882704f45p+9, -0x1.7fcf706fccb72p+9, -0x1.7fc6c6555ef3p+9)

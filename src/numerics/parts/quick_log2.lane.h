@@ -3,9 +3,9 @@
 // a power of two. Constants from tools/coefficients/two.py.
 
 // c, near the reciprocal of the middle of interval i of m; and -16 log2(c) - i.
-REPDL_TABLE(QuickLog2Reciprocals, 16, 0x1.58p+0, 0x1.4ap+0, 0x1.3dp+0, 0x1.31p+0, 0x1.26p+0, 0x1.1cp+0, 0x1.13p+0,
-            0x1.0ap+0, 0x1p+0, 0x1.e6p-1, 0x1.ccp-1, 0x1.b2p-1, 0x1.9ep-1, 0x1.8ap-1, 0x1.78p-1, 0x1.66p-1)
-REPDL_TABLE(QuickLog2Logs, 16, -0x1.b47ebf73882a1p+2, -0x1.b71d2ba7efb3cp+2, -0x1.bbbd3a0a1dcfbp+2,
+REPDL_TABLE(QuickLog2Reciprocals, double, 16, 0x1.58p+0, 0x1.4ap+0, 0x1.3dp+0, 0x1.31p+0, 0x1.26p+0, 0x1.1cp+0,
+            0x1.13p+0, 0x1.0ap+0, 0x1p+0, 0x1.e6p-1, 0x1.ccp-1, 0x1.b2p-1, 0x1.9ep-1, 0x1.8ap-1, 0x1.78p-1, 0x1.66p-1)
+REPDL_TABLE(QuickLog2Logs, double, 16, -0x1.b47ebf73882a1p+2, -0x1.b71d2ba7efb3cp+2, -0x1.bbbd3a0a1dcfbp+2,
             -0x1.c2baba24d0664p+2, -0x1.cc76e83bf3870p+2, -0x1.d9574f13c570dp+2, -0x1.e9c4477cd2125p+2,
             -0x1.f89bf5721556cp+2, -0x1p+3, -0x1.f3020c87acc2ap+2, -0x1.e1c824d7990d8p+2, -0x1.cbd416164f64cp+2,
             -0x1.c62171eaa6091p+2, -0x1.bcfb26f3ee02dp+2, -0x1.b7e623d2ba01cp+2, -0x1.af6d67328e220p+2)

@@ -3,14 +3,18 @@
 
 // Bits of 1 / pi from tools/coefficients, in parts of 28, 28, 28 and 53. Entry i is for numbers in
 // [2^(16 i + 1), 2^(16 i + 17)): the bits before it make multiples of 2.
-REPDL_TABLE(InversePi0, 8, 0x1.4000000000000p-2, 0x1.45f3000000000p-2, 0x1.f306dc8000000p-10, 0x1.b939104000000p-27,
-            0x1.1054a7c000000p-43, 0x1.4fe13a8000000p-60, 0x1.3abe8f8000000p-76, 0x1.a3ea69a000000p-90)
-REPDL_TABLE(InversePi1, 8, 0x1.7cc1b70000000p-8, 0x1.b727220000000p-24, 0x1.c882a52000000p-38, 0x1.4a7f09c000000p-55,
-            0x1.84eafa2000000p-70, 0x1.f47d4d0000000p-87, 0x1.4d37700000000p-103, 0x1.b81b6c4000000p-118)
-REPDL_TABLE(InversePi2, 8, 0x1.3910548000000p-35, 0x1.529fc20000000p-53, 0x1.f84eafa000000p-66, 0x1.5f47d4c000000p-83,
-            0x1.ea69bb8000000p-98, 0x1.bb81b6c000000p-114, 0x1.b6c52b2000000p-130, 0x1.2b32788000000p-146)
-REPDL_TABLE(InversePi3, 8, 0x1.3f84eafa3ea69p-62, 0x1.d5f47d4d37702p-79, 0x1.f534ddc0db628p-97, 0x1.377036d8a5664p-111,
-            0x1.b6c52b3278870p-130, 0x1.4acc9e21c820cp-144, 0x1.278872083fca2p-158, 0x1.c820ff28b1d5cp-176)
+REPDL_TABLE(InversePi0, double, 8, 0x1.4000000000000p-2, 0x1.45f3000000000p-2, 0x1.f306dc8000000p-10,
+            0x1.b939104000000p-27, 0x1.1054a7c000000p-43, 0x1.4fe13a8000000p-60, 0x1.3abe8f8000000p-76,
+            0x1.a3ea69a000000p-90)
+REPDL_TABLE(InversePi1, double, 8, 0x1.7cc1b70000000p-8, 0x1.b727220000000p-24, 0x1.c882a52000000p-38,
+            0x1.4a7f09c000000p-55, 0x1.84eafa2000000p-70, 0x1.f47d4d0000000p-87, 0x1.4d37700000000p-103,
+            0x1.b81b6c4000000p-118)
+REPDL_TABLE(InversePi2, double, 8, 0x1.3910548000000p-35, 0x1.529fc20000000p-53, 0x1.f84eafa000000p-66,
+            0x1.5f47d4c000000p-83, 0x1.ea69bb8000000p-98, 0x1.bb81b6c000000p-114, 0x1.b6c52b2000000p-130,
+            0x1.2b32788000000p-146)
+REPDL_TABLE(InversePi3, double, 8, 0x1.3f84eafa3ea69p-62, 0x1.d5f47d4d37702p-79, 0x1.f534ddc0db628p-97,
+            0x1.377036d8a5664p-111, 0x1.b6c52b3278870p-130, 0x1.4acc9e21c820cp-144, 0x1.278872083fca2p-158,
+            0x1.c820ff28b1d5cp-176)
 
 /// a = (n + offset) pi / scale + r, |r| <= pi / (2 scale), for 2^17 <= a < 2^128 of 24 bits; scale is 1 or 2, and n is
 /// right modulo 2 (Payne and Hanek, 1983). r has a relative error of about 2^-53 however near a comes to r = 0.
