@@ -74,7 +74,9 @@ def error(name: str, results: list[dict[str, Any]], table: Table) -> str:
         claim = "Wrong results were found."
     else:
         whose = "That of the derivative is at" if name.endswith("_grad") else "At"
-        how = "proven" if any(r["dtype"] == "float32" and r["tried"] == "all" for r in results) else "tested, not proven"
+        how = (
+            "proven" if any(r["dtype"] == "float32" and r["tried"] == "all" for r in results) else "tested, not proven"
+        )
         claim = f"{whose} most half a unit in the last place: [{how}](../proofs.md)."
     rows: dict[tuple[str, ...], list[str]] = {}
     for r in sorted(results, key=lambda r: ["float32", "bfloat16", "float16"].index(r["dtype"])):

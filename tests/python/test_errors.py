@@ -57,7 +57,7 @@ BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.sum1d(X), ValueError, r"\[sum1d\] input must have 1 dimensions"),
     (lambda: ops.exp(torch.zeros([1] * 9)), ValueError, r"more than 8 dimensions are not supported; reshape"),
     (lambda: ops.exp([1.0]), TypeError, r"\[exp\] input must be a torch tensor or NumPy array, got list"),
-    (lambda: ops.exp(np.ones(3)), TypeError, r"\[exp\] input must be float32, bfloat16 or float16, got float64, which is not"),
+    (lambda: ops.exp(np.ones(3)), TypeError, r"\[exp\] input must be float32, bfloat16 or float16, got float64"),
     (lambda: ops.linear(X, X, X), ValueError, r"\[linear\] bias must have the shape \(2,\)"),
     (lambda: ops.adam_step(X, X, X, X, step=0), ValueError, r"\[adam_step\] step must be at least 1"),
     (lambda: ops.adam_step(X, X, X, X[:1]), ValueError, r"\[adam_step\] exp_avg_sq must have the shape \(2, 3\)"),
