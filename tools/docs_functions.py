@@ -103,7 +103,7 @@ def speed(name: str, table: Table) -> str:
 def page(name: str, contracts: Contracts, table: Table) -> str:
     function = functions()[name]
     arguments = ", ".join(
-        p.name if p.default is p.empty else f"{p.name}={p.default!r}"
+        p.name if p.default is p.empty else f"{p.name}={json.dumps(p.default)}"
         for p in inspect.signature(function).parameters.values()
     )
     text = f"# {name}\n\n```python\nrepdl.ops.{name}({arguments})\n```\n\n{docstring(function)}\n"
