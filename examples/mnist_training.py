@@ -29,7 +29,7 @@ from repdl.utils import get_hash
 BATCH = 100
 EPOCHS = 2
 
-DIGESTS = Path(__file__).resolve().parent.parent / "tests/golden/lenet.json"
+DIGESTS = repdl.conformance.GOLDEN / "lenet.json"
 """What two epochs give: digests from the slow reference, which for MNIST in order sequential are the published ones."""
 PUBLISHED = "MNIST, sequential"
 

@@ -25,6 +25,7 @@ import numpy as np
 from docs_functions import function_pages
 from repdl import _core
 from repdl._op import Op, registry
+from repdl.conformance import golden_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTRACT = re.compile(r"/\*! (\w+)\n(.*?)\*/", re.DOTALL)
@@ -68,8 +69,7 @@ def arithmetic_page() -> str:
 
 
 def golden_cases(op: Op[..., Any]) -> list[str]:
-    lines = (ROOT / f"tests/golden/{op.name}.txt").read_text().splitlines()
-    return [line.split("  ", 1)[1] for line in lines if line and not line.startswith("#")]
+    return [text for _, _, text in golden_lines(op.name)]
 
 
 def op_row(op: Op[..., Any]) -> list[str]:

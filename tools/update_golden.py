@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes tests/golden/<op>.txt: the samples of each declared op, with the digests of the slow reference.
+"""Writes python/repdl/golden/<op>.txt: the samples of each declared op, with the results of the slow reference.
 
     python tools/update_golden.py REFERENCE_PROGRAM [--check]
 
@@ -16,12 +16,14 @@ from pathlib import Path
 
 import repdl.ops  # noqa: F401 (declares the ops)
 from repdl._op import Op, registry
+from repdl.conformance import GOLDEN
 
-GOLDEN = Path(__file__).resolve().parent.parent / "tests/golden"
-HEADER = (
-    "# Digests of {op}, from the slow reference: SHA-256 of the results, little-endian, every NaN as 0x7fc00000.\n"
-    "# Made by `make golden` from the samples in python/repdl/ops. A digest may change only with arithmetic_version.\n"
-)
+HEADER = """\
+# Golden results of {op}, from the slow reference. A line is `<digest>  <marks>  <case>`.
+# digest: SHA-256 of the elements of all results, little-endian, every NaN as 0x7fc00000 (0x7fc0, 0x7e00).
+# marks: of the same bytes, in blocks of ceil(elements / 64) elements, the CRC: 16 bits, polynomial 0x1021, start 0.
+# Made by `make golden` from the samples in python/repdl/ops. A digest may change only with arithmetic_version.
+"""
 
 
 def cases(op: Op[..., object]) -> list[str]:

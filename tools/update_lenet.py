@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes tests/golden/lenet.json: digests of examples/mnist_training.py, from the slow reference.
+"""Writes python/repdl/golden/lenet.json: digests of examples/mnist_training.py, from the slow reference.
 
     python tools/update_lenet.py REFERENCE_PROGRAM --data DIR [--check]
 
@@ -25,7 +25,7 @@ import repdl  # noqa: E402
 from datasets import Images, load_digits, load_mnist  # noqa: E402
 from mnist_training import BATCH, EPOCHS, LeNet, Samples  # noqa: E402
 
-GOLDEN = ROOT / "tests/golden/lenet.json"
+GOLDEN = repdl.conformance.GOLDEN / "lenet.json"
 
 
 def reference(program: Path, data: Images, order: str) -> dict[str, str | float]:

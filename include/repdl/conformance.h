@@ -53,6 +53,8 @@ class Case {
 
   /// Runs the op. Returns its results: the tensors that it changed, in the order of the arguments, then its outputs.
   std::vector<TensorView> Run();
+  /// The same with copies of the tensors on a CUDA device; the results come back. Throws CudaError if CUDA fails.
+  std::vector<TensorView> RunOnCuda(int device);
 
  private:
   TensorView Generate(std::string_view generator, DType dtype, const IntList& shape, uint64_t seed);

@@ -5,8 +5,9 @@
 
 #include <cstring>
 
-#include "repdl/conformance.h"
 #include "repdl/error.h"
+#include "repdl/golden.h"
+#include "repdl/threads.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -36,6 +37,18 @@ nb::object ToPython(const Value& value) {
   return std::visit(Visitor(), value);
 }
 
+/// Sets the number of threads while it lives.
+class ThreadsScope {
+ public:
+  explicit ThreadsScope(int threads) { SetNumThreads(threads); }
+  ~ThreadsScope() { SetNumThreads(saved_); }
+  ThreadsScope(const ThreadsScope&) = delete;
+  ThreadsScope& operator=(const ThreadsScope&) = delete;
+
+ private:
+  int saved_ = GetNumThreads();
+};
+
 }  // namespace
 
 nb::tuple ReadCase(const std::string& text) {
@@ -48,10 +61,26 @@ nb::tuple ReadCase(const std::string& text) {
   return nb::make_tuple(std::string(test_case.op().name), arguments);
 }
 
-std::string RunCase(const std::string& text) {
-  Case test_case(text);
+nb::list ReadGolden(const std::string& path) {
+  nb::list lines;
+  for (const GoldenLine& line : ReadGoldenFile(path)) {
+    lines.append(nb::make_tuple(line.digest, line.marks, line.text));
+  }
+  return lines;
+}
+
+std::string RunCase(const std::string& text, std::string_view place, int threads) {
   const nb::gil_scoped_release release;
-  return Digest(test_case.Run());
+  const ThreadsScope scope(threads);
+  Case test_case(text);
+  return Digest(RunAt(place, test_case));
+}
+
+std::string ExplainCase(const std::string& digest, const std::string& marks, const std::string& text,
+                        std::string_view place, int threads) {
+  const nb::gil_scoped_release release;
+  const ThreadsScope scope(threads);
+  return Explain({digest, marks, text}, place);
 }
 
 }  // namespace repdl

@@ -10,6 +10,7 @@
 #include "openmp.h"
 #include "repdl/cuda.h"
 #include "repdl/error.h"
+#include "repdl/golden.h"
 #include "repdl/target.h"
 #include "repdl/threads.h"
 #include "repdl/version.h"
@@ -65,7 +66,11 @@ NB_MODULE(_core, m) {
   m.def("share_openmp", &ShareOpenMp);
 
   m.def("read_case", &ReadCase, nb::arg("text"));
-  m.def("run_case", &RunCase, nb::arg("text"));
+  m.def("read_golden", &ReadGolden, nb::arg("path"));
+  m.def("run_case", &RunCase, nb::arg("text"), nb::arg("place"), nb::arg("threads"));
+  m.def("explain_case", &ExplainCase, nb::arg("digest"), nb::arg("marks"), nb::arg("text"), nb::arg("place"),
+        nb::arg("threads"));
+  m.def("places", &Places);
 
   m.def("compiled_targets", &CompiledTargets);
   m.def("supported_targets", &SupportedTargets);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """RepDL: the same program, the same bits, everywhere.
 
-`repdl.ops` works on NumPy arrays without torch; what is built on torch is imported when it is first used.
+`repdl.ops` works on NumPy arrays without torch; what is built on torch is imported when it is first used, and so is
+`repdl.conformance`.
 """
 
 from __future__ import annotations
@@ -20,14 +21,21 @@ from repdl._core import (
 from repdl._order import get_order as get_order, order as order, set_order as set_order
 
 if TYPE_CHECKING:
-    from repdl import func as func, nn as nn, optim as optim, random as random, utils as utils
+    from repdl import (
+        conformance as conformance,
+        func as func,
+        nn as nn,
+        optim as optim,
+        random as random,
+        utils as utils,
+    )
     from repdl.convert import from_torch_module as from_torch_module
 
-_NEED_TORCH = {"func", "nn", "optim", "random", "utils"}
+_LOADED_WHEN_USED = {"conformance", "func", "nn", "optim", "random", "utils"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NEED_TORCH:
+    if name in _LOADED_WHEN_USED:
         return import_module(f"repdl.{name}")
     if name == "from_torch_module":
         from repdl.convert import from_torch_module
@@ -37,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NEED_TORCH, "from_torch_module"})
+    return sorted({*globals(), *_LOADED_WHEN_USED, "from_torch_module"})
 
 
 if sys.modules.get("torch") is not None:

@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "cpp/golden.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
+
+#include "repdl/error.h"
 
 namespace repdl::testing {
 
 std::vector<std::string> GoldenOps() {
   std::vector<std::string> ops;
-  for (const auto& entry : std::filesystem::directory_iterator(REPDL_GOLDEN_DIR)) {
-    if (entry.path().extension() == ".txt") ops.push_back(entry.path().stem());
-  }
-  std::ranges::sort(ops);
+  for (const OpInfo& op : AllOps()) ops.emplace_back(op.name);
   return ops;
 }
 
 std::vector<GoldenLine> GoldenLines(const std::string& op) {
-  std::ifstream file(std::string(REPDL_GOLDEN_DIR) + "/" + op + ".txt");
-  std::vector<GoldenLine> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    const size_t space = line.find("  ");
-    lines.push_back({line.substr(0, space), line.substr(space + 2)});
+  for (const std::filesystem::path folder : {REPDL_GOLDEN_DIRS}) {
+    const std::filesystem::path path = folder / (op + ".txt");
+    if (exists(path)) return ReadGoldenFile(path.string());
   }
-  return lines;
+  throw ValueError(Message("there is no golden file ", op, ".txt: run `make golden`"));
 }
 
 }  // namespace repdl::testing

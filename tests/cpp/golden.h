@@ -4,15 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "repdl/golden.h"
+
 namespace repdl::testing {
 
-/// One line of a golden file: "<digest>  <case>".
-struct GoldenLine {
-  std::string digest;
-  std::string text;
-};
+using repdl::GoldenLine;
 
-/// Names of the ops that have a golden file, sorted.
+/// Names of the ops, which all must have a golden file.
 std::vector<std::string> GoldenOps();
 
 /// The lines of the golden file of an op.

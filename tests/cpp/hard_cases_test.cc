@@ -14,7 +14,7 @@
 namespace repdl::testing {
 namespace {
 
-const std::filesystem::path kFolder = std::filesystem::path(REPDL_GOLDEN_DIR) / "../reference/hard_cases";
+const std::filesystem::path kFolder = REPDL_HARD_CASES;
 
 uint32_t CanonicalBits(float x) { return std::isnan(x) ? 0x7fc00000 : std::bit_cast<uint32_t>(x); }
 

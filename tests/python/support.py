@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from repdl import _core
+from repdl import _core, conformance
 from repdl._op import Op, registry
+from repdl.conformance import GOLDEN
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-GOLDEN = ROOT / "tests/golden"
 
 
 def golden_lines(op: str) -> list[tuple[str, str]]:
     """The digest and the text of each case of an op."""
-    lines = (GOLDEN / f"{op}.txt").read_text().splitlines()
-    return [tuple(line.split("  ", 1)) for line in lines if line and not line.startswith("#")]  # type: ignore[misc]
+    folder = ROOT / "tests/skeleton/golden" if op == "skeleton" else GOLDEN
+    return [(digest, text) for digest, _, text in conformance.golden_lines(op, folder)]
 
 
 def digest(results: list[np.ndarray[Any, Any]]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from repdl.conformance import GOLDEN
 from support import ROOT, run_python
 
 README = (ROOT / "README.md").read_text()
@@ -24,7 +25,7 @@ def test_the_programs_of_the_readme_run(number: int, target: str) -> None:
 
 
 def test_the_digests_of_the_readme_are_the_golden_ones() -> None:
-    golden = json.loads((ROOT / "tests/golden/lenet.json").read_text())
+    golden = json.loads((GOLDEN / "lenet.json").read_text())
     table = README.partition("<!-- digests -->")[2].partition("<!-- /digests -->")[0]
     rows = {name: rest for name, *rest in (re.findall(r"[^|`]+", line) for line in table.strip().splitlines())}
     stated = {name.strip(): [cell.strip() for cell in rest if cell.strip()] for name, rest in rows.items()}

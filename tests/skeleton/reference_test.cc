@@ -2,16 +2,19 @@
 #include <gtest/gtest.h>
 
 #include "cpp/golden.h"
+#include "reference/marks.h"
 #include "reference/reference.h"
 
 namespace repdl::reference {
 namespace {
 
-TEST(Skeleton, TheReferenceGivesTheGoldenDigests) {
+TEST(Skeleton, TheReferenceGivesTheGoldenLines) {
   const auto lines = testing::GoldenLines("skeleton");
   ASSERT_FALSE(lines.empty());
   for (const testing::GoldenLine& line : lines) {
-    EXPECT_EQ(Digest(reference::Run(Case(line.text)).tensors), line.digest) << line.text;
+    const Results results = reference::Run(Case(line.text));
+    EXPECT_EQ(Digest(results.tensors), line.digest) << line.text;
+    EXPECT_EQ(MarksOf(results.tensors), line.marks) << line.text;
   }
 }
 

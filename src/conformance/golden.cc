@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/golden.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "repdl/error.h"
+
+namespace repdl {
+namespace {
+
+constexpr std::string_view kSeparator = "  ";
+constexpr size_t kDigestSize = 64;
+
+bool IsHex(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
+
+}  // namespace
+
+std::vector<GoldenLine> ReadGoldenFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw ValueError(Message("there is no golden file ", path));
+  std::vector<GoldenLine> lines;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.empty() || line[0] == '#') continue;
+    const size_t marks = line.find(kSeparator);
+    const size_t text = marks == std::string::npos ? marks : line.find(kSeparator, marks + kSeparator.size());
+    if (text == std::string::npos || marks != kDigestSize || !IsHex(std::string_view(line).substr(0, marks))) {
+      throw ValueError(Message(path, ", line ", number, ": not `<digest>  <marks>  <case>`"));
+    }
+    lines.push_back({line.substr(0, marks), line.substr(marks + kSeparator.size(), text - marks - kSeparator.size()),
+                     line.substr(text + kSeparator.size())});
+  }
+  if (lines.empty()) throw ValueError(Message(path, " holds no case"));
+  return lines;
+}
+
+}  // namespace repdl

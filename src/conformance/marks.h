@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace repdl {
+
+inline constexpr int kMaxMarks = 64;
+inline constexpr int kMarkDigits = 4;
+
+/// Number of elements in a block that has one mark (repdl/golden.h).
+int64_t MarkedBlock(int64_t num_elements);
+
+}  // namespace repdl
