@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import typer
 
+from repdl.cli import conformance
 from repdl.cli.info import info
 from repdl.cli.prove import prove
 
@@ -15,6 +16,7 @@ app = typer.Typer(
 )
 app.command()(info)
 app.command()(prove)
+app.add_typer(conformance.app, name="conformance")
 
 
 def main() -> None:

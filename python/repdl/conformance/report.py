@@ -79,26 +79,28 @@ class Report:
             "seconds": self.seconds,
             "ops": ops,
         }
-        path.write_text(json.dumps(page, separators=(",", ":")) + "\n")
+        path.write_text(json.dumps(page, separators=(",", ":")) + "\n", encoding="utf-8")
 
     @staticmethod
     def load(path: Path) -> Report:
         """Reads what `save` wrote; raises ReportError, naming the file, for anything else."""
         try:
-            page = json.loads(path.read_text())
+            page = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(page, dict) or page.get("format") != FORMAT:
                 raise ReportError(f"it does not say that its format is '{FORMAT}'")
             report = Report(
                 _get(page, "machine", dict), _get(page, "arithmetic_version", int), _get(page, "threads", int)
             )
             report.seconds = {place: float(seconds) for place, seconds in _get(page, "seconds", dict).items()}
-            for op, cases in _get(page, "ops", dict).items():
+            ops = _get(page, "ops", dict)
+            for op in ops:
+                cases = _get(ops, op, dict)
                 for case in cases:
                     for outcome in _get(cases, case, list):
                         report.results += _results(op, case, outcome)
         except OSError as error:
             raise ReportError(f"{path} cannot be read: {error.strerror}") from error
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ReportError(f"{path} is no report of `repdl conformance --json`: {error}") from error
         return report
 
