@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "conformance/elements.h"
 #include "conformance/marks.h"
@@ -42,7 +43,7 @@ double ValueOf(DType dtype, uint64_t bits) {
 }
 
 /// "0x3f800000 (1)"
-std::string Text(DType dtype, uint64_t bits) {
+std::string ElementText(DType dtype, uint64_t bits) {
   if (dtype == DType::kInt64) return std::to_string(static_cast<int64_t>(bits));
   std::array<char, 64> text;
   const int digits = 2 * ItemSize(dtype);
@@ -73,7 +74,7 @@ struct Tally {
       if (e[i] == a[i]) continue;
       if (different++ == 0) {
         first = Message("output ", output, " at ", IndexOf(expected, static_cast<int64_t>(i)), ": expected ",
-                        Text(dtype, e[i]), ", got ", Text(dtype, a[i]));
+                        ElementText(dtype, e[i]), ", got ", ElementText(dtype, a[i]));
       }
       if (dtype != DType::kInt64 && std::isnan(ValueOf(dtype, e[i])) != std::isnan(ValueOf(dtype, a[i]))) {
         ++not_a_number;
@@ -92,9 +93,6 @@ struct Tally {
     if (not_a_number > 0) text += Message(not_a_number == different ? ", " : "; ", not_a_number, " in being NaN");
     return text;
   }
-
- private:
-  static std::string Text(DType dtype, uint64_t bits) { return repdl::Text(dtype, bits); }
 };
 
 /// Element i of all results taken together.
@@ -129,9 +127,10 @@ std::string DescribeDifference(const std::vector<TensorView>& expected, const st
 
 std::string DescribeMarks(std::string_view expected, const std::vector<TensorView>& actual) {
   const std::string marks = Marks(actual);
-  if (marks == expected)
-    return "no mark differs: so small a difference shows in the digest only, or the golden line is damaged";
-  if (marks.size() != expected.size()) return "the number of elements differs";
+  if (marks == expected) {
+    return "no mark differs: the golden line is damaged, or a checksum of 16 bits happens to be the same";
+  }
+  if (marks.size() != expected.size() || marks == kNoMarks) return "the number of elements differs";
   const auto differing = static_cast<int64_t>(std::ranges::mismatch(marks, expected).in1 - marks.begin()) / kMarkDigits;
   int64_t num_elements = 0;
   for (const TensorView& result : actual) num_elements += result.numel();
@@ -139,14 +138,15 @@ std::string DescribeMarks(std::string_view expected, const std::vector<TensorVie
   const int64_t begin = differing * block, end = std::min(begin + block, num_elements);
   const At first(actual, begin), last(actual, end - 1);
   std::string text = "first difference: " + first.Text(actual);
-  if (end - begin > 1)
+  if (end - begin > 1) {
     text = Message("the first difference lies between ", first.Text(actual), " and ", last.Text(actual));
+  }
   text += "; got ";
   constexpr int64_t kShown = 4;
   for (int64_t i = begin; i < std::min(end, begin + kShown); ++i) {
     const At at(actual, i);
     const TensorView& result = actual[at.output];
-    text += Message(i == begin ? "" : ", ", Text(result.dtype, BitsOf(result)[static_cast<size_t>(at.element)]));
+    text += Message(i == begin ? "" : ", ", ElementText(result.dtype, BitsOf(result)[static_cast<size_t>(at.element)]));
   }
   return text + (end - begin > kShown ? ", …" : "");
 }

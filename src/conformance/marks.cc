@@ -25,7 +25,7 @@ int64_t MarkedBlock(int64_t num_elements) { return std::max<int64_t>((num_elemen
 std::string Marks(const std::vector<TensorView>& results) {
   int64_t num_elements = 0, i = 0;
   for (const TensorView& result : results) num_elements += result.numel();
-  if (num_elements == 0) return "-";
+  if (num_elements == 0) return std::string(kNoMarks);
   const int64_t block = MarkedBlock(num_elements);
   std::string marks;
   uint16_t crc = 0;

@@ -135,7 +135,9 @@ def test_a_wrong_call_says_what_there_is(arguments: list[str], words: list[str])
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("line", ["0123", "xyz  -  mm()", f"{'0' * 64}  mm()", f"{'g' * 64}  -  mm()"])
+@pytest.mark.parametrize(
+    "line", ["0123", "xyz  -  mm()", f"{'0' * 64}  mm()", f"{'g' * 64}  -  mm()", f"{'0' * 64}  12345  mm()"]
+)
 def test_a_golden_file_that_is_none_says_where(line: str, tmp_path: Path) -> None:
     (tmp_path / "mm.txt").write_text(f"# a comment\n{line}\n")
     with pytest.raises(ValueError, match=r"mm\.txt, line 2: not `<digest>"):

@@ -90,12 +90,12 @@ def conformance(
             )
     except ValueError as error:
         _fail(error)
-    _print_report(report, Console())
     if json is not None:
         try:
             report.save(json)
         except OSError as error:
             _fail(f"--json: {json}: {error.strerror}")
+    _print_report(report, Console())
     raise typer.Exit(0 if report.passed else 1)
 
 

@@ -1,5 +1,10 @@
-# Runs PROGRAM on a copy of a golden file, in FOLDER, of which one digest and one mark are changed. It must fail with
-# exit status 1, and name the case and the element.
+# PROGRAM must refuse a name that it does not know with exit status 2. On a copy of a golden file, in FOLDER, of which one
+# digest and one mark are changed, it must fail with exit status 1, and name the case and the element.
+
+execute_process(COMMAND ${PROGRAM} ${GOLDEN} --op no_such_op RESULT_VARIABLE status ERROR_VARIABLE error)
+if(NOT status EQUAL 2 OR NOT error MATCHES "there is no op 'no_such_op' here; there are: acos ")
+  message(FATAL_ERROR "exit status ${status} instead of 2, or no word of what there is: ${error}")
+endif()
 
 set(case "mm(input=normal[5, 3]#1, mat2=normal[3, 7]#2, order='blocked')")
 set(element 10)  # of 35, so each has a mark of its own: 4 digits
