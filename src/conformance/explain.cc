@@ -131,7 +131,8 @@ std::string DescribeMarks(std::string_view expected, const std::vector<TensorVie
     return "no mark differs: the golden line is damaged, or a checksum of 16 bits happens to be the same";
   }
   if (marks.size() != expected.size() || marks == kNoMarks) return "the number of elements differs";
-  const auto differing = static_cast<int64_t>(std::ranges::mismatch(marks, expected).in1 - marks.begin()) / kMarkDigits;
+  const auto differing =
+      (std::mismatch(marks.begin(), marks.end(), expected.begin()).first - marks.begin()) / kMarkDigits;
   int64_t num_elements = 0;
   for (const TensorView& result : actual) num_elements += result.numel();
   const int64_t block = MarkedBlock(num_elements);
@@ -156,7 +157,7 @@ std::string Explain(const GoldenLine& line, std::string_view place) {
   const std::vector<TensorView> actual = RunAt(place, failed);
   if (Digest(actual) == line.digest) return "run once more, it gives the golden digest: its results vary";
   std::vector<std::string_view> targets = SupportedTargets();
-  std::ranges::reverse(targets);  // the fast ones first
+  std::reverse(targets.begin(), targets.end());  // the fast ones first
   for (std::string_view target : targets) {
     if (target == place) continue;
     Case other(line.text);

@@ -44,7 +44,7 @@ std::vector<TensorView> RunAt(std::string_view place, Case& test_case) {
     return test_case.Run();
   }
   const std::vector<std::string> devices = CudaPlaces();
-  const auto found = std::ranges::find(devices, place);
+  const auto found = std::find(devices.begin(), devices.end(), place);
   if (found == devices.end()) throw ValueError(Message("there is no CUDA device ", place));
   if (!test_case.op().has_cuda) {
     throw NotImplementedError(Message('[', test_case.op().name, "] has no kernel for ", place));

@@ -44,7 +44,7 @@ struct Options {
 std::vector<std::string> Choose(const char* what, const std::vector<std::string>& named,
                                 const std::vector<std::string>& all) {
   for (const std::string& name : named) {
-    if (std::ranges::find(all, name) != all.end()) continue;
+    if (std::find(all.begin(), all.end(), name) != all.end()) continue;
     std::string there;
     for (const std::string& one : all) there += " " + one;
     throw ValueError(Message("there is no ", what, " '", name, "' here; there are:", there));
