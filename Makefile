@@ -12,7 +12,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 GROUPS := build run test lint
 CXX_FILES := git ls-files -co --exclude-standard '*.h' '*.cc' '*.cu' '*.cuh'
 # What the compiled module and the list of Python files in the package depend on.
-SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake include src python -type f -not -name '*.pyc' -not -name '*.so')
+SOURCES := pyproject.toml CMakeLists.txt \
+  $(shell find cmake include src python -type f -not -name '*.pyc' -not -name '*.so' -not -path 'python/repdl/golden/*')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
