@@ -103,6 +103,9 @@ PROBLEMS = {
 TABLES = {
     # e^(t^2 / 2) Phi(-t) = p / q, t from 0 to 14.5.
     "normal_tail": lambda: _rational(_scaled_tail, 8, 9),
+    "normal_tail_to_float": lambda: _rational(_scaled_tail, 6, 7),
+    # t^2 by this is the 16ths of a power of two in e^(-t^2 / 2).
+    "gelu_density": lambda: [-8 / mp.log(2)],
     # e^(t^2 / 2) gelu'(-t) = (zero - t) p / q, and the zero in two parts.
     "gelu_derivative": lambda: _rational(lambda t: _scaled_derivative(t) / (_ZERO - t), 8, 8),
     "gelu_derivative_zero": lambda: [_ZERO_HIGH, _ZERO - _ZERO_HIGH],
