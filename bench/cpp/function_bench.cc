@@ -30,7 +30,7 @@ struct Function {
 constexpr Function kFunctions[] = {
 #define REPDL_UNARY(op, Function, Lanes) \
   {#op, 1, [](const float* x, const float*, float* out, int64_t n) { Function(MakeView(x, {n}), MakeView(out, {n})); }},
-#define REPDL_BINARY(op, Function, first, second)                      \
+#define REPDL_BINARY(op, Function, Lanes, first, second)               \
   {#op, 2, [](const float* x, const float* y, float* out, int64_t n) { \
      Function(MakeView(x, {n}), MakeView(y, {n}), MakeView(out, {n})); \
    }},

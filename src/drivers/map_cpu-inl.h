@@ -108,5 +108,34 @@ void MapWide(const MapArgs& args, int64_t grain) {
   MapRuns(args, grain, to_odd ? &MapWideRun<F, true> : &MapWideRun<F, false>, nullptr);
 }
 
+/// y[i] = F()(tag, x[0][i], x[1][i]), computed in double, for an F of few steps: then the conversions count, which are
+/// fastest out of memory and to no more than 256 bits.
+template <class F>
+void MapWide2Run(const void*, const float* const* x, float* y, int64_t n) {
+  constexpr int64_t kWideLanes = std::min<int64_t>(HWY_LANES(double), 4);
+  const hn::CappedTag<double, kWideLanes> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  const auto apply = [&](const float* a, const float* b, float* to) HWY_ATTR {
+    const auto result = F()(wide, ToDouble(wide, LoadU(narrow, a)), ToDouble(wide, LoadU(narrow, b)));
+    StoreU(ToFloat(narrow, result), narrow, to);
+  };
+  const float* const a = x[0];
+  const float* const b = x[1];
+  int64_t i = 0;
+  for (; i + kWideLanes <= n; i += kWideLanes) apply(a + i, b + i, y + i);
+  if (i == n) return;
+  float tail[3][kWideLanes] = {};
+  std::copy(a + i, a + n, tail[0]);
+  std::copy(b + i, b + n, tail[1]);
+  apply(tail[0], tail[1], tail[2]);
+  std::copy_n(tail[2], n - i, y + i);
+}
+
+/// output = F()(tag, inputs...), computed in double and rounded to float32, then to the type of the output.
+template <class F>
+void MapWide2(const MapArgs& args, int64_t grain) {
+  MapRuns(args, grain, &MapWide2Run<F>, nullptr);
+}
+
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

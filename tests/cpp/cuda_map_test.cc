@@ -28,7 +28,7 @@ const std::map<std::string, RunThread> kOps = {
                                                    : scalar::ViaDoubleToOdd(scalar::Function##Wide(), x); \
      });                                                                                                  \
    }},
-#define REPDL_BINARY(op, Function, first, second)                                                              \
+#define REPDL_BINARY(op, Function, Lanes, first, second)                                                       \
   {#op, [](const MapArgs& args, int64_t thread, int64_t num_threads) {                                         \
      scalar::MapThread<2>(args, thread, num_threads, [](float x, float y) { return scalar::Function(x, y); }); \
    }},

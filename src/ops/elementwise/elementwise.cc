@@ -57,7 +57,7 @@ Place Check(std::string_view op, const Specs& specs, const TensorView& result, c
     const Place place = Check(#op, Infer##Function(input), result, input);                     \
     if (result.numel() > 0) Function##Kernel(place, MakeMapArgs({&input}, result));            \
   }
-#define REPDL_BINARY(op, Function, first, second)                                            \
+#define REPDL_BINARY(op, Function, Lanes, first, second)                                     \
   Specs Infer##Function(const TensorView& first, const TensorView& second) {                 \
     return InferBinary({#op, #first}, first, {#op, #second}, second);                        \
   }                                                                                          \
@@ -73,7 +73,7 @@ Place Check(std::string_view op, const Specs& specs, const TensorView& result, c
 }  // namespace repdl
 
 #define REPDL_UNARY(op, Function, Lanes) MakeOp<Infer##Function, Function>(#op, "input"),
-#define REPDL_BINARY(op, Function, first, second) MakeOp<Infer##Function, Function>(#op, #first ", " #second),
+#define REPDL_BINARY(op, Function, Lanes, first, second) MakeOp<Infer##Function, Function>(#op, #first ", " #second),
 namespace repdl::internal {
 std::vector<OpInfo> OpsOf_elementwise() {
   return {

@@ -16,7 +16,7 @@ namespace repdl {
 #define REPDL_UNARY(op, Function, Lanes)          \
   Specs Infer##Function(const TensorView& input); \
   void Function(const TensorView& input, Out result);
-#define REPDL_BINARY(op, Function, first, second)                           \
+#define REPDL_BINARY(op, Function, Lanes, first, second)                    \
   Specs Infer##Function(const TensorView& first, const TensorView& second); \
   void Function(const TensorView& first, const TensorView& second, Out result);
 #include "repdl/ops/elementwise.def"

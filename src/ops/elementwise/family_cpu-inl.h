@@ -19,13 +19,15 @@ constexpr int64_t kGrain = 8192;
     }                                                                            \
     MapWide<Function##Wide>(args, kGrain);                                       \
   }
-#define REPDL_BINARY(op, Function, first, second)                               \
-  void Function##Kernel(const MapArgs& args) {                                  \
-    Map<2>(args, kGrain, [](Vec x, Vec y) HWY_ATTR { return Function(x, y); }); \
-  }
+#define REPDL_MAP_float(Function) Map<2>(args, kGrain, [](Vec x, Vec y) HWY_ATTR { return Function(x, y); })
+#define REPDL_MAP_double(Function) MapWide2<Function##Wide>(args, kGrain)
+#define REPDL_BINARY(op, Function, Lanes, first, second) \
+  void Function##Kernel(const MapArgs& args) { REPDL_MAP_##Lanes(Function); }
 #include REPDL_FAMILY
 #undef REPDL_UNARY
 #undef REPDL_BINARY
+#undef REPDL_MAP_float
+#undef REPDL_MAP_double
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

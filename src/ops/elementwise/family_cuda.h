@@ -15,7 +15,7 @@ namespace repdl::cuda {
     }                                                                                               \
   };                                                                                                \
   void Function##Kernel(const Place& place, const MapArgs& args) { Map<1, Function##Lane>(place, args); }
-#define REPDL_BINARY(op, Function, first, second)                                          \
+#define REPDL_BINARY(op, Function, Lanes, first, second)                                   \
   struct Function##Lane {                                                                  \
     DType output_dtype;                                                                    \
     REPDL_LANE float operator()(float x, float y) const { return scalar::Function(x, y); } \
