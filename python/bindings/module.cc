@@ -18,7 +18,7 @@
 namespace nb = nanobind;
 using namespace repdl;
 
-NB_MODULE(_core, m) {
+NB_MODULE(repdl_core, m) {
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -77,4 +77,16 @@ NB_MODULE(_core, m) {
   m.def("active_target", &ActiveTarget);
   m.def("set_target", &SetTarget, nb::arg("name"));
   m.def("cuda_devices", &CudaDevices);
+}
+
+/// What `import repdl._core` calls. nanobind keeps its state in a global variable, which a second interpreter of the
+/// process would take from the first.
+extern "C" NB_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "repdl works in the main interpreter of a process only; use threads or processes instead of "
+                    "sub-interpreters");
+    return nullptr;
+  }
+  return PyInit_repdl_core();
 }

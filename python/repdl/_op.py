@@ -77,6 +77,10 @@ def _literal(value: object) -> str:
     return value if isinstance(value, str) and "[" in value else repr(value)
 
 
+TakeRows: TypeAlias = Callable[[Mapping[str, Any], slice], Mapping[str, Any] | None]
+"""From the arguments of a call and a slice of the batch: those of the same call for these rows alone."""
+
+
 @dataclass(eq=False)
 class Op(Generic[P, R]):
     """An op of the core, callable on torch tensors and NumPy arrays."""
@@ -88,6 +92,7 @@ class Op(Generic[P, R]):
     make_samples: Callable[[], Iterable[Sample]] | None = None
     compute_oracle: Callable[..., Any] | None = None
     prepare_arguments: Callable[..., tuple[Any, ...]] | None = None
+    take_rows: TakeRows | None = None
     takes_order: bool = field(init=False)
     kernel: Callable[..., Any] = field(init=False)
     """The core's callable: tensors of any framework, no gradients."""
@@ -162,6 +167,13 @@ class Op(Generic[P, R]):
         """Declares a float64 NumPy version, for tests of accuracy; never for bits."""
         self.compute_oracle = compute
 
+    def rows(self, take: TakeRows) -> None:
+        """Declares how a call for some rows of the batch alone reads; None where a call has no rows.
+
+        The rows are the first dimension of every output. An op that does not declare it works element by element.
+        """
+        self.take_rows = take
+
     def prepare(self, prepare: Callable[..., tuple[Any, ...]]) -> None:
         """Declares a function that the positional arguments pass through first."""
         self.prepare_arguments = prepare
@@ -176,6 +188,19 @@ class Op(Generic[P, R]):
         core = [(name, None if name == "order" else default) for name, default in self.defaults.items()]
         if declared != core:
             raise ImportError(f"repdl.ops.{self.name} is declared with {declared}, but the core takes {core}")
+
+
+def rows_of(*names: str) -> Callable[[Mapping[str, Any], slice], dict[str, Any]]:
+    """For `Op.rows`: the batch is the first dimension of these arguments; others serve every row."""
+
+    def take(arguments: Mapping[str, Any], rows: slice) -> dict[str, Any]:
+        return {k: v[rows] if k in names and v is not None else v for k, v in arguments.items()}
+
+    return take
+
+
+def no_rows(arguments: Mapping[str, Any], rows: slice) -> None:
+    """For `Op.rows`: the op makes its results of the whole batch."""
 
 
 registry: dict[str, Op[..., Any]] = {}

@@ -12,29 +12,33 @@
 namespace repdl::testing {
 namespace {
 
-/// The digest of a case whose tensor arguments pass through `change`.
-std::string DigestWith(const Case& test_case, Relayout::Kind kind) {
-  std::vector<Value> args(test_case.args().begin(), test_case.args().end());
-  std::deque<Relayout> layouts;
-  for (size_t i = 0; i < args.size(); ++i) {
-    // Tensors that an op changes must lie flat and alike.
-    const bool mutates = std::ranges::any_of(test_case.op().args, &ArgInfo::IsMutated);
-    if (mutates && kind != Relayout::kMisaligned && kind != Relayout::kTransposed) continue;
-    if (const auto* tensor = std::get_if<TensorView>(&args[i])) {
-      args[i] = layouts.emplace_back(*tensor, kind).view();
-    }
-  }
+bool IsMutating(const Case& test_case) { return std::ranges::any_of(test_case.op().args, &ArgInfo::IsMutated); }
+
+std::string DigestOf(const OpInfo& op, std::span<const Value> args) {
   std::vector<TensorView> results;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (test_case.op().args[i].IsMutated() && std::holds_alternative<TensorView>(args[i])) {
+    if (op.args[i].IsMutated() && std::holds_alternative<TensorView>(args[i])) {
       results.push_back(std::get<TensorView>(args[i]));
     }
   }
   TensorMemory memory;
-  const std::vector<TensorView> outputs = memory.New(test_case.op().infer(args));
+  const std::vector<TensorView> outputs = memory.New(op.infer(args));
   results.insert(results.end(), outputs.begin(), outputs.end());
-  test_case.op().run(args, outputs);
+  op.run(args, outputs);
   return Digest(results);
+}
+
+/// The digest of a case whose tensor arguments pass through a change of layout.
+std::string DigestWith(const Case& test_case, Relayout::Kind kind, int order = 0) {
+  std::vector<Value> args(test_case.args().begin(), test_case.args().end());
+  std::deque<Relayout> layouts;
+  // Tensors that an op changes must lie flat and alike.
+  const bool is_flat = kind == Relayout::kMisaligned || kind == Relayout::kTransposed;
+  for (Value& arg : args) {
+    if (IsMutating(test_case) && !is_flat) continue;
+    if (const auto* tensor = std::get_if<TensorView>(&arg)) arg = layouts.emplace_back(*tensor, kind, order).view();
+  }
+  return DigestOf(test_case.op(), args);
 }
 
 class Invariance : public ::testing::TestWithParam<std::string> {};
@@ -45,6 +49,46 @@ TEST_P(Invariance, OfLayout) {
       const Case test_case(line.text);
       EXPECT_EQ(DigestWith(test_case, static_cast<Relayout::Kind>(kind)), line.digest)
           << line.text << ", layout " << kind;
+    }
+  }
+}
+
+TEST_P(Invariance, OfTheOrderOfStrides) {
+  for (const GoldenLine& line : GoldenLines(GetParam())) {
+    int rank = 0;
+    for (const Value& arg : Case(line.text).args()) {
+      if (const auto* tensor = std::get_if<TensorView>(&arg)) rank = std::max(rank, tensor->rank());
+    }
+    int num_orders = 1;
+    for (int i = 2; i <= rank; ++i) num_orders *= i;
+    for (int order = 1; order < num_orders; ++order) {
+      const Case test_case(line.text);
+      const auto kind = IsMutating(test_case) ? Relayout::kMisaligned : static_cast<Relayout::Kind>(order % 3);
+      EXPECT_EQ(DigestWith(test_case, kind, order), line.digest) << line.text << ", order " << order;
+    }
+  }
+}
+
+// A tensor that repeats along a dimension, by a stride of 0, gives the bits of its copy.
+TEST_P(Invariance, OfStridesOfZero) {
+  for (const GoldenLine& line : GoldenLines(GetParam())) {
+    const Case test_case(line.text);
+    if (IsMutating(test_case)) continue;
+    std::vector<Value> args(test_case.args().begin(), test_case.args().end());
+    for (Value& arg : args) {
+      const auto* tensor = std::get_if<TensorView>(&arg);
+      if (tensor == nullptr || tensor->numel() == 0) continue;
+      const TensorView whole = *tensor;
+      for (int dim = 0; dim < whole.rank(); ++dim) {
+        TensorView repeated = whole;
+        repeated.strides[dim] = 0;
+        const Relayout copy(repeated, Relayout::kMisaligned);
+        arg = repeated;
+        const std::string digest = DigestOf(test_case.op(), args);
+        arg = copy.view();
+        EXPECT_EQ(digest, DigestOf(test_case.op(), args)) << line.text << ", dimension " << dim;
+      }
+      arg = whole;
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -16,12 +17,16 @@ class Relayout {
  public:
   enum Kind { kMisaligned, kSpread, kReversed, kTransposed, kNumKinds };
 
-  Relayout(const TensorView& tensor, Kind kind) : view_(tensor) {
+  /// `order` numbers the permutations of the dimensions, 0 being none.
+  Relayout(const TensorView& tensor, Kind kind, int order = 0) : view_(tensor) {
     const int item = ItemSize(tensor.dtype);
+    std::vector<int> dims(static_cast<size_t>(tensor.rank()));
+    std::iota(dims.begin(), dims.end(), 0);
+    for (int i = 0; i < order; ++i) std::ranges::next_permutation(dims);
+    // Transposed: the first dimension varies fastest.
+    if (kind != kTransposed) std::ranges::reverse(dims);
     int64_t step = kind == kSpread ? 3 : 1;
-    for (int i = 0; i < tensor.rank(); ++i) {
-      // Transposed: the first dimension varies fastest.
-      const int dim = kind == kTransposed ? i : tensor.rank() - 1 - i;
+    for (const int dim : dims) {
       view_.strides[dim] = step;
       step *= std::max<int64_t>(tensor.shape[dim], 1);
     }

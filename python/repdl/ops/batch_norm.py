@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
+from repdl._op import Sample, Tensor, no_rows, op, rows_of, sample
 from repdl._order import get_order
 from repdl.ops.elementwise.arithmetic import div, sqrt
 
@@ -98,6 +98,13 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": grad_input, "weight": grad_weight, "bias": grad_bias, "mean": grad_mean, "var": grad_var}
 
 
+batch_norm.rows(no_rows)
+batch_norm_grad.rows(no_rows)
+batch_norm_eval.rows(rows_of("input"))
+# The gradients of weight and bias are sums over the batch.
+batch_norm_eval_grad.rows(no_rows)
+
+
 _SHAPES = ((20, 5), (4, 3, 6, 7), (2, 70, 3), (1, 2, 70, 70), (3, 1, 5, 1, 2))
 
 
@@ -120,6 +127,7 @@ def _() -> Iterator[Sample]:
             input=f"wide{list(shape)}#1", mean=f"normal[{c}]#2", var=f"positive[{c}]#3", weight=f"normal[{c}]#4",
             bias=f"normal[{c}]#5",
         )  # fmt: skip
+    yield sample(input="special[40, 3]#1", mean="special[3]#2", var="positive[3]#3", weight="bits[3]#4")
 
 
 def _gradient_samples() -> Iterator[Sample]:
@@ -131,6 +139,13 @@ def _gradient_samples() -> Iterator[Sample]:
         }  # fmt: skip
         yield sample(**common)
         yield sample(**common, weight=f"normal[{c}]#5", eps=0.01)
+    yield sample(
+        grad_output="special[40, 3]#1",
+        input="bits[40, 3]#2",
+        mean="normal[3]#3",
+        var="special[3]#4",
+        weight="bits[3]#5",
+    )
 
 
 batch_norm_grad.samples(_gradient_samples)
@@ -141,6 +156,7 @@ batch_norm_eval_grad.samples(_gradient_samples)
 def _() -> Iterator[Sample]:
     yield sample(running="normal[50]#1", value="normal[50]#2", momentum=0.1, scale=1.0)
     yield sample(running="normal[50]#1", value="positive[50]#2", momentum=0.3, scale=1.0009775171065494)
+    yield sample(running="special[60]#1", value="bits[60]#2", momentum=0.1, scale=1.5)
 
 
 def _by_channel(values: Any, ndim: int) -> Any:

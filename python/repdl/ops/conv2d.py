@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Pair, Sample, Tensor, op, sample
+from repdl._op import Pair, Sample, Tensor, no_rows, op, rows_of, sample
 from repdl.ops.sum import sum as sum_of
 
 
@@ -108,6 +108,16 @@ def _cases() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, int]
     yield (40, 1, 8, 8), (2, 1, 3, 3), (8, 8), {"padding": 1}
     yield (2, 5, 4, 4), (7, 5, 1, 1), (4, 4), {}
     yield (1, 2, 3, 3), (2, 2, 3, 3), (5, 5), {"padding": 2}
+
+
+conv2d.rows(rows_of("input"))
+conv2d_grad_kernel.rows(no_rows)
+
+
+@conv2d_grad_input.rows
+def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any]:
+    some = rows_of("grad_output")(arguments, rows)
+    return {**some, "input_shape": (len(some["grad_output"]), *arguments["input_shape"][1:])}
 
 
 @conv2d.samples

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
+from repdl._op import Sample, Tensor, op, rows_of, sample
 from repdl.ops.softmax import log_softmax
 
 
@@ -96,6 +96,16 @@ def _calls() -> Iterator[tuple[dict[str, Any], str]]:
         "[6, 5]",
     )
     yield {"input": "special[10, 6]#1", "target": "classes6[10]#2"}, "[10]"
+
+
+def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+    if arguments["reduction"] != "none" or arguments["input"].ndim == 1:
+        return None
+    return rows_of("input", "target", "grad_output")(arguments, rows)
+
+
+cross_entropy.rows(_rows)
+cross_entropy_grad.rows(_rows)
 
 
 @cross_entropy.samples

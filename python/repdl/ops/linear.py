@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from repdl._op import Sample, Tensor, op, sample
+from repdl._op import Sample, Tensor, op, rows_of, sample
 from repdl.ops.mm import mm
 from repdl.ops.sum import sum as sum_of
 
@@ -38,6 +38,11 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
         return mm(g, saved.input.reshape(rows, saved.input_shape[-1]), True, False, order)
 
     return {"input": grad_input, "weight": grad_weight, "bias": lambda: sum_of(g, (0,), order=order)}
+
+
+@linear.rows
+def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+    return None if arguments["input"].ndim == 1 else rows_of("input")(arguments, rows)
 
 
 @linear.samples

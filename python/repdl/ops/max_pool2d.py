@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from repdl._op import Pair, Sample, Tensor, op, sample
+from repdl._op import Pair, Sample, Tensor, op, rows_of, sample
 
 
 @op(outputs=("output", "indices"))
@@ -34,6 +34,15 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: max_pool2d_grad(grad, saved.indices, saved.input_shape)}
 
 
+max_pool2d.rows(rows_of("input"))
+
+
+@max_pool2d_grad.rows
+def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any]:
+    some = rows_of("grad_output", "indices")(arguments, rows)
+    return {**some, "input_shape": (len(some["indices"]), *arguments["input_shape"][1:])}
+
+
 @max_pool2d.samples
 def _() -> Iterator[Sample]:
     yield sample(input="normal[3, 6, 28, 28]#1", kernel_size=2)
@@ -47,3 +56,4 @@ def _() -> Iterator[Sample]:
 def _() -> Iterator[Sample]:
     yield sample(grad_output="normal[2, 3, 4, 5]#1", indices="classes80[2, 3, 4, 5]#2", input_shape=(2, 3, 8, 10))
     yield sample(grad_output="wide[3, 20, 20]#1", indices="classes9[3, 20, 20]#2", input_shape=(3, 3, 3))
+    yield sample(grad_output="special[3, 9, 9]#1", indices="classes64[3, 9, 9]#2", input_shape=(3, 8, 8))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
+from repdl._op import Sample, Tensor, op, rows_of, sample
 
 
 @op()
@@ -48,6 +48,17 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
         return mm(grad, a, True, trans_a, order) if trans_b else mm(a, grad, not trans_a, False, order)
 
     return {"input": grad_input, "mat2": grad_mat2}
+
+
+@mm.rows
+def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+    a, b = arguments["input"], arguments["mat2"]
+    if b.ndim > 2:
+        names = ("mat2",) if a.ndim == 2 else ("input", "mat2")
+        return rows_of(*names)(arguments, rows)
+    if a.ndim == 2 and arguments["transA"]:
+        return {**arguments, "input": a[:, rows]}
+    return rows_of("input")(arguments, rows)
 
 
 @mm.samples

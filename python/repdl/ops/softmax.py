@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
+from repdl._op import Sample, Tensor, op, rows_of, sample
 
 
 @op()
@@ -63,6 +63,15 @@ def _gradient_samples() -> Iterator[Sample]:
     yield sample(grad_output="normal[3, 70, 5]#1", output="uniform[3, 70, 5]#2", dim=1)
     yield sample(grad_output="special[4, 20]#1", output="bits[4, 20]#2")
 
+
+def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+    names = [name for name in ("input", "grad_output", "output") if name in arguments]
+    rank = arguments[names[0]].ndim
+    return None if rank == 0 or arguments["dim"] % rank == 0 else rows_of(*names)(arguments, rows)
+
+
+for _op in (softmax, softmax_grad, log_softmax, log_softmax_grad):
+    _op.rows(_rows)
 
 softmax.samples(_forward_samples)
 log_softmax.samples(_forward_samples)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
+from repdl._op import Sample, Tensor, op, rows_of, sample
 
 
 @op()
@@ -78,6 +78,16 @@ def _shapes() -> Iterator[dict[str, Any]]:
     yield {"input": "wide[5, 3, 4, 20]#4", "dim": (0, 1)}
     for kind in ("wide", "tiny", "bits", "special"):
         yield {"input": f"{kind}[7, 100]#5", "dim": (1,)}
+
+
+def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+    dims, rank = arguments["dim"], arguments["input"].ndim
+    dims = (dims,) if isinstance(dims, int) else dims or range(rank)
+    return None if 0 in {d % max(rank, 1) for d in dims} or rank == 0 else rows_of("input")(arguments, rows)
+
+
+sum.rows(_rows)
+mean.rows(_rows)
 
 
 @sum.samples

@@ -22,6 +22,7 @@ def _() -> Iterator[Sample]:
     yield sample(input="unit[5000]#1", low=-0.2, high=0.2)
     yield sample(input="unit[30, 7]#2", low=0.0, high=1.0)
     yield sample(input="unit[100]#3", low=-1e30, high=3.5)
+    yield sample(input="special[200]#4", low=-1.0, high=0.0)
 
 
 @uniform.oracle

@@ -36,11 +36,11 @@ class Layout {
  public:
   Layout(const TensorView& like, Scratch& scratch) : scratch_(scratch), transposed_(like.rank() == 2) {}
 
+  /// Of an input that is not empty.
   void SetSizes(const TensorView& input, BatchNormArgs& args) const {
     args.samples = transposed_ ? 1 : input.shape[0];
     args.channels = input.shape[1];
-    args.places =
-        transposed_ ? input.shape[0] : (args.channels == 0 ? 0 : input.numel() / (input.shape[0] * args.channels));
+    args.places = transposed_ ? input.shape[0] : input.numel() / (input.shape[0] * args.channels);
   }
   const float* In(const TensorView& tensor) const {
     return Contiguous(transposed_ ? Permuted(tensor, {1, 0}) : tensor, scratch_).Data<const float>();
@@ -61,7 +61,7 @@ void Run(std::string_view op, const TensorView& input, const std::optional<Tenso
          const std::optional<TensorView>& bias, double eps, Order order, bool training, float* mean, float* var,
          const TensorView& output) {
   CheckCpu(op, input);
-  if (input.shape[1] == 0) return;
+  if (input.numel() == 0) return;
   Scratch scratch;
   BatchNormArgs args{};
   const Layout layout(input, scratch);
@@ -75,7 +75,7 @@ void Run(std::string_view op, const TensorView& input, const std::optional<Tenso
   args.mean = mean;
   args.var = var;
   args.output = layout.Out(output);
-  if (input.numel() > 0) BatchNormKernel(args);
+  BatchNormKernel(args);
   layout.PutBack(args.output, output);
 }
 

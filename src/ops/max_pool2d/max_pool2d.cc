@@ -97,13 +97,15 @@ void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, con
   const FpEnvGuard guard;
   CheckOutputs("max_pool2d_grad", InferMaxPool2dGrad(grad_output, indices, input_shape), {&grad_input}, grad_output);
   CheckCpu("max_pool2d_grad", grad_output);
-  if (grad_input.numel() == 0) return;
+  // An empty image still has no place for an index to name.
+  if (grad_input.numel() == 0 && indices.numel() == 0) return;
   Scratch scratch;
   MaxPool2dArgs args{};
   const int rank = grad_output.rank();
   args.h = input_shape[rank - 2], args.w = input_shape[rank - 1];
   args.out_h = grad_output.shape[rank - 2], args.out_w = grad_output.shape[rank - 1];
-  args.planes = grad_input.numel() / (args.h * args.w);
+  args.planes = 1;
+  for (int i = 0; i < rank - 2; ++i) args.planes *= input_shape[i];
   args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
   args.indices = Contiguous(indices, scratch).Data<int64_t>();
   args.grad_input = grad_input.Data<float>();

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: MIT
+"""A process that does everything to change the bits: other floating-point modes, settings, runtimes, signals, threads.
+
+Each test is a process of its own, in which every golden case must come out as ever, and the modes that the process has
+set must be there afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+X86 = platform.machine() in ("x86_64", "AMD64")
+
+PRELUDE = """
+import ctypes, hashlib, signal, sys, threading
+import numpy as np
+import repdl
+from repdl import _core
+
+TINY = np.full(64, 1e-40, np.float32)  # subnormal
+
+def check():
+    target = _core.active_target()
+    for threads in (1, 3):
+        report = repdl.conformance.run(targets=[target], threads=threads)
+        assert report.passed, [(f.op, f.case, f.detail) for f in report.failures][:3]
+
+def digest(a):
+    results = [repdl.ops.mm(a, a.T), repdl.ops.exp(a), repdl.ops.sum(a, 0), repdl.ops.softmax(a)]
+    return hashlib.sha256(b"".join(np.asarray(r).tobytes() for r in results)).hexdigest()
+
+A = (np.random.default_rng(1).integers(-99, 99, (70, 600)) / 7).astype(np.float32)
+"""
+
+MODES = """
+#include <immintrin.h>
+#include <stdint.h>
+uint32_t get_mxcsr(void) { return _mm_getcsr() & 0xffc0; }
+void set_mxcsr(uint32_t value) { _mm_setcsr(value); }
+uint16_t get_x87(void) { uint16_t word; __asm__ volatile("fnstcw %0" : "=m"(word)); return word; }
+void set_x87(uint16_t word) { __asm__ volatile("fldcw %0" : : "m"(word)); }
+"""
+
+OPENMP = """
+#include <omp.h>
+void in_parallel(int threads, void (*callback)(void)) {
+  omp_set_dynamic(0);
+  omp_set_nested(1);
+#pragma omp parallel num_threads(threads)
+  callback();
+}
+"""
+
+
+def run(code: str, *arguments: str, **environment: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", PRELUDE + code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
+    assert result.returncode == 0, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
+
+
+def compile_library(folder: Path, source: str, *flags: str) -> str:
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    (folder / "library.c").write_text(source)
+    library = folder / "library.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", *flags, "library.c", "-o", library], cwd=folder, check=True)
+    return str(library)
+
+
+@pytest.mark.skipif(not X86, reason="the modes of x86")
+@pytest.mark.parametrize("mxcsr", ["0x9fc0", "0x3f80", "0x5f80", "0x7f80", "0xffc0"])
+def test_sse_modes_do_not_show_and_stay(mxcsr: str, tmp_path: Path) -> None:
+    """Flush-to-zero with denormals-are-zero, rounding down, up, to zero, and all of that."""
+    run(
+        """
+library, mode = ctypes.CDLL(sys.argv[1]), int(sys.argv[2], 0)
+expected = digest(A)
+library.set_mxcsr(mode)
+check()
+assert digest(A) == expected
+assert library.get_mxcsr() == mode & 0xffc0, hex(library.get_mxcsr())
+""",
+        compile_library(tmp_path, MODES),
+        mxcsr,
+    )
+
+
+@pytest.mark.skipif(not X86, reason="the modes of x86")
+@pytest.mark.parametrize("word", ["0x007f", "0x027f", "0x0f7f"])
+def test_x87_precision_and_rounding_do_not_show_and_stay(word: str, tmp_path: Path) -> None:
+    """Precision of 24 and of 53 bits, rounding to zero."""
+    run(
+        """
+library, word = ctypes.CDLL(sys.argv[1]), int(sys.argv[2], 0)
+library.set_x87(word)
+check()
+assert library.get_x87() == word, hex(library.get_x87())
+""",
+        compile_library(tmp_path, MODES),
+        word,
+    )
+
+
+@pytest.mark.skipif(not X86, reason="gcc's start-up code for -ffast-math on x86")
+def test_a_library_built_with_fast_math_does_not_show(tmp_path: Path) -> None:
+    library = compile_library(tmp_path, "int nothing(void) { return 0; }", "-ffast-math")
+    run(
+        """
+expected = digest(A)
+ctypes.CDLL(sys.argv[1])
+flushes = not (TINY * np.float32(1)).any()
+check()
+assert digest(A) == expected
+assert (not (TINY * np.float32(1)).any()) == flushes
+if not flushes:
+    print("this compiler's -ffast-math sets no modes in a library")
+""",
+        library,
+    )
+
+
+@pytest.mark.parametrize("mode", ["FE_DOWNWARD", "FE_UPWARD", "FE_TOWARDZERO"])
+def test_the_rounding_mode_of_c_does_not_show_and_stays(mode: str, tmp_path: Path) -> None:
+    source = f"""
+#include <fenv.h>
+int get(void) {{ return fegetround() == {mode}; }}
+int set(void) {{ return fesetround({mode}); }}
+"""
+    run(
+        """
+library = ctypes.CDLL(sys.argv[1])
+expected = digest(A)
+assert library.set() == 0
+check()
+assert digest(A) == expected
+assert library.get()
+""",
+        compile_library(tmp_path, source, "-lm"),
+    )
+
+
+def test_flush_denormal_of_torch_does_not_show_and_stays() -> None:
+    run("""
+import torch
+expected = digest(A)
+can_flush = torch.set_flush_denormal(True)
+check()
+assert digest(A) == expected
+a = torch.from_numpy(A)
+assert digest(a) == expected
+tiny = torch.from_numpy(TINY)
+for f in (repdl.ops.relu, repdl.ops.expm1):  # as integers, since a comparison takes subnormals for zero
+    assert f(tiny).view(torch.int32).equal(tiny.view(torch.int32)), f
+if can_flush:
+    assert not (tiny * 1.0).any(), "torch flushes as before"
+""")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"OMP_NUM_THREADS": "1", "OMP_DYNAMIC": "true", "OMP_WAIT_POLICY": "passive"},
+        {"OMP_NUM_THREADS": "5", "OMP_SCHEDULE": "dynamic,1", "OMP_PROC_BIND": "close", "OMP_NESTED": "true"},
+        {"OMP_THREAD_LIMIT": "2", "OMP_STACKSIZE": "64k", "GOMP_SPINCOUNT": "0"},
+        {"MKL_NUM_THREADS": "3", "MKL_CBWR": "COMPATIBLE", "MKL_DYNAMIC": "FALSE", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2"},
+        {"OPENBLAS_NUM_THREADS": "2", "OPENBLAS_CORETYPE": "Prescott", "ATEN_CPU_CAPABILITY": "default"},
+        {"ONEDNN_MAX_CPU_ISA": "SSE41", "ONEDNN_DEFAULT_FPMATH_MODE": "BF16"},
+        {"NPY_DISABLE_CPU_FEATURES": "AVX512F AVX2 FMA3"},
+        {"GLIBC_TUNABLES": "glibc.malloc.perturb=170", "MALLOC_PERTURB_": "170"},
+    ],
+    ids=lambda environment: next(iter(environment)),
+)
+def test_settings_of_other_libraries_do_not_show(environment: dict[str, str]) -> None:
+    run(
+        """
+import torch
+a = torch.from_numpy(A)
+torch.mm(a, a.T)
+check()
+assert digest(a) == digest(A)
+""",
+        **environment,
+    )
+
+
+def test_another_openmp_runtime_does_not_show(tmp_path: Path) -> None:
+    """Its threads call the library, all at once."""
+    library = compile_library(tmp_path, OPENMP, "-fopenmp")
+    run(
+        """
+import torch  # brings a runtime of its own
+library = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+expected = digest(A)
+torch.mm(torch.from_numpy(A), torch.from_numpy(A).T)
+found = []
+callback = ctypes.CFUNCTYPE(None)(lambda: found.append(digest(A)))
+library.in_parallel(4, callback)
+assert found == [expected] * 4, found
+check()
+""",
+        library,
+    )
+
+
+def test_signals_do_not_show() -> None:
+    run("""
+count = 0
+def handler(number, frame):
+    global count
+    count += 1
+signal.signal(signal.SIGALRM, handler)
+expected = digest(A)
+signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+check()
+assert digest(A) == expected
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert count > 10, count
+""")
+
+
+def test_an_interrupt_ends_the_program_and_not_the_library() -> None:
+    run("""
+a = np.ones((700, 700), np.float32)
+expected = digest(A)
+timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+timer.start()
+try:
+    while True:
+        repdl.ops.mm(a, a)
+except KeyboardInterrupt:
+    pass
+assert digest(A) == expected
+check()
+""")
+
+
+@pytest.mark.skipif(not X86, reason="the modes of x86")
+def test_python_threads_with_modes_of_their_own(tmp_path: Path) -> None:
+    run(
+        """
+library = ctypes.CDLL(sys.argv[1])
+expected = digest(A)
+wrong = []
+def work(mode):
+    library.set_mxcsr(mode)
+    for _ in range(30):
+        if digest(A) != expected or library.get_mxcsr() != mode & 0xffc0:
+            wrong.append(hex(mode))
+threads = [threading.Thread(target=work, args=(m,)) for m in (0x1f80, 0x9fc0, 0x3f80, 0x5f80, 0x7f80, 0xffc0)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not wrong, wrong
+""",
+        compile_library(tmp_path, MODES),
+    )
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="the private module has another name")
+def test_a_sub_interpreter_is_told_that_it_cannot_import_the_library() -> None:
+    run("""
+import _xxsubinterpreters as interpreters
+expected = digest(A)
+for _ in range(2):
+    interpreter = interpreters.create()
+    try:
+        interpreters.run_string(interpreter, f"import sys; sys.path[:] = {sys.path}; from repdl import _core")
+    except interpreters.RunFailedError as error:
+        assert "ImportError" in str(error) and "main interpreter" in str(error), error
+    else:
+        raise AssertionError("a sub-interpreter has imported the library")
+    interpreters.destroy(interpreter)
+assert digest(A) == expected
+""")
