@@ -20,6 +20,9 @@ from repdl._core import (
 )
 from repdl._order import get_order as get_order, order as order, set_order as set_order
 
+# The function has the name of its package, and takes its place.
+from repdl.reveal import reveal as reveal
+
 if TYPE_CHECKING:
     from repdl import (
         conformance as conformance,

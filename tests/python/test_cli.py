@@ -47,4 +47,4 @@ def test_prove_says_how_to_build_what_it_needs(monkeypatch: pytest.MonkeyPatch) 
 def test_help_names_the_commands() -> None:
     for arguments in (["--help"], ["-h"], []):
         output = CliRunner().invoke(app, arguments).output
-        assert "info" in output and "prove" in output
+        assert "info" in output and "prove" in output and "reveal" in output

@@ -6,6 +6,7 @@ import typer
 from repdl.cli import conformance
 from repdl.cli.info import info
 from repdl.cli.prove import prove
+from repdl.cli.reveal import reveal
 
 app = typer.Typer(
     name="repdl",
@@ -17,6 +18,7 @@ app = typer.Typer(
 app.command()(info)
 app.command()(prove)
 app.add_typer(conformance.app, name="conformance")
+app.command()(reveal)
 
 
 def main() -> None:

@@ -1,0 +1,516 @@
+# SPDX-License-Identifier: MIT
+"""Orders of sums, read from results: ours are those of docs/arithmetic.md, and others are what they are known to be."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings, strategies as st
+from typer.testing import CliRunner
+
+import repdl
+from repdl import _core
+from repdl._op import registry
+from repdl.cli.main import app
+from repdl.reveal import NotASumError, Tree
+from repdl.reveal.fold import explain
+from repdl.reveal.ops import NUMPY, OURS, TORCH, Options, reveal_op
+from repdl.reveal.tree import aligned, chain, fused, halving
+from support import TARGETS, run_python
+
+Row = np.ndarray[Any, Any]
+
+
+# docs/arithmetic.md, "Orders", a second time: on the numbers of nodes instead of values. None is +0.
+
+
+class Nodes:
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.nodes: list[tuple[int, ...]] = []
+
+    def add(self, *values: int | None) -> int | None:
+        present = [value for value in values if value is not None]
+        if len(present) < 2:
+            return present[0] if present else None
+        self.nodes.append(tuple(present))
+        return self.n + len(self.nodes) - 1
+
+    def chain(self, terms: Sequence[int]) -> int | None:
+        acc = None
+        for term in terms:
+            acc = self.add(acc, term)
+        return acc
+
+    def lanes(self, terms: Sequence[int]) -> int | None:
+        lane = [self.chain(terms[j::64]) for j in range(64)]
+        for h in (32, 16, 8, 4, 2, 1):
+            for j in range(h):
+                lane[j] = self.add(lane[j], lane[j + h])
+        return lane[0]
+
+    def tree(self, values: Sequence[int | None]) -> int | None:
+        waiting: list[int | None] = []
+        for k, chunk in enumerate(values):
+            i, value = k, chunk
+            while i % 2 == 1:
+                value = self.add(waiting.pop(), value)
+                i //= 2
+            waiting.append(value)
+        result = waiting.pop()
+        while waiting:
+            result = self.add(waiting.pop(), result)
+        return result
+
+
+def contract(kind: str, order: str, n: int) -> Tree:
+    nodes = Nodes(n)
+    if order == "sequential":
+        nodes.chain(range(n))
+    else:
+        length, of_chunk = (256, nodes.chain) if kind == "product" else (4096, nodes.lanes)
+        nodes.tree([of_chunk(range(n)[start : start + length]) for start in range(0, n, length)])
+    return Tree.of(n, nodes.nodes)
+
+
+SUMS = ["sum", "mean", "softmax", "log_softmax", "batch_norm", "batch_norm_grad", "batch_norm_eval_grad"]
+PRODUCTS = ["mm", "linear", "conv2d", "conv2d_grad_input", "conv2d_grad_kernel"]
+
+
+def kind_of(op: str) -> str:
+    return "sum" if op in SUMS else "product"
+
+
+@pytest.mark.parametrize("order", ["blocked", "sequential"])
+@pytest.mark.parametrize("op", SUMS + PRODUCTS)
+def test_each_op_sums_as_the_contract_says(op: str, order: str) -> None:
+    repdl.set_num_threads(1)  # quicker for so little
+    for n in (1, 2, 3, 63, 64, 65, 130, 513) if op in SUMS else (1, 2, 9, 64, 256, 257, 261):
+        what, tree = reveal_op(op, Options(n), order)
+        assert tree == contract(kind_of(op), order, n), what
+
+
+@pytest.mark.parametrize("n", [511, 512, 767, 768, 1025, 5 * 256, 7 * 256 + 1, 11 * 256])
+@pytest.mark.parametrize("order", ["blocked", "sequential"])
+def test_chunks_of_products_meet_as_the_contract_says(n: int, order: str) -> None:
+    assert reveal_op("mm", Options(shape=(3, n, 2), element=(2, 1)), order)[1] == contract("product", order, n)
+
+
+@pytest.mark.parametrize("n", [4095, 4096, 4097, 3 * 4096 + 5])
+@pytest.mark.parametrize("order", ["blocked", "sequential"])
+def test_chunks_of_sums_meet_as_the_contract_says(n: int, order: str) -> None:
+    tree = repdl.reveal(lambda rows: repdl.ops.sum(rows, 1, order=order), n, batched=True)
+    assert tree == contract("sum", order, n)
+
+
+@pytest.mark.parametrize(
+    ("op", "options"),
+    [
+        ("sum", Options(shape=(70, 5, 3), dim=0, element=(4, 2))),
+        ("mean", Options(shape=(3, 70, 17), dim=1, element=(2, 16))),
+        ("softmax", Options(shape=(9, 70), dim=1, element=(8,))),
+        ("mm", Options(shape=(1, 300, 1))),
+        ("mm", Options(shape=(37, 300, 50), element=(36, 49))),
+        ("linear", Options(shape=(1, 300, 33), element=(0, 32))),
+        ("conv2d", Options(shape=(2, 40, 9, 7, 5, 2, 4), element=(1, 4, 7, 3))),
+        ("conv2d_grad_input", Options(shape=(2, 3, 9, 9, 40, 2, 4), element=(1, 2, 4, 4))),
+        ("conv2d_grad_kernel", Options(shape=(7, 3, 9, 9, 4, 2, 3), element=(3, 2, 1, 2))),
+        ("batch_norm", Options(shape=(10, 3, 7, 2), element=(2,))),
+    ],
+)
+def test_shape_and_place_do_not_show(op: str, options: Options) -> None:
+    for order in ("blocked", "sequential"):
+        what, tree = reveal_op(op, options, order)
+        assert tree == contract(kind_of(op), order, tree.n), what
+
+
+@pytest.mark.parametrize("op", ["sum", "softmax", "mm"])
+def test_of_each_few_terms_one_may_be_read(op: str) -> None:
+    nodes = Nodes(19)
+    if op == "mm":
+        nodes.tree([nodes.chain(range(19)[start : start + 8]) for start in (0, 8, 16)])
+    else:
+        nodes.add(nodes.chain(range(0, 19, 2)), nodes.chain(range(1, 19, 2)))  # lanes 0 and 32
+    assert reveal_op(op, Options(600, every=32), "blocked")[1] == Tree.of(19, nodes.nodes)
+
+
+@pytest.mark.parametrize(
+    ("op", "options"),
+    [
+        ("sum", Options(270)),
+        ("mean", Options(270)),
+        ("softmax", Options(140)),
+        ("mm", Options(shape=(3, 270, 5))),
+        ("linear", Options(shape=(2, 270, 18))),
+        ("conv2d", Options(shape=(1, 30, 5, 5, 3, 3, 3))),
+        ("conv2d_grad_input", Options(shape=(1, 2, 5, 5, 30, 3, 3))),
+        ("conv2d_grad_kernel", Options(shape=(3, 2, 12, 11, 3, 3, 2))),
+    ],
+)
+@pytest.mark.parametrize("target", TARGETS)
+def test_target_and_threads_do_not_show(op: str, options: Options, target: str) -> None:
+    _core.set_target(target)
+    for order, threads in itertools.product(("blocked", "sequential"), (1, 2, 3)):
+        repdl.set_num_threads(threads)
+        what, tree = reveal_op(op, options, order)
+        assert tree == contract(kind_of(op), order, tree.n), (what, threads)
+
+
+# Others' orders.
+
+
+def left_to_right(row: Row) -> np.float32:
+    acc = np.float32(0)
+    for term in row:
+        acc += term
+    return acc
+
+
+def test_a_loop_is_a_chain() -> None:
+    assert repdl.reveal(left_to_right, 50) == chain(50)
+    assert repdl.reveal(lambda row: left_to_right(row[::-1]), 9).nodes[:2] == ((7, 8), (6, 9))
+
+
+def test_a_shuffled_loop_is_a_chain_in_its_order() -> None:
+    order = np.random.default_rng(3).permutation(40)
+    nodes = Nodes(40)
+    nodes.chain(order.tolist())
+    tree = repdl.reveal(lambda row: left_to_right(row[order]), 40)
+    assert tree == Tree.of(40, nodes.nodes)
+    assert explain(tree).summary == "chain of 40 terms in another order"
+    assert (
+        str(tree).splitlines()[1].startswith(f"  in the order {order[0]}, {order[1]}, {order[2]}, ")
+        or order[0] > order[1]
+    )
+
+
+def numpy_pairwise(nodes: Nodes, terms: Sequence[int]) -> int | None:
+    """numpy.sum of one contiguous row, as its source (loops_utils.h.src) says."""
+    if len(terms) < 8:
+        return nodes.chain(terms)
+    if len(terms) <= 128:
+        whole = len(terms) - len(terms) % 8
+        r = [nodes.chain(terms[j:whole:8]) for j in range(8)]
+        acc = nodes.add(
+            nodes.add(nodes.add(r[0], r[1]), nodes.add(r[2], r[3])),
+            nodes.add(nodes.add(r[4], r[5]), nodes.add(r[6], r[7])),
+        )
+        for term in terms[whole:]:
+            acc = nodes.add(acc, term)
+        return acc
+    half = len(terms) // 2 // 8 * 8
+    return nodes.add(numpy_pairwise(nodes, terms[:half]), numpy_pairwise(nodes, terms[half:]))
+
+
+@pytest.mark.parametrize("n", [5, 8, 30, 127, 128, 129, 300, 1000])
+def test_numpy_sums_in_pairs(n: int) -> None:
+    nodes = Nodes(n)
+    numpy_pairwise(nodes, range(n))
+    assert reveal_op("numpy.sum", Options(n))[1] == repdl.reveal(np.sum, n) == Tree.of(n, nodes.nodes)
+
+
+def test_three_terms_added_at_once_are_one_node() -> None:
+    def by_threes(row: Row, add: Callable[[list[Any]], Any]) -> np.float32:
+        acc = np.float32(row[0])
+        for k in range(1, len(row), 2):
+            acc = np.float32(add([acc, *row[k : k + 2]]))
+        return acc
+
+    expected = Tree.of(9, [(0, 1, 2), (9, 3, 4), (10, 5, 6), (11, 7, 8)])
+    assert repdl.reveal(lambda row: by_threes(row, lambda v: np.float64(v[0]) + v[1] + v[2]), 9) == expected
+    assert repdl.reveal(lambda row: by_threes(row, math.fsum), 9) == expected
+    assert repdl.reveal(lambda row: row.astype(np.float64).sum(), 100) == fused(100)
+    assert reveal_op("math:fsum", Options(20))[1] == fused(20)
+
+
+def kahan(row: Row) -> np.float32:
+    acc = lost = np.float32(0)
+    for term in row:
+        term = term - lost
+        new = acc + term
+        lost = (new - acc) - term
+        acc = new
+    return acc
+
+
+def test_a_compensated_sum_is_one_node() -> None:
+    assert repdl.reveal(kahan, 24) == fused(24)  # it loses no small term beside great ones
+
+
+def test_a_unit_that_aligns_and_cuts_off_is_one_node() -> None:
+    """As matrix units of GPUs add: four products and the sum so far, cut to the places of the largest."""
+
+    def at_once(values: list[float]) -> float:
+        quantum = 2.0 ** (max(math.frexp(v)[1] for v in values) - 24)
+        return quantum * sum(int(v / quantum) for v in values)
+
+    def unit(row: Row) -> float:
+        acc = 0.0
+        for k in range(0, len(row), 4):
+            acc = at_once([acc, *map(float, row[k : k + 4])])
+        return acc
+
+    assert repdl.reveal(unit, 12) == Tree.of(12, [(0, 1, 2, 3), (12, 4, 5, 6, 7), (13, 8, 9, 10, 11)])
+
+
+@pytest.mark.parametrize("op", sorted({*TORCH, *NUMPY}))
+def test_each_op_of_torch_and_numpy_is_read(op: str) -> None:
+    torch.set_num_threads(1)
+    for n in (1, 2, 45):
+        what, tree = reveal_op(op, Options(n))
+        assert tree.n == n and op in what
+    if op.endswith("cumsum"):
+        assert tree == (fused(45) if op == "torch.cumsum" else chain(45))
+
+
+# Any tree.
+
+
+def evaluate(tree: Tree, row: Row, wide: bool) -> np.float32:
+    """Nodes of several children are added exactly, or from left to right in float64."""
+    values = list(row)
+    for children in tree.nodes:
+        terms = [values[child] for child in children]
+        if len(terms) == 2:
+            values.append(terms[0] + terms[1])
+        else:
+            values.append(np.float32(np.float64(terms[0]) + sum(map(float, terms[1:])) if wide else math.fsum(terms)))
+    return values[-1]
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    n = draw(st.integers(1, 24))
+    loose, nodes = list(range(n)), []
+    while len(loose) > 1:
+        count = min(draw(st.sampled_from([2, 2, 2, 3, 5])), len(loose))
+        nodes.append([loose.pop(draw(st.integers(0, len(loose) - 1))) for _ in range(count)])
+        loose.append(n + len(nodes) - 1)
+    return Tree.of(n, nodes)
+
+
+@settings(max_examples=100, deadline=None)
+@given(trees(), st.booleans())
+def test_any_tree_is_found(tree: Tree, wide: bool) -> None:
+    assert repdl.reveal(lambda row: evaluate(tree, row, wide), tree.n) == tree
+    assert repdl.reveal(lambda row: evaluate(tree, row, wide), tree.n, signed=False) == tree
+
+
+@settings(max_examples=50, deadline=None)
+@given(trees())
+def test_any_tree_is_drawn(tree: Tree) -> None:
+    leaves = [line.split()[0] for line in str(tree).splitlines()]
+    assert sorted(map(int, leaves)) == list(range(tree.n))
+    assert explain(tree).tree == tree
+    ElementTree.fromstring(tree.svg("any"))
+
+
+# What is no sum.
+
+
+def in_random_order() -> Callable[[Row], np.float32]:
+    rng = np.random.default_rng(0)
+    return lambda row: left_to_right(rng.permutation(row))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.max,
+        np.median,
+        np.prod,
+        np.linalg.norm,
+        in_random_order(),
+        lambda row: row[0],
+        lambda row: row[1:].sum(),
+        lambda row: 2 * row.sum(),
+        lambda row: row.sum() + row[0] * row[1],
+        lambda row: row.sum() if abs(row).max() < 2 else np.cumsum(row)[-1] + np.float32(1),
+        lambda row: row.astype(np.float16).sum(),
+        lambda row: np.float32(np.nan),
+    ],
+)
+def test_what_is_no_sum_is_refused(function: Callable[[Row], Any]) -> None:
+    with np.errstate(all="ignore"), pytest.raises(NotASumError, match="is no plain sum of its 24 terms"):
+        repdl.reveal(function, 24)
+
+
+def test_a_transformed_convolution_is_no_sum_of_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Winograd's for one row and a kernel of 3: of ones it gives the sum of the weights, but it is another."""
+
+    def winograd(x: Row, w: Row, **_: Any) -> Row:
+        d, g = x[0, 0, 0], w[0, 0, 0]
+        m = [
+            (d[0] - d[2]) * g[0],
+            (d[1] + d[2]) * ((g[0] + g[1]) + g[2]) / 2,
+            (d[2] - d[1]) * ((g[0] - g[1]) + g[2]) / 2,
+        ]
+        return np.float32((m[0] + m[1]) + m[2]).reshape(1, 1, 1, 1)
+
+    options = Options(shape=(1, 1, 1, 3, 1, 1, 3))
+    assert reveal_op("conv2d", options)[1] == chain(3)
+    monkeypatch.setitem(registry, "conv2d", winograd)  # type: ignore[arg-type]
+    with np.errstate(all="ignore"), pytest.raises(NotASumError):
+        reveal_op("conv2d", options)
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="n must be"):
+        repdl.reveal(np.sum, 0)
+    with pytest.raises(ValueError, match=r"one sum is expected of each call, got a result of shape \(3,\)"):
+        repdl.reveal(lambda row: row, 3)
+    with pytest.raises(ValueError, match="not one sum each"):
+        repdl.reveal(lambda rows: rows, 3, batched=True)
+    for nodes in ([(0, 1)], [(0, 1), (0, 3)], [(0, 1, 2), (3, 4)], [(0,), (1, 3), (2, 4)], [(0, 4), (1, 3), (2, 5)]):
+        with pytest.raises(ValueError, match="tree of 3 terms"):
+            Tree.of(3, nodes)
+
+
+@pytest.mark.parametrize(
+    ("op", "options", "message"),
+    [
+        ("relu", Options(), "relu takes no order: it sums nothing"),
+        ("softmax_grad", Options(), "softmax_grad takes an order, but how its sum is to be read is not known"),
+        ("torch.relu", Options(), "torch.relu is not known here|torch.relu is not known"),
+        ("nothing", Options(), "Known are sum, mean, mm"),
+        ("no.such.module:f", Options(), "there is no no.such.module:f"),
+        ("math:pi", Options(), "math:pi is no function"),
+        ("mm", Options(shape=(3, 4)), "shape must be M,K,N"),
+        ("mm", Options(element=(0, 99)), r"element must be one of a result of shape \(32, 32\)"),
+        ("sum", Options(dim=1), "dimension 1 is none of shape"),
+        ("conv2d", Options(shape=(1, 1, 2, 2, 1, 3, 3)), "larger than an image"),
+        ("conv2d_grad_input", Options(shape=(1, 1, 4, 4, 1, 3, 3)), "does not lie below a whole kernel"),
+        ("batch_norm", Options(shape=(4,)), "shape must be N,C"),
+    ],
+)
+def test_an_op_that_cannot_be_read_says_why(op: str, options: Options, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        reveal_op(op, options)
+
+
+def test_an_order_is_for_ops_that_have_one() -> None:
+    for op in ("torch.sum", "math:fsum"):
+        with pytest.raises(ValueError, match="no order to choose"):
+            reveal_op(op, Options(), "blocked")
+    assert all(registry[op].takes_order for op in OURS)
+
+
+# Drawings.
+
+
+def test_a_small_tree_is_drawn_in_full() -> None:
+    assert str(Tree.of(6, [(0, 3), (1, 6), (2, 4, 5), (7, 8)])) == "\n".join(
+        ["0 ──┐", "3 ──┴─┐", "1 ────┴─┐", "2 ──┐   │", "4 ──┤   │", "5 ──┴───┴─"]
+    )
+    assert str(chain(1)) == "0  ─"
+
+
+def test_large_trees_are_told_in_few_words() -> None:
+    for tree, summary in {
+        chain(512): "chain of 512 terms",
+        fused(40): "fused sum of 40 terms",
+        aligned(77): "aligned binary tree of 77 terms",
+        halving(77): "77 terms folded by halving",
+        contract("sum", "blocked", 512): "64 lanes folded by halving, each a chain of 8 terms",
+        contract("product", "blocked", 10 * 256): "aligned binary tree of 10 parts, each a chain of 256 terms",
+        contract("sum", "blocked", 5 * 4096): "aligned binary tree of 5 parts, each 64 lanes folded by halving, each "
+        "a chain of 64 terms",
+    }.items():
+        assert explain(tree).summary == summary
+    assert str(contract("sum", "blocked", 5000)).splitlines() == [
+        "terms 0 … 4999: sum of 2 parts",
+        "  terms 0 … 4095: 64 lanes folded by halving",
+        "    64 lanes, the first terms 0, 64 … 4032: chain of 64 terms",
+        "  terms 4096 … 4999: 64 lanes folded by halving",
+        "    8 lanes, the first terms 4096, 4160 … 4992: chain of 15 terms",
+        "    56 lanes, the first terms 4104, 4168 … 4936: chain of 14 terms",
+    ]
+    uneven = Nodes(40)
+    uneven.add(uneven.chain([0, 1, 4, 9, 16]), uneven.chain([i for i in range(40) if i not in (0, 1, 4, 9, 16)]))
+    assert str(Tree.of(40, uneven.nodes)).splitlines() == [
+        "terms 0 … 39: sum of 2 parts",
+        "  terms 0, 1, 4, 9, …: chain of 5 terms",
+        "  terms 2, 3, 5, 6, …: chain of 35 terms",
+    ]
+
+
+@pytest.mark.parametrize(
+    "tree", [chain(1), halving(40), chain(5000), contract("sum", "blocked", 904)], ids=lambda tree: str(tree.n)
+)
+def test_the_drawing_is_well_formed_and_always_the_same(tree: Tree) -> None:
+    drawing = tree.svg("<title> & more")
+    assert drawing == Tree.of(tree.n, tree.nodes).svg("<title> & more")
+    root = ElementTree.fromstring(drawing)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "<title> & more"
+    assert len(texts) == tree.n + 1 if tree.n <= 64 else len(texts) < 150
+
+
+def test_the_digest_is_that_of_the_order_alone() -> None:
+    assert Tree.of(3, [(1, 0), (2, 3)]).digest == Tree.of(3, [(4, 2), (0, 1)]).digest == chain(3).digest
+    assert len({tree.digest for tree in (chain(4), halving(4), aligned(4), fused(4), chain(5))}) == 5
+
+
+# The command.
+
+
+def command(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["reveal", *arguments])
+
+
+def test_the_command_draws(tmp_path: Path) -> None:
+    result = command("sum", "--n", "16", "--svg", str(tmp_path / "sum.svg"), "--threads", "2", "--target", "scalar")
+    assert result.exit_code == 0, result.output
+    assert "sum of (16,) along dimension 0: 16 terms folded by halving" in result.output
+    assert "15 ──┴─┴─┴─┴─" in result.output and halving(16).digest in result.output
+    assert (tmp_path / "sum.svg").read_text().startswith("<svg")
+
+
+def test_the_command_prints_json() -> None:
+    result = command("mm", "--shape", "2,300,2", "--element", "1,1", "--order", "blocked", "--json")
+    values = json.loads(result.output)
+    assert Tree.of(300, values["nodes"]) == contract("product", "blocked", 300)
+    assert values["digest"] == contract("product", "blocked", 300).digest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["relu"], "sums nothing"),
+        (["mm", "--shape", "a,b"], "--shape takes numbers"),
+        (["mm", "--order", "upward"], "order"),
+        (["mm", "--target", "abacus"], "abacus"),
+        (["sum", "--n", "0"], "n must be at least 1"),
+        (["torch.mm", "--target", "avx2"], "ATEN_CPU_CAPABILITY"),
+        (["numpy:max"], "no plain sum"),
+    ],
+)
+def test_the_command_says_what_is_wrong(arguments: list[str], message: str) -> None:
+    result = command(*arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+
+
+def test_the_command_sets_the_target_of_torch() -> None:
+    code = "import sys; from repdl.cli import main; sys.argv[0] = 'repdl'; main()"
+    of = {
+        target: run_python(code, "reveal", "torch.softmax", "--n", "64", "--target", target, "--threads", "1", "--json")
+        for target in ("default", "avx2")
+    }
+    assert "chain of 64 terms" not in of["avx2"]
+    assert json.loads(of["avx2"])["summary"].startswith("8 lanes")
+
+
+def test_the_function_takes_the_place_of_its_package() -> None:
+    code = "import repdl.reveal.fold, repdl; print(repdl.reveal(lambda x: x.sum(), 3).nodes)"
+    assert run_python(code).strip() == "((0, 1), (3, 2))"
