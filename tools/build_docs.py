@@ -6,8 +6,8 @@
 docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comment `/*! name … */` in the op's header or
 in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows.
 docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes. docs_functions.py
-makes docs/functions.md and a page for each function. With --check nothing is written, and a page that is not up to date
-is an error.
+makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md. With --check nothing is
+written, and a page that is not up to date is an error.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from docs_functions import function_pages
+from docs_reveal import reveal_page
 from repdl import _core
 from repdl._op import Op, registry
 from repdl.conformance import golden_lines
@@ -142,6 +143,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="fail if a page is not up to date")
     check = parser.parse_args().check
     pages = {"arithmetic.md": arithmetic_page(), "ops.md": ops_page(), "proofs.md": proofs_page()}
+    pages["reveal.md"] = reveal_page(general_part("reveal.in.md"), markdown_table)
     pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
     for name, page in pages.items():
         path = ROOT / "docs" / name

@@ -35,7 +35,9 @@ def test_the_digests_of_the_readme_are_the_golden_ones() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["README.md", "HACKING.md", "CHANGELOG.md", "docs/ops.md", "docs/arithmetic.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "HACKING.md", "CHANGELOG.md", "docs/ops.md", "docs/arithmetic.md", "docs/reveal.md"]
+)
 def test_links_lead_somewhere(name: str) -> None:
     page = ROOT / name
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):

@@ -25,7 +25,7 @@ from repdl.reveal import NotASumError, Tree
 from repdl.reveal.fold import explain
 from repdl.reveal.ops import NUMPY, OURS, TORCH, Options, reveal_op
 from repdl.reveal.tree import aligned, chain, fused, halving
-from support import TARGETS, run_python
+from support import ROOT, TARGETS, run_python
 
 Row = np.ndarray[Any, Any]
 
@@ -501,6 +501,7 @@ def test_the_command_says_what_is_wrong(arguments: list[str], message: str) -> N
     assert message in result.output
 
 
+@pytest.mark.skipif("avx2" not in TARGETS, reason="torch's target avx2 needs it")
 def test_the_command_sets_the_target_of_torch() -> None:
     code = "import sys; from repdl.cli import main; sys.argv[0] = 'repdl'; main()"
     of = {
@@ -514,3 +515,18 @@ def test_the_command_sets_the_target_of_torch() -> None:
 def test_the_function_takes_the_place_of_its_package() -> None:
     code = "import repdl.reveal.fold, repdl; print(repdl.reveal(lambda x: x.sum(), 3).nodes)"
     assert run_python(code).strip() == "((0, 1), (3, 2))"
+
+
+def test_the_record_has_one_order_of_ours_for_each_case() -> None:
+    record = json.loads((ROOT / "docs/reveal.json").read_text(encoding="utf-8"))
+    digests: dict[str, set[str]] = {}
+    for setting in record["settings"]:
+        if setting["whose"] == "ours":
+            for name, found in setting["cases"].items():
+                digests.setdefault(name, set()).add(found["digest"])
+    assert digests.pop("sum") == digests.pop("softmax") == {contract("sum", "blocked", 100).digest}
+    assert digests.pop("mm") == digests.pop("small-mm") == {contract("product", "blocked", 512).digest}
+    assert digests.pop("linear") == digests.pop("linear-batch") == {contract("product", "blocked", 1000).digest}
+    assert digests.pop("conv2d") == {contract("product", "blocked", 288).digest}
+    assert digests.pop("conv2d-weight") == {contract("product", "blocked", 784).digest}
+    assert len(digests.pop("long-sum")) == 1 and not digests

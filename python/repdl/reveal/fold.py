@@ -52,7 +52,7 @@ class Fold:
 
     @cached_property
     def summary(self) -> str:
-        """A line, such as "64 lanes, each a chain of 8, folded by halving"."""
+        """A line, such as "64 lanes folded by halving, each a chain of 8 terms"."""
         joined = how_joined(self)
         if not self.parts:
             return joined
