@@ -1,12 +1,22 @@
 # The CPU targets: name of the project, then what Highway calls it. Slowest first.
 # An `_cpu.cc` file is compiled once for each, with these definitions, into its own object library.
+#
+# sse2 needs Highway 1.0.4 or later. The SVE targets each serve CPUs of one vector length, which the drivers must know
+# when they are compiled, and need GCC: Clang takes the instructions from -march alone, which would reach the inline
+# functions of other headers. RISC-V's vectors have no target: GCC 12 has no riscv_vector.h, Clang 14 not the words that
+# Highway uses, and the types have no size before Clang 17's riscv_rvv_vector_bits.
 
 set(scalar_highway N_SCALAR HWY_COMPILE_ONLY_SCALAR)
+set(sse2_highway N_SSE2 HWY_COMPILE_ONLY_STATIC HWY_BASELINE_TARGETS=HWY_SSE2)
 set(ssse3_highway N_SSSE3 HWY_COMPILE_ONLY_STATIC HWY_BASELINE_TARGETS=HWY_SSSE3)
 set(sse4_highway N_SSE4 HWY_COMPILE_ONLY_STATIC HWY_BASELINE_TARGETS=HWY_SSE4)
 set(avx2_highway N_AVX2 HWY_COMPILE_ONLY_STATIC HWY_BASELINE_TARGETS=HWY_AVX2)
 set(avx512_highway N_AVX3 HWY_COMPILE_ONLY_STATIC HWY_BASELINE_TARGETS=HWY_AVX3)
 set(neon_highway N_NEON HWY_COMPILE_ONLY_STATIC HWY_BASELINE_TARGETS=HWY_NEON)
+set(sve256_highway N_SVE_256 HWY_COMPILE_ONLY_STATIC HWY_BASELINE_TARGETS=HWY_SVE_256)
+set(sve256_options -msve-vector-bits=256)
+set(sve2_128_highway N_SVE2_128 HWY_COMPILE_ONLY_STATIC HWY_BASELINE_TARGETS=HWY_SVE2_128)
+set(sve2_128_options -msve-vector-bits=128)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(default_targets scalar sse4 avx2 avx512)
@@ -38,6 +48,7 @@ function(repdl_compile_kernels library)
     list(SUBLIST ${target}_highway 1 -1 definitions)
     add_library(${library}_${target} OBJECT ${ARGN})
     target_compile_definitions(${library}_${target} PRIVATE ${definitions} HWY_DISABLE_PCLMUL_AES)
+    target_compile_options(${library}_${target} PRIVATE ${${target}_options})
     target_link_libraries(${library}_${target} PRIVATE repdl_internal hwy_headers)
   endforeach()
 endfunction()

@@ -6,7 +6,9 @@
 #include <string>
 
 #if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
 #include "repdl/error.h"
@@ -19,6 +21,15 @@ namespace {
 constexpr std::string_view kTargets[] = {REPDL_FOR_EACH_TARGET(REPDL_TARGET_LABEL)};
 #undef REPDL_TARGET_LABEL
 constexpr int kNumTargets = static_cast<int>(std::size(kTargets));
+
+#if defined(__aarch64__) && defined(__linux__)
+/// Bytes of an SVE vector of this thread; a process may ask for fewer than the CPU has. 0 without SVE.
+int SveBytes() {
+  if ((getauxval(AT_HWCAP) & HWCAP_SVE) == 0) return 0;
+  const int length = prctl(PR_SVE_GET_VL);
+  return length < 0 ? 0 : length & PR_SVE_VL_LEN_MASK;
+}
+#endif
 
 bool IsSupported(std::string_view target) {
   if (target == "scalar") return true;
@@ -37,6 +48,10 @@ bool IsSupported(std::string_view target) {
   }
 #elif defined(__aarch64__)
   if (target == "neon") return true;
+#if defined(__linux__)
+  if (target == "sve256") return SveBytes() == 32;
+  if (target == "sve2_128") return SveBytes() == 16 && (getauxval(AT_HWCAP2) & HWCAP2_SVE2) != 0;
+#endif
 #endif
   return false;
 }

@@ -138,7 +138,7 @@ struct ColumnFold {
   const TermAt& term_at;
 
   template <int64_t kStep>
-  HWY_INLINE void Sum(int64_t lane, int64_t j, Vec* sum) const {
+  HWY_INLINE void Sum(int64_t lane, int64_t j, VecElement* sum) const {
     const FloatTag d;
     if constexpr (kStep == kSumLanes) {
       const auto load = [&](const float* row, int v)
@@ -154,7 +154,7 @@ struct ColumnFold {
     } else {
       Sum<2 * kStep>(lane, j, sum);
       if (lane + kStep >= n) return;  // lanes without a term are +0 and change nothing
-      Vec right[kVecs];
+      VecElement right[kVecs];
       Sum<2 * kStep>(lane + kStep, j, right);
 #pragma GCC unroll 8
       for (int v = 0; v < kVecs; ++v) sum[v] = Add(sum[v], right[v]);
@@ -162,7 +162,7 @@ struct ColumnFold {
   }
   HWY_INLINE int64_t Store(int64_t lane, int64_t j, float* out) const {
     for (; j + (kVecs == 1 ? 1 : kVecs * kLanes) <= cols; j += kVecs * kLanes) {
-      Vec sum[kVecs];
+      VecElement sum[kVecs];
       Sum<kGroups>(lane, j, sum);
 #pragma GCC unroll 8
       for (int v = 0; v < kVecs; ++v) hn::Store(sum[v], FloatTag(), out + j + v * kLanes);
@@ -186,7 +186,7 @@ HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const T
     ColumnFold<1, decltype(row)>{n, cols, row}.Store(lane, j, out);
   }
   for (int64_t j = 0; j < width; j += kLanes) {
-    Vec sum[kGroups];
+    VecElement sum[kGroups];
     for (int64_t lane = 0; lane < kGroups; ++lane)
       sum[lane] = lane < used ? Load(d, groups + lane * width + j) : Zero(d);
 #pragma GCC unroll 8

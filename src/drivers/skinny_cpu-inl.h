@@ -31,7 +31,7 @@ HWY_NOINLINE void RunSweep(const Sweep& sweep) {
   const FloatTag d;
   constexpr int64_t kTile = kRows * kTileCols;
   for (int64_t panel = 0; panel < sweep.num_panels; ++panel) {
-    Vec acc[kRows][kTileVecs];
+    VecElement acc[kRows][kTileVecs];
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
@@ -47,7 +47,7 @@ HWY_NOINLINE void RunSweep(const Sweep& sweep) {
       for (int v = 0; v < kTileVecs; ++v) {
         const Vec bv = LoadU(d, b + v * kLanes);
 #pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) acc[i][v] = Fma(Set(d, a[i]), bv, acc[i][v]);
+        for (int i = 0; i < kRows; ++i) acc[i][v] = Fma<Vec>(Set(d, a[i]), bv, acc[i][v]);
       }
     }
     for (int m = 0; m < sweep.num_merges; ++m) {
@@ -108,23 +108,24 @@ inline void SweepProduct(int64_t m, int64_t num_panels, int64_t num_k, int64_t c
 #if HWY_TARGET != HWY_SCALAR
 
 /// A square of kLanes vectors exchanges its rows and columns.
-HWY_INLINE void TransposeSquare(Vec* t) {
+HWY_INLINE void TransposeSquare(VecElement* t) {
   const FloatTag d;
   const hn::Repartition<double, FloatTag> dd;
   // 4 x 4 squares within the 128-bit blocks ...
 #pragma GCC unroll 4
   for (int64_t g = 0; g < kLanes; g += 4) {
-    const auto low01 = BitCast(dd, hn::InterleaveLower(d, t[g], t[g + 1]));
-    const auto high01 = BitCast(dd, hn::InterleaveUpper(d, t[g], t[g + 1]));
-    const auto low23 = BitCast(dd, hn::InterleaveLower(d, t[g + 2], t[g + 3]));
-    const auto high23 = BitCast(dd, hn::InterleaveUpper(d, t[g + 2], t[g + 3]));
+    const Vec x0 = t[g], x1 = t[g + 1], x2 = t[g + 2], x3 = t[g + 3];
+    const auto low01 = BitCast(dd, hn::InterleaveLower(d, x0, x1));
+    const auto high01 = BitCast(dd, hn::InterleaveUpper(d, x0, x1));
+    const auto low23 = BitCast(dd, hn::InterleaveLower(d, x2, x3));
+    const auto high23 = BitCast(dd, hn::InterleaveUpper(d, x2, x3));
     t[g] = BitCast(d, hn::InterleaveLower(dd, low01, low23));
     t[g + 1] = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
     t[g + 2] = BitCast(d, hn::InterleaveLower(dd, high01, high23));
     t[g + 3] = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
   }
   // ... then the blocks.
-#if HWY_CAP_GE512
+#if HWY_MAX_BYTES == 64
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     const Vec x0 = t[i], x1 = t[4 + i], x2 = t[8 + i], x3 = t[12 + i];
@@ -137,7 +138,7 @@ HWY_INLINE void TransposeSquare(Vec* t) {
     t[8 + i] = hn::ConcatUpperUpper(d, even23, even01);
     t[12 + i] = hn::ConcatUpperUpper(d, odd23, odd01);
   }
-#elif HWY_CAP_GE256
+#elif HWY_MAX_BYTES == 32
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     const Vec x0 = t[i], x1 = t[4 + i];
@@ -152,12 +153,12 @@ inline constexpr int kMaxTransposedRows = 8;
 
 /// acc[i] = chain of a[q * kRows + i] * t[q] on top of acc[i], for the kLanes vectors of a square.
 template <int kRows>
-HWY_INLINE void AddSquare(const float* HWY_RESTRICT a, const Vec* t, Vec* acc) {
+HWY_INLINE void AddSquare(const float* HWY_RESTRICT a, const VecElement* t, VecElement* acc) {
   const FloatTag d;
 #pragma GCC unroll 16
   for (int64_t q = 0; q < kLanes; ++q) {
 #pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, a[q * kRows + i]), t[q], acc[i]);
+    for (int i = 0; i < kRows; ++i) acc[i] = Fma<Vec>(Set(d, a[q * kRows + i]), t[q], acc[i]);
   }
 }
 
@@ -172,7 +173,7 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_
   PackRows(a, 0, kRows, 0, num_k, rows);
   for (int64_t vector = 0; vector < num_vectors; ++vector) {
     const float* const columns = b.At(0, vector * kLanes);
-    Vec acc[kRows];
+    VecElement acc[kRows];
     const auto restart = [&]() HWY_ATTR {
 #pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) acc[i] = Zero(d);
@@ -199,7 +200,7 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_
     // the same place in the cache, and a line does not stay there for a second load.
     int64_t length = kLanes - static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(float) % kLanes);
     for (int64_t k = 0; k < num_k; k += length, length = kLanes) {
-      Vec t[kLanes];
+      VecElement t[kLanes];
       if (HWY_LIKELY(k + length <= chunk_end && length == kLanes)) {
 #pragma GCC unroll 16
         for (int64_t j = 0; j < kLanes; ++j) t[j] = LoadU(d, columns + k + j * b.col_stride);
@@ -220,7 +221,7 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_
       for (int64_t q = 0; q < length; ++q) {
         const Vec bv = Load(d, square + q * kLanes);
 #pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) acc[i] = Fma(Set(d, rows[(k + q) * kRows + i]), bv, acc[i]);
+        for (int i = 0; i < kRows; ++i) acc[i] = Fma<Vec>(Set(d, rows[(k + q) * kRows + i]), bv, acc[i]);
         if (k + q + 1 == chunk_end) finish_chunk();
       }
     }

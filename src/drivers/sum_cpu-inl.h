@@ -52,7 +52,7 @@ HWY_INLINE float FoldVector([[maybe_unused]] D d, hn::Vec<D> v) {
 }
 
 /// The 64 lanes, spread over vectors, folded to one number.
-HWY_INLINE float FoldLanes(Vec* acc) {
+HWY_INLINE float FoldLanes(VecElement* acc) {
 #pragma GCC unroll 8
   for (int64_t h = kSumVecs / 2; h >= 1; h /= 2) {
 #pragma GCC unroll 64
@@ -64,7 +64,7 @@ HWY_INLINE float FoldLanes(Vec* acc) {
 /// One chunk of order `blocked`: n <= kSumChunk numbers side by side.
 HWY_INLINE float SumChunk(const float* x, int64_t n) {
   const FloatTag d;
-  Vec acc[kSumVecs];
+  VecElement acc[kSumVecs];
   for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Zero(d);
   int64_t i = 0;
   for (; i + kSumLanes <= n; i += kSumLanes) {

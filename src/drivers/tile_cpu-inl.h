@@ -73,7 +73,7 @@ struct TileRun {
 template <int kRows, bool kByVector, bool kMasked>
 HWY_NOINLINE void RunTile(const TileRun& run) {
   const FloatTag d;
-  Vec acc[kRows][kTileVecs];
+  VecElement acc[kRows][kTileVecs];
   if (run.resume == nullptr) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
@@ -101,8 +101,8 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
   const int64_t stride = run.panel.stride, prefetch = run.panel.prefetch;
   const int64_t num_k = run.k;
   for (int64_t k = 0; k < num_k; ++k) {
-    Vec bv[kTileVecs];
-    [[maybe_unused]] hn::Mask<FloatTag> present[kTileVecs];
+    VecElement bv[kTileVecs];
+    [[maybe_unused]] MaskElement present[kTileVecs];
 #pragma GCC unroll 2
     for (int v = 0; v < kTileVecs; ++v) {
       if constexpr (kByVector) {
@@ -120,8 +120,12 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
       const Vec av = Set(d, a[i]);
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
-        const Vec next = Fma(av, bv[v], acc[i][v]);
-        acc[i][v] = kMasked ? IfThenElse(present[v], next, acc[i][v]) : next;
+        const Vec next = Fma<Vec>(av, bv[v], acc[i][v]);
+        if constexpr (kMasked) {
+          acc[i][v] = IfThenElse(present[v], next, acc[i][v]);
+        } else {
+          acc[i][v] = next;
+        }
       }
     }
     a += kRows;

@@ -12,6 +12,16 @@ namespace repdl::HWY_NAMESPACE {
 
 inline constexpr int64_t kLanes = HWY_LANES(float);
 using Vec = hn::Vec<FloatTag>;
+using Mask = hn::Mask<FloatTag>;
+
+/// The same as elements of an array. The types of SVE have no size; those that have one convert to and from them.
+#if HWY_HAVE_SCALABLE
+typedef Vec VecElement __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8)));
+typedef Mask MaskElement __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8)));
+#else
+using VecElement = Vec;
+using MaskElement = Mask;
+#endif
 
 /// The first `count` lanes from memory, the others `fill`; nothing behind them is read.
 HWY_INLINE Vec LoadN(const float* p, int64_t count, float fill = 0.0f) {

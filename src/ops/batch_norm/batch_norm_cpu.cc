@@ -73,7 +73,7 @@ void BatchNormKernel(const BatchNormArgs& args) {
     if (args.training) {
       args.mean[c] = channel.Sum(args.input) * channel.reciprocal;
       const Vec mean = Set(d, args.mean[c]);
-      args.var[c] = channel.SumOf(args.input, nullptr, [mean](Vec x, Vec) HWY_ATTR {
+      args.var[c] = channel.SumOf(args.input, nullptr, [&mean](Vec x, Vec) HWY_ATTR {
         const Vec centred = Sub(x, mean);
         return Mul(centred, centred);
       }) * channel.reciprocal;

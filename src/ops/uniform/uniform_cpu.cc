@@ -6,8 +6,9 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
 void UniformKernel(const UniformArgs& args) {
-  const Vec range = Set(FloatTag(), args.range), low = Set(FloatTag(), args.low);
-  Map<1>(args.map, 8192, [=](Vec u) HWY_ATTR { return Fma(u, range, low); });
+  Map<1>(args.map, 8192, [range = args.range, low = args.low](Vec u) HWY_ATTR {
+    return Fma(u, Set(FloatTag(), range), Set(FloatTag(), low));
+  });
 }
 
 }  // namespace repdl::HWY_NAMESPACE
