@@ -6,11 +6,18 @@ include(FetchContent)
 find_package(Threads REQUIRED)
 
 # Highway, headers only: the dispatch is our own (src/base/cpu_target.h).
-find_path(REPDL_HIGHWAY_INCLUDE hwy/highway.h DOC "Where hwy/highway.h lies; found or fetched if empty")
+find_path(REPDL_HIGHWAY_INCLUDE hwy/highway.h DOC "Where hwy/highway.h lies; found or fetched if empty"
+  NO_CMAKE_FIND_ROOT_PATH)  # a foreign build takes the headers of this machine
 add_library(hwy_headers INTERFACE)
 if(REPDL_HIGHWAY_INCLUDE)
   message(STATUS "repdl: Highway from ${REPDL_HIGHWAY_INCLUDE}")
-  target_include_directories(hwy_headers SYSTEM INTERFACE ${REPDL_HIGHWAY_INCLUDE})
+  if(CMAKE_CROSSCOMPILING)  # but of /usr/include nothing else
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/highway)
+    file(CREATE_LINK ${REPDL_HIGHWAY_INCLUDE}/hwy ${PROJECT_BINARY_DIR}/highway/hwy SYMBOLIC)
+    target_include_directories(hwy_headers SYSTEM INTERFACE ${PROJECT_BINARY_DIR}/highway)
+  else()
+    target_include_directories(hwy_headers SYSTEM INTERFACE ${REPDL_HIGHWAY_INCLUDE})
+  endif()
 else()
   message(STATUS "repdl: Highway is not installed (Debian: libhwy-dev); fetching 1.2.0")
   FetchContent_Declare(highway GIT_REPOSITORY https://github.com/google/highway.git
@@ -31,11 +38,18 @@ function(repdl_need_benchmark)
   repdl_need(benchmark libbenchmark-dev benchmark 1.9.1 c58e6d0710581e3a08d65c349664128a8d9a2461)
 endfunction()
 
-# The CMake package from the system, else the version at this commit of Google's repository of that name.
+# The CMake package from the system, else the sources that Debian has, else the version at this commit of Google's
+# repository of that name.
 function(repdl_need package debian repository version commit)
   find_package(${package} CONFIG QUIET)
   if(${package}_FOUND)
     message(STATUS "repdl: ${package} ${${package}_VERSION} from ${${package}_DIR}")
+    return()
+  endif()
+  if(EXISTS /usr/src/${repository}/CMakeLists.txt)
+    message(STATUS "repdl: ${package} from /usr/src/${repository}")
+    FetchContent_Declare(${repository} SOURCE_DIR /usr/src/${repository})
+    FetchContent_MakeAvailable(${repository})
     return()
   endif()
   message(STATUS "repdl: ${package} is not installed (Debian: ${debian}); fetching ${version}")
