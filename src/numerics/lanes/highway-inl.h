@@ -60,6 +60,20 @@ using hn::Zero;
     return kValues;                                                   \
   }
 
+#if HWY_ARCH_WASM
+// LLVM 14 makes `x < 0 ? 0 : x` the instruction max, which turns -0 into +0; so the zero is hidden from it. Functions win
+// over the templates of that name.
+#define REPDL_IF_THEN_ZERO_ELSE(T)                                                  \
+  REPDL_LANE hn::Vec1<T> IfThenZeroElse(hn::Mask1<T> mask, hn::Vec1<T> otherwise) { \
+    T zero = 0;                                                                     \
+    __asm__("" : "+r"(zero));                                                       \
+    return IfThenElse(mask, hn::Vec1<T>(zero), otherwise);                          \
+  }
+REPDL_IF_THEN_ZERO_ELSE(float)
+REPDL_IF_THEN_ZERO_ELSE(double)
+#undef REPDL_IF_THEN_ZERO_ELSE
+#endif
+
 using FloatTag = hn::ScalableTag<float>;
 
 /// Bits of a float or double vector as integers, and back.
@@ -113,11 +127,11 @@ REPDL_LANE hn::Vec<D> ToDouble(D d, V narrow) {
 #include "numerics/parts/eft.lane.h"
 #include "numerics/parts/narrow.lane.h"
 
-/// x limited to [low, high]; NaN stays NaN. (Highway's Clamp is free to drop a NaN.)
+/// x limited to [low, high]; NaN stays NaN. (Highway's Clamp is free to drop a NaN, and its Min and Max for Arm do.)
 template <class V>
 REPDL_LANE V Limit(V x, V low, V high) {
-#if (HWY_ARCH_X86 || HWY_ARCH_ARM) && HWY_TARGET != HWY_SCALAR
-  return Min(high, Max(low, x));  // of x86, the second operand where one is NaN; of Arm, NaN
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return Min(high, Max(low, x));  // the second operand where one is NaN
 #else
   return IfThenElse(Lt(x, low), low, IfThenElse(Gt(x, high), high, x));
 #endif
