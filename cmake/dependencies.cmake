@@ -7,7 +7,7 @@ find_package(Threads REQUIRED)
 
 # Highway, headers only: the dispatch is our own (src/base/cpu_target.h).
 find_path(REPDL_HIGHWAY_INCLUDE hwy/highway.h DOC "Where hwy/highway.h lies; found or fetched if empty"
-  NO_CMAKE_FIND_ROOT_PATH)  # a foreign build takes the headers of this machine
+  PATHS /usr/local/include /usr/include NO_CMAKE_FIND_ROOT_PATH)  # of this machine for a foreign build too
 add_library(hwy_headers INTERFACE)
 if(REPDL_HIGHWAY_INCLUDE)
   message(STATUS "repdl: Highway from ${REPDL_HIGHWAY_INCLUDE}")

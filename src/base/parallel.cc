@@ -20,6 +20,13 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
+/// WebAssembly has threads only where its host gives it some: without them the caller does all tasks of a job.
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+constexpr bool kHasThreads = false;
+#else
+constexpr bool kHasThreads = true;
+#endif
+
 void Pause() {
 #if defined(__x86_64__)
   _mm_pause();
@@ -29,6 +36,7 @@ void Pause() {
 }
 
 int UsableCores() {
+  if (!kHasThreads) return 1;
 #if defined(__linux__)
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
@@ -56,7 +64,7 @@ class Pool {
       for (int64_t i = 0; i < num_tasks; ++i) task(context, i);
       return;
     }
-    max_workers = static_cast<int>(std::min<int64_t>(max_workers, num_tasks - 1));
+    max_workers = kHasThreads ? static_cast<int>(std::min<int64_t>(max_workers, num_tasks - 1)) : 0;
     for (; num_workers_ < max_workers; ++num_workers_) {
       std::thread([this, epoch = epoch_.load()] { Work(epoch); }).detach();
     }
