@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import torch
@@ -23,6 +21,7 @@ sys.path.insert(0, str(ROOT / "examples"))
 
 import repdl  # noqa: E402
 from datasets import Images, load_digits, load_mnist  # noqa: E402
+from lenet_reference import train  # noqa: E402
 from mnist_training import BATCH, EPOCHS, LeNet, Samples  # noqa: E402
 
 GOLDEN = repdl.conformance.GOLDEN / "lenet.json"
@@ -39,22 +38,10 @@ def reference(program: Path, data: Images, order: str) -> dict[str, str | float]
         "start": start, "images": data.train_images, "labels": data.train_labels, "schedule": schedule,
         "test-images": data.test_images, "test-labels": data.test_labels,
     }  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        command = [str(program), "--batch", str(BATCH), "--order", order, "--threads", "2"]
-        for name, tensor in tensors.items():
-            path = Path(folder) / name
-            path.write_bytes(tensor.contiguous().numpy().tobytes())
-            command += [f"--{name}", str(path)]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    print(f"{data.name}, {order}\n{output}")
-    values = dict(line.split(" ", 1) for line in output.strip().splitlines())
-    correct, total = map(int, values["accuracy"].split(" / "))
-    return {
-        "initial model": values["initial"],
-        "trained model": values["trained"],
-        "logits": values["logits"],
-        "accuracy": correct / total,
-    }
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    values = train(program, arrays, batch=BATCH, order=order)
+    print(f"{data.name}, {order}: {values}")
+    return {name: value for name, value in values.items() if name != "losses"}
 
 
 def main() -> None:

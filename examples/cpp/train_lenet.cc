@@ -220,13 +220,13 @@ void TrainLeNet(Order order) {
     std::cout << Name(order) << ' ' << what << ' ' << value << std::endl;
   };
   LeNet net(order);
-  report("initial", net.Digest());
+  report("initial model", net.Digest());
   Floats losses({kSteps});
   for (int64_t step = 0; step < kSteps; ++step) {
     losses.data[step] = net.Train(Batch(step * kBatch, kBatch), step + 1);
   }
   report("losses", repdl::Digest(losses));
-  report("trained", net.Digest());
+  report("trained model", net.Digest());
 
   const Batch test(kSteps * kBatch, kTestImages);
   const Floats logits = net.Forward(test.images);
@@ -236,7 +236,7 @@ void TrainLeNet(Order order) {
     const float* const row = &logits.data[s * kClasses];
     correct += std::max_element(row, row + kClasses) - row == test.labels.data[s] ? 1 : 0;
   }
-  report("correct", correct);
+  report("accuracy", static_cast<double>(correct) / kTestImages);
 }
 
 }  // namespace

@@ -98,6 +98,15 @@ struct LinearGradients {
   Floats input, weight, bias;
 };
 
+/// The mean loss of a batch.
+float Loss(const Floats& logits, const Indices& labels, Order order) {
+  Target target;
+  target.classes = labels;
+  CrossEntropyOptions options;
+  options.order = order;
+  return CrossEntropy(logits, {static_cast<int64_t>(labels.size()), kClasses, 1}, target, options)[0];
+}
+
 /// The gradients of the parameters.
 std::vector<Floats> Backward(const std::vector<AdamState>& net, const Sizes& sizes, const Activations& a,
                              const Floats& images, const Indices& labels, Order order) {
@@ -243,7 +252,7 @@ class Options {
 
  private:
   static constexpr const char* kNames =
-      " start images labels schedule batch test-images test-labels order threads size ";
+      " start images labels schedule batch lr test-images test-labels order threads size ";
   std::map<std::string, std::string> values_;
 };
 
@@ -265,15 +274,19 @@ void Train(const Options& options) {
   std::fflush(stdout);
 
   AdamOptions adam;
-  adam.lr = 0.01;
+  adam.lr = std::stod(options.Get("lr", "0.01"));
+  Floats losses;
   for (size_t begin = 0; begin < schedule.size(); begin += batch) {
     const Indices chosen(&schedule[begin], &schedule[begin] + batch);
     const Floats images = train.Images(chosen);
     const Activations a = Forward(net, sizes, images, batch, order);
+    losses.push_back(Loss(a.logits, train.Labels(chosen), order));
     const std::vector<Floats> grads = Backward(net, sizes, a, images, train.Labels(chosen), order);
     adam.step = static_cast<int64_t>(begin) / batch + 1;
     for (int i = 0; i < kParameters; ++i) AdamStep(net[i], grads[i], adam);
   }
+  const auto num_losses = static_cast<int64_t>(losses.size());
+  std::printf("losses %s\n", Digest({MakeView(losses.data(), {num_losses})}).c_str());
   std::printf("trained %s\n", DigestOf(net).c_str());
   std::fflush(stdout);
   Test(net, sizes, test, order);
