@@ -4,7 +4,7 @@
 
 #include <version>
 
-#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 14000
+#if __cplusplus > 201703L && defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 14000
 
 #include <algorithm>
 #include <charconv>
