@@ -18,7 +18,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # the tools use all cores themselves
-.PHONY: help demo test test-cpp test-python build sanitize lint format tidy docs golden golden-lenet bench lock clean
+.PHONY: help demo test test-cpp test-python test-platforms build sanitize lint format tidy docs golden golden-lenet bench lock clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,7 +26,7 @@ help:  ## Say what there is to make
 demo: build  ## Train LeNet and print its digests; DATA=DIR names a folder with MNIST
 	$(BIN)/python examples/mnist_training.py $(if $(DATA),--data $(DATA))
 
-test: test-cpp test-python  ## Run every C++ and Python test
+test: test-cpp test-python test-slice  ## Run every C++ and Python test, and a slice on other machines' CPUs, emulated
 
 test-cpp: build $(VENV)/.test  ## Run the C++ tests
 	$(BIN)/cmake --build $(BUILD)
@@ -34,6 +34,17 @@ test-cpp: build $(VENV)/.test  ## Run the C++ tests
 
 test-python: build $(VENV)/.test  ## Run the Python tests
 	$(BIN)/python -m pytest
+
+test-platforms: $(VENV)/.build $(VENV)/.run | system-platforms  ## Check every platform of docs/platforms.md; hours
+	$(BIN)/python tools/platforms $(if $(STRICT),--strict) --results docs/platforms.jsonl
+
+# With STRICT=1 a platform that is not installed is a failure.
+.PHONY: test-slice system-platforms
+test-slice: $(VENV)/.build $(VENV)/.run | system-platforms
+	$(BIN)/python tools/platforms --slice $(if $(STRICT),--strict)
+
+system-platforms:
+	@tools/setup_system.sh --platforms
 
 sanitize: $(VENV)/.build  ## Run the C++ tests with the address and undefined-behaviour sanitizers
 	$(BIN)/cmake --preset sanitize -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
@@ -67,6 +78,8 @@ docs: build  ## Build the documents that come from the sources
 golden: build  ## Make the golden files of the ops anew, with the slow reference
 	$(BIN)/cmake --build $(BUILD) --target repdl_reference
 	$(BIN)/python tools/update_golden.py $(BUILD)/tests/reference/repdl_reference
+	$(BIN)/cmake --build $(BUILD) --target repdl_reference_lenet
+	$(BIN)/python tools/update_lenet_patterns.py $(BUILD)/tests/reference/repdl_reference_lenet
 
 golden-lenet: build  ## Make the digests of the example anew, with the slow reference (minutes; needs DATA)
 	$(BIN)/cmake --build $(BUILD) --target repdl_reference_lenet

@@ -5,9 +5,9 @@
 
 docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comment `/*! name … */` in the op's header or
 in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows.
-docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes. docs_functions.py
-makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md. With --check nothing is
-written, and a page that is not up to date is an error.
+docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes; docs/platforms.md
+likewise, from what tools/platforms writes. docs_functions.py makes docs/functions.md and a page for each function,
+docs_reveal.py makes docs/reveal.md. With --check nothing is written, and a page that is not up to date is an error.
 """
 
 from __future__ import annotations
@@ -138,12 +138,29 @@ def proofs_page() -> str:
     return page
 
 
+def platforms_page() -> str:
+    """A row for each platform and target."""
+    rows = []
+    for line in (ROOT / "docs/platforms.jsonl").read_text().splitlines():
+        r = json.loads(line)
+        runs_on = f"{r['emulator']} `-cpu {r['cpu']}`" if r["cpu"] else r["emulator"] or "itself"
+        cases = f"{r['passed']:,} of {r['cases']:,}"
+        lenet = "agrees" if r["lenet"] else "differs"
+        tests = str(r["cxx_tests"] or NO)
+        seconds = f"{r['seconds']:.0f}"
+        compiler = f"{r['compiler']} {r['flags']}"
+        rows.append([r["platform"], r["target"], compiler, runs_on, cases, lenet, tests, seconds, r["date"]])
+    columns = ["platform", "target", "compiler", "run by", "golden cases", "LeNet", "C++ tests", "seconds", "date"]
+    return general_part("platforms.in.md") + "\n" + markdown_table(columns, rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="fail if a page is not up to date")
     check = parser.parse_args().check
     pages = {"arithmetic.md": arithmetic_page(), "ops.md": ops_page(), "proofs.md": proofs_page()}
     pages["reveal.md"] = reveal_page(general_part("reveal.in.md"), markdown_table)
+    pages["platforms.md"] = platforms_page()
     pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
     for name, page in pages.items():
         path = ROOT / "docs" / name

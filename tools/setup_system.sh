@@ -3,12 +3,12 @@
 # Installs the system packages that `make demo` and `make test` need, or says which line to type.
 #
 #     tools/setup_system.sh [PYTHON]
+#     tools/setup_system.sh --platforms   # cross compilers and emulators, which `make test` can do without
 #
 # Only what is missing is installed, with apt-get, as root or with a sudo that asks no password. PYTHON is the
 # interpreter of the virtual environment, python3 by default. With DRY_RUN=1 nothing is installed.
 
 set -u
-python=${1:-python3}
 compiler=${CXX:-c++}
 required=""
 optional=""
@@ -22,23 +22,47 @@ has_header() {
 }
 has_python() { "$python" -c "$1" >/dev/null 2>&1; }
 
-command -v "$compiler" >/dev/null || required="$required g++"
-if command -v "$python" >/dev/null; then
-  if ! has_python 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-    echo "$python is $("$python" --version), and Python 3.11 or later is needed: make PYTHON=python3.12 ..." >&2
-    exit 1
+# What the build and the tests of this machine need.
+find_basics() {
+  command -v "$compiler" >/dev/null || required="$required g++"
+  if command -v "$python" >/dev/null; then
+    if ! has_python 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+      echo "$python is $("$python" --version), and Python 3.11 or later is needed: make PYTHON=python3.12 ..." >&2
+      exit 1
+    fi
+    name=$(basename "$python")  # Debian's packages are called as the interpreter is
+    has_python 'import ensurepip, venv' || required="$required $name-venv"
+    has_python 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' || required="$required $name-dev"
+  else
+    required="$required $python $python-venv $python-dev"
   fi
-  name=$(basename "$python")  # Debian's packages are called as the interpreter is
-  has_python 'import ensurepip, venv' || required="$required $name-venv"
-  has_python 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' || required="$required $name-dev"
+  has_header mpfr.h || required="$required libmpfr-dev"
+  # CMake fetches these where they are not installed.
+  has_header hwy/highway.h || optional="$optional libhwy-dev"
+  has_header gtest/gtest.h || optional="$optional libgtest-dev"
+  has_header benchmark/benchmark.h || optional="$optional libbenchmark-dev"
+}
+
+# Each toolchain file names its compiler, its emulator and the packages that have them.
+find_platforms() {
+  for toolchain in "$(dirname "$0")"/../cmake/toolchains/*.cmake; do
+    for program in $(sed -nE 's/^set\(CMAKE_(CXX_COMPILER|CROSSCOMPILING_EMULATOR) ([^ )]+).*/\2/p' "$toolchain"); do
+      command -v "$program" >/dev/null && continue
+      for package in $(sed -n 's/^# Debian: //p' "$toolchain"); do
+        case "$optional " in *" $package "*) ;; *) optional="$optional $package" ;; esac
+      done
+    done
+  done
+}
+
+if [ "${1:-}" = --platforms ]; then
+  without="the tests skip those platforms"
+  find_platforms
 else
-  required="$required $python $python-venv $python-dev"
+  python=${1:-python3}
+  without="CMake fetches the sources"
+  find_basics
 fi
-has_header mpfr.h || required="$required libmpfr-dev"
-# CMake fetches these where they are not installed.
-has_header hwy/highway.h || optional="$optional libhwy-dev"
-has_header gtest/gtest.h || optional="$optional libgtest-dev"
-has_header benchmark/benchmark.h || optional="$optional libbenchmark-dev"
 
 missing="$required$optional"
 [ -z "$missing" ] && exit 0
@@ -52,7 +76,7 @@ if [ -z "${DRY_RUN:-}" ] && command -v apt-get >/dev/null && as_root true 2>/dev
 fi
 
 if [ -z "$required" ]; then
-  echo "Not installed, so CMake fetches the sources:$optional. To have them from the system:"
+  echo "Not installed, so $without:$optional. To have them from the system:"
   echo "  sudo apt-get install -y$optional"
   exit 0
 fi

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Runs what build.py built: golden files, LeNet and C++ tests, on each target of a platform."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from build import CommandError, Programs, command, version_of
+from matrix import ROOT, Platform, Run
+
+GOLDEN = ROOT / "python/repdl/golden"
+LENET = json.loads((GOLDEN / "lenet_patterns.json").read_text())
+ROW = re.compile(r"^(\w+) +\d+ +(\d+) +(\d+) +(\d+) +\d+ +[\d.]+$", re.MULTILINE)
+LENET_LINE = re.compile(
+    r"^(blocked|sequential) (initial model|losses|trained model|logits|accuracy) (\S+)$", re.MULTILINE
+)
+CXX_TESTS = "*HardCases*:*Invariance*:*Lanes*"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a target gave: a row of docs/platforms.jsonl."""
+
+    platform: str
+    target: str
+    cpu: str
+    compiler: str
+    flags: str
+    emulator: str
+    threads: tuple[int, ...]
+    cases: int
+    passed: int
+    lenet: bool
+    cxx_tests: int
+    seconds: float
+    date: str
+    command: str
+    output: str  # of what failed; not recorded
+
+    @property
+    def ok(self) -> bool:
+        return self.cases > 0 and self.cases == self.passed and self.lenet and not self.output
+
+
+def lenet_agrees(output: str) -> bool:
+    values: dict[str, dict[str, str]] = {"blocked": {}, "sequential": {}}
+    for order, what, value in LENET_LINE.findall(output):
+        values[order][what] = value
+    return values == {order: {k: str(v) for k, v in expected.items()} for order, expected in LENET.items()}
+
+
+def available(emulated: tuple[str, ...], env: dict[str, str], programs: Programs) -> tuple[str, ...]:
+    """The targets of this machine, from the table of a short run."""
+    output = command(*emulated, programs.conformance, GOLDEN, "--op", "relu", env=env, may_fail=True)
+    return tuple(target for target, *_ in ROW.findall(output))
+
+
+def check(platform: Platform, programs: Programs, ops: tuple[str, ...], threads: tuple[int, ...]) -> Iterator[Result]:
+    """A result for each target that can run. Raises CommandError if one of a `runs` entry cannot."""
+    emulator = version_of(platform.emulator[0]) if platform.emulator else ""
+    compiler = version_of(platform.compiler)
+    for run in platform.runs:
+        env = {"QEMU_CPU": run.cpu} if run.cpu else {}
+        targets = available(platform.emulator, env, programs)
+        if missing := set(run.targets) - set(targets):
+            raise CommandError(
+                f"{platform.name} cannot run {', '.join(sorted(missing))} on the CPU {run.cpu or 'by default'}"
+            )
+        for target in run.targets or targets:
+            yield check_target(platform, programs, run, target, ops, threads, env, emulator, compiler)
+
+
+def check_target(
+    platform: Platform, programs: Programs, run: Run, target: str, ops: tuple[str, ...], threads: tuple[int, ...],
+    env: dict[str, str], emulator: str, compiler: str,
+) -> Result:  # fmt: skip
+    start = time.monotonic()
+    chosen = [word for op in ops for word in ("--op", op)]
+    cases = passed = 0
+    output = ""
+    for n in threads:
+        words = (*platform.emulator, programs.conformance, GOLDEN, "--target", target, "--threads", str(n), *chosen)
+        said = command(*words, env=env, may_fail=True)
+        row = ROW.search(said)
+        if row is None or row.group(2) != row.group(3):
+            output += said
+        if row is not None:
+            cases, passed = cases + int(row.group(2)), passed + int(row.group(3))
+
+    target_env = env | {"REPDL_TARGET": target, "OMP_NUM_THREADS": str(threads[-1])}
+    said = command(*platform.emulator, programs.lenet, env=target_env, may_fail=True)
+    lenet = lenet_agrees(said)
+    output += "" if lenet else said
+
+    cxx_tests = 0
+    if programs.cxx_tests:
+        words = (*platform.emulator, programs.cxx_tests, f"--gtest_filter={CXX_TESTS}", "--gtest_brief=1")
+        said = command(*words, env=target_env, may_fail=True)
+        done = re.search(r"\[  PASSED  \] (\d+) tests?\.$", said, re.MULTILINE)
+        cxx_tests = int(done.group(1)) if done and "FAILED" not in said else 0
+        output += "" if cxx_tests else said
+
+    words = [*platform.emulator, "repdl_conformance", str(GOLDEN.relative_to(ROOT)), "--target", target]
+    prefix = f"QEMU_CPU={run.cpu} " if run.cpu else ""
+    return Result(
+        platform.name, target, run.cpu, compiler, platform.flags, emulator, threads, cases, passed, lenet, cxx_tests,
+        round(time.monotonic() - start, 1), datetime.now(UTC).date().isoformat(), prefix + shlex.join(words), output,
+    )  # fmt: skip

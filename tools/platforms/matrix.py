@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""The platforms of matrix.toml, with what their toolchain files say of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Targets that an emulator runs on one kind of CPU; none are all that the machine can run."""
+
+    targets: tuple[str, ...] = ()
+    cpu: str = ""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A row of matrix.toml, which explains the fields."""
+
+    name: str
+    targets: tuple[str, ...]
+    flags: str
+    cxx_tests: bool
+    compiler: str
+    packages: tuple[str, ...]
+    emulator: tuple[str, ...] = ()
+    toolchain_file: Path | None = None
+    runs: tuple[Run, ...] = (Run(),)
+    in_slice: bool = False
+
+    def missing(self) -> bool:
+        """Whether a program that it needs is not installed."""
+        return any(shutil.which(program) is None for program in (self.compiler, *self.emulator[:1]))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    platforms: dict[str, Platform]
+    slice_ops: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What stands in a file of cmake/toolchains."""
+
+    path: Path
+    text: str = field(repr=False)
+
+    def setting(self, pattern: str) -> str:
+        found = re.search(pattern, self.text, re.MULTILINE)
+        if found is None:
+            raise ValueError(f"{self.path} has no line {pattern}")
+        return found.group(1)
+
+
+def read_platform(row: dict[str, Any]) -> Platform:
+    common = {
+        "name": row["name"],
+        "targets": tuple(row["targets"]),
+        "flags": row["flags"],
+        "cxx_tests": row["cxx_tests"],
+        "runs": tuple(Run(tuple(run["targets"]), run.get("cpu", "")) for run in row.get("runs", [{"targets": ()}])),
+        "in_slice": row.get("in_slice", False),
+    }
+    if "toolchain" not in row:
+        return Platform(**common, compiler=row["compiler"], packages=(row["package"],))
+    path = ROOT / "cmake/toolchains" / f"{row['toolchain']}.cmake"
+    toolchain = Toolchain(path, path.read_text())
+    return Platform(
+        **common,
+        compiler=toolchain.setting(r"^set\(CMAKE_CXX_COMPILER (\S+)\)"),
+        packages=tuple(toolchain.setting(r"^# Debian: (.+)$").split()),
+        emulator=tuple(shlex.split(toolchain.setting(r"^set\(CMAKE_CROSSCOMPILING_EMULATOR (.+)\)"))),
+        toolchain_file=path,
+    )
+
+
+def read_matrix() -> Matrix:
+    data = tomllib.loads(Path(__file__).with_name("matrix.toml").read_text())
+    platforms = [read_platform(row) for row in data["platform"]]
+    return Matrix({platform.name: platform for platform in platforms}, tuple(data["slice"]["ops"]))
