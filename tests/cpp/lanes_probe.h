@@ -22,10 +22,11 @@ struct FmaDoubleProbe {
 };
 REPDL_KERNEL(ProbeFmaDouble, FmaDoubleProbe)
 
-/// The number of float lanes of the target, to see that the dispatch happened.
-struct LanesProbe {
+/// What Highway compiled for the target, to see that the dispatch happened.
+struct TargetProbe {
   int64_t* lanes;
+  int64_t* highway_target;
 };
-REPDL_KERNEL(ProbeLanes, LanesProbe)
+REPDL_KERNEL(ProbeTarget, TargetProbe)
 
 }  // namespace repdl

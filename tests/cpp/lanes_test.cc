@@ -116,12 +116,12 @@ INSTANTIATE_TEST_SUITE_P(Targets, Lanes, ::testing::ValuesIn([] {
 
 TEST(Targets, AreReallyDispatchedTo) {
   const std::string saved(ActiveTarget());
-  std::set<int64_t> widths;
+  std::set<int64_t> highway_targets;
   for (std::string_view target : SupportedTargets()) {
     SetTarget(target);
-    int64_t lanes = 0;
-    ProbeLanes({&lanes});
-    EXPECT_TRUE(widths.insert(lanes).second) << target << " has the width of another target";
+    int64_t lanes = 0, highway_target = 0;
+    ProbeTarget({&lanes, &highway_target});
+    EXPECT_TRUE(highway_targets.insert(highway_target).second) << target << " is another target, too";
     EXPECT_EQ(lanes == 1, target == "scalar");
   }
   SetTarget(saved);

@@ -19,7 +19,10 @@ void ProbeFmaDouble(const FmaDoubleProbe& args) {
   }
 }
 
-void ProbeLanes(const LanesProbe& args) { *args.lanes = kLanes; }
+void ProbeTarget(const TargetProbe& args) {
+  *args.lanes = kLanes;
+  *args.highway_target = HWY_TARGET;
+}
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
