@@ -40,6 +40,17 @@ class SumTree {
 };
 
 /// lane[j] + lane[j + h] for h = half the lanes, then a quarter, … down to one number.
+#if defined(REPDL_SVE)
+// Highway has no parts of vectors there that could be halved again.
+HWY_INLINE float FoldVector(FloatTag d, Vec v) {
+  float lanes[kLanes];
+  StoreU(v, d, lanes);
+  for (int64_t h = kLanes / 2; h >= 1; h /= 2) {
+    for (int64_t j = 0; j < h; ++j) lanes[j] = lanes[j] + lanes[j + h];
+  }
+  return lanes[0];
+}
+#else
 template <class D>
 HWY_INLINE float FoldVector([[maybe_unused]] D d, hn::Vec<D> v) {
 #if HWY_TARGET != HWY_SCALAR
@@ -50,6 +61,7 @@ HWY_INLINE float FoldVector([[maybe_unused]] D d, hn::Vec<D> v) {
 #endif
   return hn::GetLane(v);
 }
+#endif
 
 /// The 64 lanes, spread over vectors, folded to one number.
 HWY_INLINE float FoldLanes(VecElement* acc) {

@@ -14,8 +14,12 @@ inline constexpr int64_t kLanes = HWY_LANES(float);
 using Vec = hn::Vec<FloatTag>;
 using Mask = hn::Mask<FloatTag>;
 
-/// The same as elements of an array. The types of SVE have no size; those that have one convert to and from them.
 #if HWY_TARGET == HWY_SVE_256 || HWY_TARGET == HWY_SVE2_128
+#define REPDL_SVE
+#endif
+
+/// The same as elements of an array. The types of SVE have no size; those that have one convert to and from them.
+#if defined(REPDL_SVE)
 typedef Vec VecElement __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8)));
 typedef Mask MaskElement __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8)));
 #else
