@@ -9,7 +9,7 @@ namespace repdl::HWY_NAMESPACE {
 void SkeletonKernel(const SkeletonArgs& args) {
   constexpr int64_t kGrain = 8192;  // elements worth a fork of the threads
   const Vec factor = Set(FloatTag(), args.factor);
-  Map<1>(args.map, kGrain, [=](Vec x) HWY_ATTR { return Mul(x, factor); });
+  Map<1>(args.map, kGrain, [&](Vec x) HWY_ATTR { return Mul(x, factor); });
 }
 
 }  // namespace repdl::HWY_NAMESPACE
