@@ -17,8 +17,8 @@ class CommandError(Exception):
     """A command failed; the message holds what it said."""
 
 
-def command(*words: str | Path, env: dict[str, str] | None = None, may_fail: bool = False) -> str:
-    """The output of a command. Raises CommandError, with its last lines, if it fails and may not."""
+def attempt(*words: str | Path, env: dict[str, str] | None = None) -> tuple[str, str]:
+    """The output of a command; and of one that fails, which may print nothing: its words, exit status, last lines."""
     done = subprocess.run(
         [str(word) for word in words],
         stdout=subprocess.PIPE,
@@ -27,10 +27,18 @@ def command(*words: str | Path, env: dict[str, str] | None = None, may_fail: boo
         check=False,
         env=os.environ | (env or {}),
     )
-    if done.returncode != 0 and not may_fail:
-        lines = "\n".join(done.stdout.splitlines()[-40:])
-        raise CommandError(f"{' '.join(map(str, words))}\nexit status {done.returncode}\n{lines}")
-    return done.stdout
+    if done.returncode == 0:
+        return done.stdout, ""
+    lines = "\n".join(done.stdout.splitlines()[-40:])
+    return done.stdout, f"{' '.join(map(str, words))}\nexit status {done.returncode}\n{lines}\n"
+
+
+def command(*words: str | Path, env: dict[str, str] | None = None) -> str:
+    """The output of a command. Raises CommandError, with its last lines, if it fails."""
+    output, failure = attempt(*words, env=env)
+    if failure:
+        raise CommandError(failure)
+    return output
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from build import CommandError, Programs, command, version_of
+from build import CommandError, Programs, attempt, version_of
 from matrix import ROOT, Platform, Run
 
 GOLDEN = ROOT / "python/repdl/golden"
@@ -45,7 +45,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        return self.cases > 0 and self.cases == self.passed and self.lenet and not self.output
+        return 0 < self.cases == self.passed and self.lenet and not self.output
 
 
 def lenet_agrees(output: str) -> bool:
@@ -56,9 +56,12 @@ def lenet_agrees(output: str) -> bool:
 
 
 def available(emulated: tuple[str, ...], env: dict[str, str], programs: Programs) -> tuple[str, ...]:
-    """The targets of this machine, from the table of a short run."""
-    output = command(*emulated, programs.conformance, GOLDEN, "--op", "relu", env=env, may_fail=True)
-    return tuple(target for target, *_ in ROW.findall(output))
+    """The targets of this machine, from the table of a short run. Raises CommandError if there is no table."""
+    output, failure = attempt(*emulated, programs.conformance, GOLDEN, "--op", "relu", env=env)
+    targets = tuple(target for target, *_ in ROW.findall(output))
+    if not targets:
+        raise CommandError(failure or f"{programs.conformance} prints no table\n{output}")
+    return targets
 
 
 def check(platform: Platform, programs: Programs, ops: tuple[str, ...], threads: tuple[int, ...]) -> Iterator[Result]:
@@ -86,25 +89,24 @@ def check_target(
     output = ""
     for n in threads:
         words = (*platform.emulator, programs.conformance, GOLDEN, "--target", target, "--threads", str(n), *chosen)
-        said = command(*words, env=env, may_fail=True)
+        said, failure = attempt(*words, env=env)
         row = ROW.search(said)
-        if row is None or row.group(2) != row.group(3):
-            output += said
-        if row is not None:
+        output += failure or ("" if row else f"no table of the golden cases\n{said}")
+        if row:
             cases, passed = cases + int(row.group(2)), passed + int(row.group(3))
 
     target_env = env | {"REPDL_TARGET": target, "OMP_NUM_THREADS": str(threads[-1])}
-    said = command(*platform.emulator, programs.lenet, env=target_env, may_fail=True)
+    said, failure = attempt(*platform.emulator, programs.lenet, env=target_env)
     lenet = lenet_agrees(said)
-    output += "" if lenet else said
+    output += failure or ("" if lenet else said)
 
     cxx_tests = 0
     if programs.cxx_tests:
         words = (*platform.emulator, programs.cxx_tests, f"--gtest_filter={CXX_TESTS}", "--gtest_brief=1")
-        said = command(*words, env=target_env, may_fail=True)
+        said, failure = attempt(*words, env=target_env)
         done = re.search(r"\[  PASSED  \] (\d+) tests?\.$", said, re.MULTILINE)
-        cxx_tests = int(done.group(1)) if done and "FAILED" not in said else 0
-        output += "" if cxx_tests else said
+        cxx_tests = int(done.group(1)) if done else 0
+        output += failure or ("" if cxx_tests else f"no C++ test has run\n{said}")
 
     words = [*platform.emulator, "repdl_conformance", str(GOLDEN.relative_to(ROOT)), "--target", target]
     prefix = f"QEMU_CPU={run.cpu} " if run.cpu else ""
