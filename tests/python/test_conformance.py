@@ -119,7 +119,7 @@ def test_marks_are_the_checksums_that_the_files_say(op: str) -> None:
     [
         (["--op", "sofmax"], ["no op 'sofmax'", "did you mean softmax", "cross_entropy"]),
         (["--target", "avx"], ["no CPU target 'avx'", "scalar"]),
-        (["--device", "cuda:99"], ["no device 'cuda:99'", "There are: cpu"]),
+        (["--device", "cuda:99"], ["no device 'cuda:99' here. There are: cpu"]),
         (["--device", "tpu"], ["no device 'tpu'", "There are: cpu"]),
         (["--threads", "0"], ["--threads"]),
         (["--golden", "no/such"], ["there is no golden file no/such"]),

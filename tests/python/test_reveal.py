@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,10 @@ def test_of_each_few_terms_one_may_be_read(op: str) -> None:
         ("sum", Options(270)),
         ("mean", Options(270)),
         ("softmax", Options(140)),
+        ("log_softmax", Options(140)),
+        ("batch_norm", Options(270)),
+        ("batch_norm_grad", Options(270)),
+        ("batch_norm_eval_grad", Options(270)),
         ("mm", Options(shape=(3, 270, 5))),
         ("linear", Options(shape=(2, 270, 18))),
         ("conv2d", Options(shape=(1, 30, 5, 5, 3, 3, 3))),
@@ -390,6 +395,9 @@ def test_bad_arguments_are_refused() -> None:
         ("conv2d", Options(shape=(1, 1, 2, 2, 1, 3, 3)), "larger than an image"),
         ("conv2d_grad_input", Options(shape=(1, 1, 4, 4, 1, 3, 3)), "does not lie below a whole kernel"),
         ("batch_norm", Options(shape=(4,)), "shape must be N,C"),
+        ("math:fsum", Options(shape=(3, 4)), "no shape, dim, element or every"),
+        ("os:getcwd", Options(3), r"must take a float32 array of shape \(3,\), but raises TypeError"),
+        ("builtins:repr", Options(1), r"one sum is expected of each call, got 'array"),
     ],
 )
 def test_an_op_that_cannot_be_read_says_why(op: str, options: Options, message: str) -> None:
@@ -492,13 +500,33 @@ def test_the_command_prints_json() -> None:
         (["mm", "--target", "abacus"], "abacus"),
         (["sum", "--n", "0"], "n must be at least 1"),
         (["torch.mm", "--target", "avx2"], "ATEN_CPU_CAPABILITY"),
-        (["numpy:max"], "no plain sum"),
+        (["numpy.sum", "--target", "avx2"], "NPY_DISABLE_CPU_FEATURES"),
+        (["json:loads"], "raises TypeError"),
+        (["sum", "--svg", "no/such/sum.svg"], "there is no folder"),
+        (["sum", "--svg", "."], "directory"),
     ],
 )
 def test_the_command_says_what_is_wrong(arguments: list[str], message: str) -> None:
     result = command(*arguments)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert message in result.output
+
+
+def test_the_command_tells_what_is_no_sum_by_its_status() -> None:
+    result = command("numpy:max")
+    assert result.exit_code == 1
+    assert "no plain sum" in result.output
+
+
+def test_the_command_finds_a_module_in_the_folder_it_is_called_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sums_of_mine.py").write_text("def add(terms):\n    return (terms[0] + terms[1]) + terms[2]\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [*sys.path])
+    result = command("sums_of_mine:add", "--n", "3")
+    assert result.exit_code == 0, result.output
+    assert chain(3).digest in result.output
 
 
 @pytest.mark.skipif("avx2" not in TARGETS, reason="torch's target avx2 needs it")

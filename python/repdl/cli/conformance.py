@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -10,14 +10,10 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
+from repdl.cli._failure import check_folder, fail
 from repdl.conformance import GOLDEN, Comparison, IncomparableError, Report, ReportError, compare, run
 
 app = typer.Typer()
-
-
-def _fail(message: object) -> NoReturn:
-    typer.echo(str(message), err=True)
-    raise typer.Exit(2)
 
 
 def _table(*columns: str) -> Table:
@@ -73,8 +69,7 @@ def conformance(
     """
     if context.invoked_subcommand is not None:
         return
-    if json is not None and not json.absolute().parent.is_dir():
-        _fail(f"--json: there is no folder {json.absolute().parent}")
+    check_folder("--json", json)
     try:
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("")
@@ -89,12 +84,12 @@ def conformance(
                 ),
             )
     except ValueError as error:
-        _fail(error)
+        fail(error)
     if json is not None:
         try:
             report.save(json)
         except OSError as error:
-            _fail(f"--json: {json}: {error.strerror}")
+            fail(f"--json: {json}: {error.strerror}")
     _print_report(report, Console())
     raise typer.Exit(0 if report.passed else 1)
 
@@ -132,7 +127,7 @@ def diff(
         reports = Report.load(left), Report.load(right)
         comparison = compare(*reports)
     except (ReportError, IncomparableError) as error:
-        _fail(error)
+        fail(error)
     for name, report in zip((left, right), reports):
         known = [str(report.machine[key]) for key in ("version", "CPU", "platform") if key in report.machine]
         typer.echo(f"{name}: repdl {', '.join(known)}; {', '.join(report.seconds)}")
@@ -141,4 +136,4 @@ def diff(
     if comparison.different:
         raise typer.Exit(1)
     if comparison.equal == 0:
-        _fail("no case has a digest in both files")
+        fail("no case has a digest in both files")

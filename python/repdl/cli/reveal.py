@@ -12,6 +12,7 @@ from rich.console import Console
 
 import repdl
 from repdl import _core
+from repdl.cli._failure import check_folder, fail
 
 
 def _numbers(text: str | None, option: str) -> tuple[int, ...] | None:
@@ -23,6 +24,8 @@ def _numbers(text: str | None, option: str) -> tuple[int, ...] | None:
 
 def _set_target(op: str, target: str) -> None:
     """Of this library, or of torch, which reads its own when it is loaded."""
+    if op.startswith("numpy."):
+        raise ValueError("[reveal] numpy has no --target: set NPY_DISABLE_CPU_FEATURES in the environment instead")
     if not op.startswith("torch."):
         _core.set_target(target)
     elif "torch" in sys.modules:
@@ -53,13 +56,20 @@ def reveal(
     order: Annotated[str | None, typer.Option(help="blocked or sequential, of an op of this library.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads to use.")] = None,
     target: Annotated[str | None, typer.Option(help="CPU target; of torch: default, avx2 or avx512.")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the tree into this file.")] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Draw the tree into FILE.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: digest, and children of each node.")] = False,
 ) -> None:
-    """Find the order in which an op, ours or another's, adds its terms, from its results alone."""
+    """Find the order in which an op, ours or another's, adds its terms, from its results alone.
+
+    Exit status: 0 found, 1 the op is no sum in one order, 2 a wrong call.
+    """
     from repdl.reveal.fold import explain
     from repdl.reveal.ops import Options, reveal_op
+    from repdl.reveal.probing import NotASumError
 
+    check_folder("--svg", svg)
+    if ":" in op:
+        sys.path.insert(0, os.getcwd())  # as `python -m` does: the module may be the caller's
     try:
         if target is not None:
             _set_target(op, target)
@@ -67,12 +77,16 @@ def reveal(
             _set_threads(op, threads)
         options = Options(n, _numbers(shape, "shape"), dim, _numbers(element, "element"), every)
         what, tree = reveal_op(op, options, order)
-    except ValueError as error:
-        typer.echo(error, err=True)
-        raise typer.Exit(1) from None
+    except NotASumError as error:
+        fail(error, 1)
+    except (ValueError, ImportError) as error:
+        fail(error)
     summary = explain(tree).summary
     if svg is not None:
-        svg.write_text(tree.svg(what), encoding="utf-8")
+        try:
+            svg.write_text(tree.svg(what), encoding="utf-8")
+        except OSError as error:
+            fail(f"--svg: {svg}: {error.strerror}")
     if as_json:
         values: dict[str, Any] = {"op": op, "what": what, "n": tree.n, "summary": summary, "digest": tree.digest}
         typer.echo(json.dumps(values | {"nodes": tree.nodes}))

@@ -29,7 +29,7 @@ def _check_names(what: str, named: Collection[str], there: Collection[str]) -> N
     for name in named:
         if name not in there:
             close = get_close_matches(name, there)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            hint = f"; did you mean {' or '.join(close)}?" if close else "."
             raise ValueError(f"there is no {what} '{name}' here{hint} There are: {', '.join(there) or 'none'}")
 
 

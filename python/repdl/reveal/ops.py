@@ -301,6 +301,19 @@ def _function(path: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+def _guarded(function: Callable[..., Any], op: str) -> Callable[[Array], Any]:
+    """Its errors are those of a wrong choice of function."""
+
+    def call(terms: Array) -> Any:
+        try:
+            return function(terms)
+        except Exception as error:
+            what = f"[reveal] {op} must take a float32 array of shape {terms.shape}"
+            raise ValueError(f"{what}, but raises {type(error).__name__}: {error}") from error
+
+    return call
+
+
 def _no_adapter(op: str) -> ValueError:
     if op in registry and not registry[op].takes_order:
         return ValueError(f"[reveal] {op} takes no order: it sums nothing")
@@ -345,6 +358,8 @@ def reveal_op(op: str, options: Options, order: str | None = None) -> tuple[str,
     if ":" in op:
         if order is not None:
             raise ValueError(f"[reveal] {op} has no order to choose: only the ops of repdl.ops do")
-        return op, reveal(_function(op), options.n, name=op)
+        if options != Options(options.n):
+            raise ValueError(f"[reveal] {op} is called with n terms: no shape, dim, element or every can be chosen")
+        return op, reveal(_guarded(_function(op), op), options.n, name=op)
     of = setup(op, options, order)
     return of.what, reveal(of, of.n, batched=True, signed=not of.positive, exact=of.exact, name=op)

@@ -323,4 +323,7 @@ def _number(result: Array) -> float:
     array = np.asarray(result)
     if array.size != 1:
         raise ValueError(f"[reveal] one sum is expected of each call, got a result of shape {array.shape}")
-    return float(array.reshape(()))
+    try:
+        return float(array.reshape(()))
+    except (TypeError, ValueError):
+        raise ValueError(f"[reveal] one sum is expected of each call, got {result!r}") from None
