@@ -143,14 +143,29 @@ def platforms_page() -> str:
     rows = []
     for line in (ROOT / "docs/platforms.jsonl").read_text().splitlines():
         r = json.loads(line)
-        runs_on = f"{r['emulator']} `-cpu {r['cpu']}`" if r["cpu"] else r["emulator"] or "itself"
+        runs_on = r["emulator"] or r["machine"]
         cases = f"{r['passed']:,} of {r['cases']:,}"
         lenet = "agrees" if r["lenet"] else "differs"
         tests = str(r["cxx_tests"] or NO)
         seconds = f"{r['seconds']:.0f}"
         compiler = f"{r['compiler']} {r['flags']}"
-        rows.append([r["platform"], r["target"], compiler, runs_on, cases, lenet, tests, seconds, r["date"]])
-    columns = ["platform", "target", "compiler", "run by", "golden cases", "LeNet", "C++ tests", "seconds", "date"]
+        rows.append(
+            [
+                r["platform"],
+                r["target"],
+                compiler,
+                runs_on,
+                cases,
+                lenet,
+                tests,
+                seconds,
+                r["date"],
+                f"`{r['command']}`",
+            ]
+        )
+    columns = [
+        "platform", "target", "compiler", "run by", "golden cases", "LeNet", "C++ tests", "seconds", "date", "command",
+    ]  # fmt: skip
     return general_part("platforms.in.md") + "\n" + markdown_table(columns, rows)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -24,6 +25,9 @@ LONG = [4093, 4095, 4096, 4097, 8191, 8193, 12289]
 
 KINDS = ["uniform", "normal", "wide", "tiny", "positive", "unit", "bits", "special", "infinite"]
 LIMIT = 15_000
+
+EXAMPLES = int(os.environ.get("REPDL_EXAMPLES", "0"))
+"""Random calls of each op; without it 20 which are always the same."""
 
 
 def library_digest(case: str) -> str | None:
@@ -87,7 +91,10 @@ def calls(draw: Any, name: str) -> str:
 def test_any_call(name: str) -> None:
     valid = 0
 
-    @settings(max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES or 20, derandomize=not EXAMPLES, deadline=None, database=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
     @given(case=calls(name))
     def compare(case: str) -> None:
         nonlocal valid

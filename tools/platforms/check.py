@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import platform as host
 import re
 import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from build import CommandError, Programs, attempt, version_of
 from matrix import ROOT, Platform, Run
@@ -29,7 +31,8 @@ class Result:
 
     platform: str
     target: str
-    cpu: str
+    machine: str  # the CPU that all ran on
+    cpu: str  # what the emulator was told to be
     compiler: str
     flags: str
     emulator: str
@@ -46,6 +49,12 @@ class Result:
     @property
     def ok(self) -> bool:
         return 0 < self.cases == self.passed and self.lenet and not self.output
+
+
+def cpu_name() -> str:
+    """Of this machine. The package knows too, but need not be built here."""
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found.group(1).strip() if found else host.machine()
 
 
 def lenet_agrees(output: str) -> bool:
@@ -109,8 +118,9 @@ def check_target(
         output += failure or ("" if cxx_tests else f"no C++ test has run\n{said}")
 
     words = [*platform.emulator, "repdl_conformance", str(GOLDEN.relative_to(ROOT)), "--target", target]
+    words += ["--threads", str(threads[-1])]
     prefix = f"QEMU_CPU={run.cpu} " if run.cpu else ""
     return Result(
-        platform.name, target, run.cpu, compiler, platform.flags, emulator, threads, cases, passed, lenet, cxx_tests,
-        round(time.monotonic() - start, 1), datetime.now(UTC).date().isoformat(), prefix + shlex.join(words), output,
+        platform.name, target, cpu_name(), run.cpu, compiler, platform.flags, emulator, threads, cases, passed, lenet,
+        cxx_tests, round(time.monotonic() - start, 1), datetime.now(UTC).date().isoformat(), prefix + shlex.join(words), output,
     )  # fmt: skip
