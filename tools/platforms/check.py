@@ -120,7 +120,9 @@ def check_target(
     words = [*platform.emulator, "repdl_conformance", str(GOLDEN.relative_to(ROOT)), "--target", target]
     words += ["--threads", str(threads[-1])]
     prefix = f"QEMU_CPU={run.cpu} " if run.cpu else ""
+    command = prefix + shlex.join(words)
+    seconds, today = round(time.monotonic() - start, 1), datetime.now(UTC).date().isoformat()
     return Result(
         platform.name, target, cpu_name(), run.cpu, compiler, platform.flags, emulator, threads, cases, passed, lenet,
-        cxx_tests, round(time.monotonic() - start, 1), datetime.now(UTC).date().isoformat(), prefix + shlex.join(words), output,
+        cxx_tests, seconds, today, command, output,
     )  # fmt: skip
