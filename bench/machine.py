@@ -7,11 +7,11 @@ import os
 
 import torch
 
-from repdl.cli.info import collect
+from repdl._machine import describe_machine
 
 
 def describe() -> str:
-    info = collect()
+    info = describe_machine()
     return (
         f"{info['CPU']}, {len(os.sched_getaffinity(0))} cores; repdl {info['version']} ({info['CPU target chosen']}), "
         f"torch {torch.__version__} ({torch.backends.cpu.get_cpu_capability()})"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import repdl
-from repdl.cli.info import collect
+from repdl._machine import describe_machine
 from repdl.reveal import NotASumError
 from repdl.reveal.fold import explain
 from repdl.reveal.ops import Options, reveal_op
@@ -88,7 +88,7 @@ def in_a_process(whose: str, threads: int, environment: dict[str, str]) -> dict[
 
 
 def every_setting() -> list[dict[str, Any]]:
-    targets = collect()["CPU targets supported"]
+    targets = describe_machine()["CPU targets supported"]
     settings = [("torch", n, {"ATEN_CPU_CAPABILITY": target}) for target in TORCH_TARGETS for n in THREADS]
     settings += [("torch", 1, library) for library in LIBRARIES]
     settings += [("ours", n, {"REPDL_TARGET": target}) for target in targets for n in THREADS]
@@ -104,7 +104,7 @@ def main() -> None:
         whose, threads = sys.argv[1:]
         print(json.dumps(read_all(whose, int(threads))))
         return
-    info = collect()
+    info = describe_machine()
     (DOCS / "reveal").mkdir(exist_ok=True)
     for old in (DOCS / "reveal").glob("*.svg"):
         old.unlink()
