@@ -17,7 +17,7 @@ void SetNumThreads(int n);
 using ParallelForFn = void (*)(void* pool, int64_t num_tasks, void (*task)(void* context, int64_t i), void* context);
 
 /// Makes a host program's pool serve the library; a null function brings the own pool back.
-/// Not to be called while an op runs.
+/// An op that runs meanwhile may still fork on the pool that was set before.
 void SetParallelFor(ParallelForFn parallel_for, void* pool);
 
 }  // namespace repdl

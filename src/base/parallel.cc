@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #if defined(__linux__)
@@ -65,9 +66,7 @@ class Pool {
       return;
     }
     max_workers = kHasThreads ? static_cast<int>(std::min<int64_t>(max_workers, num_tasks - 1)) : 0;
-    for (; num_workers_ < max_workers; ++num_workers_) {
-      std::thread([this, epoch = epoch_.load()] { Work(epoch); }).detach();
-    }
+    AddWorkers(max_workers);
     task_ = task, context_ = context, num_tasks_ = num_tasks, max_workers_ = max_workers;
     next_.store(0, std::memory_order_relaxed);
     gate_.store(kOpen, std::memory_order_release);
@@ -88,6 +87,14 @@ class Pool {
  private:
   static constexpr uint32_t kOpen = uint32_t{1} << 31;  // the rest of the gate counts workers inside
   static constexpr std::chrono::microseconds kSpin{200};
+
+  void AddWorkers(int max_workers) try {
+    for (; num_workers_ < max_workers; ++num_workers_) {
+      std::thread([this, epoch = epoch_.load()] { Work(epoch); }).detach();
+    }
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that there are do the work.
+  }
 
   void Claim() {
     for (;;) {
@@ -154,8 +161,32 @@ Pool* ThePool() {
   return pool;
 }
 
-ParallelForFn host_parallel_for = nullptr;
-void* host_pool = nullptr;
+/// What SetParallelFor was given. Never freed, as an op may just be about to call it; so each is kept once. Without a
+/// lock, which a forked child might find taken for ever.
+struct HostPool {
+  ParallelForFn parallel_for;
+  void* pool;
+  const HostPool* next;
+};
+std::atomic<const HostPool*> known_hosts{nullptr};
+std::atomic<const HostPool*> host{nullptr};  // null: the own pool
+
+const HostPool* Known(ParallelForFn parallel_for, void* pool_of_host) {
+  const HostPool* first = known_hosts.load(std::memory_order_acquire);
+  for (const HostPool* known = first; known != nullptr; known = known->next) {
+    if (known->parallel_for == parallel_for && known->pool == pool_of_host) return known;
+  }
+  auto* made = new HostPool{parallel_for, pool_of_host, first};
+  while (!known_hosts.compare_exchange_weak(made->next, made, std::memory_order_acq_rel)) {
+  }
+  return made;
+}
+
+/// Marks the calling thread as inside a task while it lives.
+struct InsideTask {
+  InsideTask() { inside_task = true; }
+  ~InsideTask() { inside_task = false; }
+};
 
 }  // namespace
 
@@ -166,13 +197,12 @@ void RunTasks(int64_t num_tasks, void (*task)(void*, int64_t), void* context) {
     for (int64_t i = 0; i < num_tasks; ++i) task(context, i);
     return;
   }
-  inside_task = true;
-  if (host_parallel_for != nullptr) {
-    host_parallel_for(host_pool, num_tasks, task, context);
+  const InsideTask inside;
+  if (const HostPool* chosen = host.load(std::memory_order_acquire)) {
+    chosen->parallel_for(chosen->pool, num_tasks, task, context);
   } else {
     ThePool()->Run(num_tasks, task, context, GetNumThreads() - 1);
   }
-  inside_task = false;
 }
 
 }  // namespace internal
@@ -193,8 +223,7 @@ void SetNumThreads(int n) {
 }
 
 void SetParallelFor(ParallelForFn parallel_for, void* pool_of_host) {
-  host_parallel_for = parallel_for;
-  host_pool = pool_of_host;
+  host.store(parallel_for == nullptr ? nullptr : Known(parallel_for, pool_of_host), std::memory_order_release);
 }
 
 }  // namespace repdl
