@@ -45,6 +45,18 @@ std::vector<float> HardOperands(std::mt19937_64& random, int kind, size_t n) {
   return x;
 }
 
+void ExpectFmas(const std::vector<float>& a, const std::vector<float>& b, const std::vector<float>& c) {
+  std::vector<float> out(a.size());
+  ProbeFma({a.data(), b.data(), c.data(), out.data(), static_cast<int64_t>(a.size())});
+  int wrong = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!SameBits(out[i], std::fma(a[i], b[i], c[i])) && ++wrong < 5) {
+      ADD_FAILURE() << std::hexfloat << "fma(" << a[i] << ", " << b[i] << ", " << c[i] << ") = " << out[i];
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_P(Lanes, FmaRoundsOnce) {
   std::mt19937_64 random(1);
   constexpr size_t kCount = 100003;
@@ -55,16 +67,73 @@ TEST_P(Lanes, FmaRoundsOnce) {
       // Near the negated product, or a half unit of it away.
       c[i] = i % 4 == 0 ? -(a[i] * b[i]) : a[i] * b[i] * 0x1p-24f;
     }
-    std::vector<float> out(kCount);
-    ProbeFma({a.data(), b.data(), c.data(), out.data(), kCount});
-    int wrong = 0;
-    for (size_t i = 0; i < kCount; ++i) {
-      if (!SameBits(out[i], std::fma(a[i], b[i], c[i])) && ++wrong < 5) {
-        ADD_FAILURE() << std::hexfloat << "fma(" << a[i] << ", " << b[i] << ", " << c[i] << ") = " << out[i];
+    ExpectFmas(a, b, c);
+  }
+}
+
+/// The product is half a unit of the last place of c, or so near to it that a double does not tell: over all exponents, of
+/// subnormal results too, and up to the limit where the sum overflows.
+TEST_P(Lanes, FmaRoundsTiesOnce) {
+  std::mt19937_64 random(3);
+  constexpr float kUp = 1.0f + 0x1p-23f, kDown = 1.0f - 0x1p-23f;
+  // Their products: 1, 1 - 2^-46, and 1.5 or so from below and above.
+  constexpr float kNear[][2] = {{1.0f, 1.0f}, {kUp, kDown}, {1.5f, 1.0f}, {3.0f, kDown}, {3.0f, kUp}, {kUp, kUp}};
+  std::vector<float> a, b, c;
+  for (int exponent = -149; exponent <= 127; ++exponent) {
+    const int unit = std::max(exponent - 23, -149);
+    for (int i = 0; i < 16; ++i) {
+      const auto fraction = static_cast<float>(i == 0 ? 0xffffff : i == 1 ? 0x800000 : random() % 0x1000000);
+      const float term = std::ldexp(std::floor(std::ldexp(fraction, exponent - 23 - unit)), unit);
+      for (const auto& [x, y] : kNear) {
+        for (int half = unit - 2; half <= unit; ++half) {
+          for (int signs = 0; signs < 4; ++signs) {
+            a.push_back((signs & 1 ? -1.0f : 1.0f) * std::ldexp(x, half / 2));
+            b.push_back(std::ldexp(y, half - half / 2));
+            c.push_back(signs & 2 ? -term : term);
+          }
+        }
       }
     }
-    EXPECT_EQ(wrong, 0);
   }
+  ExpectFmas(a, b, c);
+}
+
+/// All triples of numbers at the limits: zeros of both signs, subnormals, what overflows, infinities, NaN.
+TEST_P(Lanes, FmaKeepsSpecialValues) {
+  std::vector<float> special = {NAN};
+  for (float x : {0.0f,
+                  0x1p-149f,
+                  0x3p-149f,
+                  0x0.fffffep-126f,
+                  0x1p-126f,
+                  0x1.000002p-126f,
+                  0x1p-75f,
+                  0x1.000002p-75f,
+                  0x1p-74f,
+                  0x1.8p-63f,
+                  0x1p-25f,
+                  0x1p-24f,
+                  0x1.fffffep-1f,
+                  1.0f,
+                  0x1.000002p+0f,
+                  3.0f,
+                  0x1p+52f,
+                  0x1p+63f,
+                  0x1.fffffep+63f,
+                  0x1p+64f,
+                  0x1p+103f,
+                  0x1.fffffep+127f,
+                  HUGE_VALF}) {
+    special.push_back(x);
+    special.push_back(-x);
+  }
+  std::vector<float> a, b, c;
+  for (float x : special) {
+    for (float y : special) {
+      for (float z : special) a.push_back(x), b.push_back(y), c.push_back(z);
+    }
+  }
+  ExpectFmas(a, b, c);
 }
 
 TEST_P(Lanes, DoubleFmaRoundsOnceAwayFromTheLimits) {

@@ -206,10 +206,50 @@ REPDL_LANE V TwoProd(V a, V b, V& error) {
   return product;
 }
 
+#if HWY_TARGET != HWY_SCALAR
+
+/// Whether a double of these two vectors, a sum rounded to nearest, may hide from a second rounding, to float, what the
+/// first one did: it lies half-way between two normal floats, or is not zero and below them. Seen in its 32-bit words.
+template <class V>
+REPDL_LANE bool MustRoundOnce(V low, V high) {
+  const hn::Repartition<int32_t, hn::DFromV<V>> d;
+  const auto low_words = hn::ConcatEven(d, BitCast(d, high), BitCast(d, low));
+  const auto high_words = hn::ConcatOdd(d, BitCast(d, high), BitCast(d, low));
+  const auto is_half = Eq(And(low_words, Set(d, 0x1fffffff)), Set(d, 0x10000000));
+  // 0 < |x| < 2^-126, moved so that one comparison tells: the difference wraps around for zero.
+  const auto magnitude = And(high_words, Set(d, 0x7fffffff));
+  const auto is_tiny = Lt(Add(magnitude, Set(d, INT32_MAX)), Set(d, INT32_MIN + 0x380fffff));
+  return Any(d, Or(is_half, is_tiny));
+}
+
+/// Nearly all sums may be rounded twice, to double and to float, which costs much less than rounding to odd.
+template <class V>
+REPDL_LANE V FmaOfFloats(V a, V b, V c) {
+  const hn::DFromV<V> d;
+  const hn::Half<decltype(d)> half;
+  const hn::Rebind<double, decltype(half)> wide;
+  const auto sum_of = [&](auto x, auto y, auto z)
+                          HWY_ATTR { return Add(Mul(ToDouble(wide, x), ToDouble(wide, y)), ToDouble(wide, z)); };
+  const auto low = sum_of(hn::LowerHalf(half, a), hn::LowerHalf(half, b), hn::LowerHalf(half, c));
+  const auto high = sum_of(hn::UpperHalf(half, a), hn::UpperHalf(half, b), hn::UpperHalf(half, c));
+  if (MustRoundOnce(low, high)) [[unlikely]]
+    return ViaDouble(FmaOfWidened(), a, b, c);
+  return hn::Combine(d, ToFloat(half, high), ToFloat(half, low));
+}
+
+#else
+
+template <class V>
+REPDL_LANE V FmaOfFloats(V a, V b, V c) {
+  return ViaDouble(FmaOfWidened(), a, b, c);
+}
+
+#endif
+
 template <class V>
 REPDL_LANE V Fma(V a, V b, V c) {
   if constexpr (sizeof(LaneOf<V>) == 4) {
-    return ViaDouble(FmaOfWidened(), a, b, c);
+    return FmaOfFloats(a, b, c);
   } else {
     V product_error, low_error, sum_error;
     const V product = TwoProd(a, b, product_error);
