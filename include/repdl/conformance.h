@@ -45,8 +45,8 @@ class TensorMemory {
 class Case {
  public:
   /// Parses the text and makes the tensors. Arguments that are left out take their defaults. Throws
-  /// ValueError, quoting the place, for what it cannot read.
-  explicit Case(std::string_view text);
+  /// ValueError, quoting the place, for what it cannot read, and for tensors of more elements in all than these.
+  explicit Case(std::string_view text, int64_t max_elements = int64_t{1} << 32);
 
   const OpInfo& op() const { return *op_; }
   std::span<const Value> args() const { return args_; }
@@ -63,6 +63,7 @@ class Case {
   const OpInfo* op_ = nullptr;
   std::vector<Value> args_;
   TensorMemory memory_;
+  int64_t elements_left_;
   std::deque<std::string> strings_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,11 @@ struct GoldenLine {
   std::string text;
 };
 
-/// The lines of a golden file without its comments. Throws ValueError, naming the file and the line, for a file that
-/// cannot be read or is none.
+/// The lines of a golden file without its comments. Throws ValueError, naming the file and the line, for what is no
+/// golden file.
+std::vector<GoldenLine> ReadGolden(std::istream& file, std::string_view name);
+
+/// The same for the file at this path; ValueError, too, if it cannot be read.
 std::vector<GoldenLine> ReadGoldenFile(const std::string& path);
 
 /// Checksums by which a difference is found without the expected results. The elements of all results, one after the

@@ -33,6 +33,7 @@ inline constexpr int kMaxOutputs = 4;
 /// The outputs of an op, before they exist.
 struct Specs {
   Specs() = default;
+  /// ValueError for sizes that are negative or whose product overflows.
   Specs(std::initializer_list<TensorSpec> list);
 
   int size = 0;

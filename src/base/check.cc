@@ -7,11 +7,30 @@ namespace repdl {
 
 std::ostream& operator<<(std::ostream& out, const ArgName& name) { return out << '[' << name.op << "] " << name.arg; }
 
+bool IsCountable(DType dtype, const IntList& shape) {
+  int64_t left = PTRDIFF_MAX / std::max(ItemSize(dtype), 1);
+  for (int64_t size : shape) {
+    if (size < 0) return false;
+    left /= std::max<int64_t>(size, 1);
+  }
+  return left > 0;
+}
+
+namespace {
+
+void CheckSizes(const ArgName& name, const TensorView& tensor) {
+  REPDL_CHECK(IsCountable(tensor.dtype, tensor.shape), name, " has the shape ", Name(tensor.shape),
+              ", whose elements cannot be counted in 64 bits; use a smaller one");
+}
+
+}  // namespace
+
 void CheckDType(const ArgName& name, const TensorView& tensor, DType dtype) {
   if (tensor.dtype != dtype) {
     throw TypeError(Message(name, " must be ", Name(dtype), ", got ", Name(tensor.dtype),
                             "; convert it first, with .to(torch.", Name(dtype), ") or .astype('", Name(dtype), "')"));
   }
+  CheckSizes(name, tensor);
 }
 
 void CheckRank(const ArgName& name, const TensorView& tensor, int min_rank, int max_rank, std::string_view layout) {
@@ -34,7 +53,9 @@ void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView&
 }
 
 void CheckFloating(const ArgName& name, const TensorView& tensor) {
-  if (tensor.dtype == DType::kFloat32 || tensor.dtype == DType::kBFloat16 || tensor.dtype == DType::kFloat16) return;
+  if (tensor.dtype == DType::kFloat32 || tensor.dtype == DType::kBFloat16 || tensor.dtype == DType::kFloat16) {
+    return CheckSizes(name, tensor);
+  }
   throw TypeError(Message(name, " must be float32, bfloat16 or float16, got ", Name(tensor.dtype),
                           tensor.dtype == DType::kFloat64 ? ", which is not reproducible yet" : "",
                           "; convert it first, with .to(torch.float32) or .astype('float32')"));

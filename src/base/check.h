@@ -17,6 +17,10 @@ struct ArgName {
 };
 std::ostream& operator<<(std::ostream& out, const ArgName& name);
 
+/// Whether the sizes are not negative and their product, without zeros, is a number of bytes. Every tensor that a check
+/// below has passed is countable: no count of its elements or stride of a row-major copy of it overflows.
+bool IsCountable(DType dtype, const IntList& shape);
+
 /// TypeError unless the tensor holds `dtype`.
 void CheckDType(const ArgName& name, const TensorView& tensor, DType dtype);
 

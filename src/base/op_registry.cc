@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "repdl_cuda_folders.h"  // generated: kHasCuda_<folder>
 #include "repdl_op_folders.h"    // generated: REPDL_FOR_EACH_OP_FOLDER
 
@@ -33,6 +34,10 @@ std::pair<std::string_view, std::string_view> NextArg(std::string_view& names) {
 
 Specs::Specs(std::initializer_list<TensorSpec> list) : size(static_cast<int>(list.size())) {
   std::copy(list.begin(), list.end(), spec.begin());
+  for (const TensorSpec& output : list) {
+    REPDL_CHECK(IsCountable(output.dtype, output.shape), "a result of shape ", Name(output.shape),
+                " has elements that cannot be counted in 64 bits; use smaller operands");
+  }
 }
 
 std::string OpInfo::Schema() const {

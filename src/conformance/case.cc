@@ -204,11 +204,20 @@ std::vector<TensorView> TensorMemory::New(const Specs& specs) {
   return tensors;
 }
 
-Case::Case(std::string_view text) { CaseReader(text, *this).Read(); }
+Case::Case(std::string_view text, int64_t max_elements) : elements_left_(max_elements) {
+  CaseReader(text, *this).Read();
+}
 
 TensorView Case::Generate(std::string_view generator, DType dtype, const IntList& shape, uint64_t seed) {
+  for (int64_t count = 1, i = 0; i < shape.size(); ++i) {
+    REPDL_CHECK(shape[i] >= 0, "a tensor of shape ", Name(shape), " has a negative size");
+    // The elements of the other dimensions count where one of them is empty, too: they must not overflow either.
+    REPDL_CHECK(shape[i] <= elements_left_ / count, "a tensor of shape ", Name(shape), " is too large for a case");
+    count *= std::max<int64_t>(shape[i], 1);
+  }
   const bool is_class = generator.starts_with("classes");
   TensorView view = memory_.New({is_class ? DType::kInt64 : dtype, shape});
+  elements_left_ -= view.numel();
   uint64_t num_classes = 0;
   if (is_class) {
     std::from_chars(generator.data() + 7, generator.data() + generator.size(), num_classes);

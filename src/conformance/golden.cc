@@ -20,9 +20,7 @@ bool AreMarks(std::string_view text) {
 
 }  // namespace
 
-std::vector<GoldenLine> ReadGoldenFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw ValueError(Message("there is no golden file ", path));
+std::vector<GoldenLine> ReadGolden(std::istream& file, std::string_view name) {
   std::vector<GoldenLine> lines;
   int number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -36,11 +34,17 @@ std::vector<GoldenLine> ReadGoldenFile(const std::string& path) {
                 line.substr(text + kSeparator.size())};
     }
     if (golden.digest.size() != kDigestSize || !IsHex(golden.digest) || !AreMarks(golden.marks)) {
-      throw ValueError(Message(path, ", line ", number, ": not `<digest>  <marks>  <case>`"));
+      throw ValueError(Message(name, ", line ", number, ": not `<digest>  <marks>  <case>`"));
     }
   }
-  if (lines.empty()) throw ValueError(Message(path, " holds no case"));
+  if (lines.empty()) throw ValueError(Message(name, " holds no case"));
   return lines;
+}
+
+std::vector<GoldenLine> ReadGoldenFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw ValueError(Message("there is no golden file ", path));
+  return ReadGolden(file, path);
 }
 
 }  // namespace repdl

@@ -45,7 +45,7 @@ std::vector<const float*> Matrices(const TensorView& tensor, const IntList& batc
   int64_t count = 1;
   for (int64_t size : batch) count *= size;
   std::vector<const float*> starts(count, tensor.Data<const float>());
-  if (tensor.rank() == 2) return starts;
+  if (tensor.rank() == 2 || tensor.numel() == 0) return starts;
   for (int64_t i = 0; i < count; ++i) {
     int64_t rest = i;
     for (int dim = batch.size() - 1; dim >= 0; --dim) {

@@ -9,6 +9,7 @@ void MmKernel(const MmArgs& args) {
   int64_t m = args.m, n = args.n;
   Matrix a_layout{nullptr, args.a_row_stride, args.a_col_stride};
   Matrix b_layout{nullptr, args.b_row_stride, args.b_col_stride};
+  if (args.k == 0) a_layout = b_layout = {};  // operands without elements may lie nowhere: do not step through them
   const float* const* a_data = args.a;
   const float* const* b_data = args.b;
   // A narrow result leaves lanes idle: compute its transpose.
