@@ -18,7 +18,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # the tools use all cores themselves
-.PHONY: help demo test test-cpp test-python test-platforms build sanitize lint format tidy docs golden golden-lenet bench lock clean
+.PHONY: help demo test test-cpp test-python test-platforms build sanitize tsan fuzz lint format tidy docs golden golden-lenet bench lock clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,16 @@ sanitize: $(VENV)/.build  ## Run the C++ tests with the address and undefined-be
 	$(BIN)/cmake --preset sanitize -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
 	$(BIN)/cmake --build --preset sanitize
 	$(BIN)/ctest --preset sanitize --progress
+
+tsan: $(VENV)/.build  ## Run the C++ tests that use threads with the thread sanitizer
+	$(BIN)/cmake --preset tsan -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
+	$(BIN)/cmake --build --preset tsan --target repdl_tests
+	$(BIN)/ctest --preset tsan --progress
+
+fuzz: $(VENV)/.build  ## Fuzz the C++ API for a minute each (needs clang); FUZZ_SECONDS=N for longer
+	$(BIN)/cmake --preset fuzz -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DREPDL_FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60)
+	$(BIN)/cmake --build --preset fuzz
+	$(BIN)/ctest --preset fuzz
 
 lint: style docs-check  ## Check style, types and the documents built from the sources
 

@@ -19,7 +19,10 @@ target_compile_options(repdl_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false -prec-div=true -prec-sqrt=true -ftz=false
     -Xcompiler=-ffp-contract=off,-fno-fast-math,-fno-math-errno>)
 if(REPDL_SANITIZE)
-  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  set(sanitizers -fsanitize=${REPDL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(repdl_flags INTERFACE ${sanitizers})
   target_link_options(repdl_flags INTERFACE ${sanitizers})
+endif()
+if(REPDL_BUILD_FUZZERS)
+  target_compile_options(repdl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
