@@ -496,6 +496,7 @@ def test_the_command_prints_json() -> None:
     [
         (["relu"], "sums nothing"),
         (["mm", "--shape", "a,b"], "--shape takes numbers"),
+        (["mm", "--n", "5", "--shape", "2,3,2"], "give one of them"),
         (["mm", "--order", "upward"], "order"),
         (["mm", "--target", "abacus"], "abacus"),
         (["sum", "--n", "0"], "n must be at least 1"),

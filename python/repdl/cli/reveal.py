@@ -46,7 +46,7 @@ def _set_threads(op: str, threads: int) -> None:
 
 def reveal(
     op: Annotated[str, typer.Argument(help="mm, conv2d, …; torch.mm, numpy.sum, …; or package.module:function.")],
-    n: Annotated[int, typer.Option("--n", help="How many terms.")] = 64,
+    n: Annotated[int | None, typer.Option("--n", help="How many terms; 64 if not said.")] = None,
     shape: Annotated[
         str | None, typer.Option(help="Sizes instead of --n: M,K,N of mm; N,C,H,W,O,KH,KW of conv2d.")
     ] = None,
@@ -71,11 +71,13 @@ def reveal(
     if ":" in op:
         sys.path.insert(0, os.getcwd())  # as `python -m` does: the module may be the caller's
     try:
+        if n is not None and shape is not None:
+            raise ValueError("[reveal] --n and --shape both say how many terms there are: give one of them")
         if target is not None:
             _set_target(op, target)
         if threads is not None:
             _set_threads(op, threads)
-        options = Options(n, _numbers(shape, "shape"), dim, _numbers(element, "element"), every)
+        options = Options(64 if n is None else n, _numbers(shape, "shape"), dim, _numbers(element, "element"), every)
         what, tree = reveal_op(op, options, order)
     except NotASumError as error:
         fail(error, 1)
