@@ -61,7 +61,7 @@ nb::tuple ReadCase(const std::string& text) {
   return nb::make_tuple(std::string(test_case.op().name), arguments);
 }
 
-nb::list ReadGolden(const std::string& path) {
+nb::list ReadGoldenLines(const std::string& path) {
   nb::list lines;
   for (const GoldenLine& line : ReadGoldenFile(path)) {
     lines.append(nb::make_tuple(line.digest, line.marks, line.text));

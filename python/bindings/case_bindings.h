@@ -12,7 +12,7 @@ namespace repdl {
 nanobind::tuple ReadCase(const std::string& text);
 
 /// (digest, marks, case) of each line of a golden file.
-nanobind::list ReadGolden(const std::string& path);
+nanobind::list ReadGoldenLines(const std::string& path);
 
 /// Runs a case at a place, "avx2" or "cuda:0", without the GIL; returns the digest of its results.
 std::string RunCase(const std::string& text, std::string_view place, int threads);

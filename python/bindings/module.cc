@@ -66,7 +66,7 @@ NB_MODULE(repdl_core, m) {
   m.def("share_openmp", &ShareOpenMp);
 
   m.def("read_case", &ReadCase, nb::arg("text"));
-  m.def("read_golden", &ReadGolden, nb::arg("path"));
+  m.def("read_golden", &ReadGoldenLines, nb::arg("path"));
   m.def("run_case", &RunCase, nb::arg("text"), nb::arg("place"), nb::arg("threads"));
   m.def("explain_case", &ExplainCase, nb::arg("digest"), nb::arg("marks"), nb::arg("text"), nb::arg("place"),
         nb::arg("threads"));
