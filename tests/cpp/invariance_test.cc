@@ -58,8 +58,9 @@ TEST_P(Invariance, OfLayout) {
 
 TEST_P(Invariance, OfTheOrderOfStrides) {
   for (const GoldenLine& line : GoldenLines(GetParam())) {
+    const Case first(line.text);
     int rank = 0;
-    for (const Value& arg : Case(line.text).args()) {
+    for (const Value& arg : first.args()) {
       if (const auto* tensor = std::get_if<TensorView>(&arg)) rank = std::max(rank, tensor->rank());
     }
     int num_orders = 1;
