@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +38,12 @@ def train(
         "logits": values["logits"],
         "accuracy": correct / total,
     }
+
+
+def write_golden(path: Path, digests: Mapping[str, object], *, check: bool) -> None:
+    """Writes a golden file of `train`'s results; with `check` a file that would change is an error instead."""
+    page = json.dumps(digests, indent=2) + "\n"
+    if not check:
+        path.write_text(page)
+    elif path.read_text() != page:
+        raise SystemExit(f"{path} would change")

@@ -10,7 +10,6 @@ first weights, which torch's generator draws, and the order in which the samples
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -21,7 +20,7 @@ sys.path.insert(0, str(ROOT / "examples"))
 
 import repdl  # noqa: E402
 from datasets import Images, load_digits, load_mnist  # noqa: E402
-from lenet_reference import train  # noqa: E402
+from lenet_reference import train, write_golden  # noqa: E402
 from mnist_training import BATCH, EPOCHS, LeNet, Samples  # noqa: E402
 
 GOLDEN = repdl.conformance.GOLDEN / "lenet.json"
@@ -55,10 +54,7 @@ def main() -> None:
         for data in (load_mnist(options.data), load_digits())
         for order in ("sequential", "blocked")
     }
-    page = json.dumps(digests, indent=2) + "\n"
-    if options.check and GOLDEN.read_text() != page:
-        raise SystemExit(f"{GOLDEN.relative_to(ROOT)} would change")
-    GOLDEN.write_text(page)
+    write_golden(GOLDEN, digests, check=options.check)
 
 
 if __name__ == "__main__":

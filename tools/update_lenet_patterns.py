@@ -10,14 +10,13 @@ second time.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lenet_reference import train
+from lenet_reference import train, write_golden
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "python/repdl/golden/lenet_patterns.json"
@@ -67,10 +66,7 @@ def main() -> None:
         order: train(options.reference, inputs(), batch=BATCH, order=order, lr=LR)
         for order in ("blocked", "sequential")
     }
-    page = json.dumps(digests, indent=2) + "\n"
-    if options.check and GOLDEN.read_text() != page:
-        raise SystemExit(f"{GOLDEN.relative_to(ROOT)} would change")
-    GOLDEN.write_text(page)
+    write_golden(GOLDEN, digests, check=options.check)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,7 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
         capture_output=True,
         text=True,
         check=False,
+        timeout=500,
         env=os.environ | environment,
         cwd=ROOT,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from support import ROOT
+from support import run_python
 
 X86 = platform.machine() in ("x86_64", "AMD64")
 
@@ -62,16 +62,7 @@ void in_parallel(int threads, void (*callback)(void)) {
 
 
 def run(code: str, *arguments: str, **environment: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", PRELUDE + code, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-        cwd=ROOT,
-        env=os.environ | environment,
-    )
-    assert result.returncode == 0, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
+    run_python(PRELUDE + code, *arguments, **environment)
 
 
 def compile_library(folder: Path, source: str, *flags: str) -> str:
