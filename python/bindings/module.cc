@@ -5,9 +5,11 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "callable.h"
 #include "case_bindings.h"
 #include "op_callable.h"
 #include "openmp.h"
+#include "override_callable.h"
 #include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/golden.h"
@@ -58,6 +60,24 @@ NB_MODULE(repdl_core, m) {
         return InferOutputs(*op, args);
       },
       nb::arg("op"), nb::arg("args"));
+
+  nb::enum_<Target>(m, "OverrideTarget")
+      .value("NEW", Target::kNew)
+      .value("FIRST_ARGUMENT", Target::kFirstArgument)
+      .value("OUT", Target::kOut);
+  m.def(
+      "make_override",
+      [](std::string_view name, Target target, bool pointwise, bool low, int rank, const nb::dict& constants,
+         const nb::object& fallback) {
+        const OpInfo* op = FindOp(name);
+        if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
+        Ordinary ordinary{pointwise, low, rank, {}};
+        for (auto [place, value] : constants) ordinary.constants.push_back({nb::cast<Py_ssize_t>(place), value.ptr()});
+        return MakeOverrideCallable(*op, target, ordinary, fallback);
+      },
+      nb::arg("op"), nb::arg("target"), nb::arg("pointwise"), nb::arg("low"), nb::arg("rank"), nb::arg("constants"),
+      nb::arg("fallback"));
+  m.def("set_order_source", &SetOrderSource, nb::arg("source"));
 
   m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
   m.def("get_num_threads", &CurrentThreads);

@@ -14,10 +14,4 @@ nanobind::object MakeOpCallable(const OpInfo& op);
 /// The outputs of an op as (dtype, shape) pairs, from anything with `shape` and `dtype`.
 nanobind::list InferOutputs(const OpInfo& op, const nanobind::args& args);
 
-/// Lets a Python function (torch.get_num_threads) say the number of threads at each call, unless SetFixedThreads
-/// has said it or will.
-void SetThreadsSource(nanobind::object source);
-void SetFixedThreads(int n);
-int CurrentThreads();
-
 }  // namespace repdl

@@ -154,7 +154,7 @@ TensorView Tensors::Read(PyObject* object, const char* op, std::string_view arg,
   if (view.data == nullptr && view.numel() != 0) {
     throw TypeError(Message('[', op, "] ", arg, " has no data; make it a plain tensor first, with .clone()"));
   }
-  const bool negated = framework.has_negated_views && IsNegated(object);
+  const bool negated = framework.has_negated_views && !below_dispatcher_ && IsNegated(object);
   if (!negated && !IsMisaligned(view)) return view;
   if (writable) {
     throw ValueError(Message('[', op, "] ", arg, " is to be changed but is ",
@@ -195,7 +195,7 @@ TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view
   return view;
 }
 
-nb::object Tensors::Make(const TensorSpec& spec, TensorView& view) {
+nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList* order) {
   IntList shape = spec.shape;
   if (api_ != nullptr) {
     dlpack::Tensor prototype{};
@@ -206,6 +206,10 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view) {
     dlpack::ManagedTensor* managed = nullptr;
     if (api_->allocate(&prototype, &managed, nullptr, &SetPythonError) != 0) throw PythonError();
     view = ViewOf(managed->tensor);
+    for (int i = 0; order != nullptr && i < view.rank(); ++i) {
+      managed->tensor.shape[(*order)[i]] = view.shape[i];
+      managed->tensor.strides[(*order)[i]] = view.strides[i];
+    }
     void* object = nullptr;
     if (api_->object_from_managed(managed, &object) != 0) throw PythonError();
     return nb::steal(static_cast<PyObject*>(object));

@@ -19,13 +19,17 @@ struct PythonError {};
 /// what it borrowed alive.
 class Tensors {
  public:
+  /// `below_dispatcher`: the caller is a kernel of torch's dispatcher, where no tensor is a negated view.
+  explicit Tensors(bool below_dispatcher = false) : below_dispatcher_(below_dispatcher) {}
+
   /// A view of a torch tensor, a NumPy array or anything else with DLPack or the buffer protocol.
   /// What memory does not show as it is (a negated or misaligned view) is copied. TypeError, naming op and argument,
   /// if the object is none of them, is not dense, or is read-only and `writable` is asked for.
   TensorView Read(PyObject* object, const char* op, std::string_view arg, bool writable);
 
-  /// An uninitialised row-major tensor of the framework of the first tensor read, and its view.
-  nanobind::object Make(const TensorSpec& spec, TensorView& view);
+  /// An uninitialised row-major tensor of the framework of the first tensor read, and its view. With `order`, dimension
+  /// i of `spec` is dimension order[i] of the tensor, which is row-major in the order of `spec`.
+  nanobind::object Make(const TensorSpec& spec, TensorView& view, const IntList* order = nullptr);
 
   /// The stream on which the framework works on the device of the first tensor; null for a CPU.
   void* Stream() const;
@@ -33,6 +37,7 @@ class Tensors {
  private:
   TensorView ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable);
 
+  bool below_dispatcher_;
   const dlpack::ExchangeApi* api_ = nullptr;  // of the first tensor; null for an array
   bool has_first_ = false;
   dlpack::Device device_{dlpack::kCpu, 0};

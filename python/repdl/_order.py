@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from repdl import _core
+
 ORDERS = ("blocked", "sequential")
 
 _default = "blocked"
@@ -32,6 +34,9 @@ def set_order(order: str) -> None:
 def get_order() -> str:
     """The order that an op called here and now would use."""
     return _override.get() or _default
+
+
+_core.set_order_source(get_order)
 
 
 @contextmanager

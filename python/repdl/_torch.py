@@ -29,7 +29,7 @@ class TorchOp:
         self.op = op
         self.defaults = op.defaults
         self.kernel = op.kernel
-        self.function = None if op.gradient is None else _autograd_function(op, op.gradient)
+        self.function = _undifferentiable(op) if op.gradient is None else _autograd_function(op, op.gradient)
         self.dispatched = _register(op)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -116,6 +116,22 @@ def _autograd_function(op: Op[..., Any], gradient: Gradient) -> Any:
         return output
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(context.backward)}
+    return type(f"Repdl_{op.name}", (torch.autograd.Function,), members)
+
+
+def _undifferentiable(op: Op[..., Any]) -> Any:
+    """For an op without a gradient, such as most gradients are: asking for one is an error, not a zero."""
+    if op.mutates:
+        return None
+    kernel = op.kernel
+
+    def forward(ctx: Any, *inputs: Any) -> Any:
+        return kernel(*inputs)
+
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError(f"[{op.name}] has no gradient; detach its operands, or leave out create_graph=True")
+
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return type(f"Repdl_{op.name}", (torch.autograd.Function,), members)
 
 

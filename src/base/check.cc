@@ -52,6 +52,13 @@ void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView&
   CheckSameDevice(name, tensor, like);
 }
 
+void CheckFloat(const ArgName& name, const std::optional<TensorView>& tensor, const IntList& shape,
+                const TensorView& like) {
+  if (!tensor) return;
+  CheckFloat(name, *tensor, like);
+  CheckShape(name, *tensor, shape);
+}
+
 void CheckFloating(const ArgName& name, const TensorView& tensor) {
   if (tensor.dtype == DType::kFloat32 || tensor.dtype == DType::kBFloat16 || tensor.dtype == DType::kFloat16) {
     return CheckSizes(name, tensor);

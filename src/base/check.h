@@ -36,6 +36,10 @@ void CheckSameDevice(const ArgName& name, const TensorView& tensor, const Tensor
 /// float32 on the device of `like`.
 void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView& like);
 
+/// The same, and exactly this shape, of a tensor that there is.
+void CheckFloat(const ArgName& name, const std::optional<TensorView>& tensor, const IntList& shape,
+                const TensorView& like);
+
 /// TypeError unless the tensor holds float32, bfloat16 or float16.
 void CheckFloating(const ArgName& name, const TensorView& tensor);
 

@@ -97,6 +97,8 @@ template <>
 inline constexpr std::string_view kOptionalName<InOut> = "Tensor!?";
 template <>
 inline constexpr std::string_view kOptionalName<IntList> = "int[1]?";
+template <>
+inline constexpr std::string_view kOptionalName<double> = "float?";
 
 template <class T>
 struct ArgType<std::optional<T>> {

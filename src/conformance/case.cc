@@ -175,15 +175,15 @@ class CaseReader {
       Expect('#');
       return case_.Generate(word, dtype, shape, Number<uint64_t>());
     }
-    if (info.type == "float") return Number<double>();
+    if (rest_.starts_with("None")) {
+      rest_.remove_prefix(4);
+      return std::monostate();
+    }
+    if (info.type.starts_with("float")) return Number<double>();
     if (info.type == "bool") {
       const std::string_view word = Word();
       if (word != "True" && word != "False") Fail("expected True or False");
       return word == "True";
-    }
-    if (rest_.starts_with("None")) {
-      rest_.remove_prefix(4);
-      return std::monostate();
     }
     return Number<int64_t>();
   }

@@ -69,8 +69,11 @@ void Map(const MapArgs& args, int64_t grain, const F& f) {
       // Lanes behind the end compute f(1...): no slow subnormals, no traps.
       if constexpr (kInputs == 1) {
         StoreN(function(LoadN(x[0] + i, count, 1.0f)), y + i, count);
-      } else {
+      } else if constexpr (kInputs == 2) {
         StoreN(function(LoadN(x[0] + i, count, 1.0f), LoadN(x[1] + i, count, 1.0f)), y + i, count);
+      } else {
+        StoreN(function(LoadN(x[0] + i, count, 1.0f), LoadN(x[1] + i, count, 1.0f), LoadN(x[2] + i, count, 1.0f)),
+               y + i, count);
       }
     });
   };

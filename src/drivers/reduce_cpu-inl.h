@@ -130,26 +130,24 @@ HWY_INLINE void SumColumnsInSequence(int64_t n, int64_t cols, const TermAt& term
 inline constexpr int64_t kGroups = 16;
 
 /// Sum(lane) for lanes 0 to kGroups - 1 of a chunk: the fold of the lanes lane, lane + kGroups, lane + 2 kGroups, …, for
-/// kVecs vectors of columns at `terms`, which stays in registers. term_at(i) is row i of n.
-template <int kVecs, class TermAt>
+/// kVecs vectors of columns, which stays in registers. row_at(i) is row i of n, and row_at(i)(j, count) a vector of it.
+template <int kVecs, class RowAt>
 struct ColumnFold {
   int64_t n;
   int64_t cols;  // from the first column on; less than a vector only if kVecs is 1
-  const TermAt& term_at;
+  const RowAt& row_at;
 
   template <int64_t kStep>
   HWY_INLINE void Sum(int64_t lane, int64_t j, VecElement* sum) const {
-    const FloatTag d;
     if constexpr (kStep == kSumLanes) {
-      const auto load = [&](const float* row, int v)
-                            HWY_ATTR { return kVecs == 1 ? LoadN(row + j, cols - j) : LoadU(d, row + j + v * kLanes); };
-      const float* row = term_at(lane);
+      const auto count = [&](int v) { return kVecs == 1 ? cols - j : (kVecs - v) * kLanes; };
+      const auto first = row_at(lane);
 #pragma GCC unroll 8
-      for (int v = 0; v < kVecs; ++v) sum[v] = load(row, v);
+      for (int v = 0; v < kVecs; ++v) sum[v] = first(j + v * kLanes, count(v));
       for (int64_t i = lane + kSumLanes; i < n; i += kSumLanes) {
-        row = term_at(i);
+        const auto row = row_at(i);
 #pragma GCC unroll 8
-        for (int v = 0; v < kVecs; ++v) sum[v] = Add(sum[v], load(row, v));
+        for (int v = 0; v < kVecs; ++v) sum[v] = Add(sum[v], row(j + v * kLanes, count(v)));
       }
     } else {
       Sum<2 * kStep>(lane, j, sum);
@@ -171,14 +169,14 @@ struct ColumnFold {
   }
 };
 
-/// One chunk, terms [begin, end) of columns [0, cols), out of the caches. `groups` has room for kGroups rows of `width`;
+/// One chunk, rows [begin, end) of columns [0, cols), out of the caches. `groups` has room for kGroups rows of `width`;
 /// the sums end in the first.
-template <class TermAt>
-HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const TermAt& term_at, int64_t width,
+template <class RowAt>
+HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const RowAt& row_at, int64_t width,
                                float* groups) {
   const FloatTag d;
   constexpr int kVecs = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // with three sums of each under way: 24 or 12 registers
-  const auto row = [&](int64_t i) HWY_ATTR { return term_at(begin + i); };
+  const auto row = [&](int64_t i) HWY_ATTR { return row_at(begin + i); };
   const int64_t n = end - begin, used = std::min(n, kGroups);
   for (int64_t lane = 0; lane < used; ++lane) {
     float* const out = groups + lane * width;
@@ -236,34 +234,59 @@ HWY_INLINE void SumStreamedChunk(int64_t begin, int64_t end, int64_t cols, const
 /// Bytes from which on terms are taken to come from memory.
 inline constexpr int64_t kStreamedBytes = int64_t{4} << 20;
 
-/// Sums term_at(i)[j] over i in [0, n), for j in [0, cols), cols <= kMaxStrip, in order `blocked`.
-template <class TermAt>
-HWY_INLINE void SumColumnsInBlocks(int64_t n, int64_t cols, bool streamed, const TermAt& term_at, float* out) {
+/// The tree over chunks of `chunk` rows each. sum_chunk(begin, end, width, sums) sums rows [begin, end) in `sums`, which
+/// has room for `room` rows of `width`; the sums end in the first.
+template <class SumChunkTo>
+HWY_INLINE void SumChunksOfColumns(int64_t n, int64_t cols, int64_t chunk, int64_t room, const SumChunkTo& sum_chunk,
+                                   float* out) {
   const FloatTag d;
   const int64_t width = (cols + kLanes - 1) / kLanes * kLanes;
-  const int64_t num_chunks = (n + kSumChunk - 1) / kSumChunk;
+  const int64_t num_chunks = (n + chunk - 1) / chunk;
   Scratch scratch;
-  float* const sums = scratch.Get<float>((streamed ? kSumLanes : kGroups) * width);
+  float* const sums = scratch.Get<float>(room * width);
   float* const waiting = scratch.Get<float>(NumLevels(num_chunks) * width);
   std::fill(out, out + cols, 0.0f);
-  for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
-    const int64_t begin = chunk * kSumChunk, end = std::min(n, begin + kSumChunk);
-    if (streamed) {
-      SumStreamedChunk(begin, end, cols, term_at, width, sums);
-    } else {
-      SumCachedChunk(begin, end, cols, term_at, width, sums);
-    }
-    const bool last = chunk + 1 == num_chunks;
+  for (int64_t c = 0; c < num_chunks; ++c) {
+    sum_chunk(c * chunk, std::min(n, (c + 1) * chunk), width, sums);
+    const bool last = c + 1 == num_chunks;
     ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
       Vec value = Load(d, sums + j);
-      TakeIn(chunk, last, [&](int level) HWY_ATTR { value = Add(Load(d, waiting + level * width + j), value); });
+      TakeIn(c, last, [&](int level) HWY_ATTR { value = Add(Load(d, waiting + level * width + j), value); });
       if (last) {
         StoreN(value, out + j, count);
       } else {
-        Store(value, d, waiting + Park(chunk) * width + j);
+        Store(value, d, waiting + Park(c) * width + j);
       }
     });
   }
+}
+
+/// Sums row_at(i)(j, count), a vector from column j on, over i in [0, n), for columns [0, cols), cols <= kMaxStrip, in
+/// order `blocked`. With chunks of kSumLanes the rows are the lanes of chunks.
+template <class RowAt>
+HWY_INLINE void SumColumnsOf(int64_t n, int64_t cols, const RowAt& row_at, float* out, int64_t chunk = kSumChunk) {
+  SumChunksOfColumns(
+      n, cols, chunk, kGroups,
+      [&](int64_t begin, int64_t end, int64_t width, float* sums)
+          HWY_ATTR { SumCachedChunk(begin, end, cols, row_at, width, sums); },
+      out);
+}
+
+/// A row that lies in memory, for SumColumnsOf.
+struct StoredRow {
+  const float* x;
+  HWY_INLINE Vec operator()(int64_t j, int64_t count) const { return LoadN(x + j, count); }
+};
+
+/// Sums term_at(i)[j] over i in [0, n), for j in [0, cols), cols <= kMaxStrip, in order `blocked`.
+template <class TermAt>
+HWY_INLINE void SumColumnsInBlocks(int64_t n, int64_t cols, bool streamed, const TermAt& term_at, float* out) {
+  if (!streamed) return SumColumnsOf(n, cols, [&](int64_t i) HWY_ATTR { return StoredRow{term_at(i)}; }, out);
+  SumChunksOfColumns(
+      n, cols, kSumChunk, kSumLanes,
+      [&](int64_t begin, int64_t end, int64_t width, float* lanes)
+          HWY_ATTR { SumStreamedChunk(begin, end, cols, term_at, width, lanes); },
+      out);
 }
 
 inline void ReduceColumns(const ReduceArgs& args) {

@@ -73,24 +73,38 @@ HWY_INLINE float FoldLanes(VecElement* acc) {
   return FoldVector(FloatTag(), acc[0]);
 }
 
-/// One chunk of order `blocked`: n <= kSumChunk numbers side by side.
-HWY_INLINE float SumChunk(const float* x, int64_t n) {
-  const FloatTag d;
+/// One chunk of order `blocked`, n <= kSumChunk: term(i, count) is terms i, i + 1, … as a vector, with +0 after count.
+template <class Term>
+HWY_INLINE float SumChunkOf(int64_t n, const Term& term) {
   VecElement acc[kSumVecs];
-  for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Zero(d);
+  for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Zero(FloatTag());
   int64_t i = 0;
   for (; i + kSumLanes <= n; i += kSumLanes) {
 #pragma GCC unroll 64
-    for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Add(acc[v], LoadU(d, x + i + v * kLanes));
+    for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Add(acc[v], term(i + v * kLanes, kLanes));
   }
   // A lane that has no term left gets +0, which changes no lane: none of them is -0.
-  for (int64_t v = 0; i < n; ++v, i += kLanes) acc[v] = Add(acc[v], LoadN(x + i, n - i));
+  for (int64_t v = 0; i < n; ++v, i += kLanes) acc[v] = Add(acc[v], term(i, n - i));
   return FoldLanes(acc);
+}
+
+/// One chunk of numbers side by side.
+HWY_INLINE float SumChunk(const float* x, int64_t n) {
+  return SumChunkOf(n, [x](int64_t i, int64_t count) HWY_ATTR { return LoadN(x + i, count); });
 }
 
 inline float SumInSequence(const float* x, int64_t n, float acc) {
   for (int64_t i = 0; i < n; ++i) acc = acc + x[i];
   return acc;
+}
+
+/// The tree over the chunks of n terms; sum_chunk(begin, count) is the value of one.
+template <class Chunk>
+HWY_INLINE float SumChunks(int64_t n, const Chunk& sum_chunk) {
+  if (n <= kSumChunk) return n == 0 ? 0.0f : sum_chunk(0, n);
+  SumTree tree;
+  for (int64_t i = 0; i < n; i += kSumChunk) tree.Push(sum_chunk(i, std::min(kSumChunk, n - i)));
+  return tree.Total();
 }
 
 /// Sum of n terms that `terms(begin, count)` lays side by side, at most kSumChunk at a time: it returns
@@ -105,13 +119,26 @@ HWY_INLINE float SumTerms(int64_t n, Order order, const Terms& terms) {
     }
     return acc;
   }
-  if (n <= kSumChunk) return n == 0 ? 0.0f : SumChunk(terms(0, n), n);
-  SumTree tree;
-  for (int64_t i = 0; i < n; i += kSumChunk) {
-    const int64_t count = std::min(kSumChunk, n - i);
-    tree.Push(SumChunk(terms(i, count), count));
+  return SumChunks(n, [&](int64_t begin, int64_t count) HWY_ATTR { return SumChunk(terms(begin, count), count); });
+}
+
+/// Sum of n terms of which term(i, count) makes a vector: terms i to i + count - 1 of it count.
+template <class Term>
+HWY_INLINE float SumOf(int64_t n, Order order, const Term& term) {
+  const FloatTag d;
+  if (order == Order::kSequential) {
+    HWY_ALIGN float buffer[kSumChunk];
+    return SumTerms(n, order, [&](int64_t begin, int64_t length) HWY_ATTR {
+      ForVectors(length, [&](int64_t i, int64_t count) HWY_ATTR { StoreN(term(begin + i, count), buffer + i, count); });
+      return buffer;
+    });
   }
-  return tree.Total();
+  return SumChunks(n, [&](int64_t begin, int64_t length) HWY_ATTR {
+    return SumChunkOf(length, [&](int64_t i, int64_t count) HWY_ATTR {
+      const Vec terms = term(begin + i, count);
+      return HWY_LIKELY(count >= kLanes) ? terms : IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count)), terms);
+    });
+  });
 }
 
 /// Sum of n numbers side by side.

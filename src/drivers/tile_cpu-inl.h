@@ -391,7 +391,8 @@ struct MatrixRows {
 };
 
 /// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms.
-/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain.
+/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain. Terms before
+/// `first_k`, which is 0 or less than num_k, are absent.
 ///
 /// `left` gives packed rows, `right` panels of kTileCols columns, and `sink` says where results go:
 ///   left.Get(i, rows, k, num_k, buffer) -> packed rows
@@ -401,7 +402,7 @@ struct MatrixRows {
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), or null for Store(i, rows, j, tile)
 template <class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk, const Left& left,
-                 const Right& right, const Sink& sink, const Blocking& blocking = {}) {
+                 const Right& right, const Sink& sink, int64_t first_k = 0, const Blocking& blocking = {}) {
   const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
   const int num_levels = NumLevels(num_chunks);
   const int64_t num_panels = std::min(blocking.cols / kTileCols, (j_end - j_begin + kTileCols - 1) / kTileCols);
@@ -427,7 +428,12 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
     const int64_t j1 = std::min(j0 + block_cols, j_end);
     for (int64_t t0 = 0; t0 < tiles.count; t0 += block_tiles) {
       const int64_t t1 = std::min(t0 + block_tiles, tiles.count);
-      int64_t k = 0;
+      // What waits when all chunks before the first present term are +0.
+      for (int level = 0; first_k / chunk >> level != 0; ++level) {
+        if ((first_k / chunk >> level & 1) == 0) continue;
+        std::fill_n(waiting_tile(level, 0, 0), block_tiles * num_panels * tile_size, 0.0f);
+      }
+      int64_t k = first_k;
       do {
         const int64_t chunk_index = k / chunk;
         const int64_t chunk_end = std::min(num_k, (chunk_index + 1) * chunk);
@@ -451,7 +457,8 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
               left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next_k, next_length, panel, panels_here);
             }
             run.panel = panels[panel];
-            run.resume = k == chunk_index * chunk ? nullptr : waiting_tile(num_levels, t - t0, panel);
+            run.resume =
+                k == std::max(first_k, chunk_index * chunk) ? nullptr : waiting_tile(num_levels, t - t0, panel);
             const float* merges[64];
             run.merges = merges;
             run.num_merges = 0;

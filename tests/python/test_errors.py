@@ -19,6 +19,7 @@ X = torch.randn(2, 3)
 IMAGE = torch.randn(1, 4, 6, 6)
 WEIGHT = torch.randn(5, 4, 3, 3)
 CLASSES = torch.tensor([0, 1])
+QKV = torch.randn(2, 6, 5, 8)
 
 BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.mm(X, X), ValueError, r"\[mm\] mat2 of shape \(2, 3\) has 2 rows .*, but input .* has 3 columns"),
@@ -54,10 +55,24 @@ BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.div(X, torch.randn(4)), ValueError, r"\[div\] other of shape \(4,\) does not broadcast"),
     (lambda: ops.batch_norm(X[0]), ValueError, r"\[batch_norm\] input must have the shape"),
     (lambda: ops.batch_norm(X, torch.randn(2)), ValueError, r"\[batch_norm\] weight must have the shape \(3,\)"),
+    (lambda: ops.layer_norm(X, (2,)), ValueError, r"\[layer_norm\] normalized_shape must be the last dimensions of"),
+    (lambda: ops.layer_norm(X, ()), ValueError, r"\[layer_norm\] normalized_shape must .* at least one; got \(\)"),
+    (lambda: ops.rms_norm(X, (2, 3), X[0]), ValueError, r"\[rms_norm\] weight must have the shape \(2, 3\)"),
+    (lambda: ops.group_norm(X, 2), ValueError, r"\[group_norm\] num_groups must be a divisor of the 3 channels"),
     (lambda: ops.sum1d(X), ValueError, r"\[sum1d\] input must have 1 dimensions"),
     (lambda: ops.exp(torch.zeros([1] * 9)), ValueError, r"more than 8 dimensions are not supported; reshape"),
     (lambda: ops.exp([1.0]), TypeError, r"\[exp\] input must be a torch tensor or NumPy array, got list"),
     (lambda: ops.exp(np.ones(3)), TypeError, r"\[exp\] input must be float32, bfloat16 or float16, got float64"),
+    (lambda: ops.attention(X, X, X), ValueError, r"\[attention\] query must have the shape \(B, H, L, E\)"),
+    (lambda: ops.attention(QKV, QKV[:1], QKV), ValueError, r"\[attention\] key .* must have the batch of query"),
+    (lambda: ops.attention(QKV, QKV[:, :4], QKV), ValueError, r"\[attention\] key .* has 4 heads, .* divide the 6"),
+    (lambda: ops.attention(QKV, QKV[..., :4], QKV), ValueError, r"\[attention\] key .* must end in the size"),
+    (lambda: ops.attention(QKV, QKV, QKV[:, :, :3]), ValueError, r"\[attention\] value .* and length of key"),
+    (lambda: ops.attention(QKV, QKV, QKV, X), ValueError, r"\[attention\] attn_mask .* scores, \(2, 6, 5, 5\)"),
+    (lambda: ops.attention(QKV, QKV, QKV, X > 0), TypeError, r"\[attention\] attn_mask .* got bool; .* -inf where"),
+    (lambda: ops.attention(QKV, QKV, QKV, None, X > 0), TypeError, r"\[attention\] dropout_mask .* 0 where a prob"),
+    (lambda: ops.attention(QKV, QKV, QKV, scale="x"), TypeError, r"\[attention\] scale must be a number, got str"),
+    (lambda: ops.attention_grad(X, QKV, QKV, QKV), ValueError, r"\[attention_grad\] grad_output must have the sh"),
     (lambda: ops.linear(X, X, X), ValueError, r"\[linear\] bias must have the shape \(2,\)"),
     (lambda: ops.adam_step(X, X, X, X, step=0), ValueError, r"\[adam_step\] step must be at least 1"),
     (lambda: ops.adam_step(X, X, X, X[:1]), ValueError, r"\[adam_step\] exp_avg_sq must have the shape \(2, 3\)"),

@@ -133,8 +133,67 @@ static Results RunTanhGrad(const Case& test_case) {
   return RunGradFromOutput(test_case, [](double y) { return 1 - y * y; });
 }
 
-static const Op kOps[] = {{"uniform", RunUniform},          {"relu", RunRelu},
-                          {"relu_grad", RunReluGrad},       {"div", RunDiv},
-                          {"sigmoid_grad", RunSigmoidGrad}, {"tanh_grad", RunTanhGrad}};
+static Results RunAddOrSub(const Case& test_case) {
+  const auto alpha = static_cast<float>(Arguments(test_case).Number("alpha"));
+  const bool subtracts = test_case.op().name == "sub";
+  return MapTwo(test_case, "input", "other", [=](const Floats& input, const Floats& other) {
+    Floats output(input.size());
+    for (size_t i = 0; i < output.size(); ++i) {
+      const float product = other[i] * alpha;
+      output[i] = subtracts ? input[i] - product : input[i] + product;
+    }
+    return output;
+  });
+}
+
+static Results RunLerp(const Case& test_case) {
+  const auto weight = static_cast<float>(Arguments(test_case).Number("weight"));
+  return MapTwo(test_case, "input", "end", [=](const Floats& input, const Floats& end) {
+    Floats output(input.size());
+    for (size_t i = 0; i < output.size(); ++i) {
+      const float difference = end[i] - input[i];
+      if (std::fabs(weight) < 0.5f) {
+        const float step = difference * weight;
+        output[i] = input[i] + step;
+      } else {
+        const float rest = 1.0f - weight;
+        const float step = difference * rest;
+        output[i] = end[i] - step;
+      }
+    }
+    return output;
+  });
+}
+
+/// addcmul and addcdiv.
+static Results RunAddc(const Case& test_case) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  const auto value = static_cast<float>(args.Number("value"));
+  Floats operands[3];
+  const std::string_view names[] = {"input", "tensor1", "tensor2"};
+  for (int t = 0; t < 3; ++t) operands[t] = Broadcast(args.FloatsOf(names[t]), args.Shape(names[t]), shape);
+  Floats output(operands[0].size());
+  for (size_t i = 0; i < output.size(); ++i) {
+    const float scaled = operands[1][i] * value;
+    const float term = test_case.op().name == "addcmul" ? scaled * operands[2][i] : scaled / operands[2][i];
+    output[i] = operands[0][i] + term;
+  }
+  Results results;
+  Append(results, output, shape, args.OutputType());
+  return results;
+}
+
+static const Op kOps[] = {{"uniform", RunUniform},
+                          {"relu", RunRelu},
+                          {"relu_grad", RunReluGrad},
+                          {"div", RunDiv},
+                          {"sigmoid_grad", RunSigmoidGrad},
+                          {"tanh_grad", RunTanhGrad},
+                          {"add", RunAddOrSub},
+                          {"sub", RunAddOrSub},
+                          {"addcmul", RunAddc},
+                          {"addcdiv", RunAddc},
+                          {"lerp", RunLerp}};
 
 }  // namespace repdl::reference

@@ -92,6 +92,18 @@ static Results RunLinear(const Case& test_case) {
   return results;
 }
 
-static const Op kOps[] = {{"mm", RunMm}, {"linear", RunLinear}};
+static Results RunAddmm(const Case& test_case) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  const Floats mat1 = args.FloatsOf("mat1"), mat2 = args.FloatsOf("mat2"), input = args.FloatsOf("input");
+  const int64_t depth = args.Shape("mat1")[1];
+  Floats output = Mm({mat1.data(), depth, 1}, {mat2.data(), shape[1], 1}, shape[0], shape[1], depth, args.TheOrder());
+  for (int64_t i = 0; i < Size(shape); ++i) output[i] = output[i] + input[i % shape[1]];
+  Results results;
+  Append(results, output, shape);
+  return results;
+}
+
+static const Op kOps[] = {{"mm", RunMm}, {"linear", RunLinear}, {"addmm", RunAddmm}};
 
 }  // namespace repdl::reference

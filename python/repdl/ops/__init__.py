@@ -14,6 +14,17 @@ from repdl.ops.adam import (
     adam_step as adam_step,
     adamw_step as adamw_step,
 )
+from repdl.ops.attention import (
+    attention as attention,
+    attention_grad as attention_grad,
+)
+from repdl.ops.axpy import (
+    add as add,
+    addcdiv as addcdiv,
+    addcmul as addcmul,
+    lerp as lerp,
+    sub as sub,
+)
 from repdl.ops.batch_norm import (
     batch_norm as batch_norm,
     batch_norm_eval as batch_norm_eval,
@@ -103,12 +114,30 @@ from repdl.ops.elementwise.trigonometric import (
     sinpi as sinpi,
     tan as tan,
 )
-from repdl.ops.linear import linear as linear
+from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
+from repdl.ops.layer_norm import (
+    layer_norm as layer_norm,
+    layer_norm_grad as layer_norm_grad,
+    rms_norm as rms_norm,
+    rms_norm_grad as rms_norm_grad,
+)
+from repdl.ops.linear import (
+    addmm as addmm,
+    linear as linear,
+)
 from repdl.ops.max_pool2d import (
     max_pool2d as max_pool2d,
     max_pool2d_grad as max_pool2d_grad,
 )
 from repdl.ops.mm import mm as mm
+from repdl.ops.philox import (
+    philox_bernoulli as philox_bernoulli,
+    philox_bits as philox_bits,
+    philox_exponential as philox_exponential,
+    philox_normal as philox_normal,
+    philox_randint as philox_randint,
+    philox_uniform as philox_uniform,
+)
 from repdl.ops.sgd import sgd_step as sgd_step
 from repdl.ops.softmax import (
     log_softmax as log_softmax,

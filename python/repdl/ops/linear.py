@@ -25,6 +25,21 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, order: str
     """
 
 
+@op()
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, order: str | None = None) -> Tensor:
+    """The product of two matrices, plus a row: mat1 times mat2, plus input.
+
+    Args:
+        input: float32, (n).
+        mat1: float32, (m, k).
+        mat2: float32, (k, n).
+        order: "blocked", "sequential", or None for the current one.
+
+    Returns:
+        float32, (m, n).
+    """
+
+
 @linear.backward(saves=("input", "weight"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     order = saved.order
@@ -40,6 +55,19 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": grad_input, "weight": grad_weight, "bias": lambda: sum_of(g, (0,), order=order)}
 
 
+@addmm.backward(saves=("mat1", "mat2"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    order = saved.order
+    return {
+        "input": lambda: sum_of(grad, (0,), order=order),
+        "mat1": lambda: mm(grad, saved.mat2, False, True, order),
+        "mat2": lambda: mm(saved.mat1, grad, True, False, order),
+    }
+
+
+addmm.rows(rows_of("mat1"))
+
+
 @linear.rows
 def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
     return None if arguments["input"].ndim == 1 else rows_of("input")(arguments, rows)
@@ -53,6 +81,19 @@ def _() -> Iterator[Sample]:
     yield sample(input="normal[300]#1", weight="normal[5, 300]#2", bias="normal[5]#3")
     yield sample(input="normal[3, 0]#1", weight="normal[5, 0]#2", bias="normal[5]#3")
     yield sample(input="bits[4, 9]#1", weight="special[6, 9]#2", bias="special[6]#3")
+
+
+@addmm.samples
+def _() -> Iterator[Sample]:
+    yield sample(input="normal[120]#3", mat1="normal[100, 400]#1", mat2="normal[400, 120]#2")
+    yield sample(input="normal[10]#3", mat1="normal[7, 84]#1", mat2="normal[84, 10]#2")
+    yield sample(input="normal[5]#3", mat1="normal[3, 0]#1", mat2="normal[0, 5]#2")
+    yield sample(input="special[6]#3", mat1="bits[4, 9]#1", mat2="special[9, 6]#2")
+
+
+@addmm.oracle
+def _(input: Any, mat1: Any, mat2: Any) -> Any:
+    return mat1 @ mat2 + input
 
 
 @linear.oracle

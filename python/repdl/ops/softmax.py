@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from repdl._op import Sample, Tensor, op, rows_of, sample
+from repdl.ops.elementwise.exponential import exp
+from repdl.ops.sum import sum as sum_of
 
 
 @op()
@@ -40,12 +42,36 @@ def log_softmax_grad(grad_output: Tensor, output: Tensor, dim: int = -1, order: 
 
 @softmax.backward(saves=("output",))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    return {"input": lambda: softmax_grad(grad, saved.output, saved.dim, saved.order)}
+    def in_steps() -> Any:
+        output, dims = saved.output, _dims(saved.output, saved.dim)
+        return (grad - sum_of(grad * output, dims, True, order=saved.order)) * output
+
+    def at_once() -> Any:
+        return softmax_grad(grad, saved.output, saved.dim, saved.order)
+
+    return {"input": in_steps if _is_differentiated() else at_once}
 
 
 @log_softmax.backward(saves=("output",))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    return {"input": lambda: log_softmax_grad(grad, saved.output, saved.dim, saved.order)}
+    def in_steps() -> Any:
+        return grad - exp(saved.output) * sum_of(grad, _dims(grad, saved.dim), True, order=saved.order)
+
+    def at_once() -> Any:
+        return log_softmax_grad(grad, saved.output, saved.dim, saved.order)
+
+    return {"input": in_steps if _is_differentiated() else at_once}
+
+
+def _is_differentiated() -> bool:
+    """Whether a gradient is being computed that will be differentiated itself: then in ops that have gradients."""
+    import torch
+
+    return torch.is_grad_enabled()
+
+
+def _dims(tensor: Any, dim: int) -> tuple[int, ...]:
+    return (dim,) if tensor.dim() > 0 else ()
 
 
 def _forward_samples() -> Iterator[Sample]:

@@ -97,6 +97,26 @@ REPDL_LANE V ShiftRightLogical(V v) {  // zeros come in; of 64-bit lanes, not al
   return BitCast(hn::DFromV<V>(), hn::ShiftRight<kBits>(BitCast(hn::RebindToUnsigned<hn::DFromV<V>>(), v)));
 }
 
+/// The product of the low halves of 64-bit lanes.
+template <class V>
+REPDL_LANE V MulLowHalves(V a, V b) {
+  const hn::DFromV<V> d;
+#if HWY_TARGET == HWY_SCALAR || HWY_IS_BIG_ENDIAN
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto low = Set(du, 0xffffffff);
+  return BitCast(d, Mul(And(BitCast(du, a), low), And(BitCast(du, b), low)));
+#else
+  const hn::Repartition<uint32_t, decltype(d)> d32;
+  return BitCast(d, hn::MulEven(BitCast(d32, a), BitCast(d32, b)));
+#endif
+}
+
+/// Exact for |v| <= 2^24.
+template <class V>
+REPDL_LANE auto FloatOf(V v) {
+  return hn::ConvertTo(FloatTagOf<V>(), v);
+}
+
 template <class V>
 REPDL_LANE auto TagFor(V) {
   return hn::DFromV<V>();

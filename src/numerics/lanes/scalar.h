@@ -110,6 +110,13 @@ REPDL_LANE int32_t Sub(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
 
+/// The product of the low halves.
+REPDL_LANE int64_t MulLowHalves(int64_t a, int64_t b) {
+  return static_cast<int64_t>(uint64_t{static_cast<uint32_t>(a)} * uint64_t{static_cast<uint32_t>(b)});
+}
+/// Exact for |a| <= 2^24.
+REPDL_LANE float FloatOf(int32_t a) { return static_cast<float>(a); }
+
 template <class T>
 REPDL_LANE T And(T a, T b) {
   return a & b;

@@ -17,17 +17,11 @@ void CheckInput(std::string_view op, const TensorView& input, double eps) {
   REPDL_CHECK(eps >= 0.0, ArgName{op, "eps"}, " must not be negative, got ", eps);
 }
 
-void CheckChannels(const ArgName& name, const std::optional<TensorView>& tensor, const TensorView& input) {
-  if (!tensor) return;
-  CheckFloat(name, *tensor, input);
-  CheckShape(name, *tensor, {input.shape[1]});
-}
-
 void CheckAffine(std::string_view op, const TensorView& input, const std::optional<TensorView>& weight,
                  const std::optional<TensorView>& bias, double eps) {
   CheckInput(op, input, eps);
-  CheckChannels({op, "weight"}, weight, input);
-  CheckChannels({op, "bias"}, bias, input);
+  CheckFloat({op, "weight"}, weight, {input.shape[1]}, input);
+  CheckFloat({op, "bias"}, bias, {input.shape[1]}, input);
 }
 
 /// Tensors as the kernel wants them, (samples, channels, places). A channel of an (n, c) tensor is a column:
@@ -84,9 +78,9 @@ Specs InferGrad(std::string_view op, const TensorView& grad_output, const Tensor
   CheckInput(op, input, eps);
   CheckFloat({op, "grad_output"}, grad_output, input);
   CheckShape({op, "grad_output"}, grad_output, input.shape);
-  CheckChannels({op, "mean"}, mean, input);
-  CheckChannels({op, "var"}, var, input);
-  CheckChannels({op, "weight"}, weight, input);
+  CheckFloat({op, "mean"}, mean, {input.shape[1]}, input);
+  CheckFloat({op, "var"}, var, {input.shape[1]}, input);
+  CheckFloat({op, "weight"}, weight, {input.shape[1]}, input);
   const IntList channels{input.shape[1]};
   return {{DType::kFloat32, input.shape}, {DType::kFloat32, channels}, {DType::kFloat32, channels}};
 }
@@ -141,8 +135,8 @@ void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
 Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,
                          const std::optional<TensorView>& weight, const std::optional<TensorView>& bias, double eps) {
   CheckAffine("batch_norm_eval", input, weight, bias, eps);
-  CheckChannels({"batch_norm_eval", "mean"}, mean, input);
-  CheckChannels({"batch_norm_eval", "var"}, var, input);
+  CheckFloat({"batch_norm_eval", "mean"}, mean, {input.shape[1]}, input);
+  CheckFloat({"batch_norm_eval", "var"}, var, {input.shape[1]}, input);
   return {{DType::kFloat32, input.shape}};
 }
 

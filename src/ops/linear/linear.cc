@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/linear.h"
 
+#include <utility>
+
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/contiguous.h"
@@ -9,6 +11,30 @@
 #include "ops/mm/mm_kernel.h"
 
 namespace repdl {
+namespace {
+
+void Run(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias, Order order,
+         const TensorView& output) {
+  if (output.numel() == 0) return;
+  Scratch scratch;
+  const TensorView rows = input.rank() == 2 ? input : Contiguous(input, scratch);
+  MmArgs args{};
+  args.n = weight.shape[0], args.k = weight.shape[1];
+  args.m = output.numel() / args.n;
+  args.batch = 1;
+  const float* const a = rows.Data<const float>();
+  const float* const b = weight.Data<const float>();
+  args.a = &a, args.b = &b;
+  args.a_row_stride = rows.rank() == 2 ? rows.strides[0] : args.k;
+  args.a_col_stride = rows.rank() == 2 ? rows.strides[1] : 1;
+  args.b_row_stride = weight.strides[1], args.b_col_stride = weight.strides[0];
+  args.c = output.Data<float>();
+  args.bias = bias ? Contiguous(*bias, scratch).Data<const float>() : nullptr;
+  args.order = order;
+  MmKernel(args);
+}
+
+}  // namespace
 
 Specs InferLinear(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias, Order) {
   CheckFloat({"linear", "input"}, input, input);
@@ -32,25 +58,33 @@ void Linear(const TensorView& input, const TensorView& weight, const std::option
   const FpEnvGuard guard;
   CheckOutputs("linear", InferLinear(input, weight, bias, order), {&output}, input);
   CheckCpu("linear", input);
-  if (output.numel() == 0) return;
-  Scratch scratch;
-  const TensorView rows = input.rank() == 2 ? input : Contiguous(input, scratch);
-  MmArgs args{};
-  args.n = weight.shape[0], args.k = weight.shape[1];
-  args.m = output.numel() / args.n;
-  args.batch = 1;
-  const float* const a = rows.Data<const float>();
-  const float* const b = weight.Data<const float>();
-  args.a = &a, args.b = &b;
-  args.a_row_stride = rows.rank() == 2 ? rows.strides[0] : args.k;
-  args.a_col_stride = rows.rank() == 2 ? rows.strides[1] : 1;
-  args.b_row_stride = weight.strides[1], args.b_col_stride = weight.strides[0];
-  args.c = output.Data<float>();
-  args.bias = bias ? Contiguous(*bias, scratch).Data<const float>() : nullptr;
-  args.order = order;
-  MmKernel(args);
+  Run(input, weight, bias, order, output);
+}
+
+Specs InferAddmm(const TensorView& input, const TensorView& mat1, const TensorView& mat2, Order) {
+  CheckFloat({"addmm", "input"}, input, input);
+  CheckFloat({"addmm", "mat1"}, mat1, input);
+  CheckFloat({"addmm", "mat2"}, mat2, input);
+  CheckRank({"addmm", "mat1"}, mat1, 2, 2, "(m, k)");
+  CheckRank({"addmm", "mat2"}, mat2, 2, 2, "(k, n)");
+  REPDL_CHECK(mat1.shape[1] == mat2.shape[0], ArgName{"addmm", "mat2"}, " of shape ", Name(mat2.shape), " has ",
+              mat2.shape[0], " rows to multiply, but mat1 of shape ", Name(mat1.shape), " has ", mat1.shape[1],
+              " columns");
+  CheckShape({"addmm", "input"}, input, {mat2.shape[1]});
+  return {{DType::kFloat32, {mat1.shape[0], mat2.shape[1]}}};
+}
+
+void Addmm(const TensorView& input, const TensorView& mat1, const TensorView& mat2, Order order, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("addmm", InferAddmm(input, mat1, mat2, order), {&output}, input);
+  CheckCpu("addmm", input);
+  TensorView weight = mat2;
+  std::swap(weight.shape[0], weight.shape[1]);
+  std::swap(weight.strides[0], weight.strides[1]);
+  Run(mat1, weight, input, order, output);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(linear, MakeOp<InferLinear, Linear>("linear", "input, weight, bias=None, order='blocked'"))
+REPDL_OPS(linear, MakeOp<InferLinear, Linear>("linear", "input, weight, bias=None, order='blocked'"),
+          MakeOp<InferAddmm, Addmm>("addmm", "input, mat1, mat2, order='blocked'"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Random numbers with the same bits on every machine.
+"""The stream "torch".
 
-The stream "torch" is what torch's CPU generator draws (mt19937, 24 random bits a float32), so that a program whose
+It is what torch's CPU generator draws (mt19937, 24 random bits a float32), so that a program whose
 published results began from `torch.manual_seed` keeps them. torch itself rounds the step from [0, 1) to [low, high)
 once or twice, depending on the CPU; here it is always once (op `uniform`).
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 
@@ -60,42 +59,27 @@ def stream(name: str) -> Iterator[None]:
     """
     if name not in STREAMS:
         raise ValueError(f"[stream] name must be one of {STREAMS}, got {name!r}")
+    from repdl.interception import switch
+
     global _depth, _overrides
     with _lock:
         _depth += 1
-        if _overrides is None:
-            _overrides = _override_uniform()
+        if _depth == 1:
+            _override_uniform()
+            switch.over_all.append(_override_uniform)
     try:
         yield
     finally:
         with _lock:
             _depth -= 1
             if _depth == 0:
+                switch.over_all.remove(_override_uniform)
                 _overrides = None
 
 
-def _override_uniform() -> torch.library.Library:
-    native = torch.library.get_kernel("aten::uniform_", "CPU")
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+def _override_uniform() -> None:
+    from repdl.interception.aten.random import draw_uniform
+    from repdl.interception.registration import register
 
-    def uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> torch.Tensor:
-        if self.dtype != torch.float32:
-            return native.call_boxed(keys, self, low, high, generator=generator)  # type: ignore[no-any-return]
-        # In place at unit scale, where torch rounds nothing; then moved by our own op.
-        draws = native.call_boxed(keys, torch.empty_like(self), 0.0, 1.0, generator=generator)
-        return self.copy_(ops.uniform.kernel(draws, low, high))
-
-    library = torch.library.Library("aten", "IMPL")
-    with _without_override_warning():
-        library.impl("uniform_", uniform, "CPU")
-    return library
-
-
-@contextmanager
-def _without_override_warning() -> Iterator[None]:
-    """torch warns once a process that a kernel is replaced; here it is asked for."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel.*")
-        yield
+    global _overrides
+    _overrides = register({"uniform_": draw_uniform})

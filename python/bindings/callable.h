@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "repdl/op.h"
+#include "tensors.h"
+
+// What Python callables of ops share: how arguments are read and errors told.
+
+namespace repdl {
+
+/// How an argument is read; the schema types are text.
+enum class Kind { kTensor, kMutatedTensor, kBool, kInt, kFloat, kIntList, kPair, kString };
+
+struct Parameter {
+  const ArgInfo* info;
+  Kind kind;
+  std::string c_name;
+  PyObject* name;  // interned
+
+  bool IsTensor() const { return kind == Kind::kTensor || kind == Kind::kMutatedTensor; }
+};
+
+struct Callable {
+  const OpInfo* op;
+  std::string name;  // zero-terminated
+  std::vector<Parameter> parameters;
+
+  explicit Callable(const OpInfo& op);
+  /// The place of the argument of that name; the number of parameters if there is none.
+  size_t Find(PyObject* argument_name) const;
+};
+
+/// An argument as a value of the table. TypeError or ValueError, naming op and argument, if it is none. Without
+/// `tensors`, only shape and dtype of a tensor are read.
+Value ReadArgument(const Callable& callable, const Parameter& parameter, PyObject* object, Tensors* tensors);
+
+/// The outputs of an op, and their views: made by the framework of the tensors read.
+struct Outputs {
+  std::array<TensorView, kMaxOutputs> views;
+  std::array<nanobind::object, kMaxOutputs> objects;
+  int size = 0;
+
+  void Make(Tensors& tensors, const Specs& specs, const IntList* order = nullptr);
+  std::span<const TensorView> Views() const { return {views.data(), static_cast<size_t>(size)}; }
+  /// None, the output, or a tuple of them.
+  PyObject* Release();
+};
+
+/// Calls the op without the GIL.
+void Run(const OpInfo& op, const std::vector<Value>& values, const Tensors& tensors,
+         std::span<const TensorView> outputs);
+
+/// Sets the Python error that belongs to the exception being handled.
+void SetPythonErrorFromException();
+
+/// Runs `body` and turns C++ exceptions into Python's.
+template <class Body>
+PyObject* Guarded(const Body& body) {
+  try {
+    return body();
+  } catch (...) {
+    SetPythonErrorFromException();
+    return nullptr;
+  }
+}
+
+/// A Python function of vectorcall's arguments, `self` the capsule around `data`. Both live as long as the process:
+/// Python may call it until its very end.
+using VectorCall = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names);
+nanobind::object MakeFunction(const char* name, VectorCall call, void* data);
+
+/// Lets a Python function (torch.get_num_threads) say the number of threads at each call, unless SetFixedThreads
+/// has said it or will.
+void SetThreadsSource(nanobind::object source);
+void SetFixedThreads(int n);
+int CurrentThreads();
+/// Takes over the number that the source says.
+void UpdateThreads();
+
+}  // namespace repdl

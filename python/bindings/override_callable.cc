@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "override_callable.h"
+
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+#include "callable.h"
+#include "layout.h"
+#include "repdl/error.h"
+
+namespace nb = nanobind;
+
+namespace repdl {
+namespace {
+
+PyObject* order_source = nullptr;  // never freed
+
+struct OverrideCallable {
+  Callable callable;
+  Target target;
+  Ordinary ordinary;
+  PyObject* fallback;
+  PyObject* out_name;
+  size_t order_at;  // where the argument `order` is; the number of parameters if there is none
+};
+
+/// A call that the op can take as it is.
+class Call {
+ public:
+  explicit Call(const OverrideCallable& function) : function_(function), values_(function.callable.parameters.size()) {}
+
+  /// Whether it is one. The Python error indicator may be set if not.
+  bool Read(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
+    const std::vector<Parameter>& parameters = function_.callable.parameters;
+    std::vector<bool> given(parameters.size(), false);
+    size_t next = 0;
+    for (Py_ssize_t i = 0; i < num_positional; ++i) {
+      if (const Constant* constant = ConstantAt(i)) {
+        if (args[i] != constant->value) return false;
+        continue;
+      }
+      if (next == parameters.size() || !ReadOne(next, args[i])) return false;
+      given[next++] = true;
+    }
+    const Py_ssize_t num_named = names == nullptr ? 0 : PyTuple_Size(names);
+    for (Py_ssize_t n = 0; n < num_named; ++n) {
+      PyObject* name = PyTuple_GetItem(names, n);
+      PyObject* value = args[num_positional + n];
+      if (function_.target == Target::kOut && PyUnicode_Compare(name, function_.out_name) == 0) {
+        out_ = value;
+        continue;
+      }
+      const size_t at = function_.callable.Find(name);
+      if (at == parameters.size() || given[at] || !ReadOne(at, value)) return false;
+      given[at] = true;
+    }
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (given[i]) continue;
+      if (i == function_.order_at) {
+        order_ = nb::steal(PyObject_CallNoArgs(order_source));
+        if (!order_.is_valid()) return false;
+        values_[i] = ReadArgument(function_.callable, parameters[i], order_.ptr(), nullptr);
+      } else if (parameters[i].info->default_value) {
+        values_[i] = *parameters[i].info->default_value;
+      } else {
+        return false;
+      }
+    }
+    if (function_.target == Target::kFirstArgument) out_ = args[0];
+    if (!dtype_) return false;
+    if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(values_);
+    if (order_of_strides_) {
+      for (Value& value : values_) {
+        if (auto* tensor = std::get_if<TensorView>(&value)) *tensor = Arranged(*tensor, *order_of_strides_);
+      }
+    }
+    return true;
+  }
+
+  PyObject* Run() {
+    Outputs outputs;
+    const OpInfo& op = *function_.callable.op;
+    const Specs specs = op.infer(values_);
+    if (function_.target == Target::kNew) {
+      outputs.Make(tensors_, specs, order_of_strides_ ? &*order_of_strides_ : nullptr);
+    } else if (!TakeTarget(specs, outputs)) {
+      return nullptr;
+    }
+    UpdateThreads();
+    repdl::Run(op, values_, tensors_, outputs.Views());
+    return outputs.Release();
+  }
+
+ private:
+  const Constant* ConstantAt(Py_ssize_t place) const {
+    for (const Constant& constant : function_.ordinary.constants) {
+      if (constant.place == place) return &constant;
+    }
+    return nullptr;
+  }
+
+  bool ReadOne(size_t at, PyObject* object) {
+    const Parameter& parameter = function_.callable.parameters[at];
+    if (!parameter.IsTensor() || object == Py_None) {
+      values_[at] = ReadArgument(function_.callable, parameter, object, nullptr);
+      return true;
+    }
+    if (function_.ordinary.pointwise && (PyFloat_Check(object) || PyLong_Check(object))) return ReadNumber(at, object);
+    const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name, false);
+    if (!dtype_) dtype_ = view.dtype;
+    const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
+    if (view.dtype != *dtype_ || !(view.dtype == DType::kFloat32 || (is_low && function_.ordinary.low))) return false;
+    if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
+    if (view.device.type != DeviceType::kCpu) return false;
+    all_contiguous_ = all_contiguous_ && view.IsContiguous();
+    values_[at] = view;
+    return true;
+  }
+
+  /// A Python number among tensors: a single float32.
+  bool ReadNumber(size_t at, PyObject* object) {
+    const double value = PyFloat_AsDouble(object);
+    constexpr double kExact = 9007199254740992.0;  // integers up to here are doubles
+    if (PyErr_Occurred() != nullptr || (PyLong_Check(object) && !(value < kExact && value > -kExact))) return false;
+    if (num_numbers_ == std::size(numbers_)) return false;
+    float& number = numbers_[num_numbers_++];
+    number = static_cast<float>(value);
+    values_[at] = MakeView(&number, IntList{});
+    return true;
+  }
+
+  /// Whether the tensor given for the result is just what the op would make.
+  bool TakeTarget(const Specs& specs, Outputs& outputs) {
+    if (specs.size != 1 || out_ == nullptr) return false;
+    TensorView view = tensors_.Read(out_, function_.callable.name.c_str(), "out", /*writable=*/true);
+    if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
+    if (order_of_strides_) view = Arranged(view, *order_of_strides_);
+    if (view.dtype != specs.spec[0].dtype || !(view.shape == specs.spec[0].shape) || !view.IsContiguous()) return false;
+    for (const Value& value : values_) {
+      const auto* input = std::get_if<TensorView>(&value);
+      if (input == nullptr || !MayOverlap(*input, view)) continue;
+      // Element by element, a result may take the place of its operand.
+      if (!function_.ordinary.pointwise || input->data != view.data || !(input->shape == view.shape)) return false;
+    }
+    outputs.size = 1;
+    outputs.views[0] = view;
+    outputs.objects[0] = nb::borrow(out_);
+    return true;
+  }
+
+  static bool MayOverlap(const TensorView& a, const TensorView& b) {
+    const auto [a0, a1] = Extent(a);
+    const auto [b0, b1] = Extent(b);
+    return a0 < b1 && b0 < a1;
+  }
+
+  static std::pair<intptr_t, intptr_t> Extent(const TensorView& view) {
+    const int64_t item = ItemSize(view.dtype);
+    auto first = reinterpret_cast<intptr_t>(view.data), last = first;
+    if (view.numel() == 0) return {first, first};
+    for (int d = 0; d < view.rank(); ++d) {
+      (view.strides[d] < 0 ? first : last) += (view.shape[d] - 1) * view.strides[d] * item;
+    }
+    return {first, last + item};
+  }
+
+  const OverrideCallable& function_;
+  Tensors tensors_{/*below_dispatcher=*/true};
+  std::vector<Value> values_;
+  std::optional<DType> dtype_;
+  bool all_contiguous_ = true;
+  std::optional<IntList> order_of_strides_;
+  float numbers_[3];
+  size_t num_numbers_ = 0;
+  nb::object order_;
+  PyObject* out_ = nullptr;  // borrowed
+};
+
+PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
+  const auto& function = *static_cast<const OverrideCallable*>(PyCapsule_GetPointer(self, nullptr));
+  // A call that the op refuses goes to the fallback too, which knows torch's own errors.
+  try {
+    Call call(function);
+    if (call.Read(args, num_positional, names)) {
+      if (PyObject* result = call.Run()) return result;
+    }
+  } catch (const PythonError&) {
+  } catch (nb::python_error&) {
+  } catch (const std::exception&) {
+  }
+  PyErr_Clear();
+  return PyObject_Vectorcall(function.fallback, args, static_cast<size_t>(num_positional), names);
+}
+
+}  // namespace
+
+nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary, const nb::object& fallback) {
+  Callable callable(op);
+  const size_t order_at = callable.Find(PyUnicode_InternFromString("order"));
+  // It and the objects that it holds live as long as the process.
+  auto* function = new OverrideCallable{
+      std::move(callable), target, ordinary, fallback.inc_ref().ptr(), PyUnicode_InternFromString("out"), order_at};
+  for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
+  return MakeFunction(function->callable.name.c_str(), &CallFromPython, function);
+}
+
+void SetOrderSource(nb::object source) { order_source = source.release().ptr(); }
+
+}  // namespace repdl

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <vector>
+
+#include "repdl/op.h"
+
+namespace repdl {
+
+/// Where the result of an override goes.
+enum class Target { kNew, kFirstArgument, kOut };
+
+/// An argument that the op does not have, and the one object that it is in an ordinary call.
+struct Constant {
+  Py_ssize_t place;
+  PyObject* value;
+};
+
+/// Which calls are ordinary.
+struct Ordinary {
+  bool pointwise;  // tensors may be numbers; otherwise in any layout, which the result takes over
+  bool low;        // tensors may be bfloat16 or float16 instead of float32
+  int rank;        // of the tensors; 0 for any
+  std::vector<Constant> constants;
+};
+
+/// A kernel for torch's dispatcher that calls an op at once where the call is an ordinary one, and else the Python
+/// function `fallback` with the same arguments. Ordinary are plain tensors of one dtype, float32, and arguments that
+/// the op has; `ordinary` says more.
+nanobind::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary,
+                                      const nanobind::object& fallback);
+
+/// The Python function that says the current order of sums, for ops whose argument `order` is not given.
+void SetOrderSource(nanobind::object source);
+
+}  // namespace repdl

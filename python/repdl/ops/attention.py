@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from repdl._op import Sample, Tensor, op, sample
+from repdl.ops.mm import mm
+from repdl.ops.softmax import softmax
+
+
+@op()
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_mask: Tensor | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    order: str | None = None,
+) -> Tensor:
+    """Scaled dot-product attention, in memory linear in the number of queries and keys.
+
+    The same bits as `mm(softmax(mm(query * scale, key, transB=True) + attn_mask), value)`. A query has them whether it
+    comes alone or with others, and with `is_causal` whatever keys there are behind its own.
+
+    Args:
+        query: float32, (B, H, L, E).
+        key: float32, (B, G, S, E). G divides H, and head h of query reads key head h // (H // G).
+        value: float32, (B, G, S, V).
+        attn_mask: float32, added to the scores and broadcast to (B, H, L, S), or None. -inf takes a key away; a query
+            without any key gives zeros. A mask of truth values is turned into 0 and -inf by the caller.
+        dropout_mask: float32, broadcast likewise, that the probabilities are multiplied by, or None. For dropout: 0 or
+            1 / (1 - p), drawn by the caller.
+        is_causal: query i has the keys 0 to i alone.
+        scale: of the scores; 1 / sqrt(E) if None.
+        order: "blocked", "sequential", or None for the current one.
+
+    Returns:
+        float32, (B, H, L, V).
+    """
+
+
+@op(outputs=("grad_query", "grad_key", "grad_value"))
+def attention_grad(
+    grad_output: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_mask: Tensor | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    order: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of attention by query, key and value; the probabilities are computed again."""
+
+
+@attention.backward(saves=("query", "key", "value", "attn_mask", "dropout_mask"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    import torch
+
+    if torch.is_grad_enabled():  # somebody differentiates the gradient
+        return _differentiable_gradients(saved, grad)
+    grads = attention_grad(
+        grad, saved.query, saved.key, saved.value, saved.attn_mask, saved.dropout_mask, saved.is_causal, saved.scale,
+        saved.order,
+    )  # fmt: skip
+    return dict(zip(("query", "key", "value"), grads, strict=True))
+
+
+def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
+    """Those of attention in single ops, with all probabilities in memory."""
+    import torch
+
+    query, key, value, order = saved.query, saved.key, saved.value, saved.order
+    scale = query.shape[-1] ** -0.5 if saved.scale is None else saved.scale
+    shared = query.shape[1] // max(key.shape[1], 1)
+    keys, values = (t if shared == 1 else t.repeat_interleave(shared, 1) for t in (key, value))
+    scores = mm(query * scale, keys, False, True, order)
+    if saved.attn_mask is not None:
+        scores = scores + saved.attn_mask
+    if saved.is_causal:
+        allowed = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(~allowed, float("-inf"))
+    without_keys = (scores == float("-inf")).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(without_keys, 0.0), -1, order).masked_fill(without_keys, 0.0)
+    if saved.dropout_mask is not None:
+        weights = weights * saved.dropout_mask
+    wanted = {name: t for name, t in (("query", query), ("key", key), ("value", value)) if t.requires_grad}
+    output = mm(weights, values, False, False, order)
+    return dict(zip(wanted, torch.autograd.grad(output, list(wanted.values()), grad, create_graph=True), strict=True))
+
+
+def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any]:
+    def some(name: str, value: Any) -> Any:
+        if not isinstance(value, np.ndarray) or value.ndim < 4 or (name.endswith("mask") and len(value) == 1):
+            return value
+        return value[rows]
+
+    return {name: some(name, value) for name, value in arguments.items()}
+
+
+attention.rows(_rows)
+attention_grad.rows(_rows)
+
+
+def _calls() -> Iterator[dict[str, Any]]:
+    """Sizes (B, H, G, L, S, E, V), masks and options."""
+    yield {"sizes": (1, 1, 1, 5, 9, 3, 2)}
+    yield {"sizes": (2, 6, 3, 7, 10, 8, 5), "is_causal": True}
+    yield {"sizes": (3, 2, 2, 21, 37, 16, 33), "attn_mask": "normal[21, 37]#5", "scale": 0.3}
+    # Chunks of products and of sums: over keys, over queries, over the width, and where queries end in several.
+    yield {"sizes": (1, 1, 1, 3, 530, 300, 4)}
+    yield {"sizes": (1, 2, 1, 280, 290, 4, 34), "is_causal": True}
+    yield {"sizes": (1, 1, 1, 790, 560, 2, 3), "is_causal": True, "dropout_mask": "unit[790, 1]#6"}
+    yield {"sizes": (1, 1, 1, 2, 4200, 2, 3)}
+    # More queries than keys, a single query, and nothing.
+    masks = {"attn_mask": "normal[2, 1, 1, 33]#5", "dropout_mask": "unit[1, 70, 33]#6"}
+    yield {"sizes": (2, 1, 1, 70, 33, 5, 64), "is_causal": True, **masks}
+    yield {"sizes": (2, 4, 2, 1, 40, 64, 64)}
+    yield {"sizes": (1, 2, 2, 3, 0, 4, 5)}
+    yield {"sizes": (1, 2, 2, 3, 4, 0, 5), "is_causal": True}
+    yield {"sizes": (1, 2, 2, 0, 4, 3, 5)}
+    yield {"sizes": (1, 2, 1, 6, 4, 3, 0)}
+    small = {"sizes": (1, 1, 1, 12, 20, 4, 6)}
+    for is_causal in (False, True):
+        # Rows of nothing but -inf, infinities that a query has and has not, and sums below the normal numbers.
+        yield {**small, "attn_mask": "special[12, 1]#5", "is_causal": is_causal}
+        yield {**small, "attn_mask": "infinite[12, 20]#6", "is_causal": is_causal}
+        yield {**small, "value": "infinite", "is_causal": is_causal}
+        yield {**small, "value": "tiny", "dropout_mask": "special[12, 1]#38", "is_causal": is_causal}
+        yield {**small, "key": "special", "value": "bits", "is_causal": is_causal}
+        yield {**small, "query": "infinite", "grad_output": "infinite", "is_causal": is_causal}
+        yield {**small, "query": "bits", "key": "wide", "dropout_mask": "special[12, 1]#7", "is_causal": is_causal}
+
+
+def _samples(*tensors: str) -> Iterator[Sample]:
+    for call in _calls():
+        batch, heads, key_heads, queries, keys, width, value_width = call.pop("sizes")
+        shapes = {
+            "query": [batch, heads, queries, width],
+            "key": [batch, key_heads, keys, width],
+            "value": [batch, key_heads, keys, value_width],
+            "grad_output": [batch, heads, queries, value_width],
+        }
+        seeds = {name: seed for seed, name in enumerate(shapes, 1)}
+        made = {name: f"{call.get(name, 'normal')}{shapes[name]}#{seeds[name]}" for name in tensors}
+        yield sample(**made, **{k: value for k, value in call.items() if k not in shapes})
+
+
+attention.samples(lambda: _samples("query", "key", "value"))
+attention_grad.samples(lambda: _samples("grad_output", "query", "key", "value"))
+
+
+@attention.oracle
+def _(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_mask: Any = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Any:
+    group = query.shape[1] // key.shape[1]
+    key, value = np.repeat(key, group, axis=1), np.repeat(value, group, axis=1)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    s = scale * (query @ np.swapaxes(key, -1, -2)) + (0 if attn_mask is None else attn_mask)
+    if is_causal:
+        s = np.where(np.tri(*s.shape[-2:]) == 1, s, -np.inf)
+    e = np.exp(s - s.max(axis=-1, keepdims=True))
+    p = e / e.sum(axis=-1, keepdims=True)
+    return (p if dropout_mask is None else p * dropout_mask) @ value

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/attention.h"
+
+#include <cmath>
+
+#include "base/check.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "ops/attention/attention_kernel.h"
+
+namespace repdl {
+namespace {
+
+void CheckMask(const ArgName& name, const TensorView& mask, const TensorView& query, const IntList& scores) {
+  if (mask.dtype == DType::kBool) {
+    throw TypeError(Message(name, " must be float32, got bool; give numbers to ",
+                            name.arg == "attn_mask" ? "add, 0 where it is True and -inf where it is False"
+                                                    : "multiply by, 0 where a probability is dropped"));
+  }
+  CheckFloat(name, mask, query);
+  bool fits = mask.rank() <= 4;
+  for (int dim = 1; fits && dim <= mask.rank(); ++dim) {
+    const int64_t size = mask.shape[mask.rank() - dim];
+    fits = size == 1 || size == scores[4 - dim];
+  }
+  REPDL_CHECK(fits, name, " of shape ", Name(mask.shape), " does not broadcast to the scores, ", Name(scores));
+}
+
+/// What both ops take.
+struct Operands {
+  std::string_view op;
+  const TensorView &query, &key, &value;
+  const std::optional<TensorView>&attn_mask, &dropout_mask;
+
+  void Check() const {
+    const ArgName k{op, "key"}, v{op, "value"};
+    CheckFloat({op, "query"}, query, query);
+    CheckFloat(k, key, query);
+    CheckFloat(v, value, query);
+    CheckRank({op, "query"}, query, 4, 4, "(B, H, L, E)");
+    CheckRank(k, key, 4, 4, "(B, G, S, E)");
+    CheckRank(v, value, 4, 4, "(B, G, S, V)");
+    REPDL_CHECK(key.shape[0] == query.shape[0], k, " of shape ", Name(key.shape), " must have the batch of query, ",
+                Name(query.shape), "; use expand()");
+    const int64_t heads = query.shape[1], key_heads = key.shape[1];
+    REPDL_CHECK(key_heads == 0 ? heads == 0 : heads % key_heads == 0, k, " of shape ", Name(key.shape), " has ",
+                key_heads, " heads, which do not divide the ", heads, " heads of query");
+    REPDL_CHECK(key.shape[3] == query.shape[3], k, " of shape ", Name(key.shape),
+                " must end in the size in which query ends, ", Name(query.shape));
+    for (int dim = 0; dim < 3; ++dim) {
+      REPDL_CHECK(value.shape[dim] == key.shape[dim], v, " of shape ", Name(value.shape),
+                  " must have the batch, heads and length of key, ", Name(key.shape));
+    }
+    if (attn_mask) CheckMask({op, "attn_mask"}, *attn_mask, query, Scores());
+    if (dropout_mask) CheckMask({op, "dropout_mask"}, *dropout_mask, query, Scores());
+  }
+  IntList Scores() const { return {query.shape[0], query.shape[1], query.shape[2], key.shape[2]}; }
+  IntList Output() const { return {query.shape[0], query.shape[1], query.shape[2], value.shape[3]}; }
+};
+
+HeadMatrices HeadsOf(const std::optional<TensorView>& tensor) {
+  // A tensor without elements may lie nowhere: do not step through it.
+  if (!tensor || tensor->numel() == 0) return {};
+  HeadMatrices heads{.data = tensor->Data<const float>()};
+  int64_t* const strides[] = {&heads.col_stride, &heads.row_stride, &heads.head_stride, &heads.batch_stride};
+  for (int dim = 1; dim <= tensor->rank(); ++dim) {
+    const int at = tensor->rank() - dim;
+    *strides[dim - 1] = tensor->shape[at] == 1 ? 0 : tensor->strides[at];
+  }
+  return heads;
+}
+
+AttentionArgs MakeArgs(const Operands& x, bool is_causal, std::optional<double> scale, Order order) {
+  AttentionArgs args{};
+  args.batch = x.query.shape[0], args.heads = x.query.shape[1], args.key_heads = x.key.shape[1];
+  args.queries = x.query.shape[2], args.keys = x.key.shape[2];
+  args.width = x.query.shape[3], args.value_width = x.value.shape[3];
+  args.query = HeadsOf(x.query), args.key = HeadsOf(x.key), args.value = HeadsOf(x.value);
+  args.attn_mask = HeadsOf(x.attn_mask), args.dropout_mask = HeadsOf(x.dropout_mask);
+  args.scale = static_cast<float>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(args.width)));
+  args.is_causal = is_causal;
+  args.order = order;
+  return args;
+}
+
+}  // namespace
+
+Specs InferAttention(const TensorView& query, const TensorView& key, const TensorView& value,
+                     const std::optional<TensorView>& attn_mask, const std::optional<TensorView>& dropout_mask, bool,
+                     std::optional<double>, Order) {
+  const Operands x{"attention", query, key, value, attn_mask, dropout_mask};
+  x.Check();
+  return {{DType::kFloat32, x.Output()}};
+}
+
+void Attention(const TensorView& query, const TensorView& key, const TensorView& value,
+               const std::optional<TensorView>& attn_mask, const std::optional<TensorView>& dropout_mask,
+               bool is_causal, std::optional<double> scale, Order order, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("attention", InferAttention(query, key, value, attn_mask, dropout_mask, is_causal, scale, order),
+               {&output}, query);
+  CheckCpu("attention", query);
+  if (output.numel() == 0) return;
+  AttentionArgs args = MakeArgs({"attention", query, key, value, attn_mask, dropout_mask}, is_causal, scale, order);
+  args.output = output.Data<float>();
+  AttentionKernel(args);
+}
+
+Specs InferAttentionGrad(const TensorView& grad_output, const TensorView& query, const TensorView& key,
+                         const TensorView& value, const std::optional<TensorView>& attn_mask,
+                         const std::optional<TensorView>& dropout_mask, bool, std::optional<double>, Order) {
+  const Operands x{"attention_grad", query, key, value, attn_mask, dropout_mask};
+  x.Check();
+  CheckFloat({x.op, "grad_output"}, grad_output, query);
+  CheckShape({x.op, "grad_output"}, grad_output, x.Output());
+  return {{DType::kFloat32, query.shape}, {DType::kFloat32, key.shape}, {DType::kFloat32, value.shape}};
+}
+
+void AttentionGrad(const TensorView& grad_output, const TensorView& query, const TensorView& key,
+                   const TensorView& value, const std::optional<TensorView>& attn_mask,
+                   const std::optional<TensorView>& dropout_mask, bool is_causal, std::optional<double> scale,
+                   Order order, Out grad_query, Out grad_key, Out grad_value) {
+  const FpEnvGuard guard;
+  CheckOutputs("attention_grad",
+               InferAttentionGrad(grad_output, query, key, value, attn_mask, dropout_mask, is_causal, scale, order),
+               {&grad_query, &grad_key, &grad_value}, query);
+  CheckCpu("attention_grad", query);
+  if (grad_query.numel() == 0 && grad_key.numel() == 0 && grad_value.numel() == 0) return;
+  AttentionArgs args =
+      MakeArgs({"attention_grad", query, key, value, attn_mask, dropout_mask}, is_causal, scale, order);
+  args.grad_output = HeadsOf(grad_output);
+  args.grad_query = grad_query.Data<float>();
+  args.grad_key = grad_key.Data<float>();
+  args.grad_value = grad_value.Data<float>();
+  AttentionGradKernel(args);
+}
+
+}  // namespace repdl
+
+REPDL_OPS(attention,
+          MakeOp<InferAttention, Attention>(
+              "attention",
+              "query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, scale=None, order='blocked'"),
+          MakeOp<InferAttentionGrad, AttentionGrad>(
+              "attention_grad",
+              "grad_output, query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, "
+              "scale=None, order='blocked'"))

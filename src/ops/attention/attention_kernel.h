@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "base/cpu_target.h"
+#include "repdl/order.h"
+
+namespace repdl {
+
+/// A matrix for each head of a batch; a stride is 0 where the numbers repeat.
+struct HeadMatrices {
+  const float* data = nullptr;  // null if there are none
+  int64_t batch_stride = 0, head_stride = 0, row_stride = 0, col_stride = 0;
+};
+
+/// Of both ops; grad_output and the gradients are those of attention_grad.
+struct AttentionArgs {
+  int64_t batch, heads, key_heads;
+  int64_t queries, keys;
+  int64_t width, value_width;
+  HeadMatrices query, key, value, attn_mask, dropout_mask, grad_output;
+  float scale;
+  bool is_causal;
+  Order order;
+  float* output;
+  float *grad_query, *grad_key, *grad_value;
+};
+
+REPDL_KERNEL(AttentionKernel, AttentionArgs)
+REPDL_KERNEL(AttentionGradKernel, AttentionArgs)
+
+}  // namespace repdl

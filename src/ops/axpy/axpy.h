@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "repdl/op.h"
+
+/*! add
+`output = input + (other * alpha)`, alpha rounded to float32; the operands are broadcast.
+*/
+
+/*! sub
+`output = input - (other * alpha)`, alpha rounded to float32; the operands are broadcast.
+*/
+
+/*! addcmul
+`output = input + ((tensor1 * value) * tensor2)`, value rounded to float32; the operands are broadcast.
+*/
+
+/*! addcdiv
+`output = input + ((tensor1 * value) / tensor2)`, value rounded to float32; the operands are broadcast.
+*/
+
+/*! lerp
+With w = weight rounded to float32: `output = input + ((end - input) * w)` if |w| < 0.5, and else
+`output = end - ((end - input) * (1 - w))`; the operands are broadcast.
+*/
+
+namespace repdl {
+
+/// Operands are float32, bfloat16 or float16 and are computed as float32; BroadcastSpec says what the result is.
+Specs InferAdd(const TensorView& input, const TensorView& other, double alpha);
+void Add(const TensorView& input, const TensorView& other, double alpha, Out output);
+
+Specs InferSub(const TensorView& input, const TensorView& other, double alpha);
+void Sub(const TensorView& input, const TensorView& other, double alpha, Out output);
+
+Specs InferAddcmul(const TensorView& input, const TensorView& tensor1, const TensorView& tensor2, double value);
+void Addcmul(const TensorView& input, const TensorView& tensor1, const TensorView& tensor2, double value, Out output);
+
+Specs InferAddcdiv(const TensorView& input, const TensorView& tensor1, const TensorView& tensor2, double value);
+void Addcdiv(const TensorView& input, const TensorView& tensor1, const TensorView& tensor2, double value, Out output);
+
+Specs InferLerp(const TensorView& input, const TensorView& end, double weight);
+void Lerp(const TensorView& input, const TensorView& end, double weight, Out output);
+
+}  // namespace repdl

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/group_norm.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/contiguous.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "ops/group_norm/group_norm_kernel.h"
+#include "ops/layer_norm/layer_norm_kernel.h"
+
+namespace repdl {
+namespace {
+
+using OptionalTensor = std::optional<TensorView>;
+
+void CheckInput(std::string_view op, const TensorView& input) {
+  CheckFloat({op, "input"}, input, input);
+  CheckRank({op, "input"}, input, 2, kMaxRank, "(n, c) or (n, c, …)");
+}
+
+/// Elements of a channel of a sample.
+int64_t Places(const TensorView& input) {
+  int64_t places = 1;
+  for (int i = 2; i < input.rank(); ++i) places *= input.shape[i];
+  return places;
+}
+
+/// The number of each channel at each of its places, or of none one that leaves what meets it as it is.
+const float* AtPlaces(const OptionalTensor& of_channels, float neutral, int64_t channels, int64_t places,
+                      Scratch& scratch) {
+  float* const numbers = scratch.Get<float>(channels * places);
+  for (int64_t c = 0; c < channels; ++c) {
+    const float number = of_channels ? of_channels->Data<const float>()[c * of_channels->strides[0]] : neutral;
+    std::fill_n(numbers + c * places, places, number);
+  }
+  return numbers;
+}
+
+/// A row for each group of each sample.
+LayerNormArgs MakeRows(const TensorView& input, int64_t num_groups, const OptionalTensor& weight, Order order,
+                       Scratch& scratch) {
+  const int64_t channels = input.shape[1], places = Places(input);
+  LayerNormArgs args{};
+  args.rows = input.shape[0] * num_groups;
+  args.n = channels / num_groups * places;
+  args.input = Contiguous(input, scratch).Data<const float>();
+  args.weight = AtPlaces(weight, 1.0f, channels, places, scratch);
+  args.affine_rows = num_groups;
+  args.order = order;
+  return args;
+}
+
+}  // namespace
+
+Specs InferGroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor& weight,
+                     const OptionalTensor& bias, double eps, Order) {
+  CheckInput("group_norm", input);
+  const int64_t channels = input.shape[1];
+  REPDL_CHECK(num_groups > 0 && channels % num_groups == 0, ArgName{"group_norm", "num_groups"},
+              " must be a divisor of the ", channels, " channels of input, got ", num_groups);
+  CheckFloat({"group_norm", "weight"}, weight, {channels}, input);
+  CheckFloat({"group_norm", "bias"}, bias, {channels}, input);
+  REPDL_CHECK(eps >= 0.0, ArgName{"group_norm", "eps"}, " must not be negative, got ", eps);
+  REPDL_CHECK(channels > 0 && Places(input) > 0, ArgName{"group_norm", "input"}, " of shape ", Name(input.shape),
+              " has no value a group to take the mean of");
+  const IntList groups{input.shape[0], num_groups};
+  return {{DType::kFloat32, input.shape}, {DType::kFloat32, groups}, {DType::kFloat32, groups}};
+}
+
+void GroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor& weight, const OptionalTensor& bias,
+               double eps, Order order, Out output, Out mean, Out rstd) {
+  const FpEnvGuard guard;
+  CheckOutputs("group_norm", InferGroupNorm(input, num_groups, weight, bias, eps, order), {&output, &mean, &rstd},
+               input);
+  CheckCpu("group_norm", input);
+  if (input.numel() == 0) return;
+  Scratch scratch;
+  LayerNormArgs args = MakeRows(input, num_groups, weight, order, scratch);
+  args.bias = AtPlaces(bias, -0.0f, input.shape[1], Places(input), scratch);
+  args.eps = static_cast<float>(eps);
+  args.mean = mean.Data<float>();
+  args.rstd = rstd.Data<float>();
+  args.output = output.Data<float>();
+  LayerNormKernel(args);
+}
+
+Specs InferGroupNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                         const TensorView& rstd, const OptionalTensor& weight, Order) {
+  CheckInput("group_norm_grad", input);
+  const int64_t channels = input.shape[1];
+  CheckFloat({"group_norm_grad", "grad_output"}, grad_output, input.shape, input);
+  CheckFloat({"group_norm_grad", "mean"}, mean, input);
+  CheckRank({"group_norm_grad", "mean"}, mean, 2, 2, "(n, num_groups)");
+  const int64_t num_groups = mean.shape[1];
+  REPDL_CHECK(mean.shape[0] == input.shape[0] && num_groups > 0 && channels % num_groups == 0,
+              ArgName{"group_norm_grad", "mean"}, " must have the shape (", input.shape[0],
+              ", num_groups) with a divisor of the ", channels, " channels of input, got ", Name(mean.shape));
+  CheckFloat({"group_norm_grad", "rstd"}, rstd, mean.shape, input);
+  CheckFloat({"group_norm_grad", "weight"}, weight, {channels}, input);
+  return {{DType::kFloat32, input.shape}, {DType::kFloat32, {channels}}, {DType::kFloat32, {channels}}};
+}
+
+void GroupNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                   const TensorView& rstd, const OptionalTensor& weight, Order order, Out grad_input, Out grad_weight,
+                   Out grad_bias) {
+  const FpEnvGuard guard;
+  CheckOutputs("group_norm_grad", InferGroupNormGrad(grad_output, input, mean, rstd, weight, order),
+               {&grad_input, &grad_weight, &grad_bias}, input);
+  CheckCpu("group_norm_grad", input);
+  if (input.numel() == 0) {
+    std::fill_n(grad_weight.Data<float>(), grad_weight.numel(), 0.0f);
+    std::fill_n(grad_bias.Data<float>(), grad_bias.numel(), 0.0f);
+    return;
+  }
+  Scratch scratch;
+  LayerNormArgs rows = MakeRows(input, mean.shape[1], weight, order, scratch);
+  rows.grad_output = Contiguous(grad_output, scratch).Data<const float>();
+  rows.mean = Contiguous(mean, scratch).Data<float>();
+  rows.rstd = Contiguous(rstd, scratch).Data<float>();
+  rows.grad_input = grad_input.Data<float>();
+  LayerNormGradKernel(rows);
+  GroupNormGradKernel({.samples = input.shape[0],
+                       .channels = input.shape[1],
+                       .places = Places(input),
+                       .groups = mean.shape[1],
+                       .grad_output = rows.grad_output,
+                       .input = rows.input,
+                       .mean = rows.mean,
+                       .rstd = rows.rstd,
+                       .order = order,
+                       .grad_weight = grad_weight.Data<float>(),
+                       .grad_bias = grad_bias.Data<float>()});
+}
+
+}  // namespace repdl
+
+REPDL_OPS(group_norm,
+          MakeOp<InferGroupNorm, GroupNorm>("group_norm",
+                                            "input, num_groups, weight=None, bias=None, eps=1e-05, order='blocked'"),
+          MakeOp<InferGroupNormGrad, GroupNormGrad>("group_norm_grad",
+                                                    "grad_output, input, mean, rstd, weight=None, order='blocked'"))

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/reduce_cpu-inl.h"
+#include "ops/group_norm/group_norm_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+namespace {
+
+/// Sum(term(g, x, mean, rstd)) over the samples and places of a channel; term takes and gives vectors.
+template <class Term>
+float SumOfChannel(const GroupNormGradArgs& args, int64_t channel, const Term& term) {
+  const FloatTag d;
+  const int64_t group = channel / (args.channels / args.groups);
+  HWY_ALIGN float terms[kSumChunk];
+  return SumTerms(args.samples * args.places, args.order, [&](int64_t begin, int64_t count) HWY_ATTR {
+    for (int64_t done = 0, n; done < count; done += n) {
+      const int64_t sample = (begin + done) / args.places, place = (begin + done) % args.places;
+      n = std::min(count - done, args.places - place);
+      const int64_t at = (sample * args.channels + channel) * args.places + place;
+      const Vec mean = Set(d, args.mean[sample * args.groups + group]);
+      const Vec rstd = Set(d, args.rstd[sample * args.groups + group]);
+      ForVectors(n, [&](int64_t i, int64_t length) HWY_ATTR {
+        const Vec g = LoadN(args.grad_output + at + i, length), x = LoadN(args.input + at + i, length);
+        StoreN(term(g, x, mean, rstd), terms + done + i, length);
+      });
+    }
+    return terms;
+  });
+}
+
+}  // namespace
+
+void GroupNormGradKernel(const GroupNormGradArgs& args) {
+  ParallelRanges(args.channels, 8192 / (args.samples * args.places) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t c = begin; c < end; ++c) {
+      args.grad_weight[c] = SumOfChannel(
+          args, c, [](Vec g, Vec x, Vec mean, Vec rstd) HWY_ATTR { return Mul(g, Mul(Sub(x, mean), rstd)); });
+      args.grad_bias[c] = SumOfChannel(args, c, [](Vec g, Vec, Vec, Vec) HWY_ATTR { return g; });
+    }
+  });
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/layer_norm.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/contiguous.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "ops/layer_norm/layer_norm_kernel.h"
+
+namespace repdl {
+namespace {
+
+using OptionalTensor = std::optional<TensorView>;
+
+/// The shape of mean and rstd.
+IntList CheckInput(std::string_view op, const TensorView& input, const IntList& normalized_shape) {
+  CheckFloat({op, "input"}, input, input);
+  const int normalized = normalized_shape.size(), first = input.rank() - normalized;
+  REPDL_CHECK(normalized > 0 && first >= 0 &&
+                  std::equal(normalized_shape.begin(), normalized_shape.end(), input.shape.begin() + first),
+              ArgName{op, "normalized_shape"}, " must be the last dimensions of input, of shape ", Name(input.shape),
+              ", at least one; got ", Name(normalized_shape));
+  IntList shape = input.shape;
+  for (int i = first; i < input.rank(); ++i) shape[i] = 1;
+  return shape;
+}
+
+/// The shape of rstd.
+IntList CheckForward(std::string_view op, const TensorView& input, const IntList& normalized_shape,
+                     const OptionalTensor& weight, const OptionalTensor& bias, double eps) {
+  const IntList row_shape = CheckInput(op, input, normalized_shape);
+  CheckFloat({op, "weight"}, weight, normalized_shape, input);
+  CheckFloat({op, "bias"}, bias, normalized_shape, input);
+  REPDL_CHECK(eps >= 0.0, ArgName{op, "eps"}, " must not be negative, got ", eps);
+  for (const int64_t size : normalized_shape) {
+    REPDL_CHECK(size > 0, ArgName{op, "normalized_shape"}, " ", Name(normalized_shape),
+                " has no value to normalize; give sizes above 0");
+  }
+  return row_shape;
+}
+
+void CheckGrad(std::string_view op, const TensorView& grad_output, const TensorView& input,
+               const IntList& normalized_shape, const OptionalTensor& mean, const TensorView& rstd,
+               const OptionalTensor& weight) {
+  const IntList row_shape = CheckInput(op, input, normalized_shape);
+  CheckFloat({op, "grad_output"}, grad_output, input.shape, input);
+  CheckFloat({op, "mean"}, mean, row_shape, input);
+  CheckFloat({op, "rstd"}, rstd, row_shape, input);
+  CheckFloat({op, "weight"}, weight, normalized_shape, input);
+}
+
+/// A row-major copy, or numbers that leave what meets them as it is.
+const float* RowOr(float neutral, const OptionalTensor& tensor, int64_t n, Scratch& scratch) {
+  if (tensor) return Contiguous(*tensor, scratch).Data<const float>();
+  float* const row = scratch.Get<float>(n);
+  std::fill_n(row, n, neutral);
+  return row;
+}
+
+LayerNormArgs MakeArgs(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
+                       Order order, Scratch& scratch) {
+  LayerNormArgs args{};
+  args.n = 1;
+  for (const int64_t size : normalized_shape) args.n *= size;
+  args.rows = input.numel() / args.n;
+  args.input = Contiguous(input, scratch).Data<const float>();
+  args.weight = RowOr(1.0f, weight, args.n, scratch);
+  args.affine_rows = 1;
+  args.order = order;
+  return args;
+}
+
+void Run(std::string_view op, const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
+         const OptionalTensor& bias, double eps, Order order, const TensorView& output, float* mean, float* rstd) {
+  CheckCpu(op, input);
+  if (input.numel() == 0) return;
+  Scratch scratch;
+  LayerNormArgs args = MakeArgs(input, normalized_shape, weight, order, scratch);
+  args.bias = RowOr(-0.0f, bias, args.n, scratch);
+  args.eps = static_cast<float>(eps);
+  args.mean = mean;
+  args.rstd = rstd;
+  args.output = output.Data<float>();
+  LayerNormKernel(args);
+}
+
+void RunGrad(std::string_view op, const TensorView& grad_output, const TensorView& input,
+             const IntList& normalized_shape, const OptionalTensor& mean, const TensorView& rstd,
+             const OptionalTensor& weight, Order order, const TensorView& grad_input, const TensorView& grad_weight,
+             float* grad_bias) {
+  CheckCpu(op, input);
+  if (input.numel() == 0) {
+    std::fill_n(grad_weight.Data<float>(), grad_weight.numel(), 0.0f);
+    if (grad_bias != nullptr) std::fill_n(grad_bias, grad_weight.numel(), 0.0f);
+    return;
+  }
+  Scratch scratch;
+  LayerNormArgs args = MakeArgs(input, normalized_shape, weight, order, scratch);
+  args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
+  if (mean) args.mean = Contiguous(*mean, scratch).Data<float>();
+  args.rstd = Contiguous(rstd, scratch).Data<float>();
+  args.grad_input = grad_input.Data<float>();
+  args.grad_weight = grad_weight.Data<float>();
+  args.grad_bias = grad_bias;
+  LayerNormGradKernel(args);
+}
+
+}  // namespace
+
+Specs InferLayerNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
+                     const OptionalTensor& bias, double eps, Order) {
+  const IntList row_shape = CheckForward("layer_norm", input, normalized_shape, weight, bias, eps);
+  return {{DType::kFloat32, input.shape}, {DType::kFloat32, row_shape}, {DType::kFloat32, row_shape}};
+}
+
+void LayerNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
+               const OptionalTensor& bias, double eps, Order order, Out output, Out mean, Out rstd) {
+  const FpEnvGuard guard;
+  CheckOutputs("layer_norm", InferLayerNorm(input, normalized_shape, weight, bias, eps, order), {&output, &mean, &rstd},
+               input);
+  Run("layer_norm", input, normalized_shape, weight, bias, eps, order, output, mean.Data<float>(), rstd.Data<float>());
+}
+
+Specs InferLayerNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                         const TensorView& mean, const TensorView& rstd, const OptionalTensor& weight, Order) {
+  CheckGrad("layer_norm_grad", grad_output, input, normalized_shape, mean, rstd, weight);
+  return {{DType::kFloat32, input.shape}, {DType::kFloat32, normalized_shape}, {DType::kFloat32, normalized_shape}};
+}
+
+void LayerNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                   const TensorView& mean, const TensorView& rstd, const OptionalTensor& weight, Order order,
+                   Out grad_input, Out grad_weight, Out grad_bias) {
+  const FpEnvGuard guard;
+  CheckOutputs("layer_norm_grad", InferLayerNormGrad(grad_output, input, normalized_shape, mean, rstd, weight, order),
+               {&grad_input, &grad_weight, &grad_bias}, input);
+  RunGrad("layer_norm_grad", grad_output, input, normalized_shape, mean, rstd, weight, order, grad_input, grad_weight,
+          grad_bias.Data<float>());
+}
+
+Specs InferRmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double eps,
+                   Order) {
+  const IntList row_shape = CheckForward("rms_norm", input, normalized_shape, weight, std::nullopt, eps);
+  return {{DType::kFloat32, input.shape}, {DType::kFloat32, row_shape}};
+}
+
+void RmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double eps,
+             Order order, Out output, Out rstd) {
+  const FpEnvGuard guard;
+  CheckOutputs("rms_norm", InferRmsNorm(input, normalized_shape, weight, eps, order), {&output, &rstd}, input);
+  Run("rms_norm", input, normalized_shape, weight, std::nullopt, eps, order, output, nullptr, rstd.Data<float>());
+}
+
+Specs InferRmsNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                       const TensorView& rstd, const OptionalTensor& weight, Order) {
+  CheckGrad("rms_norm_grad", grad_output, input, normalized_shape, std::nullopt, rstd, weight);
+  return {{DType::kFloat32, input.shape}, {DType::kFloat32, normalized_shape}};
+}
+
+void RmsNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                 const TensorView& rstd, const OptionalTensor& weight, Order order, Out grad_input, Out grad_weight) {
+  const FpEnvGuard guard;
+  CheckOutputs("rms_norm_grad", InferRmsNormGrad(grad_output, input, normalized_shape, rstd, weight, order),
+               {&grad_input, &grad_weight}, input);
+  RunGrad("rms_norm_grad", grad_output, input, normalized_shape, std::nullopt, rstd, weight, order, grad_input,
+          grad_weight, nullptr);
+}
+
+}  // namespace repdl
+
+REPDL_OPS(layer_norm,
+          MakeOp<InferLayerNorm, LayerNorm>("layer_norm",
+                                            "input, normalized_shape, weight=None, bias=None, eps=1e-05, "
+                                            "order='blocked'"),
+          MakeOp<InferLayerNormGrad, LayerNormGrad>("layer_norm_grad",
+                                                    "grad_output, input, normalized_shape, mean, rstd, weight=None, "
+                                                    "order='blocked'"),
+          MakeOp<InferRmsNorm, RmsNorm>("rms_norm",
+                                        "input, normalized_shape, weight=None, eps=1.1920928955078125e-07, "
+                                        "order='blocked'"),
+          MakeOp<InferRmsNormGrad, RmsNormGrad>("rms_norm_grad",
+                                                "grad_output, input, normalized_shape, rstd, weight=None, "
+                                                "order='blocked'"))

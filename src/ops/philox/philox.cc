@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/philox.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "numerics/lanes/scalar.h"
+#include "ops/philox/philox_kernel.h"
+
+namespace repdl {
+namespace {
+
+/// Whether no two elements share memory, for certain: each step of a dimension clears all that lies within.
+bool IsWithoutOverlap(const TensorView& tensor) {
+  if (tensor.numel() == 0) return true;
+  // Dimensions by step. In double, where no stride overflows; below 2^53, more than there is memory, it is exact.
+  std::array<std::pair<double, double>, kMaxRank> dims;
+  int rank = 0;
+  for (int dim = 0; dim < tensor.rank(); ++dim) {
+    if (tensor.shape[dim] == 1) continue;
+    dims[rank++] = {std::fabs(static_cast<double>(tensor.strides[dim])), static_cast<double>(tensor.shape[dim])};
+  }
+  std::sort(dims.begin(), dims.begin() + rank);
+  double last = 0;  // the farthest element of the dimensions so far
+  for (int i = 0; i < rank; ++i) {
+    const auto [step, size] = dims[i];
+    if (step <= last) return false;
+    last += (size - 1) * step;
+  }
+  return true;
+}
+
+void CheckFilled(std::string_view op, const TensorView& tensor, int64_t offset) {
+  REPDL_CHECK(IsWithoutOverlap(tensor), ArgName{op, "tensor"},
+              " has elements that share memory; fill one without, such as its .contiguous()");
+  REPDL_CHECK(offset >= 0 && offset <= std::numeric_limits<int64_t>::max() - tensor.numel(), ArgName{op, "offset"},
+              " must be an index that the last element can still be counted from, got ", offset);
+}
+
+Specs InferIntegers(std::string_view op, const TensorView& tensor, int64_t offset) {
+  CheckDType({op, "tensor"}, tensor, DType::kInt64);
+  CheckFilled(op, tensor, offset);
+  return {};
+}
+
+Specs InferFloats(std::string_view op, const TensorView& tensor, int64_t offset) {
+  CheckFloating({op, "tensor"}, tensor);
+  CheckFilled(op, tensor, offset);
+  return {};
+}
+
+/// The largest number of the type below x, x finite.
+float NextBelow(DType dtype, float x) {
+  const bool is_float = dtype == DType::kFloat32;
+  const auto widened = [&](int32_t bits) {
+    return is_float                    ? std::bit_cast<float>(bits)
+           : dtype == DType::kBFloat16 ? scalar::WidenBFloat16(bits)
+                                       : scalar::WidenFloat16(bits);
+  };
+  int32_t bits = is_float                    ? std::bit_cast<int32_t>(x)
+                 : dtype == DType::kBFloat16 ? scalar::NarrowBFloat16(x) & 0xffff
+                                             : scalar::NarrowFloat16(x) & 0xffff;
+  const float value = widened(bits);
+  if (value < x) return value;
+  if (value == 0.0f) return -widened(1);
+  return widened(value > 0.0f ? bits - 1 : bits + 1);
+}
+
+}  // namespace
+
+Specs InferPhiloxBits(const InOut& tensor, int64_t, int64_t, int64_t offset) {
+  return InferIntegers("philox_bits", tensor, offset);
+}
+
+void PhiloxBits(InOut tensor, int64_t seed, int64_t call, int64_t offset) {
+  InferPhiloxBits(tensor, seed, call, offset);
+  const Place place = PlaceOf("philox_bits", tensor);
+  if (tensor.numel() == 0) return;
+  PhiloxBitsKernel(place, {MakePhiloxArgs(tensor, seed, call, offset), {}});
+}
+
+Specs InferPhiloxRandint(const InOut& tensor, int64_t, int64_t, int64_t first, int64_t last, int64_t offset) {
+  REPDL_CHECK(first <= last, ArgName{"philox_randint", "first"}, " ", first, " must not be above last, ", last);
+  return InferIntegers("philox_randint", tensor, offset);
+}
+
+void PhiloxRandint(InOut tensor, int64_t seed, int64_t call, int64_t first, int64_t last, int64_t offset) {
+  InferPhiloxRandint(tensor, seed, call, first, last, offset);
+  const Place place = PlaceOf("philox_randint", tensor);
+  if (tensor.numel() == 0) return;
+  const auto from = static_cast<uint64_t>(first);
+  PhiloxRandintKernel(place, {MakePhiloxArgs(tensor, seed, call, offset),
+                              {.first = from, .count = static_cast<uint64_t>(last) - from + 1}});
+}
+
+Specs InferPhiloxUniform(const InOut& tensor, int64_t, int64_t, double low, double high, int64_t offset) {
+  REPDL_CHECK(low <= high, ArgName{"philox_uniform", "low"}, " ", low, " must not be above high, ", high);
+  REPDL_CHECK(std::isfinite(static_cast<float>(high) - static_cast<float>(low)), ArgName{"philox_uniform", "high"}, " ",
+              high, " must lie within the range of float32 from low, ", low);
+  return InferFloats("philox_uniform", tensor, offset);
+}
+
+void PhiloxUniform(InOut tensor, int64_t seed, int64_t call, double low, double high, int64_t offset) {
+  const FpEnvGuard guard;
+  InferPhiloxUniform(tensor, seed, call, low, high, offset);
+  const Place place = PlaceOf("philox_uniform", tensor);
+  if (tensor.numel() == 0) return;
+  const auto from = static_cast<float>(low), to = static_cast<float>(high);
+  PhiloxUniformKernel(place,
+                      {MakePhiloxArgs(tensor, seed, call, offset),
+                       {.low = from, .range = to - from, .highest = from < to ? NextBelow(tensor.dtype, to) : to}});
+}
+
+Specs InferPhiloxNormal(const InOut& tensor, int64_t, int64_t, double, double std, int64_t offset) {
+  REPDL_CHECK(std >= 0.0, ArgName{"philox_normal", "std"}, " must not be negative, got ", std);
+  return InferFloats("philox_normal", tensor, offset);
+}
+
+void PhiloxNormal(InOut tensor, int64_t seed, int64_t call, double mean, double std, int64_t offset) {
+  const FpEnvGuard guard;
+  InferPhiloxNormal(tensor, seed, call, mean, std, offset);
+  const Place place = PlaceOf("philox_normal", tensor);
+  if (tensor.numel() == 0) return;
+  PhiloxNormalKernel(place, {MakePhiloxArgs(tensor, seed, call, offset),
+                             {.mean = static_cast<float>(mean), .std = static_cast<float>(std)}});
+}
+
+Specs InferPhiloxBernoulli(const InOut& tensor, int64_t, int64_t, double p, int64_t offset) {
+  REPDL_CHECK(p >= 0.0 && p <= 1.0, ArgName{"philox_bernoulli", "p"}, " must be between 0 and 1, got ", p);
+  return InferFloats("philox_bernoulli", tensor, offset);
+}
+
+void PhiloxBernoulli(InOut tensor, int64_t seed, int64_t call, double p, int64_t offset) {
+  const FpEnvGuard guard;
+  InferPhiloxBernoulli(tensor, seed, call, p, offset);
+  const Place place = PlaceOf("philox_bernoulli", tensor);
+  if (tensor.numel() == 0) return;
+  const auto threshold = static_cast<uint64_t>(p * 0x1p32);
+  // A threshold of 2^32, which every word is below, has no 32 bits.
+  PhiloxBernoulliKernel(place, {MakePhiloxArgs(tensor, seed, call, offset),
+                                {.threshold = static_cast<uint32_t>(threshold), .otherwise = p < 1.0 ? 0.0f : 1.0f}});
+}
+
+Specs InferPhiloxExponential(const InOut& tensor, int64_t, int64_t, double lambd, int64_t offset) {
+  REPDL_CHECK(static_cast<float>(lambd) > 0.0f, ArgName{"philox_exponential", "lambd"}, " must be above 0, got ",
+              lambd);
+  return InferFloats("philox_exponential", tensor, offset);
+}
+
+void PhiloxExponential(InOut tensor, int64_t seed, int64_t call, double lambd, int64_t offset) {
+  const FpEnvGuard guard;
+  InferPhiloxExponential(tensor, seed, call, lambd, offset);
+  const Place place = PlaceOf("philox_exponential", tensor);
+  if (tensor.numel() == 0) return;
+  PhiloxExponentialKernel(place, {MakePhiloxArgs(tensor, seed, call, offset), {.lambd = static_cast<float>(lambd)}});
+}
+
+}  // namespace repdl
+
+REPDL_OPS(
+    philox, MakeOp<InferPhiloxBernoulli, PhiloxBernoulli>("philox_bernoulli", "tensor, seed, call, p=0.5, offset=0"),
+    MakeOp<InferPhiloxBits, PhiloxBits>("philox_bits", "tensor, seed, call, offset=0"),
+    MakeOp<InferPhiloxExponential, PhiloxExponential>("philox_exponential", "tensor, seed, call, lambd=1.0, offset=0"),
+    MakeOp<InferPhiloxNormal, PhiloxNormal>("philox_normal", "tensor, seed, call, mean=0.0, std=1.0, offset=0"),
+    MakeOp<InferPhiloxRandint, PhiloxRandint>("philox_randint", "tensor, seed, call, first, last, offset=0"),
+    MakeOp<InferPhiloxUniform, PhiloxUniform>("philox_uniform", "tensor, seed, call, low=0.0, high=1.0, offset=0"))

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "base/cuda_kernel.h"
+#include "drivers/philox.h"
+
+namespace repdl {
+
+struct PhiloxBitsConstants {};
+
+struct PhiloxRandintConstants {
+  uint64_t first;
+  uint64_t count;  // 0: 2^64
+};
+
+struct PhiloxUniformConstants {
+  float low, range;
+  float highest;  // that an element may be
+};
+
+struct PhiloxNormalConstants {
+  float mean, std;
+};
+
+struct PhiloxBernoulliConstants {
+  uint32_t threshold;
+  float otherwise;  // what a word at or above the threshold becomes
+};
+
+struct PhiloxExponentialConstants {
+  float lambd;
+};
+
+#define REPDL_PHILOX_KERNEL(Name) \
+  struct Name##Args {             \
+    PhiloxArgs philox;            \
+    Name##Constants constants;    \
+  };                              \
+  REPDL_DEVICE_KERNEL(philox, Name##Kernel, Name##Args)
+REPDL_PHILOX_KERNEL(PhiloxBits)
+REPDL_PHILOX_KERNEL(PhiloxRandint)
+REPDL_PHILOX_KERNEL(PhiloxUniform)
+REPDL_PHILOX_KERNEL(PhiloxNormal)
+REPDL_PHILOX_KERNEL(PhiloxBernoulli)
+REPDL_PHILOX_KERNEL(PhiloxExponential)
+#undef REPDL_PHILOX_KERNEL
+
+}  // namespace repdl

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Attention is what the ops that it is defined by give, and a query does not see what it does not attend to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import repdl
+from repdl import _core, ops
+from support import TARGETS, run_python, same_bits
+
+SHAPES = [(2, 6, 3, 70, 33, 16, 40), (1, 2, 1, 300, 530, 64, 64), (1, 1, 1, 400, 400, 8, 8), (3, 1, 1, 1, 70, 5, 3)]
+"""(B, H, G, L, S, E, V); the scores of a head fit the cache or do not."""
+
+
+def normal(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def operands(shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    batch, heads, key_heads, queries, keys, width, value_width = shape
+    return (
+        normal(batch, heads, queries, width),
+        normal(batch, key_heads, keys, width),
+        normal(batch, key_heads, keys, value_width),
+    )
+
+
+def composed(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, order: str) -> Any:
+    group = query.shape[1] // key.shape[1]
+    # The gradient of expand() would be a sum of torch's, so each head has a key head of its own here.
+    key, value = key.repeat_interleave(group, 1).detach(), value.repeat_interleave(group, 1).detach()
+    key.requires_grad_(), value.requires_grad_()
+    scores = ops.mm(query * torch.tensor(scale), key, False, True, order) + mask
+    p = ops.softmax(scores, -1, order)
+    return key, value, ops.mm(p * dropout, value, False, False, order)
+
+
+@pytest.mark.parametrize("order", ["blocked", "sequential"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_attention_is_its_composition(shape: tuple[int, ...], order: str) -> None:
+    query, key, value = operands(shape)
+    batch, heads, key_heads, queries, keys, _, _ = shape
+    mask, dropout = normal(batch, 1, queries, keys), (normal(heads, queries, keys) > -1).float() * 1.25
+    grad = normal(*query.shape[:3], value.shape[3])
+    for tensor in (query, key, value):
+        tensor.requires_grad_()
+    per_head, per_head_value, expected = composed(query, key, value, mask, dropout, 0.3, order)
+    grad_query, by_key, by_value = torch.autograd.grad(expected, (query, per_head, per_head_value), grad)
+    expected_grads = [
+        grad_query,
+        *(ops.sum(x.unflatten(1, (key_heads, -1)), (2,), order=order) for x in (by_key, by_value)),
+    ]
+    for number, target in enumerate(TARGETS):
+        _core.set_target(target)
+        repdl.set_num_threads(number % 3 + 1)
+        output = ops.attention(query, key, value, mask, dropout, scale=0.3, order=order)
+        assert same_bits(output, expected)
+        grads = torch.autograd.grad(output, (query, key, value), grad)
+        for got, want in zip(grads, expected_grads, strict=True):
+            assert same_bits(got, want)
+
+
+@pytest.mark.parametrize("order", ["blocked", "sequential"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_prompt_in_pieces_gives_the_bits_of_the_whole(shape: tuple[int, ...], order: str) -> None:
+    query, key, value = operands(shape)
+    queries, keys = query.shape[2], key.shape[2]
+    # What no query has so far must not show, not even as a NaN.
+    value[:, :, keys // 2] = torch.inf
+    key[:, :, keys // 3] = torch.nan
+    whole = ops.attention(query, key, value, is_causal=True, order=order)
+    for i in {0, 1, queries // 3, keys // 3, queries // 2, 255, 256, 257, queries - 1}:
+        if i >= queries:
+            continue
+        n = min(i + 1, keys)
+        last = ops.attention(query[:, :, i : i + 1], key[:, :, :n], value[:, :, :n], order=order)
+        assert same_bits(last, whole[:, :, i : i + 1]), i
+        # A piece from query 0 on, with the keys so far.
+        piece = ops.attention(query[:, :, : i + 1], key[:, :, :n], value[:, :, :n], is_causal=True, order=order)
+        assert same_bits(piece, whole[:, :, : i + 1]), i
+
+
+def test_keys_masked_at_the_end_change_nothing() -> None:
+    query, key, value = operands((2, 4, 2, 9, 600, 32, 64))
+    lengths = torch.tensor([530, 129])
+    mask = torch.where(torch.arange(600) < lengths[:, None], 0.0, -torch.inf)[:, None, None]
+    padded = ops.attention(query, key, value, mask)
+    for b, n in enumerate(lengths.tolist()):
+        alone = ops.attention(query[b : b + 1], key[b : b + 1, :, :n], value[b : b + 1, :, :n])
+        assert same_bits(padded[b : b + 1], alone)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_gradients_agree_with_torch(is_causal: bool) -> None:
+    for shape in SHAPES:
+        query, key, value = (x.requires_grad_() for x in operands(shape))
+        grad = normal(*query.shape[:3], value.shape[3])
+        results = []
+        for attend in (ops.attention, torch.nn.functional.scaled_dot_product_attention):
+            options = {} if attend is ops.attention else {"enable_gqa": True}
+            output = attend(query, key, value, is_causal=is_causal, **options)
+            results.append((output, *torch.autograd.grad(output, (query, key, value), grad)))
+        for ours, theirs in zip(*results, strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_what_a_query_does_not_have_stays_out_of_its_gradients() -> None:
+    query, key, value = operands((1, 2, 1, 600, 600, 8, 8))
+    grad = normal(1, 2, 600, 8)
+    cut = 300
+    expected = ops.attention_grad(
+        grad[:, :, cut:], query[:, :, cut:], key, value, torch.triu(torch.full((300, 600), -torch.inf), cut + 1)
+    )
+    grad[:, :, 7], query[:, :, 11] = torch.inf, torch.nan
+    _, by_key, by_value = ops.attention_grad(grad, query, key, value, is_causal=True)
+    # Keys behind the last of the queries that were made infinite meet the later ones alone, in other places of the sum.
+    assert by_key[:, :, 12:].isfinite().all()
+    assert by_value[:, :, 12:].isfinite().all()
+    assert not by_value[:, :, :8].isfinite().any()
+    torch.testing.assert_close(by_key[:, :, cut:], expected[1][:, :, cut:], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(by_value[:, :, cut:], expected[2][:, :, cut:], rtol=1e-4, atol=1e-5)
+
+
+def test_memory_is_linear_in_the_sequence() -> None:
+    code = """
+import resource, torch, repdl
+from repdl import ops
+repdl.set_num_threads(1)
+q, k, v = (torch.ones(1, 1, n, 2) for n in (6_000,) * 3)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+ops.attention_grad(ops.attention(q, k, v, is_causal=True), q, k, v, is_causal=True)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    assert int(run_python(code)) < 40_000  # kilobytes; the scores would be 144 000
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_second_gradients(is_causal):
+    def second(dtype, attend):
+        generator = torch.Generator().manual_seed(1)
+        shapes = ((2, 4, 5, 8), (2, 2, 5, 8), (2, 2, 5, 6))
+        q, k, v = (torch.randn(s, generator=generator).to(dtype).requires_grad_() for s in shapes)
+        first = torch.autograd.grad(attend(q, k, v).pow(2).sum(), (q, k, v), create_graph=True)
+        return torch.autograd.grad(sum(g.pow(2).sum() for g in first), (q, k, v))
+
+    def stock(q, k, v):
+        k, v = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
+        scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
+        if is_causal:
+            scores = scores.masked_fill(torch.ones(5, 5).triu(1).bool(), float("-inf"))
+        return scores.softmax(-1) @ v
+
+    ours = second(torch.float32, lambda q, k, v: ops.attention(q, k, v, is_causal=is_causal))
+    for a, b in zip(ours, second(torch.float64, stock), strict=True):
+        assert torch.allclose(a.double(), b, rtol=1e-4, atol=1e-4 * float(b.abs().max()))
