@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,7 +24,7 @@ from repdl._op import registry
 from repdl.cli.main import app
 from repdl.reveal import NotASumError, Tree
 from repdl.reveal.fold import explain
-from repdl.reveal.ops import NUMPY, OURS, TORCH, Options, reveal_op
+from repdl.reveal.ops import NUMPY, OURS, TORCH, Adapter, Options, Sums, reveal_op
 from repdl.reveal.tree import aligned, chain, fused, halving
 from support import ROOT, TARGETS, run_python
 
@@ -83,31 +83,56 @@ def contract(kind: str, order: str, n: int) -> Tree:
     return Tree.of(n, nodes.nodes)
 
 
-SUMS = ["sum", "mean", "softmax", "log_softmax", "batch_norm", "batch_norm_grad", "batch_norm_eval_grad"]
-PRODUCTS = ["mm", "linear", "conv2d", "conv2d_grad_input", "conv2d_grad_kernel"]
+def readings(table: Mapping[str, Sums]) -> list[tuple[str, str | None]]:
+    """Each op, with each of its sums."""
+    return [
+        (op, name) for op, known in table.items() for name in ([None] if isinstance(known, Adapter) else list(known))
+    ]
 
 
-def kind_of(op: str) -> str:
-    return "sum" if op in SUMS else "product"
+PRODUCTS = ["mm", "addmm", "linear", "conv2d", "conv2d_grad_input", "conv2d_grad_kernel"]
+ORDERS = ("blocked", "sequential")
 
 
-@pytest.mark.parametrize("order", ["blocked", "sequential"])
-@pytest.mark.parametrize("op", SUMS + PRODUCTS)
-def test_each_op_sums_as_the_contract_says(op: str, order: str) -> None:
+def kind_of(op: str, name: str | None = None) -> str:
+    if op.startswith("attention"):
+        return "product" if name in ("score", "output", "a", "query", "key", "value") else "sum"
+    return "product" if op in PRODUCTS else "sum"
+
+
+def test_each_op_with_an_order_is_read() -> None:
+    assert set(OURS) == {op for op in registry if registry[op].takes_order} | {"max_pool2d_grad"}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("op", "name"), [(op, name) for op, name in readings(OURS) if registry[op].takes_order])
+def test_each_op_sums_as_the_contract_says(op: str, name: str | None, order: str) -> None:
     repdl.set_num_threads(1)  # quicker for so little
-    for n in (1, 2, 3, 63, 64, 65, 130, 513) if op in SUMS else (1, 2, 9, 64, 256, 257, 261):
-        what, tree = reveal_op(op, Options(n), order)
-        assert tree == contract(kind_of(op), order, n), what
+    kind = kind_of(op, name)
+    sizes = (1, 2, 9, 64, 256, 257, 261) if kind == "product" else (1, 2, 3, 63, 64, 65, 130)
+    for n in sizes if name != "score" else (1, 2, 64, 261):  # which takes the most probes
+        what, tree = reveal_op(op, Options(n, sum=name), order)
+        assert tree == contract(kind, order, n), what
+
+
+@pytest.mark.parametrize(("target", "threads"), list(itertools.product(TARGETS, (1, 2, 3))))
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_gradient_of_pooling_is_a_chain_in_both_orders(order: str, target: str, threads: int) -> None:
+    _core.set_target(target)
+    repdl.set_num_threads(threads)
+    with repdl.order(order):
+        for n in (1, 2, 65, 300):
+            assert reveal_op("max_pool2d_grad", Options(n))[1] == chain(n)
 
 
 @pytest.mark.parametrize("n", [511, 512, 767, 768, 1025, 5 * 256, 7 * 256 + 1, 11 * 256])
-@pytest.mark.parametrize("order", ["blocked", "sequential"])
+@pytest.mark.parametrize("order", ORDERS)
 def test_chunks_of_products_meet_as_the_contract_says(n: int, order: str) -> None:
     assert reveal_op("mm", Options(shape=(3, n, 2), element=(2, 1)), order)[1] == contract("product", order, n)
 
 
 @pytest.mark.parametrize("n", [4095, 4096, 4097, 3 * 4096 + 5])
-@pytest.mark.parametrize("order", ["blocked", "sequential"])
+@pytest.mark.parametrize("order", ORDERS)
 def test_chunks_of_sums_meet_as_the_contract_says(n: int, order: str) -> None:
     tree = repdl.reveal(lambda rows: repdl.ops.sum(rows, 1, order=order), n, batched=True)
     assert tree == contract("sum", order, n)
@@ -125,13 +150,36 @@ def test_chunks_of_sums_meet_as_the_contract_says(n: int, order: str) -> None:
         ("conv2d", Options(shape=(2, 40, 9, 7, 5, 2, 4), element=(1, 4, 7, 3))),
         ("conv2d_grad_input", Options(shape=(2, 3, 9, 9, 40, 2, 4), element=(1, 2, 4, 4))),
         ("conv2d_grad_kernel", Options(shape=(7, 3, 9, 9, 4, 2, 3), element=(3, 2, 1, 2))),
+        ("softmax_grad", Options(shape=(9, 70, 2), dim=1, element=(8, 1))),
+        ("log_softmax_grad", Options(shape=(70, 9), dim=0, element=(8,))),
         ("batch_norm", Options(shape=(10, 3, 7, 2), element=(2,))),
+        ("batch_norm", Options(shape=(32, 3, 2, 2), element=(2,), sum="variance")),
+        ("batch_norm_grad", Options(shape=(10, 3, 7, 2), element=(2,), sum="weight")),
+        ("addmm", Options(shape=(7, 300, 21), element=(6, 20))),
+        ("layer_norm", Options(shape=(9, 70), element=(8,))),
+        ("layer_norm", Options(shape=(9, 64), element=(8,), sum="variance")),
+        ("layer_norm_grad", Options(shape=(70, 9), element=(8,), sum="weight")),
+        ("layer_norm_grad", Options(shape=(9, 70), element=(8,), sum="a")),
+        ("layer_norm_grad", Options(shape=(9, 70), element=(8,), sum="b")),
+        ("rms_norm", Options(shape=(9, 64), element=(8,))),
+        ("rms_norm_grad", Options(shape=(70, 9), element=(8,), sum="weight")),
+        ("group_norm", Options(shape=(3, 4, 5, 7, 2), element=(2, 3))),
+        ("group_norm", Options(shape=(3, 4, 16, 2, 2), element=(2, 3), sum="variance")),
+        ("group_norm_grad", Options(shape=(10, 4, 3, 7), element=(3, 2), sum="weight")),
+        ("group_norm_grad", Options(shape=(3, 4, 11, 7), element=(2, 3), sum="a")),
+        ("group_norm_grad", Options(shape=(3, 4, 11, 7), element=(2, 3), sum="b")),
+        ("cross_entropy", Options(shape=(5, 70), element=(4,))),
+        ("cross_entropy", Options(shape=(5, 70), element=(4,), sum="classes")),
+        ("cross_entropy", Options(shape=(5, 70), element=(4,), sum="smoothing")),
+        ("cross_entropy_grad", Options(shape=(5, 70), element=(4,))),
+        ("cross_entropy_grad", Options(shape=(5, 70), element=(4,), sum="classes")),
+        ("cross_entropy_grad", Options(shape=(5, 70), element=(4,), sum="smoothing")),
     ],
 )
 def test_shape_and_place_do_not_show(op: str, options: Options) -> None:
-    for order in ("blocked", "sequential"):
+    for order in ORDERS:
         what, tree = reveal_op(op, options, order)
-        assert tree == contract(kind_of(op), order, tree.n), what
+        assert tree == contract(kind_of(op, options.sum), order, tree.n), what
 
 
 @pytest.mark.parametrize("op", ["sum", "softmax", "mm"])
@@ -151,10 +199,31 @@ def test_of_each_few_terms_one_may_be_read(op: str) -> None:
         ("mean", Options(270)),
         ("softmax", Options(140)),
         ("log_softmax", Options(140)),
+        ("softmax_grad", Options(130)),
+        ("log_softmax_grad", Options(130)),
+        ("cross_entropy", Options(70)),
+        *(("cross_entropy", Options(70, sum=name)) for name in ("classes", "smoothing", "samples", "weights")),
+        ("cross_entropy_grad", Options(70)),
+        *(("cross_entropy_grad", Options(70, sum=name)) for name in ("classes", "smoothing", "weights")),
         ("batch_norm", Options(270)),
+        ("batch_norm", Options(70, sum="variance")),
         ("batch_norm_grad", Options(270)),
+        ("batch_norm_grad", Options(130, sum="weight")),
         ("batch_norm_eval_grad", Options(270)),
+        ("batch_norm_eval_grad", Options(130, sum="weight")),
+        ("layer_norm", Options(70)),
+        ("layer_norm_grad", Options(70, sum="weight")),
+        ("layer_norm_grad", Options(70, sum="a")),
+        ("rms_norm", Options(20)),
+        ("rms_norm_grad", Options(70, sum="b")),
+        ("group_norm", Options(20, sum="variance")),
+        ("group_norm_grad", Options(70, sum="weight")),
         ("mm", Options(shape=(3, 270, 5))),
+        ("addmm", Options(shape=(3, 270, 5))),
+        ("attention", Options(20, sum="softmax")),
+        ("attention", Options(260, sum="output")),
+        ("attention_grad", Options(70, sum="t")),
+        ("attention_grad", Options(260, sum="key")),
         ("linear", Options(shape=(2, 270, 18))),
         ("conv2d", Options(shape=(1, 30, 5, 5, 3, 3, 3))),
         ("conv2d_grad_input", Options(shape=(1, 2, 5, 5, 30, 3, 3))),
@@ -164,10 +233,10 @@ def test_of_each_few_terms_one_may_be_read(op: str) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_target_and_threads_do_not_show(op: str, options: Options, target: str) -> None:
     _core.set_target(target)
-    for order, threads in itertools.product(("blocked", "sequential"), (1, 2, 3)):
+    for order, threads in itertools.product(ORDERS, (1, 2, 3)):
         repdl.set_num_threads(threads)
         what, tree = reveal_op(op, options, order)
-        assert tree == contract(kind_of(op), order, tree.n), (what, threads)
+        assert tree == contract(kind_of(op, options.sum), order, tree.n), (what, threads)
 
 
 # Others' orders.
@@ -267,11 +336,13 @@ def test_a_unit_that_aligns_and_cuts_off_is_one_node() -> None:
     assert repdl.reveal(unit, 12) == Tree.of(12, [(0, 1, 2, 3), (12, 4, 5, 6, 7), (13, 8, 9, 10, 11)])
 
 
-@pytest.mark.parametrize("op", sorted({*TORCH, *NUMPY}))
-def test_each_op_of_torch_and_numpy_is_read(op: str) -> None:
+@pytest.mark.parametrize(("op", "name"), readings({**TORCH, **NUMPY}))
+def test_each_op_of_torch_and_numpy_is_read(op: str, name: str | None) -> None:
     torch.set_num_threads(1)
     for n in (1, 2, 45):
-        what, tree = reveal_op(op, Options(n))
+        if (op, name, n) == ("torch.nn.functional.batch_norm", "mean", 1):
+            continue  # torch refuses a batch of one value
+        what, tree = reveal_op(op, Options(n, sum=name))
         assert tree.n == n and op in what
     if op.endswith("cumsum"):
         assert tree == (fused(45) if op == "torch.cumsum" else chain(45))
@@ -383,9 +454,8 @@ def test_bad_arguments_are_refused() -> None:
 @pytest.mark.parametrize(
     ("op", "options", "message"),
     [
-        ("relu", Options(), "relu takes no order: it sums nothing"),
-        ("softmax_grad", Options(), "softmax_grad takes an order, but how its sum is to be read is not known"),
-        ("torch.relu", Options(), "torch.relu is not known here|torch.relu is not known"),
+        ("relu", Options(), "relu sums nothing"),
+        ("torch.relu", Options(), "torch.relu is not known. Known are"),
         ("nothing", Options(), "Known are sum, mean, mm"),
         ("no.such.module:f", Options(), "there is no no.such.module:f"),
         ("math:pi", Options(), "math:pi is no function"),
@@ -395,7 +465,19 @@ def test_bad_arguments_are_refused() -> None:
         ("conv2d", Options(shape=(1, 1, 2, 2, 1, 3, 3)), "larger than an image"),
         ("conv2d_grad_input", Options(shape=(1, 1, 4, 4, 1, 3, 3)), "does not lie below a whole kernel"),
         ("batch_norm", Options(shape=(4,)), "shape must be N,C"),
-        ("math:fsum", Options(shape=(3, 4)), "no shape, dim, element or every"),
+        ("batch_norm", Options(shape=(20, 4), sum="variance"), "a power of two of values in each channel"),
+        ("batch_norm", Options(shape=(8, 4), sum="variance"), "N above 8"),
+        ("softmax_grad", Options(shape=(1,)), "softmax_grad must be of more than 1 along dimension 0"),
+        ("layer_norm", Options(shape=(4,)), "shape must be ROWS,N, each at least 1"),
+        ("layer_norm", Options(shape=(4, 5, 6)), "shape must be ROWS,N, each at least 1"),
+        ("layer_norm_grad", Options(shape=(4, 1), sum="a"), "is read of rows of more than 1 channel"),
+        ("rms_norm", Options(shape=(2, 32)), "a power of four of values in each row, above 8"),
+        ("rms_norm", Options(shape=(2, 4)), "a power of four of values in each row, above 8"),
+        ("group_norm", Options(shape=(4, 4)), "shape must be N,G,K or N,G,K,…"),
+        ("cross_entropy", Options(shape=(4,)), "shape must be N,C"),
+        ("cross_entropy", Options(shape=(4, 1), sum="classes"), "C at least 2"),
+        ("math:fsum", Options(shape=(3, 4)), "no shape, dim, element, every or sum can be chosen"),
+        ("math:fsum", Options(sum="mean"), "no shape, dim, element, every or sum can be chosen"),
         ("os:getcwd", Options(3), r"must take a float32 array of shape \(3,\), but raises TypeError"),
         ("builtins:repr", Options(1), r"one sum is expected of each call, got 'array"),
     ],
@@ -405,11 +487,39 @@ def test_an_op_that_cannot_be_read_says_why(op: str, options: Options, message: 
         reveal_op(op, options)
 
 
+OPTIONS: dict[str, Any] = {"shape": (3, 4), "dim": 0, "element": (0,), "sum": "mean"}
+
+
+@pytest.mark.parametrize(("op", "name"), readings({**OURS, **TORCH, **NUMPY}))
+def test_an_option_that_says_nothing_of_an_op_is_refused(op: str, name: str | None) -> None:
+    known = {**OURS, **TORCH, **NUMPY}[op]
+    adapter = known if isinstance(known, Adapter) else known[str(name)]
+    for option in set(OPTIONS) - set(adapter.takes):
+        with pytest.raises(ValueError, match=rf"{op} takes no {option}: leave it out\. .* is n, every"):
+            reveal_op(op, Options(**{"sum": name, option: OPTIONS[option]}))
+    for option in adapter.takes:
+        assert option in OPTIONS
+
+
+@pytest.mark.parametrize("op", [*PRODUCTS, "torch.mm", "numpy.matmul", "batch_norm", "cross_entropy"])
+def test_a_dimension_is_for_ops_along_one(op: str) -> None:
+    with pytest.raises(ValueError, match=f"{op} takes no dim: leave it out"):
+        reveal_op(op, Options(dim=-1))
+
+
+def test_a_sum_that_an_op_has_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="batch_norm has no sum 'var': choose one of mean, variance"):
+        reveal_op("batch_norm", Options(sum="var"))
+    with pytest.raises(ValueError, match="n and shape both say how many terms there are: give one of them"):
+        Options(5, shape=(5,))
+
+
 def test_an_order_is_for_ops_that_have_one() -> None:
     for op in ("torch.sum", "math:fsum"):
         with pytest.raises(ValueError, match="no order to choose"):
             reveal_op(op, Options(), "blocked")
-    assert all(registry[op].takes_order for op in OURS)
+    with pytest.raises(ValueError, match="max_pool2d_grad adds in one order only: leave order out"):
+        reveal_op("max_pool2d_grad", Options(), "blocked")
 
 
 # Drawings.
@@ -500,6 +610,10 @@ def test_the_command_prints_json() -> None:
         (["mm", "--order", "upward"], "order"),
         (["mm", "--target", "abacus"], "abacus"),
         (["sum", "--n", "0"], "n must be at least 1"),
+        (["mm", "--dim", "1"], "mm takes no dim"),
+        (["conv2d", "--dim", "-1"], "conv2d takes no dim"),
+        (["batch_norm", "--sum", "median"], "choose one of mean, variance"),
+        (["numpy.sum", "--threads", "2"], "OPENBLAS_NUM_THREADS"),
         (["torch.mm", "--target", "avx2"], "ATEN_CPU_CAPABILITY"),
         (["numpy.sum", "--target", "avx2"], "NPY_DISABLE_CPU_FEATURES"),
         (["json:loads"], "raises TypeError"),

@@ -37,6 +37,8 @@ def _set_target(op: str, target: str) -> None:
 
 
 def _set_threads(op: str, threads: int) -> None:
+    if op.startswith("numpy."):
+        raise ValueError("[reveal] numpy takes no --threads: set OPENBLAS_NUM_THREADS in the environment instead")
     repdl.set_num_threads(threads)
     if op.startswith("torch."):
         import torch
@@ -50,12 +52,21 @@ def reveal(
     shape: Annotated[
         str | None, typer.Option(help="Sizes instead of --n: M,K,N of mm; N,C,H,W,O,KH,KW of conv2d.")
     ] = None,
-    dim: Annotated[int, typer.Option(help="The dimension summed over, of ops along one.")] = -1,
+    dim: Annotated[
+        int | None, typer.Option(help="The dimension summed over, of ops along one; the last if not said.")
+    ] = None,
     element: Annotated[str | None, typer.Option(help="The element of the result to read, as 0,5; the first.")] = None,
     every: Annotated[int, typer.Option(help="Read only the first of each so many terms; quick for a long sum.")] = 1,
+    sum_: Annotated[
+        str | None, typer.Option("--sum", help="Which sum, of an op with several: mean or variance of batch_norm.")
+    ] = None,
     order: Annotated[str | None, typer.Option(help="blocked or sequential, of an op of this library.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads to use.")] = None,
-    target: Annotated[str | None, typer.Option(help="CPU target; of torch: default, avx2 or avx512.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads to use: torch's for its ops, else this library's.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="CPU target of this library; of torch: default, avx2 or avx512.")
+    ] = None,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Draw the tree into FILE.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: digest, and children of each node.")] = False,
 ) -> None:
@@ -71,13 +82,11 @@ def reveal(
     if ":" in op:
         sys.path.insert(0, os.getcwd())  # as `python -m` does: the module may be the caller's
     try:
-        if n is not None and shape is not None:
-            raise ValueError("[reveal] --n and --shape both say how many terms there are: give one of them")
+        options = Options(n, _numbers(shape, "shape"), dim, _numbers(element, "element"), every, sum_)
         if target is not None:
             _set_target(op, target)
         if threads is not None:
             _set_threads(op, threads)
-        options = Options(64 if n is None else n, _numbers(shape, "shape"), dim, _numbers(element, "element"), every)
         what, tree = reveal_op(op, options, order)
     except NotASumError as error:
         fail(error, 1)

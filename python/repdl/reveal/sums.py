@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Sums along a dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from repdl.reveal.setup import Adapter, Ints, Options, Setup, logarithms, ones, takes
+from repdl.reveal.tree import Array
+
+
+def _along(options: Options, name: str, spare: int = 0) -> tuple[str, Array, Array, Ints, int]:
+    """For ops along a dimension: words, the operand, the slot, the element without the dimension, the dimension.
+
+    The last places along it that are spare are 0, and not of the slot.
+    """
+    shape = options.shape or (options.terms + spare,)
+    dim = -1 if options.dim is None else options.dim
+    if not -len(shape) <= dim < len(shape) or min(shape) < 1:
+        raise ValueError(f"[reveal] dimension {dim} is none of shape {shape}")
+    dim %= len(shape)
+    if shape[dim] <= spare:
+        raise ValueError(f"[reveal] {name} must be of more than {spare} along dimension {dim} to be read, got {shape}")
+    others = shape[:dim] + shape[dim + 1 :]
+    at = options.element_of(others)
+    x = ones(*shape)
+    row: Array = np.moveaxis(x, dim, -1)[at]
+    row[shape[dim] - spare :] = 0
+    where = f", element {at}" if others else ""
+    return f"{name} of {shape} along dimension {dim}{where}", x, row[: shape[dim] - spare], at, dim
+
+
+@takes("shape", "dim", "element")
+def plain(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    what, x, slot, at, dim = _along(options, name)
+    return Setup(what, slot, lambda: call(x, dim=dim)[at])
+
+
+@takes("shape", "dim", "element")
+def mean(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    what, x, slot, at, dim = _along(options, name)
+    return Setup(what, slot, lambda: np.float64(call(x, dim=dim)[at]) * slot.size, exact=False)
+
+
+@takes("shape", "dim", "element")
+def cumsum(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    what, x, slot, at, dim = _along(options, name)
+    last = (*at[:dim], slot.size - 1, *at[dim:])
+    return Setup(f"{what}, the last sum", slot, lambda: call(x, dim=dim)[last])
+
+
+def _softmax(log: bool) -> Adapter:
+    @takes("shape", "dim", "element")
+    def adapter(call: Callable[..., Any], options: Options, name: str) -> Setup:
+        what, x, slot, at, dim = _along(options, name)
+
+        def run() -> float:
+            i = int(slot.argmax())  # its term is exp(0) = 1
+            result = np.float64(call(x, dim=dim)[(*at[:dim], i, *at[dim:])])
+            return float(np.exp(-result) if log else 1 / result)
+
+        return Setup(f"{what}, the denominator", slot, run, put=logarithms, exact=False, positive=True)
+
+    return adapter
+
+
+softmax, log_softmax = _softmax(False), _softmax(True)
+
+
+def _softmax_grad(log: bool) -> Adapter:
+    @takes("shape", "dim", "element")
+    def adapter(call: Callable[..., Any], options: Options, name: str) -> Setup:
+        what, grad, slot, at, dim = _along(options, name, spare=1)
+        output = np.full_like(grad, 0 if log else 0.5)
+        last = (*at[:dim], slot.size, *at[dim:])  # where the gradient is 0, so only the sum is left
+
+        def run() -> float:
+            return float(-call(grad, output, dim)[last]) / (1 if log else 0.5)
+
+        factors = None if log else np.moveaxis(output, dim, -1)[at][: slot.size]
+        return Setup(f"{what}, over all places but the last", slot, run, factors)
+
+    return adapter
+
+
+softmax_grad, log_softmax_grad = _softmax_grad(False), _softmax_grad(True)
+
+
+@takes()
+def max_pool2d_grad(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    grad = ones(1, 1, options.terms)
+    chosen = np.zeros(grad.shape, np.int64)
+    what = f"{name} of {grad.shape}, of windows that all chose the first place"
+    return Setup(what, grad[0, 0], lambda: call(grad, chosen, (1, 1, options.terms))[0, 0, 0])
