@@ -27,6 +27,14 @@ else()
 endif()
 set(REPDL_TARGETS "${default_targets}" CACHE STRING "CPU targets to compile, slowest first; scalar always")
 
+if("sse2" IN_LIST REPDL_TARGETS AND REPDL_HIGHWAY_INCLUDE)
+  file(STRINGS "${REPDL_HIGHWAY_INCLUDE}/hwy/detect_targets.h" known REGEX "define HWY_SSE2 ")
+  if(NOT known)
+    message(FATAL_ERROR "repdl: the target sse2 needs Highway 1.0.4 or later, and ${REPDL_HIGHWAY_INCLUDE} has an older"
+      " one; name another by -DREPDL_HIGHWAY_INCLUDE=<folder>")
+  endif()
+endif()
+
 set(entries "")
 foreach(target IN LISTS REPDL_TARGETS)
   if(NOT DEFINED ${target}_highway)

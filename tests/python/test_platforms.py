@@ -19,7 +19,7 @@ TABLE = "target ops cases passed failed none seconds\nscalar 1 {cases} {passed} 
 GOOD_TABLE = TABLE.format(cases=20, passed=20, failed=0)
 LENET = "\n".join(f"{order} {what} {value}" for order, of in check.LENET.items() for what, value in of.items())
 TESTS = "[==========] 3 tests from 1 test suite ran.\n[  PASSED  ] 3 tests."
-PLATFORM = Platform("here", ("scalar",), "-O2", True, compiler=sys.executable, packages=())
+PLATFORM = Platform("here", ("scalar",), "-O2", ("*",), compiler=sys.executable, packages=())
 
 
 def program(path: Path, output: str, status: int = 0, *, when: str = "") -> Path:

@@ -53,7 +53,7 @@ def executable(path: Path) -> Path:
     return path if path.exists() else path.with_name(path.name + ".js")
 
 
-def build(platform: Platform, with_tests: bool) -> Programs:
+def build(platform: Platform, with_tests: bool, highway_folder: Path | None) -> Programs:
     """Raises CommandError if something does not compile."""
     tools = Path(sys.executable).parent
     os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"  # cmake and ninja of the virtual environment
@@ -64,9 +64,10 @@ def build(platform: Platform, with_tests: bool) -> Programs:
         else f"-DCMAKE_CXX_COMPILER={platform.compiler}"
     )
     flags = (toolchain, "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_FLAGS_RELEASE={platform.flags}")
+    highway = [f"-DREPDL_HIGHWAY_INCLUDE={highway_folder}"] if highway_folder else ["-UREPDL_HIGHWAY_INCLUDE"]
     command(
         "cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *flags, "-DREPDL_BUILD_TESTS=ON",
-        "-DCMAKE_INSTALL_LIBDIR=lib", f"-DREPDL_TARGETS={';'.join(platform.targets)}",
+        "-DCMAKE_INSTALL_LIBDIR=lib", f"-DREPDL_TARGETS={';'.join(platform.targets)}", *highway,
     )  # fmt: skip
     tests = ["repdl_tests"] if with_tests else []
     command("cmake", "--build", folder, "--target", "repdl_conformance", *tests)

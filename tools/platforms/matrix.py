@@ -14,6 +14,20 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def version(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.split(".") if number)
+
+
+def highway_version(folder: Path | None) -> str:
+    """Of the headers in this folder, or where CMake looks for them. Empty if there are none."""
+    for include in [folder] if folder else [Path("/usr/local/include"), Path("/usr/include")]:
+        headers = [include / "hwy" / name for name in ("base.h", "highway.h")]  # the older ones say it in the second
+        text = "".join(header.read_text() for header in headers if header.exists())
+        if numbers := re.findall(r"^#define HWY_(?:MAJOR|MINOR|PATCH) (\d+)$", text, re.MULTILINE):
+            return ".".join(numbers)
+    return ""
+
+
 @dataclass(frozen=True)
 class Run:
     """Targets that an emulator runs on one kind of CPU; none are all that the machine can run."""
@@ -29,17 +43,25 @@ class Platform:
     name: str
     targets: tuple[str, ...]
     flags: str
-    cxx_tests: bool
+    cxx_tests: tuple[str, ...]
     compiler: str
     packages: tuple[str, ...]
     emulator: tuple[str, ...] = ()
     toolchain_file: Path | None = None
     runs: tuple[Run, ...] = (Run(),)
     in_slice: bool = False
+    highway: str = ""
 
-    def missing(self) -> bool:
-        """Whether a program that it needs is not installed."""
-        return any(shutil.which(program) is None for program in (self.compiler, *self.emulator[:1]))
+    def missing(self, highway_folder: Path | None) -> str:
+        """What it needs and is not there, with the remedy; empty if nothing is missing."""
+        if any(shutil.which(program) is None for program in (self.compiler, *self.emulator[:1])):
+            return f"not installed: sudo apt-get install --no-install-recommends {' '.join(self.packages)}"
+        found = highway_version(highway_folder)
+        if found and version(found) < version(self.highway):  # where there is none, CMake fetches a new one
+            return (
+                f"needs Highway {self.highway}, not {found}: --highway FOLDER says where the headers of a newer one lie"
+            )
+        return ""
 
 
 @dataclass(frozen=True)
@@ -67,9 +89,10 @@ def read_platform(row: dict[str, Any]) -> Platform:
         "name": row["name"],
         "targets": tuple(row["targets"]),
         "flags": row["flags"],
-        "cxx_tests": row["cxx_tests"],
+        "cxx_tests": tuple(row["cxx_tests"]),
         "runs": tuple(Run(tuple(run["targets"]), run.get("cpu", "")) for run in row.get("runs", [{"targets": ()}])),
         "in_slice": row.get("in_slice", False),
+        "highway": row.get("highway", ""),
     }
     if "toolchain" not in row:
         return Platform(**common, compiler=row["compiler"], packages=(row["package"],))
