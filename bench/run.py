@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [lenet] [sums] [functions] [--threads 1 --threads 2] [--target avx2] [--markdown]
+python bench/run.py [mm] [lenet] [sums] [functions] [interception] [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 """
 
@@ -28,10 +28,12 @@ class Suite(StrEnum):
     LENET = "lenet"
     SUMS = "sums"
     FUNCTIONS = "functions"
+    INTERCEPTION = "interception"
 
 
 def tables(suites: list[Suite], threads: list[int], program: Path, results: Path | None) -> list[Table]:
     import functions
+    import interception
     import lenet
     import mm
     import sums
@@ -47,6 +49,9 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
                 made.append(sums.run(program))
             case Suite.FUNCTIONS:
                 made.append(functions.run(program, results))
+            case Suite.INTERCEPTION:
+                made += [interception.switching(), interception.calls()]
+                made += [interception.steps(n) for n in threads]
     return made
 
 

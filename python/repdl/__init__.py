@@ -27,28 +27,51 @@ if TYPE_CHECKING:
     from repdl import (
         conformance as conformance,
         func as func,
+        interception as interception,
         nn as nn,
         optim as optim,
         random as random,
         utils as utils,
     )
     from repdl.convert import from_torch_module as from_torch_module
+    from repdl.interception import (
+        NotReproducibleError as NotReproducibleError,
+        NotReproducibleWarning as NotReproducibleWarning,
+        allow_native as allow_native,
+        audit as audit,
+        disable as disable,
+        enable as enable,
+        is_enabled as is_enabled,
+        reproducible as reproducible,
+    )
 
-_LOADED_WHEN_USED = {"conformance", "func", "nn", "optim", "random", "utils"}
+_MODULES = {"conformance", "func", "interception", "nn", "optim", "random", "utils"}
+_NAMES = {"from_torch_module": "repdl.convert"} | dict.fromkeys(
+    (
+        "NotReproducibleError",
+        "NotReproducibleWarning",
+        "allow_native",
+        "audit",
+        "disable",
+        "enable",
+        "is_enabled",
+        "reproducible",
+    ),
+    "repdl.interception",
+)
+"""What needs torch, and where it is."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LOADED_WHEN_USED:
+    if name in _MODULES:
         return import_module(f"repdl.{name}")
-    if name == "from_torch_module":
-        from repdl.convert import from_torch_module
-
-        return from_torch_module
+    if name in _NAMES:
+        return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'repdl' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LOADED_WHEN_USED, "from_torch_module"})
+    return sorted({*globals(), *_MODULES, *_NAMES})
 
 
 if sys.modules.get("torch") is not None:

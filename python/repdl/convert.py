@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 from typing import Any
 
 import torch
 
 from repdl import nn
+from repdl.interception import local
 
 LAYERS: dict[type[torch.nn.Module], type[torch.nn.Module]] = {
     torch.nn.BatchNorm1d: nn.BatchNorm1d,
@@ -24,12 +26,25 @@ LAYERS: dict[type[torch.nn.Module], type[torch.nn.Module]] = {
 """The layers that are converted."""
 
 
-def from_torch_module(m: torch.nn.Module) -> torch.nn.Module:
-    """A copy of a model whose layers, as far as LAYERS has them, are those of repdl.nn.
+_ONLY_CALL_OTHERS = (torch.nn.Sequential, torch.nn.Identity, torch.nn.Flatten, torch.nn.Unflatten)
 
-    Parameters, buffers and hooks are copied; weights that are tied stay tied to each other. A layer of a class
-    derived from one in LAYERS keeps its class and what it overrides; what it inherits becomes ours. Other modules are
-    copied as they are.
+
+def from_torch_module(m: torch.nn.Module) -> torch.nn.Module:
+    """A copy of a model that computes the same bits everywhere, forward and backward.
+
+    Layers, as far as LAYERS has them, become those of repdl.nn. A call of any other module runs as under
+    `repdl.reproducible()`, in its thread alone, and so does the backward pass of what the call returns, whenever that
+    comes: nothing stays enabled for other models. An operation without a reproducible kernel raises
+    NotReproducibleError (REPDL_STRICT=warn or `repdl.allow_native` let it run).
+
+    What is called outside of the model (a loss, an optimizer), methods of it other than a call, and tensors that it
+    keeps instead of returning them are not covered by that; nor is a module of TorchScript. While a call runs,
+    torch.compile and the fused layers of torch are off in the whole process; while the model lives, torch's own
+    operations take some microseconds longer. A model made only of converted layers, Sequential and Flatten
+    needs none of this, and has none.
+
+    Parameters, buffers and hooks are copied; weights that are tied stay tied to each other. A module of a class derived
+    from one in LAYERS keeps its class and what it overrides; what it inherits becomes ours.
 
     As in microsoft/RepDL 0.1, a converted Linear or Conv2d draws as many numbers from torch's generator as its
     construction would, so that what a program draws afterwards (the shuffling of its data, say) is the same.
@@ -40,45 +55,56 @@ def from_torch_module(m: torch.nn.Module) -> torch.nn.Module:
     if not isinstance(m, torch.nn.Module):
         raise TypeError(f"[from_torch_module] m must be a torch.nn.Module, got {type(m).__name__}")
     converted = copy.deepcopy(m)
-    for module in converted.modules():
+    for module in reversed(list(converted.modules())):  # children first
         kind = type(module)
         if kind in (torch.nn.Linear, torch.nn.Conv2d):
             for parameter in module.parameters(recurse=False):
                 torch.rand(parameter.shape)
-        module.__class__ = _converted_class(kind)
+        if kind in LAYERS:
+            module.__class__ = LAYERS[kind]
+        elif not _is_ours(module) and not isinstance(module, torch.jit.ScriptModule):
+            module.__class__ = _derived_class(kind)
+            module.__dict__["_repdl_kernels"] = local.kernels()
     return converted
 
 
-def _converted_class(kind: type[torch.nn.Module]) -> type[torch.nn.Module]:
-    if kind in LAYERS:
-        return LAYERS[kind]
-    for theirs, ours in LAYERS.items():
-        if issubclass(kind, theirs) and not issubclass(kind, ours):
-            return _derived_class(kind, ours)
-    return kind
+def _is_ours(module: torch.nn.Module) -> bool:
+    """Whether all that a call of it computes is reproducible already."""
+    kind = type(module)
+    if kind in LAYERS.values() or issubclass(kind, _Derived):
+        return True
+    calls_others = any(issubclass(kind, base) and kind.forward is base.forward for base in _ONLY_CALL_OTHERS)
+    return calls_others and all(map(_is_ours, module.children()))
 
 
 class _Derived:
-    """Mixed into the converted form of a derived layer, which pickles as the original class and this conversion."""
+    """Mixed into the converted form of another class, which pickles as the original class and this conversion."""
+
+    @local.untraced
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__dict__["_repdl_kernels"].call(super().__call__, *args, **kwargs)  # type: ignore[misc]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        original = type(self).__mro__[2]
-        return _rebuild, (original,), self.__dict__
+        made = super().__reduce_ex__(protocol)
+        if made[0] is copyreg.__newobj__:  # type: ignore[attr-defined]
+            return _rebuild, (type(self).__bases__[1], *made[1][1:]), *made[2:]
+        return made
 
 
 _derived: dict[type[torch.nn.Module], type[torch.nn.Module]] = {}
 
 
-def _derived_class(kind: type[torch.nn.Module], ours: type[torch.nn.Module]) -> type[torch.nn.Module]:
-    """A class that looks up methods in `kind` first, then in our layer, then in torch's."""
+def _derived_class(kind: type[torch.nn.Module]) -> type[torch.nn.Module]:
+    """A class that looks up methods in `kind` first, then in our layer if it is one, then in torch's."""
     if kind not in _derived:
-        members: dict[str, Any] = {"__module__": kind.__module__}
+        members: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
         if (eager := getattr(kind, "cls_to_become", None)) is not None:  # a lazy layer, after its first input
-            members["cls_to_become"] = _converted_class(eager)
-        _derived[kind] = type(kind.__name__, (_Derived, kind, ours), members)
+            members["cls_to_become"] = LAYERS.get(eager) or _derived_class(eager)
+        layers = [ours for theirs, ours in LAYERS.items() if issubclass(kind, theirs)]
+        _derived[kind] = type(kind.__name__, (_Derived, kind, *layers), members)
     return _derived[kind]
 
 
-def _rebuild(kind: type[torch.nn.Module]) -> torch.nn.Module:
-    converted = _converted_class(kind)
-    return converted.__new__(converted)
+def _rebuild(kind: type[torch.nn.Module], *arguments: Any) -> torch.nn.Module:
+    converted = _derived_class(kind)
+    return converted.__new__(converted, *arguments)

@@ -7,6 +7,7 @@ from repdl.cli import conformance
 from repdl.cli.info import info
 from repdl.cli.prove import prove
 from repdl.cli.reveal import reveal
+from repdl.cli.run import PASS_ON, audit, run
 
 app = typer.Typer(
     name="repdl",
@@ -19,6 +20,8 @@ app.command()(info)
 app.command()(prove)
 app.add_typer(conformance.app, name="conformance")
 app.command()(reveal)
+app.command(context_settings=PASS_ON)(run)
+app.command(context_settings=PASS_ON)(audit)
 
 
 def main() -> None:

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""What `repdl.enable()` costs: small calls, and steps of training of models that are not our own."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+
+import torch
+import torch.nn.functional as F
+from rich.table import Table
+
+import repdl
+
+
+def _best(call: Callable[[], object], calls: int, rounds: int) -> float:
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        best = min(best, (time.perf_counter() - start) / calls)
+    return best
+
+
+def calls() -> Table:
+    """An op on tensors of 4×4, in torch's own kernel and in ours."""
+    torch.set_num_threads(1)
+    a, b, out = torch.rand(4, 4), torch.rand(4, 4), torch.empty(4, 4)
+    weighted = torch.rand(4, 4, requires_grad=True)
+    small: dict[str, Callable[[], object]] = {
+        "exp": lambda: torch.exp(a),
+        "exp (out)": lambda: torch.exp(a, out=out),
+        "sqrt": lambda: torch.sqrt(a),
+        "gelu": lambda: F.gelu(a),
+        "add": lambda: torch.add(a, b),
+        "add, number": lambda: a + 1.0,
+        "add, with gradient": lambda: weighted + b,
+        "add_": lambda: out.add_(b),
+        "add_, alpha": lambda: out.add_(b, alpha=0.1),
+        "addcmul_": lambda: out.addcmul_(a, b, value=0.1),
+        "lerp_": lambda: out.lerp_(b, 0.1),
+        "mm": lambda: torch.mm(a, b),
+        "addmm": lambda: torch.addmm(b[0], a, b),
+        "sum": lambda: torch.sum(a),
+        "softmax": lambda: torch.softmax(a, 1),
+        "layer_norm": lambda: F.layer_norm(a, (4,)),
+        "mul (torch's own)": lambda: a * b,
+    }
+    stock = {name: _best(call, 2000, 9) for name, call in small.items()}
+    with repdl.reproducible():
+        ours = {name: _best(call, 2000, 9) for name, call in small.items()}
+    model = repdl.from_torch_module(torch.nn.Dropout())
+    beside = {name: _best(call, 2000, 9) for name, call in small.items()}
+    del model
+    table = Table("4×4, 1 thread", "torch, µs", "repdl.enable(), µs", "more, µs", title="Calls")
+    table.add_column("torch while a converted model lives, more, µs")
+    for name in small:
+        row = (stock[name], ours[name], ours[name] - stock[name], beside[name] - stock[name])
+        table.add_row(name, *(f"{seconds * 1e6:.2f}" for seconds in row))
+    return table
+
+
+def _step(model: torch.nn.Module, loss_of: Callable[[torch.nn.Module], torch.Tensor]) -> Callable[[], object]:
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def step() -> object:
+        loss = loss_of(model)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def _models() -> dict[str, Callable[[], object]]:
+    import transformers as t
+
+    tokens = torch.randint(0, 1000, (8, 128))
+    sizes = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
+    no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    gpt2 = t.GPT2Config(
+        vocab_size=1000, n_embd=256, n_layer=4, n_head=4, n_positions=128, bos_token_id=0, eos_token_id=1,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
+    )  # fmt: skip
+    bert = t.BertConfig(vocab_size=1000, max_position_embeddings=128, **sizes, **no_dropout)
+    vit = t.ViTConfig(image_size=128, patch_size=16, num_labels=10, **sizes, **no_dropout)
+    images, labels = torch.rand(8, 3, 128, 128), torch.arange(8)
+    return {
+        "GPT-2": _step(t.GPT2LMHeadModel(gpt2), lambda m: m(input_ids=tokens, labels=tokens).loss),
+        "BERT": _step(t.BertForMaskedLM(bert), lambda m: m(input_ids=tokens, labels=tokens).loss),
+        "ViT": _step(t.ViTForImageClassification(vit), lambda m: m(pixel_values=images, labels=labels).loss),
+    }
+
+
+def steps(threads: int, rounds: int = 7) -> Table:
+    """Forward, backward, clipping and AdamW: 4 layers, width 256, sequence 128 (ViT: 65), batch 8, no dropout."""
+    torch.set_num_threads(threads)
+    table = Table("a step of training", "torch, ms", "repdl.enable(), ms", "ratio", title=f"Steps, {threads} threads")
+    for name, step in _models().items():
+        best = {False: float("inf"), True: float("inf")}
+        step()
+        for _ in range(rounds):  # in turn, since the machine is noisy
+            best[False] = min(best[False], _best(step, 1, 1))
+            with repdl.reproducible():
+                best[True] = min(best[True], _best(step, 1, 1))
+        stock, ours = best[False] * 1e3, best[True] * 1e3
+        table.add_row(name, f"{stock:.0f}", f"{ours:.0f}", f"{stock / ours:.2f}")
+    return table
+
+
+def switching() -> Table:
+    """enable() and disable(), the first time and after."""
+    table = Table("", "ms", title="Switching")
+    for name in ("first enable()", "enable()"):
+        table.add_row(name, f"{_best(repdl.enable, 1, 1) * 1e3:.0f}")
+        table.add_row("disable()", f"{_best(repdl.disable, 1, 1) * 1e3:.1f}")
+    return table

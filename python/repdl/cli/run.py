@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from repdl.cli._failure import check_folder, fail
+
+if TYPE_CHECKING:
+    from repdl.interception import Report
+
+# Everything after SCRIPT is the script's.
+PASS_ON = {"allow_interspersed_args": False}
+
+Script = Annotated[str, typer.Argument(metavar="SCRIPT", help="The program, as for python; with -m a module.")]
+Arguments = Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...", help="Its arguments, passed as they are.")]
+Module = Annotated[bool, typer.Option("-m", help="SCRIPT is the name of a module, as for python -m.")]
+Order = Annotated[str | None, typer.Option(help="Order of sums: blocked or sequential.")]
+Rng = Annotated[str, typer.Option(help="Random numbers: philox, or torch for what torch's generator draws.")]
+
+
+def run(
+    script: Script,
+    args: Arguments = None,
+    module: Module = False,
+    order: Order = None,
+    strict: Annotated[
+        str | None, typer.Option(help="Operations that are not reproducible: error, warn or off; error if not said.")
+    ] = None,
+    rng: Rng = "philox",
+) -> None:
+    """Run an unchanged PyTorch program with `repdl.enable()` in force from its first line.
+
+    Its exit status is the status of this command.
+    """
+    from repdl.cli._program import run_program
+    from repdl.interception import enable
+
+    _check(script, module)
+    try:
+        enable(strict, order, rng)
+    except ValueError as error:
+        fail(f"repdl run: {error}")
+    run_program(script, args or [], module)
+
+
+def audit(
+    script: Script,
+    args: Arguments = None,
+    module: Module = False,
+    order: Order = None,
+    rng: Rng = "philox",
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the report into FILE, as JSON.")
+    ] = None,
+) -> None:
+    """Run a PyTorch program reproducibly as far as it is, and list the ops it called and what is known of their bits.
+
+    Nothing of the program raises for being not reproducible. The report is printed when it ends, also if it fails;
+    its exit status is the status of this command.
+    """
+    from repdl.cli._program import run_program
+    from repdl.interception.recording import Recorder, recording
+
+    _check(script, module)
+    check_folder("--json", json)
+    recorder: Recorder | None = None
+    try:
+        with recording(order, rng) as recorder:
+            run_program(script, args or [], module)
+    except ValueError as error:
+        fail(f"repdl audit: {error}")
+    finally:
+        if recorder is not None:
+            _print(recorder.report)
+            if json is not None:
+                json.write_text(recorder.report.to_json() + "\n", encoding="utf-8")
+
+
+def _check(script: str, module: bool) -> None:
+    if not module and not Path(script).exists():
+        fail(f"can't open {script!r}: there is no such file")
+
+
+def _print(report: Report) -> None:
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(report)
+    else:
+        typer.echo(str(report))

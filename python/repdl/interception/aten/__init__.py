@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""The overloads that have kernels of ours, by family. Each is made of ops of repdl and of exact calls of torch."""
+
+from repdl.interception.aten import (
+    arithmetic as arithmetic,
+    attention as attention,
+    convolution as convolution,
+    ctc as ctc,
+    distance as distance,
+    embedding as embedding,
+    functions as functions,
+    grid as grid,
+    indexing as indexing,
+    interpolation as interpolation,
+    loss as loss,
+    matmul as matmul,
+    normalization as normalization,
+    optimizer as optimizer,
+    random as random,
+    reduction as reduction,
+    softmax as softmax,
+)

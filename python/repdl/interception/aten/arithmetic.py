@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Arithmetic with a product before a sum, which torch fuses on some machines. Here every step is rounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.native import native_of
+from repdl.interception.override import LOW, fill, kinds_of, override, rounded_once
+
+# Of any dtype: where the op does not take a call, a step is torch's own kernel, which rounds once.
+_STEPS: dict[str, Any] = {"wide": "compute", "integers": "compute"}
+
+
+def _with_alpha(name: str, op: str) -> None:
+    native = native_of(name)
+
+    def in_steps(self: Any, other: Any, alpha: Any) -> torch.Tensor:
+        return native(self, other * alpha)
+
+    rounded = rounded_once(in_steps)
+
+    def kernel(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
+        if alpha == 1:
+            return native(self, other)
+        if isinstance(alpha, float) and not _may_be_scaled(self, other):
+            raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+        return (rounded if kinds_of((self, other)) & LOW else in_steps)(self, other, alpha)
+
+    override(name, op=op, low="compute", elementwise=True, **_STEPS)(kernel)
+
+
+def _may_be_scaled(*operands: Any) -> bool:
+    return any(t.is_floating_point() or t.is_complex() for t in operands if isinstance(t, torch.Tensor))
+
+
+_with_alpha("add.Tensor", "add")
+_with_alpha("sub.Tensor", "sub")
+
+
+@override("rsub.Tensor", **_STEPS)
+def _(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
+    return torch.sub(other, self, alpha=alpha)
+
+
+@override("addcmul", op="addcmul", elementwise=True, **_STEPS)
+def _(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
+    return self + (tensor1 if value == 1 else tensor1 * value) * tensor2
+
+
+@override("addcdiv", op="addcdiv", elementwise=True, **_STEPS)
+def _(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
+    return self + (tensor1 if value == 1 else tensor1 * value) / tensor2
+
+
+@override("lerp.Scalar", op="lerp", elementwise=True, **_STEPS)
+def _(self: torch.Tensor, end: torch.Tensor, weight: Any) -> torch.Tensor:
+    return _lerp(self, end, torch.full((), weight, dtype=self.dtype))
+
+
+@override("lerp.Tensor", **_STEPS)
+def _(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return _lerp(self, end, weight)
+
+
+def _lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """From the nearer end, as torch: start + weight * (end - start), or end - (end - start) * (1 - weight)."""
+    difference = end - start
+    near = weight.abs() < 0.5
+    if weight.dim() == 0:
+        return start + difference * weight if near else end - difference * (1 - weight)
+    return torch.where(near, start + difference * weight, end - difference * (1 - weight))
+
+
+@override("linspace", **_STEPS)
+def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> torch.Tensor:
+    """From both ends to the middle, as torch: start + step * i, and end - step * (steps - 1 - i) in the upper half."""
+    dtype = dtype or torch.get_default_dtype()
+    if not dtype.is_floating_point:
+        return torch.linspace(float(start), float(end), steps, dtype=torch.float64).to(dtype)
+    if dtype in (torch.bfloat16, torch.float16):
+        return torch.linspace(start, end, steps, dtype=torch.float32).to(dtype)
+    first, last = (torch.full((), float(value), dtype=dtype) for value in (start, end))
+    if steps < 2:
+        return first.repeat(steps)
+    step = (last - first) / (steps - 1)
+    place = torch.arange(steps, dtype=dtype)
+    return torch.where(place < steps // 2, first + step * place, last - step * (steps - 1 - place))
+
+
+@override("linspace.out", **_STEPS)
+def _(start: Any, end: Any, steps: int, *, out: torch.Tensor) -> torch.Tensor:
+    if out.numel() != steps:
+        out.resize_(steps)  # here torch does not warn
+    return fill(out, torch.linspace(start, end, steps, dtype=out.dtype))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Scaled dot product attention, above autograd: every call of it comes here, whatever its masks and shapes."""
+
+from __future__ import annotations
+
+import torch
+
+from repdl import ops
+from repdl.interception.override import composite
+
+_FLOATING = (torch.float32, torch.bfloat16, torch.float16)
+
+
+@composite("scaled_dot_product_attention")
+def _(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    if not _fits_the_op(query, key, value, attn_mask, enable_gqa):
+        return _in_steps(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    dtype, rank = query.dtype, query.dim()
+    if rank == 3:
+        query, key, value = query[:, None], key[:, None], value[:, None]
+        attn_mask = attn_mask[:, None] if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
+    query, key, value = (t.to(torch.float32) for t in (query, key, value))
+    if attn_mask is not None:
+        attn_mask = _added(attn_mask)
+    dropout_mask = None
+    if dropout_p > 0:
+        dropout_mask = torch.empty((*query.shape[:3], key.shape[2])).bernoulli_(1 - dropout_p).div_(1 - dropout_p)
+    output = ops.attention(query, key, value, attn_mask, dropout_mask, is_causal, scale)
+    output = output.to(dtype)
+    if rank == 3:
+        return output[:, 0]
+    # As torch lays it out: as the query, where its fused kernel takes the call.
+    heads_inside = query.stride(1) < query.stride(2) and dropout_p == 0 and value.shape[-1] == query.shape[-1]
+    return output.transpose(1, 2).contiguous().transpose(1, 2) if heads_inside else output
+
+
+def _fits_the_op(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None, enable_gqa: bool
+) -> bool:
+    rank, heads = query.dim(), -3
+    if rank not in (3, 4) or key.dim() != rank or value.dim() != rank:
+        return False
+    if not (query.dtype == key.dtype == value.dtype and query.dtype in _FLOATING):
+        return False
+    if attn_mask is not None and (attn_mask.requires_grad or attn_mask.dim() > rank or attn_mask.dim() < 2):
+        return False
+    groups = 1 if rank == 3 else key.shape[heads]
+    shares = rank == 4 and enable_gqa and groups > 0 and query.shape[heads] % groups == 0
+    return (
+        query.shape[0] == key.shape[0] == value.shape[0]
+        and (key.shape[:-1] == value.shape[:-1])
+        and query.shape[-1] == key.shape[-1]
+        and (rank == 3 or query.shape[heads] == groups or shares)
+    )
+
+
+def _added(mask: torch.Tensor) -> torch.Tensor:
+    if mask.dtype != torch.bool:
+        return mask.to(torch.float32)
+    return torch.zeros(mask.shape).masked_fill_(~mask, float("-inf"))
+
+
+def _in_steps(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> torch.Tensor:
+    """Of any shapes, and with a gradient for the mask. The same bits, but that of an absent key the product is +0."""
+    if scale is None:
+        scale = query.shape[-1] ** -0.5
+    if enable_gqa and query.shape[-3] != key.shape[-3]:
+        key, value = (t.repeat_interleave(query.shape[-3] // t.shape[-3], -3) for t in (key, value))
+    scores = (query * scale) @ key.transpose(-2, -1)
+    if is_causal:
+        allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
+        scores = scores.masked_fill(~allowed, float("-inf"))
+    if attn_mask is not None:
+        banned = attn_mask.dtype == torch.bool
+        scores = scores.masked_fill(~attn_mask, float("-inf")) if banned else scores + attn_mask
+    weights = torch.ops.aten._safe_softmax(scores, -1)
+    if dropout_p > 0:
+        weights = torch.dropout(weights, dropout_p, True)
+    return weights @ value

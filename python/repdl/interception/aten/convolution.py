@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Convolution of one and two dimensions, transposed too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl import _core
+from repdl._order import get_order
+from repdl.interception.aten.reduction import sum_of
+from repdl.interception.native import native_of
+from repdl.interception.override import memory_format, override
+from repdl.interception.strict import not_reproducible
+
+_native, _native_backward = native_of("convolution"), native_of("convolution_backward")
+
+
+def _as_2d(x: torch.Tensor) -> torch.Tensor:
+    return x.unsqueeze(2) if x.dim() == 3 else x
+
+
+def _pair(values: Any, rank: int, first: int) -> tuple[int, ...]:
+    """A setting of each dimension, for two; `first` for the one that a 1-d convolution lacks."""
+    values = tuple(values) * (rank // len(values)) if len(values) != rank else tuple(values)
+    return (first, *values) if rank == 1 else values
+
+
+class _Settings:
+    def __init__(self, rank: int, stride: Any, padding: Any, dilation: Any, output_padding: Any, groups: int) -> None:
+        self.stride, self.dilation = _pair(stride, rank, 1), _pair(dilation, rank, 1)
+        self.padding, self.output_padding = _pair(padding, rank, 0), _pair(output_padding, rank, 0)
+        self.groups = groups
+
+    def convolve(self, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+        return _core.ops["conv2d"](
+            input, weight, self.stride, self.padding, self.groups, self.dilation, bias, get_order()
+        )
+
+    def by_input(self, shape: Any, weight: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
+        return _core.ops["conv2d_grad_input"](
+            tuple(shape), weight, grad, self.stride, self.padding, self.groups, self.dilation, get_order()
+        )
+
+    def by_weight(self, input: torch.Tensor, shape: Any, grad: torch.Tensor) -> torch.Tensor:
+        return _core.ops["conv2d_grad_kernel"](
+            input, tuple(shape), grad, self.stride, self.padding, self.groups, self.dilation, get_order()
+        )
+
+    def transposed_shape(self, input: torch.Tensor, weight: torch.Tensor) -> tuple[int, ...]:
+        sizes = [
+            (input.shape[2 + i] - 1) * self.stride[i]
+            - 2 * self.padding[i]
+            + self.dilation[i] * (weight.shape[2 + i] - 1)
+            + self.output_padding[i]
+            + 1
+            for i in range(2)
+        ]
+        return (input.shape[0], weight.shape[1] * self.groups, *sizes)
+
+
+@override("convolution", low="alike")
+def _(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> torch.Tensor:
+    rank = input.dim() - 2
+    if rank not in (1, 2):
+        args = (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+        return not_reproducible("convolution", args, {}, _native, why="layout")
+    settings = _Settings(rank, stride, padding, dilation, output_padding, groups)
+    x, w = _as_2d(input), _as_2d(weight)
+    if transposed:
+        output = settings.by_input(settings.transposed_shape(x, w), w, x)
+        if bias is not None:
+            output = output + bias[:, None, None]
+    else:
+        output = settings.convolve(x, w, bias)
+    output = output.contiguous(memory_format=memory_format(x, w))
+    return output.squeeze(2) if rank == 1 else output
+
+
+@override("convolution_backward")
+def _(
+    grad_output: torch.Tensor,
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    bias_sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    output_mask: list[bool],
+) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:
+    rank = input.dim() - 2
+    if rank not in (1, 2):
+        args = (
+            grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+            output_mask,
+        )  # fmt: skip
+        return not_reproducible("convolution_backward", args, {}, _native_backward, why="layout")
+    settings = _Settings(rank, stride, padding, dilation, output_padding, groups)
+    g, x, w = _as_2d(grad_output), _as_2d(input), _as_2d(weight)
+
+    def shaped(grad: torch.Tensor) -> torch.Tensor:
+        grad = grad.contiguous(memory_format=memory_format(x, w))
+        return grad.squeeze(2) if rank == 1 else grad
+
+    grad_input = grad_weight = grad_bias = None
+    if output_mask[0]:
+        by_input = settings.convolve(g, w) if transposed else settings.by_input(x.shape, w, g)
+        grad_input = shaped(by_input)
+    if output_mask[1]:
+        by_weight = settings.by_weight(g, w.shape, x) if transposed else settings.by_weight(x, w.shape, g)
+        grad_weight = shaped(by_weight)
+    if output_mask[2]:
+        grad_bias = sum_of(g, (0, 2, 3))
+    return grad_input, grad_weight, grad_bias

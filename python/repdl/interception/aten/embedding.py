@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Bags of embeddings: the rows of a bag are added in order. And rows held to a norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.aten.reduction import sum_of, vector_norm
+from repdl.interception.native import native_of
+from repdl.interception.override import override
+from repdl.interception.strict import not_reproducible
+
+_SUM, _MEAN, _MAX = range(3)
+_native, _native_backward = native_of("_embedding_bag"), native_of("_embedding_bag_backward")
+
+
+@override("_embedding_bag", "_embedding_bag_forward_only")
+def _(
+    weight: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = _SUM,
+    sparse: bool = False,
+    per_sample_weights: torch.Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> Any:
+    if mode == _MAX:  # only compares
+        return _native(
+            weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+            padding_idx,
+        )  # fmt: skip
+    count = indices.numel()
+    if offsets.numel() and (int(offsets[0]) != 0 or int(offsets[-1]) > count):
+        raise RuntimeError(
+            f"[embedding_bag] offsets must begin with 0 and not exceed the {count} indices, "
+            f"got {int(offsets[0])} … {int(offsets[-1])}"
+        )
+    if bool(((indices < 0) | (indices >= weight.shape[0])).any()):
+        raise RuntimeError(f"[embedding_bag] indices must lie in 0 … {weight.shape[0] - 1}, the rows of weight")
+    bags = offsets.numel() - int(include_last_offset)
+    bag_of = torch.searchsorted(offsets[:bags].contiguous(), torch.arange(count, dtype=offsets.dtype), right=True) - 1
+    counted = indices != padding_idx
+    rows = weight.index_select(0, indices)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:, None]
+    chosen, chosen_bags = rows[counted], bag_of[counted]
+    output = torch.zeros(bags, weight.shape[1]).index_add(0, chosen_bags, chosen)
+    sizes = torch.bincount(chosen_bags, minlength=bags).to(offsets.dtype)
+    if mode == _MEAN:
+        output = output / sizes.clamp_min(1)[:, None]
+    return output, bag_of.to(offsets.dtype), sizes, torch.zeros_like(sizes)
+
+
+@override("_embedding_bag_backward")
+def _(
+    grad: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    offset2bag: torch.Tensor,
+    bag_size: torch.Tensor,
+    maximum_indices: torch.Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: torch.Tensor | None,
+    padding_idx: int = -1,
+) -> torch.Tensor:
+    if sparse:
+        args = (
+            grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+            sparse, per_sample_weights, padding_idx,
+        )  # fmt: skip
+        return not_reproducible("_embedding_bag_backward", args, {}, _native_backward, why="layout")
+    wide = torch.zeros(num_weights, grad.shape[1])
+    if mode == _MAX:
+        filled = bag_size != 0
+        places = maximum_indices[filled] * grad.shape[1] + torch.arange(grad.shape[1])
+        return wide.reshape(-1).index_add(0, places.reshape(-1), grad[filled].reshape(-1)).reshape(wide.shape)
+    rows = grad.index_select(0, offset2bag)
+    if mode == _MEAN:
+        rows = rows / bag_size.index_select(0, offset2bag).clamp_min(1)[:, None]
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:, None]
+    if scale_grad_by_freq:
+        rows = rows / torch.bincount(indices, minlength=num_weights)[indices][:, None]
+    counted = indices != padding_idx
+    return wide.index_add(0, indices[counted], rows[counted])
+
+
+@override("_embedding_bag_per_sample_weights_backward")
+def _(
+    grad: torch.Tensor,
+    weight: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    offset2bag: torch.Tensor,
+    mode: int,
+    padding_idx: int = -1,
+) -> torch.Tensor:
+    along = sum_of(grad.index_select(0, offset2bag) * weight.index_select(0, indices), 1)
+    return torch.where(indices != padding_idx, along, torch.zeros_like(along))
+
+
+def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch.Tensor:
+    """Scaled by largest / (norm + 1e-7) where the norm is larger."""
+    norm = vector_norm(x, p, dims, True)
+    return torch.where(norm > largest, x * (largest / (norm + 1e-7)), x)
+
+
+@override("renorm", converts=False)
+def _(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
+    return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm)
+
+
+@override("embedding_renorm_", low="compute")
+def _(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
+    rows = torch.unique(indices)
+    held = _held(self.index_select(0, rows).to(torch.float32), norm_type, (1,), max_norm)
+    return self.index_copy_(0, rows, held.to(self.dtype))

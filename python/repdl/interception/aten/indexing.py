@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""Writes by index. torch's own race where an index occurs twice; here terms are added, or the last wins, in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.native import native_of
+from repdl.interception.override import ANY_DTYPE, LOW, kinds_of, override
+
+_sort = native_of("sort.stable")
+
+
+@override("_index_put_impl_", **ANY_DTYPE)
+def index_put_(
+    self: torch.Tensor, indices: Any, values: torch.Tensor, accumulate: bool = False, unsafe: bool = False
+) -> torch.Tensor:
+    """self[indices] = values, or += values."""
+    # The place of each element of self; indexing those in the same way gives the places that are written.
+    places = torch.arange(self.numel()).reshape(self.shape)
+    written = torch.ops.aten.index(places, list(indices))
+    values = values.to(self.device).expand(written.shape).reshape(-1)
+    return _write(self, written.reshape(-1), values, accumulate)
+
+
+def _write(self: torch.Tensor, places: torch.Tensor, values: torch.Tensor, accumulate: bool) -> torch.Tensor:
+    """Writes to places of the tensor as a row, in order."""
+    flat = self.reshape(-1)
+    own = flat.data_ptr() != self.data_ptr() or flat.numel() == 0
+    if accumulate:
+        if kinds_of((self,)) & LOW:
+            flat.copy_(flat.to(torch.float32).index_add_(0, places, values.to(torch.float32)))
+        else:
+            flat.index_add_(0, places, values)
+    else:
+        # Of several that write to a place only the last does, so that no two threads meet.
+        sorted_places, by = _sort(places, stable=True)
+        last = torch.ones_like(sorted_places, dtype=torch.bool)
+        if places.numel() > 1:
+            torch.ne(sorted_places[1:], sorted_places[:-1], out=last[:-1])
+        chosen = by[last]
+        flat.scatter_(0, places[chosen], values[chosen])
+    if own:
+        self.copy_(flat.reshape(self.shape))
+    return self
+
+
+@override("put_", **ANY_DTYPE)
+def _(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
+    places = index.reshape(-1)
+    if bool(((places < -self.numel()) | (places >= self.numel())).any()):
+        raise IndexError(f"put_(): index out of range for a tensor of {self.numel()} elements")
+    places = torch.where(places < 0, places + self.numel(), places)
+    return _write(self, places, source.reshape(-1), accumulate)
+
+
+@override("index_copy", **ANY_DTYPE)
+def _(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    out = self.clone(memory_format=torch.contiguous_format)
+    if self.dim() == 0:
+        return out.copy_(source.reshape(()))
+    dim = dim % self.dim()
+    indices: list[Any] = [None] * self.dim()
+    indices[dim] = index.reshape(-1)
+    if source.dim() != self.dim():
+        source = source.reshape([index.numel() if d == dim else self.shape[d] for d in range(self.dim())])
+    return index_put_(out, indices, source)
+
+
+@override("topk")
+def _(
+    self: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of equal numbers the one with the lower index comes first."""
+    if self.dim() == 0:
+        return self.clone(), torch.zeros((), dtype=torch.int64)
+    if not 0 <= k <= self.shape[dim]:
+        raise RuntimeError("selected index k out of range")
+    values, indices = _sort(self, stable=True, dim=dim, descending=largest)
+    return values.narrow(dim, 0, k).contiguous(), indices.narrow(dim, 0, k).contiguous()

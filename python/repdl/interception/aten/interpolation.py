@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Resizing by interpolation: one axis after another, the last first, each a sum of a few weighted neighbours in order.
+
+Places and weights are computed in double and the weights rounded to float32, as `weight * x` and the sums are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from repdl.interception.override import memory_format, override
+
+Taps = list[tuple[torch.Tensor, torch.Tensor]]
+"""For each neighbour its index, and its weight, for every place of the result."""
+
+
+def _scale(size: int, new: int, align_corners: bool, factor: float | None) -> float:
+    """The distance in the operand between neighbours of the result."""
+    if align_corners:
+        return (size - 1) / (new - 1) if new > 1 else 0.0
+    return 1 / factor if factor is not None and factor > 0 else size / new
+
+
+def _places(new: int, scale: float, align_corners: bool) -> torch.Tensor:
+    index = torch.arange(new, dtype=torch.float64)
+    return index * scale if align_corners else (index + 0.5) * scale - 0.5
+
+
+def _linear(size: int, new: int, align_corners: bool, factor: float | None) -> Taps:
+    place = _places(new, _scale(size, new, align_corners, factor), align_corners).clamp_min(0)
+    low = place.floor().clamp_max(size - 1)
+    weight = (place - low).clamp_max(1)
+    return [(low, 1 - weight), ((low + 1).clamp_max(size - 1), weight)]
+
+
+def cubic_weights(t: torch.Tensor, a: float = -0.75) -> list[torch.Tensor]:
+    """Of the neighbours at -1, 0, 1, 2 of a place t behind 0."""
+
+    def near(x: torch.Tensor) -> torch.Tensor:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: torch.Tensor) -> torch.Tensor:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _cubic(size: int, new: int, align_corners: bool, factor: float | None) -> Taps:
+    place = _places(new, _scale(size, new, align_corners, factor), align_corners)
+    low = place.floor()
+    weights = cubic_weights(place - low)
+    return [((low + k - 1).clamp(0, size - 1), weight) for k, weight in enumerate(weights)]
+
+
+def _smooth(width: int) -> Callable[..., Taps]:
+    """With antialiasing: a filter that is as many times wider as the result is smaller."""
+
+    def weight(x: torch.Tensor) -> torch.Tensor:
+        x = x.abs()
+        if width == 2:
+            return (1 - x).clamp_min(0)
+        near, far = (1.5 * x - 2.5) * x * x + 1, ((-0.5 * x + 2.5) * x - 4) * x + 2
+        return torch.where(x < 1, near, torch.where(x < 2, far, torch.zeros_like(x)))
+
+    def taps(size: int, new: int, align_corners: bool, factor: float | None) -> Taps:
+        scale = _scale(size, new, align_corners, factor)
+        stretch = max(scale, 1.0)
+        support = width / 2 * stretch
+        centre = (torch.arange(new, dtype=torch.float64) + 0.5) * scale
+        first = (centre - support + 0.5).trunc().clamp_min(0)
+        end = (centre + support + 0.5).trunc().clamp_max(size)
+        found = []
+        for k in range(max(int((end - first).max()), 1)):
+            index = first + k
+            inside = weight((index - centre + 0.5) / stretch)
+            found.append((index.clamp_max(size - 1), torch.where(index < end, inside, torch.zeros_like(inside))))
+        total = functools.reduce(torch.add, (w for _, w in found))
+        return [(index, torch.where(total == 0, w, w / total)) for index, w in found]
+
+    return taps
+
+
+def _each_axis(
+    make: Callable[..., Taps], size: Any, new: Any, align_corners: bool, factors: Any
+) -> Iterator[tuple[int, Taps]]:
+    """The neighbours of each axis, the last first, the weights as they multiply a tensor."""
+    rank = len(new)
+    for d in reversed(range(rank)):
+        shape = [-1 if i == d else 1 for i in range(rank)]
+        taps = make(size[2 + d], new[d], align_corners, factors[d])
+        yield 2 + d, [(i.to(torch.int64), w.to(torch.float32).reshape(shape)) for i, w in taps]
+
+
+def _define(name: str, make: Callable[..., Taps]) -> None:
+    @override(name)
+    def _(self: torch.Tensor, output_size: Any, align_corners: bool, *factors: Any) -> torch.Tensor:
+        factors = (*factors, *[None] * (len(output_size) - len(factors)))
+        x = self
+        for dim, taps in _each_axis(make, self.shape, output_size, align_corners, factors):
+            x = functools.reduce(torch.add, (x.index_select(dim, index) * weight for index, weight in taps))
+        return x.contiguous(memory_format=memory_format(self))
+
+    @override(name + "_backward")
+    def _(
+        grad_output: torch.Tensor, output_size: Any, input_size: Any, align_corners: bool, *factors: Any
+    ) -> torch.Tensor:
+        factors = (*factors, *[None] * (len(output_size) - len(factors)))
+        grad = grad_output
+        for dim, taps in reversed(list(_each_axis(make, input_size, output_size, align_corners, factors))):
+            shape = list(grad.shape)
+            shape[dim] = input_size[dim]
+            wide = torch.zeros(shape)
+            for index, weight in taps:
+                wide = wide.index_add(dim, index, grad * weight)
+            grad = wide
+        return grad.contiguous(memory_format=memory_format(grad_output))
+
+
+_define("upsample_linear1d", _linear)
+_define("upsample_bilinear2d", _linear)
+_define("upsample_trilinear3d", _linear)
+_define("upsample_bicubic2d", _cubic)
+_define("_upsample_bilinear2d_aa", _smooth(2))
+_define("_upsample_bicubic2d_aa", _smooth(4))

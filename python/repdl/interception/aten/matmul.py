@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Products of matrices: each element by the product rule over k, then what is added to it, one rounding each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl import _core
+from repdl._order import get_order
+from repdl.interception.aten.reduction import sum_of
+from repdl.interception.override import override
+
+
+def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return _core.ops["mm"](a, b, False, False, get_order())
+
+
+def _plus(self: torch.Tensor, product: torch.Tensor, beta: Any, alpha: Any) -> torch.Tensor:
+    """beta * self + alpha * product; with beta = 0, self is not read."""
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    return product + (self if beta == 1 else self * beta)  # the layout is that of the product
+
+
+def _check(condition: bool, message: str) -> None:
+    if not condition:
+        raise RuntimeError(message)
+
+
+def _check_mm(a: torch.Tensor, b: torch.Tensor) -> None:
+    _check(a.dim() == 2, "mat1 must be a matrix" if b.dim() == 2 else "self must be a matrix")
+    _check(b.dim() == 2, "mat2 must be a matrix")
+    _check(
+        a.shape[1] == b.shape[0],
+        f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})",
+    )
+    _check_types(a, b)
+
+
+def _check_types(a: torch.Tensor, b: torch.Tensor) -> None:
+    _check(a.dtype == b.dtype, f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+
+
+def _check_bmm(a: torch.Tensor, b: torch.Tensor) -> None:
+    _check(a.dim() == 3, "batch1 must be a 3D tensor")
+    _check(b.dim() == 3, "batch2 must be a 3D tensor")
+    _check(
+        a.shape[0] == b.shape[0] and a.shape[2] == b.shape[1],
+        f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
+        f"[{b.shape[0]}, {b.shape[1]}].",
+    )
+    _check_types(a, b)
+
+
+@override("mm", op="mm", rank=2, low="alike", converts=False)
+def mm(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+    _check_mm(self, mat2)
+    return product(self, mat2)
+
+
+@override("addmm", op="addmm", low="alike", converts=False)
+def addmm(self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+    _check_mm(mat1, mat2)
+    if beta == 1 and alpha == 1 and self.dim() == 1 and self.shape[0] == mat2.shape[1]:
+        return _core.ops["addmm"](self, mat1, mat2, get_order())
+    return _plus(self, product(mat1, mat2), beta, alpha)
+
+
+@override("_addmm_activation", low="alike", converts=False)
+def _(
+    self: torch.Tensor,
+    mat1: torch.Tensor,
+    mat2: torch.Tensor,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+    use_gelu: bool = False,
+) -> torch.Tensor:
+    result = addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+    return _core.ops["gelu_tanh"](result) if use_gelu else result.relu()
+
+
+@override("bmm", op="mm", rank=3, low="alike", converts=False)
+def bmm(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+    _check_bmm(self, mat2)
+    return product(self, mat2)
+
+
+@override("baddbmm", low="alike", converts=False)
+def _(self: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+    _check_bmm(batch1, batch2)
+    return _plus(self, product(batch1, batch2), beta, alpha)
+
+
+@override("addbmm", low="alike", converts=False)
+def _(self: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+    """One product over (batch, k)."""
+    _check_bmm(batch1, batch2)
+    wide = batch1.transpose(0, 1).reshape(batch1.shape[1], -1)
+    return _plus(self, product(wide, batch2.reshape(-1, batch2.shape[2])), beta, alpha)
+
+
+@override("mv", low="alike", converts=False)
+def mv(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
+    _check(self.dim() == 2 and vec.dim() == 1, f"vector + matrix @ vector expected, got {self.dim()}, {vec.dim()}")
+    _check(
+        self.shape[1] == vec.shape[0],
+        f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})",
+    )
+    _check_types(self, vec)
+    return product(self, vec[:, None])[:, 0]
+
+
+@override("addmv", low="alike", converts=False)
+def _(self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+    return _plus(self, mv(mat, vec), beta, alpha)
+
+
+@override("dot", "vdot", low="alike", converts=False)
+def _(self: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    _check(
+        self.dim() == 1 and tensor.dim() == 1,
+        f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors",
+    )
+    _check(
+        self.shape == tensor.shape,
+        "inconsistent tensor size, expected tensor "
+        f"[{self.shape[0]}] and src [{tensor.shape[0]}] to have the same number of elements",
+    )
+    _check(
+        self.dtype == tensor.dtype,
+        f"dot : expected both vectors to have same dtype, but found {self.dtype} and {tensor.dtype}",
+    )
+    return product(self[None], tensor[:, None]).reshape(())
+
+
+@override("addr", wide="compute", integers="compute")
+def _(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+    product = torch.mul(vec1[:, None], vec2)
+    scaled = product if alpha == 1 else product * alpha
+    return scaled if beta == 0 else (self if beta == 1 else self * beta) + scaled
+
+
+@override("linalg_cross", wide="compute", integers="compute")
+def _(self: torch.Tensor, other: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
+    _check(
+        self.dim() == other.dim() and self.shape[dim] == 3 and other.shape[dim] == 3,
+        f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[dim]} and {other.shape[dim]}",
+    )
+    return self.roll(-1, dim) * other.roll(-2, dim) - self.roll(-2, dim) * other.roll(-1, dim)
+
+
+@override("_trilinear")
+def _(
+    i1: torch.Tensor,
+    i2: torch.Tensor,
+    i3: torch.Tensor,
+    expand1: list[int],
+    expand2: list[int],
+    expand3: list[int],
+    sumdim: list[int],
+    unroll_dim: int = 1,
+) -> torch.Tensor:
+    """i1 * i2 * i3, each with further dimensions of size 1, summed over some."""
+    tensors = [i1, i2, i3]
+    for i, dims in enumerate((expand1, expand2, expand3)):
+        for dim in sorted(dims):
+            tensors[i] = tensors[i].unsqueeze(dim)
+    return sum_of(tensors[0] * tensors[1] * tensors[2], sumdim)
+
+
+@override("conv_tbc")
+def _(self: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, pad: int = 0) -> torch.Tensor:
+    """For time, batch, channel: one product over (kernel, channel)."""
+    padded = torch.nn.functional.pad(self, (0, 0, 0, 0, pad, pad))
+    length, batch, _ = padded.shape
+    windows = padded.unfold(0, weight.shape[0], 1).permute(0, 1, 3, 2)
+    rows = windows.reshape(-1, weight.shape[0] * weight.shape[1])
+    result = product(rows, weight.reshape(-1, weight.shape[2])) + bias
+    return result.reshape(length - weight.shape[0] + 1, batch, weight.shape[2])

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Random numbers: from a counter (repdl.random.philox), or what torch's CPU generator draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from repdl import _core
+from repdl.interception.native import native_of
+from repdl.interception.override import ANY_DTYPE, override
+from repdl.random import philox
+
+stream = "philox"
+"""Where the numbers come from: set by `repdl.enable(rng=…)`."""
+
+
+def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] | None = None) -> None:
+    """Overrides a sampler. Without `drawn`, torch's own kernel does what the stream "torch" defines: it draws integers
+    and turns them into numbers by operations that round once, or in float64."""
+    drawn = drawn or native_of(name)
+
+    @override(name, **ANY_DTYPE)
+    def _(*args: Any, **kwargs: Any) -> Any:
+        return (counted if stream == "philox" else drawn)(*args, **kwargs)
+
+
+_native_uniform, _native_normal = native_of("uniform_"), native_of("normal_")
+
+
+def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> torch.Tensor:
+    """What torch draws, moved to the interval with one rounding on every machine."""
+    if self.dtype != torch.float32:
+        return _native_uniform(self, low, high, generator=generator)
+    # In place at unit scale, where torch rounds nothing; then moved by our own op.
+    draws = _native_uniform(torch.empty_like(self), 0.0, 1.0, generator=generator)
+    return self.copy_(_core.ops["uniform"](draws, low, high))
+
+
+def _draw_normal(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> torch.Tensor:
+    """What torch draws, with functions that do not depend on the machine.
+
+    Of 16 numbers and more, torch turns uniform ones into normal ones in blocks of 16 (Box and Muller), and the last 16
+    anew if they do not fill a block. Fewer numbers, strided tensors and other dtypes it computes in float64.
+    """
+    count = self.numel()
+    if self.dtype != torch.float32 or count < 16 or not self.is_contiguous():
+        return _native_normal(self, mean, std, generator=generator)
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    numbers = _native_uniform(torch.empty(count), 0.0, 1.0, generator=generator)
+    whole = count // 16 * 16
+    result = torch.empty(count)
+    result[:whole] = _box_muller(numbers[:whole], mean, std)
+    if whole < count:
+        result[-16:] = _box_muller(_native_uniform(torch.empty(16), 0.0, 1.0, generator=generator), mean, std)
+    return self.copy_(result.reshape(self.shape))
+
+
+def _box_muller(numbers: torch.Tensor, mean: float, std: float) -> torch.Tensor:
+    first, second = numbers.reshape(-1, 2, 8).unbind(1)
+    radius = _core.ops["sqrt"](_core.ops["log"](1 - first) * -2.0)
+    pair = torch.stack([_core.ops[f](second * 2.0) for f in ("cospi", "sinpi")], 1)
+    return (radius[:, None] * pair * std + mean).reshape(-1)
+
+
+_sampler("uniform_", philox.uniform_, draw_uniform)
+_sampler("normal_", philox.normal_, _draw_normal)
+_sampler("log_normal_", philox.log_normal_)
+_sampler("exponential_", philox.exponential_)
+_sampler("geometric_", philox.geometric_)
+_sampler("cauchy_", philox.cauchy_)
+_sampler("bernoulli_.float", philox.bernoulli_)
+_sampler("bernoulli_.Tensor", philox.bernoulli_)
+_sampler("random_.from", philox.random_)
+_sampler("random_", philox.random_)
+_sampler("random_.to", lambda self, to, generator=None: philox.random_(self, 0, to, generator))
+_sampler("multinomial", philox.multinomial)
+
+
+@override("normal.Tensor_Tensor", **ANY_DTYPE)
+def _(mean: torch.Tensor, std: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
+    shape = torch.broadcast_shapes(mean.shape, std.shape)
+    return torch.empty(shape, dtype=mean.dtype).normal_(0.0, 1.0, generator=generator) * std + mean
+
+
+@override("normal.Tensor_float", "normal.float_Tensor", **ANY_DTYPE)
+def _(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
+    like = mean if isinstance(mean, torch.Tensor) else std
+    return torch.empty_like(like).normal_(0.0, 1.0, generator=generator) * std + mean
+
+
+_native_permutation = native_of("randperm.generator_out")
+
+
+@override("randperm.generator_out", **ANY_DTYPE)
+def _(n: int, *, generator: Any = None, out: torch.Tensor) -> torch.Tensor:
+    if stream == "torch":
+        return _native_permutation(n, generator=generator, out=out)
+    return out.resize_(n).copy_(philox.randperm(n, out.dtype, generator))

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Sums, means, variances and norms, in the order of the sum rule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from repdl import _core
+from repdl._order import get_order
+from repdl.interception.native import overload
+from repdl.interception.override import Kernel, override
+
+
+def _dims(self: torch.Tensor, dim: Any) -> tuple[int, ...]:
+    """The dimensions to reduce, which are all for None and for an empty list."""
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+        return tuple(range(self.dim()))
+    return tuple(checked_dim(self, d) for d in ((dim,) if isinstance(dim, int) else dim))
+
+
+def checked_dim(self: torch.Tensor, dim: int) -> int:
+    rank = max(self.dim(), 1)
+    if not -rank <= dim < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+    return dim
+
+
+def _cast(self: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
+    return self if dtype is None or dtype == self.dtype else self.to(dtype)
+
+
+def sum_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False) -> torch.Tensor:
+    return _core.ops["sum"](self, _dims(self, dim), keepdim, False, get_order())
+
+
+def mean_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False) -> torch.Tensor:
+    return _core.ops["mean"](self, _dims(self, dim), keepdim, get_order())
+
+
+def _typed(name: str, compute: Kernel) -> Kernel:
+    """A reduction that takes a dtype, to which its operand is converted first."""
+
+    def kernel(self: torch.Tensor, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any) -> torch.Tensor:
+        x = _cast(self, dtype)
+        if x.dtype == torch.float32:
+            return compute(x, *args, **kwargs)
+        if x.dtype in (torch.bfloat16, torch.float16):
+            return compute(x.to(torch.float32), *args, **kwargs).to(x.dtype)
+        return overload(name)(x, *args, **kwargs)  # once more, now by the type that it shall have
+
+    return kernel
+
+
+for _name in ("sum", "sum.dim_IntList"):
+    override(_name, op="sum", low="compute")(_typed(_name, sum_of))
+for _name in ("mean", "mean.dim"):
+    override(_name, op="mean", low="compute")(_typed(_name, mean_of))
+
+
+def _variance(self: torch.Tensor, dim: Any, correction: Any, keepdim: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sum((x - mean)^2) / (n - correction), and the mean."""
+    dims = _dims(self, dim)
+    mean = mean_of(self, dims, True)
+    centred = self - mean
+    count = 1
+    for d in dims:
+        count *= self.shape[d]
+    freedom = max(count - (1 if correction is None else correction), 0)
+    var = sum_of(centred * centred, dims, keepdim) / freedom
+    return var, mean if keepdim else mean.reshape(var.shape)
+
+
+@override("var.correction")
+def _(self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> torch.Tensor:
+    return _variance(self, dim, correction, keepdim)[0]
+
+
+@override("std.correction")
+def _(self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> torch.Tensor:
+    return _core.ops["sqrt"](_variance(self, dim, correction, keepdim)[0])
+
+
+@override("var_mean.correction")
+def _(
+    self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return _variance(self, dim, correction, keepdim)
+
+
+@override("std_mean.correction")
+def _(
+    self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    var, mean = _variance(self, dim, correction, keepdim)
+    return _core.ops["sqrt"](var), mean
+
+
+def vector_norm(self: torch.Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> torch.Tensor:
+    dims = _dims(self, dim)
+    if ord == 2:
+        return _core.ops["sqrt"](sum_of(self * self, dims, keepdim))
+    size = self.abs()
+    if ord == 1:
+        return sum_of(size, dims, keepdim)
+    if ord == float("inf"):
+        return size.amax(dims, keepdim)
+    if ord == -float("inf"):
+        return size.amin(dims, keepdim)
+    if ord == 0:
+        return sum_of((self != 0).to(torch.float32), dims, keepdim)
+    exponents = (torch.full((), value, dtype=torch.float32) for value in (ord, 1 / ord))
+    inner, outer = exponents
+    return _core.ops["pow"](sum_of(_core.ops["pow"](size, inner), dims, keepdim), outer)
+
+
+override("linalg_vector_norm", low="compute", converts=False)(_typed("linalg_vector_norm", vector_norm))
+
+
+@override("norm.Scalar")
+def _(self: torch.Tensor, p: Any = 2) -> torch.Tensor:
+    return vector_norm(self, p)
+
+
+@override("norm.ScalarOpt_dim")
+def _(self: torch.Tensor, p: Any, dim: Any, keepdim: bool = False) -> torch.Tensor:
+    return vector_norm(self, 2 if p is None else p, dim, keepdim)
+
+
+@override("nansum")
+def _(self: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    return torch.sum(self.nan_to_num(0.0, float("inf"), -float("inf")), _dims(self, dim), keepdim, dtype=dtype)
+
+
+def _running_product(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.Tensor:
+    """In the order of the index."""
+    if x.dim() == 0:
+        return x.clone()
+    if x.numel() == 0:
+        return torch.ones_like(x.sum(dim, keepdim))
+    last = x.cumprod(dim).narrow(dim, x.shape[dim] - 1, 1).clone()
+    return last if keepdim else last.squeeze(dim)
+
+
+override("prod", low="compute")(_typed("prod", lambda x: _running_product(x.reshape(-1), 0)))
+override("prod.dim_int", low="compute")(_typed("prod.dim_int", _running_product))
+
+
+@override("logsumexp")
+def _(self: torch.Tensor, dim: Any, keepdim: bool = False) -> torch.Tensor:
+    dims = _dims(self, dim)
+    largest = self.amax(dims, True) if self.numel() else self.sum(dims, True) - float("inf")
+    largest = torch.where(largest.abs() == float("inf"), torch.zeros_like(largest), largest)
+    total = _core.ops["log"](sum_of(_core.ops["exp"](self - largest), dims, True)) + largest
+    return total if keepdim else total.reshape(sum_of(self, dims, False).shape)
+
+
+@override("trace")
+def _(self: torch.Tensor) -> torch.Tensor:
+    return sum_of(self.diagonal())
+
+
+@override("_logcumsumexp")
+def _(self: torch.Tensor, dim: int) -> torch.Tensor:
+    """In the order of the index."""
+    if self.dim() == 0 or self.numel() == 0:
+        return self.clone()
+    total, *others = self.unbind(dim)
+    totals = [total]
+    for x in others:
+        total = torch.logaddexp(total, x)
+        totals.append(total)
+    return torch.stack(totals, dim)
+
+
+@override("histc")
+def _(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.Tensor:
+    """How many lie in each bin: at its lower edge or above, and below the upper one; the last bin has both edges."""
+    low, high = float(min), float(max)
+    if low == high and self.numel():
+        low, high = float(self.min()), float(self.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (-math.inf < low <= high < math.inf):
+        raise RuntimeError(f"[histc] the range [{low}, {high}] must be finite and ascend; give min and max")
+    edges = torch.linspace(low, high, bins + 1)
+    x = self.reshape(-1)
+    x = x[(x >= low) & (x <= high)]
+    places = (torch.bucketize(x, edges, right=True) - 1).clamp(0, bins - 1)
+    return torch.bincount(places, minlength=bins).to(torch.float32)

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: MIT
+"""How an aten overload is taken over: a function of its arguments, declared once, with what to do for other types.
+
+    @override("mm")
+    def _(self, mat2): ...
+
+The function sees float32 tensors (and integers beside them), on the CPU, below autograd. From it come the variants of
+the overload that write into a given tensor ("mm.out", "exp_"), found by their schemas, and the low-precision form:
+operands are widened exactly, the results rounded once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import torch
+from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
+
+from repdl import _core
+from repdl.interception.native import overload
+from repdl.interception.strict import not_reproducible
+
+Kernel = Callable[..., Any]
+
+# What a call's tensors are, as bits.
+FLOAT32, LOW, WIDE, OTHER = 1, 2, 4, 8
+_KINDS = {
+    torch.float32: FLOAT32,
+    torch.bfloat16: LOW,
+    torch.float16: LOW,
+    torch.float64: WIDE,
+    torch.complex32: WIDE,
+    torch.complex64: WIDE,
+    torch.complex128: WIDE,
+}
+
+
+ANY_DTYPE = {"low": "compute", "wide": "compute", "integers": "compute"}
+"""Settings of an override whose function takes tensors of any type."""
+
+
+@dataclass(frozen=True)
+class Override:
+    """What is registered for one overload, and for its in-place and out= variants.
+
+    name: "add.Tensor".
+    compute: the function, of float32 tensors.
+    low: what a call with bfloat16 or float16 does: "widen"; "first", which also widens, and rounds the first result to
+        the type of the first operand, and no other; "alike", which widens operands of one type, and refuses others as
+        torch does; or "compute" if the function takes them.
+    wide: what a call with float64 or complex numbers does: "refuse", "compute", or "native" where torch's own kernel
+        is exact.
+    integers: what a call without floating-point tensors does: "native", "float32" (a conversion first), or "compute".
+    elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
+    op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
+        others, such as strided operands and wrong shapes.
+    rank: of the tensors of an ordinary call; 0 for any.
+    converts: whether `out` may be of another type than the result.
+    constants: by their place, the arguments that the op does not have, and what they are in an ordinary call.
+    """
+
+    name: str
+    compute: Kernel
+    low: str = "widen"
+    wide: str = "refuse"
+    integers: str = "native"
+    elementwise: bool = False
+    op: str = ""
+    rank: int = 0
+    converts: bool = True
+    constants: Mapping[int, object] = field(default_factory=dict)
+
+    def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
+        """The kernels of the overload and its variants, given torch's own for the overload."""
+        kernel = self.bind(native)
+        yield self.name, self.short_cut(_core.OverrideTarget.NEW, kernel)
+        for name, target, make in variants(self.name, self.converts):
+            yield name, self.short_cut(target, make(kernel))
+
+    def short_cut(self, target: _core.OverrideTarget | None, kernel: Kernel) -> Kernel:
+        if not self.op or target is None:
+            return kernel
+        low = self.low == "compute"
+        return _core.make_override(self.op, target, self.elementwise, low, self.rank, dict(self.constants), kernel)
+
+    def bind(self, native: Kernel) -> Kernel:
+        """The kernel, given torch's own."""
+        compute = laid_out(self.compute) if self.elementwise else self.compute
+
+        def refuse(*args: Any, **kwargs: Any) -> Any:
+            narrow = narrowed(args)
+            if narrow is not None:
+                return kernel(*narrow, **kwargs)
+            return not_reproducible(self.name, args, kwargs, native, why="dtype")
+
+        ways: dict[str, Kernel] = {
+            "compute": compute,
+            "native": native,
+            "refuse": refuse,
+            "widen": rounded_once(compute),
+            "first": first_rounded(compute),
+            "alike": of_one_type(rounded_once(compute)),
+            "float32": lambda *args, **kwargs: compute(*map(_to_float32, args), **kwargs),
+        }
+        low, wide, integers = ways[self.low], ways[self.wide], ways[self.integers]
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            kinds = kinds_of(args)
+            if kwargs:
+                kinds |= kinds_of(kwargs.values())
+            try:
+                if kinds & FLOAT32 and not kinds & (LOW | WIDE):
+                    return compute(*args, **kwargs)
+                if kinds & WIDE:
+                    return wide(*args, **kwargs)
+                if kinds & LOW:
+                    return low(*args, **kwargs)
+                return integers(*args, **kwargs)
+            except ValueError as error:  # of an op of the core; torch's kernels raise RuntimeError
+                raise RuntimeError(str(error)) from error
+
+        return kernel
+
+
+overrides: dict[str, Override] = {}
+"""Every declared override by the name of its overload."""
+
+composites: dict[str, Kernel] = {}
+"""Functions that stand for a composite op, above autograd: they are made of differentiable torch calls."""
+
+
+def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of these overloads; `Override` explains the settings."""
+
+    def declare(compute: Kernel) -> Kernel:
+        for name in names:
+            overrides[name] = Override(name, compute, **settings)
+        return compute
+
+    return declare
+
+
+def composite(name: str) -> Callable[[Kernel], Kernel]:
+    """Declares a function as the composite op of that name."""
+
+    def declare(function: Kernel) -> Kernel:
+        composites[name] = function
+        return function
+
+    return declare
+
+
+def kinds_of(values: Any) -> int:
+    kinds = 0
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            kinds |= _KINDS.get(value.dtype, OTHER)
+        elif type(value) in (list, tuple):
+            for item in value:
+                if isinstance(item, torch.Tensor):
+                    kinds |= _KINDS.get(item.dtype, OTHER)
+    return kinds
+
+
+def _to_float32(value: Any) -> Any:
+    return value.to(torch.float32) if isinstance(value, torch.Tensor) else value
+
+
+def floating_type(values: Any) -> torch.dtype:
+    """The floating-point type of a result, by torch's rule: single numbers count only among themselves."""
+    tensors = [v for v in values if isinstance(v, torch.Tensor) and v.is_floating_point()]
+    wide = [v for v in tensors if v.dim() > 0] or tensors
+    return reduce(torch.promote_types, (v.dtype for v in wide))
+
+
+def narrowed(args: tuple[Any, ...]) -> list[Any] | None:
+    """Arguments whose only wide tensors are single numbers beside a narrower tensor: torch gives them its type."""
+    tensors = [a for a in args if isinstance(a, torch.Tensor)]
+    wide = [t for t in tensors if _KINDS.get(t.dtype) == WIDE]
+    if any(t.dim() > 0 or t.is_complex() for t in wide) or not any(t.is_floating_point() and t.dim() for t in tensors):
+        return None
+    dtype = floating_type(tensors)
+    return [a.to(dtype) if isinstance(a, torch.Tensor) and _KINDS.get(a.dtype) == WIDE else a for a in args]
+
+
+def rounded_once(compute: Kernel) -> Kernel:
+    """From a kernel of float32 to one of bfloat16 and float16: widened, computed, and each result rounded once."""
+
+    def low(*args: Any, **kwargs: Any) -> Any:
+        dtype = floating_type([*args, *kwargs.values()])
+
+        result = compute(*map(_widen, args), **{name: _widen(value) for name, value in kwargs.items()})
+        return map_tensors(lambda t: t.to(dtype) if t.is_floating_point() else t, result)
+
+    return low
+
+
+def first_rounded(compute: Kernel) -> Kernel:
+    """As `rounded_once`, where only the first result is rounded, to the type of the first operand."""
+
+    def low(input: torch.Tensor, *args: Any) -> Any:
+        first, *others = compute(_widen(input), *map(_widen, args))
+        return first.to(input.dtype), *others
+
+    return low
+
+
+def of_one_type(kernel: Kernel) -> Kernel:
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        dtypes = {a.dtype for a in args if isinstance(a, torch.Tensor)}
+        if len(dtypes) > 1:
+            raise RuntimeError(f"expected operands of the same dtype, but got {' and '.join(sorted(map(str, dtypes)))}")
+        return kernel(*args, **kwargs)
+
+    return checked
+
+
+def _widen(value: Any) -> Any:
+    is_low = isinstance(value, torch.Tensor) and _KINDS.get(value.dtype) == LOW
+    return value.to(torch.float32) if is_low else value
+
+
+def map_tensors(change: Callable[[torch.Tensor], Any], value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map_tensors(change, item) for item in value)
+    return value
+
+
+def memory_format(*operands: torch.Tensor) -> torch.memory_format:
+    """That of a result: channels last if one of the operands is."""
+    for x in operands:
+        if x.dim() == 4 and not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last):
+            return torch.channels_last
+    return torch.contiguous_format
+
+
+def laid_out(compute: Kernel) -> Kernel:
+    """Gives the result of a pointwise kernel the strides that torch would give it: those of its operands, in order.
+
+    A single number is not expanded: it would count in the type of the result.
+    """
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        if all(t.is_contiguous() for t in tensors):
+            return compute(*args, **kwargs)
+        rank = max(t.dim() for t in tensors)
+        shape = torch.broadcast_shapes(*(t.shape for t in tensors))
+        full = [t.expand(shape) if t.dim() else t for t in tensors]
+        order, _ = physical_order(*(t for t, own in zip(full, tensors, strict=True) if own.dim() == rank))
+        back = sorted(range(rank), key=order.__getitem__)
+        turned = iter([t.permute(order) if t.dim() else t for t in full])
+        result = compute(*(next(turned) if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
+        return map_tensors(lambda t: t.permute(back), result)
+
+    return kernel
+
+
+def variants(
+    name: str, converts: bool = True
+) -> Iterator[tuple[str, _core.OverrideTarget | None, Callable[[Kernel], Kernel]]]:
+    """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
+    schema = overload(name)._schema
+    taken = [(a.name, str(a.type)) for a in schema.arguments]
+    packet = name.partition(".")[0]
+    for other in getattr(torch.ops.aten, packet).overloads():
+        arguments = getattr(getattr(torch.ops.aten, packet), other)._schema.arguments
+        outs = [a.name for a in arguments if a.is_out]
+        if outs and [(a.name, str(a.type)) for a in arguments if not a.is_out] == taken:
+            target = _core.OverrideTarget.OUT if outs == ["out"] else None
+            yield (packet if other == "default" else f"{packet}.{other}"), target, into(outs, converts)
+    changing = getattr(torch.ops.aten, packet + "_", None)
+    for other in changing.overloads() if changing else ():
+        if [(a.name, str(a.type)) for a in getattr(changing, other)._schema.arguments] == taken:
+            full = packet + ("_" if other == "default" else f"_.{other}")
+            yield full, _core.OverrideTarget.FIRST_ARGUMENT, in_place
+
+
+def in_place(kernel: Kernel) -> Kernel:
+    def changed(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        result = kernel(self, *args, **kwargs)
+        if result.shape != self.shape:
+            raise RuntimeError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        if not torch.can_cast(result.dtype, self.dtype):
+            raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {self.dtype}")
+        return self.copy_(result)
+
+    return changed
+
+
+def into(outs: list[str], converts: bool = True) -> Callable[[Kernel], Kernel]:
+    def make(kernel: Kernel) -> Kernel:
+        def filled(*args: Any, **kwargs: Any) -> Any:
+            targets = [kwargs.pop(name) for name in outs]
+            results = kernel(*args, **kwargs)
+            if len(outs) == 1:
+                return fill(targets[0], results, converts)
+            return tuple(fill(target, result, converts) for target, result in zip(targets, results, strict=True))
+
+        return filled
+
+    return make
+
+
+def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> torch.Tensor:
+    """Writes a result into the tensor given for it, which is resized, with torch's warning if it held elements."""
+    if not converts and result.dtype != target.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead")
+    if not torch.can_cast(result.dtype, target.dtype):
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
+    if target.shape != result.shape:
+        if target.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
+                f"not match the required output shape {list(result.shape)}. Resize the out "
+                "tensor to no elements first, t.resize_(0)",
+                stacklevel=3,
+            )
+        target.resize_(result.shape)
+    return target.copy_(result)

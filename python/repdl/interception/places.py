@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Where in the user's program a call comes from."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, TypeVar
+
+import torch
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
+_PACKAGES = ("site-packages", "dist-packages")
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+_LAYERS = os.path.join(_TORCH, "nn", "modules") + os.sep
+_BACKWARD = os.path.join(_TORCH, "autograd", "graph.py")
+
+
+_edges: set[CodeType] = set()
+
+
+def edge(function: F) -> F:
+    """Marks a function of ours that calls the user's program: what called it is no part of that."""
+    _edges.add(function.__code__)
+    return function
+
+
+def _is_users(path: str) -> bool:
+    if path.startswith((_OURS, _TORCH, "<frozen ")):
+        return False
+    return not path.startswith(_LIBRARY) or any(name in path for name in _PACKAGES)
+
+
+def users_frame() -> FrameType | None:
+    """The innermost frame outside torch, this package and Python's own library."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code not in _edges and not _is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame if frame is None or frame.f_code not in _edges else None
+
+
+def place() -> str:
+    """The user's line, "train.py:31"; without one, that of the layer of torch. "(backward)" is in a backward pass."""
+    frame: FrameType | None = sys._getframe(1)
+    layer, backward = "", False
+    while frame is not None and frame.f_code not in _edges:
+        path = frame.f_code.co_filename
+        if _is_users(path):
+            return _line(frame) + (" (backward)" if backward else "")
+        if path.startswith(_LAYERS) and not layer:
+            layer = _line(frame)
+        backward = backward or path == _BACKWARD
+        frame = frame.f_back
+    return "(backward)" if backward else layer or "(no Python frame)"
+
+
+def _line(frame: FrameType) -> str:
+    path = frame.f_code.co_filename
+    # The packages first: an environment may lie inside the folder one works in.
+    for root in (*(p for p in sys.path if p.endswith(_PACKAGES)), os.getcwd()):
+        if path.startswith(root + os.sep):
+            path = path[len(root) + 1 :]
+            break
+    return f"{path}:{frame.f_lineno}"

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""What happens to an op whose bits nobody promises: the error, the warning, the permission."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from repdl.interception.native import overload
+
+LEVELS = ("error", "warn", "off")
+
+_lock = threading.Lock()
+_levels: list[tuple[object, str]] = []
+_warned: set[str] = set()
+_reason: ContextVar[str | None] = ContextVar("repdl_allow_native", default=None)
+
+
+class NotReproducibleError(RuntimeError):
+    """An operation whose result would depend on the machine, and for which there is no reproducible kernel.
+
+    Attributes:
+        op: the overload, "aten::fft_r2c".
+        device: of its first tensor, or None.
+        tensors: dtype and shape of each tensor, "float32[2, 3]".
+        reason: "reduction", "transcendental", "random", "dtype" or "unknown".
+    """
+
+    def __init__(self, op: str, device: str | None, tensors: tuple[str, ...], reason: str) -> None:
+        self.op, self.device, self.tensors, self.reason = op, device, tensors, reason
+        of = f" of {', '.join(tensors)}" if tensors else ""
+        on = f" on {device}" if device else ""
+        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {_REMEDIES[reason]}")
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.op, self.device, self.tensors, self.reason)
+
+
+REASONS = {
+    "reduction": "the order of its sums depends on the machine",
+    "transcendental": "its functions are rounded differently by different machines",
+    "random": "its numbers depend on the machine",
+    "dtype": "there is no kernel for these dtypes, and torch's own depends on the machine",
+    "layout": "there is no kernel for tensors of this layout",
+    "unknown": "nobody has shown that torch's kernel gives the same bits everywhere",
+}
+_PERMIT = 'use `with repdl.allow_native("why"):` where its bits do not matter, or strict="warn"'
+_REMEDIES = {
+    "dtype": f"Convert to float32, bfloat16 or float16; or {_PERMIT}.",
+    "layout": f"Convert with .to_dense() or .dequantize(); or {_PERMIT}.",
+} | dict.fromkeys(("reduction", "transcendental", "random", "unknown"), f"Write it in other operations; or {_PERMIT}.")
+
+
+class NotReproducibleWarning(UserWarning):
+    """Given once for each op by `repdl.enable(strict="warn")`."""
+
+
+@dataclass(frozen=True)
+class Permission:
+    """A call that `allow_native` let through."""
+
+    op: str
+    reason: str
+
+
+permissions: dict[Permission, int] = {}
+"""How often each op ran natively, by op and reason given."""
+
+watch: Callable[[str, str | None], None] | None = None
+"""Set while `audit` records, and nothing raises: told why a call is not reproducible, and its permission."""
+
+
+def push_level(token: object, level: str) -> None:
+    if level not in LEVELS:
+        raise ValueError(f"strict must be one of {LEVELS}, got {level!r}")
+    with _lock:
+        _levels.append((token, level))
+
+
+def pop_level(token: object) -> None:
+    with _lock:
+        _levels[:] = [entry for entry in _levels if entry[0] is not token]
+
+
+def level() -> str:
+    """That of the latest `enable` or `reproducible` still in force; without one, that of converted models."""
+    return _levels[-1][1] if _levels else default_level()
+
+
+def default_level() -> str:
+    return os.environ.get("REPDL_STRICT") or "error"
+
+
+@contextmanager
+def allow_native(reason: str) -> Iterator[None]:
+    """Lets operations without a reproducible kernel run with torch's own, in this block (or decorated function).
+
+    It holds in this thread or task; what ran is counted in `repdl.interception.permissions` and told by `repdl.audit`.
+    Operations that have a reproducible kernel keep it. A backward pass needs its own permission.
+
+    Raises:
+        ValueError: without a reason.
+    """
+    if not isinstance(reason, str) or not reason.strip():
+        raise ValueError('[allow_native] reason must say why the bits do not matter: allow_native("only for a plot")')
+    token = _reason.set(reason)
+    try:
+        yield
+    finally:
+        _reason.reset(token)
+
+
+def not_reproducible(
+    name: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    native: Callable[..., Any],
+    why: str | None = None,
+) -> Any:
+    """What an op without a reproducible kernel does: raise, warn once, or run torch's own kernel."""
+    reason = _reason.get()
+    if reason is not None:
+        used = Permission(f"aten::{name}", reason)
+        with _lock:
+            permissions[used] = permissions.get(used, 0) + 1
+    if watch is not None:
+        watch(why or reason_of(name), reason)
+    if watch is not None or reason is not None:
+        return native(*args, **kwargs)
+    now = level()
+    if now == "off":
+        return native(*args, **kwargs)
+    error = _describe(name, args, kwargs, why)
+    if now == "error":
+        raise error
+    with _lock:
+        first = name not in _warned
+        _warned.add(name)
+    if first:
+        warnings.warn(str(error), NotReproducibleWarning, stacklevel=3)
+    return native(*args, **kwargs)
+
+
+def _describe(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], why: str | None) -> NotReproducibleError:
+    tensors = [value for value in _flat([*args, *kwargs.values()]) if isinstance(value, torch.Tensor)]
+    texts = tuple(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors)
+    device = str(tensors[0].device) if tensors else None
+    return NotReproducibleError(f"aten::{name}", device, texts, why or reason_of(name))
+
+
+def _flat(values: Sequence[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from value
+        else:
+            yield value
+
+
+def reason_of(name: str) -> str:
+    """Why torch's kernel of an overload is not trusted, from its tags."""
+    tags = overload(name).tags
+    if torch.Tag.nondeterministic_seeded in tags:
+        return "random"
+    if torch.Tag.reduction in tags:
+        return "reduction"
+    if torch.Tag.pointwise in tags:
+        return "transcendental"
+    return "unknown"

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""Turns the overrides on and off: `enable`, `disable`, `reproducible`.
+
+One torch.library.Library holds every override while at least one `enable` is in force. Registered are, at the CPU key,
+our kernels, and for each other op that is not exact one that asks `strict` what to do.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+
+from repdl import _order
+from repdl.interception import aten, settings, strict
+from repdl.interception.exact import why_exact
+from repdl.interception.native import native_of, registered_names
+from repdl.interception.override import composites, overrides
+from repdl.interception.registration import register
+
+STREAMS = ("philox", "torch")
+
+_lock = threading.RLock()
+_enabled: list[_Enabled] = []
+_by_enable: _Enabled | None = None
+_library: torch.library.Library | None = None
+_undo = ExitStack()
+
+
+class _Enabled:
+    """`enable`, or one `reproducible`, in force."""
+
+    def __init__(self, level: str, order: str | None, rng: str) -> None:
+        self.level, self.order, self.rng = level, order, rng
+        self.order_before = _order.get_order()
+
+
+def enable(strict: str | None = None, order: str | None = None, rng: str = "philox") -> None:
+    """Makes all of torch's operations in this process reproducible, or raise.
+
+    Forward, backward and optimizer of an unchanged program get the same bits on every machine. A second call takes the
+    place of the first: one `disable` ends both.
+
+    Args:
+        strict: what an operation without a reproducible kernel does: "error" raises NotReproducibleError, "warn" warns
+            once and "off" silently runs torch's own. None reads the environment variable REPDL_STRICT, or is "error".
+        order: "blocked" or "sequential", the order of sums; None leaves the current one.
+        rng: "philox", counter-based random numbers keyed by torch's generators; or "torch", what torch's CPU generator
+            draws, for programs whose published results began from `torch.manual_seed`.
+
+    Raises:
+        ValueError: for other values, or if the process has a setting that changes bits (flushing of subnormals, reduced
+            precision); the message says which.
+    """
+    global _by_enable
+    entry = _Enabled(_level(strict), order, rng)
+    with _lock:
+        _enter(entry)
+        before, _by_enable = _by_enable, entry
+        if before is not None:
+            entry.order_before, entry.order = before.order_before, entry.order or before.order
+            before.order = None
+            _leave(before)
+
+
+def disable() -> None:
+    """Takes back `enable`: restores torch's own kernels, bits and speed, unless a `reproducible` is in force.
+
+    Nothing happens if nothing is enabled.
+    """
+    global _by_enable
+    with _lock:
+        if _by_enable is not None:
+            _leave(_by_enable)
+            _by_enable = None
+
+
+def is_enabled() -> bool:
+    """Whether torch's operations are reproducible now."""
+    return bool(_enabled)
+
+
+def rng_in_force() -> str:
+    """Where random numbers come from: set by the latest `enable` or `reproducible` still in force."""
+    return _enabled[-1].rng if _enabled else STREAMS[0]
+
+
+@contextmanager
+def reproducible(strict: str | None = None, order: str | None = None, rng: str = "philox") -> Iterator[None]:
+    """`with repdl.reproducible():` enables in a block or decorated function; arguments as for `enable`.
+
+    It acts on the whole process, nests, is counted, and may be used by several threads at once.
+    """
+    entry = _Enabled(_level(strict), order, rng)
+    _enter(entry)
+    try:
+        yield
+    finally:
+        with _lock:
+            _leave(entry)
+
+
+def _level(given: str | None) -> str:
+    chosen = given or strict.default_level()
+    if chosen not in strict.LEVELS:
+        source = "strict" if given else "the environment variable REPDL_STRICT"
+        raise ValueError(f"{source} must be one of {strict.LEVELS}, got {chosen!r}")
+    return chosen
+
+
+def _enter(entry: _Enabled) -> None:
+    if entry.rng not in STREAMS:
+        raise ValueError(f"rng must be one of {STREAMS}, got {entry.rng!r}")
+    with _lock:
+        if entry.order is not None:
+            _order.set_order(entry.order)
+        try:
+            if entry.level == "error":
+                settings.check()
+            if not _enabled:
+                _install()
+        except BaseException:
+            _order.set_order(entry.order_before)
+            raise
+        strict.push_level(entry, entry.level)
+        _enabled.append(entry)
+        aten.random.stream = rng_in_force()
+
+
+def _leave(entry: _Enabled) -> None:
+    _enabled.remove(entry)
+    strict.pop_level(entry)
+    if entry.order is not None:
+        _order.set_order(entry.order_before)
+    aten.random.stream = rng_in_force()
+    if not _enabled:
+        _uninstall()
+
+
+def _install() -> None:
+    global _library
+    _library = register(kernels(), composites)
+    _undo.enter_context(settings.route())
+
+
+over_all: list[Callable[[], None]] = []
+"""What registers kernels that belong on top of all others, again: while `audit` records, say."""
+
+
+def put_on_top() -> None:
+    for put in over_all:
+        put()
+
+
+def _uninstall() -> None:
+    global _library
+    if _library is not None:
+        _library._destroy()
+        _library = None
+    _undo.close()
+
+
+@cache
+def kernels() -> dict[str, Callable[..., Any]]:
+    """What is registered at the CPU key, by overload. Made once: from then on torch's own kernels are hidden."""
+    found: dict[str, Callable[..., Any]] = {}
+    for declared in overrides.values():
+        for name, kernel in declared.kernels(native_of(declared.name)):
+            if name == declared.name:
+                found[name] = kernel
+            else:
+                found.setdefault(name, kernel)
+    for name in registered_names():
+        if name not in found and why_exact(name) is None and name != "detach":
+            found[name] = _stub(name, native_of(name))
+    for name in (*found, *composites):
+        native_of(name)  # for `local`, which may come to it when ours is on top
+    return found
+
+
+def _stub(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
+    def raise_or_run(*args: Any, **kwargs: Any) -> Any:
+        return strict.not_reproducible(name, args, kwargs, native)
+
+    return raise_or_run

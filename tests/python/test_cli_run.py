@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""`repdl run` and `repdl audit`: the program sees what `python SCRIPT` would show it, and runs enabled."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from repdl.cli._program import run_program
+from repdl.cli.main import app
+from support import ROOT
+
+LOADED = "import sys; from repdl.cli import main; sys.argv[0] = 'repdl'; main()"
+
+
+def repdl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
+        timeout=300,
+    )
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=folder)
+
+
+SEEN = """
+import json, sys
+import beside
+print(json.dumps([sys.argv, sys.path[0], __name__, __file__, sys.modules["__main__"].__file__, beside.X]))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "seen.py").write_text(SEEN)
+    (tmp_path / "sub" / "beside.py").write_text("X = 1\n")
+    (tmp_path / "beside.py").write_text("X = 2\n")
+    (tmp_path / "seen.py").write_text(SEEN)
+    return tmp_path
+
+
+ARGUMENTS = ["--order", "x", "-m", "--help", "--", "-h", "a b", "*"]
+
+
+def test_a_script_sees_what_python_shows_it(folder: Path) -> None:
+    ours = repdl(folder, "run", "--order", "sequential", "--strict", "warn", "sub/seen.py", *ARGUMENTS)
+    theirs = python(folder, "sub/seen.py", *ARGUMENTS)
+    assert ours.returncode == 0, ours.stderr
+    assert json.loads(ours.stdout) == json.loads(theirs.stdout)
+
+
+def test_a_module_sees_what_python_shows_it(folder: Path) -> None:
+    ours = repdl(folder, "run", "--order", "blocked", "-m", "seen", *ARGUMENTS)
+    theirs = python(folder, "-m", "seen", *ARGUMENTS)
+    assert ours.returncode == 0, ours.stderr
+    assert json.loads(ours.stdout) == json.loads(theirs.stdout)
+
+
+def test_it_is_enabled_from_the_first_line(folder: Path) -> None:
+    (folder / "enabled.py").write_text(
+        "import repdl, torch\n"
+        "x = torch.linspace(-3, 3, 1000)\n"
+        "print(repdl.is_enabled(), repdl.get_order(), torch.equal(x.exp().sum(), repdl.ops.sum(repdl.ops.exp(x))))\n"
+        "torch.digamma(x)\n"
+    )
+    result = repdl(folder, "run", "--order", "sequential", "enabled.py")
+    assert (result.returncode, result.stdout) == (1, "True sequential True\n"), result.stderr
+    assert "NotReproducibleError" in result.stderr and "enabled.py" in result.stderr.splitlines()[1]
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int | str | None]:
+    """Runs a text as a script in this process; gives what SystemExit holds."""
+    for name in ("argv", "excepthook"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.chdir(folder)
+
+    def run(text: str) -> int | str | None:
+        (folder / "ends.py").write_text(text)
+        with pytest.raises(SystemExit) as ended:
+            run_program("ends.py", [], False)
+        return ended.value.code
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("last", "status", "text"),
+    [
+        ("sys.exit(7)", 7, ""),
+        ("sys.exit('told')", "told", ""),
+        ("sys.exit()", None, ""),
+        ("raise EOFError('mine')", 1, "EOFError: mine\n"),
+        ("raise OSError(32, 'mine')", 1, "BrokenPipeError: [Errno 32] mine\n"),
+        ("raise KeyboardInterrupt", 130, "KeyboardInterrupt\n"),
+    ],
+)
+def test_the_end_of_a_script_is_kept(
+    run: Callable[[str], Any], capsys: pytest.CaptureFixture[str], folder: Path, last: str, status: Any, text: str
+) -> None:
+    assert run(f"import sys\n{last}\n") == status
+    error = capsys.readouterr().err
+    trace = f'Traceback (most recent call last):\n  File "{folder}/ends.py", line 2, in <module>\n    {last}\n'
+    assert error == (trace + text if text else "")
+
+
+def test_a_script_that_python_cannot_read(
+    run: Callable[[str], Any], capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    assert run("x = (\n") == 1
+    assert capsys.readouterr().err.startswith(f'  File "{folder}/ends.py", line 1\n')
+
+
+def test_the_report_of_a_script(folder: Path) -> None:
+    (folder / "program.py").write_text(
+        "import sys, torch\nx = torch.ones(3)\ntorch.digamma(x)\nx.exp()\nprint('said')\nsys.exit(int(sys.argv[1]))\n"
+    )
+    result = repdl(folder, "audit", "--json", "report.json", "program.py", "3")
+    assert result.returncode == 3
+    assert result.stdout.startswith("said\n")
+    assert "program.py:3" in result.stdout and "Not reproducible: 1 not, 1 reproducible" in result.stdout
+    report = json.loads((folder / "report.json").read_text())
+    assert not report["ok"] and report["ops"][0]["places"] == ["program.py:3"]
+    result = repdl(folder, "audit", "program.py", "many")
+    assert result.returncode == 1
+    assert "ValueError" in result.stderr and "Not reproducible" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nowhere.py"], "can't open 'nowhere.py'"),
+        (["audit", "nowhere.py"], "can't open 'nowhere.py'"),
+        (["run", "--order", "random", "seen.py"], "'random'"),
+        (["run", "--strict", "loud", "seen.py"], "'loud'"),
+        (["audit", "--rng", "dice", "seen.py"], "'dice'"),
+        (["audit", "--json", "no/where", "seen.py"], "there is no folder"),
+    ],
+)
+def test_wrong_calls(folder: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert message in result.output

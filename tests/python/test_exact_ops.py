@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""The ops of exact.toml keep torch's kernels: the same bits with every instruction set, thread count and layout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exact_digests
+import repdl.interception.exact as exact
+
+CAPABILITIES = ("default", "avx2", "avx512")
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[dict[str, Any]]:
+    """What the program prints in a process for each of torch's instruction sets that this CPU has."""
+    found = {}
+    for capability in CAPABILITIES:
+        result = subprocess.run(
+            [sys.executable, exact_digests.__file__, *([] if found else ["--ops"])],
+            env=os.environ | {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        )
+        run = json.loads(result.stdout)
+        found[run["capability"]] = run
+    return list(found.values())
+
+
+def test_same_bits_everywhere(runs: list[dict[str, Any]]) -> None:
+    digests: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        for name, threads, layout, digest in run["digests"]:
+            digests[name][digest].append((run["capability"], threads, layout))
+    different = {name: list(kinds.values()) for name, kinds in digests.items() if len(kinds) > 1}
+    assert not different
+
+
+# Not run by the program, and why they need no run.
+TRUSTED = {
+    "asserts; gives no number": "_assert_async _assert_scalar _assert_tensor_metadata _functional_assert_async "
+    "_functional_assert_scalar",
+    "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
+}
+
+
+def test_every_exact_op_is_run(runs: list[dict[str, Any]]) -> None:
+    """Those that compute. An in-place form and a foreach form count as the op itself."""
+
+    def plain(name: str) -> str:
+        return name.removeprefix("_foreach_").rstrip("_") or name
+
+    groups = tomllib.loads(Path(exact.__file__).with_name("exact.toml").read_text())
+    declared = {
+        plain(op.partition(".")[0]) for g in ("selects", "rounds", "in_order") for op in groups[g]["ops"].split()
+    }
+    ran = {plain(name) for run in runs for name in run["ops"]}
+    trusted = {plain(name) for names in TRUSTED.values() for name in names.split()}
+    assert declared - ran == trusted

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""`repdl.enable` and what it promises of a process: on and off, nested, in threads; what raises and what may run."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+import pytest
+import torch
+
+import repdl
+from repdl.interception import permissions
+
+
+@pytest.fixture(autouse=True)
+def _off():
+    assert not repdl.is_enabled()
+    yield
+    repdl.disable()
+    assert not repdl.is_enabled()
+
+
+def fft(x):
+    return torch.fft.rfft(x)
+
+
+X = torch.linspace(-3, 3, 1000)
+
+
+def test_disable_restores_torchs_bits():
+    def results():
+        return [f(X) for f in (torch.sigmoid, torch.sqrt, torch.exp, torch.sum)] + [
+            X.reshape(20, 50) @ X.reshape(50, 20)
+        ]
+
+    before = results()
+    repdl.enable()
+    assert repdl.is_enabled()
+    ours = results()
+    repdl.disable()
+    after = results()
+    assert all(torch.equal(a, b) or bool(a.isnan().any()) for a, b in zip(before, after, strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(before, ours, strict=True))
+    assert torch.equal(ours[0], repdl.ops.sigmoid(X))
+
+
+def test_one_disable_ends_any_number_of_calls():
+    repdl.enable(order="sequential")
+    repdl.enable(strict="off")
+    fft(X)
+    assert repdl.get_order() == "sequential"
+    repdl.disable()
+    assert not repdl.is_enabled()
+    assert repdl.get_order() == "blocked"
+    repdl.disable()
+
+
+def test_blocks_are_counted():
+    with repdl.reproducible():
+        with repdl.reproducible(strict="off"):
+            fft(X)
+            repdl.enable()
+        repdl.disable()
+        with pytest.raises(repdl.NotReproducibleError):
+            fft(X)
+    assert not repdl.is_enabled()
+    fft(X)
+
+
+def test_the_stream_is_given_back():
+    model = repdl.from_torch_module(torch.nn.Dropout())
+
+    def dropped():
+        torch.manual_seed(0)
+        return model(torch.ones(100))
+
+    before = dropped()
+    repdl.enable(rng="torch")
+    repdl.disable()
+    assert torch.equal(dropped(), before)
+
+
+def test_the_latest_level_in_force_counts():
+    repdl.enable(strict="error")
+    with repdl.reproducible(strict="off"):
+        fft(X)
+    with pytest.raises(repdl.NotReproducibleError):
+        fft(X)
+
+
+def test_out_takes_the_shape_of_the_result():
+    repdl.enable()
+    out = torch.empty(0)
+    assert torch.exp(X, out=out) is out
+    assert torch.equal(out, repdl.ops.exp(X))
+
+
+def test_decorator():
+    @repdl.reproducible()
+    def exp(x):
+        assert repdl.is_enabled()
+        return x.exp()
+
+    assert torch.equal(exp(X), repdl.ops.exp(X))
+    assert torch.equal(exp(X), repdl.ops.exp(X))
+    assert not repdl.is_enabled()
+
+
+def test_order():
+    with repdl.reproducible(order="sequential"):
+        assert repdl.get_order() == "sequential"
+        assert torch.equal(X.sum(), repdl.ops.sum(X, order="sequential"))
+    assert repdl.get_order() == "blocked"
+    with repdl.reproducible():
+        assert torch.equal(X.sum(), repdl.ops.sum(X))
+
+
+def test_error_says_what_and_why():
+    repdl.enable()
+    with pytest.raises(repdl.NotReproducibleError) as raised:
+        torch.lgamma(X[:6].reshape(2, 3))
+    error = raised.value
+    assert (error.op, error.device, error.tensors) == ("aten::lgamma", "cpu", ("float32[2, 3]",))
+    assert "allow_native" in str(error)
+
+
+def test_wide_numbers_raise_where_they_are_not_exact():
+    repdl.enable()
+    double = X.double()
+    assert (double + double).dtype == torch.float64
+    with pytest.raises(repdl.NotReproducibleError) as raised:
+        double.exp()
+    assert raised.value.reason == "dtype"
+
+
+def test_warn_once():
+    repdl.enable(strict="warn")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fft(X)
+        fft(X)
+    assert len([w for w in caught if w.category is repdl.NotReproducibleWarning]) == 1
+
+
+def test_allow_native_is_counted_and_local_to_its_thread():
+    repdl.enable()
+    permissions.clear()
+    with repdl.allow_native("a plot"):
+        fft(X)
+    assert [(p.reason, n) for p, n in permissions.items()] == [("a plot", 1)]
+    with pytest.raises(ValueError, match="why"), repdl.allow_native(" "):
+        pass
+    failures = []
+
+    def other():
+        try:
+            fft(X)
+        except repdl.NotReproducibleError as error:
+            failures.append(error)
+
+    with repdl.allow_native("here only"):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert len(failures) == 1
+
+
+def test_threads_may_enable_at_once():
+    failures = []
+
+    def work():
+        try:
+            for _ in range(20):
+                with repdl.reproducible():
+                    assert torch.equal(X.exp(), EXPECTED)
+        except BaseException as error:
+            failures.append(error)
+
+    EXPECTED = repdl.ops.exp(X)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert not repdl.is_enabled()
+
+
+def test_settings_that_change_bits_are_refused():
+    torch.set_float32_matmul_precision("high")
+    try:
+        with pytest.raises(ValueError, match="float32_matmul_precision"):
+            repdl.enable()
+        assert not repdl.is_enabled()
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    if torch.set_flush_denormal(True):
+        try:
+            with pytest.raises(ValueError, match="subnormal"):
+                repdl.enable()
+        finally:
+            torch.set_flush_denormal(False)
+    with repdl.reproducible(), pytest.raises(RuntimeError, match="set_flush_denormal"):
+        torch.set_flush_denormal(True)
+
+
+@pytest.mark.parametrize(("name", "value"), [("strict", "loud"), ("order", "random"), ("rng", "dice")])
+def test_bad_settings(name, value):
+    with pytest.raises(ValueError, match=value):
+        repdl.enable(**{name: value})
+    assert not repdl.is_enabled()
+    assert repdl.get_order() == "blocked"
