@@ -30,7 +30,7 @@ test: test-cpp test-python test-slice  ## Run every C++ and Python test, and a s
 
 test-cpp: build $(VENV)/.test  ## Run the C++ tests
 	$(BIN)/cmake --build $(BUILD)
-	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --progress
+	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --progress -j$$(nproc)
 
 test-python: build $(VENV)/.test  ## Run the Python tests
 	$(BIN)/python -m pytest
@@ -49,12 +49,12 @@ system-platforms:
 sanitize: $(VENV)/.build  ## Run the C++ tests with the address and undefined-behaviour sanitizers
 	$(BIN)/cmake --preset sanitize -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
 	$(BIN)/cmake --build --preset sanitize
-	$(BIN)/ctest --preset sanitize --progress
+	$(BIN)/ctest --preset sanitize --progress -j$$(nproc)
 
 tsan: $(VENV)/.build  ## Run the C++ tests that use threads with the thread sanitizer
 	$(BIN)/cmake --preset tsan -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
 	$(BIN)/cmake --build --preset tsan --target repdl_tests
-	$(BIN)/ctest --preset tsan --progress
+	$(BIN)/ctest --preset tsan --progress -j$$(nproc)
 
 fuzz: $(VENV)/.build  ## Fuzz the C++ API for a minute each (needs clang); FUZZ_SECONDS=N for longer
 	$(BIN)/cmake --preset fuzz -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DREPDL_FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60)
