@@ -11,6 +11,7 @@ import torch
 
 import repdl
 from repdl.interception import permissions
+from support import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +142,29 @@ def test_warn_once():
         fft(X)
         fft(X)
     assert len([w for w in caught if w.category is repdl.NotReproducibleWarning]) == 1
+
+
+def test_the_environment_variable_is_read_once():
+    code = """
+import os, warnings, torch, repdl
+try:
+    repdl.enable()
+except ValueError as error:
+    print(error)
+    raise SystemExit
+os.environ["REPDL_STRICT"] = "loud"
+repdl.enable()
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    try:
+        torch.lgamma(torch.ones(2))
+        print(len(told), "warnings")
+    except repdl.NotReproducibleError:
+        print("raised")
+"""
+    said = {level: run_python(code, REPDL_STRICT=level).strip() for level in ("error", "warn", "off", "loud")}
+    assert said.pop("loud").startswith("the environment variable REPDL_STRICT must be one of")
+    assert said == {"error": "raised", "warn": "1 warnings", "off": "0 warnings"}
 
 
 def test_allow_native_is_counted_and_local_to_its_thread():

@@ -18,6 +18,9 @@ from repdl.interception.native import overload
 
 LEVELS = ("error", "warn", "off")
 
+DEFAULT_LEVEL = os.environ.get("REPDL_STRICT") or "error"
+"""Where none is given. The variable is read once; what it says is checked where it is used."""
+
 _lock = threading.Lock()
 _levels: list[tuple[object, str]] = []
 _warned: set[str] = set()
@@ -92,11 +95,7 @@ def pop_level(token: object) -> None:
 
 def level() -> str:
     """That of the latest `enable` or `reproducible` still in force; without one, that of converted models."""
-    return _levels[-1][1] if _levels else default_level()
-
-
-def default_level() -> str:
-    return os.environ.get("REPDL_STRICT") or "error"
+    return _levels[-1][1] if _levels else DEFAULT_LEVEL
 
 
 @contextmanager
@@ -139,7 +138,7 @@ def not_reproducible(
     if now == "off":
         return native(*args, **kwargs)
     error = _describe(name, args, kwargs, why)
-    if now == "error":
+    if now != "warn":
         raise error
     with _lock:
         first = name not in _warned

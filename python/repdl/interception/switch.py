@@ -47,7 +47,8 @@ def enable(strict: str | None = None, order: str | None = None, rng: str = "phil
 
     Args:
         strict: what an operation without a reproducible kernel does: "error" raises NotReproducibleError, "warn" warns
-            once and "off" silently runs torch's own. None reads the environment variable REPDL_STRICT, or is "error".
+            once and "off" silently runs torch's own. None is what the environment variable REPDL_STRICT
+            said when this module was loaded, or "error".
         order: "blocked" or "sequential", the order of sums; None leaves the current one.
         rng: "philox", counter-based random numbers keyed by torch's generators; or "torch", what torch's CPU generator
             draws, for programs whose published results began from `torch.manual_seed`.
@@ -105,7 +106,7 @@ def reproducible(strict: str | None = None, order: str | None = None, rng: str =
 
 
 def _level(given: str | None) -> str:
-    chosen = given or strict.default_level()
+    chosen = given or strict.DEFAULT_LEVEL
     if chosen not in strict.LEVELS:
         source = "strict" if given else "the environment variable REPDL_STRICT"
         raise ValueError(f"{source} must be one of {strict.LEVELS}, got {chosen!r}")
