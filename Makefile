@@ -33,7 +33,7 @@ test-cpp: build $(VENV)/.test  ## Run the C++ tests
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --progress -j$$(nproc)
 
 test-python: build $(VENV)/.test  ## Run the Python tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n$$(nproc)
 
 test-platforms: $(VENV)/.build $(VENV)/.run | system-platforms  ## Check every platform of docs/platforms.md; hours
 	$(BIN)/python tools/platforms $(if $(STRICT),--strict) --results docs/platforms.jsonl
