@@ -33,6 +33,31 @@ def _class_weights(
     return classes, weights if weight is None else weights * weight.to(torch.float32)[classes]
 
 
+_COUNTED_EXACTLY = 2**24
+"""So many ones can be summed without rounding."""
+
+
+def _all_count(target: torch.Tensor, weight: torch.Tensor | None, ignore_index: int) -> bool:
+    """Whether every row has the weight 1: the usual case, in which fewer steps give the same bits."""
+    return weight is None and target.numel() <= _COUNTED_EXACTLY and bool((target != ignore_index).all())
+
+
+def _pick(self: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    try:
+        return self.gather(1, target[:, None])[:, 0]
+    except RuntimeError:  # of an index that is none
+        outside = target[(target < 0) | (target >= self.shape[1])]
+        if outside.numel():
+            raise IndexError(f"Target {int(outside[0])} is out of bounds.") from None
+        raise
+
+
+def _checked(target: torch.Tensor) -> torch.Tensor:
+    if target.dtype not in (torch.int64, torch.uint8):
+        raise RuntimeError(f"expected a target of int64 or uint8, but got {target.dtype}")
+    return target.to(torch.int64)
+
+
 @override("nll_loss_forward")
 def nll_loss_forward(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
@@ -41,6 +66,14 @@ def nll_loss_forward(
     if self.dim() == 1:
         loss, total = nll_loss_forward(self[None], target.reshape(1), weight, reduction, ignore_index)
         return (loss[0] if reduction == _NONE else loss), total
+    target = _checked(target)
+    if _all_count(target, weight, ignore_index):
+        loss = _pick(self, target).neg()
+        if reduction == _NONE:
+            return loss, self.new_zeros(())
+        total = self.new_full((), target.numel())
+        loss = sum_of(loss)
+        return (loss / total if reduction == _MEAN else loss), total
     classes, weights = _class_weights(self, target, weight, ignore_index)
     # A class that is ignored counts nothing, even if its number is infinite.
     picked = torch.where(weights == 0, torch.zeros_like(weights), self.gather(1, classes[:, None])[:, 0])
@@ -65,9 +98,13 @@ def nll_loss_backward(
     if self.dim() == 1:
         grad = grad_output.reshape(1) if reduction == _NONE else grad_output
         return nll_loss_backward(grad, self[None], target.reshape(1), weight, reduction, ignore_index, total_weight)[0]
-    classes, weights = _class_weights(self, target, weight, ignore_index)
+    target = _checked(target)
     scale = grad_output / total_weight if reduction == _MEAN else grad_output
-    values = torch.where(weights == 0, torch.zeros_like(weights), weights.neg() * scale)
+    if _all_count(target, weight, ignore_index):
+        classes, values = target, scale.neg().expand(target.shape)
+    else:
+        classes, weights = _class_weights(self, target, weight, ignore_index)
+        values = torch.where(weights == 0, torch.zeros_like(weights), weights.neg() * scale)
     return torch.zeros_like(self, memory_format=torch.contiguous_format).scatter_(1, classes[:, None], values[:, None])
 
 
