@@ -8,9 +8,6 @@ from typing import Any
 
 import torch
 
-_KEY = torch._C.DispatchKey.CPU
-_CPU = torch._C.DispatchKeySet(_KEY)
-
 
 def overload(name: str) -> Any:
     """The OpOverload of "add.Tensor", "mm", …"""
@@ -18,31 +15,40 @@ def overload(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, packet), overload_name or "default")
 
 
-def registered_names() -> list[str]:
-    """Every aten overload with a kernel that a dense CPU tensor can reach."""
+def registered_names(key: str = "CPU") -> list[str]:
+    """Every aten overload with a kernel at a dispatch key; for dense tensors also those of composites."""
+    composites = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     names = {
         name
-        for key in ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+        for key in (key, *(composites if key == "CPU" else ()))
         for name in torch._C._dispatch_get_registrations_for_dispatch_key(key)
         if name.startswith("aten::")
     }
     return sorted(name.removeprefix("aten::") for name in names)
 
 
-class Native:
-    """torch's kernel of one overload for dense CPU tensors."""
+@cache
+def _parsed(key: str) -> tuple[Any, Any]:
+    """A dispatch key, of which torch._C.DispatchKey does not have all, and the set of it."""
+    parsed = torch._C._dispatch_key_parse(key)
+    return parsed, torch._C.DispatchKeySet(parsed)
 
-    def __init__(self, name: str) -> None:
+
+class Native:
+    """torch's kernel of one overload at a dispatch key."""
+
+    def __init__(self, name: str, key: str) -> None:
         self.name = name
+        dispatch_key, self.keys = _parsed(key)
         # What torch.library.get_kernel calls; that takes 30 µs to look up the key.
-        self.kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(f"aten::{name}", _KEY)
+        self.kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(f"aten::{name}", dispatch_key)
 
     @cached_property
     def _tensor_places(self) -> list[int]:
         return [i for i, arg in enumerate(overload(self.name)._schema.arguments) if str(arg.type) == "Tensor"]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.kernel.call_boxed(_CPU, *self.with_tensors(args), **kwargs)
+        return self.kernel.call_boxed(self.keys, *self.with_tensors(args), **kwargs)
 
     def with_tensors(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments as the kernel takes them: no numbers in the places of tensors."""
@@ -52,8 +58,12 @@ class Native:
         return args
 
 
-native_of = cache(Native)
-"""The kernel of an overload by name: looked up once, so that nothing that comes on top of it later is taken for it."""
+_cached = cache(Native)
+
+
+def native_of(name: str, key: str = "CPU") -> Native:
+    """The kernel of an overload: looked up once, so that nothing that comes on top of it later is taken for it."""
+    return _cached(name, key)
 
 
 def _as_tensor(number: Any, args: tuple[Any, ...]) -> torch.Tensor:

@@ -133,6 +133,10 @@ composites: dict[str, Kernel] = {}
 """Functions that stand for a composite op, above autograd: they are made of differentiable torch calls."""
 
 
+layouts: dict[str, dict[str, Kernel]] = {}
+"""By dispatch key, kernels for tensors that are not dense."""
+
+
 def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
     """Declares a function as the kernel of these overloads; `Override` explains the settings."""
 
@@ -150,6 +154,16 @@ def composite(name: str) -> Callable[[Kernel], Kernel]:
     def declare(function: Kernel) -> Kernel:
         composites[name] = function
         return function
+
+    return declare
+
+
+def layout(key: str, *names: str) -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of these overloads at a dispatch key of tensors that are not dense."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        layouts.setdefault(key, {}).update(dict.fromkeys(names, kernel))
+        return kernel
 
     return declare
 

@@ -79,6 +79,20 @@ def _routed() -> Iterator[None]:
         stance.leave()
 
 
+def with_onednn(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that has no way but that through oneDNN."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = torch._C._get_mkldnn_enabled()
+        torch._C._set_mkldnn_enabled(True)
+        try:
+            return kernel(*args, **kwargs)
+        finally:
+            torch._C._set_mkldnn_enabled(before)
+
+    return call
+
+
 def _refuse_flushing(mode: bool) -> bool:
     if mode:
         raise RuntimeError(

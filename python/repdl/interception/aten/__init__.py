@@ -16,7 +16,9 @@ from repdl.interception.aten import (
     matmul as matmul,
     normalization as normalization,
     optimizer as optimizer,
+    quantized as quantized,
     random as random,
     reduction as reduction,
     softmax as softmax,
+    sparse as sparse,
 )
