@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -11,6 +13,7 @@ import torch
 
 import repdl
 from repdl.interception import permissions
+from support import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -211,3 +214,42 @@ def test_bad_settings(name, value):
         repdl.enable(**{name: value})
     assert not repdl.is_enabled()
     assert repdl.get_order() == "blocked"
+
+
+def test_compile_taken_by_name_before_runs_eagerly_too():
+    code = """
+from torch import compile
+import sys, torch, repdl
+def backend(graph, inputs):
+    print("compiled")
+    return graph.forward
+for _ in range(2):
+    repdl.enable()
+    assert _ or "torch._dynamo" not in sys.modules
+    f = compile(torch.nn.Sequential(torch.nn.Sigmoid()), backend=backend)
+    x = torch.linspace(-3, 3, 100)
+    assert torch.equal(f(x), repdl.ops.sigmoid(x))
+    print("eager")
+    repdl.disable()
+    f(x)
+    print("end")
+assert not any("repdl" in type(finder).__module__ for finder in sys.meta_path)
+"""
+    assert run_python(code).split() == ["eager", "compiled", "end", "eager", "end"]
+
+
+def test_a_process_may_end_enabled():
+    code = "import torch._dynamo, repdl; repdl.enable()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_first_call_imports_little():
+    code = """
+import sys, torch, repdl
+before = set(sys.modules)
+repdl.enable()
+print(*{name.partition(".")[0] for name in set(sys.modules) - before} & {"rich", "numpy", "pygments"})
+assert "torch._dynamo" not in sys.modules
+"""
+    assert run_python(code).split() == []
