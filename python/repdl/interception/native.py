@@ -47,14 +47,28 @@ class Native:
     def _tensor_places(self) -> list[int]:
         return [i for i, arg in enumerate(overload(self.name)._schema.arguments) if str(arg.type) == "Tensor"]
 
+    @cached_property
+    def _in_float32(self) -> bool:
+        """Whether torch computes with a number beside bfloat16 in float32, and rounds only the result."""
+        return self.name.partition(".")[0].rstrip("_") in ("add", "sub", "mul", "div")
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.kernel.call_boxed(self.keys, *self.with_tensors(args), **kwargs)
+        return self.run(args, self.with_tensors(args), kwargs)
+
+    def run(self, args: tuple[Any, ...], given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls the kernel with the arguments, of which `given` is the form that it takes."""
+        result = self.kernel.call_boxed(self.keys, *given, **kwargs)
+        if given is not args and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
+            dtypes = [t.dtype for t in args if isinstance(t, torch.Tensor)]
+            if dtypes and dtypes[0] in _LOW:  # of a single number, see `_as_tensor`
+                return result.to(dtypes[0])
+        return result
 
     def with_tensors(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments as the kernel takes them: no numbers in the places of tensors."""
         for i in self._tensor_places:
             if i < len(args) and not isinstance(args[i], torch.Tensor):
-                args = (*args[:i], _as_tensor(args[i], args), *args[i + 1 :])
+                args = (*args[:i], _as_tensor(args[i], args, self._in_float32), *args[i + 1 :])
         return args
 
 
@@ -66,9 +80,21 @@ def native_of(name: str, key: str = "CPU") -> Native:
     return _cached(name, key)
 
 
-def _as_tensor(number: Any, args: tuple[Any, ...]) -> torch.Tensor:
-    """A Python number among tensors: a saved kernel takes it as a tensor of the type that torch would give it."""
+_LOW = (torch.bfloat16, torch.float16)
+
+
+def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Tensor:
+    """A Python number among tensors: a saved kernel takes it as a tensor of the type that torch would give it.
+
+    Beside bfloat16 and float16 that is float32 where torch computes with it. A tensor of one dimension or more decides
+    the type of the result, and of the number where torch does not; then float32 is right as well.
+    """
     for other in args:
         if isinstance(other, torch.Tensor):
-            return torch.tensor(number).to(torch.result_type(other, number))
+            simple = type(number) is float and other.dtype.is_floating_point
+            dtype = other.dtype if simple else torch.result_type(other, number)
+            if dtype in _LOW and (in_float32 or other.dim()):
+                dtype = torch.float32
+            # As float32 a float64 would lose digits, and as another integer an integer overflow.
+            return torch.tensor(number, dtype=dtype) if type(number) is float else torch.tensor(number).to(dtype)
     return torch.tensor(number)

@@ -21,7 +21,17 @@ from torch.utils._pytree import tree_leaves
 from repdl.interception import places, settings, strict, switch
 from repdl.interception.exact import LAYOUTS, why_exact
 from repdl.interception.native import native_of, overload, registered_names
-from repdl.interception.override import OTHER, WIDE, Override, kinds_of, layouts, overrides, variants
+from repdl.interception.override import (
+    OTHER,
+    WIDE,
+    ForComplex,
+    Override,
+    has_complex,
+    kinds_of,
+    layouts,
+    overrides,
+    variants,
+)
 from repdl.interception.registration import register
 from repdl.interception.report import Report
 
@@ -164,8 +174,8 @@ class Recorder:
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             with self.hidden():
-                args = native.with_tensors(args)
-            return native(*args, **kwargs)
+                given = native.with_tensors(args)
+            return native.run(args, given, kwargs)
 
         return self.passing(name, kernel, _always("exact", why_exact(name, key) or ""), "told")
 
@@ -254,6 +264,10 @@ def _class_of_override(name: str, override: Override) -> Callable[[Any], tuple[s
     native = ("guarded", "torch's own kernel, which is exact for these dtypes")
     if torch.Tag.nondeterministic_seeded in overload(name).tags:
         return lambda values: ("reproducible", f"random numbers of the stream {switch.rng_in_force()!r}")
+
+    if isinstance(override, ForComplex):
+        exact = ("exact", why_exact(name) or "")
+        return lambda values: steps if has_complex(values) else exact
 
     def classify(values: Any) -> tuple[str, str]:
         kinds = kinds_of(values)

@@ -4,6 +4,7 @@
 from repdl.interception.aten import (
     arithmetic as arithmetic,
     attention as attention,
+    complex as complex,
     convolution as convolution,
     ctc as ctc,
     distance as distance,
