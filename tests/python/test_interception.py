@@ -154,7 +154,9 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.uint8])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.uint8]
+)
 def test_a_python_number_keeps_its_digits(name, dtype):
     """What torch makes of a number beside a tensor of a type, also of a single one, and also while an audit records."""
     for x in ((X[::9].abs() * 50).to(dtype), (X[-1] * 50).to(dtype)):

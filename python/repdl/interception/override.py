@@ -138,7 +138,7 @@ class ForComplex(Override):
 
 
 def has_complex(values: Any) -> bool:
-    for value in values:
+    for value in values:  # noqa: SIM110 - any() takes longer, and this is in the way of every product
         if value.is_complex() if isinstance(value, torch.Tensor) else type(value) is complex:
             return True
     return False
@@ -168,6 +168,18 @@ def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
     def declare(compute: Kernel) -> Kernel:
         for name in names:
             overrides[name] = Override(name, compute, **settings)
+        return compute
+
+    return declare
+
+
+def for_complex(name: str, elementwise: bool = False) -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of an overload for complex numbers, and of its variants."""
+
+    def declare(compute: Kernel) -> Kernel:
+        overrides[name] = ForComplex(
+            name, compute, low="compute", wide="compute", integers="compute", elementwise=elementwise
+        )
         return compute
 
     return declare

@@ -4,7 +4,7 @@
 from repdl.interception.aten import (
     arithmetic as arithmetic,
     attention as attention,
-    complex as complex,
+    complex_numbers as complex_numbers,
     convolution as convolution,
     ctc as ctc,
     distance as distance,

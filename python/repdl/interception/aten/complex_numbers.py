@@ -14,7 +14,7 @@ import torch
 
 from repdl import _core
 from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, ForComplex, overrides
+from repdl.interception.override import for_complex
 from repdl.interception.strict import not_reproducible
 
 Parts = tuple[torch.Tensor, torch.Tensor]
@@ -35,7 +35,7 @@ def _steps(name: str) -> Callable[[Callable[..., Parts]], Callable[..., Parts]]:
             wide = torch.complex64 if dtype == torch.complex32 else dtype
             return torch.complex(*of_parts(*(_parts(x, wide) for x in operands))).to(dtype)
 
-        overrides[name] = ForComplex(name, compute, elementwise=True, **ANY_DTYPE)
+        for_complex(name, elementwise=True)(compute)
         return of_parts
 
     return declare
@@ -74,23 +74,30 @@ def _(x: Parts) -> Parts:
     return -x[0], -x[1]
 
 
-def _size(name: str, z: torch.Tensor) -> torch.Tensor:
-    """Correctly rounded, for which there is an op for float32 alone."""
-    if z.dtype == torch.complex128:
-        return not_reproducible(name, (z,), {}, native_of(name), "dtype")
+_abs_out, _native_sgn = native_of("abs.out"), native_of("sgn")
+
+
+def _size(z: torch.Tensor) -> torch.Tensor:
     return _core.ops["hypot"](*_parts(z, torch.complex64))
 
 
+def _native_abs(self: torch.Tensor) -> torch.Tensor:
+    """Not that of "abs" itself, which would come back here."""
+    return _abs_out(self, out=torch.empty(self.shape, dtype=torch.float64))
+
+
 def _abs(self: torch.Tensor) -> torch.Tensor:
-    size = _size("abs", self)
-    return size.to(torch.float16) if self.dtype == torch.complex32 else size
+    """Correctly rounded, for which there is an op for float32 alone."""
+    if self.dtype == torch.complex128:
+        return not_reproducible("abs", (self,), {}, _native_abs, "dtype")
+    return _size(self).to(self.dtype.to_real())
 
 
 def _sgn(self: torch.Tensor) -> torch.Tensor:
     """The number over its absolute value; 0 of 0."""
-    size = _size("sgn", self)
-    if size.is_complex():  # permitted, and torch's own
-        return size
+    if self.dtype == torch.complex128:
+        return not_reproducible("sgn", (self,), {}, _native_sgn, "dtype")
+    size = _size(self)
     parts = (torch.where(size == 0, torch.zeros_like(x), x / size) for x in _parts(self, torch.complex64))
     return torch.complex(*parts).to(self.dtype)
 
@@ -100,7 +107,7 @@ def _refused(name: str) -> Callable[..., torch.Tensor]:
     return lambda *args, **kwargs: not_reproducible(name, args, kwargs, native, "dtype")
 
 
-overrides["abs"] = ForComplex("abs", _abs, elementwise=True, **ANY_DTYPE)
-overrides["abs_"] = ForComplex("abs_", native_of("abs_"), **ANY_DTYPE)  # torch refuses it
-overrides["sgn"] = ForComplex("sgn", _sgn, elementwise=True, **ANY_DTYPE)
-overrides["cumprod"] = ForComplex("cumprod", _refused("cumprod"), **ANY_DTYPE)
+for_complex("abs", elementwise=True)(_abs)
+for_complex("abs_")(native_of("abs_"))  # torch refuses it
+for_complex("sgn", elementwise=True)(_sgn)
+for_complex("cumprod")(_refused("cumprod"))
