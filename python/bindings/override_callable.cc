@@ -69,6 +69,8 @@ class Call {
     }
     if (function_.target == Target::kFirstArgument) out_ = args[0];
     if (!dtype_) return false;
+    // Beside single numbers of a low precision, a Python number would count in the type of the result.
+    if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32) return false;
     if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(values_);
     if (order_of_strides_) {
       for (Value& value : values_) {
@@ -114,6 +116,7 @@ class Call {
     if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
     if (view.device.type != DeviceType::kCpu) return false;
     all_contiguous_ = all_contiguous_ && view.IsContiguous();
+    all_single_ = all_single_ && view.rank() == 0;
     values_[at] = view;
     return true;
   }
@@ -170,6 +173,7 @@ class Call {
   std::vector<Value> values_;
   std::optional<DType> dtype_;
   bool all_contiguous_ = true;
+  bool all_single_ = true;
   std::optional<IntList> order_of_strides_;
   float numbers_[3];
   size_t num_numbers_ = 0;

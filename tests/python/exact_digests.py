@@ -151,6 +151,24 @@ run("gather", lambda x: x.gather(0, WIDE_ROWS), M)
 run("index_select", lambda x: x.index_select(0, ROWS), M)
 run("embedding", lambda x: F.embedding(torch.arange(2000) % 190, x), M)
 
+# Of other types. Complex products and the like are not exact, and not among them.
+for _name in "abs neg sign ceil floor round trunc frac reciprocal deg2rad rad2deg nan_to_num relu".split():
+    run(f"{_name} of doubles", lambda x, name=_name: getattr(torch, name)(x.double() / 3), X)
+for _name in "mul div maximum fmod remainder floor_divide copysign".split():
+    run(f"{_name} of doubles", lambda x, y, name=_name: getattr(torch, name)(x.double() / 3, y.double()), X, Y)
+    run(f"{_name} of bfloat16", lambda x, y, name=_name: getattr(torch, name)(x.bfloat16(), y.bfloat16()), X, Y)
+Z = torch.complex(M, M.roll(3, 0))
+for _name in "eq ne".split():
+    run(f"{_name} of complex", lambda x, name=_name: getattr(torch, name)(Z, Z.roll(1)), X[:1])
+for _name in "isnan isinf conj_physical logical_not count_nonzero".split():
+    run(f"{_name} of complex", lambda x, name=_name: getattr(torch, name)(Z), X[:1])
+run("sum of two complex", lambda x, y: Z + torch.complex(x, y), M, M)
+run("cumsum of complex", lambda x: torch.complex(x, x.flip(0)).cumsum(1), M)
+run("index_add of complex", lambda x, y: torch.complex(x, x).index_add(0, ROWS, torch.complex(y, y)), SMALL, M)
+run("scatter_add of complex", lambda x, y: torch.complex(x, x).scatter_add(0, WIDE_ROWS, y + 0j), SMALL, M)
+run("fold of complex", lambda x: F.fold(torch.complex(x, x.flip(1)), (20, 18), 3), drawn(4, 36, 18 * 16))
+run("reflected complex", lambda x: F.pad(torch.complex(x, x.flip(2)), (2, 1, 2, 1), mode="reflect"), IMAGE)
+
 
 def scaled(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     grads, found, scale = [x.detach().clone()], torch.zeros(1), torch.full((1,), 1024.0)
@@ -199,6 +217,7 @@ def digest(tensors: list[torch.Tensor]) -> str:
     sha = hashlib.sha256()
     for t in tensors:
         t = t.detach().contiguous()
+        t = torch.view_as_real(t.resolve_conj()) if t.is_complex() else t
         if t.is_floating_point():
             t = torch.where(t.isnan(), torch.full_like(t, 0.1875), t)
         sha.update(t.view(torch.uint8).numpy().tobytes() if t.dim() else str(t.item()).encode())

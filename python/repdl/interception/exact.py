@@ -1,17 +1,38 @@
 # SPDX-License-Identifier: MIT
-"""The ops of torch that need no kernel of ours on a CPU: what exact.toml lists, with its reasons."""
+"""The ops of torch that need no kernel of ours on a CPU: what exact.toml and layouts.toml list, with their reasons."""
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-
-_groups = tomllib.loads(Path(__file__).with_name("exact.toml").read_text())
-
-REASONS: dict[str, str] = {name: group["reason"] for group in _groups.values() for name in group["ops"].split()}
-"""Why an op is exact, by its packet ("mul") or overload ("add.Scalar")."""
+from typing import Any
 
 
-def why_exact(name: str) -> str | None:
+def _groups(file: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name(file).read_text())
+
+
+_layouts = _groups("layouts.toml")
+_hidden = _layouts.pop("hidden")
+
+LAYOUTS = ("SparseCPU", "SparseCsrCPU", "NestedTensorCPU", "QuantizedCPU", "MkldnnCPU")
+"""The dispatch keys of tensors that are not dense."""
+
+REASONS: dict[str, dict[str, str]] = {
+    "CPU": {name: group["reason"] for group in _groups("exact.toml").values() for name in group["ops"].split()}
+} | {
+    key: {name: group["reason"] for group in _layouts.values() for name in group.get(key, "").split()}
+    for key in LAYOUTS
+}
+"""By dispatch key, why an op is exact, by its packet ("mul") or overload ("add.Scalar")."""
+
+
+def why_exact(name: str, key: str = "CPU") -> str | None:
     """Why torch's kernel of an overload, "mul.Tensor", is used as it is; None if it is not."""
-    return REASONS.get(name) or REASONS.get(name.partition(".")[0])
+    reasons = REASONS[key]
+    return reasons.get(name) or reasons.get(name.partition(".")[0])
+
+
+def hidden(key: str) -> list[str]:
+    """Composites without a kernel at a key that nevertheless compute there what the dispatcher does not see."""
+    return _hidden.get(key, "").split()  # type: ignore[no-any-return]

@@ -17,8 +17,6 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from repdl.interception import settings, switch
-from repdl.interception.native import native_of
-from repdl.interception.override import composites
 from repdl.interception.registration import register
 
 _current_pass = torch._C._current_graph_task_id
@@ -59,8 +57,10 @@ class Kernels:
 
     def __init__(self) -> None:
         library = register(
-            {name: _only_here(kernel, native_of(name)) for name, kernel in switch.kernels().items()},
-            {name: _only_here(function, native_of(name)) for name, function in composites.items()},
+            {
+                key: {name: _only_here(kernel, switch.hidden_by(key, name)) for name, kernel in of_key.items()}
+                for key, of_key in switch.kernels().items()
+            }
         )
         weakref.finalize(self, library._destroy).atexit = False
         switch.put_on_top()

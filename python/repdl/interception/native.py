@@ -8,9 +8,6 @@ from typing import Any
 
 import torch
 
-_KEY = torch._C.DispatchKey.CPU
-_CPU = torch._C.DispatchKeySet(_KEY)
-
 
 def overload(name: str) -> Any:
     """The OpOverload of "add.Tensor", "mm", …"""
@@ -18,47 +15,86 @@ def overload(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, packet), overload_name or "default")
 
 
-def registered_names() -> list[str]:
-    """Every aten overload with a kernel that a dense CPU tensor can reach."""
+def registered_names(key: str = "CPU") -> list[str]:
+    """Every aten overload with a kernel at a dispatch key; for dense tensors also those of composites."""
+    composites = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     names = {
         name
-        for key in ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+        for key in (key, *(composites if key == "CPU" else ()))
         for name in torch._C._dispatch_get_registrations_for_dispatch_key(key)
         if name.startswith("aten::")
     }
     return sorted(name.removeprefix("aten::") for name in names)
 
 
-class Native:
-    """torch's kernel of one overload for dense CPU tensors."""
+@cache
+def _parsed(key: str) -> tuple[Any, Any]:
+    """A dispatch key, of which torch._C.DispatchKey does not have all, and the set of it."""
+    parsed = torch._C._dispatch_key_parse(key)
+    return parsed, torch._C.DispatchKeySet(parsed)
 
-    def __init__(self, name: str) -> None:
+
+class Native:
+    """torch's kernel of one overload at a dispatch key."""
+
+    def __init__(self, name: str, key: str) -> None:
         self.name = name
+        dispatch_key, self.keys = _parsed(key)
         # What torch.library.get_kernel calls; that takes 30 µs to look up the key.
-        self.kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(f"aten::{name}", _KEY)
+        self.kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(f"aten::{name}", dispatch_key)
 
     @cached_property
     def _tensor_places(self) -> list[int]:
         return [i for i, arg in enumerate(overload(self.name)._schema.arguments) if str(arg.type) == "Tensor"]
 
+    @cached_property
+    def _in_float32(self) -> bool:
+        """Whether torch computes with a number beside bfloat16 in float32, and rounds only the result."""
+        return self.name.partition(".")[0].rstrip("_") in ("add", "sub", "mul", "div")
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.kernel.call_boxed(_CPU, *self.with_tensors(args), **kwargs)
+        return self.run(args, self.with_tensors(args), kwargs)
+
+    def run(self, args: tuple[Any, ...], given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls the kernel with the arguments, of which `given` is the form that it takes."""
+        result = self.kernel.call_boxed(self.keys, *given, **kwargs)
+        if given is not args and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
+            dtypes = [t.dtype for t in args if isinstance(t, torch.Tensor)]
+            if dtypes and dtypes[0] in _LOW:  # of a single number, see `_as_tensor`
+                return result.to(dtypes[0])
+        return result
 
     def with_tensors(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments as the kernel takes them: no numbers in the places of tensors."""
         for i in self._tensor_places:
             if i < len(args) and not isinstance(args[i], torch.Tensor):
-                args = (*args[:i], _as_tensor(args[i], args), *args[i + 1 :])
+                args = (*args[:i], _as_tensor(args[i], args, self._in_float32), *args[i + 1 :])
         return args
 
 
-native_of = cache(Native)
-"""The kernel of an overload by name: looked up once, so that nothing that comes on top of it later is taken for it."""
+_cached = cache(Native)
 
 
-def _as_tensor(number: Any, args: tuple[Any, ...]) -> torch.Tensor:
-    """A Python number among tensors: a saved kernel takes it as a tensor of the type that torch would give it."""
+def native_of(name: str, key: str = "CPU") -> Native:
+    """The kernel of an overload: looked up once, so that nothing that comes on top of it later is taken for it."""
+    return _cached(name, key)
+
+
+_LOW = (torch.bfloat16, torch.float16)
+
+
+def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Tensor:
+    """A Python number among tensors: a saved kernel takes it as a tensor of the type that torch would give it.
+
+    Beside bfloat16 and float16 that is float32 where torch computes with it. A tensor of one dimension or more decides
+    the type of the result, and of the number where torch does not; then float32 is right as well.
+    """
     for other in args:
         if isinstance(other, torch.Tensor):
-            return torch.tensor(number).to(torch.result_type(other, number))
+            simple = type(number) is float and other.dtype.is_floating_point
+            dtype = other.dtype if simple else torch.result_type(other, number)
+            if dtype in _LOW and (in_float32 or other.dim()):
+                dtype = torch.float32
+            # As float32 a float64 would lose digits, and as another integer an integer overflow.
+            return torch.tensor(number, dtype=dtype) if type(number) is float else torch.tensor(number).to(dtype)
     return torch.tensor(number)

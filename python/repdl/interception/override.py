@@ -21,7 +21,7 @@ import torch
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
 from repdl import _core
-from repdl.interception.native import overload
+from repdl.interception.native import native_of, overload
 from repdl.interception.strict import not_reproducible
 
 Kernel = Callable[..., Any]
@@ -107,6 +107,8 @@ class Override:
             "float32": lambda *args, **kwargs: compute(*map(_to_float32, args), **kwargs),
         }
         low, wide, integers = ways[self.low], ways[self.wide], ways[self.integers]
+        if self.elementwise and self.low == "compute":
+            low = as_operands(low)
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             kinds = kinds_of(args)
@@ -126,11 +128,38 @@ class Override:
         return kernel
 
 
+@dataclass(frozen=True)
+class ForComplex(Override):
+    """An override for complex numbers alone: torch's kernels, that of each variant, are exact for all others."""
+
+    def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
+        for name, kernel in super().kernels(native):
+            yield name, _for_complex(kernel, native_of(name))
+
+
+def has_complex(values: Any) -> bool:
+    for value in values:  # noqa: SIM110 - any() takes longer, and this is in the way of every product
+        if value.is_complex() if isinstance(value, torch.Tensor) else type(value) is complex:
+            return True
+    return False
+
+
+def _for_complex(kernel: Kernel, native: Kernel) -> Kernel:
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        return (kernel if has_complex(args) else native)(*args, **kwargs)
+
+    return choose
+
+
 overrides: dict[str, Override] = {}
 """Every declared override by the name of its overload."""
 
 composites: dict[str, Kernel] = {}
 """Functions that stand for a composite op, above autograd: they are made of differentiable torch calls."""
+
+
+layouts: dict[str, dict[str, Kernel]] = {}
+"""By dispatch key, kernels for tensors that are not dense."""
 
 
 def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
@@ -144,12 +173,34 @@ def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
     return declare
 
 
+def for_complex(name: str, elementwise: bool = False) -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of an overload for complex numbers, and of its variants."""
+
+    def declare(compute: Kernel) -> Kernel:
+        overrides[name] = ForComplex(
+            name, compute, low="compute", wide="compute", integers="compute", elementwise=elementwise
+        )
+        return compute
+
+    return declare
+
+
 def composite(name: str) -> Callable[[Kernel], Kernel]:
     """Declares a function as the composite op of that name."""
 
     def declare(function: Kernel) -> Kernel:
         composites[name] = function
         return function
+
+    return declare
+
+
+def layout(key: str, *names: str) -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of these overloads at a dispatch key of tensors that are not dense."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        layouts.setdefault(key, {}).update(dict.fromkeys(names, kernel))
+        return kernel
 
     return declare
 
@@ -195,6 +246,18 @@ def rounded_once(compute: Kernel) -> Kernel:
 
         result = compute(*map(_widen, args), **{name: _widen(value) for name, value in kwargs.items()})
         return map_tensors(lambda t: t.to(dtype) if t.is_floating_point() else t, result)
+
+    return low
+
+
+def as_operands(compute: Kernel) -> Kernel:
+    """Rounds the result to the type of the tensors, where a number beside single ones has made it float32."""
+
+    def low(*args: Any, **kwargs: Any) -> Any:
+        result = compute(*args, **kwargs)
+        if isinstance(result, torch.Tensor) and result.dtype == torch.float32 and not kinds_of(args) & FLOAT32:
+            return result.to(floating_type(args))
+        return result
 
     return low
 

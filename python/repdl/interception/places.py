@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ import torch
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = ("site-packages", "dist-packages")
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TORCH = os.path.dirname(torch.__file__) + os.sep

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Lists the ops of a program and what is known of their bits.
 
-Recorded is at torch's CPU key, below autograd, by kernels that pass on to ours or to torch's own: what arrives there
+Recorded is at torch's CPU keys, below autograd, by kernels that pass on to ours or to torch's own: what arrives there
 is what arrives without an audit. A dispatch mode, which changes some of what autograd calls, sees only what does not
-come by there: ops of other libraries, and tensors that are not dense or not on the CPU.
+come by there: ops of other libraries, and tensors that are not on the CPU.
 """
 
 from __future__ import annotations
@@ -19,9 +19,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from repdl.interception import places, settings, strict, switch
-from repdl.interception.exact import why_exact
+from repdl.interception.exact import LAYOUTS, why_exact
 from repdl.interception.native import native_of, overload, registered_names
-from repdl.interception.override import OTHER, WIDE, Override, kinds_of, overrides, variants
+from repdl.interception.override import (
+    OTHER,
+    WIDE,
+    ForComplex,
+    Override,
+    has_complex,
+    kinds_of,
+    layouts,
+    overrides,
+    variants,
+)
 from repdl.interception.registration import register
 from repdl.interception.report import Report
 
@@ -130,29 +140,44 @@ class Recorder:
         self.undo = ExitStack()
 
     def register(self) -> None:
-        self.undo.callback(register(dict(self.kernels()))._destroy)
+        kernels = {key: dict(self.of_layout(key)) for key in LAYOUTS} | {"CPU": dict(self.kernels())}
+        self.undo.callback(register(kernels)._destroy)
 
     def kernels(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """For each overload, one that records and passes on to ours or to torch's own."""
-        ours, declared = switch.kernels(), _declared()
+        ours, declared = switch.kernels()["CPU"], _declared()
         for name in registered_names():
             if name in declared:
                 yield name, self.passing(name, ours[name], _class_of_override(name, declared[name]), "refused")
-            elif name in ours:  # it is not reproducible, and says so by `refused`
-                reason = strict.REASONS[strict.reason_of(name)]
-                yield name, self.passing(name, ours[name], _always("not", reason), "hidden")
+            elif name in ours:
+                yield name, self.not_reproducible(name, ours[name], strict.reason_of(name))
             elif name != "detach":  # of which torch needs its own kernel
-                yield name, self.passing(name, self.exact(name), _always("exact", why_exact(name) or ""), "told")
+                yield name, self.exact(name, "CPU")
 
-    def exact(self, name: str) -> Callable[..., Any]:
-        native = native_of(name)
+    def of_layout(self, key: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """The same for tensors that are not dense."""
+        ours = switch.kernels()[key]
+        for name in {*registered_names(key), *ours} - {"detach"}:
+            if name in layouts.get(key, {}):
+                yield name, self.passing(name, ours[name], _always("guarded", STEPS), "refused")
+            elif name in ours:
+                yield name, self.not_reproducible(name, ours[name], "layout")
+            else:
+                yield name, self.exact(name, key)
+
+    def not_reproducible(self, name: str, stub: Callable[..., Any], reason: str) -> Callable[..., Any]:
+        """It says so itself, by `refused`."""
+        return self.passing(name, stub, _always("not", strict.REASONS[reason]), "hidden")
+
+    def exact(self, name: str, key: str) -> Callable[..., Any]:
+        native = native_of(name, key)
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             with self.hidden():
-                args = native.with_tensors(args)
-            return native(*args, **kwargs)
+                given = native.with_tensors(args)
+            return native.run(args, given, kwargs)
 
-        return kernel
+        return self.passing(name, kernel, _always("exact", why_exact(name, key) or ""), "told")
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
@@ -226,16 +251,23 @@ def _declared() -> dict[str, Override]:
     return found
 
 
+STEPS = "steps of torch that round once each"
+
+
 def _always(kind: str, reason: str) -> Callable[[Any], tuple[str, str]]:
     return lambda values: (kind, reason)
 
 
 def _class_of_override(name: str, override: Override) -> Callable[[Any], tuple[str, str]]:
     ours = ("reproducible", "a kernel of repdl")
-    steps = ("guarded", "steps of torch that round once each")
+    steps = ("guarded", STEPS)
     native = ("guarded", "torch's own kernel, which is exact for these dtypes")
     if torch.Tag.nondeterministic_seeded in overload(name).tags:
         return lambda values: ("reproducible", f"random numbers of the stream {switch.rng_in_force()!r}")
+
+    if isinstance(override, ForComplex):
+        exact = ("exact", why_exact(name) or "")
+        return lambda values: steps if has_complex(values) else exact
 
     def classify(values: Any) -> tuple[str, str]:
         kinds = kinds_of(values)
@@ -277,6 +309,4 @@ def _class_of_other(func: Any, values: list[Any]) -> tuple[str, str] | None:
         return None
     if any(t.device.type != "cpu" for t in tensors):
         return "not", "only kernels for the CPU are taken over"
-    if any(t.layout != torch.strided or t.is_quantized for t in tensors):
-        return "not", strict.REASONS["layout"]
     return None

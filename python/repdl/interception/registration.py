@@ -9,19 +9,19 @@ from typing import Any
 
 import torch
 
-Kernels = Mapping[str, Callable[..., Any]]
+Kernels = Mapping[str, Mapping[str, Callable[..., Any]]]
+"""By dispatch key, the kernel of each overload."""
 
 
-def register(kernels: Kernels, composites: Kernels | None = None) -> torch.library.Library:
-    """Overrides overloads of aten for dense CPU tensors, and composite ops, while the library that it returns lives.
+def register(kernels: Kernels) -> torch.library.Library:
+    """Overrides overloads of aten while the library that it returns lives.
 
     torch's warning, once a process, that a kernel is replaced is not given: here that is asked for.
     """
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel.*")
-        for name, kernel in kernels.items():
-            library.impl(name, kernel, "CPU")
-        for name, function in (composites or {}).items():
-            library.impl(name, function, "CompositeImplicitAutograd")
+        for key, of_key in kernels.items():
+            for name, kernel in of_key.items():
+                library.impl(name, kernel, key)
     return library

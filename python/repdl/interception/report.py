@@ -9,11 +9,10 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:  # imported where a table is made: that takes as long as all of `enable`
+    from rich.console import Group
 
 CLASSES = ("not", "guarded", "reproducible", "exact")
 """What an op may be, the worst first."""
@@ -97,6 +96,10 @@ class Report:
 
     def __rich__(self) -> Group:
         """The reason of an exact op is cut short, and so are its places."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name, options in _COLUMNS.items():
             table.add_column(name, **options)
@@ -121,6 +124,8 @@ class Report:
         return f"{'Reproducible' if self.ok else 'Not reproducible'}: {counts or 'no ops'}"
 
     def __str__(self) -> str:
+        from rich.console import Console
+
         width = max(shutil.get_terminal_size().columns, 120)
         console = Console(file=io.StringIO(), width=width, color_system=None)
         console.print(self)

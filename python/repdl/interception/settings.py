@@ -9,6 +9,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import torch
@@ -64,19 +66,31 @@ def _routed() -> Iterator[None]:
     fast_path, onednn = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     torch._C._set_mkldnn_enabled(False)  # LSTM in single ops
-    flush, compile = torch.set_flush_denormal, torch.compile
+    flush = torch.set_flush_denormal
     torch.set_flush_denormal = _refuse_flushing  # type: ignore[assignment]
-    stance = _Eager(compile)
-    torch.compile = stance.compile
-    if "torch._dynamo" in sys.modules:
-        stance.enter()
+    stance = _Eager()
+    stance.enter()
     try:
         yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast_path)
         torch._C._set_mkldnn_enabled(onednn)
-        torch.set_flush_denormal, torch.compile = flush, compile
+        torch.set_flush_denormal = flush
         stance.leave()
+
+
+def with_onednn(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that has no way but that through oneDNN."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = torch._C._get_mkldnn_enabled()
+        torch._C._set_mkldnn_enabled(True)
+        try:
+            return kernel(*args, **kwargs)
+        finally:
+            torch._C._set_mkldnn_enabled(before)
+
+    return call
 
 
 def _refuse_flushing(mode: bool) -> bool:
@@ -88,22 +102,43 @@ def _refuse_flushing(mode: bool) -> bool:
     return True
 
 
-class _Eager:
-    """Compiled functions run eagerly. torch._dynamo, whose import takes seconds, is left alone until it is used."""
+_DYNAMO = "torch._dynamo"
 
-    def __init__(self, compile: Callable[..., Any]) -> None:
-        self.original = compile
+
+class _Eager(MetaPathFinder):
+    """Compiled functions run eagerly.
+
+    torch._dynamo, whose import takes seconds, is left alone until somebody imports it, as torch.compile does, by
+    whatever name it is called.
+    """
+
+    def __init__(self) -> None:
         self.undo = ExitStack()
-        self.entered = False
-
-    def compile(self, *args: Any, **kwargs: Any) -> Any:
-        self.enter()
-        return self.original(*args, **kwargs)
 
     def enter(self) -> None:
-        if self.entered:
-            return
-        self.entered = True
+        if _DYNAMO in sys.modules:
+            self.force()
+        else:
+            sys.meta_path.insert(0, self)
+            self.undo.callback(sys.meta_path.remove, self)
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """That of torch._dynamo, with a loader that sets the stance at its end."""
+        if name != _DYNAMO:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_force(module: Any) -> None:
+                load(module)
+                if self in sys.meta_path:  # not if it was given back meanwhile
+                    self.force()
+
+            spec.loader.exec_module = load_and_force  # type: ignore[method-assign]
+        return spec
+
+    def force(self) -> None:
         self.undo.enter_context(torch.compiler.set_stance("force_eager"))
         from torch._dynamo import eval_frame
 
@@ -113,8 +148,8 @@ class _Eager:
             eval_frame._callback_from_stance = _no_compiler  # type: ignore[assignment]
 
     def leave(self) -> None:
-        self.undo.close()
-        self.entered = False
+        if not sys.is_finalizing():  # when nothing can be imported any more, and nothing is called
+            self.undo.close()
 
 
 watch: Callable[[str], None] | None = None

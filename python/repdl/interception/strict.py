@@ -33,8 +33,8 @@ class NotReproducibleError(RuntimeError):
     Attributes:
         op: the overload, "aten::fft_r2c".
         device: of its first tensor, or None.
-        tensors: dtype and shape of each tensor, "float32[2, 3]".
-        reason: "reduction", "transcendental", "random", "dtype" or "unknown".
+        tensors: dtype and shape of each tensor, "float32[2, 3]", and its layout if it is not dense.
+        reason: "reduction", "transcendental", "random", "dtype", "layout" or "unknown".
     """
 
     def __init__(self, op: str, device: str | None, tensors: tuple[str, ...], reason: str) -> None:
@@ -58,7 +58,7 @@ REASONS = {
 _PERMIT = 'use `with repdl.allow_native("why"):` where its bits do not matter, or strict="warn"'
 _REMEDIES = {
     "dtype": f"Convert to float32, bfloat16 or float16; or {_PERMIT}.",
-    "layout": f"Convert with .to_dense() or .dequantize(); or {_PERMIT}.",
+    "layout": f"Convert with .to_dense(), .to_padded_tensor() or .dequantize(); or {_PERMIT}.",
 } | dict.fromkeys(("reduction", "transcendental", "random", "unknown"), f"Write it in other operations; or {_PERMIT}.")
 
 
@@ -150,9 +150,16 @@ def not_reproducible(
 
 def _describe(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], why: str | None) -> NotReproducibleError:
     tensors = [value for value in _flat([*args, *kwargs.values()]) if isinstance(value, torch.Tensor)]
-    texts = tuple(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors)
     device = str(tensors[0].device) if tensors else None
-    return NotReproducibleError(f"aten::{name}", device, texts, why or reason_of(name))
+    return NotReproducibleError(f"aten::{name}", device, tuple(map(_shown, tensors)), why or reason_of(name))
+
+
+def _shown(tensor: torch.Tensor) -> str:
+    text = str(tensor.dtype).removeprefix("torch.")
+    if tensor.is_nested:
+        return f"nested {text}[{tensor.size(0)}]"
+    layout = "" if tensor.layout == torch.strided else str(tensor.layout).removeprefix("torch.").lstrip("_") + " "
+    return f"{layout}{text}{list(tensor.shape)}"
 
 
 def _flat(values: Sequence[Any]) -> Iterator[Any]:

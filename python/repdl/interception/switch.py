@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Turns the overrides on and off: `enable`, `disable`, `reproducible`.
 
-One torch.library.Library holds every override while at least one `enable` is in force. Registered are, at the CPU key,
-our kernels, and for each other op that is not exact one that asks `strict` what to do.
+One torch.library.Library holds every override while at least one `enable` is in force. Registered are, at the CPU key
+and at those of tensors that are not dense, our kernels, and for each other op that is not exact one that asks `strict`
+what to do.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import torch
 
 from repdl import _order
 from repdl.interception import aten, settings, strict
-from repdl.interception.exact import why_exact
-from repdl.interception.native import native_of, registered_names
-from repdl.interception.override import composites, overrides
+from repdl.interception.exact import LAYOUTS, hidden, why_exact
+from repdl.interception.native import Native, native_of, registered_names
+from repdl.interception.override import composites, layouts, overrides
 from repdl.interception.registration import register
 
 STREAMS = ("philox", "torch")
@@ -144,7 +145,7 @@ def _leave(entry: _Enabled) -> None:
 
 def _install() -> None:
     global _library
-    _library = register(kernels(), composites)
+    _library = register(kernels())
     _undo.enter_context(settings.route())
 
 
@@ -165,9 +166,25 @@ def _uninstall() -> None:
     _undo.close()
 
 
+COMPOSITE = "CompositeImplicitAutograd"
+
+
 @cache
-def kernels() -> dict[str, Callable[..., Any]]:
-    """What is registered at the CPU key, by overload. Made once: from then on torch's own kernels are hidden."""
+def kernels() -> dict[str, dict[str, Callable[..., Any]]]:
+    """What is registered, by dispatch key and overload. Made once: from then on torch's own kernels are hidden."""
+    found = {"CPU": _dense()} | {key: _of_layout(key) for key in LAYOUTS} | {COMPOSITE: composites}
+    for key in found:
+        for name in found[key]:
+            hidden_by(key, name)  # for `local`, which may come to it when ours is on top
+    return found
+
+
+def hidden_by(key: str, name: str) -> Native:
+    """torch's kernel in the place of which ours is registered."""
+    return native_of(name, "CPU" if key == COMPOSITE else key)
+
+
+def _dense() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for declared in overrides.values():
         for name, kernel in declared.kernels(native_of(declared.name)):
@@ -178,13 +195,22 @@ def kernels() -> dict[str, Callable[..., Any]]:
     for name in registered_names():
         if name not in found and why_exact(name) is None and name != "detach":
             found[name] = _stub(name, native_of(name))
-    for name in (*found, *composites):
-        native_of(name)  # for `local`, which may come to it when ours is on top
     return found
 
 
-def _stub(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
+def _of_layout(key: str) -> dict[str, Callable[..., Any]]:
+    """For tensors that are not dense. torch needs its own kernel of `detach`."""
+    found = dict(layouts.get(key, {}))
+    for name in registered_names(key):
+        if name not in found and why_exact(name, key) is None and name != "detach":
+            found[name] = _stub(name, native_of(name, key), "layout")
+    for name in hidden(key):
+        found[name] = _stub(name, settings.with_onednn(native_of(name, key)), "layout")
+    return found
+
+
+def _stub(name: str, native: Callable[..., Any], why: str | None = None) -> Callable[..., Any]:
     def raise_or_run(*args: Any, **kwargs: Any) -> Any:
-        return strict.not_reproducible(name, args, kwargs, native)
+        return strict.not_reproducible(name, args, kwargs, native, why)
 
     return raise_or_run

@@ -82,4 +82,4 @@ def _override_uniform() -> None:
     from repdl.interception.registration import register
 
     global _overrides
-    _overrides = register({"uniform_": draw_uniform})
+    _overrides = register({"CPU": {"uniform_": draw_uniform}})

@@ -4,6 +4,7 @@
 from repdl.interception.aten import (
     arithmetic as arithmetic,
     attention as attention,
+    complex_numbers as complex_numbers,
     convolution as convolution,
     ctc as ctc,
     distance as distance,
@@ -16,7 +17,9 @@ from repdl.interception.aten import (
     matmul as matmul,
     normalization as normalization,
     optimizer as optimizer,
+    quantized as quantized,
     random as random,
     reduction as reduction,
     softmax as softmax,
+    sparse as sparse,
 )

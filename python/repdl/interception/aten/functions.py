@@ -11,7 +11,7 @@ import torch
 
 from repdl import _core
 from repdl.interception.native import native_of
-from repdl.interception.override import override
+from repdl.interception.override import WIDE, kinds_of, override
 from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
@@ -53,7 +53,10 @@ def _(self: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
     return _core.ops["pow"](*_alike(self, exponent))
 
 
-@override("pow.Tensor_Scalar", low="compute", wide="native", **_POINTWISE)
+_native_power = native_of("pow.Tensor_Scalar")
+
+
+@override("pow.Tensor_Scalar", low="compute", wide="compute", **_POINTWISE)
 def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
     if exponent == 1:
         return self.clone()
@@ -61,10 +64,14 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
         return self * self
     if exponent == 3:
         return self * self * self
-    if exponent == 0.5:
-        return _core.ops["sqrt"](self)
     if exponent == -1:
         return self.reciprocal()
+    if kinds_of((self,)) & WIDE:
+        if exponent == 0:
+            return torch.ones_like(self)
+        return not_reproducible("pow.Tensor_Scalar", (self, exponent), {}, _native_power, "dtype")
+    if exponent == 0.5:
+        return _core.ops["sqrt"](self)
     return _core.ops["pow"](*_alike(self, exponent))
 
 

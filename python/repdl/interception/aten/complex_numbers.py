@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Arithmetic of complex numbers, in steps of real ones that round once each.
+
+torch's own kernels fuse some of these steps, or scale them in other ways, as the instruction set has it; even the sign
+of a negative zero depends on it. For real numbers the same ops are exact, and keep torch's kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from repdl import _core
+from repdl.interception.native import native_of
+from repdl.interception.override import for_complex
+from repdl.interception.strict import not_reproducible
+
+Parts = tuple[torch.Tensor, torch.Tensor]
+
+
+def _parts(value: Any, dtype: torch.dtype) -> Parts:
+    number = value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=dtype)
+    real, imaginary = torch.view_as_real(number).unbind(-1)
+    return real, imaginary
+
+
+def _steps(name: str) -> Callable[[Callable[..., Parts]], Callable[..., Parts]]:
+    """Declares a function of the parts of its operands as an op's kernel for complex numbers."""
+
+    def declare(of_parts: Callable[..., Parts]) -> Callable[..., Parts]:
+        def compute(*operands: Any) -> torch.Tensor:
+            dtype = torch.result_type(*operands) if len(operands) == 2 else operands[0].dtype
+            wide = torch.complex64 if dtype == torch.complex32 else dtype
+            return torch.complex(*of_parts(*(_parts(x, wide) for x in operands))).to(dtype)
+
+        for_complex(name, elementwise=True)(compute)
+        return of_parts
+
+    return declare
+
+
+@_steps("mul.Tensor")
+def _(x: Parts, y: Parts) -> Parts:
+    """(ac - bd) + (ad + bc)i"""
+    (a, b), (c, d) = x, y
+    return a * c - b * d, a * d + b * c
+
+
+@_steps("div.Tensor")
+def _divided(x: Parts, y: Parts) -> Parts:
+    """Smith's: with r = d/c, ((a + br) + (b - ar)i) / (c + dr); where d is larger than c, their places are changed."""
+    (a, b), (c, d) = x, y
+    turned = c.abs() < d.abs()
+    larger, smaller = torch.where(turned, d, c), torch.where(turned, c, d)
+    first, second = torch.where(turned, b, a), torch.where(turned, a, b)
+    ratio = smaller / larger
+    denominator = larger + smaller * ratio
+    real, imaginary = first + second * ratio, second - first * ratio
+    imaginary = torch.where(turned, -imaginary, imaginary)
+    zero = larger == 0
+    denominator = torch.where(zero, larger.abs(), denominator)
+    return torch.where(zero, a, real) / denominator, torch.where(zero, b, imaginary) / denominator
+
+
+@_steps("reciprocal")
+def _(x: Parts) -> Parts:
+    return _divided((torch.ones_like(x[0]), torch.zeros_like(x[0])), x)
+
+
+@_steps("neg")
+def _(x: Parts) -> Parts:
+    return -x[0], -x[1]
+
+
+_abs_out, _native_sgn = native_of("abs.out"), native_of("sgn")
+
+
+def _size(z: torch.Tensor) -> torch.Tensor:
+    return _core.ops["hypot"](*_parts(z, torch.complex64))
+
+
+def _native_abs(self: torch.Tensor) -> torch.Tensor:
+    """Not that of "abs" itself, which would come back here."""
+    return _abs_out(self, out=torch.empty(self.shape, dtype=torch.float64))
+
+
+def _abs(self: torch.Tensor) -> torch.Tensor:
+    """Correctly rounded, for which there is an op for float32 alone."""
+    if self.dtype == torch.complex128:
+        return not_reproducible("abs", (self,), {}, _native_abs, "dtype")
+    return _size(self).to(self.dtype.to_real())
+
+
+def _sgn(self: torch.Tensor) -> torch.Tensor:
+    """The number over its absolute value; 0 of 0."""
+    if self.dtype == torch.complex128:
+        return not_reproducible("sgn", (self,), {}, _native_sgn, "dtype")
+    size = _size(self)
+    parts = (torch.where(size == 0, torch.zeros_like(x), x / size) for x in _parts(self, torch.complex64))
+    return torch.complex(*parts).to(self.dtype)
+
+
+def _refused(name: str) -> Callable[..., torch.Tensor]:
+    native = native_of(name)
+    return lambda *args, **kwargs: not_reproducible(name, args, kwargs, native, "dtype")
+
+
+for_complex("abs", elementwise=True)(_abs)
+for_complex("abs_")(native_of("abs_"))  # torch refuses it
+for_complex("sgn", elementwise=True)(_sgn)
+for_complex("cumprod")(_refused("cumprod"))
