@@ -91,6 +91,14 @@ static Results RunDiv(const Case& test_case) {
   });
 }
 
+static Results RunMul(const Case& test_case) {
+  return MapTwo(test_case, "input", "other", [](const Floats& input, const Floats& other) {
+    Floats output(input.size());
+    for (size_t i = 0; i < output.size(); ++i) output[i] = input[i] * other[i];
+    return output;
+  });
+}
+
 /// An op of functions.def; a derivative is rounded, then multiplied.
 static Results RunFunction(const Case& test_case) {
   const OpInfo& op = test_case.op();
@@ -188,6 +196,7 @@ static const Op kOps[] = {{"uniform", RunUniform},
                           {"relu", RunRelu},
                           {"relu_grad", RunReluGrad},
                           {"div", RunDiv},
+                          {"mul", RunMul},
                           {"sigmoid_grad", RunSigmoidGrad},
                           {"tanh_grad", RunTanhGrad},
                           {"add", RunAddOrSub},

@@ -77,9 +77,13 @@ class Override:
     def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
         """The kernels of the overload and its variants, given torch's own for the overload."""
         kernel = self.bind(native)
-        yield self.name, self.short_cut(_core.OverrideTarget.NEW, kernel)
+        yield self.name, self.short_cut(_core.OverrideTarget.NEW, self.chosen(self.name, kernel))
         for name, target, make in variants(self.name, self.converts):
-            yield name, self.short_cut(target, make(kernel))
+            yield name, self.short_cut(target, self.chosen(name, make(kernel)))
+
+    def chosen(self, name: str, kernel: Kernel) -> Kernel:
+        """What a variant runs where the call is not an ordinary one."""
+        return kernel
 
     def short_cut(self, target: _core.OverrideTarget | None, kernel: Kernel) -> Kernel:
         if not self.op or target is None:
@@ -132,9 +136,13 @@ class Override:
 class ForComplex(Override):
     """An override for complex numbers alone: torch's kernels, that of each variant, are exact for all others."""
 
-    def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
-        for name, kernel in super().kernels(native):
-            yield name, _for_complex(kernel, native_of(name))
+    def chosen(self, name: str, kernel: Kernel) -> Kernel:
+        native = native_of(name)
+
+        def choose(*args: Any, **kwargs: Any) -> Any:
+            return (kernel if has_complex(args) else native)(*args, **kwargs)
+
+        return choose
 
 
 def has_complex(values: Any) -> bool:
@@ -142,13 +150,6 @@ def has_complex(values: Any) -> bool:
         if value.is_complex() if isinstance(value, torch.Tensor) else type(value) is complex:
             return True
     return False
-
-
-def _for_complex(kernel: Kernel, native: Kernel) -> Kernel:
-    def choose(*args: Any, **kwargs: Any) -> Any:
-        return (kernel if has_complex(args) else native)(*args, **kwargs)
-
-    return choose
 
 
 overrides: dict[str, Override] = {}
@@ -173,12 +174,15 @@ def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
     return declare
 
 
-def for_complex(name: str, elementwise: bool = False) -> Callable[[Kernel], Kernel]:
-    """Declares a function as the kernel of an overload for complex numbers, and of its variants."""
+def for_complex(name: str, elementwise: bool = False, op: str = "") -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of an overload for complex numbers, and of its variants.
+
+    With `op`, that of the core which does the same for real numbers: it tells them sooner than a kernel in Python.
+    """
 
     def declare(compute: Kernel) -> Kernel:
         overrides[name] = ForComplex(
-            name, compute, low="compute", wide="compute", integers="compute", elementwise=elementwise
+            name, compute, low="compute", wide="compute", integers="compute", elementwise=elementwise, op=op
         )
         return compute
 

@@ -70,6 +70,7 @@ from repdl.ops.elementwise.arithmetic import (
     cbrt as cbrt,
     div as div,
     hypot as hypot,
+    mul as mul,
     reciprocal as reciprocal,
     rsqrt as rsqrt,
     sqrt as sqrt,

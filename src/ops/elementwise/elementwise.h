@@ -7,6 +7,10 @@
 `output = input / other`, rounded once. The operands are broadcast.
 */
 
+/*! mul
+`output = input * other`, rounded once. The operands are broadcast.
+*/
+
 // The contracts of the functions stand in their lane files, src/numerics/functions/<function>.lane.h.
 
 namespace repdl {

@@ -26,7 +26,7 @@ def _parts(value: Any, dtype: torch.dtype) -> Parts:
     return real, imaginary
 
 
-def _steps(name: str) -> Callable[[Callable[..., Parts]], Callable[..., Parts]]:
+def _steps(name: str, op: str = "") -> Callable[[Callable[..., Parts]], Callable[..., Parts]]:
     """Declares a function of the parts of its operands as an op's kernel for complex numbers."""
 
     def declare(of_parts: Callable[..., Parts]) -> Callable[..., Parts]:
@@ -35,20 +35,20 @@ def _steps(name: str) -> Callable[[Callable[..., Parts]], Callable[..., Parts]]:
             wide = torch.complex64 if dtype == torch.complex32 else dtype
             return torch.complex(*of_parts(*(_parts(x, wide) for x in operands))).to(dtype)
 
-        for_complex(name, elementwise=True)(compute)
+        for_complex(name, elementwise=True, op=op)(compute)
         return of_parts
 
     return declare
 
 
-@_steps("mul.Tensor")
+@_steps("mul.Tensor", op="mul")
 def _(x: Parts, y: Parts) -> Parts:
     """(ac - bd) + (ad + bc)i"""
     (a, b), (c, d) = x, y
     return a * c - b * d, a * d + b * c
 
 
-@_steps("div.Tensor")
+@_steps("div.Tensor", op="div")
 def _divided(x: Parts, y: Parts) -> Parts:
     """Smith's: with r = d/c, ((a + br) + (b - ar)i) / (c + dr); where d is larger than c, their places are changed."""
     (a, b), (c, d) = x, y
@@ -64,7 +64,7 @@ def _divided(x: Parts, y: Parts) -> Parts:
     return torch.where(zero, a, real) / denominator, torch.where(zero, b, imaginary) / denominator
 
 
-@_steps("reciprocal")
+@_steps("reciprocal", op="reciprocal")
 def _(x: Parts) -> Parts:
     return _divided((torch.ones_like(x[0]), torch.zeros_like(x[0])), x)
 

@@ -23,6 +23,11 @@ def div(input: Tensor, other: Tensor | float) -> Tensor:
 
 
 @op()
+def mul(input: Tensor, other: Tensor | float) -> Tensor:
+    """input * other, rounded once; the operands are broadcast. Operands as for `div`."""
+
+
+@op()
 def sqrt(input: Tensor) -> Tensor:
     """Square root of each element, correctly rounded. Any shape."""
 
@@ -48,6 +53,7 @@ def hypot(input: Tensor, other: Tensor | float) -> Tensor:
 
 
 takes_numbers(div)
+takes_numbers(mul)
 takes_numbers(hypot)
 
 
@@ -56,6 +62,14 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {
         "input": lambda: to_shape(div(grad, saved.other), saved.input_shape),
         "other": lambda: to_shape(-div(grad * div(saved.input, saved.other), saved.other), saved.other_shape),
+    }
+
+
+@mul.backward(saves=("input", "other"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {
+        "input": lambda: to_shape(mul(grad, saved.other), saved.input_shape),
+        "other": lambda: to_shape(mul(grad, saved.input), saved.other_shape),
     }
 
 
@@ -94,8 +108,7 @@ reciprocal.samples(unary_samples("normal", "positive"))
 cbrt.samples(unary_samples("normal", "positive"))
 
 
-@div.samples
-def _() -> Iterator[Sample]:
+def _hard_pairs() -> Iterator[Sample]:
     yield sample(input="bits[20000]#1", other="bits[20000]#2")
     yield sample(input="special[1000]#1", other="special[1000]#2")
     yield sample(input="normal[5, 7, 9]#1", other="wide[7, 1]#2")
@@ -106,7 +119,10 @@ def _() -> Iterator[Sample]:
         yield sample(input=f"normal.{dtype}[600]#1", other="normal[]#2")
 
 
+div.samples(_hard_pairs)
+mul.samples(_hard_pairs)
 div.oracle(lambda input, other: np.divide(input, other))
+mul.oracle(lambda input, other: np.multiply(input, other))
 sqrt.oracle(lambda input: np.sqrt(input))
 rsqrt.oracle(lambda input: 1 / np.sqrt(input))
 reciprocal.oracle(lambda input: 1 / input)
