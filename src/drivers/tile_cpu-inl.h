@@ -216,13 +216,13 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
   const float* p = a.At(i0, k0);
   int64_t k = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const hn::CappedTag<float, 4> d4;
-  if (rows >= 4 && a.row_stride == 1) {
-    for (; k < num_k; ++k, p += a.col_stride) {
-      // Groups of four; the last one overlaps its neighbour.
-      for (int i = 0; i < rows; i += 4) {
-        const int at = std::min(i, rows - 4);
-        StoreU(LoadU(d4, p + at), d4, packed + k * rows + at);
+  if (a.row_stride == 1) {
+    const FloatTag d;
+    for (; k < num_k; ++k, p += a.col_stride, packed += rows) {
+      // Whole vectors: what the last one has too much, the next k overwrites.
+#pragma GCC unroll 4
+      for (int i = 0; i < kTileRows; i += kLanes) {
+        if (i < rows) StoreU(LoadN(p + i, std::min<int64_t>(kLanes, rows - i)), d, packed + i);
       }
     }
     return;
@@ -390,9 +390,25 @@ struct MatrixRows {
   }
 };
 
-/// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms.
-/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain. Terms before
-/// `first_k`, which is 0 or less than num_k, are absent.
+/// Which terms of a product are added: [begin, end), for which the operands count k from 0. Those before `first`, which
+/// is less than `end`, are absent.
+struct Terms {
+  int64_t begin, end;
+  int64_t first = 0;
+  // For a product in several calls, with ascending terms and within a block of rows and columns: NumWaiting numbers,
+  // in which sums wait from call to call. The first one has term `first`, the last one stores the result.
+  float* waiting = nullptr;
+};
+
+/// For a product of m x n over num_k terms in several calls.
+inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
+  const RowTiles tiles{m};
+  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
+  return (NumLevels(num_chunks) + 1) * tiles.count * tiles.Rows(0) * ((n + kTileCols - 1) / kTileCols * kTileCols);
+}
+
+/// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms, or what `terms` add to it.
+/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain.
 ///
 /// `left` gives packed rows, `right` panels of kTileCols columns, and `sink` says where results go:
 ///   left.Get(i, rows, k, num_k, buffer) -> packed rows
@@ -402,12 +418,12 @@ struct MatrixRows {
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), or null for Store(i, rows, j, tile)
 template <class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk, const Left& left,
-                 const Right& right, const Sink& sink, int64_t first_k = 0, const Blocking& blocking = {}) {
+                 const Right& right, const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
   const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
   const int num_levels = NumLevels(num_chunks);
   const int64_t num_panels = std::min(blocking.cols / kTileCols, (j_end - j_begin + kTileCols - 1) / kTileCols);
   const int64_t block_cols = num_panels * kTileCols;
-  const int64_t block_k = std::min(num_k, blocking.k);
+  const int64_t block_k = std::min(terms.end - terms.begin, blocking.k);
   const RowTiles tiles{m};
   const int64_t block_tiles = std::min<int64_t>(tiles.count, blocking.rows / kTileRows);
   const int64_t tile_size = tiles.Rows(0) * kTileCols;
@@ -417,8 +433,10 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
   float* const rows_buffer = scratch.Get<float>(block_k * kTileRows + kTileCols);
   float* const edge = scratch.Get<float>(tile_size);
   // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
-  float* const waiting =
-      num_k <= block_k ? nullptr : scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * tile_size);
+  float* waiting = terms.waiting;
+  if (waiting == nullptr && num_k > block_k) {
+    waiting = scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * tile_size);
+  }
   const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
     return waiting + ((level * block_tiles + tile) * num_panels + panel) * tile_size;
   };
@@ -429,36 +447,37 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
     for (int64_t t0 = 0; t0 < tiles.count; t0 += block_tiles) {
       const int64_t t1 = std::min(t0 + block_tiles, tiles.count);
       // What waits when all chunks before the first present term are +0.
-      for (int level = 0; first_k / chunk >> level != 0; ++level) {
-        if ((first_k / chunk >> level & 1) == 0) continue;
+      for (int level = 0; terms.begin <= terms.first && terms.first / chunk >> level != 0; ++level) {
+        if ((terms.first / chunk >> level & 1) == 0) continue;
         std::fill_n(waiting_tile(level, 0, 0), block_tiles * num_panels * tile_size, 0.0f);
       }
-      int64_t k = first_k;
+      int64_t k = std::max(terms.begin, terms.first);
       do {
         const int64_t chunk_index = k / chunk;
         const int64_t chunk_end = std::min(num_k, (chunk_index + 1) * chunk);
-        const int64_t block_end = std::min(chunk_end, k + blocking.k);
+        const int64_t block_end = std::min({chunk_end, k + blocking.k, terms.end});
         const bool last = block_end == num_k;
+        const int64_t at = k - terms.begin, next = block_end - terms.begin;
+        const int64_t next_length = std::min(terms.end - block_end, blocking.k);
         TileRun run{};
         run.k = block_end - k;
 
-        right.Get(j0, j1, k, run.k, buffers, block_k * kTileCols, panels);
-        const int64_t next_k = std::min(block_end, num_k), next_length = std::min(num_k - next_k, blocking.k);
+        right.Get(j0, j1, at, run.k, buffers, block_k * kTileCols, panels);
         const int64_t panels_here = (j1 - j0 + kTileCols - 1) / kTileCols;
         for (int64_t t = t0; t < t1; ++t) {
           const int64_t i = tiles.Begin(t);
           const int rows = tiles.Rows(t);
-          run.a = left.Get(i, rows, k, run.k, rows_buffer);
-          if (!last) right.Prefetch(j0, j1, next_k, next_length, t - t0, t1 - t0);
+          run.a = left.Get(i, rows, at, run.k, rows_buffer);
+          if (next_length > 0) right.Prefetch(j0, j1, next, next_length, t - t0, t1 - t0);
           for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
             if (t + 1 < t1) {
-              left.Prefetch(tiles.Begin(t + 1), tiles.Rows(t + 1), k, run.k, panel, panels_here);
-            } else if (!last) {
-              left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next_k, next_length, panel, panels_here);
+              left.Prefetch(tiles.Begin(t + 1), tiles.Rows(t + 1), at, run.k, panel, panels_here);
+            } else if (next_length > 0) {
+              left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next, next_length, panel, panels_here);
             }
             run.panel = panels[panel];
             run.resume =
-                k == std::max(first_k, chunk_index * chunk) ? nullptr : waiting_tile(num_levels, t - t0, panel);
+                k == std::max(terms.first, chunk_index * chunk) ? nullptr : waiting_tile(num_levels, t - t0, panel);
             const float* merges[64];
             run.merges = merges;
             run.num_merges = 0;
@@ -486,7 +505,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
           }
         }
         k = block_end;
-      } while (k < num_k);
+      } while (k < terms.end);
     }
   }
 }

@@ -148,7 +148,7 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
                             args.bias == nullptr ? nullptr : args.bias + g * m};
     TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, num_k,
                 ChainLength(args.order, num_k), MatrixRows{{args.other + g * m * num_k, num_k, 1}},
-                PositionCols{plan, table, images, num_slots}, sink);
+                PositionCols{plan, table, images, num_slots}, sink, {0, num_k});
   });
 }
 
@@ -287,7 +287,7 @@ void Conv2dGradWeightKernel(const Conv2dArgs& args) {
     const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
     const GradRows left{args.other + g * grad_size + i0 * plan.positions(), groups * grad_size, plan.positions()};
     TileProduct(i1 - i0, j0, j1, num_k, ChainLength(args.order, num_k), left, TapCols{plan, table, images, n},
-                MatrixSink{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr});
+                MatrixSink{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr}, {0, num_k});
   });
 }
 
