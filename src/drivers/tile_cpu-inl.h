@@ -185,9 +185,6 @@ HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* 
 }
 #endif
 
-/// Numbers in a cache line.
-inline constexpr int64_t kLineFloats = 16;
-
 /// A matrix in memory: element (i, j) at data[i * row_stride + j * col_stride].
 struct Matrix {
   const float* data;
