@@ -168,20 +168,61 @@ TileFn ChooseTile(int rows, bool masked) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// to[i * to_stride + q] = row q [i], for i, q in [0, 4)
-HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* row2, const float* row3, float* to,
-                             int64_t to_stride) {
-  const hn::CappedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> dd;
-  const auto y0 = LoadU(d, row0), y1 = LoadU(d, row1), y2 = LoadU(d, row2), y3 = LoadU(d, row3);
-  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y0, y1));
-  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y0, y1));
-  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y2, y3));
-  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y2, y3));
-  StoreU(BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, to);
-  StoreU(BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, to + to_stride);
-  StoreU(BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, to + 2 * to_stride);
-  StoreU(BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * to_stride);
+/// A square of kLanes vectors exchanges its rows and columns.
+HWY_INLINE void TransposeSquare(VecElement* t) {
+  const FloatTag d;
+  const hn::Repartition<double, FloatTag> dd;
+  // 4 x 4 squares within the 128-bit blocks ...
+#pragma GCC unroll 4
+  for (int64_t g = 0; g < kLanes; g += 4) {
+    const Vec x0 = t[g], x1 = t[g + 1], x2 = t[g + 2], x3 = t[g + 3];
+    const auto low01 = BitCast(dd, hn::InterleaveLower(d, x0, x1));
+    const auto high01 = BitCast(dd, hn::InterleaveUpper(d, x0, x1));
+    const auto low23 = BitCast(dd, hn::InterleaveLower(d, x2, x3));
+    const auto high23 = BitCast(dd, hn::InterleaveUpper(d, x2, x3));
+    t[g] = BitCast(d, hn::InterleaveLower(dd, low01, low23));
+    t[g + 1] = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
+    t[g + 2] = BitCast(d, hn::InterleaveLower(dd, high01, high23));
+    t[g + 3] = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
+  }
+  // ... then the blocks.
+#if HWY_MAX_BYTES == 64
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Vec x0 = t[i], x1 = t[4 + i], x2 = t[8 + i], x3 = t[12 + i];
+    const Vec even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x1), x0);
+    const Vec odd01 = hn::OddEvenBlocks(x1, hn::SwapAdjacentBlocks(x0));
+    const Vec even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x3), x2);
+    const Vec odd23 = hn::OddEvenBlocks(x3, hn::SwapAdjacentBlocks(x2));
+    t[i] = hn::ConcatLowerLower(d, even23, even01);
+    t[4 + i] = hn::ConcatLowerLower(d, odd23, odd01);
+    t[8 + i] = hn::ConcatUpperUpper(d, even23, even01);
+    t[12 + i] = hn::ConcatUpperUpper(d, odd23, odd01);
+  }
+#elif HWY_MAX_BYTES == 32
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Vec x0 = t[i], x1 = t[4 + i];
+    t[i] = hn::ConcatLowerLower(d, x1, x0);
+    t[4 + i] = hn::ConcatUpperUpper(d, x1, x0);
+  }
+#endif
+}
+
+/// to[k * to_stride + i] = from[i * stride + k] for i < kLanes, 0 from `rows` on, and k < num_k.
+inline void PackTransposed(const float* from, int64_t stride, int rows, int64_t num_k, float* to, int64_t to_stride) {
+  const FloatTag d;
+  for (int64_t k = 0; k < num_k; k += kLanes) {
+    const int64_t length = std::min(kLanes, num_k - k);
+    VecElement t[kLanes];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kLanes; ++i) t[i] = i < rows ? LoadN(from + i * stride + k, length) : Zero(d);
+    TransposeSquare(t);
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < kLanes; ++q) {
+      if (q < length) StoreU(t[q], d, to + (k + q) * to_stride);
+    }
+  }
 }
 #endif
 
@@ -224,21 +265,14 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
     }
     return;
   }
-  if (rows >= 4 && a.col_stride == 1) {
-    // Four rows at a time, while the next four are asked for: of rows a power of two apart, a cache holds only eight.
-    for (int i = 0; i < rows; i += 4) {
-      const int at = std::min(i, rows - 4);
-      const float* row = p + at * a.row_stride;
-      const int ahead = std::min(at + 8, rows);
-      for (int64_t q = 0; q + 4 <= num_k; q += 4) {
-        if (q % kLineFloats == 0) {
-          for (int r = at + 4; r < ahead; ++r) __builtin_prefetch(p + r * a.row_stride + q);
-        }
-        Transpose4x4(row + q, row + q + a.row_stride, row + q + 2 * a.row_stride, row + q + 3 * a.row_stride,
-                     packed + q * rows + at, rows);
-      }
+  if (a.col_stride == 1) {
+    for (int i = 0; i < rows; i += kLanes) {
+      // The last rows overlap those before, or else what a vector has too much is overwritten by the next k.
+      const int64_t at = std::max<int64_t>(0, std::min<int64_t>(i, rows - kLanes));
+      PackTransposed(p + at * a.row_stride, a.row_stride, static_cast<int>(std::min<int64_t>(kLanes, rows)), num_k,
+                     packed + at, rows);
     }
-    k = num_k / 4 * 4;
+    return;
   }
 #endif
   for (; k < num_k; ++k) {
@@ -251,19 +285,11 @@ inline void PackCols(const Matrix& b, int64_t j0, int cols, int64_t k0, int64_t 
   const float* p = b.At(k0, j0);
   int64_t k = 0;
 #if HWY_TARGET != HWY_SCALAR
-  if (cols >= 4 && b.row_stride == 1) {
-    for (; k + 4 <= num_k; k += kLineFloats) {
-      for (int j = 0; j < cols; j += 4) {
-        const int at = std::min(j, cols - 4);
-        const float* col = p + at * b.col_stride;
-        for (int64_t q = k; q + 4 <= std::min(k + kLineFloats, num_k); q += 4) {
-          Transpose4x4(col + q, col + q + b.col_stride, col + q + 2 * b.col_stride, col + q + 3 * b.col_stride,
-                       panel + q * kTileCols + at, kTileCols);
-        }
-      }
+  if (b.row_stride == 1) {
+    for (int v = 0; v < kTileVecs; ++v, p += kLanes * b.col_stride) {
+      PackTransposed(p, b.col_stride, cols - v * static_cast<int>(kLanes), num_k, panel + v * kLanes, kTileCols);
     }
-    k = num_k / 4 * 4;
-    for (int64_t q = 0; q < k; ++q) std::fill(panel + q * kTileCols + cols, panel + (q + 1) * kTileCols, 0.0f);
+    return;
   }
 #endif
   for (; k < num_k; ++k) {

@@ -197,6 +197,24 @@ struct TapTable {
   }
 };
 
+#if HWY_TARGET != HWY_SCALAR
+/// to[i * to_stride + q] = row q [i], for i, q in [0, 4)
+HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* row2, const float* row3, float* to,
+                             int64_t to_stride) {
+  const hn::CappedTag<float, 4> d;
+  const hn::Repartition<double, decltype(d)> dd;
+  const auto y0 = LoadU(d, row0), y1 = LoadU(d, row1), y2 = LoadU(d, row2), y3 = LoadU(d, row3);
+  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y0, y1));
+  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y0, y1));
+  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y2, y3));
+  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y2, y3));
+  StoreU(BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, to);
+  StoreU(BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, to + to_stride);
+  StoreU(BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, to + 2 * to_stride);
+  StoreU(BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * to_stride);
+}
+#endif
+
 /// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
 class TapCols {
  public:
