@@ -13,10 +13,14 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Scores that a thread holds at a time, so that they stay in the L2 cache, and how many rows or columns of them it
-/// makes at least and at most.
+/// Scores that a thread holds at a time, so that they stay in the L2 cache, and how many rows of them it makes at least
+/// and at most.
 constexpr int64_t kScores = int64_t{1} << 18;
 constexpr int64_t kMinBlock = 56, kMaxBlock = 256;
+/// Queries that one task of the gradient takes, and keys whose gradients grow together: a multiple of every kTileCols.
+/// Causal queries also go so many at a time, for the scores of all have the width that the last one needs.
+constexpr int64_t kPiece = 64;
+static_assert(kPiece % kTileCols == 0);
 
 /// c = a b, which is m x n over k terms, or what `terms` add to it; c is row-major.
 void Multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, Order order, float* c,
@@ -329,9 +333,6 @@ void SumOverGroup(const float* terms, int64_t group, int64_t size, Order order, 
   }
 }
 
-/// Keys whose gradients grow together, and queries that one task takes: a multiple of every kTileCols.
-constexpr int64_t kPiece = 64;
-
 /// All gradients of key heads [first, first + count), by the first `keys` keys, `rows` queries at a time: their scores
 /// are made once. run(n, task) calls task(i) for every i < n.
 template <class Run>
@@ -407,7 +408,7 @@ void GradOfKeyHeads(const AttentionArgs& args, int64_t first, int64_t count, int
 }  // namespace
 
 void AttentionKernel(const AttentionArgs& args) {
-  const int64_t size = BlockSize(args.batch * args.heads, args.queries, args.keys);
+  const int64_t size = args.is_causal ? kPiece : BlockSize(args.batch * args.heads, args.queries, args.keys);
   const int64_t blocks = (args.queries + size - 1) / size;
   RunTasks(args.batch * args.heads * blocks, WorkOf(args), [&](int64_t task) HWY_ATTR {
     const int64_t head = task / blocks, i0 = task % blocks * size, i1 = std::min(args.queries, i0 + size);
