@@ -39,11 +39,12 @@ inline HWY_MAYBE_UNUSED void MapRuns(const MapArgs& args, int64_t grain, MapRun 
       }
       const int64_t row_end = std::min(end, at + args.shape[inner] - column);
       const int64_t longest = direct ? row_end - at : kMapRun;
+      const float* x[MapArgs::kMaxInputs] = {};
       for (; at < row_end; at += longest) {
         const int64_t n = std::min(longest, row_end - at);
-        const float* x[MapArgs::kMaxInputs];
         for (int t = 0; t < args.num_inputs; ++t) {
           const int64_t stride = args.strides[t][inner];
+          if (stride == 0 && x[t] != nullptr) continue;  // the number that repeats is in the buffer already
           x[t] = FloatsSideBySide(args.inputs[t], args.input_dtypes[t], offsets[t], stride, n, buffers[t]);
           offsets[t] += n * stride;
         }

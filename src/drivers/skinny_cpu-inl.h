@@ -107,47 +107,6 @@ inline void SweepProduct(int64_t m, int64_t num_panels, int64_t num_k, int64_t c
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// A square of kLanes vectors exchanges its rows and columns.
-HWY_INLINE void TransposeSquare(VecElement* t) {
-  const FloatTag d;
-  const hn::Repartition<double, FloatTag> dd;
-  // 4 x 4 squares within the 128-bit blocks ...
-#pragma GCC unroll 4
-  for (int64_t g = 0; g < kLanes; g += 4) {
-    const Vec x0 = t[g], x1 = t[g + 1], x2 = t[g + 2], x3 = t[g + 3];
-    const auto low01 = BitCast(dd, hn::InterleaveLower(d, x0, x1));
-    const auto high01 = BitCast(dd, hn::InterleaveUpper(d, x0, x1));
-    const auto low23 = BitCast(dd, hn::InterleaveLower(d, x2, x3));
-    const auto high23 = BitCast(dd, hn::InterleaveUpper(d, x2, x3));
-    t[g] = BitCast(d, hn::InterleaveLower(dd, low01, low23));
-    t[g + 1] = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
-    t[g + 2] = BitCast(d, hn::InterleaveLower(dd, high01, high23));
-    t[g + 3] = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
-  }
-  // ... then the blocks.
-#if HWY_MAX_BYTES == 64
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    const Vec x0 = t[i], x1 = t[4 + i], x2 = t[8 + i], x3 = t[12 + i];
-    const Vec even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x1), x0);
-    const Vec odd01 = hn::OddEvenBlocks(x1, hn::SwapAdjacentBlocks(x0));
-    const Vec even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x3), x2);
-    const Vec odd23 = hn::OddEvenBlocks(x3, hn::SwapAdjacentBlocks(x2));
-    t[i] = hn::ConcatLowerLower(d, even23, even01);
-    t[4 + i] = hn::ConcatLowerLower(d, odd23, odd01);
-    t[8 + i] = hn::ConcatUpperUpper(d, even23, even01);
-    t[12 + i] = hn::ConcatUpperUpper(d, odd23, odd01);
-  }
-#elif HWY_MAX_BYTES == 32
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    const Vec x0 = t[i], x1 = t[4 + i];
-    t[i] = hn::ConcatLowerLower(d, x1, x0);
-    t[4 + i] = hn::ConcatUpperUpper(d, x1, x0);
-  }
-#endif
-}
-
 /// Rows for which the transpose in registers pays, and leaves them room.
 inline constexpr int kMaxTransposedRows = 8;
 

@@ -168,25 +168,63 @@ TileFn ChooseTile(int rows, bool masked) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// to[i * to_stride + q] = row q [i], for i, q in [0, 4)
-HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* row2, const float* row3, float* to,
-                             int64_t to_stride) {
-  const hn::CappedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> dd;
-  const auto y0 = LoadU(d, row0), y1 = LoadU(d, row1), y2 = LoadU(d, row2), y3 = LoadU(d, row3);
-  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y0, y1));
-  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y0, y1));
-  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y2, y3));
-  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y2, y3));
-  StoreU(BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, to);
-  StoreU(BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, to + to_stride);
-  StoreU(BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, to + 2 * to_stride);
-  StoreU(BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * to_stride);
+/// A square of kLanes vectors exchanges its rows and columns.
+HWY_INLINE void TransposeSquare(VecElement* t) {
+  const FloatTag d;
+  const hn::Repartition<double, FloatTag> dd;
+  // 4 x 4 squares within the 128-bit blocks ...
+#pragma GCC unroll 4
+  for (int64_t g = 0; g < kLanes; g += 4) {
+    const Vec x0 = t[g], x1 = t[g + 1], x2 = t[g + 2], x3 = t[g + 3];
+    const auto low01 = BitCast(dd, hn::InterleaveLower(d, x0, x1));
+    const auto high01 = BitCast(dd, hn::InterleaveUpper(d, x0, x1));
+    const auto low23 = BitCast(dd, hn::InterleaveLower(d, x2, x3));
+    const auto high23 = BitCast(dd, hn::InterleaveUpper(d, x2, x3));
+    t[g] = BitCast(d, hn::InterleaveLower(dd, low01, low23));
+    t[g + 1] = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
+    t[g + 2] = BitCast(d, hn::InterleaveLower(dd, high01, high23));
+    t[g + 3] = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
+  }
+  // ... then the blocks.
+#if HWY_MAX_BYTES == 64
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Vec x0 = t[i], x1 = t[4 + i], x2 = t[8 + i], x3 = t[12 + i];
+    const Vec even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x1), x0);
+    const Vec odd01 = hn::OddEvenBlocks(x1, hn::SwapAdjacentBlocks(x0));
+    const Vec even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x3), x2);
+    const Vec odd23 = hn::OddEvenBlocks(x3, hn::SwapAdjacentBlocks(x2));
+    t[i] = hn::ConcatLowerLower(d, even23, even01);
+    t[4 + i] = hn::ConcatLowerLower(d, odd23, odd01);
+    t[8 + i] = hn::ConcatUpperUpper(d, even23, even01);
+    t[12 + i] = hn::ConcatUpperUpper(d, odd23, odd01);
+  }
+#elif HWY_MAX_BYTES == 32
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Vec x0 = t[i], x1 = t[4 + i];
+    t[i] = hn::ConcatLowerLower(d, x1, x0);
+    t[4 + i] = hn::ConcatUpperUpper(d, x1, x0);
+  }
+#endif
+}
+
+/// to[k * to_stride + i] = from[i * stride + k] for i < kLanes, 0 from `rows` on, and k < num_k.
+inline void PackTransposed(const float* from, int64_t stride, int rows, int64_t num_k, float* to, int64_t to_stride) {
+  const FloatTag d;
+  for (int64_t k = 0; k < num_k; k += kLanes) {
+    const int64_t length = std::min(kLanes, num_k - k);
+    VecElement t[kLanes];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kLanes; ++i) t[i] = i < rows ? LoadN(from + i * stride + k, length) : Zero(d);
+    TransposeSquare(t);
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < kLanes; ++q) {
+      if (q < length) StoreU(t[q], d, to + (k + q) * to_stride);
+    }
+  }
 }
 #endif
-
-/// Numbers in a cache line.
-inline constexpr int64_t kLineFloats = 16;
 
 /// A matrix in memory: element (i, j) at data[i * row_stride + j * col_stride].
 struct Matrix {
@@ -216,32 +254,25 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
   const float* p = a.At(i0, k0);
   int64_t k = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const hn::CappedTag<float, 4> d4;
-  if (rows >= 4 && a.row_stride == 1) {
-    for (; k < num_k; ++k, p += a.col_stride) {
-      // Groups of four; the last one overlaps its neighbour.
-      for (int i = 0; i < rows; i += 4) {
-        const int at = std::min(i, rows - 4);
-        StoreU(LoadU(d4, p + at), d4, packed + k * rows + at);
+  if (a.row_stride == 1) {
+    const FloatTag d;
+    for (; k < num_k; ++k, p += a.col_stride, packed += rows) {
+      // Whole vectors: what the last one has too much, the next k overwrites.
+#pragma GCC unroll 4
+      for (int i = 0; i < kTileRows; i += kLanes) {
+        if (i < rows) StoreU(LoadN(p + i, std::min<int64_t>(kLanes, rows - i)), d, packed + i);
       }
     }
     return;
   }
-  if (rows >= 4 && a.col_stride == 1) {
-    // Four rows at a time, while the next four are asked for: of rows a power of two apart, a cache holds only eight.
-    for (int i = 0; i < rows; i += 4) {
-      const int at = std::min(i, rows - 4);
-      const float* row = p + at * a.row_stride;
-      const int ahead = std::min(at + 8, rows);
-      for (int64_t q = 0; q + 4 <= num_k; q += 4) {
-        if (q % kLineFloats == 0) {
-          for (int r = at + 4; r < ahead; ++r) __builtin_prefetch(p + r * a.row_stride + q);
-        }
-        Transpose4x4(row + q, row + q + a.row_stride, row + q + 2 * a.row_stride, row + q + 3 * a.row_stride,
-                     packed + q * rows + at, rows);
-      }
+  if (a.col_stride == 1) {
+    for (int i = 0; i < rows; i += kLanes) {
+      // The last rows overlap those before, or else what a vector has too much is overwritten by the next k.
+      const int64_t at = std::max<int64_t>(0, std::min<int64_t>(i, rows - kLanes));
+      PackTransposed(p + at * a.row_stride, a.row_stride, static_cast<int>(std::min<int64_t>(kLanes, rows)), num_k,
+                     packed + at, rows);
     }
-    k = num_k / 4 * 4;
+    return;
   }
 #endif
   for (; k < num_k; ++k) {
@@ -254,19 +285,11 @@ inline void PackCols(const Matrix& b, int64_t j0, int cols, int64_t k0, int64_t 
   const float* p = b.At(k0, j0);
   int64_t k = 0;
 #if HWY_TARGET != HWY_SCALAR
-  if (cols >= 4 && b.row_stride == 1) {
-    for (; k + 4 <= num_k; k += kLineFloats) {
-      for (int j = 0; j < cols; j += 4) {
-        const int at = std::min(j, cols - 4);
-        const float* col = p + at * b.col_stride;
-        for (int64_t q = k; q + 4 <= std::min(k + kLineFloats, num_k); q += 4) {
-          Transpose4x4(col + q, col + q + b.col_stride, col + q + 2 * b.col_stride, col + q + 3 * b.col_stride,
-                       panel + q * kTileCols + at, kTileCols);
-        }
-      }
+  if (b.row_stride == 1) {
+    for (int v = 0; v < kTileVecs; ++v, p += kLanes * b.col_stride) {
+      PackTransposed(p, b.col_stride, cols - v * static_cast<int>(kLanes), num_k, panel + v * kLanes, kTileCols);
     }
-    k = num_k / 4 * 4;
-    for (int64_t q = 0; q < k; ++q) std::fill(panel + q * kTileCols + cols, panel + (q + 1) * kTileCols, 0.0f);
+    return;
   }
 #endif
   for (; k < num_k; ++k) {
@@ -390,9 +413,25 @@ struct MatrixRows {
   }
 };
 
-/// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms.
-/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain. Terms before
-/// `first_k`, which is 0 or less than num_k, are absent.
+/// Which terms of a product are added: [begin, end), for which the operands count k from 0. Those before `first`, which
+/// is less than `end`, are absent.
+struct Terms {
+  int64_t begin, end;
+  int64_t first = 0;
+  // For a product in several calls, with ascending terms and within a block of rows and columns: NumWaiting numbers,
+  // in which sums wait from call to call. The first one has term `first`, the last one stores the result.
+  float* waiting = nullptr;
+};
+
+/// For a product of m x n over num_k terms in several calls.
+inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
+  const RowTiles tiles{m};
+  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
+  return (NumLevels(num_chunks) + 1) * tiles.count * tiles.Rows(0) * ((n + kTileCols - 1) / kTileCols * kTileCols);
+}
+
+/// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms, or what `terms` add to it.
+/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain.
 ///
 /// `left` gives packed rows, `right` panels of kTileCols columns, and `sink` says where results go:
 ///   left.Get(i, rows, k, num_k, buffer) -> packed rows
@@ -402,12 +441,12 @@ struct MatrixRows {
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), or null for Store(i, rows, j, tile)
 template <class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk, const Left& left,
-                 const Right& right, const Sink& sink, int64_t first_k = 0, const Blocking& blocking = {}) {
+                 const Right& right, const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
   const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
   const int num_levels = NumLevels(num_chunks);
   const int64_t num_panels = std::min(blocking.cols / kTileCols, (j_end - j_begin + kTileCols - 1) / kTileCols);
   const int64_t block_cols = num_panels * kTileCols;
-  const int64_t block_k = std::min(num_k, blocking.k);
+  const int64_t block_k = std::min(terms.end - terms.begin, blocking.k);
   const RowTiles tiles{m};
   const int64_t block_tiles = std::min<int64_t>(tiles.count, blocking.rows / kTileRows);
   const int64_t tile_size = tiles.Rows(0) * kTileCols;
@@ -417,8 +456,10 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
   float* const rows_buffer = scratch.Get<float>(block_k * kTileRows + kTileCols);
   float* const edge = scratch.Get<float>(tile_size);
   // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
-  float* const waiting =
-      num_k <= block_k ? nullptr : scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * tile_size);
+  float* waiting = terms.waiting;
+  if (waiting == nullptr && num_k > block_k) {
+    waiting = scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * tile_size);
+  }
   const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
     return waiting + ((level * block_tiles + tile) * num_panels + panel) * tile_size;
   };
@@ -429,36 +470,37 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
     for (int64_t t0 = 0; t0 < tiles.count; t0 += block_tiles) {
       const int64_t t1 = std::min(t0 + block_tiles, tiles.count);
       // What waits when all chunks before the first present term are +0.
-      for (int level = 0; first_k / chunk >> level != 0; ++level) {
-        if ((first_k / chunk >> level & 1) == 0) continue;
+      for (int level = 0; terms.begin <= terms.first && terms.first / chunk >> level != 0; ++level) {
+        if ((terms.first / chunk >> level & 1) == 0) continue;
         std::fill_n(waiting_tile(level, 0, 0), block_tiles * num_panels * tile_size, 0.0f);
       }
-      int64_t k = first_k;
+      int64_t k = std::max(terms.begin, terms.first);
       do {
         const int64_t chunk_index = k / chunk;
         const int64_t chunk_end = std::min(num_k, (chunk_index + 1) * chunk);
-        const int64_t block_end = std::min(chunk_end, k + blocking.k);
+        const int64_t block_end = std::min({chunk_end, k + blocking.k, terms.end});
         const bool last = block_end == num_k;
+        const int64_t at = k - terms.begin, next = block_end - terms.begin;
+        const int64_t next_length = std::min(terms.end - block_end, blocking.k);
         TileRun run{};
         run.k = block_end - k;
 
-        right.Get(j0, j1, k, run.k, buffers, block_k * kTileCols, panels);
-        const int64_t next_k = std::min(block_end, num_k), next_length = std::min(num_k - next_k, blocking.k);
+        right.Get(j0, j1, at, run.k, buffers, block_k * kTileCols, panels);
         const int64_t panels_here = (j1 - j0 + kTileCols - 1) / kTileCols;
         for (int64_t t = t0; t < t1; ++t) {
           const int64_t i = tiles.Begin(t);
           const int rows = tiles.Rows(t);
-          run.a = left.Get(i, rows, k, run.k, rows_buffer);
-          if (!last) right.Prefetch(j0, j1, next_k, next_length, t - t0, t1 - t0);
+          run.a = left.Get(i, rows, at, run.k, rows_buffer);
+          if (next_length > 0) right.Prefetch(j0, j1, next, next_length, t - t0, t1 - t0);
           for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
             if (t + 1 < t1) {
-              left.Prefetch(tiles.Begin(t + 1), tiles.Rows(t + 1), k, run.k, panel, panels_here);
-            } else if (!last) {
-              left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next_k, next_length, panel, panels_here);
+              left.Prefetch(tiles.Begin(t + 1), tiles.Rows(t + 1), at, run.k, panel, panels_here);
+            } else if (next_length > 0) {
+              left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next, next_length, panel, panels_here);
             }
             run.panel = panels[panel];
             run.resume =
-                k == std::max(first_k, chunk_index * chunk) ? nullptr : waiting_tile(num_levels, t - t0, panel);
+                k == std::max(terms.first, chunk_index * chunk) ? nullptr : waiting_tile(num_levels, t - t0, panel);
             const float* merges[64];
             run.merges = merges;
             run.num_merges = 0;
@@ -486,7 +528,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
           }
         }
         k = block_end;
-      } while (k < num_k);
+      } while (k < terms.end);
     }
   }
 }

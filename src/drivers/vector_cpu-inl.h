@@ -11,6 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
 inline constexpr int64_t kLanes = HWY_LANES(float);
+/// Numbers in a cache line.
+inline constexpr int64_t kLineFloats = 16;
 using Vec = hn::Vec<FloatTag>;
 using Mask = hn::Mask<FloatTag>;
 

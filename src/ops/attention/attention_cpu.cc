@@ -13,79 +13,97 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Scores that a thread holds at a time, so that they stay in the L2 cache, and how many rows or columns of them it
-/// makes at least and at most.
+/// Scores that a thread holds at a time, so that they stay in the L2 cache, and how many rows of them it makes at least
+/// and at most.
 constexpr int64_t kScores = int64_t{1} << 18;
 constexpr int64_t kMinBlock = 56, kMaxBlock = 256;
+/// Queries that one task of the gradient takes, and keys whose gradients grow together: a multiple of every kTileCols.
+/// Causal queries also go so many at a time, for the scores of all have the width that the last one needs.
+constexpr int64_t kPiece = 64;
+static_assert(kPiece % kTileCols == 0);
 
-/// c = a b over terms [first_k, k), those before being absent; c is row-major.
-void Multiply(int64_t m, int64_t n, int64_t first_k, int64_t k, const Matrix& a, const Matrix& b, Order order,
-              float* c) {
+/// c = a b, which is m x n over k terms, or what `terms` add to it; c is row-major.
+void Multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, Order order, float* c,
+              const Terms& terms) {
   if (m == 0 || n == 0) return;
   const int64_t chunk = ChainLength(order, k);
   if (n < kTileCols && m > n) {  // a narrow result leaves lanes idle: compute its transpose
     return TileProduct(n, 0, m, k, chunk, MatrixRows{b.Transposed()}, MatrixCols{a.Transposed(), m, false},
-                       MatrixSink{c, 1, n, m, nullptr, nullptr}, first_k);
+                       MatrixSink{c, 1, n, m, nullptr, nullptr}, terms);
   }
-  const int64_t done = first_k == 0 ? SkinnyProduct(m, n, k, chunk, a, b, c, n) : 0;
+  const bool whole = terms.first == 0 && terms.begin == 0 && terms.end == k;
+  const int64_t done = whole ? SkinnyProduct(m, n, k, chunk, a, b, c, n) : 0;
   if (done == n) return;
-  TileProduct(m, done, n, k, chunk, MatrixRows{a}, MatrixCols{b, n, m <= kMaxRowsInPlace},
-              MatrixSink{c, n, 1, n, nullptr, nullptr}, first_k);
+  // What waits for other terms belongs to a block of columns.
+  constexpr int64_t kCols = Blocking{}.cols;
+  Terms own = terms;
+  for (int64_t j = done; j < n; j += kCols) {
+    TileProduct(m, j, std::min(n, j + kCols), k, chunk, MatrixRows{a}, MatrixCols{b, n, m <= kMaxRowsInPlace},
+                MatrixSink{c, n, 1, n, nullptr, nullptr}, own);
+    if (own.waiting != nullptr) own.waiting += NumWaiting(m, kCols, k, chunk);
+  }
 }
 
-/// The places k that are present.
-struct Range {
-  int64_t begin, end;
+/// A right operand that is packed once for several products: `num_k` rows, in panels of columns.
+struct PackedCols {
+  const float* packed;
+  int64_t num_k;
+
+  static constexpr bool kByVector = false, kMayMask = false, kPacks = false;
+
+  static int64_t Size(int64_t num_k, int64_t n) { return (n + kTileCols - 1) / kTileCols * kTileCols * num_k; }
+  /// Columns [j0, j1) of n, j0 at the beginning of a panel, and rows [k0, k1).
+  static void Pack(const Matrix& b, int64_t j0, int64_t j1, int64_t k0, int64_t k1, int64_t num_k, float* packed) {
+    for (int64_t j = j0; j < j1; j += kTileCols) {
+      PackCols(b, j, static_cast<int>(std::min<int64_t>(kTileCols, j1 - j)), k0, k1 - k0,
+               packed + j * num_k + k0 * kTileCols);
+    }
+  }
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t, float*, int64_t, Panel* panels) const {
+    for (int64_t j = j0; j < j1; j += kTileCols) {
+      *panels++ = {.b = packed + j * num_k + k * kTileCols, .stride = kTileCols, .prefetch = 8 * kTileCols};
+    }
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
 };
 
-/// Whether a row would be another without terms of +0 times something, before or behind its own.
-bool MayDiffer(const float* row, int64_t n, bool before, bool behind) {
+/// Whether a row might be another without terms of +0 times something behind its own.
+bool MayDiffer(const float* row, int64_t n) {
   const FloatTag d;
   auto found = hn::FirstN(d, 0);
-  // They change nothing unless they meet an infinity or a NaN, or, behind, a sum of -0.
+  // They change nothing unless they meet an infinity or a NaN, or a sum of -0.
   ForVectors(n, [&](int64_t j, int64_t count) HWY_ATTR {
     const Vec x = LoadN(row + j, count, 1.0f);
-    if (before || behind) found = Or(found, IsNaN(x));
-    if (behind) found = Or(found, Eq(x, Zero(d)));
+    found = Or(found, Or(IsNaN(x), Eq(x, Zero(d))));
   });
   return Any(d, found);
 }
 
-/// c = a b where the terms of row i of c are those in present(i), which is in `all`; a is +0 at the other places of
-/// `all`.
-template <class Present>
-void MultiplyPresent(int64_t m, int64_t n, const Range& all, const Present& present, const Matrix& a, const Matrix& b,
-                     Order order, float* c) {
-  Multiply(m, n, all.begin, all.end, a, b, order, c);
+/// From c = a b to the product where row i has its first count(i) of k terms alone; a is +0 at the other places.
+template <class Count>
+void LeaveOutAbsent(int64_t m, int64_t n, int64_t k, const Count& count, const Matrix& a, const Matrix& b, Order order,
+                    float* c) {
   for (int64_t i = 0; i < m; ++i) {
-    float* const row = c + i * n;
-    const Range own = present(i);
-    if (MayDiffer(row, n, own.begin > all.begin, own.end < all.end)) {
-      Multiply(1, n, own.begin, own.end, {a.At(i, 0), a.row_stride, a.col_stride}, b, order, row);
-    }
+    const int64_t own = count(i);
+    if (own == k || !MayDiffer(c + i * n, n)) continue;
+    Multiply(1, n, own, {a.At(i, 0), a.row_stride, a.col_stride}, b, order, c + i * n, {0, own});
   }
 }
 
-/// row[j] = combine(row[j], mask(i, j0 + j)) for j < n; nothing without a mask.
+/// row[j] = combine(row[j], mask(i, j)) for j < n; nothing without a mask.
 template <class Combine>
-void CombineRow(float* row, const Matrix& mask, int64_t i, int64_t j0, int64_t n, const Combine& combine) {
+void CombineRow(float* row, const Matrix& mask, int64_t i, int64_t n, const Combine& combine) {
   if (mask.data == nullptr) return;
   constexpr int64_t kPiece = 512;
   HWY_ALIGN float buffer[kPiece];
   for (int64_t j = 0; j < n; j += kPiece) {
     const int64_t length = std::min(kPiece, n - j);
-    const float* const y = SideBySide(mask.At(i, j0 + j), mask.col_stride, length, buffer);
+    const float* const y = SideBySide(mask.At(i, j), mask.col_stride, length, buffer);
     ForVectors(length, [&](int64_t q, int64_t count) HWY_ATTR {
       StoreN(combine(LoadN(row + j + q, count), LoadN(y + q, count)), row + j + q, count);
     });
   }
 }
-
-/// What a row of scores and its gradient come down to.
-struct RowState {
-  float largest, sum;
-  float t;  // for the gradient
-};
 
 /// row[j] = exp(row[j] - largest)
 void ExpFrom(float largest, float* row, int64_t n) {
@@ -99,14 +117,13 @@ void DivideBy(float divisor, float* row, int64_t n) {
 }
 
 /// Probabilities in the place of scores.
-RowState Softmax(float* row, int64_t n, Order order) {
-  RowState state{MaxOfRow(row, n), 1.0f, 0.0f};
-  const bool empty = state.largest == -kInfinity && std::all_of(row, row + n, [](float x) { return x == -kInfinity; });
-  if (empty) state.largest = 0.0f;  // exp(-inf - 0) is the +0 that is wanted
-  ExpFrom(state.largest, row, n);
-  if (!empty) state.sum = SumRow(row, n, order);
-  DivideBy(state.sum, row, n);
-  return state;
+void Softmax(float* row, int64_t n, Order order) {
+  float largest = MaxOfRow(row, n), sum = 1.0f;
+  const bool empty = largest == -kInfinity && std::all_of(row, row + n, [](float x) { return x == -kInfinity; });
+  if (empty) largest = 0.0f;  // exp(-inf - 0) is the +0 that is wanted
+  ExpFrom(largest, row, n);
+  if (!empty) sum = SumRow(row, n, order);
+  DivideBy(sum, row, n);
 }
 
 /// Sum(x[j] * y[j])
@@ -120,7 +137,34 @@ float SumOfProducts(const float* x, const float* y, int64_t n, Order order) {
   });
 }
 
-/// One head of the batch. Scores of queries [i0, i1) with keys [j0, j1) lie row by row.
+/// Rows [i0, i1) of x, `width` numbers each, side by side and times `factor`.
+void CopyRows(const Matrix& x, int64_t i0, int64_t i1, int64_t width, float factor, float* to) {
+  const Vec f = Set(FloatTag(), factor);
+  for (int64_t i = i0; i < i1; ++i, to += width) {
+    const float* const row = SideBySide(x.At(i, 0), x.col_stride, width, to);
+    ForVectors(width, [&](int64_t e, int64_t n) HWY_ATTR { StoreN(Mul(LoadN(row + e, n), f), to + e, n); });
+  }
+}
+
+/// Numbers that wait for the gradients of `keys` keys together, of width `width`.
+int64_t NumWaitingOf(const AttentionArgs& args, int64_t keys, int64_t width) {
+  if (width == 0) return 0;
+  const int64_t chunk = ChainLength(args.order, args.queries);
+  const bool swapped = width < kTileCols && keys > width;  // as in Multiply
+  return swapped ? NumWaiting(width, keys, args.queries, chunk) : NumWaiting(keys, width, args.queries, chunk);
+}
+
+/// Keys and values of a head, packed for the scores, for the gradient by the probabilities and for that by the queries.
+struct PackedHead {
+  float *keys, *values, *key_rows;
+};
+
+/// The queries of a block: scaled, the gradients by their outputs, and d and ds, rows of as many keys as any of them has.
+struct QueryBlock {
+  float *q, *grads, *d, *ds;
+};
+
+/// One head of the batch.
 class Head {
  public:
   Head(const AttentionArgs& args, int64_t index) : args_(args) {
@@ -133,111 +177,121 @@ class Head {
     grad_output_ = At(args.grad_output, b, h);
   }
 
-  /// Queries [i0, i1) times the scale, row by row.
-  void ScaleQueries(int64_t i0, int64_t i1, float* q) const {
-    for (int64_t i = i0; i < i1; ++i) {
-      for (int64_t e = 0; e < args_.width; ++e) *q++ = *query_.At(i, e) * args_.scale;
-    }
-  }
   /// The output of queries [i0, i1).
   void Attend(int64_t i0, int64_t i1, float* output) const {
     const int64_t n = KeysOf(i1 - 1), rows = i1 - i0;
     Scratch scratch;
     float* const q = scratch.Get<float>(rows * args_.width);
     float* const p = scratch.Get<float>(rows * args_.keys);  // of one size for all blocks, so that it can be kept
-    ScaleQueries(i0, i1, q);
-    Scores(q, i0, i1, 0, n, p);
+    CopyRows(query_, i0, i1, args_.width, args_.scale, q);
+    Multiply(rows, n, args_.width, {q, args_.width, 1}, key_.Transposed(), args_.order, p, {0, args_.width});
+    AddMask(i0, i1, n, p);
     for (int64_t i = i0; i < i1; ++i) {
       float* const row = p + (i - i0) * n;
       Softmax(row, KeysOf(i), args_.order);
-      Drop(i, 0, KeysOf(i), row);
+      Drop(i, KeysOf(i), row);
       std::fill(row + KeysOf(i), row + n, 0.0f);
     }
-    MultiplyPresent(
-        rows, args_.value_width, {0, n}, [&](int64_t row) { return Range{0, KeysOf(i0 + row)}; }, {p, n, 1}, value_,
-        args_.order, output);
+    const Matrix left{p, n, 1};
+    Multiply(rows, args_.value_width, n, left, value_, args_.order, output, {0, n});
+    LeaveOutAbsent(
+        rows, args_.value_width, n, [&](int64_t row) { return KeysOf(i0 + row); }, left, value_, args_.order, output);
   }
-  /// The gradient by queries [i0, i1), of which q are the scaled ones. Leaves behind d and ds for the keys that any of
-  /// them has.
-  void GradQueries(const float* q, int64_t i0, int64_t i1, float* d, float* ds, RowState* states,
+
+  /// Keys [j0, j1) of n, and their values; j0 is at the beginning of a panel.
+  void Pack(int64_t j0, int64_t j1, int64_t n, const PackedHead& packed) const {
+    PackedCols::Pack(key_.Transposed(), j0, j1, 0, args_.width, args_.width, packed.keys);
+    PackedCols::Pack(value_.Transposed(), j0, j1, 0, args_.value_width, args_.value_width, packed.values);
+    PackedCols::Pack(key_, 0, args_.width, j0, j1, n, packed.key_rows);
+  }
+  /// The gradient by queries [i0, i1), of which any has at most the first n of `keys` packed keys.
+  void GradQueries(int64_t i0, int64_t i1, int64_t n, int64_t keys, const PackedHead& packed, const QueryBlock& block,
                    float* grad_query) const {
-    const int64_t n = KeysOf(i1 - 1), rows = i1 - i0;
-    Scores(q, i0, i1, 0, n, d);
-    GradProbabilities(i0, i1, 0, n, ds);
+    const int64_t rows = i1 - i0, width = args_.width, value_width = args_.value_width;
+    const auto multiply = [&](int64_t columns, int64_t k, const float* a, const PackedCols& b, float* c) {
+      TileProduct(rows, 0, columns, k, ChainLength(args_.order, k), MatrixRows{{a, k, 1}}, b,
+                  MatrixSink{c, columns, 1, columns, nullptr, nullptr}, {0, k});
+    };
+    CopyRows(query_, i0, i1, width, args_.scale, block.q);
+    CopyRows(grad_output_, i0, i1, value_width, 1.0f, block.grads);
+    multiply(n, width, block.q, {packed.keys, width}, block.d);
+    AddMask(i0, i1, n, block.d);
+    multiply(n, value_width, block.grads, {packed.values, value_width}, block.ds);
     for (int64_t i = i0; i < i1; ++i) {
-      float *const p = d + (i - i0) * n, *const a = ds + (i - i0) * n;
+      float *const p = block.d + (i - i0) * n, *const a = block.ds + (i - i0) * n;
       const int64_t count = KeysOf(i);
-      RowState& state = states[i - i0];
-      state = Softmax(p, count, args_.order);
-      Drop(i, 0, count, a);
-      state.t = SumOfProducts(a, p, count, args_.order);
-      FinishRow(i, 0, count, n, state.t, p, a);
+      Softmax(p, count, args_.order);
+      Drop(i, count, a);
+      const Vec t = Set(FloatTag(), SumOfProducts(a, p, count, args_.order));
+      ForVectors(count, [&](int64_t j, int64_t some)
+                            HWY_ATTR { StoreN(Mul(Sub(LoadN(a + j, some), t), LoadN(p + j, some)), a + j, some); });
+      Drop(i, count, p);
+      std::fill(p + count, p + n, 0.0f);
+      std::fill(a + count, a + n, 0.0f);
     }
-    MultiplyPresent(
-        rows, args_.width, {0, n}, [&](int64_t row) { return Range{0, KeysOf(i0 + row)}; }, {ds, n, 1}, key_,
-        args_.order, grad_query);
-    for (int64_t i = 0; i < rows * args_.width; ++i) grad_query[i] = grad_query[i] * args_.scale;
+    multiply(width, n, block.ds, {packed.key_rows, keys}, grad_query);
+    LeaveOutAbsent(
+        rows, width, n, [&](int64_t row) { return KeysOf(i0 + row); }, {block.ds, n, 1}, key_, args_.order, grad_query);
+    CopyRows({grad_query, width, 1}, 0, rows, width, args_.scale, grad_query);
   }
-  /// d and ds once more, for keys [j0, j1) and the queries from FirstQuery(j0) on; q are all scaled queries.
-  void Recompute(const float* q, int64_t j0, int64_t j1, const RowState* states, float* d, float* ds) const {
-    const int64_t i0 = FirstQuery(j0), i1 = args_.queries, n = j1 - j0;
-    Scores(q + i0 * args_.width, i0, i1, j0, j1, d + i0 * n);
-    GradProbabilities(i0, i1, j0, j1, ds + i0 * n);
-    for (int64_t i = i0; i < i1; ++i) {
-      float *const p = d + i * n, *const a = ds + i * n;
-      const int64_t count = CountOf(i, j0, j1);
-      ExpFrom(states[i].largest, p, count);
-      DivideBy(states[i].sum, p, count);
-      Drop(i, j0, count, a);
-      FinishRow(i, j0, count, n, states[i].t, p, a);
+  /// What queries [i0, i1) add to the gradients by keys and values [j0, j1), which the last ones complete. Sums wait in
+  /// `waiting`, NumWaitingOf numbers. `finite`: all of q and grads of this head are.
+  void AddKeyGrads(int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t n, const QueryBlock& block, bool finite,
+                   float* waiting, float* grad_key, float* grad_value) const {
+    const auto add = [&](int64_t j, int64_t count, int64_t width, const float* left, const float* right, float* sums,
+                         float* out) {
+      if (FirstQuery(j) >= i1 && i1 < args_.queries) return;
+      Multiply(count, width, args_.queries, {left + j, 1, n}, {right, width, 1}, args_.order, out + (j - j0) * width,
+               {i0, i1, FirstQuery(j), sums});
+    };
+    // The terms of queries that come before a key are +0 times something: nothing, or a NaN that must not be there.
+    const int64_t step = finite ? j1 - j0 : 1;
+    const int64_t wait_keys = waiting == nullptr ? 0 : NumWaitingOf(args_, step, args_.width);
+    const int64_t wait_values = waiting == nullptr ? 0 : NumWaitingOf(args_, step, args_.value_width);
+    for (int64_t j = j0; j < j1; j += step) {
+      add(j, step, args_.width, block.ds, block.q, waiting, grad_key);
+      if (waiting != nullptr) waiting += wait_keys;
+      add(j, step, args_.value_width, block.d, block.grads, waiting, grad_value);
+      if (waiting != nullptr) waiting += wait_values;
     }
   }
-  /// The gradients by keys and values [j0, j1), of this head alone, from d and ds of the queries from FirstQuery(j0) on.
-  void GradKeys(const float* q, int64_t j0, int64_t j1, const float* d, const float* ds, float* grad_key,
-                float* grad_value) const {
-    const int64_t n = j1 - j0;
-    const Range all{FirstQuery(j0), args_.queries};
-    const auto present = [&](int64_t row) { return Range{FirstQuery(j0 + row), args_.queries}; };
-    MultiplyPresent(n, args_.width, all, present, {ds, 1, n}, {q, args_.width, 1}, args_.order, grad_key);
-    MultiplyPresent(n, args_.value_width, all, present, {d, 1, n}, grad_output_, args_.order, grad_value);
+  /// Whether all scaled queries and gradients by outputs are finite.
+  bool IsFinite() const {
+    return IsFinite(query_, args_.width, args_.scale) && IsFinite(grad_output_, args_.value_width, 1.0f);
   }
 
   int64_t KeysOf(int64_t i) const { return args_.is_causal ? std::min(args_.keys, i + 1) : args_.keys; }
-  /// The first query that has key j.
-  int64_t FirstQuery(int64_t j) const { return args_.is_causal ? j : 0; }
 
  private:
   static Matrix At(const HeadMatrices& x, int64_t b, int64_t h) {
     if (x.data == nullptr) return {};
     return {x.data + b * x.batch_stride + h * x.head_stride, x.row_stride, x.col_stride};
   }
-  /// How many of keys [j0, j1) query i has.
-  int64_t CountOf(int64_t i, int64_t j0, int64_t j1) const { return std::clamp<int64_t>(KeysOf(i) - j0, 0, j1 - j0); }
-  void Scores(const float* q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, float* s) const {
-    const Matrix keys{key_.At(j0, 0), key_.row_stride, key_.col_stride};
-    Multiply(i1 - i0, j1 - j0, 0, args_.width, {q, args_.width, 1}, keys.Transposed(), args_.order, s);
-    for (int64_t i = i0; i < i1; ++i, s += j1 - j0) {
-      CombineRow(s, attn_mask_, i, j0, CountOf(i, j0, j1), [](Vec x, Vec mask) HWY_ATTR { return Add(x, mask); });
+  /// The first query that has key j.
+  int64_t FirstQuery(int64_t j) const { return args_.is_causal ? j : 0; }
+  /// To the scores of queries [i0, i1) with the first n keys.
+  void AddMask(int64_t i0, int64_t i1, int64_t n, float* s) const {
+    for (int64_t i = i0; i < i1; ++i, s += n) {
+      CombineRow(s, attn_mask_, i, KeysOf(i), [](Vec x, Vec mask) HWY_ATTR { return Add(x, mask); });
     }
   }
-  /// The gradient by d.
-  void GradProbabilities(int64_t i0, int64_t i1, int64_t j0, int64_t j1, float* a) const {
-    const Matrix grads{grad_output_.At(i0, 0), grad_output_.row_stride, grad_output_.col_stride};
-    const Matrix values{value_.At(j0, 0), value_.row_stride, value_.col_stride};
-    Multiply(i1 - i0, j1 - j0, 0, args_.value_width, grads, values.Transposed(), args_.order, a);
+  /// Multiplies what belongs to query i and its keys by the dropout mask.
+  void Drop(int64_t i, int64_t count, float* row) const {
+    CombineRow(row, dropout_mask_, i, count, [](Vec x, Vec mask) HWY_ATTR { return Mul(x, mask); });
   }
-  /// Multiplies what belongs to query i and keys [j0, j0 + count) by the dropout mask.
-  void Drop(int64_t i, int64_t j0, int64_t count, float* row) const {
-    CombineRow(row, dropout_mask_, i, j0, count, [](Vec x, Vec mask) HWY_ATTR { return Mul(x, mask); });
-  }
-  /// d in the place of p, and ds in the place of a; +0 for keys that query i does not have.
-  void FinishRow(int64_t i, int64_t j0, int64_t count, int64_t n, float t, float* p, float* a) const {
-    const Vec sum = Set(FloatTag(), t);
-    ForVectors(count, [&](int64_t j, int64_t some)
-                          HWY_ATTR { StoreN(Mul(Sub(LoadN(a + j, some), sum), LoadN(p + j, some)), a + j, some); });
-    Drop(i, j0, count, p);
-    std::fill(p + count, p + n, 0.0f);
-    std::fill(a + count, a + n, 0.0f);
+  bool IsFinite(const Matrix& x, int64_t width, float factor) const {
+    Scratch scratch;
+    float* const row = scratch.Get<float>(width);
+    const FloatTag d;
+    auto finite = hn::FirstN(d, static_cast<size_t>(kLanes));
+    for (int64_t i = 0; i < args_.queries; ++i) {
+      CopyRows(x, i, i + 1, width, factor, row);
+      ForVectors(width, [&](int64_t e, int64_t n) HWY_ATTR {
+        const Vec y = LoadN(row + e, n);
+        finite = And(finite, Eq(Sub(y, y), Zero(d)));
+      });
+    }
+    return AllTrue(d, finite);
   }
 
   const AttentionArgs& args_;
@@ -264,6 +318,10 @@ int64_t BlockSize(int64_t heads, int64_t count, int64_t length) {
 
 /// out[i] = Sum over g of terms[g * size + i], for i < size.
 void SumOverGroup(const float* terms, int64_t group, int64_t size, Order order, float* out) {
+  if (group == 1) {  // +0 plus the term
+    const Vec zero = Zero(FloatTag());
+    return ForVectors(size, [&](int64_t i, int64_t n) HWY_ATTR { StoreN(Add(LoadN(terms + i, n), zero), out + i, n); });
+  }
   for (int64_t i = 0; i < size; i += kMaxStrip) {
     const int64_t cols = std::min(kMaxStrip, size - i);
     const auto term_at = [&](int64_t g) HWY_ATTR { return terms + g * size + i; };
@@ -275,45 +333,82 @@ void SumOverGroup(const float* terms, int64_t group, int64_t size, Order order, 
   }
 }
 
-/// The gradients by keys and values [j0, j1) of a key head: those of the heads that share it, which grads(head, index in
-/// the group, grad_key, grad_value) makes, summed.
-template <class Grads>
-void SumKeyGrads(const AttentionArgs& args, int64_t key_head, int64_t j0, int64_t j1, const Grads& grads) {
-  const int64_t group = args.heads / args.key_heads;
-  const int64_t key_size = (j1 - j0) * args.width, value_size = (j1 - j0) * args.value_width;
+/// All gradients of key heads [first, first + count), by the first `keys` keys, `rows` queries at a time: their scores
+/// are made once. run(n, task) calls task(i) for every i < n.
+template <class Run>
+void GradOfKeyHeads(const AttentionArgs& args, int64_t first, int64_t count, int64_t keys, int64_t rows,
+                    const Run& run) {
+  const int64_t queries = args.queries, width = args.width, value_width = args.value_width;
+  const int64_t group = args.heads / args.key_heads, num_pieces = (keys + kPiece - 1) / kPiece;
   Scratch scratch;
-  float* const grad_keys = scratch.Get<float>(group * key_size);
-  float* const grad_values = scratch.Get<float>(group * value_size);
-  for (int64_t g = 0; g < group; ++g) {
-    grads(key_head * group + g, grad_keys + g * key_size, grad_values + g * value_size);
-  }
-  const int64_t row = key_head * args.keys + j0;
-  SumOverGroup(grad_keys, group, key_size, args.order, args.grad_key + row * args.width);
-  SumOverGroup(grad_values, group, value_size, args.order, args.grad_value + row * args.value_width);
-}
+  const auto floats = [&](int64_t n) { return scratch.Get<float>(count * n); };
+  const int64_t keys_size = PackedCols::Size(width, keys), values_size = PackedCols::Size(value_width, keys);
+  const int64_t key_rows_size = PackedCols::Size(keys, width);
+  float *const packed_keys = floats(keys_size), *const packed_values = floats(values_size);
+  float* const packed_key_rows = floats(key_rows_size);
+  float *const q = floats(rows * width), *const grads = floats(rows * value_width);
+  float *const d = floats(rows * keys), *const ds = floats(rows * keys);
+  bool* const finite = scratch.Get<bool>(count);
+  // One by one they need the most.
+  const int64_t wait = kPiece * (NumWaitingOf(args, 1, width) + NumWaitingOf(args, 1, value_width)) +
+                       NumWaitingOf(args, kPiece, width) + NumWaitingOf(args, kPiece, value_width);
+  float* const waiting = queries > rows ? floats(num_pieces * wait) : nullptr;
+  float* const key_terms = group > 1 ? floats(group * keys * width) : nullptr;
+  float* const value_terms = group > 1 ? floats(group * keys * value_width) : nullptr;
 
-/// All gradients, head by head, by the first `n` keys: the scores of one head fit the cache.
-void GradOfSmallHeads(const AttentionArgs& args, int64_t n) {
-  const int64_t queries = args.queries;
-  RunTasks(args.batch * args.key_heads, WorkOf(args), [&](int64_t key_head) HWY_ATTR {
-    Scratch scratch;
-    float* const q = scratch.Get<float>(queries * args.width);
-    float* const d = scratch.Get<float>(queries * n);
-    float* const ds = scratch.Get<float>(queries * n);
-    RowState* const states = scratch.Get<RowState>(queries);
-    SumKeyGrads(args, key_head, 0, n, [&](int64_t index, float* grad_key, float* grad_value) HWY_ATTR {
-      const Head head(args, index);
-      head.ScaleQueries(0, queries, q);
-      if (queries > 0) head.GradQueries(q, 0, queries, d, ds, states, args.grad_query + index * queries * args.width);
-      head.GradKeys(q, 0, n, d, ds, grad_key, grad_value);
-    });
+  const auto packed_of = [&](int64_t h) {
+    return PackedHead{packed_keys + h * keys_size, packed_values + h * values_size,
+                      packed_key_rows + h * key_rows_size};
+  };
+  const auto key_grads = [&](int64_t h) { return args.grad_key + (first + h) * args.keys * width; };
+  const auto value_grads = [&](int64_t h) { return args.grad_value + (first + h) * args.keys * value_width; };
+  const auto piece = [&](int64_t i, int64_t end) { return std::min(i * kPiece, end); };
+
+  run(count * num_pieces, [&](int64_t task) HWY_ATTR {
+    const int64_t h = task / num_pieces, i = task % num_pieces;
+    Head(args, (first + h) * group).Pack(piece(i, keys), piece(i + 1, keys), keys, packed_of(h));
+  });
+  for (int64_t g = 0; g < group; ++g) {
+    const auto head_of = [&](int64_t h) { return Head(args, (first + h) * group + g); };
+    run(args.is_causal ? count : 0, [&](int64_t h) HWY_ATTR { finite[h] = head_of(h).IsFinite(); });
+    int64_t i0 = 0;
+    do {
+      const int64_t i1 = std::min(queries, i0 + rows);
+      const int64_t n = args.is_causal ? std::min(keys, i1) : keys;
+      const int64_t row_pieces = (i1 - i0 + kPiece - 1) / kPiece, key_pieces = (n + kPiece - 1) / kPiece;
+      const auto block_at = [&](int64_t h, int64_t row) {
+        return QueryBlock{q + (h * rows + row) * width, grads + (h * rows + row) * value_width,
+                          d + h * rows * keys + row * n, ds + h * rows * keys + row * n};
+      };
+      run(count * row_pieces, [&](int64_t task) HWY_ATTR {
+        const int64_t h = task / row_pieces, i = task % row_pieces;
+        const int64_t row = piece(i, i1 - i0), end = piece(i + 1, i1 - i0);
+        head_of(h).GradQueries(i0 + row, i0 + end, n, keys, packed_of(h), block_at(h, row),
+                               args.grad_query + (((first + h) * group + g) * queries + i0 + row) * width);
+      });
+      run(count * key_pieces, [&](int64_t task) HWY_ATTR {
+        const int64_t h = task / key_pieces, i = task % key_pieces, j0 = piece(i, n), j1 = piece(i + 1, n);
+        float* const grad_key = group > 1 ? key_terms + (h * group + g) * keys * width : key_grads(h);
+        float* const grad_value = group > 1 ? value_terms + (h * group + g) * keys * value_width : value_grads(h);
+        head_of(h).AddKeyGrads(i0, i1, j0, j1, n, block_at(h, 0), !args.is_causal || finite[h],
+                               waiting == nullptr ? nullptr : waiting + (h * num_pieces + i) * wait,
+                               grad_key + j0 * width, grad_value + j0 * value_width);
+      });
+      i0 = i1;
+    } while (i0 < queries);
+  }
+  run(count, [&](int64_t h) HWY_ATTR {
+    const float* const of_keys = group > 1 ? key_terms + h * group * keys * width : key_grads(h);
+    const float* const of_values = group > 1 ? value_terms + h * group * keys * value_width : value_grads(h);
+    SumOverGroup(of_keys, group, keys * width, args.order, key_grads(h));
+    SumOverGroup(of_values, group, keys * value_width, args.order, value_grads(h));
   });
 }
 
 }  // namespace
 
 void AttentionKernel(const AttentionArgs& args) {
-  const int64_t size = BlockSize(args.batch * args.heads, args.queries, args.keys);
+  const int64_t size = args.is_causal ? kPiece : BlockSize(args.batch * args.heads, args.queries, args.keys);
   const int64_t blocks = (args.queries + size - 1) / size;
   RunTasks(args.batch * args.heads * blocks, WorkOf(args), [&](int64_t task) HWY_ATTR {
     const int64_t head = task / blocks, i0 = task % blocks * size, i1 = std::min(args.queries, i0 + size);
@@ -322,45 +417,26 @@ void AttentionKernel(const AttentionArgs& args) {
 }
 
 void AttentionGradKernel(const AttentionArgs& args) {
-  const int64_t key_heads = args.batch * args.key_heads, heads = args.batch * args.heads;
-  const int64_t queries = args.queries, width = args.width;
+  const int64_t key_heads = args.batch * args.key_heads, width = args.width;
   // Keys that no query has stand at the end.
-  const int64_t keys = args.is_causal ? std::min(args.keys, queries) : args.keys;
+  const int64_t keys = args.is_causal ? std::min(args.keys, args.queries) : args.keys;
   for (int64_t key_head = 0; keys < args.keys && key_head < key_heads; ++key_head) {
     const int64_t row = key_head * args.keys + keys;
     std::fill_n(args.grad_key + row * width, (args.keys - keys) * width, 0.0f);
     std::fill_n(args.grad_value + row * args.value_width, (args.keys - keys) * args.value_width, 0.0f);
   }
-  if (queries * keys <= kScores && key_heads >= GetNumThreads()) return GradOfSmallHeads(args, keys);
-
-  Scratch scratch;
-  RowState* const states = scratch.Get<RowState>(heads * queries);
-  const int64_t rows = BlockSize(heads, queries, 2 * keys), row_blocks = (queries + rows - 1) / rows;
-  RunTasks(heads * row_blocks, WorkOf(args), [&](int64_t task) HWY_ATTR {
-    const int64_t index = task / row_blocks, i0 = task % row_blocks * rows, i1 = std::min(queries, i0 + rows);
-    const Head head(args, index);
-    Scratch own;
-    float* const q = own.Get<float>((i1 - i0) * width);
-    float* const d = own.Get<float>((i1 - i0) * keys);
-    float* const ds = own.Get<float>((i1 - i0) * keys);
-    head.ScaleQueries(i0, i1, q);
-    const int64_t row = index * queries + i0;
-    head.GradQueries(q, i0, i1, d, ds, states + row, args.grad_query + row * width);
-  });
-  const int64_t cols = BlockSize(key_heads, keys, 2 * queries), col_blocks = (keys + cols - 1) / cols;
-  RunTasks(key_heads * col_blocks, WorkOf(args), [&](int64_t task) HWY_ATTR {
-    const int64_t j0 = task % col_blocks * cols, j1 = std::min(keys, j0 + cols);
-    Scratch own;
-    float* const q = own.Get<float>(queries * width);
-    float* const d = own.Get<float>(queries * (j1 - j0));
-    float* const ds = own.Get<float>(queries * (j1 - j0));
-    SumKeyGrads(args, task / col_blocks, j0, j1, [&](int64_t index, float* grad_key, float* grad_value) HWY_ATTR {
-      const Head head(args, index);
-      head.ScaleQueries(0, queries, q);
-      head.Recompute(q, j0, j1, states + index * queries, d, ds);
-      head.GradKeys(q, j0, j1, d, ds, grad_key, grad_value);
+  // As many heads as there are threads go each its way; the threads share the others.
+  const int64_t threads = GetNumThreads(), alone = key_heads / threads * threads, shared = key_heads - alone;
+  const int64_t rows = (args.is_causal ? 1 : 2) * kPiece;
+  RunTasks(alone, WorkOf(args), [&](int64_t key_head) HWY_ATTR {
+    GradOfKeyHeads(args, key_head, 1, keys, std::min(rows, args.queries), [](int64_t n, const auto& task) HWY_ATTR {
+      for (int64_t i = 0; i < n; ++i) task(i);
     });
   });
+  if (shared == 0) return;
+  const int64_t more = std::max(rows, (2 * threads + shared - 1) / shared * kPiece);
+  GradOfKeyHeads(args, alone, shared, keys, std::min(more, args.queries),
+                 [&](int64_t n, const auto& task) HWY_ATTR { RunTasks(n, WorkOf(args), task); });
 }
 
 }  // namespace repdl::HWY_NAMESPACE

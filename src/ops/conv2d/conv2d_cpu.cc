@@ -148,7 +148,7 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
                             args.bias == nullptr ? nullptr : args.bias + g * m};
     TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, num_k,
                 ChainLength(args.order, num_k), MatrixRows{{args.other + g * m * num_k, num_k, 1}},
-                PositionCols{plan, table, images, num_slots}, sink);
+                PositionCols{plan, table, images, num_slots}, sink, {0, num_k});
   });
 }
 
@@ -196,6 +196,24 @@ struct TapTable {
     }
   }
 };
+
+#if HWY_TARGET != HWY_SCALAR
+/// to[i * to_stride + q] = row q [i], for i, q in [0, 4)
+HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* row2, const float* row3, float* to,
+                             int64_t to_stride) {
+  const hn::CappedTag<float, 4> d;
+  const hn::Repartition<double, decltype(d)> dd;
+  const auto y0 = LoadU(d, row0), y1 = LoadU(d, row1), y2 = LoadU(d, row2), y3 = LoadU(d, row3);
+  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y0, y1));
+  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y0, y1));
+  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y2, y3));
+  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y2, y3));
+  StoreU(BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, to);
+  StoreU(BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, to + to_stride);
+  StoreU(BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, to + 2 * to_stride);
+  StoreU(BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * to_stride);
+}
+#endif
 
 /// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
 class TapCols {
@@ -287,7 +305,7 @@ void Conv2dGradWeightKernel(const Conv2dArgs& args) {
     const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
     const GradRows left{args.other + g * grad_size + i0 * plan.positions(), groups * grad_size, plan.positions()};
     TileProduct(i1 - i0, j0, j1, num_k, ChainLength(args.order, num_k), left, TapCols{plan, table, images, n},
-                MatrixSink{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr});
+                MatrixSink{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr}, {0, num_k});
   });
 }
 

@@ -61,7 +61,13 @@ void FillGradInput(const LayerNormArgs& args, int64_t index) {
   float* const grad_input = args.grad_input + index * n;
   const float r = Reciprocal(args);
   const auto u = [&](int64_t i, int64_t count) HWY_ATTR { return row.U(i, count); };
-  const auto uh = [&](int64_t i, int64_t count) HWY_ATTR { return Mul(row.U(i, count), row.H(i, count)); };
+  const auto uh = [&](int64_t i, int64_t count) HWY_ATTR {
+    // Rows to come: between the sums of one row, memory would idle.
+    constexpr int64_t kAhead = 1024;
+    __builtin_prefetch(row.g + i + kAhead);
+    __builtin_prefetch(row.x + i + kAhead);
+    return Mul(row.U(i, count), row.H(i, count));
+  };
   const float b = SumOf(n, args.order, uh);  // first, for it reads all that a reads
   const float a = args.mean == nullptr ? 0.0f : SumOf(n, args.order, u);
   const Vec bias_share = Set(d, a * r), weight_share = Set(d, b * r), rstd = Set(d, row.rstd);
@@ -120,7 +126,7 @@ void GradOfManyRows(const LayerNormArgs& args) {
   float* const weight_sums = scratch.Get<float>(num_lanes * n);
   float* const bias_sums = args.grad_bias == nullptr ? nullptr : scratch.Get<float>(num_lanes * n);
   // Neighbouring lanes are done together, as many as stay in the L2 cache: their rows are neighbours.
-  const int64_t group = std::clamp(8192 / n, int64_t{1}, kSumLanes);
+  const int64_t group = std::clamp(65536 / n, int64_t{1}, kSumLanes);
   ParallelRanges(num_lanes, 1024 / n + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t first = begin, next; first < end; first = next) {
       const int64_t chunk = first / kSumLanes, end_of_chunk = std::min(args.rows, (chunk + 1) * kSumChunk);
