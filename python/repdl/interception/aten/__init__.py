@@ -21,4 +21,5 @@ from repdl.interception.aten import (
     reduction as reduction,
     softmax as softmax,
     sparse as sparse,
+    sparse_products as sparse_products,
 )
