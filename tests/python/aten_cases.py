@@ -764,14 +764,85 @@ written(
     normal(8),
 )
 
-# What has no reproducible kernel yet.
-for _name in "inv det slogdet pinv cholesky qr svdvals eigvalsh matrix_exp lu_factor".split():
+# Matrices.
+TALL, FLAT, SQUARE, SEVERAL = normal(5, 3), normal(3, 5), normal(4, 4), normal(2, 3, 3)
+
+
+def _sum(values: Any) -> Any:
+    return sum(v.sum() for v in (values if isinstance(values, tuple) else (values,)))
+
+
+def definite(a: torch.Tensor) -> torch.Tensor:
+    return a @ a.mT + a.shape[-1] * torch.eye(a.shape[-1], dtype=a.dtype)
+
+
+for _name in "qr geqrf".split():
+    for _a in (TALL, FLAT, SQUARE, SEVERAL):
+        case(f"torch.{'linalg.' if _name == 'qr' else ''}{_name}", _a)
+case("torch.linalg.qr", TALL, "complete")
+case("torch.linalg.qr", FLAT, "r")
+written("torch.linalg.qr of zeros", lambda a: torch.linalg.qr(a.detach() * 0), TALL)
+case("torch.linalg.householder_product", TALL, positive(3))
+case("torch.linalg.householder_product", normal(2, 4, 3), positive(2, 2))
+for _name in "inv det slogdet cholesky lu_factor inv_ex cholesky_ex".split():
+    for _a in (SQUARE, SEVERAL, normal(1, 1)):
+        written(f"torch.linalg.{_name}", lambda a, name=_name: getattr(torch.linalg, name)(definite(a)), _a)
+for _name in "inv det slogdet".split():
+    case(f"torch.linalg.{_name}", SQUARE)
+case("torch.linalg.lu_factor", TALL)
+case("torch.linalg.lu_factor", FLAT)
+case("torch.linalg.lu", SEVERAL)
+written("torch.linalg.inv of none", lambda a: torch.linalg.inv(a * 0), SQUARE)
+written("torch.linalg.cholesky of none", lambda a: torch.linalg.cholesky(a * 0 - 1), SQUARE)
+written("torch.linalg.cholesky upper", lambda a: torch.linalg.cholesky(definite(a), upper=True), SEVERAL)
+written("torch.cholesky", lambda a: torch.cholesky(definite(a)), SQUARE)
+written("torch.cholesky_solve", lambda a, b: torch.cholesky_solve(b, definite(a).tril()), SQUARE, normal(4, 2))
+written(
+    "torch.cholesky_solve upper", lambda a, b: torch.cholesky_solve(b, definite(a).triu(), True), SQUARE, normal(4, 2)
+)
+written("torch.cholesky_inverse", lambda a: torch.cholesky_inverse(definite(a).tril()), SQUARE)
+for _upper in (False, True):
+    for _left in (False, True):
+        for _unit in (False, True):
+            written(
+                "torch.linalg.solve_triangular",
+                lambda a, b, how: torch.linalg.solve_triangular(definite(a), b if how["left"] else b.mT, **how),
+                SEVERAL,
+                normal(2, 3, 2),
+                {"upper": _upper, "left": _left, "unitriangular": _unit},
+            )
+written(
+    "torch.linalg.solve_triangular of many", lambda a, b: torch.linalg.solve_triangular(definite(a), b, upper=False),
+    SEVERAL, normal(3, 2),
+)  # fmt: skip
+written(
+    "torch.triangular_solve", lambda a, b: torch.triangular_solve(b, definite(a), False, True), SQUARE, normal(4, 2)
+)
+case("torch.linalg.solve", SQUARE, normal(4, 2))
+case("torch.linalg.solve", SQUARE, normal(4))
+case("torch.linalg.solve", SEVERAL, normal(2, 3))
+case("torch.linalg.solve", SEVERAL, normal(3, 2))
+case("torch.linalg.solve", SQUARE, normal(2, 4), left=False)
+written(
+    "torch.linalg.lu_solve", lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b), SQUARE, normal(4, 2)
+)
+written(
+    "torch.linalg.lu_solve turned",
+    lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=False, adjoint=True), SQUARE, normal(2, 4),
+)  # fmt: skip
+for _name in "inv det slogdet solve".split():  # the first gradient alone, where torch takes another way
     written(
-        f"torch.linalg.{_name}",
-        lambda a, name=_name: getattr(torch.linalg, name)(a @ a.mT + 3 * torch.eye(3)),
-        normal(3, 3),
+        f"torch.linalg.{_name} gradient",
+        lambda a, *b, name=_name: torch.autograd.grad(_sum(getattr(torch.linalg, name)(a, *b)), (a, *b)),
+        SQUARE,
+        *([normal(4, 2)] if _name == "solve" else []),
     )
-case("torch.linalg.solve", normal(3, 3), normal(3, 2))
+case("torch.linalg.tensorsolve", normal(2, 3, 6), normal(2, 3))
+case("torch.logdet", fixed(SQUARE) @ fixed(SQUARE).mT)
+
+# What has no reproducible kernel yet.
+for _name in "pinv svdvals eigvalsh matrix_exp".split():
+    written(f"torch.linalg.{_name}", lambda a, name=_name: getattr(torch.linalg, name)(definite(a)), normal(3, 3))
 case("torch.linalg.lstsq", fixed(normal(4, 3)), fixed(normal(4, 2)))
 case("torch.fft.rfft", X)
 case("torch.fft.fft", X)
@@ -812,10 +883,9 @@ NOT_REPRODUCIBLE = set(
     F.conv3d, F.conv3d 2, F.conv_transpose3d, F.conv_transpose3d 2, F.rrelu 2, Tensor.digamma_, Tensor.i0_,
     Tensor.lgamma_, torch.binomial, torch.digamma, torch.digamma 2, torch.digamma 3, torch.fft.fft, torch.fft.rfft,
     torch.i0, torch.i0 2, torch.i0 3, torch.kaiser_window, torch.lgamma, torch.lgamma 2, torch.lgamma 3,
-    torch.linalg.cholesky, torch.linalg.det, torch.linalg.eigvalsh, torch.linalg.inv, torch.linalg.lstsq,
-    torch.linalg.lu_factor, torch.linalg.matrix_exp, torch.linalg.pinv, torch.linalg.qr, torch.linalg.slogdet,
-    torch.linalg.solve, torch.linalg.svdvals, torch.logspace, torch.mvlgamma, torch.normal, torch.poisson,
-    torch.polygamma, torch.renorm, torch.renorm 2, torch.special.airy_ai, torch.special.bessel_j0,
+    torch.linalg.eigvalsh, torch.linalg.lstsq, torch.linalg.matrix_exp, torch.linalg.pinv, torch.linalg.svdvals,
+    torch.logspace, torch.mvlgamma, torch.normal, torch.poisson, torch.polygamma, torch.renorm, torch.renorm 2,
+    torch.special.airy_ai, torch.special.bessel_j0,
     torch.special.bessel_j1, torch.special.bessel_y0, torch.special.bessel_y1, torch.special.digamma,
     torch.special.erfcx, torch.special.gammainc, torch.special.gammaln, torch.special.i0, torch.special.i0e,
     torch.special.i1, torch.special.i1e, torch.special.log_ndtr, torch.special.modified_bessel_i0,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of sparse matrices under `repdl.enable()`: torch's values and gradients, in an order that is written down."""
+"""Products of sparse matrices under `repdl.enable()`: torch's values and gradients, in an order that is written."""
 
 from __future__ import annotations
 
