@@ -92,6 +92,11 @@ def _(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
     return torch.empty_like(like).normal_(0.0, 1.0, generator=generator) * std + mean
 
 
+@override("normal.float_float", **ANY_DTYPE)
+def _(mean: float, std: float, size: Any, *, generator: Any = None, **options: Any) -> torch.Tensor:
+    return torch.empty(size, **options).normal_(mean, std, generator=generator)
+
+
 _native_permutation = native_of("randperm.generator_out")
 
 
