@@ -152,3 +152,21 @@ def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.
     diagonal, sign, factors, pivots = _diagonal(A)
     logarithms = _core.ops["log"](diagonal.abs().contiguous())
     return diagonal.sgn().prod(-1) * sign, sum_of(logarithms, -1), factors, pivots
+
+
+@override("linalg_matrix_exp", converts=False)
+def _(self: torch.Tensor) -> torch.Tensor:
+    """Taylor's polynomial of degree 10 of A / 2^s, whose norm is at most 1/2, squared s times."""
+    checked("matrix_exp", self, square=True)
+    a = batch(self)
+    one = torch.eye(a.shape[1])
+    if a.numel() == 0:
+        return self.clone()
+    times = (torch.frexp(sum_of(a.abs(), 1).amax(1)).exponent + 1).clamp(0, 128)[:, None, None]
+    a = torch.ldexp(a, -times)
+    result = one.expand(a.shape)
+    for k in range(10, 0, -1):
+        result = one + product(a, result) / k
+    for i in range(int(times.max())):
+        result = torch.where(i < times, product(result, result), result)
+    return result.reshape(self.shape)
