@@ -244,6 +244,10 @@ case("F.conv_transpose2d", IMAGE, normal(4, 6, 3, 3), normal(6))
 case("F.conv_transpose2d", IMAGE, normal(4, 3, 3, 3), normal(6), 2, 1, 1, 2, 1)
 case("F.conv_transpose3d", VOLUME, normal(2, 3, 2, 2, 2))
 case("F.conv_transpose3d", VOLUME, normal(2, 3, 2, 2, 2), normal(3), 2, 1, 1)
+case(
+    "F.conv_transpose3d", normal(2, 4, 3, 4, 3), normal(4, 2, 2, 3, 2), normal(4), (2, 1, 2), 1, (1, 0, 1), 2, (2, 1, 1)
+)
+case("F.conv3d", normal(2, 5, 5, 5), normal(3, 2, 2, 2, 2))
 case("F.conv_tbc", normal(5, 2, 4), normal(3, 4, 6), normal(6), 1)
 
 # Normalisation.
@@ -368,6 +372,15 @@ for _mode in ("mean", "sum", "max"):
     case("F.embedding_bag", IDS, X, mode=_mode, padding_idx=1)
     case("F.embedding_bag", IDS.reshape(-1), X, ints(0, 2, 6), mode=_mode, include_last_offset=True)
 case("F.embedding_bag", IDS, X, mode="sum", per_sample_weights=normal(2, 3))
+for _mode in ("mean", "sum"):
+    written(
+        "F.embedding_bag sparse",
+        lambda x, mode: torch.autograd.grad(
+            F.embedding_bag(IDS, x, mode=mode, sparse=True, padding_idx=2).square().sum(), x
+        )[0].to_dense(),
+        X,
+        _mode,
+    )
 case("F.one_hot", IDS)
 case("F.one_hot", IDS, 9)
 
@@ -545,6 +558,11 @@ case("torch.nanquantile", X, 0.3, 1)
 case("torch.nanmean", X, 1)
 case("torch.histc", fixed(X), 5, -1, 1)
 case("torch.histc", fixed(X), 5)
+case("torch.histogram", fixed(X), 5)
+case("torch.histogram", fixed(X), 5, range=(-1.0, 1.0), weight=fixed(P))
+case("torch.histogram", fixed(X), 5, density=True)
+case("torch.histogram", fixed(X), torch.tensor([-1.0, -0.2, 0.0, 0.9]))
+case("torch.histogram", torch.ones(3), 4)
 case("torch.bincount", ints(0, 1, 1, 4))
 case("torch.bincount", ints(0, 1, 1, 4), fixed(positive(4)))
 case("torch.unique", ints(3, 1, 1), return_inverse=True, return_counts=True)
@@ -733,6 +751,7 @@ drawn("torch.rand_like", X)
 drawn("torch.randn_like", X)
 drawn("torch.bernoulli", fixed(U))
 drawn("torch.normal", 0.5, 2.0, (4,))
+drawn("torch.normal", 0.5, 2.0, (4, 8))
 drawn("torch.normal", fixed(X), fixed(P))
 drawn("torch.multinomial", fixed(U), 3)
 drawn("torch.multinomial", fixed(U), 3, True)
@@ -768,14 +787,93 @@ written(
     normal(8),
 )
 
-# What has no reproducible kernel yet.
-for _name in "inv det slogdet pinv cholesky qr svdvals eigvalsh matrix_exp lu_factor".split():
+# Matrices.
+TALL, FLAT, SQUARE, SEVERAL = normal(5, 3), normal(3, 5), normal(4, 4), normal(2, 3, 3)
+
+
+def _sum(values: Any) -> Any:
+    return sum(v.sum() for v in (values if isinstance(values, tuple) else (values,)))
+
+
+def definite(a: torch.Tensor) -> torch.Tensor:
+    return a @ a.mT + a.shape[-1] * torch.eye(a.shape[-1], dtype=a.dtype)
+
+
+for _name in "qr geqrf".split():
+    for _a in (TALL, FLAT, SQUARE, SEVERAL):
+        case(f"torch.{'linalg.' if _name == 'qr' else ''}{_name}", _a)
+case("torch.linalg.qr", TALL, "complete")
+case("torch.linalg.qr", FLAT, "r")
+written("torch.linalg.qr of zeros", lambda a: torch.linalg.qr(a.detach() * 0), TALL)
+case("torch.linalg.householder_product", TALL, positive(3))
+case("torch.linalg.householder_product", normal(2, 4, 3), positive(2, 2))
+for _name in "inv det slogdet cholesky lu_factor inv_ex cholesky_ex".split():
+    for _a in (SQUARE, SEVERAL, normal(1, 1)):
+        written(f"torch.linalg.{_name}", lambda a, name=_name: getattr(torch.linalg, name)(definite(a)), _a)
+for _name in "inv det slogdet".split():
+    case(f"torch.linalg.{_name}", SQUARE)
+case("torch.linalg.lu_factor", TALL)
+case("torch.linalg.lu_factor", FLAT)
+case("torch.linalg.lu", SEVERAL)
+written("torch.linalg.inv of none", lambda a: torch.linalg.inv(a * 0), SQUARE)
+written("torch.linalg.cholesky of none", lambda a: torch.linalg.cholesky(a * 0 - 1), SQUARE)
+written("torch.linalg.cholesky upper", lambda a: torch.linalg.cholesky(definite(a), upper=True), SEVERAL)
+written("torch.cholesky", lambda a: torch.cholesky(definite(a)), SQUARE)
+written("torch.cholesky_solve", lambda a, b: torch.cholesky_solve(b, definite(a).tril()), SQUARE, normal(4, 2))
+written(
+    "torch.cholesky_solve upper", lambda a, b: torch.cholesky_solve(b, definite(a).triu(), True), SQUARE, normal(4, 2)
+)
+written("torch.cholesky_inverse", lambda a: torch.cholesky_inverse(definite(a).tril()), SQUARE)
+for _upper in (False, True):
+    for _left in (False, True):
+        for _unit in (False, True):
+            written(
+                "torch.linalg.solve_triangular",
+                lambda a, b, how: torch.linalg.solve_triangular(definite(a), b if how["left"] else b.mT, **how),
+                SEVERAL,
+                normal(2, 3, 2),
+                {"upper": _upper, "left": _left, "unitriangular": _unit},
+            )
+written(
+    "torch.linalg.solve_triangular of many", lambda a, b: torch.linalg.solve_triangular(definite(a), b, upper=False),
+    SEVERAL, normal(3, 2),
+)  # fmt: skip
+written(
+    "torch.triangular_solve", lambda a, b: torch.triangular_solve(b, definite(a), False, True), SQUARE, normal(4, 2)
+)
+case("torch.linalg.solve", SQUARE, normal(4, 2))
+case("torch.linalg.solve", SQUARE, normal(4))
+case("torch.linalg.solve", SEVERAL, normal(2, 3))
+case("torch.linalg.solve", SEVERAL, normal(3, 2))
+case("torch.linalg.solve", SQUARE, normal(2, 4), left=False)
+written(
+    "torch.linalg.lu_solve", lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b), SQUARE, normal(4, 2)
+)
+written(
+    "torch.linalg.lu_solve turned",
+    lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=False, adjoint=True), SQUARE, normal(2, 4),
+)  # fmt: skip
+for _name in "inv det slogdet solve".split():  # the first gradient alone, where torch takes another way
     written(
-        f"torch.linalg.{_name}",
-        lambda a, name=_name: getattr(torch.linalg, name)(a @ a.mT + 3 * torch.eye(3)),
-        normal(3, 3),
+        f"torch.linalg.{_name} gradient",
+        lambda a, *b, name=_name: torch.autograd.grad(_sum(getattr(torch.linalg, name)(a, *b)), (a, *b)),
+        SQUARE,
+        *([normal(4, 2)] if _name == "solve" else []),
     )
-case("torch.linalg.solve", normal(3, 3), normal(3, 2))
+case("torch.linalg.tensorsolve", normal(2, 3, 6), normal(2, 3))
+case("torch.logdet", fixed(SQUARE) @ fixed(SQUARE).mT)
+
+for _size in (1.0, torch.tensor([1e-3, 4.0])[:, None, None]):  # of bfloat16 torch's results are arbitrary
+    written(
+        "torch.linalg.matrix_exp",
+        lambda a, size: torch.linalg.matrix_exp((a if a.element_size() > 2 else a.float()) * size),
+        SEVERAL,
+        _size,
+    )
+
+# What has no reproducible kernel yet.
+for _name in "pinv svdvals eigvalsh".split():
+    written(f"torch.linalg.{_name}", lambda a, name=_name: getattr(torch.linalg, name)(definite(a)), normal(3, 3))
 case("torch.linalg.lstsq", fixed(normal(4, 3)), fixed(normal(4, 2)))
 case("torch.fft.rfft", X)
 case("torch.fft.fft", X)
@@ -813,13 +911,12 @@ NOT_REPRODUCIBLE = set(
     re.split(
         r",\s+",
         """
-    F.conv3d, F.conv3d 2, F.conv_transpose3d, F.conv_transpose3d 2, F.rrelu 2, Tensor.digamma_, Tensor.i0_,
+    F.rrelu 2, Tensor.digamma_, Tensor.i0_,
     Tensor.lgamma_, torch.binomial, torch.digamma, torch.digamma 2, torch.digamma 3, torch.fft.fft, torch.fft.rfft,
     torch.i0, torch.i0 2, torch.i0 3, torch.kaiser_window, torch.lgamma, torch.lgamma 2, torch.lgamma 3,
-    torch.linalg.cholesky, torch.linalg.det, torch.linalg.eigvalsh, torch.linalg.inv, torch.linalg.lstsq,
-    torch.linalg.lu_factor, torch.linalg.matrix_exp, torch.linalg.pinv, torch.linalg.qr, torch.linalg.slogdet,
-    torch.linalg.solve, torch.linalg.svdvals, torch.logspace, torch.mvlgamma, torch.normal, torch.poisson,
-    torch.polygamma, torch.renorm, torch.renorm 2, torch.special.airy_ai, torch.special.bessel_j0,
+    torch.linalg.eigvalsh, torch.linalg.lstsq, torch.linalg.pinv, torch.linalg.svdvals,
+    torch.logspace, torch.mvlgamma, torch.poisson, torch.polygamma, torch.renorm, torch.renorm 2,
+    torch.special.airy_ai, torch.special.bessel_j0,
     torch.special.bessel_j1, torch.special.bessel_y0, torch.special.bessel_y1, torch.special.digamma,
     torch.special.erfcx, torch.special.gammainc, torch.special.gammaln, torch.special.i0, torch.special.i0e,
     torch.special.i1, torch.special.i1e, torch.special.log_ndtr, torch.special.modified_bessel_i0,

@@ -279,6 +279,18 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "alpha of integers": lambda: torch.add(torch.tensor(1), torch.tensor(2), alpha=0.5),
     "conv2d of channels": lambda: torch.nn.functional.conv2d(torch.ones(1, 3, 5, 5), torch.ones(2, 4, 3, 3)),
     "conv2d of ranks": lambda: torch.nn.functional.conv2d(A, torch.ones(2, 4, 3, 3)),
+    "conv3d of a kernel too deep": lambda: torch.nn.functional.conv3d(
+        torch.ones(1, 1, 2, 4, 4), torch.ones(1, 1, 3, 2, 2)
+    ),
+    "conv3d of channels": lambda: torch.nn.functional.conv3d(torch.ones(1, 3, 5, 5, 5), torch.ones(2, 4, 3, 3, 3)),
+    "qr of a vector": lambda: torch.linalg.qr(A[0]),
+    "inverse of a flat matrix": lambda: torch.linalg.inv(A),
+    "inverse of no matrix": lambda: torch.linalg.inv(torch.zeros(2, 2)),
+    "cholesky of a flat matrix": lambda: torch.linalg.cholesky(A),
+    "solve of shapes": lambda: torch.linalg.solve(SQUARE, SQUARE[:2]),
+    "solve_triangular of shapes": lambda: torch.linalg.solve_triangular(SQUARE, SQUARE[:2], upper=True),
+    "a histogram of falling edges": lambda: torch.histogram(A, 3, range=(2.0, 1.0)),
+    "normal of a negative deviation": lambda: torch.normal(0.0, -1.0, (3,)),
     "nll_loss of a class too many": lambda: torch.nn.functional.nll_loss(A, torch.tensor([0, 4, 1])),
     "cross_entropy of shapes": lambda: torch.nn.functional.cross_entropy(A, torch.tensor([0, 1])),
     "bce outside": lambda: torch.nn.functional.binary_cross_entropy(B, A),

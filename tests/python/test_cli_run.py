@@ -83,6 +83,27 @@ def test_it_is_enabled_from_the_first_line(folder: Path) -> None:
     assert "NotReproducibleError" in result.stderr and "enabled.py" in result.stderr.splitlines()[1]
 
 
+def test_processes_that_the_script_starts_are_enabled(folder: Path) -> None:
+    (folder / "starts.py").write_text(
+        "import multiprocessing\n"
+        "def work(queue):\n"
+        "    import repdl\n"
+        "    kernels = repdl.interception\n"
+        "    queue.put((repdl.get_order(), kernels.strict.level(), kernels.switch.rng_in_force()))\n"
+        "if __name__ == '__main__':\n"
+        "    for method in ('fork', 'forkserver', 'spawn'):\n"
+        "        context = multiprocessing.get_context(method)\n"
+        "        queue = context.Queue()\n"
+        "        process = context.Process(target=work, args=(queue,))\n"
+        "        process.start()\n"
+        "        print(method, *queue.get())\n"
+        "        process.join()\n"
+    )
+    result = repdl(folder, "run", "--order", "sequential", "--strict", "warn", "--rng", "torch", "starts.py")
+    lines = [f"{method} sequential warn torch" for method in ("fork", "forkserver", "spawn")]
+    assert result.stdout.splitlines() == lines, result.stderr
+
+
 @pytest.fixture
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int | str | None]:
     """Runs a text as a script in this process; gives what SystemExit holds."""

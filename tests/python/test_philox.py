@@ -399,6 +399,41 @@ def test_multinomial(replacement: bool, dtype: torch.dtype) -> None:
         assert torch.equal(scaled, philox.multinomial(weights.expand(100, 6), 3, replacement))
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.3, 1.0, 2.5, 50.0])
+def test_standard_gamma(alpha: float) -> None:
+    """Mean and variance are alpha, and the mean of the logarithm is digamma.
+
+    A part has the numbers of the whole, and moves the generator as far.
+    """
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    x = philox.standard_gamma(torch.full((100_000,), alpha))
+    assert bool((x > 0).all())
+    assert abs(float(x.mean()) - alpha) < 0.02 * alpha**0.5
+    assert abs(float(x.var()) / alpha - 1) < 0.1
+    assert abs(float(x.log().mean()) - float(torch.digamma(torch.tensor(alpha)))) < 0.02 / min(alpha, 1)
+    after = torch.get_rng_state()
+    torch.set_rng_state(state)
+    assert torch.equal(philox.standard_gamma(torch.full((10,), alpha)), x[:10])
+    assert torch.equal(torch.get_rng_state(), after)
+
+
+def test_gamma_and_dirichlet_distributions() -> None:
+    d = torch.distributions
+    with repdl.reproducible():
+        torch.manual_seed(2)
+        beta = d.Beta(torch.tensor([0.2]), torch.tensor([0.6])).sample((20_000,))
+        parts = d.Dirichlet(torch.tensor([1.0, 2.0, 5.0])).sample((20_000,))
+        assert abs(float(beta.mean()) - 0.25) < 0.01
+        assert torch.allclose(parts.mean(0), torch.tensor([1.0, 2.0, 5.0]) / 8, atol=0.01)
+        assert torch.allclose(parts.sum(1), torch.ones(20_000))
+        assert d.Gamma(torch.ones(3), torch.ones(3)).sample().dtype == torch.float32
+        with pytest.raises(RuntimeError, match="alpha must be above 0"):
+            torch._standard_gamma(torch.zeros(2))
+    with repdl.reproducible(rng="torch"), pytest.raises(repdl.NotReproducibleError):
+        torch._standard_gamma(torch.ones(2))
+
+
 def test_multinomial_with_replacement_follows_its_integers() -> None:
     torch.manual_seed(3)
     weights = philox.exponential_(torch.empty(300)).double()

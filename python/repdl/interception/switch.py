@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from repdl import _order
-from repdl.interception import aten, settings, strict
+from repdl.interception import aten, children, settings, strict
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, native_of, registered_names
 from repdl.interception.override import composites, layouts, overrides
@@ -147,6 +147,7 @@ def _install() -> None:
     global _library
     _library = register(kernels())
     _undo.enter_context(settings.route())
+    _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))
 
 
 over_all: list[Callable[[], None]] = []

@@ -9,6 +9,7 @@ from repdl.interception.aten import (
     ctc as ctc,
     distance as distance,
     embedding as embedding,
+    factorization as factorization,
     functions as functions,
     grid as grid,
     indexing as indexing,
@@ -21,5 +22,7 @@ from repdl.interception.aten import (
     random as random,
     reduction as reduction,
     softmax as softmax,
+    solving as solving,
     sparse as sparse,
+    sparse_products as sparse_products,
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Convolution of one and two dimensions, transposed too."""
+"""Convolution of one, two and three dimensions, transposed too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _as_2d(x: torch.Tensor) -> torch.Tensor:
 
 
 def _pair(values: Any, rank: int, first: int) -> tuple[int, ...]:
-    """A setting of each dimension, for two; `first` for the one that a 1-d convolution lacks."""
+    """A setting of each dimension, for two or three; `first` for the one that a 1-d convolution lacks."""
     values = tuple(values) * (rank // len(values)) if len(values) != rank else tuple(values)
     return (first, *values) if rank == 1 else values
 
@@ -55,9 +55,62 @@ class _Settings:
             + self.dilation[i] * (weight.shape[2 + i] - 1)
             + self.output_padding[i]
             + 1
-            for i in range(2)
+            for i in range(len(self.stride))
         ]
         return (input.shape[0], weight.shape[1] * self.groups, *sizes)
+
+
+class _Volumes:
+    """Convolution of three dimensions, as one of two: a place of the kernel's depth counts as a channel.
+
+    So the terms of an output go by (input channel, kernel depth, row, column). The gradient of an input adds what it
+    gets from each depth of the output, in their order.
+    """
+
+    def __init__(self, settings: _Settings) -> None:
+        stride, padding, dilation, more = (
+            settings.stride, settings.padding, settings.dilation, settings.output_padding,
+        )  # fmt: skip
+        self.stride, self.padding, self.dilation = stride[0], padding[0], dilation[0]
+        self.planes = _Settings(2, stride[1:], padding[1:], dilation[1:], more[1:], settings.groups)
+        self.transposed_shape = settings.transposed_shape
+
+    def _met(self, depth: int, kernel: int) -> torch.Tensor:
+        """By depth of the output and of the kernel, the depth of the padded input."""
+        reach = self.dilation * (kernel - 1)
+        deep = depth + 2 * self.padding
+        if deep <= reach:
+            raise RuntimeError(f"[conv3d] the kernel is {reach + 1} deep, and the padded input only {deep}")
+        first = torch.arange(0, deep - reach, self.stride)
+        return first[:, None] + torch.arange(0, reach + 1, self.dilation)
+
+    def _windows(self, input: torch.Tensor, kernel: int) -> torch.Tensor:
+        padded = torch.constant_pad_nd(input, (0, 0, 0, 0, self.padding, self.padding))
+        windows = padded[:, :, self._met(input.shape[2], kernel)].transpose(1, 2)
+        return windows.reshape(-1, input.shape[1] * kernel, *input.shape[3:])
+
+    def convolve(self, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+        output = self.planes.convolve(self._windows(input, weight.shape[2]), weight.flatten(1, 2), bias)
+        return output.unflatten(0, (input.shape[0], -1)).transpose(1, 2)
+
+    def by_input(self, shape: Any, weight: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
+        kernel, (count, channels, depth, *plane) = weight.shape[2], shape
+        planes = grad.transpose(1, 2).flatten(0, 1)
+        windows = self.planes.by_input((len(planes), channels * kernel, *plane), weight.flatten(1, 2), planes)
+        windows = windows.reshape(count, -1, channels, kernel, *plane).transpose(1, 2).flatten(2, 3)
+        padded = windows.new_zeros(count, channels, depth + 2 * self.padding, *plane)
+        return padded.index_add_(2, self._met(depth, kernel).flatten(), windows).narrow(2, self.padding, depth)
+
+    def by_weight(self, input: torch.Tensor, shape: Any, grad: torch.Tensor) -> torch.Tensor:
+        rows, columns, kernel, *plane = shape
+        planes = grad.transpose(1, 2).flatten(0, 1)
+        windows = self._windows(input, kernel)
+        return self.planes.by_weight(windows, (rows, columns * kernel, *plane), planes).reshape(shape)
+
+
+def _of_rank(rank: int, *settings: Any) -> _Settings | _Volumes:
+    found = _Settings(rank, *settings)
+    return _Volumes(found) if rank == 3 else found
 
 
 @override("convolution", low="alike")
@@ -73,15 +126,15 @@ def _(
     groups: int,
 ) -> torch.Tensor:
     rank = input.dim() - 2
-    if rank not in (1, 2):
+    if rank not in (1, 2, 3):
         args = (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
         return not_reproducible("convolution", args, {}, _native, why="layout")
-    settings = _Settings(rank, stride, padding, dilation, output_padding, groups)
+    settings = _of_rank(rank, stride, padding, dilation, output_padding, groups)
     x, w = _as_2d(input), _as_2d(weight)
     if transposed:
         output = settings.by_input(settings.transposed_shape(x, w), w, x)
         if bias is not None:
-            output = output + bias[:, None, None]
+            output = output + bias.reshape(-1, *[1] * (output.dim() - 2))
     else:
         output = settings.convolve(x, w, bias)
     output = output.contiguous(memory_format=memory_format(x, w))
@@ -103,13 +156,13 @@ def _(
     output_mask: list[bool],
 ) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:
     rank = input.dim() - 2
-    if rank not in (1, 2):
+    if rank not in (1, 2, 3):
         args = (
             grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
             output_mask,
         )  # fmt: skip
         return not_reproducible("convolution_backward", args, {}, _native_backward, why="layout")
-    settings = _Settings(rank, stride, padding, dilation, output_padding, groups)
+    settings = _of_rank(rank, stride, padding, dilation, output_padding, groups)
     g, x, w = _as_2d(grad_output), _as_2d(input), _as_2d(weight)
 
     def shaped(grad: torch.Tensor) -> torch.Tensor:
@@ -124,5 +177,5 @@ def _(
         by_weight = settings.by_weight(g, w.shape, x) if transposed else settings.by_weight(x, w.shape, g)
         grad_weight = shaped(by_weight)
     if output_mask[2]:
-        grad_bias = sum_of(g, (0, 2, 3))
+        grad_bias = sum_of(g, (0, *range(2, g.dim())))
     return grad_input, grad_weight, grad_bias

@@ -10,10 +10,9 @@ import torch
 from repdl.interception.aten.reduction import sum_of, vector_norm
 from repdl.interception.native import native_of
 from repdl.interception.override import override
-from repdl.interception.strict import not_reproducible
 
 _SUM, _MEAN, _MAX = range(3)
-_native, _native_backward = native_of("_embedding_bag"), native_of("_embedding_bag_backward")
+_native = native_of("_embedding_bag")
 
 
 @override("_embedding_bag", "_embedding_bag_forward_only")
@@ -70,14 +69,8 @@ def _(
     per_sample_weights: torch.Tensor | None,
     padding_idx: int = -1,
 ) -> torch.Tensor:
-    if sparse:
-        args = (
-            grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
-            sparse, per_sample_weights, padding_idx,
-        )  # fmt: skip
-        return not_reproducible("_embedding_bag_backward", args, {}, _native_backward, why="layout")
     wide = torch.zeros(num_weights, grad.shape[1])
-    if mode == _MAX:
+    if mode == _MAX:  # never sparse
         filled = bag_size != 0
         places = maximum_indices[filled] * grad.shape[1] + torch.arange(grad.shape[1])
         return wide.reshape(-1).index_add(0, places.reshape(-1), grad[filled].reshape(-1)).reshape(wide.shape)
@@ -89,6 +82,8 @@ def _(
     if scale_grad_by_freq:
         rows = rows / torch.bincount(indices, minlength=num_weights)[indices][:, None]
     counted = indices != padding_idx
+    if sparse:
+        return torch.sparse_coo_tensor(indices[counted][None], rows[counted], wide.shape)
     return wide.index_add(0, indices[counted], rows[counted])
 
 

@@ -17,7 +17,7 @@ def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return _core.ops["mm"](a, b, False, False, get_order())
 
 
-def _plus(self: torch.Tensor, product: torch.Tensor, beta: Any, alpha: Any) -> torch.Tensor:
+def plus(self: torch.Tensor, product: torch.Tensor, beta: Any, alpha: Any) -> torch.Tensor:
     """beta * self + alpha * product; with beta = 0, self is not read."""
     if alpha != 1:
         product = product * alpha
@@ -67,7 +67,7 @@ def addmm(self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: A
     _check_mm(mat1, mat2)
     if beta == 1 and alpha == 1 and self.dim() == 1 and self.shape[0] == mat2.shape[1]:
         return _core.ops["addmm"](self, mat1, mat2, get_order())
-    return _plus(self, product(mat1, mat2), beta, alpha)
+    return plus(self, product(mat1, mat2), beta, alpha)
 
 
 @override("_addmm_activation", low="alike", converts=False)
@@ -93,7 +93,7 @@ def bmm(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
 @override("baddbmm", low="alike", converts=False)
 def _(self: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
     _check_bmm(batch1, batch2)
-    return _plus(self, product(batch1, batch2), beta, alpha)
+    return plus(self, product(batch1, batch2), beta, alpha)
 
 
 @override("addbmm", low="alike", converts=False)
@@ -101,7 +101,7 @@ def _(self: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, *, beta: A
     """One product over (batch, k)."""
     _check_bmm(batch1, batch2)
     wide = batch1.transpose(0, 1).reshape(batch1.shape[1], -1)
-    return _plus(self, product(wide, batch2.reshape(-1, batch2.shape[2])), beta, alpha)
+    return plus(self, product(wide, batch2.reshape(-1, batch2.shape[2])), beta, alpha)
 
 
 @override("mv", low="alike", converts=False)
@@ -117,7 +117,7 @@ def mv(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
 
 @override("addmv", low="alike", converts=False)
 def _(self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
-    return _plus(self, mv(mat, vec), beta, alpha)
+    return plus(self, mv(mat, vec), beta, alpha)
 
 
 @override("dot", "vdot", low="alike", converts=False)

@@ -11,6 +11,7 @@ import torch
 from repdl import _core
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.strict import not_reproducible
 from repdl.random import philox
 
 stream = "philox"
@@ -90,6 +91,30 @@ def _(mean: torch.Tensor, std: torch.Tensor, *, generator: Any = None) -> torch.
 def _(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
     like = mean if isinstance(mean, torch.Tensor) else std
     return torch.empty_like(like).normal_(0.0, 1.0, generator=generator) * std + mean
+
+
+def _of_gamma(name: str, counted: Callable[..., torch.Tensor]) -> None:
+    native = native_of(name)
+
+    @override(name, **ANY_DTYPE)
+    def _(self: torch.Tensor, generator: Any = None) -> torch.Tensor:
+        if stream == "torch":  # which draws until it accepts, and computes with functions that depend on the machine
+            return not_reproducible(name, (self, generator), {}, native, "random")
+        return counted(self, generator)
+
+
+def _dirichlet(self: torch.Tensor, generator: Any) -> torch.Tensor:
+    parts = philox.standard_gamma(self.to(torch.float32), generator)
+    return (parts / parts.sum(-1, keepdim=True)).to(self.dtype)
+
+
+_of_gamma("_standard_gamma", philox.standard_gamma)
+_of_gamma("_sample_dirichlet", _dirichlet)
+
+
+@override("normal.float_float", **ANY_DTYPE)
+def _(mean: float, std: float, size: Any, *, generator: Any = None, **options: Any) -> torch.Tensor:
+    return torch.empty(size, **options).normal_(mean, std, generator=generator)
 
 
 _native_permutation = native_of("randperm.generator_out")

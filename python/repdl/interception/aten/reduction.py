@@ -190,3 +190,42 @@ def _(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.
     x = x[(x >= low) & (x <= high)]
     places = (torch.bucketize(x, edges, right=True) - 1).clamp(0, bins - 1)
     return torch.bincount(places, minlength=bins).to(torch.float32)
+
+
+def _counted(
+    x: torch.Tensor, edges: torch.Tensor, weight: torch.Tensor | None, density: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The weight between each two edges, as `histc` counts."""
+    x, bins = x.reshape(-1), edges.numel() - 1
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    places = (torch.bucketize(x[inside], edges, right=True) - 1).clamp(0, bins - 1)
+    each = torch.ones_like(x) if weight is None else weight.reshape(-1)
+    counts = torch.zeros(bins).index_add_(0, places, each[inside])
+    return (counts / (sum_of(counts) * edges.diff()) if density else counts), edges
+
+
+@override("histogram.bins_tensor")
+def _(
+    self: torch.Tensor, bins: torch.Tensor, *, weight: torch.Tensor | None = None, density: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return _counted(self, bins, weight, density)
+
+
+@override("histogram.bin_ct")
+def _(
+    self: torch.Tensor,
+    bins: int = 100,
+    *,
+    range: Any = None,
+    weight: torch.Tensor | None = None,
+    density: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    if range is not None:
+        low, high = range
+    else:
+        low, high = (float(self.min()), float(self.max())) if self.numel() else (0.0, 1.0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    if not (-math.inf < low <= high < math.inf):
+        raise RuntimeError(f"[histogram] the range [{low}, {high}] must be finite and ascend")
+    return _counted(self, torch.linspace(low, high, bins + 1), weight, density)

@@ -20,7 +20,7 @@ _write = native_of("_index_put_impl_")
 _coalesce_native = native_of("_coalesce", _KEY)
 
 
-def _made(like: torch.Tensor, indices: torch.Tensor, values: torch.Tensor, coalesced: bool) -> torch.Tensor:
+def made(like: torch.Tensor, indices: torch.Tensor, values: torch.Tensor, coalesced: bool) -> torch.Tensor:
     return torch.ops.aten._sparse_coo_tensor_with_dims_and_tensors(
         indices.shape[0],
         values.dim() - 1,
@@ -47,7 +47,7 @@ def _coalesce(self: torch.Tensor) -> torch.Tensor:
     sizes = self.shape[: indices.shape[0]]
     places, which = torch.unique(_places(indices, sizes), return_inverse=True)
     sums = _zeros(values, places.numel(), values.dtype).index_add_(0, which, values)
-    return _made(self, _indices(places, sizes), sums, True)
+    return made(self, _indices(places, sizes), sums, True)
 
 
 def _zeros(values: torch.Tensor, rows: int, dtype: torch.dtype) -> torch.Tensor:
@@ -100,7 +100,7 @@ def _sum(name: str) -> None:
         for t, at in zip(both, which.split([t._nnz() for t in both]), strict=True):
             operands.append(_zeros(t._values(), places.numel(), dtype))
             _write(operands[-1], [at], t._values().to(dtype))
-        return _made(self, _indices(places, sizes), dense(*operands, alpha=alpha), True)
+        return made(self, _indices(places, sizes), dense(*operands, alpha=alpha), True)
 
     def into(self: torch.Tensor, other: torch.Tensor, alpha: Any) -> torch.Tensor:
         other = other.coalesce()
@@ -160,7 +160,7 @@ def _scaled(name: str) -> None:
         values = dense(self._values(), by)
         if name == "mul" and isinstance(other, torch.Tensor):
             values = values.to(torch.result_type(self, other))
-        return _made(self, self._indices().clone(), values, self.is_coalesced())
+        return made(self, self._indices().clone(), values, self.is_coalesced())
 
     @layout(_KEY, changing)
     def _(self: Any, other: Any) -> torch.Tensor:

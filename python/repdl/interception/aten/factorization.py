@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Matrices as products of simpler ones: QR by Householder's reflections, Cholesky's and LU, each column by column.
+
+Signs and pivots are those of LAPACK. Inner products go by the product rule; all else is rounded step by step.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from repdl import _core
+from repdl.interception.aten.matmul import product
+from repdl.interception.aten.reduction import sum_of
+from repdl.interception.override import override
+
+
+def checked(name: str, *operands: torch.Tensor, square: bool = False) -> None:
+    for x in operands:
+        if x.dim() < 2:
+            raise RuntimeError(f"linalg.{name}: The input tensor must have at least 2 dimensions.")
+        if square and x.shape[-1] != x.shape[-2]:
+            raise RuntimeError(
+                f"linalg.{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]}"
+            )
+
+
+def batch(x: torch.Tensor) -> torch.Tensor:
+    """The matrices in one row, as they lie."""
+    count = x.shape[:-2].numel()
+    return x.reshape(count, *x.shape[-2:])
+
+
+def in_columns(x: torch.Tensor) -> torch.Tensor:
+    """As LAPACK lays matrices out."""
+    return x.mT.contiguous().mT
+
+
+def unbatched(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    return in_columns(x.reshape(*like.shape[:-2], *x.shape[-2:]))
+
+
+def _reflector(tail: torch.Tensor) -> torch.Tensor:
+    return torch.cat([tail.new_ones(tail.shape[0], 1), tail], 1)[:, :, None]
+
+
+def _reflect(x: torch.Tensor, vector: torch.Tensor, tau: torch.Tensor) -> None:
+    """x - (v tau) (v^T x), into x."""
+    x.sub_((vector * tau[:, None, None]) * product(vector.mT, x))
+
+
+def _geqrf(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """R, below its diagonal the reflectors without their first 1; and their factors."""
+    a = a.clone(memory_format=torch.contiguous_format)
+    tau = a.new_zeros(a.shape[0], min(a.shape[1:]))
+    for j in range(tau.shape[1]):
+        head, tail = a[:, j, j].clone(), a[:, j + 1 :, j]
+        below = sum_of(tail * tail, 1)
+        size = _core.ops["sqrt"](head * head + below)
+        done = below == 0
+        first = torch.where(done, head, torch.where(head < 0, size, size.neg()))
+        tau[:, j] = torch.where(done, torch.zeros_like(head), (first - head) / first)
+        tail.div_(torch.where(done, torch.ones_like(head), head - first)[:, None])
+        a[:, j, j] = first
+        _reflect(a[:, j:, j + 1 :], _reflector(tail), tau[:, j])
+    return a, tau
+
+
+def _orthogonal(a: torch.Tensor, tau: torch.Tensor, columns: int) -> torch.Tensor:
+    """The first columns of the product of the reflections."""
+    q = torch.eye(a.shape[1], columns).repeat(a.shape[0], 1, 1)
+    for j in reversed(range(tau.shape[1])):
+        _reflect(q[:, j:, j:], _reflector(a[:, j + 1 :, j]), tau[:, j])
+    return q
+
+
+@override("geqrf", converts=False)
+def _(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    checked("geqrf", self)
+    a, tau = _geqrf(batch(self))
+    return unbatched(a, self), tau.reshape(*self.shape[:-2], tau.shape[1])
+
+
+@override("linalg_householder_product", converts=False)
+def _(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
+    checked("householder_product", input)
+    rows, columns = input.shape[-2:]
+    if not (rows >= columns >= tau.shape[-1] and tau.shape[:-1] == input.shape[:-2]):
+        raise RuntimeError(
+            "torch.linalg.householder_product: input must have no more columns than rows, and tau no more factors; "
+            f"got {list(input.shape)} and {list(tau.shape)}"
+        )
+    return unbatched(_orthogonal(batch(input), tau.reshape(-1, tau.shape[-1]), columns), input)
+
+
+@override("linalg_qr", converts=False)
+def _(A: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tensor]:
+    checked("qr", A)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
+    a, tau = _geqrf(batch(A))
+    columns = a.shape[1] if mode == "complete" else tau.shape[1]
+    r = unbatched(a[:, :columns].triu(), A)
+    return (A.new_empty(0) if mode == "r" else unbatched(_orthogonal(a, tau, columns), A)), r
+
+
+def _failed_at(info: torch.Tensor, step: int, failed: torch.Tensor) -> None:
+    """Notes the first step, from 1, that failed."""
+    info.copy_(torch.where((info == 0) & failed, torch.full_like(info, step + 1), info))
+
+
+def cholesky(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """L of symmetric matrices, from their lower triangles."""
+    lower, info = torch.zeros(a.shape), torch.zeros(a.shape[0], dtype=torch.int32)
+    for j in range(a.shape[1]):
+        column = a[:, j:, j] - product(lower[:, j:, :j], lower[:, j : j + 1, :j].mT)[:, :, 0]
+        root = _core.ops["sqrt"](column[:, 0].contiguous())
+        _failed_at(info, j, ~(column[:, 0] > 0))
+        lower[:, j:, j] = column / root[:, None]
+        lower[:, j, j] = root
+    return lower, info
+
+
+@override("linalg_cholesky_ex", converts=False)
+def _(self: torch.Tensor, *, upper: bool = False, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    checked("cholesky", self, square=True)
+    lower, info = cholesky(batch(self.mT if upper else self))
+    info = info.reshape(self.shape[:-2])
+    if check_errors:
+        torch.ops.aten._linalg_check_errors(info, "linalg.cholesky_ex", is_matrix=self.dim() == 2)
+    return unbatched(lower.mT if upper else lower, self), info
+
+
+@override("cholesky", converts=False)
+def _(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
+    return torch.linalg.cholesky(self, upper=upper)
+
+
+def lu(a: torch.Tensor, pivot: bool = True) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """L below the diagonal and U; what row each row was exchanged with, from 1; where a pivot was 0."""
+    a = a.clone(memory_format=torch.contiguous_format)
+    count, steps = a.shape[0], min(a.shape[1:])
+    which = torch.arange(count)
+    pivots, info = torch.empty(count, steps, dtype=torch.int32), torch.zeros(count, dtype=torch.int32)
+    for j in range(steps):
+        chosen = a[:, j:, j].abs().argmax(1) + j if pivot else torch.full((count,), j)
+        upper, lower = a[which, chosen], a[:, j].clone()
+        a[which, chosen], a[:, j] = lower, upper
+        pivots[:, j] = chosen + 1
+        head = a[:, j, j].clone()
+        _failed_at(info, j, head == 0)
+        a[:, j + 1 :, j].div_(torch.where(head == 0, torch.ones_like(head), head)[:, None])
+        a[:, j + 1 :, j + 1 :].sub_(a[:, j + 1 :, j : j + 1] * a[:, j : j + 1, j + 1 :])
+    return a, pivots, info
+
+
+@override("linalg_lu_factor_ex", converts=False)
+def _(
+    A: torch.Tensor, *, pivot: bool = True, check_errors: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    checked("lu_factor", A)
+    factors, pivots, info = lu(batch(A), pivot)
+    info = info.reshape(A.shape[:-2])
+    if check_errors:
+        torch.ops.aten._linalg_check_errors(info, "torch.linalg.lu_factor_ex", is_matrix=A.dim() == 2)
+    return unbatched(factors, A), pivots.reshape(*A.shape[:-2], pivots.shape[1]), info
+
+
+@override("linalg_lu", converts=False)
+def _(A: torch.Tensor, *, pivot: bool = True) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    factors, pivots, _ = torch.linalg.lu_factor_ex(A, pivot=pivot)
+    return torch.lu_unpack(factors, pivots)

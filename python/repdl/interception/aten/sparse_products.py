@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Products of sparse matrices, COO and CSR: terms of the elements that are present, added in the order of the index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.aten.matmul import plus
+from repdl.interception.aten.sparse import made
+from repdl.interception.native import native_of
+from repdl.interception.override import fill, layout
+from repdl.interception.strict import not_reproducible
+
+_COO, _CSR = "SparseCPU", "SparseCsrCPU"
+_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+_TERMS = 1 << 22  # at once, for memory
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
+
+
+def _product(sparse: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
+    """Each term is rounded, and each sum; a low precision is widened, and not yet rounded again."""
+    sparse, dtype = sparse.to_sparse().coalesce(), _wide(dense.dtype)
+    row, column = sparse._indices().unbind(0)
+    values, dense = sparse._values().to(dtype)[:, None], dense.to(dtype)
+    result = torch.zeros(sparse.shape[0], dense.shape[1], dtype=dtype)
+    step = max(_TERMS // max(dense.shape[1], 1), 1)
+    for first in range(0, row.numel(), step):
+        part = slice(first, first + step)
+        result.index_add_(0, row[part], values[part] * dense.index_select(0, column[part]))
+    return result
+
+
+def _of_sparse(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+    """For each element of mat1 the row of mat2 that it meets. In order, so that `coalesce` adds in the order of k."""
+    a, b, dtype = mat1.coalesce(), mat2.coalesce(), _wide(mat1.dtype)
+    (row, k), (of_row, column) = a._indices().unbind(0), b._indices().unbind(0)
+    met = torch.bincount(of_row, minlength=b.shape[0])
+    first = met.cumsum(0) - met
+    count = met[k]
+    left = torch.repeat_interleave(torch.arange(k.numel()), count)
+    right = torch.arange(left.numel()) - (count.cumsum(0) - count - first[k])[left]
+    terms = a._values().to(dtype)[left] * b._values().to(dtype)[right]
+    product = torch.empty(mat1.shape[0], mat2.shape[1], dtype=dtype, layout=torch.sparse_coo)
+    return made(product, torch.stack([row[left], column[right]]), terms, False).coalesce().to(mat1.dtype)
+
+
+def _matrices(*operands: torch.Tensor) -> bool:
+    """Whether their shapes and dtypes fit; if not, torch's own kernel says what is wrong."""
+    a, b = operands
+    return a.dim() == 2 == b.dim() and a.dtype == b.dtype and a.shape[1] == b.shape[0]
+
+
+def _mm(key: str) -> None:
+    native = native_of("mm", key)
+
+    @layout(key, "mm")
+    def _(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+        layouts = (self.layout, mat2.layout)
+        if not _matrices(self, mat2):
+            return native(self, mat2)
+        if layouts == (torch.sparse_coo, torch.sparse_coo):
+            return _of_sparse(self, mat2)
+        if self.layout in _SPARSE and mat2.layout == torch.strided:
+            return _product(self, mat2).to(self.dtype)
+        if self.layout == torch.strided and mat2.layout in _SPARSE:
+            return _product(mat2.to_sparse().t(), self.t()).t().to(self.dtype)
+        return not_reproducible("mm", (self, mat2), {}, native, "layout")
+
+
+def _addmm(name: str, key: str) -> None:
+    native = native_of(name, key)
+
+    @layout(key, name)
+    def _(
+        self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, **out: Any
+    ) -> torch.Tensor:
+        numbers = {"beta": beta, "alpha": alpha, **out}
+        if not _matrices(mat1, mat2) or self.dtype != mat1.dtype:
+            return native(self, mat1, mat2, **numbers)
+        if not (mat1.layout in _SPARSE and self.layout == torch.strided == mat2.layout):
+            return not_reproducible(name, (self, mat1, mat2), numbers, native, "layout")
+        whole = self.to(_wide(self.dtype)).expand(mat1.shape[0], mat2.shape[1])
+        result = plus(whole, _product(mat1, mat2), beta, alpha).to(self.dtype)
+        return self.copy_(result) if name == "addmm_" else fill(out["out"], result) if out else result
+
+
+for _key in (_COO, _CSR):
+    _mm(_key)
+    _addmm("addmm", _key)
+    _addmm("addmm.out", _key)
+_addmm("addmm_", _COO)
+
+_native_mv = native_of("mv", _COO)
+
+
+@layout(_COO, "mv")
+def _(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
+    if self.layout not in _SPARSE or vec.layout != torch.strided or vec.dim() != 1:
+        return _native_mv(self, vec)
+    return torch.mm(self, vec[:, None])[:, 0]
+
+
+layout(_COO, "_sparse_sparse_matmul")(torch.mm)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Products of sparse matrices under `repdl.enable()`: torch's values and gradients, in an order that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import repdl
+from support import same_bits
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*(Sparse|sparse)")
+_generator = torch.Generator().manual_seed(5)
+
+
+def matrix(rows: int, columns: int, kept: float = 1.0) -> torch.Tensor:
+    chosen = torch.rand(rows, columns, generator=_generator) < kept
+    return torch.randn(rows, columns, generator=_generator) * chosen
+
+
+A, B, X = matrix(40, 30, 0.2), matrix(30, 20, 0.2), matrix(30, 7)
+
+CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "coo @ dense": lambda a, b, x: a.to_sparse() @ x,
+    "dense @ coo": lambda a, b, x: x.t() @ b.to_sparse(),
+    "coo @ coo": lambda a, b, x: (a.to_sparse() @ b.to_sparse()).to_dense(),
+    "coo @ vector": lambda a, b, x: a.to_sparse() @ x[:, 0],
+    "sparse.mm": lambda a, b, x: torch.sparse.mm(a.to_sparse(), x),
+    "spmm": lambda a, b, x: torch.spmm(a.to_sparse(), x),
+    "sparse.addmm": lambda a, b, x: torch.sparse.addmm(x[:1], a.to_sparse(), x, beta=0.5, alpha=2),
+    "addmm": lambda a, b, x: torch.addmm(x[0], a.to_sparse(), x),
+    "csr @ dense": lambda a, b, x: a.to_sparse_csr() @ x,
+    "an empty one": lambda a, b, x: torch.sparse_coo_tensor(size=(3, 30), dtype=x.dtype) @ x,
+}
+
+
+def gradients(call: Callable[..., torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor | None]:
+    leaves = [t.to(dtype, copy=True).requires_grad_() for t in (A, B, X)]
+    result = call(*leaves)
+    result.backward(torch.ones_like(result).cumsum(0))
+    return [result.detach(), *(t.grad for t in leaves)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_like_torch(name: str) -> None:
+    """Values, gradients and which of the operands have one."""
+    exact = gradients(CALLS[name], torch.float64)
+    with repdl.reproducible():
+        ours = gradients(CALLS[name], torch.float32)
+    for a, b in zip(ours, exact, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None and b is not None:
+            assert torch.allclose(a.double(), b, rtol=1e-5, atol=1e-5)
+
+
+def test_the_order_is_that_of_the_index() -> None:
+    with repdl.reproducible():
+        got = A.to_sparse() @ X
+        for i in range(len(A)):
+            row = torch.zeros(7)
+            for k in range(len(X)):
+                row = row + A[i, k] * X[k] if A[i, k] else row
+            assert same_bits(got[i], row)
+        for low in (torch.bfloat16, torch.float16):
+            a, x = A.to(low), X.to(low)
+            assert same_bits(a.to_sparse() @ x, (a.float().to_sparse() @ x.float()).to(low))
+
+
+def test_many_terms_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    with repdl.reproducible():
+        whole = A.to_sparse() @ X
+        monkeypatch.setattr("repdl.interception.aten.sparse_products._TERMS", 20)
+        assert same_bits(A.to_sparse() @ X, whole)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda a, x: a @ x[:5], RuntimeError),
+        (lambda a, x: torch.sparse.mm(a, x.double()), RuntimeError),
+        (lambda a, x: torch.mm(a.to_sparse_csr(), a.t().to_sparse_csr()), repdl.NotReproducibleError),
+    ],
+)
+def test_what_is_refused(call: Callable[..., torch.Tensor], error: type[Exception]) -> None:
+    with repdl.reproducible(), pytest.raises(error) as raised:
+        call(A.to_sparse(), X)
+    assert type(raised.value) is error
