@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import torch
@@ -54,6 +55,8 @@ def _(self: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
 
 
 _native_power = native_of("pow.Tensor_Scalar")
+_LARGEST_PRODUCT = 8
+"""Up to here an integral power of float64 or complex numbers is a product from left to right, each step rounded."""
 
 
 @override("pow.Tensor_Scalar", low="compute", wide="compute", **_POINTWISE)
@@ -69,6 +72,10 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
     if kinds_of((self,)) & WIDE:
         if exponent == 0:
             return torch.ones_like(self)
+        if exponent in range(_LARGEST_PRODUCT + 1):
+            return reduce(torch.mul, [self] * int(exponent))
+        if exponent in range(-_LARGEST_PRODUCT, 0):
+            return torch.pow(self, -exponent).reciprocal()
         return not_reproducible("pow.Tensor_Scalar", (self, exponent), {}, _native_power, "dtype")
     if exponent == 0.5:
         return _core.ops["sqrt"](self)
