@@ -258,10 +258,7 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
     const FloatTag d;
     for (; k < num_k; ++k, p += a.col_stride, packed += rows) {
       // Whole vectors: what the last one has too much, the next k overwrites.
-#pragma GCC unroll 4
-      for (int i = 0; i < kTileRows; i += kLanes) {
-        if (i < rows) StoreU(LoadN(p + i, std::min<int64_t>(kLanes, rows - i)), d, packed + i);
-      }
+      for (int i = 0; i < rows; i += kLanes) StoreU(LoadN(p + i, std::min<int64_t>(kLanes, rows - i)), d, packed + i);
     }
     return;
   }

@@ -313,7 +313,7 @@ for _ in range(2):
     repdl.disable()
     f(x)
     print("end")
-assert not any("repdl" in type(finder).__module__ for finder in sys.meta_path)
+assert not any(type(finder).__module__.startswith("repdl.") for finder in sys.meta_path)
 """
     assert run_python(code).split() == ["eager", "compiled", "end", "eager", "end"]
 

@@ -74,6 +74,10 @@ def _() -> Iterator[Sample]:
             a = "normal[70, 19]#3" if trans_a else "normal[19, 70]#3"
             b = "wide[37, 70]#4" if trans_b else "wide[70, 37]#4"
             yield sample(input=a, mat2=b, transA=trans_a, transB=trans_b)
+    # Few rows, which have kernels of their own.
+    for m in (2, 5, 7, 8):
+        yield sample(input=f"normal[300, {m}]#3", mat2="normal[37, 300]#4", transA=True, transB=True)
+        yield sample(input=f"normal[{m}, 300]#3", mat2="normal[37, 300]#4", transB=True)
     for kind in ("wide", "tiny", "bits", "special", "infinite"):
         yield sample(input=f"{kind}[9, 21]#5", mat2=f"{kind}[21, 35]#6")
     yield sample(input="normal[3, 5, 7]#7", mat2="normal[3, 7, 9]#8")
