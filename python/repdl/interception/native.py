@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+LOW_DTYPES = (torch.bfloat16, torch.float16)
+
 
 def overload(name: str) -> Any:
     """The OpOverload of "add.Tensor", "mm", …"""
@@ -60,7 +62,7 @@ class Native:
         result = self.kernel.call_boxed(self.keys, *given, **kwargs)
         if given is not args and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
             dtypes = [t.dtype for t in args if isinstance(t, torch.Tensor)]
-            if dtypes and dtypes[0] in _LOW:  # of a single number, see `_as_tensor`
+            if dtypes and dtypes[0] in LOW_DTYPES:  # of a single number, see `_as_tensor`
                 return result.to(dtypes[0])
         return result
 
@@ -80,9 +82,6 @@ def native_of(name: str, key: str = "CPU") -> Native:
     return _cached(name, key)
 
 
-_LOW = (torch.bfloat16, torch.float16)
-
-
 def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Tensor:
     """A Python number among tensors: a saved kernel takes it as a tensor of the type that torch would give it.
 
@@ -93,7 +92,7 @@ def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Te
         if isinstance(other, torch.Tensor):
             simple = type(number) is float and other.dtype.is_floating_point
             dtype = other.dtype if simple else torch.result_type(other, number)
-            if dtype in _LOW and (in_float32 or other.dim()):
+            if dtype in LOW_DTYPES and (in_float32 or other.dim()):
                 dtype = torch.float32
             # As float32 a float64 would lose digits, and as another integer an integer overflow.
             return torch.tensor(number, dtype=dtype) if type(number) is float else torch.tensor(number).to(dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from repdl.interception.native import native_of
+from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import LOW, fill, kinds_of, override, rounded_once
 
 # Of any dtype: where the op does not take a call, a step is torch's own kernel, which rounds once.
@@ -80,7 +80,7 @@ def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) ->
     dtype = dtype or torch.get_default_dtype()
     if not dtype.is_floating_point:
         return torch.linspace(float(start), float(end), steps, dtype=torch.float64).to(dtype)
-    if dtype in (torch.bfloat16, torch.float16):
+    if dtype in LOW_DTYPES:
         return torch.linspace(start, end, steps, dtype=torch.float32).to(dtype)
     first, last = (torch.full((), float(value), dtype=dtype) for value in (start, end))
     if steps < 2:

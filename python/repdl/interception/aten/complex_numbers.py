@@ -2,7 +2,8 @@
 """Arithmetic of complex numbers, in steps of real ones that round once each.
 
 torch's own kernels fuse some of these steps, or scale them in other ways, as the instruction set has it; even the sign
-of a negative zero depends on it. For real numbers the same ops are exact, and keep torch's kernel.
+of a negative zero depends on it. For real numbers the same ops round once: most calls go to an op of the core, sooner
+than through Python, and the others keep torch's kernel, which gives the same bits.
 """
 
 from __future__ import annotations

@@ -19,16 +19,18 @@ def _reduce(loss: torch.Tensor, reduction: int) -> torch.Tensor:
     return mean_of(loss) if reduction == _MEAN else sum_of(loss)
 
 
+def _check_classes(classes: torch.Tensor, count: int) -> None:
+    outside = classes[(classes < 0) | (classes >= count)]
+    if outside.numel():
+        raise IndexError(f"Target {int(outside[0])} is out of bounds.")
+
+
 def _class_weights(
-    self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, ignore_index: int
+    self: torch.Tensor, target: torch.Tensor, counted: torch.Tensor, weight: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """For each row its class, 0 where it is ignored, and the weight of that."""
-    counted = target != ignore_index
+    """For each row its class, 0 where it is not counted, and the weight of that."""
     classes = torch.where(counted, target, torch.zeros_like(target))
-    count = self.shape[1]
-    outside = (classes < 0) | (classes >= count)
-    if bool(outside.any()):
-        raise IndexError(f"Target {int(classes[outside][0])} is out of bounds.")
+    _check_classes(classes, self.shape[1])
     weights = counted.to(torch.float32)
     return classes, weights if weight is None else weights * weight.to(torch.float32)[classes]
 
@@ -37,18 +39,16 @@ _COUNTED_EXACTLY = 2**24
 """So many ones can be summed without rounding."""
 
 
-def _all_count(target: torch.Tensor, weight: torch.Tensor | None, ignore_index: int) -> bool:
+def _all_count(counted: torch.Tensor, weight: torch.Tensor | None) -> bool:
     """Whether every row has the weight 1: the usual case, in which fewer steps give the same bits."""
-    return weight is None and target.numel() <= _COUNTED_EXACTLY and bool((target != ignore_index).all())
+    return weight is None and counted.numel() <= _COUNTED_EXACTLY and bool(counted.all())
 
 
 def _pick(self: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     try:
         return self.gather(1, target[:, None])[:, 0]
     except RuntimeError:  # of an index that is none
-        outside = target[(target < 0) | (target >= self.shape[1])]
-        if outside.numel():
-            raise IndexError(f"Target {int(outside[0])} is out of bounds.") from None
+        _check_classes(target, self.shape[1])
         raise
 
 
@@ -67,14 +67,15 @@ def nll_loss_forward(
         loss, total = nll_loss_forward(self[None], target.reshape(1), weight, reduction, ignore_index)
         return (loss[0] if reduction == _NONE else loss), total
     target = _checked(target)
-    if _all_count(target, weight, ignore_index):
+    counted = target != ignore_index
+    if _all_count(counted, weight):
         loss = _pick(self, target).neg()
         if reduction == _NONE:
             return loss, self.new_zeros(())
         total = self.new_full((), target.numel())
         loss = sum_of(loss)
         return (loss / total if reduction == _MEAN else loss), total
-    classes, weights = _class_weights(self, target, weight, ignore_index)
+    classes, weights = _class_weights(self, target, counted, weight)
     # A class that is ignored counts nothing, even if its number is infinite.
     picked = torch.where(weights == 0, torch.zeros_like(weights), self.gather(1, classes[:, None])[:, 0])
     loss = picked.neg() * weights
@@ -99,11 +100,12 @@ def nll_loss_backward(
         grad = grad_output.reshape(1) if reduction == _NONE else grad_output
         return nll_loss_backward(grad, self[None], target.reshape(1), weight, reduction, ignore_index, total_weight)[0]
     target = _checked(target)
+    counted = target != ignore_index
     scale = grad_output / total_weight if reduction == _MEAN else grad_output
-    if _all_count(target, weight, ignore_index):
+    if _all_count(counted, weight):
         classes, values = target, scale.neg().expand(target.shape)
     else:
-        classes, weights = _class_weights(self, target, weight, ignore_index)
+        classes, weights = _class_weights(self, target, counted, weight)
         values = torch.where(weights == 0, torch.zeros_like(weights), weights.neg() * scale)
     return torch.zeros_like(self, memory_format=torch.contiguous_format).scatter_(1, classes[:, None], values[:, None])
 

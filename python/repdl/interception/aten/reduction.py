@@ -10,7 +10,7 @@ import torch
 
 from repdl import _core
 from repdl._order import get_order
-from repdl.interception.native import overload
+from repdl.interception.native import LOW_DTYPES, overload
 from repdl.interception.override import Kernel, override
 
 
@@ -47,7 +47,7 @@ def _typed(name: str, compute: Kernel) -> Kernel:
         x = _cast(self, dtype)
         if x.dtype == torch.float32:
             return compute(x, *args, **kwargs)
-        if x.dtype in (torch.bfloat16, torch.float16):
+        if x.dtype in LOW_DTYPES:
             return compute(x.to(torch.float32), *args, **kwargs).to(x.dtype)
         return overload(name)(x, *args, **kwargs)  # once more, now by the type that it shall have
 
@@ -175,6 +175,12 @@ def _(self: torch.Tensor, dim: int) -> torch.Tensor:
     return torch.stack(totals, dim)
 
 
+def _bins(x: torch.Tensor, edges: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """In which bin each number lies, of those inside the outermost edges; and which these are."""
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    return (torch.bucketize(x[inside], edges, right=True) - 1).clamp(0, edges.numel() - 2), inside
+
+
 @override("histc")
 def _(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.Tensor:
     """How many lie in each bin: at its lower edge or above, and below the upper one; the last bin has both edges."""
@@ -185,10 +191,7 @@ def _(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.
         low, high = low - 1, high + 1
     if not (-math.inf < low <= high < math.inf):
         raise RuntimeError(f"[histc] the range [{low}, {high}] must be finite and ascend; give min and max")
-    edges = torch.linspace(low, high, bins + 1)
-    x = self.reshape(-1)
-    x = x[(x >= low) & (x <= high)]
-    places = (torch.bucketize(x, edges, right=True) - 1).clamp(0, bins - 1)
+    places, _ = _bins(self.reshape(-1), torch.linspace(low, high, bins + 1))
     return torch.bincount(places, minlength=bins).to(torch.float32)
 
 
@@ -196,11 +199,10 @@ def _counted(
     x: torch.Tensor, edges: torch.Tensor, weight: torch.Tensor | None, density: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The weight between each two edges, as `histc` counts."""
-    x, bins = x.reshape(-1), edges.numel() - 1
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    places = (torch.bucketize(x[inside], edges, right=True) - 1).clamp(0, bins - 1)
+    x = x.reshape(-1)
+    places, inside = _bins(x, edges)
     each = torch.ones_like(x) if weight is None else weight.reshape(-1)
-    counts = torch.zeros(bins).index_add_(0, places, each[inside])
+    counts = torch.zeros(edges.numel() - 1).index_add_(0, places, each[inside])
     return (counts / (sum_of(counts) * edges.diff()) if density else counts), edges
 
 

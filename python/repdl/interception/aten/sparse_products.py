@@ -9,7 +9,7 @@ import torch
 
 from repdl.interception.aten.matmul import plus
 from repdl.interception.aten.sparse import made
-from repdl.interception.native import native_of
+from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import fill, layout
 from repdl.interception.strict import not_reproducible
 
@@ -19,7 +19,7 @@ _TERMS = 1 << 22  # at once, for memory
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
-    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
+    return torch.float32 if dtype in LOW_DTYPES else dtype
 
 
 def _product(sparse: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
