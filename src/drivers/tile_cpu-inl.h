@@ -245,6 +245,7 @@ struct Matrix {
     for (int64_t row = rows * part / parts; row < end; ++row) {
       const float* p = At(i + row, j);
       for (int64_t q = 0; q < cols; q += kLineFloats) __builtin_prefetch(p + q, 0, 2);
+      __builtin_prefetch(p + cols - 1, 0, 2);
     }
   }
 };
@@ -387,7 +388,7 @@ inline Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
   const int64_t tiles = (m + kTileRows - 1) / kTileRows, panels = (n + kTileCols - 1) / kTileCols;
   Grid best;
   int64_t best_cost = INT64_MAX;
-  for (int64_t cols = 1; cols <= std::min(parts, panels); ++cols) {
+  for (int64_t cols = 2048; cols <= std::min(parts, panels); ++cols) {
     const int64_t rows = std::min(parts / cols, tiles);
     // The largest share, plus its packing: about 12 multiplications a number of a, and 8 one of b.
     const int64_t share_m = (m + rows - 1) / rows, share_n = (panels + cols - 1) / cols * kTileCols;
@@ -406,7 +407,8 @@ struct MatrixRows {
     return buffer;
   }
   void Prefetch(int64_t i, int rows, int64_t k, int64_t num_k, int64_t part, int64_t parts) const {
-    a.Prefetch(i, std::min(rows, 4), k, num_k, part, parts);  // PackRows asks for the others
+    // Of rows that lie side by side all; of others, PackRows asks for the rest.
+    a.Prefetch(i, a.row_stride == 1 ? rows : std::min(rows, 4), k, num_k, part, parts);
   }
 };
 
@@ -449,7 +451,9 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
   const int64_t tile_size = tiles.Rows(0) * kTileCols;
 
   Scratch scratch;
-  float* const buffers = scratch.Get<float>(Right::kPacks ? block_k * block_cols : 0);
+  // A row more than a panel has, so that the rows that are packed together do not meet in the same set of a cache.
+  const int64_t panel_stride = (block_k + 1) * kTileCols;
+  float* const buffers = scratch.Get<float>(Right::kPacks ? num_panels * panel_stride : 0);
   float* const rows_buffer = scratch.Get<float>(block_k * kTileRows + kTileCols);
   float* const edge = scratch.Get<float>(tile_size);
   // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
@@ -482,7 +486,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
         TileRun run{};
         run.k = block_end - k;
 
-        right.Get(j0, j1, at, run.k, buffers, block_k * kTileCols, panels);
+        right.Get(j0, j1, at, run.k, buffers, panel_stride, panels);
         const int64_t panels_here = (j1 - j0 + kTileCols - 1) / kTileCols;
         for (int64_t t = t0; t < t1; ++t) {
           const int64_t i = tiles.Begin(t);
