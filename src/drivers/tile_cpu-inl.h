@@ -209,20 +209,26 @@ HWY_INLINE void TransposeSquare(VecElement* t) {
 #endif
 }
 
-/// to[k * to_stride + i] = from[i * stride + k] for i < kLanes, 0 from `rows` on, and k < num_k.
-inline void PackTransposed(const float* from, int64_t stride, int rows, int64_t num_k, float* to, int64_t to_stride) {
+/// to[k * to_stride + i] = row(i)[k] for i < kLanes, 0 from `rows` on, and k < num_k.
+template <class Row>
+HWY_INLINE void PackTransposed(const Row& row, int rows, int64_t num_k, float* to, int64_t to_stride) {
   const FloatTag d;
   for (int64_t k = 0; k < num_k; k += kLanes) {
     const int64_t length = std::min(kLanes, num_k - k);
     VecElement t[kLanes];
 #pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes; ++i) t[i] = i < rows ? LoadN(from + i * stride + k, length) : Zero(d);
+    for (int64_t i = 0; i < kLanes; ++i) t[i] = i < rows ? LoadN(row(i) + k, length) : Zero(d);
     TransposeSquare(t);
 #pragma GCC unroll 16
     for (int64_t q = 0; q < kLanes; ++q) {
       if (q < length) StoreU(t[q], d, to + (k + q) * to_stride);
     }
   }
+}
+
+/// Of rows that lie `stride` apart.
+inline void PackTransposed(const float* from, int64_t stride, int rows, int64_t num_k, float* to, int64_t to_stride) {
+  PackTransposed([&](int64_t i) HWY_ATTR { return from + i * stride; }, rows, num_k, to, to_stride);
 }
 #endif
 

@@ -181,13 +181,26 @@ struct TapTable {
       : first_column(first_column), positions(plan.positions()) {
     if (!plan.masked) return;
     const int64_t vectors = (end_column - first_column + kTileCols - 1) / kTileCols * kTileVecs;
-    present.assign(static_cast<size_t>(vectors * positions * kMaskBytes), 0xff);
-    for (int64_t column = first_column; column < end_column; ++column) {
-      const int64_t vector = (column - first_column) / kLanes, lane = (column - first_column) % kLanes;
-      uint8_t* bits = present.data() + vector * positions * kMaskBytes + lane / 8;
-      for (int64_t i = 0; i < positions; ++i, bits += kMaskBytes) {
-        if (!plan.IsPresent(column % plan.taps(), i / plan.cols, i % plan.cols)) {
-          *bits = static_cast<uint8_t>(*bits & ~(1 << lane % 8));
+    present.reserve(static_cast<size_t>(vectors * positions * kMaskBytes));
+    for (int64_t first = first_column; first < first_column + vectors * kLanes; first += kLanes) {
+      // Bit i is of column first + i; those behind the end count as present.
+      const auto lanes_with = [&](const auto& has) {
+        uint64_t bits = 0;
+        for (int64_t i = 0; i < kLanes; ++i) {
+          if (first + i >= end_column || has((first + i) % plan.taps())) bits |= uint64_t{1} << i;
+        }
+        return bits;
+      };
+      std::vector<uint64_t> by_col;
+      for (int64_t col = 0; col < plan.cols; ++col) {
+        by_col.push_back(lanes_with([&](int64_t tap) { return plan.IsColPresent(tap, col); }));
+      }
+      for (int64_t row = 0; row < plan.rows; ++row) {
+        const uint64_t by_row = lanes_with([&](int64_t tap) { return plan.IsRowPresent(tap, row); });
+        for (const uint64_t bits : by_col) {
+          for (int byte = 0; byte < kMaskBytes; ++byte) {
+            present.push_back(static_cast<uint8_t>((by_row & bits) >> 8 * byte));
+          }
         }
       }
     }
@@ -196,24 +209,6 @@ struct TapTable {
     }
   }
 };
-
-#if HWY_TARGET != HWY_SCALAR
-/// to[i * to_stride + q] = row q [i], for i, q in [0, 4)
-HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* row2, const float* row3, float* to,
-                             int64_t to_stride) {
-  const hn::CappedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> dd;
-  const auto y0 = LoadU(d, row0), y1 = LoadU(d, row1), y2 = LoadU(d, row2), y3 = LoadU(d, row3);
-  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y0, y1));
-  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y0, y1));
-  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y2, y3));
-  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y2, y3));
-  StoreU(BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, to);
-  StoreU(BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, to + to_stride);
-  StoreU(BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, to + 2 * to_stride);
-  StoreU(BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * to_stride);
-}
-#endif
 
 /// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
 class TapCols {
@@ -261,19 +256,15 @@ class TapCols {
 
   /// to[i * kTileCols + q] = source[i + offset[q]]
   static void PackRun(const float* source, const int64_t* offset, int64_t length, float* to) {
-    int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
-    for (; i + 4 <= length; i += 4, source += 4) {
-#pragma GCC unroll 8
-      for (int q = 0; q < kTileCols; q += 4) {
-        Transpose4x4(source + offset[q], source + offset[q + 1], source + offset[q + 2], source + offset[q + 3],
-                     to + i * kTileCols + q, kTileCols);
-      }
-    }
-#endif
-    for (; i < length; ++i, ++source) {
+#if HWY_TARGET == HWY_SCALAR
+    for (int64_t i = 0; i < length; ++i, ++source) {
       for (int q = 0; q < kTileCols; ++q) to[i * kTileCols + q] = source[offset[q]];
     }
+#else
+    for (int q = 0; q < kTileCols; q += kLanes) {
+      PackTransposed([&](int64_t i) HWY_ATTR { return source + offset[q + i]; }, kLanes, length, to + q, kTileCols);
+    }
+#endif
   }
 };
 

@@ -44,7 +44,7 @@ ConvPlan ConvPlan::Forward(const Conv2dSizes& s) {
   plan.up_h_ = plan.up_w_ = 1;
   plan.padded_h_ = (s.p - 1) * s.stride.h + (s.kh - 1) * s.dilation.h + 1;
   plan.padded_w_ = (s.q - 1) * s.stride.w + (s.kw - 1) * s.dilation.w + 1;
-  plan.phases_ = s.stride.w;
+  plan.phases_h_ = s.stride.h, plan.phases_w_ = s.stride.w;
   std::vector<int64_t> tap_rows, tap_cols;
   for (int64_t u = 0; u < s.kh; ++u) tap_rows.push_back(u * s.dilation.h);
   for (int64_t v = 0; v < s.kw; ++v) tap_cols.push_back(v * s.dilation.w);
@@ -63,7 +63,7 @@ ConvPlan ConvPlan::GradInput(const Conv2dSizes& s) {
   plan.up_h_ = s.stride.h, plan.up_w_ = s.stride.w;
   plan.padded_h_ = plan.top_ + s.padding.h + s.h;
   plan.padded_w_ = plan.left_ + s.padding.w + s.w;
-  plan.phases_ = 1;
+  plan.phases_h_ = plan.phases_w_ = 1;
   std::vector<int64_t> tap_rows, tap_cols;
   for (int64_t u = 0; u < s.kh; ++u) tap_rows.push_back(plan.top_ + s.padding.h - u * s.dilation.h);
   for (int64_t v = 0; v < s.kw; ++v) tap_cols.push_back(plan.left_ + s.padding.w - v * s.dilation.w);
@@ -75,14 +75,11 @@ void ConvPlan::Finish(int64_t row_stride, int64_t col_stride, const std::vector<
                       const std::vector<int64_t>& tap_cols) {
   kernel_h_ = static_cast<int64_t>(tap_rows.size());
   kernel_w_ = static_cast<int64_t>(tap_cols.size());
-  phase_length_ = (padded_w_ + phases_ - 1) / phases_;
-  row_length_ = phases_ * phase_length_;
-  plane_size = padded_h_ * row_length_;
-  row_step = row_stride * row_length_;
+  row_step = (padded_w_ + phases_w_ - 1) / phases_w_;
+  phase_size_ = (padded_h_ + phases_h_ - 1) / phases_h_ * row_step;
+  plane_size = phases_h_ * phases_w_ * phase_size_;
   for (int64_t row : tap_rows) {
-    for (int64_t col : tap_cols) {
-      tap_offset.push_back(row * row_length_ + col % phases_ * phase_length_ + col / phases_);
-    }
+    for (int64_t col : tap_cols) tap_offset.push_back(RowAt(row) + col % phases_w_ * phase_size_ + col / phases_w_);
   }
   row_present_ = Presence(tap_rows, rows, row_stride, top_, up_h_, source_h);
   col_present_ = Presence(tap_cols, cols, col_stride, left_, up_w_, source_w);
@@ -94,13 +91,17 @@ void ConvPlan::Pad(const float* source, float* padded) const {
   const Landing y_range(top_, up_h_, source_h, padded_h_), x_range(left_, up_w_, source_w, padded_w_);
   for (int64_t y = y_range.first; y < y_range.end; ++y) {
     const float* from = source + y * source_w;
-    float* to = padded + (y * up_h_ + top_) * row_length_;
-    if (up_w_ == 1 && phases_ == 1) {
+    float* to = padded + RowAt(y * up_h_ + top_);
+    if (up_w_ == 1 && phases_w_ == 1) {
       std::copy(from + x_range.first, from + std::max(x_range.first, x_range.end), to + x_range.first + left_);
+    } else if (phases_w_ == 1) {
+      for (int64_t x = x_range.first; x < x_range.end; ++x) to[x * up_w_ + left_] = from[x];
     } else {
-      for (int64_t x = x_range.first; x < x_range.end; ++x) {
-        const int64_t at = x * up_w_ + left_;
-        to[at % phases_ * phase_length_ + at / phases_] = from[x];
+      // Only without holes between the columns: each phase takes every so many of them.
+      for (int64_t phase = 0; phase < phases_w_; ++phase) {
+        int64_t x = x_range.first + (phase + phases_w_ - (x_range.first + left_) % phases_w_) % phases_w_;
+        float* out = to + phase * phase_size_ + (x + left_) / phases_w_;
+        for (; x < x_range.end; x += phases_w_) *out++ = from[x];
       }
     }
   }
@@ -111,8 +112,8 @@ ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   // A slot may stay within a row of positions, or run over the padded plane as it lies, with the lanes between
   // two rows idle: what takes fewer slots.
   const int64_t by_row = rows * ((cols + lanes - 1) / lanes);
-  const int64_t span = (rows - 1) * row_length_ + cols;
-  const bool flat = row_step == row_length_ && phases_ == 1 && (span + lanes - 1) / lanes * 10 < by_row * 9;
+  const int64_t span = (rows - 1) * row_step + cols;
+  const bool flat = (span + lanes - 1) / lanes * 10 < by_row * 9;
   const auto add = [&](int64_t source) {
     slots.source.push_back(source);
     slots.first_fragment.push_back(slots.fragments.size());
@@ -122,11 +123,11 @@ ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
     for (int64_t begin = 0; begin < span; begin += lanes) {
       add(begin);
       for (int64_t at = begin; at < std::min(begin + lanes, span);) {
-        const int64_t row = at / row_length_, col = at % row_length_;
+        const int64_t row = at / row_step, col = at % row_step;
         const int64_t length = std::min(begin + lanes - at, cols - col);
         if (length > 0)
           slots.fragments.push_back({static_cast<int>(at - begin), static_cast<int>(length), row * cols + col});
-        at += length > 0 ? length : row_length_ - col;
+        at += length > 0 ? length : row_step - col;
       }
     }
   } else {

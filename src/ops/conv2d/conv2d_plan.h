@@ -42,8 +42,10 @@ class ConvPlan {
   int64_t source_size() const { return channels * source_h * source_w; }
 
   bool IsPresent(int64_t tap, int64_t row, int64_t col) const {
-    return row_present_[tap / kernel_w_ * rows + row] && col_present_[tap % kernel_w_ * cols + col];
+    return IsRowPresent(tap, row) && IsColPresent(tap, col);
   }
+  bool IsRowPresent(int64_t tap, int64_t row) const { return row_present_[tap / kernel_w_ * rows + row] != 0; }
+  bool IsColPresent(int64_t tap, int64_t col) const { return col_present_[tap % kernel_w_ * cols + col] != 0; }
 
   /// Copies a source plane, rows and columns side by side, into a padded one.
   void Pad(const float* source, float* padded) const;
@@ -66,14 +68,16 @@ class ConvPlan {
   Slots MakeSlots(int lanes) const;
 
  private:
+  /// Where the columns of phase 0 of a padded row begin.
+  int64_t RowAt(int64_t row) const { return row % phases_h_ * phases_w_ * phase_size_ + row / phases_h_ * row_step; }
   void Finish(int64_t row_stride, int64_t col_stride, const std::vector<int64_t>& tap_rows,
               const std::vector<int64_t>& tap_cols);
 
   int64_t kernel_h_, kernel_w_;
-  // Source row y lands in padded row y * up_h_ + top_, and columns likewise. Padded columns are split by their remainder
-  // modulo `phases_`, so that a stride reads neighbours.
+  // Source row y lands in padded row y * up_h_ + top_, and columns likewise. Padded rows and columns are split by their
+  // remainders modulo phases_h_ and phases_w_, into planes of phase_size_, so that a stride reads neighbours.
   int64_t top_, left_, up_h_, up_w_;
-  int64_t padded_h_, padded_w_, phases_, phase_length_, row_length_;
+  int64_t padded_h_, padded_w_, phases_h_, phases_w_, phase_size_;
   std::vector<char> row_present_, col_present_;  // by (kernel row, position row), (kernel column, position column)
 };
 
