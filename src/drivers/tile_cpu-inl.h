@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/arena.h"
 #include "drivers/vector_cpu-inl.h"
@@ -428,6 +430,23 @@ struct Terms {
   float* waiting = nullptr;
 };
 
+/// Where the chains of a product over num_k terms restart.
+struct Chunks {
+  /// After every `length` terms: kProductChunk, or num_k for one chain.
+  Chunks(int64_t num_k, int64_t length)
+      : num_k(num_k), length(length), count(std::max<int64_t>(1, (num_k + length - 1) / length)) {}
+  /// Where each one ends, of a product that lacks some of its terms; a chunk may lack all. Then all terms are added in one
+  /// call.
+  Chunks(int64_t num_k, const std::vector<int64_t>& ends)
+      : num_k(num_k), length(num_k + 1), count(std::ssize(ends)), ends(ends.data()) {}
+
+  int64_t End(int64_t index) const { return ends != nullptr ? ends[index] : std::min(num_k, (index + 1) * length); }
+  int64_t Begin(int64_t index) const { return index == 0 ? 0 : End(index - 1); }
+
+  int64_t num_k, length, count;
+  const int64_t* ends = nullptr;
+};
+
 /// For a product of m x n over num_k terms in several calls.
 inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
   const RowTiles tiles{m};
@@ -435,8 +454,7 @@ inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
   return (NumLevels(num_chunks) + 1) * tiles.count * tiles.Rows(0) * ((n + kTileCols - 1) / kTileCols * kTileCols);
 }
 
-/// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms, or what `terms` add to it.
-/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain.
+/// Rows [0, m) x columns [j_begin, j_end) of the product, or what `terms` add to it.
 ///
 /// `left` gives packed rows, `right` panels of kTileCols columns, and `sink` says where results go:
 ///   left.Get(i, rows, k, num_k, buffer) -> packed rows
@@ -445,10 +463,10 @@ inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
 ///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), or null for Store(i, rows, j, tile)
 template <class Left, class Right, class Sink>
-void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk, const Left& left,
-                 const Right& right, const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
-  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
-  const int num_levels = NumLevels(num_chunks);
+void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks, const Left& left, const Right& right,
+                 const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
+  const int64_t num_k = chunks.num_k;
+  const int num_levels = NumLevels(chunks.count);
   const int64_t num_panels = std::min(blocking.cols / kTileCols, (j_end - j_begin + kTileCols - 1) / kTileCols);
   const int64_t block_cols = num_panels * kTileCols;
   const int64_t block_k = std::min(terms.end - terms.begin, blocking.k);
@@ -464,7 +482,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
   float* const edge = scratch.Get<float>(tile_size);
   // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
   float* waiting = terms.waiting;
-  if (waiting == nullptr && num_k > block_k) {
+  if (waiting == nullptr && (num_k > block_k || chunks.count > 1)) {
     waiting = scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * tile_size);
   }
   const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
@@ -477,16 +495,16 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
     for (int64_t t0 = 0; t0 < tiles.count; t0 += block_tiles) {
       const int64_t t1 = std::min(t0 + block_tiles, tiles.count);
       // What waits when all chunks before the first present term are +0.
-      for (int level = 0; terms.begin <= terms.first && terms.first / chunk >> level != 0; ++level) {
-        if ((terms.first / chunk >> level & 1) == 0) continue;
+      const int64_t absent = terms.first / chunks.length;
+      for (int level = 0; terms.begin <= terms.first && absent >> level != 0; ++level) {
+        if ((absent >> level & 1) == 0) continue;
         std::fill_n(waiting_tile(level, 0, 0), block_tiles * num_panels * tile_size, 0.0f);
       }
-      int64_t k = std::max(terms.begin, terms.first);
+      int64_t k = std::max(terms.begin, terms.first), chunk_index = k / chunks.length;
       do {
-        const int64_t chunk_index = k / chunk;
-        const int64_t chunk_end = std::min(num_k, (chunk_index + 1) * chunk);
+        const int64_t chunk_end = chunks.End(chunk_index);
         const int64_t block_end = std::min({chunk_end, k + blocking.k, terms.end});
-        const bool last = block_end == num_k;
+        const bool last = chunk_index == chunks.count - 1 && block_end == num_k;
         const int64_t at = k - terms.begin, next = block_end - terms.begin;
         const int64_t next_length = std::min(terms.end - block_end, blocking.k);
         TileRun run{};
@@ -506,8 +524,9 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
               left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next, next_length, panel, panels_here);
             }
             run.panel = panels[panel];
-            run.resume =
-                k == std::max(terms.first, chunk_index * chunk) ? nullptr : waiting_tile(num_levels, t - t0, panel);
+            run.resume = k == std::max(terms.first, chunks.Begin(chunk_index))
+                             ? nullptr
+                             : waiting_tile(num_levels, t - t0, panel);
             const float* merges[64];
             run.merges = merges;
             run.num_merges = 0;
@@ -535,7 +554,8 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
           }
         }
         k = block_end;
-      } while (k < terms.end);
+        if (k == chunk_end) ++chunk_index;
+      } while (k < terms.end || (k == num_k && chunk_index < chunks.count));
     }
   }
 }

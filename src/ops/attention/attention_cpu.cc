@@ -32,7 +32,7 @@ void Multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
   if (m == 0 || n == 0) return;
   const int64_t chunk = ChainLength(order, k);
   if (n < kTileCols && m > n) {  // a narrow result leaves lanes idle: compute its transpose
-    return TileProduct(n, 0, m, k, chunk, MatrixRows{b.Transposed()}, MatrixCols{a.Transposed(), m, false},
+    return TileProduct(n, 0, m, {k, chunk}, MatrixRows{b.Transposed()}, MatrixCols{a.Transposed(), m, false},
                        MatrixSink{c, 1, n, m, nullptr, nullptr}, terms);
   }
   const bool whole = terms.first == 0 && terms.begin == 0 && terms.end == k;
@@ -42,7 +42,7 @@ void Multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
   constexpr int64_t kCols = Blocking{}.cols;
   Terms own = terms;
   for (int64_t j = done; j < n; j += kCols) {
-    TileProduct(m, j, std::min(n, j + kCols), k, chunk, MatrixRows{a}, MatrixCols{b, n, m <= kMaxRowsInPlace},
+    TileProduct(m, j, std::min(n, j + kCols), {k, chunk}, MatrixRows{a}, MatrixCols{b, n, m <= kMaxRowsInPlace},
                 MatrixSink{c, n, 1, n, nullptr, nullptr}, own);
     if (own.waiting != nullptr) own.waiting += NumWaiting(m, kCols, k, chunk);
   }
@@ -222,7 +222,7 @@ class Head {
                    float* grad_query) const {
     const int64_t rows = i1 - i0, width = args_.width, value_width = args_.value_width;
     const auto multiply = [&](int64_t columns, int64_t k, const float* a, const PackedCols& b, float* c) {
-      TileProduct(rows, 0, columns, k, ChainLength(args_.order, k), MatrixRows{{a, k, 1}}, b,
+      TileProduct(rows, 0, columns, {k, ChainLength(args_.order, k)}, MatrixRows{{a, k, 1}}, b,
                   MatrixSink{c, columns, 1, columns, nullptr, nullptr}, {0, k});
     };
     CopyRows(query_, i0, i1, width, args_.scale, block.q);

@@ -98,27 +98,35 @@ class PositionCols {
 
 /// Where the columns of PositionCols go.
 struct PositionSink {
+  const ConvPlan& plan;
   const ConvPlan::Slots& slots;
   int64_t num_slots;
   float* result;  // of the first image of the group
   int64_t image_stride;
-  int64_t positions;
   const float* bias;  // null, or one number a row
 
   float* InPlace(int64_t, int64_t) const { return nullptr; }
   int64_t InPlaceStride() const { return 0; }
   void Store(int64_t i, int rows, int64_t j, float* tile) const {
     const FloatTag d;
+    const int64_t step = plan.result_col_step;
     for (int v = 0; v < kTileVecs && j / kLanes + v < num_slots; ++v) {
       const int64_t at = j / kLanes + v, slot = at % slots.count;
-      float* const image = result + at / slots.count * image_stride + i * positions;
+      float* const image = result + at / slots.count * image_stride + i * plan.result_size + plan.first_result;
       for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-        const auto [lane, length, position] = slots.fragments[f];
+        const auto [lane, length, row, col] = slots.fragments[f];
+        float* to = image + row * plan.result_row_step + col * step;
         const float* from = tile + v * kLanes + lane;
-        for (int r = 0; r < rows; ++r) {
-          Vec value = LoadU(d, from + r * kTileCols);
+        for (int r = 0; r < rows; ++r, from += kTileCols, to += plan.result_size) {
+          Vec value = LoadU(d, from);
           if (bias != nullptr) value = Add(value, Set(d, bias[i + r]));
-          StoreN(value, image + r * positions + position, length);
+          if (step == 1) {
+            StoreN(value, to, length);
+          } else {
+            HWY_ALIGN float lanes[kLanes];
+            StoreU(value, d, lanes);
+            for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
+          }
         }
       }
     }
@@ -130,6 +138,8 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
   const ConvPlan& plan = *args.plan;
   const PositionTable table(plan);
   const int64_t groups = args.sizes.groups, num_k = plan.channels * plan.taps();
+  const Chunks chunks =
+      args.chunk_ends.empty() ? Chunks(num_k, ChainLength(args.order, num_k)) : Chunks(num_k, args.chunk_ends);
   const int64_t num_slots = args.sizes.n * table.slots.count;
   const int64_t panels = (num_slots + kTileVecs - 1) / kTileVecs;
   // At least 3 µs of work a task.
@@ -140,15 +150,15 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
     const int64_t g = task / parts, part = task % parts;
     Scratch scratch;
     const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
-    const PositionSink sink{table.slots,
+    const PositionSink sink{plan,
+                            table.slots,
                             num_slots,
-                            args.result + g * m * plan.positions(),
-                            groups * m * plan.positions(),
-                            plan.positions(),
+                            args.result + g * m * plan.result_size,
+                            groups * m * plan.result_size,
                             args.bias == nullptr ? nullptr : args.bias + g * m};
-    TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, num_k,
-                ChainLength(args.order, num_k), MatrixRows{{args.other + g * m * num_k, num_k, 1}},
-                PositionCols{plan, table, images, num_slots}, sink, {0, num_k});
+    TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, chunks,
+                MatrixRows{{args.other + g * m * num_k, num_k, 1}}, PositionCols{plan, table, images, num_slots}, sink,
+                {0, num_k});
   });
 }
 
@@ -295,7 +305,7 @@ void Conv2dGradWeightKernel(const Conv2dArgs& args) {
     const TapTable table(plan, j0, j1);
     const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
     const GradRows left{args.other + g * grad_size + i0 * plan.positions(), groups * grad_size, plan.positions()};
-    TileProduct(i1 - i0, j0, j1, num_k, ChainLength(args.order, num_k), left, TapCols{plan, table, images, n},
+    TileProduct(i1 - i0, j0, j1, {num_k, ChainLength(args.order, num_k)}, left, TapCols{plan, table, images, n},
                 MatrixSink{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr}, {0, num_k});
   });
 }
