@@ -147,7 +147,7 @@ def _() -> Iterator[Sample]:
     )
     yield sample(input_shape=(1, 2, 4, 4), weight="tiny[3, 2, 3, 3]#2", grad_output="tiny[1, 3, 4, 4]#3", padding=1)
 
-    # Remainders modulo the stride have taps of their own: some of several chunks, whole chunks without any, taps two rows
+    # Remainders modulo the stride have taps of their own: some of several chunks, chunks without any, taps two rows
     # apart, and none at all.
     for input_shape, weight_shape, output, stride, dilation in (
         ((2, 3, 13, 11), (70, 3, 4, 4), (4, 3), 3, 1),
