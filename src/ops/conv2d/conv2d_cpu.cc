@@ -8,13 +8,15 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-/// Padded copies of the last few source images, the channels of one group each.
+/// Source images, the channels of group `group` each: padded copies of the last few, or where they lie.
 class PaddedImages {
  public:
-  PaddedImages(const ConvPlan& plan, const float* source, int64_t image_stride, int64_t window, Scratch& scratch)
-      : plan_(plan),
-        source_(source),
-        image_stride_(image_stride),
+  PaddedImages(const Conv2dArgs& args, int64_t group, int64_t window, Scratch& scratch)
+      : plan_(*args.plan),
+        source_(args.source + group * plan_.source_size()),
+        image_stride_(args.sizes.groups * plan_.source_size()),
+        // What is read past its end must lie in the image that follows.
+        num_in_place_(plan_.IsPlain() ? args.sizes.n - 1 : 0),
         window_(window),
         held_(scratch.Get<int64_t>(window)),
         data_(scratch.Get<float>(window * ImageSize() + kLanes)) {
@@ -23,6 +25,7 @@ class PaddedImages {
 
   /// Image `n`; pointers to the `window` images last asked for stay good.
   const float* Image(int64_t n) const {
+    if (n < num_in_place_) return source_ + n * image_stride_;
     float* const image = data_ + n % window_ * ImageSize();
     if (held_[n % window_] != n) {
       for (int64_t c = 0; c < plan_.channels; ++c) {
@@ -39,6 +42,7 @@ class PaddedImages {
   const ConvPlan& plan_;
   const float* source_;
   int64_t image_stride_;
+  int64_t num_in_place_;
   int64_t window_;
   int64_t* held_;
   float* data_;
@@ -149,7 +153,7 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
   ParallelFor(groups * parts, [&](int64_t task) HWY_ATTR {
     const int64_t g = task / parts, part = task % parts;
     Scratch scratch;
-    const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
+    const PaddedImages images(args, g, window, scratch);
     const PositionSink sink{plan,
                             table.slots,
                             num_slots,
@@ -303,7 +307,7 @@ void Conv2dGradWeightKernel(const Conv2dArgs& args) {
     const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileCols);
     Scratch scratch;
     const TapTable table(plan, j0, j1);
-    const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
+    const PaddedImages images(args, g, window, scratch);
     const GradRows left{args.other + g * grad_size + i0 * plan.positions(), groups * grad_size, plan.positions()};
     TileProduct(i1 - i0, j0, j1, {num_k, ChainLength(args.order, num_k)}, left, TapCols{plan, table, images, n},
                 MatrixSink{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr}, {0, num_k});

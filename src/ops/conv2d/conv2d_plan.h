@@ -56,6 +56,10 @@ class ConvPlan {
     return col_present_[tap % std::ssize(kernel_cols) * cols + col] != 0;
   }
 
+  /// Whether a padded plane is the source plane itself.
+  bool IsPlain() const {
+    return phases_h_ * phases_w_ == 1 && top_ == 0 && left_ == 0 && padded_h_ == source_h && padded_w_ == source_w;
+  }
   /// Copies a source plane, rows and columns side by side, into a padded one.
   void Pad(const float* source, float* padded) const;
 
