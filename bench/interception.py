@@ -79,18 +79,18 @@ def _step(model: torch.nn.Module, loss_of: Callable[[torch.nn.Module], torch.Ten
     return step
 
 
-def _models() -> dict[str, Callable[[], object]]:
+def _models(dropout: float) -> dict[str, Callable[[], object]]:
     import transformers as t
 
     tokens = torch.randint(0, 1000, (8, 128))
     sizes = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
-    no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    dropped = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     gpt2 = t.GPT2Config(
         vocab_size=1000, n_embd=256, n_layer=4, n_head=4, n_positions=128, bos_token_id=0, eos_token_id=1,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
+        resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
     )  # fmt: skip
-    bert = t.BertConfig(vocab_size=1000, max_position_embeddings=128, **sizes, **no_dropout)
-    vit = t.ViTConfig(image_size=128, patch_size=16, num_labels=10, **sizes, **no_dropout)
+    bert = t.BertConfig(vocab_size=1000, max_position_embeddings=128, **sizes, **dropped)
+    vit = t.ViTConfig(image_size=128, patch_size=16, num_labels=10, **sizes, **dropped)
     images, labels = torch.rand(8, 3, 128, 128), torch.arange(8)
     return {
         "GPT-2": _step(t.GPT2LMHeadModel(gpt2), lambda m: m(input_ids=tokens, labels=tokens).loss),
@@ -100,10 +100,12 @@ def _models() -> dict[str, Callable[[], object]]:
 
 
 def steps(threads: int, rounds: int = 7) -> Table:
-    """Forward, backward, clipping and AdamW: 4 layers, width 256, sequence 128 (ViT: 65), batch 8, no dropout."""
+    """Forward, backward, clipping and AdamW: 4 layers, width 256, sequence 128 (ViT: 65), batch 8."""
     torch.set_num_threads(threads)
     table = Table("a step of training", "torch, ms", "repdl.enable(), ms", "ratio", title=f"Steps, {threads} threads")
-    for name, step in _models().items():
+    dropouts = {"without dropout": _models(0.0), "dropout 0.1": _models(0.1)}
+    named = {f"{model}, {dropout}": step for dropout, models in dropouts.items() for model, step in models.items()}
+    for name, step in named.items():
         best = {False: float("inf"), True: float("inf")}
         step()
         for _ in range(rounds):  # in turn, since the machine is noisy
