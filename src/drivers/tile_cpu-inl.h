@@ -396,7 +396,7 @@ inline Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
   const int64_t tiles = (m + kTileRows - 1) / kTileRows, panels = (n + kTileCols - 1) / kTileCols;
   Grid best;
   int64_t best_cost = INT64_MAX;
-  for (int64_t cols = 2048; cols <= std::min(parts, panels); ++cols) {
+  for (int64_t cols = 1; cols <= std::min(parts, panels); ++cols) {
     const int64_t rows = std::min(parts / cols, tiles);
     // The largest share, plus its packing: about 12 multiplications a number of a, and 8 one of b.
     const int64_t share_m = (m + rows - 1) / rows, share_n = (panels + cols - 1) / cols * kTileCols;

@@ -52,6 +52,29 @@ std::vector<GoldenLine> LinesOfManyDrivers() {
   return lines;
 }
 
+TEST_F(Concurrency, OfAllThatIsWorthAFork) {
+  SetNumThreads(2);
+  for (const char* text : {
+           "mm(input=normal[200, 200]#1, mat2=normal[200, 200]#2)",
+           "linear(input=normal[200, 200]#1, weight=normal[200, 200]#2)",
+           "conv2d(input=normal[1, 8, 40, 40]#1, weight=normal[32, 8, 3, 3]#2)",
+           "conv2d_grad_input(input_shape=(1, 8, 40, 40), weight=normal[32, 8, 3, 3]#2, "
+           "grad_output=normal[1, 32, 38, 38]#3)",
+           "conv2d_grad_kernel(input=normal[1, 8, 40, 40]#1, weight_shape=(32, 8, 3, 3), "
+           "grad_output=normal[1, 32, 38, 38]#3)",
+           "attention(query=normal[1, 1, 300, 32]#1, key=normal[1, 1, 300, 32]#2, value=normal[1, 1, 300, 32]#3)",
+           "softmax(input=normal[300, 300]#1, dim=1)",
+           "layer_norm(input=normal[300, 300]#1, normalized_shape=(300))",
+           "sum(input=normal[1000, 300]#1, dim=(0))",
+           "exp(input=normal[300, 300]#1)",
+       }) {
+    std::atomic<int64_t> jobs = 0;
+    SetParallelFor(&HostParallelFor, &jobs);
+    Case(text).Run();
+    EXPECT_GT(jobs, 0) << text;
+  }
+}
+
 TEST_F(Concurrency, OfOpsAndSettings) {
   const std::vector<GoldenLine> lines = LinesOfManyDrivers();
   constexpr int kCallers = 3;
