@@ -78,6 +78,8 @@ NB_MODULE(repdl_core, m) {
       nb::arg("op"), nb::arg("target"), nb::arg("pointwise"), nb::arg("low"), nb::arg("rank"), nb::arg("constants"),
       nb::arg("fallback"));
   m.def("set_order_source", &SetOrderSource, nb::arg("source"));
+  m.def("set_default_order", &SetDefaultOrder, nb::arg("order"));
+  m.def("get_order", [] { return Name(CurrentOrder()); });
 
   m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
   m.def("get_num_threads", &CurrentThreads);

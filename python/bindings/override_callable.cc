@@ -2,6 +2,7 @@
 #include "override_callable.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <optional>
 
@@ -15,6 +16,7 @@ namespace repdl {
 namespace {
 
 PyObject* order_source = nullptr;  // never freed
+Order default_order = Order::kBlocked;
 
 struct OverrideCallable {
   Callable callable;
@@ -28,12 +30,11 @@ struct OverrideCallable {
 /// A call that the op can take as it is.
 class Call {
  public:
-  explicit Call(const OverrideCallable& function) : function_(function), values_(function.callable.parameters.size()) {}
+  explicit Call(const OverrideCallable& function) : function_(function), read_(function.callable) {}
 
   /// Whether it is one. The Python error indicator may be set if not.
   bool Read(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
     const std::vector<Parameter>& parameters = function_.callable.parameters;
-    std::vector<bool> given(parameters.size(), false);
     size_t next = 0;
     for (Py_ssize_t i = 0; i < num_positional; ++i) {
       if (const Constant* constant = ConstantAt(i)) {
@@ -41,7 +42,7 @@ class Call {
         continue;
       }
       if (next == parameters.size() || !ReadOne(next, args[i])) return false;
-      given[next++] = true;
+      read_.given.set(next++);
     }
     const Py_ssize_t num_named = names == nullptr ? 0 : PyTuple_Size(names);
     for (Py_ssize_t n = 0; n < num_named; ++n) {
@@ -52,17 +53,15 @@ class Call {
         continue;
       }
       const size_t at = function_.callable.Find(name);
-      if (at == parameters.size() || given[at] || !ReadOne(at, value)) return false;
-      given[at] = true;
+      if (at == parameters.size() || read_.given[at] || !ReadOne(at, value)) return false;
+      read_.given.set(at);
     }
     for (size_t i = 0; i < parameters.size(); ++i) {
-      if (given[i]) continue;
+      if (read_.given[i]) continue;
       if (i == function_.order_at) {
-        order_ = nb::steal(PyObject_CallNoArgs(order_source));
-        if (!order_.is_valid()) return false;
-        values_[i] = ReadArgument(function_.callable, parameters[i], order_.ptr(), nullptr);
+        read_.values[i] = Name(CurrentOrder());
       } else if (parameters[i].info->default_value) {
-        values_[i] = *parameters[i].info->default_value;
+        read_.values[i] = *parameters[i].info->default_value;
       } else {
         return false;
       }
@@ -71,10 +70,11 @@ class Call {
     if (!dtype_) return false;
     // Beside single numbers of a low precision, a Python number would count in the type of the result.
     if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32) return false;
-    if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(values_);
+    if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
     if (order_of_strides_) {
-      for (Value& value : values_) {
-        if (auto* tensor = std::get_if<TensorView>(&value)) *tensor = Arranged(*tensor, *order_of_strides_);
+      for (size_t i = 0; i < read_.size; ++i) {
+        auto* tensor = std::get_if<TensorView>(&read_.values[i]);
+        if (tensor != nullptr) *tensor = Arranged(*tensor, *order_of_strides_);
       }
     }
     return true;
@@ -83,14 +83,14 @@ class Call {
   PyObject* Run() {
     Outputs outputs;
     const OpInfo& op = *function_.callable.op;
-    const Specs specs = op.infer(values_);
+    const Specs specs = op.infer(read_.Values());
     if (function_.target == Target::kNew) {
       outputs.Make(tensors_, specs, order_of_strides_ ? &*order_of_strides_ : nullptr);
     } else if (!TakeTarget(specs, outputs)) {
       return nullptr;
     }
     UpdateThreads();
-    repdl::Run(op, values_, tensors_, outputs.Views());
+    repdl::Run(op, read_.Values(), tensors_, outputs.Views());
     return outputs.Release();
   }
 
@@ -105,7 +105,7 @@ class Call {
   bool ReadOne(size_t at, PyObject* object) {
     const Parameter& parameter = function_.callable.parameters[at];
     if (!parameter.IsTensor() || object == Py_None) {
-      values_[at] = ReadArgument(function_.callable, parameter, object, nullptr);
+      read_.values[at] = ReadArgument(function_.callable, parameter, object, nullptr);
       return true;
     }
     if (function_.ordinary.pointwise && (PyFloat_Check(object) || PyLong_Check(object))) return ReadNumber(at, object);
@@ -117,7 +117,7 @@ class Call {
     if (view.device.type != DeviceType::kCpu) return false;
     all_contiguous_ = all_contiguous_ && view.IsContiguous();
     all_single_ = all_single_ && view.rank() == 0;
-    values_[at] = view;
+    read_.values[at] = view;
     return true;
   }
 
@@ -129,7 +129,7 @@ class Call {
     if (num_numbers_ == std::size(numbers_)) return false;
     float& number = numbers_[num_numbers_++];
     number = static_cast<float>(value);
-    values_[at] = MakeView(&number, IntList{});
+    read_.values[at] = MakeView(&number, IntList{});
     return true;
   }
 
@@ -140,7 +140,7 @@ class Call {
     if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
     if (order_of_strides_) view = Arranged(view, *order_of_strides_);
     if (view.dtype != specs.spec[0].dtype || !(view.shape == specs.spec[0].shape) || !view.IsContiguous()) return false;
-    for (const Value& value : values_) {
+    for (const Value& value : read_.Values()) {
       const auto* input = std::get_if<TensorView>(&value);
       if (input == nullptr || !MayOverlap(*input, view)) continue;
       // Element by element, a result may take the place of its operand.
@@ -170,14 +170,13 @@ class Call {
 
   const OverrideCallable& function_;
   Tensors tensors_{/*below_dispatcher=*/true};
-  std::vector<Value> values_;
+  Arguments read_;
   std::optional<DType> dtype_;
   bool all_contiguous_ = true;
   bool all_single_ = true;
   std::optional<IntList> order_of_strides_;
   float numbers_[3];
   size_t num_numbers_ = 0;
-  nb::object order_;
   PyObject* out_ = nullptr;  // borrowed
 };
 
@@ -210,5 +209,14 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
 }
 
 void SetOrderSource(nb::object source) { order_source = source.release().ptr(); }
+
+void SetDefaultOrder(std::string_view order) { default_order = ParseOrder(order); }
+
+Order CurrentOrder() {
+  if (order_source == nullptr) return default_order;
+  const nb::object order = nb::steal(PyObject_CallNoArgs(order_source));
+  if (!order.is_valid()) throw nb::python_error();
+  return order.is_none() ? default_order : ParseOrder(nb::cast<std::string_view>(order));
+}
 
 }  // namespace repdl

@@ -3,9 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string_view>
 #include <vector>
 
 #include "repdl/op.h"
+#include "repdl/order.h"
 
 namespace repdl {
 
@@ -32,7 +34,10 @@ struct Ordinary {
 nanobind::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary,
                                       const nanobind::object& fallback);
 
-/// The Python function that says the current order of sums, for ops whose argument `order` is not given.
+/// Lets a Python function say the order of sums in this context: None where it is the default of the process.
 void SetOrderSource(nanobind::object source);
+void SetDefaultOrder(std::string_view order);
+/// For ops whose argument `order` is not given.
+Order CurrentOrder();
 
 }  // namespace repdl
