@@ -62,7 +62,8 @@ class IntList {
   int64_t* begin() { return values_.data(); }
   int64_t* end() { return values_.data() + size_; }
   void Append(int64_t value) {
-    if (size_ == kMaxRank) [[unlikely]] ThrowFull();
+    if (size_ == kMaxRank) [[unlikely]]
+      ThrowFull();
     values_[size_++] = value;
   }
   friend bool operator==(const IntList& a, const IntList& b) {

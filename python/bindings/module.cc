@@ -16,6 +16,7 @@
 #include "repdl/target.h"
 #include "repdl/threads.h"
 #include "repdl/version.h"
+#include "tensors.h"
 
 namespace nb = nanobind;
 using namespace repdl;
@@ -84,6 +85,8 @@ NB_MODULE(repdl_core, m) {
   m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
   m.def("get_num_threads", &CurrentThreads);
   m.def("set_threads_source", &SetThreadsSource, nb::arg("source"));
+
+  m.def("set_maker", &SetMaker, nb::arg("type"), nb::arg("make"), nb::arg("dtypes"));
 
   m.def("share_openmp", &ShareOpenMp);
 

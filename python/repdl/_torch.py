@@ -176,3 +176,6 @@ torch_ops = {name: TorchOp(op) for name, op in registry.items()}
 
 _core.set_threads_source(torch.get_num_threads)
 _core.share_openmp()
+
+if _make := getattr(getattr(torch._C._dynamo, "guards", None), "_empty_strided_cpu", None):  # what inductor's code calls
+    _core.set_maker(torch.Tensor, _make, torch)

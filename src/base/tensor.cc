@@ -49,8 +49,7 @@ std::string Name(const Device& device) {
 }
 
 void IntList::ThrowFull() {
-  throw ValueError(
-      Message("tensors of more than ", kMaxRank, " dimensions are not supported; reshape to fewer"));
+  throw ValueError(Message("tensors of more than ", kMaxRank, " dimensions are not supported; reshape to fewer"));
 }
 
 std::string Name(const IntList& list) {
