@@ -38,7 +38,7 @@ class Call {
     size_t next = 0;
     for (Py_ssize_t i = 0; i < num_positional; ++i) {
       if (const Constant* constant = ConstantAt(i)) {
-        if (args[i] != constant->value) return false;
+        if (PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
         continue;
       }
       if (next == parameters.size() || !ReadOne(next, args[i])) return false;

@@ -14,7 +14,7 @@ namespace repdl {
 /// Where the result of an override goes.
 enum class Target { kNew, kFirstArgument, kOut };
 
-/// An argument that the op does not have, and the one object that it is in an ordinary call.
+/// An argument that the op does not have, and what it equals in an ordinary call.
 struct Constant {
   Py_ssize_t place;
   PyObject* value;

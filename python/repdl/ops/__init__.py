@@ -148,6 +148,9 @@ from repdl.ops.softmax import (
 )
 from repdl.ops.sum import (
     mean as mean,
+    norm as norm,
+    std as std,
     sum as sum,
+    var as var,
 )
 from repdl.ops.uniform import uniform as uniform
