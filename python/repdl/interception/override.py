@@ -114,6 +114,15 @@ class Override:
         if self.elementwise and self.low == "compute":
             low = as_operands(low)
 
+        def of_any_dtype(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return compute(*args, **kwargs)
+            except ValueError as error:
+                raise RuntimeError(str(error)) from error
+
+        if low is wide is integers is compute:
+            return of_any_dtype
+
         def kernel(*args: Any, **kwargs: Any) -> Any:
             kinds = kinds_of(args)
             if kwargs:
