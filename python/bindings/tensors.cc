@@ -54,13 +54,30 @@ struct Maker {
 };
 Maker maker;
 
-/// numbers[i] at place (*order)[i], or at i.
-nb::object TupleOf(const IntList& numbers, const IntList* order) {
-  nb::object tuple = nb::steal(PyTuple_New(numbers.size()));
-  for (int i = 0; i < numbers.size(); ++i) {
-    PyTuple_SetItem(tuple.ptr(), order == nullptr ? i : (*order)[i], PyLong_FromLongLong(numbers[i]));
+/// As a tuple. Some are remembered: the same sizes and strides come again and again.
+nb::object TupleOf(const IntList& numbers) {
+  static struct {
+    IntList numbers;
+    PyObject* tuple;
+  } known[64];
+  uint64_t hash = 0;
+  for (int64_t number : numbers) hash = hash * 31 + static_cast<uint64_t>(number);
+  auto& slot = known[hash % std::size(known)];
+  if (slot.tuple == nullptr || !(slot.numbers == numbers)) {
+    PyObject* tuple = PyTuple_New(numbers.size());
+    if (tuple == nullptr) throw PythonError();
+    for (int i = 0; i < numbers.size(); ++i) PyTuple_SetItem(tuple, i, PyLong_FromLongLong(numbers[i]));
+    Py_XDECREF(slot.tuple);
+    slot = {numbers, tuple};
   }
-  return tuple;
+  return nb::borrow(slot.tuple);
+}
+
+/// numbers[i] at place order[i].
+IntList Placed(const IntList& numbers, const IntList& order) {
+  IntList placed = numbers;
+  for (int i = 0; i < numbers.size(); ++i) placed[static_cast<int>(order[i])] = numbers[i];
+  return placed;
 }
 
 nb::object CallMethod(PyObject* object, const char* name) {
@@ -221,7 +238,8 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList
   }
   if (api_ != nullptr) {
     view = MakeView(nullptr, spec.dtype, spec.shape);
-    const nb::object sizes = TupleOf(view.shape, order), strides = TupleOf(view.strides, order);
+    const nb::object sizes = TupleOf(order == nullptr ? view.shape : Placed(view.shape, *order));
+    const nb::object strides = TupleOf(order == nullptr ? view.strides : Placed(view.strides, *order));
     PyObject* const arguments[] = {sizes.ptr(), strides.ptr(), maker.dtypes[static_cast<int>(spec.dtype)]};
     nb::object object = nb::steal(PyObject_Vectorcall(maker.make, arguments, std::size(arguments), nullptr));
     dlpack::Tensor tensor;
@@ -229,7 +247,7 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList
     view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
     return object;
   }
-  const nb::object sizes = TupleOf(spec.shape, nullptr);
+  const nb::object sizes = TupleOf(spec.shape);
   // NumPy has no bfloat16: only its bits.
   const std::string dtype(spec.dtype == DType::kBFloat16 ? "uint16" : Name(spec.dtype));
   nb::object array = nb::module_::import_("numpy").attr("empty")(sizes, dtype);
