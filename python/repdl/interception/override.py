@@ -38,6 +38,7 @@ _KINDS = {
     torch.complex128: WIDE,
 }
 
+_NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 
 ANY_DTYPE = {"low": "compute", "wide": "compute", "integers": "compute"}
 """Settings of an override whose function takes tensors of any type."""
@@ -221,9 +222,12 @@ def layout(key: str, *names: str) -> Callable[[Kernel], Kernel]:
 def kinds_of(values: Any) -> int:
     kinds = 0
     for value in values:
-        if isinstance(value, torch.Tensor):
+        kind = type(value)
+        if kind in _NO_TENSORS:  # sooner told than by isinstance, and this is in the way of every kernel in Python
+            continue
+        if kind is torch.Tensor or isinstance(value, torch.Tensor):
             kinds |= _KINDS.get(value.dtype, OTHER)
-        elif type(value) in (list, tuple):
+        elif kind is list or kind is tuple:
             for item in value:
                 if isinstance(item, torch.Tensor):
                     kinds |= _KINDS.get(item.dtype, OTHER)
