@@ -80,6 +80,7 @@ NB_MODULE(repdl_core, m) {
       nb::arg("fallback"));
   m.def("set_order_source", &SetOrderSource, nb::arg("source"));
   m.def("set_default_order", &SetDefaultOrder, nb::arg("order"));
+  m.def("set_key_source", &SetKeySource, nb::arg("source"));
   m.def("get_order", [] { return Name(CurrentOrder()); });
 
   m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));

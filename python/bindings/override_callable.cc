@@ -17,6 +17,7 @@ namespace {
 
 PyObject* order_source = nullptr;  // never freed
 Order default_order = Order::kBlocked;
+PyObject* key_source = nullptr;  // never freed
 
 struct OverrideCallable {
   Callable callable;
@@ -24,7 +25,12 @@ struct OverrideCallable {
   Ordinary ordinary;
   PyObject* fallback;
   PyObject* out_name;
-  size_t order_at;  // where the argument `order` is; the number of parameters if there is none
+  PyObject* generator_name;
+  // Where the argument `order` is, and where `seed` with `call` behind it; the number of parameters if there is none.
+  size_t order_at;
+  size_t key_at;
+
+  bool IsKey(size_t at) const { return at == key_at || at == key_at + 1; }
 };
 
 /// A call that the op can take as it is.
@@ -41,6 +47,7 @@ class Call {
         if (PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
         continue;
       }
+      while (function_.IsKey(next) && next < parameters.size()) ++next;
       if (next == parameters.size() || !ReadOne(next, args[i])) return false;
       read_.given.set(next++);
     }
@@ -52,6 +59,10 @@ class Call {
         out_ = value;
         continue;
       }
+      if (function_.key_at < parameters.size() && PyUnicode_Compare(name, function_.generator_name) == 0) {
+        generator_ = value;
+        continue;
+      }
       const size_t at = function_.callable.Find(name);
       if (at == parameters.size() || read_.given[at] || !ReadOne(at, value)) return false;
       read_.given.set(at);
@@ -60,14 +71,16 @@ class Call {
       if (read_.given[i]) continue;
       if (i == function_.order_at) {
         read_.values[i] = Name(CurrentOrder());
+      } else if (function_.IsKey(i)) {
+        read_.values[i] = int64_t{0};  // until the call is known to be a right one: a key is taken once
       } else if (parameters[i].info->default_value) {
         read_.values[i] = *parameters[i].info->default_value;
       } else {
         return false;
       }
     }
-    if (function_.target == Target::kFirstArgument) out_ = args[0];
     if (!dtype_) return false;
+    if (function_.target == Target::kFirstArgument || function_.callable.op->num_outputs == 0) out_ = args[0];
     // Beside single numbers of a low precision, a Python number would count in the type of the result.
     if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32) return false;
     if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
@@ -84,13 +97,17 @@ class Call {
     Outputs outputs;
     const OpInfo& op = *function_.callable.op;
     const Specs specs = op.infer(read_.Values());
-    if (function_.target == Target::kNew) {
+    if (specs.size == 0) {  // the op changes its first argument
+      outputs.size = 1;
+      outputs.objects[0] = nb::borrow(out_);
+    } else if (function_.target == Target::kNew) {
       outputs.Make(tensors_, specs, order_of_strides_ ? &*order_of_strides_ : nullptr);
     } else if (!TakeTarget(specs, outputs)) {
       return nullptr;
     }
+    if (function_.key_at < read_.size && !ReadKey()) return nullptr;
     UpdateThreads();
-    repdl::Run(op, read_.Values(), tensors_, outputs.Views());
+    repdl::Run(op, read_.Values(), tensors_, outputs.Views().first(static_cast<size_t>(specs.size)));
     return outputs.Release();
   }
 
@@ -102,6 +119,17 @@ class Call {
     return nullptr;
   }
 
+  /// Takes the key of random numbers; false if the source has none to give.
+  bool ReadKey() {
+    PyObject* const arguments[] = {generator_ == nullptr ? Py_None : generator_};
+    const nb::object key = nb::steal(PyObject_Vectorcall(key_source, arguments, 1, nullptr));
+    if (!key.is_valid() || key.is_none()) return false;
+    for (int i = 0; i < 2; ++i) {
+      read_.values[function_.key_at + i] = static_cast<int64_t>(PyLong_AsLongLong(PyTuple_GetItem(key.ptr(), i)));
+    }
+    return PyErr_Occurred() == nullptr;
+  }
+
   bool ReadOne(size_t at, PyObject* object) {
     const Parameter& parameter = function_.callable.parameters[at];
     if (!parameter.IsTensor() || object == Py_None) {
@@ -109,7 +137,8 @@ class Call {
       return true;
     }
     if (function_.ordinary.pointwise && (PyFloat_Check(object) || PyLong_Check(object))) return ReadNumber(at, object);
-    const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name, false);
+    const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name,
+                                          parameter.kind == Kind::kMutatedTensor);
     if (!dtype_) dtype_ = view.dtype;
     const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
     if (view.dtype != *dtype_ || !(view.dtype == DType::kFloat32 || (is_low && function_.ordinary.low))) return false;
@@ -177,7 +206,9 @@ class Call {
   std::optional<IntList> order_of_strides_;
   float numbers_[3];
   size_t num_numbers_ = 0;
-  PyObject* out_ = nullptr;  // borrowed
+  // Borrowed.
+  PyObject* out_ = nullptr;
+  PyObject* generator_ = nullptr;
 };
 
 PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
@@ -200,15 +231,24 @@ PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_p
 
 nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary, const nb::object& fallback) {
   Callable callable(op);
-  const size_t order_at = callable.Find(PyUnicode_InternFromString("order"));
+  const auto find = [&](const char* argument) { return callable.Find(PyUnicode_InternFromString(argument)); };
+  const size_t order_at = find("order"), key_at = find("seed");
   // It and the objects that it holds live as long as the process.
-  auto* function = new OverrideCallable{
-      std::move(callable), target, ordinary, fallback.inc_ref().ptr(), PyUnicode_InternFromString("out"), order_at};
+  auto* function = new OverrideCallable{std::move(callable),
+                                        target,
+                                        ordinary,
+                                        fallback.inc_ref().ptr(),
+                                        PyUnicode_InternFromString("out"),
+                                        PyUnicode_InternFromString("generator"),
+                                        order_at,
+                                        key_at};
   for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
   return MakeFunction(function->callable.name.c_str(), &CallFromPython, function);
 }
 
 void SetOrderSource(nb::object source) { order_source = source.release().ptr(); }
+
+void SetKeySource(nb::object source) { key_source = source.release().ptr(); }
 
 void SetDefaultOrder(std::string_view order) { default_order = ParseOrder(order); }
 
