@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -14,13 +16,18 @@ import torch
 from repdl import _core
 
 
-def strong_modes(target: str | None) -> dict[str, str]:
+def strong_modes(target: str | None, built: Path) -> dict[str, str]:
     """Environment that makes the peers use their best kernels for a CPU target; they read it when they are loaded.
 
-    Without a target, for this CPU. Left alone, OpenBLAS takes some virtual AVX-512 machines for old ones, and torch
-    prefers AVX2 on some CPUs.
+    Without a target, for this CPU. Left alone, OpenBLAS takes some virtual AVX-512 machines for old ones, torch prefers
+    AVX2 on some CPUs, and MKL has slower kernels for CPUs that are not Intel's, unless what bench/cpp put into `built`
+    is loaded before it.
     """
     chosen = {} if target is None else {"REPDL_TARGET": target}
+    mkl_on_amd = built.resolve() / "librepdl_bench_mkl_on_amd.so"
+    if "AuthenticAMD" in Path("/proc/cpuinfo").read_text() and mkl_on_amd.exists():
+        others = os.environ.get("LD_PRELOAD", "").replace(str(mkl_on_amd), "").strip(":")
+        chosen["LD_PRELOAD"] = f"{mkl_on_amd}:{others}".strip(":")
     match target or _core.supported_targets()[-1]:
         case "avx512":
             return chosen | {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}

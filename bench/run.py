@@ -64,7 +64,7 @@ def main(
     markdown: Annotated[bool, typer.Option(help="Print tables for a document.")] = False,
 ) -> None:
     """Measures speed as ratios against the best peer, all in one run."""
-    environment = {**os.environ, **strong_modes(target)}
+    environment = {**os.environ, **strong_modes(target, program.parent)}
     if environment != os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], environment)
     from machine import describe

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/philox.h"
 
+#include <limits>
+
+#include "base/check.h"
+
 namespace repdl {
 
 PhiloxKeys::PhiloxKeys(uint64_t seed) {
@@ -13,9 +17,12 @@ PhiloxKeys::PhiloxKeys(uint64_t seed) {
   }
 }
 
-PhiloxArgs MakePhiloxArgs(const TensorView& tensor, int64_t seed, int64_t call, int64_t offset) {
-  return {MakeMapArgs({&tensor}, tensor), PhiloxKeys(static_cast<uint64_t>(seed)), static_cast<uint64_t>(call),
-          static_cast<uint64_t>(offset)};
+PhiloxStream::PhiloxStream(int64_t seed, int64_t call, int64_t offset)
+    : keys(static_cast<uint64_t>(seed)), call(static_cast<uint64_t>(call)), offset(static_cast<uint64_t>(offset)) {}
+
+void CheckPhiloxOffset(std::string_view op, int64_t offset, int64_t count) {
+  REPDL_CHECK(offset >= 0 && offset <= std::numeric_limits<int64_t>::max() - count, ArgName{op, "offset"},
+              " must be an index that the last element can still be counted from, got ", offset);
 }
 
 }  // namespace repdl

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "drivers/map.h"
 
@@ -16,14 +17,22 @@ struct PhiloxKeys {
   int64_t first[kRounds], second[kRounds];  // 32 bits each
 };
 
+/// The random words of one call, from number `offset` on.
+struct PhiloxStream {
+  PhiloxStream(int64_t seed, int64_t call, int64_t offset);
+
+  PhiloxKeys keys;
+  uint64_t call;
+  uint64_t offset;
+};
+
+/// Throws unless `count` elements can be numbered from `offset` on.
+void CheckPhiloxOffset(std::string_view op, int64_t offset, int64_t count);
+
 /// A tensor to be filled with random numbers, element by element in row-major order.
 struct PhiloxArgs {
   MapArgs map;  // the tensor is its only operand
-  PhiloxKeys keys;
-  uint64_t call;
-  uint64_t offset;  // the number of the tensor's first element
+  PhiloxStream stream;
 };
-
-PhiloxArgs MakePhiloxArgs(const TensorView& tensor, int64_t seed, int64_t call, int64_t offset);
 
 }  // namespace repdl

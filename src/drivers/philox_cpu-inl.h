@@ -54,14 +54,15 @@ HWY_INLINE void PhiloxGroup(const PhiloxKeys& keys, uint64_t call, uint64_t bloc
 }
 
 /// Fills `values` with what `f` makes of the words of `num_groups` groups.
-using PhiloxRun = void (*)(const void* f, const PhiloxArgs& args, uint64_t block, int64_t num_groups, float* values);
+using PhiloxRun = void (*)(const void* f, const PhiloxStream& stream, uint64_t block, int64_t num_groups,
+                           float* values);
 
 template <class F>
-void RunPhilox(const void* f, const PhiloxArgs& args, uint64_t block, int64_t num_groups, float* values) {
+void RunPhilox(const void* f, const PhiloxStream& stream, uint64_t block, int64_t num_groups, float* values) {
   const F& function = *static_cast<const F*>(f);
   for (int64_t group = 0; group < num_groups; ++group) {
     WordVec w0, w1, w2, w3;
-    PhiloxGroup(args.keys, args.call, block + static_cast<uint64_t>(group * kLanes), w0, w1, w2, w3);
+    PhiloxGroup(stream.keys, stream.call, block + static_cast<uint64_t>(group * kLanes), w0, w1, w2, w3);
     Vec v0, v1, v2, v3;
     function(w0, w1, w2, w3, v0, v1, v2, v3);
     hn::StoreInterleaved4(v0, v1, v2, v3, FloatTag(), values + group * kPhiloxGroup);
@@ -114,16 +115,16 @@ inline HWY_MAYBE_UNUSED void FillPhilox(const PhiloxArgs& args, int64_t grain, i
   ParallelRanges(map.numel, grain, [&](int64_t begin, int64_t end) HWY_ATTR {
     HWY_ALIGN float buffer[kPhiloxRun];
     for (int64_t at = begin; at < end;) {
-      const uint64_t word = static_cast<uint64_t>(words) * (args.offset + static_cast<uint64_t>(at));
+      const uint64_t word = static_cast<uint64_t>(words) * (args.stream.offset + static_cast<uint64_t>(at));
       const auto skipped = static_cast<int64_t>(word % 4);
       if (is_direct && skipped == 0 && end - at >= kPhiloxGroup) {
         const int64_t num_groups = (end - at) / kPhiloxGroup;
-        run(f, args, word / 4, num_groups, static_cast<float*>(map.output) + at);
+        run(f, args.stream, word / 4, num_groups, static_cast<float*>(map.output) + at);
         at += num_groups * kPhiloxGroup;
         continue;
       }
       const int64_t n = std::min((kPhiloxRun - skipped) / words, end - at);
-      run(f, args, word / 4, (skipped + n * words + kPhiloxGroup - 1) / kPhiloxGroup, buffer);
+      run(f, args.stream, word / 4, (skipped + n * words + kPhiloxGroup - 1) / kPhiloxGroup, buffer);
       StoreAt(map, at, n, buffer + skipped, words, store, f);
       at += n;
     }

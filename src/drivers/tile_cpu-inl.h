@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/arena.h"
 #include "drivers/vector_cpu-inl.h"
@@ -209,20 +211,26 @@ HWY_INLINE void TransposeSquare(VecElement* t) {
 #endif
 }
 
-/// to[k * to_stride + i] = from[i * stride + k] for i < kLanes, 0 from `rows` on, and k < num_k.
-inline void PackTransposed(const float* from, int64_t stride, int rows, int64_t num_k, float* to, int64_t to_stride) {
+/// to[k * to_stride + i] = row(i)[k] for i < kLanes, 0 from `rows` on, and k < num_k.
+template <class Row>
+HWY_INLINE void PackTransposed(const Row& row, int rows, int64_t num_k, float* to, int64_t to_stride) {
   const FloatTag d;
   for (int64_t k = 0; k < num_k; k += kLanes) {
     const int64_t length = std::min(kLanes, num_k - k);
     VecElement t[kLanes];
 #pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes; ++i) t[i] = i < rows ? LoadN(from + i * stride + k, length) : Zero(d);
+    for (int64_t i = 0; i < kLanes; ++i) t[i] = i < rows ? LoadN(row(i) + k, length) : Zero(d);
     TransposeSquare(t);
 #pragma GCC unroll 16
     for (int64_t q = 0; q < kLanes; ++q) {
       if (q < length) StoreU(t[q], d, to + (k + q) * to_stride);
     }
   }
+}
+
+/// Of rows that lie `stride` apart.
+inline void PackTransposed(const float* from, int64_t stride, int rows, int64_t num_k, float* to, int64_t to_stride) {
+  PackTransposed([&](int64_t i) HWY_ATTR { return from + i * stride; }, rows, num_k, to, to_stride);
 }
 #endif
 
@@ -245,6 +253,7 @@ struct Matrix {
     for (int64_t row = rows * part / parts; row < end; ++row) {
       const float* p = At(i + row, j);
       for (int64_t q = 0; q < cols; q += kLineFloats) __builtin_prefetch(p + q, 0, 2);
+      __builtin_prefetch(p + cols - 1, 0, 2);
     }
   }
 };
@@ -387,7 +396,7 @@ inline Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
   const int64_t tiles = (m + kTileRows - 1) / kTileRows, panels = (n + kTileCols - 1) / kTileCols;
   Grid best;
   int64_t best_cost = INT64_MAX;
-  for (int64_t cols = 1; cols <= std::min(parts, panels); ++cols) {
+  for (int64_t cols = 2048; cols <= std::min(parts, panels); ++cols) {
     const int64_t rows = std::min(parts / cols, tiles);
     // The largest share, plus its packing: about 12 multiplications a number of a, and 8 one of b.
     const int64_t share_m = (m + rows - 1) / rows, share_n = (panels + cols - 1) / cols * kTileCols;
@@ -406,7 +415,8 @@ struct MatrixRows {
     return buffer;
   }
   void Prefetch(int64_t i, int rows, int64_t k, int64_t num_k, int64_t part, int64_t parts) const {
-    a.Prefetch(i, std::min(rows, 4), k, num_k, part, parts);  // PackRows asks for the others
+    // Of rows that lie side by side all; of others, PackRows asks for the rest.
+    a.Prefetch(i, a.row_stride == 1 ? rows : std::min(rows, 4), k, num_k, part, parts);
   }
 };
 
@@ -420,6 +430,23 @@ struct Terms {
   float* waiting = nullptr;
 };
 
+/// Where the chains of a product over num_k terms restart.
+struct Chunks {
+  /// After every `length` terms: kProductChunk, or num_k for one chain.
+  Chunks(int64_t num_k, int64_t length)
+      : num_k(num_k), length(length), count(std::max<int64_t>(1, (num_k + length - 1) / length)) {}
+  /// Where each one ends, of a product that lacks some of its terms; a chunk may lack all. Then all terms are added in one
+  /// call.
+  Chunks(int64_t num_k, const std::vector<int64_t>& ends)
+      : num_k(num_k), length(num_k + 1), count(std::ssize(ends)), ends(ends.data()) {}
+
+  int64_t End(int64_t index) const { return ends != nullptr ? ends[index] : std::min(num_k, (index + 1) * length); }
+  int64_t Begin(int64_t index) const { return index == 0 ? 0 : End(index - 1); }
+
+  int64_t num_k, length, count;
+  const int64_t* ends = nullptr;
+};
+
 /// For a product of m x n over num_k terms in several calls.
 inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
   const RowTiles tiles{m};
@@ -427,8 +454,7 @@ inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
   return (NumLevels(num_chunks) + 1) * tiles.count * tiles.Rows(0) * ((n + kTileCols - 1) / kTileCols * kTileCols);
 }
 
-/// Rows [0, m) x columns [j_begin, j_end) of the product over `num_k` terms, or what `terms` add to it.
-/// `chunk` is the number of terms after which a chain restarts: kProductChunk, or num_k for one chain.
+/// Rows [0, m) x columns [j_begin, j_end) of the product, or what `terms` add to it.
 ///
 /// `left` gives packed rows, `right` panels of kTileCols columns, and `sink` says where results go:
 ///   left.Get(i, rows, k, num_k, buffer) -> packed rows
@@ -437,10 +463,10 @@ inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
 ///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), or null for Store(i, rows, j, tile)
 template <class Left, class Right, class Sink>
-void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64_t chunk, const Left& left,
-                 const Right& right, const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
-  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
-  const int num_levels = NumLevels(num_chunks);
+void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks, const Left& left, const Right& right,
+                 const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
+  const int64_t num_k = chunks.num_k;
+  const int num_levels = NumLevels(chunks.count);
   const int64_t num_panels = std::min(blocking.cols / kTileCols, (j_end - j_begin + kTileCols - 1) / kTileCols);
   const int64_t block_cols = num_panels * kTileCols;
   const int64_t block_k = std::min(terms.end - terms.begin, blocking.k);
@@ -449,12 +475,14 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
   const int64_t tile_size = tiles.Rows(0) * kTileCols;
 
   Scratch scratch;
-  float* const buffers = scratch.Get<float>(Right::kPacks ? block_k * block_cols : 0);
+  // A row more than a panel has, so that the rows that are packed together do not meet in the same set of a cache.
+  const int64_t panel_stride = (block_k + 1) * kTileCols;
+  float* const buffers = scratch.Get<float>(Right::kPacks ? num_panels * panel_stride : 0);
   float* const rows_buffer = scratch.Get<float>(block_k * kTileRows + kTileCols);
   float* const edge = scratch.Get<float>(tile_size);
   // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
   float* waiting = terms.waiting;
-  if (waiting == nullptr && num_k > block_k) {
+  if (waiting == nullptr && (num_k > block_k || chunks.count > 1)) {
     waiting = scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * tile_size);
   }
   const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
@@ -467,22 +495,22 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
     for (int64_t t0 = 0; t0 < tiles.count; t0 += block_tiles) {
       const int64_t t1 = std::min(t0 + block_tiles, tiles.count);
       // What waits when all chunks before the first present term are +0.
-      for (int level = 0; terms.begin <= terms.first && terms.first / chunk >> level != 0; ++level) {
-        if ((terms.first / chunk >> level & 1) == 0) continue;
+      const int64_t absent = terms.first / chunks.length;
+      for (int level = 0; terms.begin <= terms.first && absent >> level != 0; ++level) {
+        if ((absent >> level & 1) == 0) continue;
         std::fill_n(waiting_tile(level, 0, 0), block_tiles * num_panels * tile_size, 0.0f);
       }
-      int64_t k = std::max(terms.begin, terms.first);
+      int64_t k = std::max(terms.begin, terms.first), chunk_index = k / chunks.length;
       do {
-        const int64_t chunk_index = k / chunk;
-        const int64_t chunk_end = std::min(num_k, (chunk_index + 1) * chunk);
+        const int64_t chunk_end = chunks.End(chunk_index);
         const int64_t block_end = std::min({chunk_end, k + blocking.k, terms.end});
-        const bool last = block_end == num_k;
+        const bool last = chunk_index == chunks.count - 1 && block_end == num_k;
         const int64_t at = k - terms.begin, next = block_end - terms.begin;
         const int64_t next_length = std::min(terms.end - block_end, blocking.k);
         TileRun run{};
         run.k = block_end - k;
 
-        right.Get(j0, j1, at, run.k, buffers, block_k * kTileCols, panels);
+        right.Get(j0, j1, at, run.k, buffers, panel_stride, panels);
         const int64_t panels_here = (j1 - j0 + kTileCols - 1) / kTileCols;
         for (int64_t t = t0; t < t1; ++t) {
           const int64_t i = tiles.Begin(t);
@@ -496,8 +524,9 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
               left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next, next_length, panel, panels_here);
             }
             run.panel = panels[panel];
-            run.resume =
-                k == std::max(terms.first, chunk_index * chunk) ? nullptr : waiting_tile(num_levels, t - t0, panel);
+            run.resume = k == std::max(terms.first, chunks.Begin(chunk_index))
+                             ? nullptr
+                             : waiting_tile(num_levels, t - t0, panel);
             const float* merges[64];
             run.merges = merges;
             run.num_merges = 0;
@@ -525,7 +554,8 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, int64_t num_k, int64
           }
         }
         k = block_end;
-      } while (k < terms.end);
+        if (k == chunk_end) ++chunk_index;
+      } while (k < terms.end || (k == num_k && chunk_index < chunks.count));
     }
   }
 }

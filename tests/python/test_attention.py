@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 import repdl
 from repdl import _core, ops
@@ -125,21 +126,69 @@ def test_what_a_query_does_not_have_stays_out_of_its_gradients() -> None:
     torch.testing.assert_close(by_value[:, :, cut:], expected[2][:, :, cut:], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_drawn_mask_is_that_of_bernoulli(shape: tuple[int, ...]) -> None:
+    query, key, value = (x.requires_grad_() for x in operands(shape))
+    grad = normal(*query.shape[:3], value.shape[3])
+    mask = torch.empty(*query.shape[:3], key.shape[2])
+    ops.philox_bernoulli(mask, 3, 4, 0.9, 5)
+    mask /= 0.9
+    for target in TARGETS:
+        _core.set_target(target)
+        results = []
+        for dropout in ({"dropout_mask": mask}, {"dropout_p": 0.1, "seed": 3, "call": 4, "offset": 5}):
+            output = ops.attention(query, key, value, **dropout)
+            results.append((output, *torch.autograd.grad(output, (query, key, value), grad)))
+        for given, drawn in zip(*results, strict=True):
+            assert same_bits(given, drawn)
+
+
+@pytest.mark.parametrize("rng", ["philox", "torch"])
+def test_dropout_of_a_program_is_bernoullis(rng: str) -> None:
+    query, key, value = operands((2, 6, 6, 7, 10, 8, 8))
+    with repdl.reproducible(rng=rng):
+        torch.manual_seed(1)
+        got = sdpa(query, key, value, dropout_p=0.3)
+        after = torch.rand(3)
+        torch.manual_seed(1)
+        mask = torch.empty(2, 6, 7, 10).bernoulli_(0.7) / 0.7
+        assert same_bits(torch.rand(3), after)
+        assert same_bits(got, ops.attention(query, key, value, dropout_mask=mask))
+        assert same_bits(sdpa(query, key, value, dropout_p=1.0), torch.zeros(2, 6, 7, 8))
+        randomness = torch.func.vmap(lambda q: sdpa(q, q, q, dropout_p=0.3), randomness="different")(query)
+        assert randomness.shape == query.shape
+        with pytest.raises(RuntimeError, match="randomness"):
+            torch.func.vmap(lambda q: sdpa(q, q, q, dropout_p=0.3))(query)
+
+
+def test_dropout_is_drawn_or_given() -> None:
+    query, key, value = operands((2, 6, 3, 7, 10, 8, 5))
+    with pytest.raises(ValueError, match=r"\[attention\] dropout_p draws a mask; give it or a dropout_mask, not both"):
+        ops.attention(query, key, value, dropout_mask=torch.ones(7, 10), dropout_p=0.1)
+    for p in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=r"\[attention\] dropout_p must be between 0 and 1"):
+            ops.attention(query, key, value, dropout_p=p)
+    with pytest.raises(ValueError, match=r"\[attention\] offset must be an index"):
+        ops.attention(query, key, value, dropout_p=0.1, offset=2**63 - 840)
+
+
 def test_memory_is_linear_in_the_sequence() -> None:
     code = """
 import resource, torch, repdl
-from repdl import ops
+from torch.nn.functional import scaled_dot_product_attention
 repdl.set_num_threads(1)
-q, k, v = (torch.ones(1, 1, n, 2) for n in (6_000,) * 3)
+repdl.enable()
+q, k, v = (torch.ones(1, 1, n, 2, requires_grad=True) for n in (6_000,) * 3)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-ops.attention_grad(ops.attention(q, k, v, is_causal=True), q, k, v, is_causal=True)
+scaled_dot_product_attention(q, k, v, dropout_p=0.1, is_causal=True).sum().backward()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     assert int(run_python(code)) < 40_000  # kilobytes; the scores would be 144 000
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_second_gradients(is_causal):
+@pytest.mark.parametrize("dropout_p", [0.0, 0.2])
+def test_second_gradients(is_causal, dropout_p):
     def second(dtype, attend):
         generator = torch.Generator().manual_seed(1)
         shapes = ((2, 4, 5, 8), (2, 2, 5, 8), (2, 2, 5, 6))
@@ -152,8 +201,11 @@ def test_second_gradients(is_causal):
         scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
         if is_causal:
             scores = scores.masked_fill(torch.ones(5, 5).triu(1).bool(), float("-inf"))
-        return scores.softmax(-1) @ v
+        mask = torch.empty(2, 4, 5, 5)
+        ops.philox_bernoulli(mask, 1, 2, 1 - dropout_p)
+        return (scores.softmax(-1) * mask / (1 - dropout_p)) @ v
 
-    ours = second(torch.float32, lambda q, k, v: ops.attention(q, k, v, is_causal=is_causal))
+    drawn = {"dropout_p": dropout_p, "seed": 1, "call": 2}
+    ours = second(torch.float32, lambda q, k, v: ops.attention(q, k, v, is_causal=is_causal, **drawn))
     for a, b in zip(ours, second(torch.float64, stock), strict=True):
         assert torch.allclose(a.double(), b, rtol=1e-4, atol=1e-4 * float(b.abs().max()))

@@ -6,6 +6,7 @@
 #include "functions.h"
 #include "op.h"
 #include "parallel.h"
+#include "philox.h"
 #include "sums.h"
 
 namespace repdl::reference {
@@ -20,6 +21,7 @@ struct Attention {
         value(args.FloatsOf("value")),
         attn_mask(args.FloatsOf("attn_mask")),
         dropout_mask(args.FloatsOf("dropout_mask")),
+        dropout(args),
         batch(args.Shape("query")[0]),
         heads(args.Shape("query")[1]),
         key_heads(args.Shape("key")[1]),
@@ -49,6 +51,10 @@ struct Attention {
     return mask[at];
   }
   float Dropped(float x, int64_t h, int64_t i, int64_t j) const {
+    if (const double p = args.Number("dropout_p"); p > 0.0) {
+      const uint64_t number = dropout.Number(static_cast<size_t>((h * queries + i) * keys + j));
+      return x * (dropout.Bernoulli(number, 1.0 - p) == 1.0f ? 1.0f / static_cast<float>(1.0 - p) : 0.0f);
+    }
     return args.Has("dropout_mask") ? x * Mask("dropout_mask", dropout_mask, h, i, j) : x;
   }
 
@@ -80,6 +86,7 @@ struct Attention {
 
   Arguments args;
   Floats query, key, value, attn_mask, dropout_mask;
+  PhiloxStream dropout;
   int64_t batch, heads, key_heads, queries, keys, width, value_width;
   float scale;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "philox.h"
+
 #include <gmp.h>
 
 #include <array>
@@ -24,29 +26,6 @@ Words Philox(Words counter, uint32_t key0, uint32_t key1) {
   return counter;
 }
 
-/// The words of a case.
-class Stream {
- public:
-  explicit Stream(const Arguments& args)
-      : seed_(static_cast<uint64_t>(args.Int("seed"))),
-        call_(static_cast<uint64_t>(args.Int("call"))),
-        offset_(static_cast<uint64_t>(args.Int("offset"))) {}
-
-  /// The number that element i of the tensor has in the stream.
-  uint64_t Number(size_t i) const { return offset_ + i; }
-
-  uint32_t Word(uint64_t number) const {
-    const uint64_t block = number / 4;
-    const Words words = Philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
-                                static_cast<uint32_t>(call_), static_cast<uint32_t>(call_ >> 32)},
-                               static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
-    return words[number % 4];
-  }
-
- private:
-  uint64_t seed_, call_, offset_;
-};
-
 float Unit(uint32_t word) { return std::ldexp(static_cast<float>(word / 256), -24); }
 
 float OpenUnit(uint32_t word) {
@@ -60,7 +39,7 @@ float CosPi(float x) { return Rounded(*FindFunction("cospi"), x); }
 
 /// The results of an op whose element is `element(number in the stream)`, rounded to the type of the tensor.
 template <class Element>
-Results Filled(const Arguments& args, const Stream& stream, const Element& element) {
+Results Filled(const Arguments& args, const PhiloxStream& stream, const Element& element) {
   Floats values(static_cast<size_t>(Size(args.Shape("tensor"))));
   for (size_t i = 0; i < values.size(); ++i) values[i] = element(stream.Number(i));
   Results results;
@@ -69,7 +48,7 @@ Results Filled(const Arguments& args, const Stream& stream, const Element& eleme
 }
 
 template <class Element>
-Results FilledWithIntegers(const Arguments& args, const Stream& stream, const Element& element) {
+Results FilledWithIntegers(const Arguments& args, const PhiloxStream& stream, const Element& element) {
   Indices values(static_cast<size_t>(Size(args.Shape("tensor"))));
   for (size_t i = 0; i < values.size(); ++i) values[i] = element(stream.Number(i));
   Results results;
@@ -79,15 +58,32 @@ Results FilledWithIntegers(const Arguments& args, const Stream& stream, const El
 
 }  // namespace
 
+PhiloxStream::PhiloxStream(const Arguments& args)
+    : seed_(static_cast<uint64_t>(args.Int("seed"))),
+      call_(static_cast<uint64_t>(args.Int("call"))),
+      offset_(static_cast<uint64_t>(args.Int("offset"))) {}
+
+uint32_t PhiloxStream::Word(uint64_t number) const {
+  const uint64_t block = number / 4;
+  const Words words = Philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
+                              static_cast<uint32_t>(call_), static_cast<uint32_t>(call_ >> 32)},
+                             static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
+  return words[number % 4];
+}
+
+float PhiloxStream::Bernoulli(uint64_t number, double p) const {
+  return static_cast<double>(Word(number)) < std::floor(std::ldexp(p, 32)) ? 1.0f : 0.0f;
+}
+
 static Results RunPhiloxBits(const Case& test_case) {
   const Arguments args(test_case);
-  const Stream stream(args);
+  const PhiloxStream stream(args);
   return FilledWithIntegers(args, stream, [&](uint64_t n) { return static_cast<int64_t>(stream.Word(n)); });
 }
 
 static Results RunPhiloxRandint(const Case& test_case) {
   const Arguments args(test_case);
-  const Stream stream(args);
+  const PhiloxStream stream(args);
   mpz_t first, count, product;
   mpz_inits(first, count, product, nullptr);
   mpz_set_si(first, args.Int("first"));
@@ -109,7 +105,7 @@ static Results RunPhiloxRandint(const Case& test_case) {
 
 static Results RunPhiloxUniform(const Case& test_case) {
   const Arguments args(test_case);
-  const Stream stream(args);
+  const PhiloxStream stream(args);
   const float low = static_cast<float>(args.Number("low")), high = static_cast<float>(args.Number("high"));
   const float range = high - low;
   const Results rounded = Filled(args, stream, [&](uint64_t n) { return std::fma(Unit(stream.Word(n)), range, low); });
@@ -135,7 +131,7 @@ static Results RunPhiloxUniform(const Case& test_case) {
 
 static Results RunPhiloxNormal(const Case& test_case) {
   const Arguments args(test_case);
-  const Stream stream(args);
+  const PhiloxStream stream(args);
   const float mean = static_cast<float>(args.Number("mean")), std = static_cast<float>(args.Number("std"));
   return Filled(args, stream, [&](uint64_t n) {
     const uint64_t even = n - n % 2;
@@ -149,15 +145,14 @@ static Results RunPhiloxNormal(const Case& test_case) {
 
 static Results RunPhiloxBernoulli(const Case& test_case) {
   const Arguments args(test_case);
-  const Stream stream(args);
-  const double threshold = std::floor(std::ldexp(args.Number("p"), 32));
-  return Filled(args, stream,
-                [&](uint64_t n) { return static_cast<double>(stream.Word(n)) < threshold ? 1.0f : 0.0f; });
+  const PhiloxStream stream(args);
+  const double p = args.Number("p");
+  return Filled(args, stream, [&](uint64_t n) { return stream.Bernoulli(n, p); });
 }
 
 static Results RunPhiloxExponential(const Case& test_case) {
   const Arguments args(test_case);
-  const Stream stream(args);
+  const PhiloxStream stream(args);
   const float lambd = static_cast<float>(args.Number("lambd"));
   return Filled(args, stream, [&](uint64_t n) { return -Log(OpenUnit(stream.Word(n))) / lambd; });
 }

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from repdl._op import Sample, Tensor, op, sample
+from repdl.ops.elementwise.arithmetic import div
 from repdl.ops.mm import mm
+from repdl.ops.philox import philox_bernoulli
 from repdl.ops.softmax import softmax
 
 
@@ -20,6 +22,10 @@ def attention(
     dropout_mask: Tensor | None = None,
     is_causal: bool = False,
     scale: float | None = None,
+    dropout_p: float = 0.0,
+    seed: int = 0,
+    call: int = 0,
+    offset: int = 0,
     order: str | None = None,
 ) -> Tensor:
     """Scaled dot-product attention, in memory linear in the number of queries and keys.
@@ -37,6 +43,9 @@ def attention(
             1 / (1 - p), drawn by the caller.
         is_causal: query i has the keys 0 to i alone.
         scale: of the scores; 1 / sqrt(E) if None.
+        dropout_p: in [0, 1]. Above 0, and then without a dropout_mask, each probability is dropped with this one, and
+            the mask, which is never in memory, is that of `philox_bernoulli` for a tensor (B, H, L, S).
+        seed, call, offset: of that mask, as in `philox_bits`; else of no meaning.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
@@ -54,6 +63,10 @@ def attention_grad(
     dropout_mask: Tensor | None = None,
     is_causal: bool = False,
     scale: float | None = None,
+    dropout_p: float = 0.0,
+    seed: int = 0,
+    call: int = 0,
+    offset: int = 0,
     order: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of attention by query, key and value; the probabilities are computed again."""
@@ -67,7 +80,7 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
         return _differentiable_gradients(saved, grad)
     grads = attention_grad(
         grad, saved.query, saved.key, saved.value, saved.attn_mask, saved.dropout_mask, saved.is_causal, saved.scale,
-        saved.order,
+        saved.dropout_p, saved.seed, saved.call, saved.offset, saved.order,
     )  # fmt: skip
     return dict(zip(("query", "key", "value"), grads, strict=True))
 
@@ -88,20 +101,38 @@ def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
         scores = scores.masked_fill(~allowed, float("-inf"))
     without_keys = (scores == float("-inf")).all(-1, keepdim=True)
     weights = softmax(scores.masked_fill(without_keys, 0.0), -1, order).masked_fill(without_keys, 0.0)
-    if saved.dropout_mask is not None:
-        weights = weights * saved.dropout_mask
+    dropout_mask = _drawn_mask(saved, weights) if saved.dropout_p > 0 else saved.dropout_mask
+    if dropout_mask is not None:
+        weights = weights * dropout_mask
     wanted = {name: t for name, t in (("query", query), ("key", key), ("value", value)) if t.requires_grad}
     output = mm(weights, values, False, False, order)
     return dict(zip(wanted, torch.autograd.grad(output, list(wanted.values()), grad, create_graph=True), strict=True))
 
 
+def _drawn_mask(saved: Any, weights: Any) -> Any:
+    import torch
+
+    mask = torch.empty_like(weights, memory_format=torch.contiguous_format, requires_grad=False)
+    kept = 1.0 - saved.dropout_p
+    philox_bernoulli.kernel(mask, saved.seed, saved.call, kept, saved.offset)
+    return div(mask, torch.tensor(kept, dtype=torch.float32)) if kept > 0 else mask
+
+
 def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any]:
+    """Those of the batch; their masks keep their numbers in the stream."""
+
     def some(name: str, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.ndim < 4 or (name.endswith("mask") and len(value) == 1):
             return value
         return value[rows]
 
-    return {name: some(name, value) for name, value in arguments.items()}
+    query, key = arguments["query"], arguments["key"]
+    start, _, _ = rows.indices(query.shape[0])
+    scores = query.shape[1] * query.shape[2] * key.shape[2]
+    return {
+        **{name: some(name, value) for name, value in arguments.items()},
+        "offset": arguments["offset"] + start * scores,
+    }
 
 
 attention.rows(_rows)
@@ -118,6 +149,14 @@ def _calls() -> Iterator[dict[str, Any]]:
     yield {"sizes": (1, 2, 1, 280, 290, 4, 34), "is_causal": True}
     yield {"sizes": (1, 1, 1, 790, 560, 2, 3), "is_causal": True, "dropout_mask": "unit[790, 1]#6"}
     yield {"sizes": (1, 1, 1, 2, 4200, 2, 3)}
+    # Drawn masks, from every place in a block of words, longer than a buffer, and of a far counter.
+    drawn = {"dropout_p": 0.25, "seed": 5, "call": -3}
+    yield {"sizes": (2, 6, 3, 7, 11, 8, 5), **drawn}
+    yield {"sizes": (2, 2, 1, 21, 37, 16, 33), "is_causal": True, "attn_mask": "normal[21, 37]#5", **drawn}
+    yield {"sizes": (1, 1, 1, 3, 700, 5, 4), **drawn, "offset": 2**34 - 701}
+    yield {"sizes": (1, 2, 2, 5, 9, 3, 4), **drawn, "dropout_p": 1.0, "offset": 1}
+    yield {"sizes": (1, 2, 2, 5, 9, 3, 4), **drawn, "dropout_p": 1e-17, "offset": 2}
+    yield {"sizes": (1, 2, 2, 5, 9, 3, 4), **drawn, "dropout_p": 0.9999999, "seed": 2**63 - 1, "offset": 3}
     # More queries than keys, a single query, and nothing.
     masks = {"attn_mask": "normal[2, 1, 1, 33]#5", "dropout_mask": "unit[1, 70, 33]#6"}
     yield {"sizes": (2, 1, 1, 70, 33, 5, 64), "is_causal": True, **masks}
@@ -165,6 +204,10 @@ def _(
     dropout_mask: Any = None,
     is_causal: bool = False,
     scale: float | None = None,
+    dropout_p: float = 0.0,
+    seed: int = 0,
+    call: int = 0,
+    offset: int = 0,
 ) -> Any:
     group = query.shape[1] // key.shape[1]
     key, value = np.repeat(key, group, axis=1), np.repeat(value, group, axis=1)
@@ -174,4 +217,8 @@ def _(
         s = np.where(np.tri(*s.shape[-2:]) == 1, s, -np.inf)
     e = np.exp(s - s.max(axis=-1, keepdims=True))
     p = e / e.sum(axis=-1, keepdims=True)
+    if dropout_p > 0:
+        dropout_mask = np.zeros(p.shape, np.float32)
+        philox_bernoulli(dropout_mask, seed, call, 1 - dropout_p, offset)
+        dropout_mask = dropout_mask / (1 - dropout_p or 1)
     return (p if dropout_mask is None else p * dropout_mask) @ value

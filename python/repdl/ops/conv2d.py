@@ -147,6 +147,23 @@ def _() -> Iterator[Sample]:
     )
     yield sample(input_shape=(1, 2, 4, 4), weight="tiny[3, 2, 3, 3]#2", grad_output="tiny[1, 3, 4, 4]#3", padding=1)
 
+    # Remainders modulo the stride have taps of their own: some of several chunks, chunks without any, taps two rows
+    # apart, and none at all.
+    for input_shape, weight_shape, output, stride, dilation in (
+        ((2, 3, 13, 11), (70, 3, 4, 4), (4, 3), 3, 1),
+        ((1, 2, 26, 35), (3, 2, 17, 17), (2, 3), 9, 1),
+        ((1, 2, 14, 13), (40, 2, 5, 3), (2, 3), 4, (2, 1)),
+        ((1, 2, 9, 10), (300, 2, 1, 2), (5, 3), (2, 4), 1),
+        ((1, 1, 40, 3), (2, 1, 33, 1), (2, 1), (7, 5), 1),
+    ):
+        yield sample(
+            input_shape=input_shape,
+            weight=f"normal{list(weight_shape)}#2",
+            grad_output=f"normal{[input_shape[0], weight_shape[0], *output]}#3",
+            stride=stride,
+            dilation=dilation,
+        )
+
 
 @conv2d_grad_kernel.samples
 def _() -> Iterator[Sample]:

@@ -26,11 +26,18 @@ void CheckMask(const ArgName& name, const TensorView& mask, const TensorView& qu
   REPDL_CHECK(fits, name, " of shape ", Name(mask.shape), " does not broadcast to the scores, ", Name(scores));
 }
 
+/// Dropout whose mask is drawn, as the arguments say.
+struct Dropout {
+  double p;
+  int64_t seed, call, offset;
+};
+
 /// What both ops take.
 struct Operands {
   std::string_view op;
   const TensorView &query, &key, &value;
   const std::optional<TensorView>&attn_mask, &dropout_mask;
+  Dropout dropout;
 
   void Check() const {
     const ArgName k{op, "key"}, v{op, "value"};
@@ -53,6 +60,14 @@ struct Operands {
     }
     if (attn_mask) CheckMask({op, "attn_mask"}, *attn_mask, query, Scores());
     if (dropout_mask) CheckMask({op, "dropout_mask"}, *dropout_mask, query, Scores());
+    const ArgName p{op, "dropout_p"};
+    REPDL_CHECK(dropout.p >= 0.0 && dropout.p <= 1.0, p, " must be between 0 and 1, got ", dropout.p);
+    REPDL_CHECK(dropout.p == 0.0 || !dropout_mask, p, " draws a mask; give it or a dropout_mask, not both");
+    if (dropout.p > 0.0) {
+      const IntList scores = Scores();
+      REPDL_CHECK(IsCountable(DType::kFloat32, scores), p, " cannot number the elements of scores ", Name(scores));
+      CheckPhiloxOffset(op, dropout.offset, scores[0] * scores[1] * scores[2] * scores[3]);
+    }
   }
   IntList Scores() const { return {query.shape[0], query.shape[1], query.shape[2], key.shape[2]}; }
   IntList Output() const { return {query.shape[0], query.shape[1], query.shape[2], value.shape[3]}; }
@@ -78,6 +93,11 @@ AttentionArgs MakeArgs(const Operands& x, bool is_causal, std::optional<double> 
   args.query = HeadsOf(x.query), args.key = HeadsOf(x.key), args.value = HeadsOf(x.value);
   args.attn_mask = HeadsOf(x.attn_mask), args.dropout_mask = HeadsOf(x.dropout_mask);
   args.scale = static_cast<float>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(args.width)));
+  if (const Dropout& dropout = x.dropout; dropout.p > 0.0) {
+    const double kept = 1.0 - dropout.p;
+    args.dropout = {PhiloxStream(dropout.seed, dropout.call, dropout.offset), MakePhiloxBernoulliConstants(kept),
+                    kept > 0.0 ? 1.0f / static_cast<float>(kept) : 0.0f};
+  }
   args.is_causal = is_causal;
   args.order = order;
   return args;
@@ -87,29 +107,35 @@ AttentionArgs MakeArgs(const Operands& x, bool is_causal, std::optional<double> 
 
 Specs InferAttention(const TensorView& query, const TensorView& key, const TensorView& value,
                      const std::optional<TensorView>& attn_mask, const std::optional<TensorView>& dropout_mask, bool,
-                     std::optional<double>, Order) {
-  const Operands x{"attention", query, key, value, attn_mask, dropout_mask};
+                     std::optional<double>, double dropout_p, int64_t seed, int64_t call, int64_t offset, Order) {
+  const Operands x{"attention", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}};
   x.Check();
   return {{DType::kFloat32, x.Output()}};
 }
 
 void Attention(const TensorView& query, const TensorView& key, const TensorView& value,
                const std::optional<TensorView>& attn_mask, const std::optional<TensorView>& dropout_mask,
-               bool is_causal, std::optional<double> scale, Order order, Out output) {
+               bool is_causal, std::optional<double> scale, double dropout_p, int64_t seed, int64_t call,
+               int64_t offset, Order order, Out output) {
   const FpEnvGuard guard;
-  CheckOutputs("attention", InferAttention(query, key, value, attn_mask, dropout_mask, is_causal, scale, order),
+  CheckOutputs("attention",
+               InferAttention(query, key, value, attn_mask, dropout_mask, is_causal, scale, dropout_p, seed, call,
+                              offset, order),
                {&output}, query);
   CheckCpu("attention", query);
   if (output.numel() == 0) return;
-  AttentionArgs args = MakeArgs({"attention", query, key, value, attn_mask, dropout_mask}, is_causal, scale, order);
+  AttentionArgs args =
+      MakeArgs({"attention", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}}, is_causal,
+               scale, order);
   args.output = output.Data<float>();
   AttentionKernel(args);
 }
 
 Specs InferAttentionGrad(const TensorView& grad_output, const TensorView& query, const TensorView& key,
                          const TensorView& value, const std::optional<TensorView>& attn_mask,
-                         const std::optional<TensorView>& dropout_mask, bool, std::optional<double>, Order) {
-  const Operands x{"attention_grad", query, key, value, attn_mask, dropout_mask};
+                         const std::optional<TensorView>& dropout_mask, bool, std::optional<double>, double dropout_p,
+                         int64_t seed, int64_t call, int64_t offset, Order) {
+  const Operands x{"attention_grad", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}};
   x.Check();
   CheckFloat({x.op, "grad_output"}, grad_output, query);
   CheckShape({x.op, "grad_output"}, grad_output, x.Output());
@@ -119,15 +145,18 @@ Specs InferAttentionGrad(const TensorView& grad_output, const TensorView& query,
 void AttentionGrad(const TensorView& grad_output, const TensorView& query, const TensorView& key,
                    const TensorView& value, const std::optional<TensorView>& attn_mask,
                    const std::optional<TensorView>& dropout_mask, bool is_causal, std::optional<double> scale,
-                   Order order, Out grad_query, Out grad_key, Out grad_value) {
+                   double dropout_p, int64_t seed, int64_t call, int64_t offset, Order order, Out grad_query,
+                   Out grad_key, Out grad_value) {
   const FpEnvGuard guard;
   CheckOutputs("attention_grad",
-               InferAttentionGrad(grad_output, query, key, value, attn_mask, dropout_mask, is_causal, scale, order),
+               InferAttentionGrad(grad_output, query, key, value, attn_mask, dropout_mask, is_causal, scale, dropout_p,
+                                  seed, call, offset, order),
                {&grad_query, &grad_key, &grad_value}, query);
   CheckCpu("attention_grad", query);
   if (grad_query.numel() == 0 && grad_key.numel() == 0 && grad_value.numel() == 0) return;
   AttentionArgs args =
-      MakeArgs({"attention_grad", query, key, value, attn_mask, dropout_mask}, is_causal, scale, order);
+      MakeArgs({"attention_grad", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}},
+               is_causal, scale, order);
   args.grad_output = HeadsOf(grad_output);
   args.grad_query = grad_query.Data<float>();
   args.grad_key = grad_key.Data<float>();
@@ -140,8 +169,9 @@ void AttentionGrad(const TensorView& grad_output, const TensorView& query, const
 REPDL_OPS(attention,
           MakeOp<InferAttention, Attention>(
               "attention",
-              "query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, scale=None, order='blocked'"),
+              "query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, scale=None, "
+              "dropout_p=0.0, seed=0, call=0, offset=0, order='blocked'"),
           MakeOp<InferAttentionGrad, AttentionGrad>(
               "attention_grad",
               "grad_output, query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, "
-              "scale=None, order='blocked'"))
+              "scale=None, dropout_p=0.0, seed=0, call=0, offset=0, order='blocked'"))

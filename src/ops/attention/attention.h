@@ -18,9 +18,10 @@ query:
     d[j]         = p[j] * dropout_mask[i, j]
     output[i, e] = Product(d[j], V[j, e])                            over j < n
 
-The masks are broadcast to (B, H, L, S); without one, its operation is left out. A key with a mask of -inf is not absent:
-its p is +0, and meets V by the rule of Product. So finite V that is masked at the end of a row can show in the sign of a
-zero at most.
+The masks are broadcast to (B, H, L, S); without one, its operation is left out. With a `dropout_p` above 0, dropout_mask
+at (b, h, i, j) is 1 / float32(1 - dropout_p) where element `offset` + ((b H + h) L + i) S + j of philox_bernoulli (`seed`,
+`call`, p = 1 - dropout_p) is 1, and +0 where it is 0. A key with a mask of -inf is not absent: its p is +0, and meets V by
+the rule of Product. So finite V that is masked at the end of a row can show in the sign of a zero at most.
 */
 
 /*! attention_grad
@@ -43,22 +44,25 @@ The Sum is that over the H / G heads that share the key head, in ascending order
 namespace repdl {
 
 /// query (B, H, L, E), key (B, G, S, E), value (B, G, S, V), G a divisor of H; masks (…) that broadcast to (B, H, L, S);
-/// output (B, H, L, V).
+/// dropout_p in [0, 1], above 0 only without a dropout_mask; output (B, H, L, V).
 Specs InferAttention(const TensorView& query, const TensorView& key, const TensorView& value,
                      const std::optional<TensorView>& attn_mask, const std::optional<TensorView>& dropout_mask,
-                     bool is_causal, std::optional<double> scale, Order order);
+                     bool is_causal, std::optional<double> scale, double dropout_p, int64_t seed, int64_t call,
+                     int64_t offset, Order order);
 void Attention(const TensorView& query, const TensorView& key, const TensorView& value,
                const std::optional<TensorView>& attn_mask, const std::optional<TensorView>& dropout_mask,
-               bool is_causal, std::optional<double> scale, Order order, Out output);
+               bool is_causal, std::optional<double> scale, double dropout_p, int64_t seed, int64_t call,
+               int64_t offset, Order order, Out output);
 
 /// grad_output (B, H, L, V); the gradients have the shapes of query, key and value.
 Specs InferAttentionGrad(const TensorView& grad_output, const TensorView& query, const TensorView& key,
                          const TensorView& value, const std::optional<TensorView>& attn_mask,
                          const std::optional<TensorView>& dropout_mask, bool is_causal, std::optional<double> scale,
-                         Order order);
+                         double dropout_p, int64_t seed, int64_t call, int64_t offset, Order order);
 void AttentionGrad(const TensorView& grad_output, const TensorView& query, const TensorView& key,
                    const TensorView& value, const std::optional<TensorView>& attn_mask,
                    const std::optional<TensorView>& dropout_mask, bool is_causal, std::optional<double> scale,
-                   Order order, Out grad_query, Out grad_key, Out grad_value);
+                   double dropout_p, int64_t seed, int64_t call, int64_t offset, Order order, Out grad_query,
+                   Out grad_key, Out grad_value);
 
 }  // namespace repdl

@@ -2,6 +2,7 @@
 #include "ops/attention/attention_kernel.h"
 
 #include "base/parallel.h"
+#include "drivers/philox_cpu-inl.h"
 #include "drivers/reduce_cpu-inl.h"
 #include "drivers/skinny_cpu-inl.h"
 #include "drivers/softmax_cpu-inl.h"
@@ -9,6 +10,9 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/philox/philox.lane.h"
+
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -28,7 +32,7 @@ void Multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
   if (m == 0 || n == 0) return;
   const int64_t chunk = ChainLength(order, k);
   if (n < kTileCols && m > n) {  // a narrow result leaves lanes idle: compute its transpose
-    return TileProduct(n, 0, m, k, chunk, MatrixRows{b.Transposed()}, MatrixCols{a.Transposed(), m, false},
+    return TileProduct(n, 0, m, {k, chunk}, MatrixRows{b.Transposed()}, MatrixCols{a.Transposed(), m, false},
                        MatrixSink{c, 1, n, m, nullptr, nullptr}, terms);
   }
   const bool whole = terms.first == 0 && terms.begin == 0 && terms.end == k;
@@ -38,7 +42,7 @@ void Multiply(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
   constexpr int64_t kCols = Blocking{}.cols;
   Terms own = terms;
   for (int64_t j = done; j < n; j += kCols) {
-    TileProduct(m, j, std::min(n, j + kCols), k, chunk, MatrixRows{a}, MatrixCols{b, n, m <= kMaxRowsInPlace},
+    TileProduct(m, j, std::min(n, j + kCols), {k, chunk}, MatrixRows{a}, MatrixCols{b, n, m <= kMaxRowsInPlace},
                 MatrixSink{c, n, 1, n, nullptr, nullptr}, own);
     if (own.waiting != nullptr) own.waiting += NumWaiting(m, kCols, k, chunk);
   }
@@ -164,10 +168,18 @@ struct QueryBlock {
   float *q, *grads, *d, *ds;
 };
 
+/// An element of a dropout mask that is drawn.
+struct DropoutElement {
+  PhiloxBernoulliElement kept;
+  float factor;
+
+  HWY_INLINE Vec operator()(WordVec word) const { return Mul(kept(word), Set(FloatTag(), factor)); }
+};
+
 /// One head of the batch.
 class Head {
  public:
-  Head(const AttentionArgs& args, int64_t index) : args_(args) {
+  Head(const AttentionArgs& args, int64_t index) : args_(args), index_(index) {
     const int64_t b = index / args.heads, h = index % args.heads, key_head = h / (args.heads / args.key_heads);
     query_ = At(args.query, b, h);
     key_ = At(args.key, b, key_head);
@@ -186,10 +198,11 @@ class Head {
     CopyRows(query_, i0, i1, args_.width, args_.scale, q);
     Multiply(rows, n, args_.width, {q, args_.width, 1}, key_.Transposed(), args_.order, p, {0, args_.width});
     AddMask(i0, i1, n, p);
+    float* const dropout = scratch.Get<float>(DropoutSize());
     for (int64_t i = i0; i < i1; ++i) {
       float* const row = p + (i - i0) * n;
       Softmax(row, KeysOf(i), args_.order);
-      Drop(i, KeysOf(i), row);
+      Drop(DropoutRow(i, KeysOf(i), dropout), KeysOf(i), row);
       std::fill(row + KeysOf(i), row + n, 0.0f);
     }
     const Matrix left{p, n, 1};
@@ -209,7 +222,7 @@ class Head {
                    float* grad_query) const {
     const int64_t rows = i1 - i0, width = args_.width, value_width = args_.value_width;
     const auto multiply = [&](int64_t columns, int64_t k, const float* a, const PackedCols& b, float* c) {
-      TileProduct(rows, 0, columns, k, ChainLength(args_.order, k), MatrixRows{{a, k, 1}}, b,
+      TileProduct(rows, 0, columns, {k, ChainLength(args_.order, k)}, MatrixRows{{a, k, 1}}, b,
                   MatrixSink{c, columns, 1, columns, nullptr, nullptr}, {0, k});
     };
     CopyRows(query_, i0, i1, width, args_.scale, block.q);
@@ -217,15 +230,18 @@ class Head {
     multiply(n, width, block.q, {packed.keys, width}, block.d);
     AddMask(i0, i1, n, block.d);
     multiply(n, value_width, block.grads, {packed.values, value_width}, block.ds);
+    Scratch scratch;
+    float* const buffer = scratch.Get<float>(DropoutSize());
     for (int64_t i = i0; i < i1; ++i) {
       float *const p = block.d + (i - i0) * n, *const a = block.ds + (i - i0) * n;
       const int64_t count = KeysOf(i);
       Softmax(p, count, args_.order);
-      Drop(i, count, a);
+      const float* const dropout = DropoutRow(i, count, buffer);
+      Drop(dropout, count, a);
       const Vec t = Set(FloatTag(), SumOfProducts(a, p, count, args_.order));
       ForVectors(count, [&](int64_t j, int64_t some)
                             HWY_ATTR { StoreN(Mul(Sub(LoadN(a + j, some), t), LoadN(p + j, some)), a + j, some); });
-      Drop(i, count, p);
+      Drop(dropout, count, p);
       std::fill(p + count, p + n, 0.0f);
       std::fill(a + count, a + n, 0.0f);
     }
@@ -275,9 +291,27 @@ class Head {
       CombineRow(s, attn_mask_, i, KeysOf(i), [](Vec x, Vec mask) HWY_ATTR { return Add(x, mask); });
     }
   }
-  /// Multiplies what belongs to query i and its keys by the dropout mask.
-  void Drop(int64_t i, int64_t count, float* row) const {
-    CombineRow(row, dropout_mask_, i, count, [](Vec x, Vec mask) HWY_ATTR { return Mul(x, mask); });
+  /// Numbers that DropoutRow may need in a buffer.
+  int64_t DropoutSize() const { return args_.keys + 3 + kPhiloxGroup; }
+  /// The dropout mask of query i and its first `count` keys, side by side; null without one.
+  const float* DropoutRow(int64_t i, int64_t count, float* buffer) const {
+    if (dropout_mask_.data != nullptr) {
+      return SideBySide(dropout_mask_.At(i, 0), dropout_mask_.col_stride, count, buffer);
+    }
+    if (!args_.dropout) return nullptr;
+    const auto& [stream, kept, factor] = *args_.dropout;
+    const EachWord<DropoutElement> element{{{kept}, factor}};
+    const uint64_t word = stream.offset + static_cast<uint64_t>((index_ * args_.queries + i) * args_.keys);
+    const auto skipped = static_cast<int64_t>(word % 4);
+    RunPhilox<EachWord<DropoutElement>>(&element, stream, word / 4, (skipped + count + kPhiloxGroup - 1) / kPhiloxGroup,
+                                        buffer);
+    return buffer + skipped;
+  }
+  /// Multiplies a row by the dropout mask, if there is one.
+  static void Drop(const float* mask, int64_t count, float* row) {
+    if (mask == nullptr) return;
+    ForVectors(count, [&](int64_t j, int64_t some)
+                          HWY_ATTR { StoreN(Mul(LoadN(row + j, some), LoadN(mask + j, some)), row + j, some); });
   }
   bool IsFinite(const Matrix& x, int64_t width, float factor) const {
     Scratch scratch;
@@ -295,6 +329,7 @@ class Head {
   }
 
   const AttentionArgs& args_;
+  const int64_t index_;
   Matrix query_, key_, value_, attn_mask_, dropout_mask_, grad_output_;
 };
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/cpu_target.h"
+#include "ops/philox/philox_kernel.h"
 #include "repdl/order.h"
 
 namespace repdl {
@@ -14,12 +16,20 @@ struct HeadMatrices {
   int64_t batch_stride = 0, head_stride = 0, row_stride = 0, col_stride = 0;
 };
 
+/// A dropout mask that is drawn: what is kept is multiplied by `factor`.
+struct DrawnDropout {
+  PhiloxStream stream;
+  PhiloxBernoulliConstants kept;
+  float factor;
+};
+
 /// Of both ops; grad_output and the gradients are those of attention_grad.
 struct AttentionArgs {
   int64_t batch, heads, key_heads;
   int64_t queries, keys;
   int64_t width, value_width;
   HeadMatrices query, key, value, attn_mask, dropout_mask, grad_output;
+  std::optional<DrawnDropout> dropout;  // without a dropout_mask
   float scale;
   bool is_causal;
   Order order;

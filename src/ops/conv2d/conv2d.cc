@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/conv2d.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/contiguous.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "ops/conv2d/conv2d_kernel.h"
+#include "ops/mm/mm_kernel.h"
 
 namespace repdl {
 namespace {
@@ -49,6 +54,41 @@ Conv2dSizes MakeSizes(std::string_view op, const IntList& input, const IntList& 
 }
 
 IntList OutputShape(const Conv2dSizes& sizes) { return {sizes.n, sizes.o * sizes.groups, sizes.p, sizes.q}; }
+
+/// Of a product over (output channel, kernel row, kernel column) that lacks all but the taps of a plan.
+std::vector<int64_t> ChunkEnds(const ConvPlan& plan, const Conv2dSizes& sizes, Order order) {
+  const int64_t all = sizes.kh * sizes.kw, num_k = sizes.o * all, chunk = ChainLength(order, num_k);
+  if (plan.taps() == all) return {};
+  std::vector<int64_t> tap_numbers;
+  for (int64_t u : plan.kernel_rows) {
+    for (int64_t v : plan.kernel_cols) tap_numbers.push_back(u * sizes.kw + v);
+  }
+  std::vector<int64_t> ends;
+  for (int64_t k = 0; k < num_k;) {
+    k = std::min(k + chunk, num_k);
+    const auto rest = std::ranges::lower_bound(tap_numbers, k % all) - tap_numbers.begin();
+    ends.push_back(k / all * plan.taps() + rest);
+  }
+  return ends;
+}
+
+/// What of the kernel rows, or columns, a plan has: every so many of them.
+void Slice(const std::vector<int64_t>& taken, int dim, TensorView& weight) {
+  const int64_t step = taken.size() > 1 ? taken[1] - taken[0] : 1;
+  weight.data = weight.Data<float>() + taken[0] * weight.strides[dim];
+  weight.shape[dim] = std::ssize(taken);
+  weight.strides[dim] *= step;
+}
+
+/// +0 at the positions of a plan.
+void FillPositions(const ConvPlan& plan, int64_t planes, float* result) {
+  for (int64_t plane = 0; plane < planes; ++plane, result += plan.result_size) {
+    for (int64_t row = 0; row < plan.rows; ++row) {
+      float* const to = result + plan.first_result + row * plan.result_row_step;
+      for (int64_t col = 0; col < plan.cols; ++col) to[col * plan.result_col_step] = 0.0f;
+    }
+  }
+}
 
 void Fill(const TensorView& tensor, float value) { std::fill_n(tensor.Data<float>(), tensor.numel(), value); }
 
@@ -106,18 +146,32 @@ void Conv2dGradInput(const IntList& input_shape, const TensorView& weight, const
       MakeSizes("conv2d_grad_input", input_shape, weight.shape, stride, padding, groups, dilation);
   if (weight.numel() == 0) return Fill(grad_input, 0.0f);
   Scratch scratch;
-  // (groups, o, c, kh, kw) to (groups, c, o, kh, kw): the sum runs over o.
   TensorView by_group = Contiguous(weight, scratch);
-  by_group.shape = {groups, sizes.o, sizes.c, sizes.kh * sizes.kw};
+  by_group.shape = {groups, sizes.o, sizes.c, sizes.kh, sizes.kw};
   by_group.strides = ContiguousStrides(by_group.shape);
-  const ConvPlan plan = ConvPlan::GradInput(sizes);
-  Conv2dGradInputKernel({.sizes = sizes,
-                         .plan = &plan,
-                         .source = Contiguous(grad_output, scratch).Data<const float>(),
-                         .other = Contiguous(Permuted(by_group, {0, 2, 1, 3}), scratch).Data<const float>(),
-                         .bias = nullptr,
-                         .result = grad_input.Data<float>(),
-                         .order = order});
+  const auto* const source = Contiguous(grad_output, scratch).Data<const float>();
+  for (int64_t h = 0; h < std::min(sizes.stride.h, sizes.h); ++h) {
+    for (int64_t w = 0; w < std::min(sizes.stride.w, sizes.w); ++w) {
+      const ConvPlan plan = ConvPlan::GradInput(sizes, {h, w});
+      if (plan.taps() == 0) {
+        FillPositions(plan, sizes.n * groups * sizes.c, grad_input.Data<float>());
+        continue;
+      }
+      Scratch of_plan;
+      TensorView taps = by_group;
+      Slice(plan.kernel_rows, 3, taps);
+      Slice(plan.kernel_cols, 4, taps);
+      Conv2dGradInputKernel({.sizes = sizes,
+                             .plan = &plan,
+                             .source = source,
+                             // The sum runs over output channels and taps.
+                             .other = Contiguous(Permuted(taps, {0, 2, 1, 3, 4}), of_plan).Data<const float>(),
+                             .bias = nullptr,
+                             .result = grad_input.Data<float>(),
+                             .order = order,
+                             .chunk_ends = ChunkEnds(plan, sizes, order)});
+    }
+  }
 }
 
 Specs InferConv2dGradKernel(const TensorView& input, const IntList& weight_shape, const TensorView& grad_output,

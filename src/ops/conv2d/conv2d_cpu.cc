@@ -98,27 +98,35 @@ class PositionCols {
 
 /// Where the columns of PositionCols go.
 struct PositionSink {
+  const ConvPlan& plan;
   const ConvPlan::Slots& slots;
   int64_t num_slots;
   float* result;  // of the first image of the group
   int64_t image_stride;
-  int64_t positions;
   const float* bias;  // null, or one number a row
 
   float* InPlace(int64_t, int64_t) const { return nullptr; }
   int64_t InPlaceStride() const { return 0; }
   void Store(int64_t i, int rows, int64_t j, float* tile) const {
     const FloatTag d;
+    const int64_t step = plan.result_col_step;
     for (int v = 0; v < kTileVecs && j / kLanes + v < num_slots; ++v) {
       const int64_t at = j / kLanes + v, slot = at % slots.count;
-      float* const image = result + at / slots.count * image_stride + i * positions;
+      float* const image = result + at / slots.count * image_stride + i * plan.result_size + plan.first_result;
       for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-        const auto [lane, length, position] = slots.fragments[f];
+        const auto [lane, length, row, col] = slots.fragments[f];
+        float* to = image + row * plan.result_row_step + col * step;
         const float* from = tile + v * kLanes + lane;
-        for (int r = 0; r < rows; ++r) {
-          Vec value = LoadU(d, from + r * kTileCols);
+        for (int r = 0; r < rows; ++r, from += kTileCols, to += plan.result_size) {
+          Vec value = LoadU(d, from);
           if (bias != nullptr) value = Add(value, Set(d, bias[i + r]));
-          StoreN(value, image + r * positions + position, length);
+          if (step == 1) {
+            StoreN(value, to, length);
+          } else {
+            HWY_ALIGN float lanes[kLanes];
+            StoreU(value, d, lanes);
+            for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
+          }
         }
       }
     }
@@ -130,6 +138,8 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
   const ConvPlan& plan = *args.plan;
   const PositionTable table(plan);
   const int64_t groups = args.sizes.groups, num_k = plan.channels * plan.taps();
+  const Chunks chunks =
+      args.chunk_ends.empty() ? Chunks(num_k, ChainLength(args.order, num_k)) : Chunks(num_k, args.chunk_ends);
   const int64_t num_slots = args.sizes.n * table.slots.count;
   const int64_t panels = (num_slots + kTileVecs - 1) / kTileVecs;
   // At least 3 µs of work a task.
@@ -140,15 +150,15 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
     const int64_t g = task / parts, part = task % parts;
     Scratch scratch;
     const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
-    const PositionSink sink{table.slots,
+    const PositionSink sink{plan,
+                            table.slots,
                             num_slots,
-                            args.result + g * m * plan.positions(),
-                            groups * m * plan.positions(),
-                            plan.positions(),
+                            args.result + g * m * plan.result_size,
+                            groups * m * plan.result_size,
                             args.bias == nullptr ? nullptr : args.bias + g * m};
-    TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, num_k,
-                ChainLength(args.order, num_k), MatrixRows{{args.other + g * m * num_k, num_k, 1}},
-                PositionCols{plan, table, images, num_slots}, sink, {0, num_k});
+    TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, chunks,
+                MatrixRows{{args.other + g * m * num_k, num_k, 1}}, PositionCols{plan, table, images, num_slots}, sink,
+                {0, num_k});
   });
 }
 
@@ -181,13 +191,26 @@ struct TapTable {
       : first_column(first_column), positions(plan.positions()) {
     if (!plan.masked) return;
     const int64_t vectors = (end_column - first_column + kTileCols - 1) / kTileCols * kTileVecs;
-    present.assign(static_cast<size_t>(vectors * positions * kMaskBytes), 0xff);
-    for (int64_t column = first_column; column < end_column; ++column) {
-      const int64_t vector = (column - first_column) / kLanes, lane = (column - first_column) % kLanes;
-      uint8_t* bits = present.data() + vector * positions * kMaskBytes + lane / 8;
-      for (int64_t i = 0; i < positions; ++i, bits += kMaskBytes) {
-        if (!plan.IsPresent(column % plan.taps(), i / plan.cols, i % plan.cols)) {
-          *bits = static_cast<uint8_t>(*bits & ~(1 << lane % 8));
+    present.reserve(static_cast<size_t>(vectors * positions * kMaskBytes));
+    for (int64_t first = first_column; first < first_column + vectors * kLanes; first += kLanes) {
+      // Bit i is of column first + i; those behind the end count as present.
+      const auto lanes_with = [&](const auto& has) {
+        uint64_t bits = 0;
+        for (int64_t i = 0; i < kLanes; ++i) {
+          if (first + i >= end_column || has((first + i) % plan.taps())) bits |= uint64_t{1} << i;
+        }
+        return bits;
+      };
+      std::vector<uint64_t> by_col;
+      for (int64_t col = 0; col < plan.cols; ++col) {
+        by_col.push_back(lanes_with([&](int64_t tap) { return plan.IsColPresent(tap, col); }));
+      }
+      for (int64_t row = 0; row < plan.rows; ++row) {
+        const uint64_t by_row = lanes_with([&](int64_t tap) { return plan.IsRowPresent(tap, row); });
+        for (const uint64_t bits : by_col) {
+          for (int byte = 0; byte < kMaskBytes; ++byte) {
+            present.push_back(static_cast<uint8_t>((by_row & bits) >> 8 * byte));
+          }
         }
       }
     }
@@ -196,24 +219,6 @@ struct TapTable {
     }
   }
 };
-
-#if HWY_TARGET != HWY_SCALAR
-/// to[i * to_stride + q] = row q [i], for i, q in [0, 4)
-HWY_INLINE void Transpose4x4(const float* row0, const float* row1, const float* row2, const float* row3, float* to,
-                             int64_t to_stride) {
-  const hn::CappedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> dd;
-  const auto y0 = LoadU(d, row0), y1 = LoadU(d, row1), y2 = LoadU(d, row2), y3 = LoadU(d, row3);
-  const auto low01 = BitCast(dd, hn::InterleaveLower(d, y0, y1));
-  const auto high01 = BitCast(dd, hn::InterleaveUpper(d, y0, y1));
-  const auto low23 = BitCast(dd, hn::InterleaveLower(d, y2, y3));
-  const auto high23 = BitCast(dd, hn::InterleaveUpper(d, y2, y3));
-  StoreU(BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, to);
-  StoreU(BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, to + to_stride);
-  StoreU(BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, to + 2 * to_stride);
-  StoreU(BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * to_stride);
-}
-#endif
 
 /// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
 class TapCols {
@@ -261,19 +266,15 @@ class TapCols {
 
   /// to[i * kTileCols + q] = source[i + offset[q]]
   static void PackRun(const float* source, const int64_t* offset, int64_t length, float* to) {
-    int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
-    for (; i + 4 <= length; i += 4, source += 4) {
-#pragma GCC unroll 8
-      for (int q = 0; q < kTileCols; q += 4) {
-        Transpose4x4(source + offset[q], source + offset[q + 1], source + offset[q + 2], source + offset[q + 3],
-                     to + i * kTileCols + q, kTileCols);
-      }
-    }
-#endif
-    for (; i < length; ++i, ++source) {
+#if HWY_TARGET == HWY_SCALAR
+    for (int64_t i = 0; i < length; ++i, ++source) {
       for (int q = 0; q < kTileCols; ++q) to[i * kTileCols + q] = source[offset[q]];
     }
+#else
+    for (int q = 0; q < kTileCols; q += kLanes) {
+      PackTransposed([&](int64_t i) HWY_ATTR { return source + offset[q + i]; }, kLanes, length, to + q, kTileCols);
+    }
+#endif
   }
 };
 
@@ -304,7 +305,7 @@ void Conv2dGradWeightKernel(const Conv2dArgs& args) {
     const TapTable table(plan, j0, j1);
     const PaddedImages images(plan, args.source + g * plan.source_size(), groups * plan.source_size(), window, scratch);
     const GradRows left{args.other + g * grad_size + i0 * plan.positions(), groups * grad_size, plan.positions()};
-    TileProduct(i1 - i0, j0, j1, num_k, ChainLength(args.order, num_k), left, TapCols{plan, table, images, n},
+    TileProduct(i1 - i0, j0, j1, {num_k, ChainLength(args.order, num_k)}, left, TapCols{plan, table, images, n},
                 MatrixSink{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr}, {0, num_k});
   });
 }

@@ -12,14 +12,16 @@ struct Conv2dArgs {
   Conv2dSizes sizes;
   const ConvPlan* plan;
   const float* source;  // what the plan reads
-  const float* other;   // forward: weight; by input: weight as (groups, c, o, kh, kw); by weight: grad_output
+  const float* other;   // forward: weight; by input: weight as (groups, c, o, taps); by weight: grad_output
   const float* bias;    // null, or one number an output channel
   float* result;
   Order order;
+  // Where the chunks of a product end of which the plan has not all taps; empty if it has.
+  std::vector<int64_t> chunk_ends = {};
 };
 
 REPDL_KERNEL(Conv2dKernel, Conv2dArgs)            // result: output
-REPDL_KERNEL(Conv2dGradInputKernel, Conv2dArgs)   // result: gradient of the input
+REPDL_KERNEL(Conv2dGradInputKernel, Conv2dArgs)   // result: gradient of the input, where the plan has positions
 REPDL_KERNEL(Conv2dGradWeightKernel, Conv2dArgs)  // result: gradient of the weight
 
 }  // namespace repdl

@@ -3,30 +3,52 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace repdl {
 namespace {
 
-/// The y in [first, end) for which y * up + offset lies in [0, size).
-struct Landing {
-  int64_t first, end;
-  Landing(int64_t offset, int64_t up, int64_t count, int64_t size)
-      : first(offset >= 0 ? 0 : (-offset + up - 1) / up),
-        end(std::min(count, size <= offset ? 0 : (size - offset + up - 1) / up)) {}
-};
-
-/// Whether the padded row that kernel row `tap` reads at a position holds a source row, for each pair.
+/// Whether the padded row that a tap reads at a position holds a source row, for each pair.
 std::vector<char> Presence(const std::vector<int64_t>& taps, int64_t positions, int64_t step, int64_t offset,
-                           int64_t up, int64_t size) {
+                           int64_t size) {
   std::vector<char> present;
   present.reserve(taps.size() * static_cast<size_t>(positions));
   for (int64_t tap : taps) {
     for (int64_t i = 0; i < positions; ++i) {
       const int64_t y = i * step + tap - offset;
-      present.push_back(y >= 0 && y % up == 0 && y / up < size ? 1 : 0);
+      present.push_back(y >= 0 && y < size ? 1 : 0);
     }
   }
   return present;
+}
+
+/// What the gradient by the input knows of rows, or of columns: those with one remainder modulo the stride.
+struct Phase {
+  std::vector<int64_t> kernel;  // the kernel rows that they meet
+  std::vector<int64_t> taps;    // the padded row that each reads at position 0
+  int64_t count;
+  int64_t offset;  // padded rows before the first source row
+  int64_t padded;
+
+  Phase(int64_t phase, int64_t size, int64_t kernel_size, int64_t stride, int64_t padding, int64_t dilation)
+      : count((size - phase + stride - 1) / stride), offset(0), padded(count) {
+    for (int64_t u = 0; u < kernel_size; ++u) {
+      const int64_t reach = phase + padding - u * dilation;
+      if (reach % stride != 0) continue;
+      kernel.push_back(u);
+      taps.push_back(reach / stride);
+    }
+    if (taps.empty()) return;
+    offset = std::max<int64_t>(0, -taps.back());  // they descend
+    for (int64_t& tap : taps) tap += offset;
+    padded = count + taps.front();
+  }
+};
+
+std::vector<int64_t> UpTo(int64_t n) {
+  std::vector<int64_t> numbers(static_cast<size_t>(n));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
 }
 
 bool All(const std::vector<char>& flags) {
@@ -40,68 +62,63 @@ ConvPlan ConvPlan::Forward(const Conv2dSizes& s) {
   plan.channels = s.c;
   plan.source_h = s.h, plan.source_w = s.w;
   plan.rows = s.p, plan.cols = s.q;
+  plan.kernel_rows = UpTo(s.kh), plan.kernel_cols = UpTo(s.kw);
+  plan.first_result = 0, plan.result_row_step = s.q, plan.result_col_step = 1, plan.result_size = s.p * s.q;
   plan.top_ = s.padding.h, plan.left_ = s.padding.w;
-  plan.up_h_ = plan.up_w_ = 1;
   plan.padded_h_ = (s.p - 1) * s.stride.h + (s.kh - 1) * s.dilation.h + 1;
   plan.padded_w_ = (s.q - 1) * s.stride.w + (s.kw - 1) * s.dilation.w + 1;
-  plan.phases_ = s.stride.w;
+  plan.phases_h_ = s.stride.h, plan.phases_w_ = s.stride.w;
   std::vector<int64_t> tap_rows, tap_cols;
-  for (int64_t u = 0; u < s.kh; ++u) tap_rows.push_back(u * s.dilation.h);
-  for (int64_t v = 0; v < s.kw; ++v) tap_cols.push_back(v * s.dilation.w);
-  plan.Finish(s.stride.h, s.stride.w, tap_rows, tap_cols);
+  for (int64_t u : plan.kernel_rows) tap_rows.push_back(u * s.dilation.h);
+  for (int64_t v : plan.kernel_cols) tap_cols.push_back(v * s.dilation.w);
+  plan.Finish(tap_rows, tap_cols);
   return plan;
 }
 
-ConvPlan ConvPlan::GradInput(const Conv2dSizes& s) {
+ConvPlan ConvPlan::GradInput(const Conv2dSizes& s, IntPair phase) {
+  const Phase of_rows(phase.h, s.h, s.kh, s.stride.h, s.padding.h, s.dilation.h);
+  const Phase of_cols(phase.w, s.w, s.kw, s.stride.w, s.padding.w, s.dilation.w);
   ConvPlan plan;
   plan.channels = s.o;
   plan.source_h = s.p, plan.source_w = s.q;
-  plan.rows = s.h, plan.cols = s.w;
-  // Room for the last tap at the first position; the holes of the stride stay between the source rows.
-  plan.top_ = std::max<int64_t>(0, (s.kh - 1) * s.dilation.h - s.padding.h);
-  plan.left_ = std::max<int64_t>(0, (s.kw - 1) * s.dilation.w - s.padding.w);
-  plan.up_h_ = s.stride.h, plan.up_w_ = s.stride.w;
-  plan.padded_h_ = plan.top_ + s.padding.h + s.h;
-  plan.padded_w_ = plan.left_ + s.padding.w + s.w;
-  plan.phases_ = 1;
-  std::vector<int64_t> tap_rows, tap_cols;
-  for (int64_t u = 0; u < s.kh; ++u) tap_rows.push_back(plan.top_ + s.padding.h - u * s.dilation.h);
-  for (int64_t v = 0; v < s.kw; ++v) tap_cols.push_back(plan.left_ + s.padding.w - v * s.dilation.w);
-  plan.Finish(1, 1, tap_rows, tap_cols);
+  plan.rows = of_rows.count, plan.cols = of_cols.count;
+  plan.kernel_rows = of_rows.kernel, plan.kernel_cols = of_cols.kernel;
+  plan.first_result = phase.h * s.w + phase.w;
+  plan.result_row_step = s.stride.h * s.w, plan.result_col_step = s.stride.w, plan.result_size = s.h * s.w;
+  plan.top_ = of_rows.offset, plan.left_ = of_cols.offset;
+  plan.padded_h_ = of_rows.padded, plan.padded_w_ = of_cols.padded;
+  plan.phases_h_ = plan.phases_w_ = 1;
+  plan.Finish(of_rows.taps, of_cols.taps);
   return plan;
 }
 
-void ConvPlan::Finish(int64_t row_stride, int64_t col_stride, const std::vector<int64_t>& tap_rows,
-                      const std::vector<int64_t>& tap_cols) {
-  kernel_h_ = static_cast<int64_t>(tap_rows.size());
-  kernel_w_ = static_cast<int64_t>(tap_cols.size());
-  phase_length_ = (padded_w_ + phases_ - 1) / phases_;
-  row_length_ = phases_ * phase_length_;
-  plane_size = padded_h_ * row_length_;
-  row_step = row_stride * row_length_;
+void ConvPlan::Finish(const std::vector<int64_t>& tap_rows, const std::vector<int64_t>& tap_cols) {
+  row_step = (padded_w_ + phases_w_ - 1) / phases_w_;
+  phase_size_ = (padded_h_ + phases_h_ - 1) / phases_h_ * row_step;
+  plane_size = phases_h_ * phases_w_ * phase_size_;
   for (int64_t row : tap_rows) {
-    for (int64_t col : tap_cols) {
-      tap_offset.push_back(row * row_length_ + col % phases_ * phase_length_ + col / phases_);
-    }
+    for (int64_t col : tap_cols) tap_offset.push_back(RowAt(row) + col % phases_w_ * phase_size_ + col / phases_w_);
   }
-  row_present_ = Presence(tap_rows, rows, row_stride, top_, up_h_, source_h);
-  col_present_ = Presence(tap_cols, cols, col_stride, left_, up_w_, source_w);
+  // A step from one position to the next passes all phases.
+  row_present_ = Presence(tap_rows, rows, phases_h_, top_, source_h);
+  col_present_ = Presence(tap_cols, cols, phases_w_, left_, source_w);
   masked = !All(row_present_) || !All(col_present_);
 }
 
 void ConvPlan::Pad(const float* source, float* padded) const {
   std::memset(padded, 0, sizeof(float) * static_cast<size_t>(plane_size));
-  const Landing y_range(top_, up_h_, source_h, padded_h_), x_range(left_, up_w_, source_w, padded_w_);
-  for (int64_t y = y_range.first; y < y_range.end; ++y) {
+  const int64_t y_end = std::min(source_h, padded_h_ - top_), x_end = std::min(source_w, padded_w_ - left_);
+  for (int64_t y = 0; y < y_end; ++y) {
     const float* from = source + y * source_w;
-    float* to = padded + (y * up_h_ + top_) * row_length_;
-    if (up_w_ == 1 && phases_ == 1) {
-      std::copy(from + x_range.first, from + std::max(x_range.first, x_range.end), to + x_range.first + left_);
-    } else {
-      for (int64_t x = x_range.first; x < x_range.end; ++x) {
-        const int64_t at = x * up_w_ + left_;
-        to[at % phases_ * phase_length_ + at / phases_] = from[x];
-      }
+    float* to = padded + RowAt(y + top_);
+    if (phases_w_ == 1) {
+      std::copy(from, from + std::max<int64_t>(0, x_end), to + left_);
+      continue;
+    }
+    for (int64_t phase = 0; phase < phases_w_; ++phase) {
+      int64_t x = (phase + phases_w_ - left_ % phases_w_) % phases_w_;
+      float* out = to + phase * phase_size_ + (x + left_) / phases_w_;
+      for (; x < x_end; x += phases_w_) *out++ = from[x];
     }
   }
 }
@@ -111,8 +128,8 @@ ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   // A slot may stay within a row of positions, or run over the padded plane as it lies, with the lanes between
   // two rows idle: what takes fewer slots.
   const int64_t by_row = rows * ((cols + lanes - 1) / lanes);
-  const int64_t span = (rows - 1) * row_length_ + cols;
-  const bool flat = row_step == row_length_ && phases_ == 1 && (span + lanes - 1) / lanes * 10 < by_row * 9;
+  const int64_t span = (rows - 1) * row_step + cols;
+  const bool flat = (span + lanes - 1) / lanes * 10 < by_row * 9;
   const auto add = [&](int64_t source) {
     slots.source.push_back(source);
     slots.first_fragment.push_back(slots.fragments.size());
@@ -122,18 +139,17 @@ ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
     for (int64_t begin = 0; begin < span; begin += lanes) {
       add(begin);
       for (int64_t at = begin; at < std::min(begin + lanes, span);) {
-        const int64_t row = at / row_length_, col = at % row_length_;
+        const int64_t row = at / row_step, col = at % row_step;
         const int64_t length = std::min(begin + lanes - at, cols - col);
-        if (length > 0)
-          slots.fragments.push_back({static_cast<int>(at - begin), static_cast<int>(length), row * cols + col});
-        at += length > 0 ? length : row_length_ - col;
+        if (length > 0) slots.fragments.push_back({static_cast<int>(at - begin), static_cast<int>(length), row, col});
+        at += length > 0 ? length : row_step - col;
       }
     }
   } else {
     for (int64_t row = 0; row < rows; ++row) {
       for (int64_t col = 0; col < cols; col += lanes) {
         add(row * row_step + col);
-        slots.fragments.push_back({0, static_cast<int>(std::min<int64_t>(lanes, cols - col)), row * cols + col});
+        slots.fragments.push_back({0, static_cast<int>(std::min<int64_t>(lanes, cols - col)), row, col});
       }
     }
   }
@@ -146,11 +162,10 @@ ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   for (int64_t slot = 0; slot < slots.count; ++slot) {
     for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
       const Slots::Fragment& fragment = slots.fragments[f];
-      const int64_t row = fragment.position / cols, col = fragment.position % cols;
       for (int64_t tap = 0; tap < taps(); ++tap) {
         uint8_t* bits = &slots.present[(slot * taps() + tap) * bytes];
         for (int i = 0; i < fragment.length; ++i) {
-          if (IsPresent(tap, row, col + i)) continue;
+          if (IsPresent(tap, fragment.row, fragment.col + i)) continue;
           const int lane = fragment.lane + i;
           bits[lane / 8] = static_cast<uint8_t>(bits[lane / 8] & ~(1 << lane % 8));
           slots.masked[slot] = 1;

@@ -49,7 +49,7 @@ void MmKernel(const MmArgs& args) {
           SkinnyProduct(i1 - i0, j1 - j0, args.k, chunk, a, {b.At(0, j0), b.row_stride, b.col_stride}, sink.c + j0, n);
     }
     const MatrixCols right{b, n, /*in_place=*/i1 - i0 <= kMaxRowsInPlace};
-    if (done < j1) TileProduct(i1 - i0, done, j1, args.k, chunk, MatrixRows{a}, right, sink, {0, args.k});
+    if (done < j1) TileProduct(i1 - i0, done, j1, {args.k, chunk}, MatrixRows{a}, right, sink, {0, args.k});
   };
   if (parts == 1) {
     for (int64_t task = 0; task < args.batch * shares; ++task) share(task);

@@ -40,8 +40,11 @@ bool IsWithoutOverlap(const TensorView& tensor) {
 void CheckFilled(std::string_view op, const TensorView& tensor, int64_t offset) {
   REPDL_CHECK(IsWithoutOverlap(tensor), ArgName{op, "tensor"},
               " has elements that share memory; fill one without, such as its .contiguous()");
-  REPDL_CHECK(offset >= 0 && offset <= std::numeric_limits<int64_t>::max() - tensor.numel(), ArgName{op, "offset"},
-              " must be an index that the last element can still be counted from, got ", offset);
+  CheckPhiloxOffset(op, offset, tensor.numel());
+}
+
+PhiloxArgs MakePhiloxArgs(const TensorView& tensor, int64_t seed, int64_t call, int64_t offset) {
+  return {MakeMapArgs({&tensor}, tensor), PhiloxStream(seed, call, offset)};
 }
 
 Specs InferIntegers(std::string_view op, const TensorView& tensor, int64_t offset) {
@@ -142,10 +145,7 @@ void PhiloxBernoulli(InOut tensor, int64_t seed, int64_t call, double p, int64_t
   InferPhiloxBernoulli(tensor, seed, call, p, offset);
   const Place place = PlaceOf("philox_bernoulli", tensor);
   if (tensor.numel() == 0) return;
-  const auto threshold = static_cast<uint64_t>(p * 0x1p32);
-  // A threshold of 2^32, which every word is below, has no 32 bits.
-  PhiloxBernoulliKernel(place, {MakePhiloxArgs(tensor, seed, call, offset),
-                                {.threshold = static_cast<uint32_t>(threshold), .otherwise = p < 1.0 ? 0.0f : 1.0f}});
+  PhiloxBernoulliKernel(place, {MakePhiloxArgs(tensor, seed, call, offset), MakePhiloxBernoulliConstants(p)});
 }
 
 Specs InferPhiloxExponential(const InOut& tensor, int64_t, int64_t, double lambd, int64_t offset) {

@@ -29,6 +29,11 @@ struct PhiloxBernoulliConstants {
   float otherwise;  // what a word at or above the threshold becomes
 };
 
+inline PhiloxBernoulliConstants MakePhiloxBernoulliConstants(double p) {
+  // A threshold of 2^32, which every word is below, has no 32 bits.
+  return {.threshold = static_cast<uint32_t>(static_cast<uint64_t>(p * 0x1p32)), .otherwise = p < 1.0 ? 0.0f : 1.0f};
+}
+
 struct PhiloxExponentialConstants {
   float lambd;
 };

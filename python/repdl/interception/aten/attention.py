@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from repdl import ops
+from repdl.interception.aten import random
 from repdl.interception.override import composite
+from repdl.random import philox_key
 
 _FLOATING = (torch.float32, torch.bfloat16, torch.float16)
 
@@ -32,16 +36,25 @@ def _(
     query, key, value = (t.to(torch.float32) for t in (query, key, value))
     if attn_mask is not None:
         attn_mask = _added(attn_mask)
+    drawn: tuple[Any, ...] = ()
     dropout_mask = None
-    if dropout_p > 0:
-        dropout_mask = torch.empty((*query.shape[:3], key.shape[2])).bernoulli_(1 - dropout_p).div_(1 - dropout_p)
-    output = ops.attention(query, key, value, attn_mask, dropout_mask, is_causal, scale)
+    if dropout_p > 0 and _draws_inside():
+        drawn = (dropout_p, *philox_key())
+    elif dropout_p > 0:
+        dropout_mask = torch.empty((*query.shape[:3], key.shape[2])).bernoulli_(1 - dropout_p)
+        dropout_mask = dropout_mask.div_(1 - dropout_p) if dropout_p < 1 else dropout_mask
+    output = ops.attention(query, key, value, attn_mask, dropout_mask, is_causal, scale, *drawn)
     output = output.to(dtype)
     if rank == 3:
         return output[:, 0]
     # As torch lays it out: as the query, where its fused kernel takes the call.
     heads_inside = query.stride(1) < query.stride(2) and dropout_p == 0 and value.shape[-1] == query.shape[-1]
     return output.transpose(1, 2).contiguous().transpose(1, 2) if heads_inside else output
+
+
+def _draws_inside() -> bool:
+    """Whether the op may draw the mask, of the same bits; not for a vmap, which asks for randomness its own way."""
+    return random.stream == "philox" and torch._C._functorch.peek_interpreter_stack() is None
 
 
 def _fits_the_op(
