@@ -48,7 +48,7 @@ class Call {
         continue;
       }
       while (function_.IsKey(next) && next < parameters.size()) ++next;
-      if (next == parameters.size() || !ReadOne(next, args[i])) return false;
+      if (next == parameters.size() || !ReadOne(next, Chosen(i, args[i]))) return false;
       read_.given.set(next++);
     }
     const Py_ssize_t num_named = names == nullptr ? 0 : PyTuple_Size(names);
@@ -112,6 +112,16 @@ class Call {
   }
 
  private:
+  /// What the op calls the argument; itself, which the op will refuse, for a number that stands for nothing.
+  PyObject* Chosen(Py_ssize_t place, PyObject* object) const {
+    for (const Choice& choice : function_.ordinary.choices) {
+      if (choice.place != place) continue;
+      const Py_ssize_t number = PyLong_AsSsize_t(object);
+      if (number >= 0 && number < PyTuple_Size(choice.names)) return PyTuple_GetItem(choice.names, number);
+    }
+    return object;
+  }
+
   const Constant* ConstantAt(Py_ssize_t place) const {
     for (const Constant& constant : function_.ordinary.constants) {
       if (constant.place == place) return &constant;
@@ -139,6 +149,11 @@ class Call {
     if (function_.ordinary.pointwise && (PyFloat_Check(object) || PyLong_Check(object))) return ReadNumber(at, object);
     const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name,
                                           parameter.kind == Kind::kMutatedTensor);
+    const bool is_index = dtype_ && view.dtype == DType::kInt64 && !function_.ordinary.pointwise;
+    if (is_index && view.device.type == DeviceType::kCpu) {
+      read_.values[at] = view;
+      return true;
+    }
     if (!dtype_) dtype_ = view.dtype;
     const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
     if (view.dtype != *dtype_ || !(view.dtype == DType::kFloat32 || (is_low && function_.ordinary.low))) return false;
@@ -243,6 +258,7 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
                                         order_at,
                                         key_at};
   for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
+  for (const Choice& choice : ordinary.choices) Py_INCREF(choice.names);
   return MakeFunction(function->callable.name.c_str(), &CallFromPython, function);
 }
 

@@ -20,17 +20,24 @@ struct Constant {
   PyObject* value;
 };
 
+/// An argument that comes as a number, and a tuple of what the op calls each.
+struct Choice {
+  Py_ssize_t place;
+  PyObject* names;
+};
+
 /// Which calls are ordinary.
 struct Ordinary {
   bool pointwise;  // tensors may be numbers; otherwise in any layout, which the result takes over
   bool low;        // tensors may be bfloat16 or float16 instead of float32
   int rank;        // of the tensors; 0 for any
   std::vector<Constant> constants;
+  std::vector<Choice> choices;
 };
 
 /// A kernel for torch's dispatcher that calls an op at once where the call is an ordinary one, and else the Python
-/// function `fallback` with the same arguments. Ordinary are plain tensors of one dtype, float32, and arguments that
-/// the op has; `ordinary` says more.
+/// function `fallback` with the same arguments. Ordinary are plain tensors of one dtype, float32, with indices of int64 behind
+/// the first unless they are pointwise, and arguments that the op has; `ordinary` says more.
 nanobind::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary,
                                       const nanobind::object& fallback);
 

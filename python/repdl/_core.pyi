@@ -23,6 +23,7 @@ def make_override(
     low: bool,
     rank: int,
     constants: dict[int, object],
+    choices: dict[int, tuple[str, ...]],
     fallback: Callable[..., Any],
 ) -> Callable[..., Any]: ...
 def set_order_source(source: Callable[[], str | None]) -> None: ...

@@ -62,6 +62,7 @@ class Override:
     rank: of the tensors of an ordinary call; 0 for any.
     converts: whether `out` may be of another type than the result.
     constants: by their place, the arguments that the op does not have, and what they are in an ordinary call.
+    choices: by their place, the arguments that torch gives as numbers, and what the op calls each.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Override:
     rank: int = 0
     converts: bool = True
     constants: Mapping[int, object] = field(default_factory=dict)
+    choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
         """The kernels of the overload and its variants, given torch's own for the overload."""
@@ -90,7 +92,8 @@ class Override:
         if not self.op or target is None:
             return kernel
         low = self.low == "compute"
-        return _core.make_override(self.op, target, self.elementwise, low, self.rank, dict(self.constants), kernel)
+        special = dict(self.constants), dict(self.choices)
+        return _core.make_override(self.op, target, self.elementwise, low, self.rank, *special, kernel)
 
     def bind(self, native: Kernel) -> Kernel:
         """The kernel, given torch's own."""

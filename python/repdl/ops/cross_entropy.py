@@ -58,8 +58,8 @@ def nll_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    ignore_index: int = -100,
     reduction: str = "mean",
+    ignore_index: int = -100,
     order: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The negative of the score of each target class, as torch.nn.functional.nll_loss; arguments as for cross_entropy.
@@ -74,10 +74,10 @@ def nll_loss_grad(
     grad_output: Tensor,
     input: Tensor,
     target: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    ignore_index: int,
     total_weight: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
 ) -> Tensor:
     """The gradient of nll_loss by its scores; grad_output has the shape of the loss."""
 
@@ -86,7 +86,7 @@ def nll_loss_grad(
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {
         "input": lambda: nll_loss_grad(
-            grad, saved.input, saved.target, saved.total_weight, saved.weight, saved.ignore_index, saved.reduction
+            grad, saved.input, saved.target, saved.weight, saved.reduction, saved.ignore_index, saved.total_weight
         )
     }
 
@@ -185,12 +185,13 @@ def _() -> Iterator[Sample]:
     for arguments, shape in _of_classes():
         for reduction in ("mean", "sum", "none"):
             grad = f"normal{shape if reduction == 'none' else '[]'}#4"
-            yield sample(grad_output=grad, total_weight="positive[]#5", **arguments, reduction=reduction)
+            others = {"weight": None, "ignore_index": -100} | arguments | {"reduction": reduction}
+            yield sample(grad_output=grad, total_weight="positive[]#5", **others)
 
 
 @nll_loss.oracle
 def _(
-    input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
+    input: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> tuple[Any, Any]:
     x = np.moveaxis(input, 0 if input.ndim == 1 else 1, -1)
     kept = target != ignore_index

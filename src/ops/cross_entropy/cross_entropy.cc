@@ -198,17 +198,17 @@ void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, co
   CrossEntropyGradKernel(args);
 }
 
-Specs InferNllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight, int64_t,
-                   std::string_view reduction, Order) {
+Specs InferNllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
+                   std::string_view reduction, int64_t, Order) {
   CheckClasses("nll_loss", input, target, weight);
   const bool none = ParseReduction("nll_loss", reduction) == Reduction::kNone;
   return {{DType::kFloat32, none ? SampleShape(input) : IntList{}}, {DType::kFloat32, {}}};
 }
 
 void NllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
-             int64_t ignore_index, std::string_view reduction, Order order, Out loss, Out total_weight) {
+             std::string_view reduction, int64_t ignore_index, Order order, Out loss, Out total_weight) {
   const FpEnvGuard guard;
-  CheckOutputs("nll_loss", InferNllLoss(input, target, weight, ignore_index, reduction, order), {&loss, &total_weight},
+  CheckOutputs("nll_loss", InferNllLoss(input, target, weight, reduction, ignore_index, order), {&loss, &total_weight},
                input);
   CheckCpu("nll_loss", input);
   Scratch scratch;
@@ -225,8 +225,8 @@ void NllLoss(const TensorView& input, const TensorView& target, const std::optio
 }
 
 Specs InferNllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
-                       const TensorView& total_weight, const std::optional<TensorView>& weight, int64_t,
-                       std::string_view reduction) {
+                       const std::optional<TensorView>& weight, std::string_view reduction, int64_t,
+                       const TensorView& total_weight) {
   CheckClasses("nll_loss_grad", input, target, weight);
   const bool none = ParseReduction("nll_loss_grad", reduction) == Reduction::kNone;
   CheckFloat({"nll_loss_grad", "grad_output"}, grad_output, input);
@@ -237,11 +237,11 @@ Specs InferNllLossGrad(const TensorView& grad_output, const TensorView& input, c
 }
 
 void NllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
-                 const TensorView& total_weight, const std::optional<TensorView>& weight, int64_t ignore_index,
-                 std::string_view reduction, Out grad_input) {
+                 const std::optional<TensorView>& weight, std::string_view reduction, int64_t ignore_index,
+                 const TensorView& total_weight, Out grad_input) {
   const FpEnvGuard guard;
   CheckOutputs("nll_loss_grad",
-               InferNllLossGrad(grad_output, input, target, total_weight, weight, ignore_index, reduction),
+               InferNllLossGrad(grad_output, input, target, weight, reduction, ignore_index, total_weight),
                {&grad_input}, input);
   CheckCpu("nll_loss_grad", input);
   if (grad_input.numel() == 0) return;
@@ -265,8 +265,8 @@ REPDL_OPS(cross_entropy,
               "grad_output, input, target, weight=None, ignore_index=-100, reduction='mean', "
               "label_smoothing=0.0, order='blocked'"),
           MakeOp<InferNllLoss, NllLoss>("nll_loss",
-                                        "input, target, weight=None, ignore_index=-100, reduction='mean', "
+                                        "input, target, weight=None, reduction='mean', ignore_index=-100, "
                                         "order='blocked'"),
           MakeOp<InferNllLossGrad, NllLossGrad>("nll_loss_grad",
-                                                "grad_output, input, target, total_weight, weight=None, "
-                                                "ignore_index=-100, reduction='mean'"))
+                                                "grad_output, input, target, weight, reduction, ignore_index, "
+                                                "total_weight"))

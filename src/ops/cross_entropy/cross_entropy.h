@@ -67,15 +67,15 @@ void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, co
 
 /// Shapes as above; the target holds classes.
 Specs InferNllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
-                   int64_t ignore_index, std::string_view reduction, Order order);
+                   std::string_view reduction, int64_t ignore_index, Order order);
 void NllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
-             int64_t ignore_index, std::string_view reduction, Order order, Out loss, Out total_weight);
+             std::string_view reduction, int64_t ignore_index, Order order, Out loss, Out total_weight);
 
 Specs InferNllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
-                       const TensorView& total_weight, const std::optional<TensorView>& weight, int64_t ignore_index,
-                       std::string_view reduction);
+                       const std::optional<TensorView>& weight, std::string_view reduction, int64_t ignore_index,
+                       const TensorView& total_weight);
 void NllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
-                 const TensorView& total_weight, const std::optional<TensorView>& weight, int64_t ignore_index,
-                 std::string_view reduction, Out grad_input);
+                 const std::optional<TensorView>& weight, std::string_view reduction, int64_t ignore_index,
+                 const TensorView& total_weight, Out grad_input);
 
 }  // namespace repdl

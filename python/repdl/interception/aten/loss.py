@@ -39,19 +39,19 @@ def _check_classes(self: torch.Tensor, classes: torch.Tensor, ignore_index: int)
         raise IndexError(f"Target {int(outside[0])} is out of bounds.")
 
 
-@override("nll_loss_forward", "nll_loss2d_forward")
+@override("nll_loss_forward", "nll_loss2d_forward", op="nll_loss", choices={3: _REDUCTIONS})
 def _(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     classes = _classes(self, target)
     try:
-        return _core.ops["nll_loss"](self, classes, weight, ignore_index, _REDUCTIONS[reduction], get_order())
+        return _core.ops["nll_loss"](self, classes, weight, _REDUCTIONS[reduction], ignore_index, get_order())
     except ValueError:
         _check_classes(self, classes, ignore_index)
         raise
 
 
-@override("nll_loss_backward", "nll_loss2d_backward")
+@override("nll_loss_backward", "nll_loss2d_backward", op="nll_loss_grad", choices={4: _REDUCTIONS})
 def _(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -63,9 +63,10 @@ def _(
 ) -> torch.Tensor:
     classes = _classes(self, target)
     grad = grad_output.reshape(()) if self.dim() == 1 else grad_output
-    arguments = (grad, self, classes, total_weight, weight, ignore_index, _REDUCTIONS[reduction])
     try:
-        return _core.ops["nll_loss_grad"](*arguments)
+        return _core.ops["nll_loss_grad"](
+            grad, self, classes, weight, _REDUCTIONS[reduction], ignore_index, total_weight
+        )
     except ValueError:
         _check_classes(self, classes, ignore_index)
         raise
