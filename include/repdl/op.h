@@ -29,6 +29,7 @@ struct ArgInfo {
 };
 
 inline constexpr int kMaxOutputs = 4;
+inline constexpr int kMaxArgs = 24;
 
 /// The outputs of an op, before they exist.
 struct Specs {

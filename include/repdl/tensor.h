@@ -50,7 +50,9 @@ class IntList {
  public:
   IntList() = default;
   IntList(std::initializer_list<int64_t> values) : IntList(std::span(values.begin(), values.size())) {}
-  explicit IntList(std::span<const int64_t> values);
+  explicit IntList(std::span<const int64_t> values) {
+    for (int64_t value : values) Append(value);
+  }
 
   int size() const { return size_; }
   int64_t& operator[](int i) { return values_[i]; }
@@ -59,13 +61,19 @@ class IntList {
   const int64_t* end() const { return values_.data() + size_; }
   int64_t* begin() { return values_.data(); }
   int64_t* end() { return values_.data() + size_; }
-  void Append(int64_t value);
+  void Append(int64_t value) {
+    if (size_ == kMaxRank) [[unlikely]]
+      ThrowFull();
+    values_[size_++] = value;
+  }
   friend bool operator==(const IntList& a, const IntList& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
  private:
-  std::array<int64_t, kMaxRank> values_{};
+  [[noreturn]] static void ThrowFull();
+
+  std::array<int64_t, kMaxRank> values_;  // those from size_ on are never read
   int size_ = 0;
 };
 

@@ -135,8 +135,7 @@ PyObject* Outputs::Release() {
   return tuple;
 }
 
-void Run(const OpInfo& op, const std::vector<Value>& values, const Tensors& tensors,
-         std::span<const TensorView> outputs) {
+void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs) {
   const CudaStreamScope stream(tensors.Stream());
   // Other Python threads wait no longer for a small op than for handing over the GIL.
   constexpr int64_t kSmall = 256;

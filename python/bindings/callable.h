@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
+#include <bitset>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,18 @@ struct Callable {
   size_t Find(PyObject* argument_name) const;
 };
 
+/// The arguments of a call in the order of the schema, and which have been given. Held in place: small calls allocate
+/// nothing but their results.
+struct Arguments {
+  explicit Arguments(const Callable& callable) : size(callable.parameters.size()) {}
+
+  size_t size;
+  std::array<Value, kMaxArgs> values;
+  std::bitset<kMaxArgs> given;
+
+  std::span<const Value> Values() const { return {values.data(), size}; }
+};
+
 /// An argument as a value of the table. TypeError or ValueError, naming op and argument, if it is none. Without
 /// `tensors`, only shape and dtype of a tensor are read.
 Value ReadArgument(const Callable& callable, const Parameter& parameter, PyObject* object, Tensors* tensors);
@@ -53,8 +66,7 @@ struct Outputs {
 };
 
 /// Calls the op without the GIL.
-void Run(const OpInfo& op, const std::vector<Value>& values, const Tensors& tensors,
-         std::span<const TensorView> outputs);
+void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs);
 
 /// Sets the Python error that belongs to the exception being handled.
 void SetPythonErrorFromException();

@@ -16,6 +16,7 @@
 #include "repdl/target.h"
 #include "repdl/threads.h"
 #include "repdl/version.h"
+#include "tensors.h"
 
 namespace nb = nanobind;
 using namespace repdl;
@@ -68,20 +69,26 @@ NB_MODULE(repdl_core, m) {
   m.def(
       "make_override",
       [](std::string_view name, Target target, bool pointwise, bool low, int rank, const nb::dict& constants,
-         const nb::object& fallback) {
+         const nb::dict& choices, const nb::object& fallback) {
         const OpInfo* op = FindOp(name);
         if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
-        Ordinary ordinary{pointwise, low, rank, {}};
+        Ordinary ordinary{pointwise, low, rank, {}, {}};
         for (auto [place, value] : constants) ordinary.constants.push_back({nb::cast<Py_ssize_t>(place), value.ptr()});
+        for (auto [place, names] : choices) ordinary.choices.push_back({nb::cast<Py_ssize_t>(place), names.ptr()});
         return MakeOverrideCallable(*op, target, ordinary, fallback);
       },
       nb::arg("op"), nb::arg("target"), nb::arg("pointwise"), nb::arg("low"), nb::arg("rank"), nb::arg("constants"),
-      nb::arg("fallback"));
+      nb::arg("choices"), nb::arg("fallback"));
   m.def("set_order_source", &SetOrderSource, nb::arg("source"));
+  m.def("set_default_order", &SetDefaultOrder, nb::arg("order"));
+  m.def("set_key_source", &SetKeySource, nb::arg("source"));
+  m.def("get_order", [] { return Name(CurrentOrder()); });
 
   m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
   m.def("get_num_threads", &CurrentThreads);
   m.def("set_threads_source", &SetThreadsSource, nb::arg("source"));
+
+  m.def("set_maker", &SetMaker, nb::arg("type"), nb::arg("make"), nb::arg("dtypes"));
 
   m.def("share_openmp", &ShareOpenMp);
 

@@ -2,6 +2,7 @@
 #include "override_callable.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <optional>
 
@@ -15,6 +16,8 @@ namespace repdl {
 namespace {
 
 PyObject* order_source = nullptr;  // never freed
+Order default_order = Order::kBlocked;
+PyObject* key_source = nullptr;  // never freed
 
 struct OverrideCallable {
   Callable callable;
@@ -22,26 +25,31 @@ struct OverrideCallable {
   Ordinary ordinary;
   PyObject* fallback;
   PyObject* out_name;
-  size_t order_at;  // where the argument `order` is; the number of parameters if there is none
+  PyObject* generator_name;
+  // Where the argument `order` is, and where `seed` with `call` behind it; the number of parameters if there is none.
+  size_t order_at;
+  size_t key_at;
+
+  bool IsKey(size_t at) const { return at == key_at || at == key_at + 1; }
 };
 
 /// A call that the op can take as it is.
 class Call {
  public:
-  explicit Call(const OverrideCallable& function) : function_(function), values_(function.callable.parameters.size()) {}
+  explicit Call(const OverrideCallable& function) : function_(function), read_(function.callable) {}
 
   /// Whether it is one. The Python error indicator may be set if not.
   bool Read(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
     const std::vector<Parameter>& parameters = function_.callable.parameters;
-    std::vector<bool> given(parameters.size(), false);
     size_t next = 0;
     for (Py_ssize_t i = 0; i < num_positional; ++i) {
       if (const Constant* constant = ConstantAt(i)) {
-        if (args[i] != constant->value) return false;
+        if (PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
         continue;
       }
-      if (next == parameters.size() || !ReadOne(next, args[i])) return false;
-      given[next++] = true;
+      while (function_.IsKey(next) && next < parameters.size()) ++next;
+      if (next == parameters.size() || !ReadOne(next, Chosen(i, args[i]))) return false;
+      read_.given.set(next++);
     }
     const Py_ssize_t num_named = names == nullptr ? 0 : PyTuple_Size(names);
     for (Py_ssize_t n = 0; n < num_named; ++n) {
@@ -51,30 +59,35 @@ class Call {
         out_ = value;
         continue;
       }
+      if (function_.key_at < parameters.size() && PyUnicode_Compare(name, function_.generator_name) == 0) {
+        generator_ = value;
+        continue;
+      }
       const size_t at = function_.callable.Find(name);
-      if (at == parameters.size() || given[at] || !ReadOne(at, value)) return false;
-      given[at] = true;
+      if (at == parameters.size() || read_.given[at] || !ReadOne(at, value)) return false;
+      read_.given.set(at);
     }
     for (size_t i = 0; i < parameters.size(); ++i) {
-      if (given[i]) continue;
+      if (read_.given[i]) continue;
       if (i == function_.order_at) {
-        order_ = nb::steal(PyObject_CallNoArgs(order_source));
-        if (!order_.is_valid()) return false;
-        values_[i] = ReadArgument(function_.callable, parameters[i], order_.ptr(), nullptr);
+        read_.values[i] = Name(CurrentOrder());
+      } else if (function_.IsKey(i)) {
+        read_.values[i] = int64_t{0};  // until the call is known to be a right one: a key is taken once
       } else if (parameters[i].info->default_value) {
-        values_[i] = *parameters[i].info->default_value;
+        read_.values[i] = *parameters[i].info->default_value;
       } else {
         return false;
       }
     }
-    if (function_.target == Target::kFirstArgument) out_ = args[0];
     if (!dtype_) return false;
+    if (function_.target == Target::kFirstArgument || function_.callable.op->num_outputs == 0) out_ = args[0];
     // Beside single numbers of a low precision, a Python number would count in the type of the result.
     if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32) return false;
-    if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(values_);
+    if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
     if (order_of_strides_) {
-      for (Value& value : values_) {
-        if (auto* tensor = std::get_if<TensorView>(&value)) *tensor = Arranged(*tensor, *order_of_strides_);
+      for (size_t i = 0; i < read_.size; ++i) {
+        auto* tensor = std::get_if<TensorView>(&read_.values[i]);
+        if (tensor != nullptr) *tensor = Arranged(*tensor, *order_of_strides_);
       }
     }
     return true;
@@ -83,18 +96,32 @@ class Call {
   PyObject* Run() {
     Outputs outputs;
     const OpInfo& op = *function_.callable.op;
-    const Specs specs = op.infer(values_);
-    if (function_.target == Target::kNew) {
+    const Specs specs = op.infer(read_.Values());
+    if (specs.size == 0) {  // the op changes its first argument
+      outputs.size = 1;
+      outputs.objects[0] = nb::borrow(out_);
+    } else if (function_.target == Target::kNew) {
       outputs.Make(tensors_, specs, order_of_strides_ ? &*order_of_strides_ : nullptr);
     } else if (!TakeTarget(specs, outputs)) {
       return nullptr;
     }
+    if (function_.key_at < read_.size && !ReadKey()) return nullptr;
     UpdateThreads();
-    repdl::Run(op, values_, tensors_, outputs.Views());
+    repdl::Run(op, read_.Values(), tensors_, outputs.Views().first(static_cast<size_t>(specs.size)));
     return outputs.Release();
   }
 
  private:
+  /// What the op calls the argument; itself, which the op will refuse, for a number that stands for nothing.
+  PyObject* Chosen(Py_ssize_t place, PyObject* object) const {
+    for (const Choice& choice : function_.ordinary.choices) {
+      if (choice.place != place) continue;
+      const Py_ssize_t number = PyLong_AsSsize_t(object);
+      if (number >= 0 && number < PyTuple_Size(choice.names)) return PyTuple_GetItem(choice.names, number);
+    }
+    return object;
+  }
+
   const Constant* ConstantAt(Py_ssize_t place) const {
     for (const Constant& constant : function_.ordinary.constants) {
       if (constant.place == place) return &constant;
@@ -102,14 +129,31 @@ class Call {
     return nullptr;
   }
 
+  /// Takes the key of random numbers; false if the source has none to give.
+  bool ReadKey() {
+    PyObject* const arguments[] = {generator_ == nullptr ? Py_None : generator_};
+    const nb::object key = nb::steal(PyObject_Vectorcall(key_source, arguments, 1, nullptr));
+    if (!key.is_valid() || key.is_none()) return false;
+    for (int i = 0; i < 2; ++i) {
+      read_.values[function_.key_at + i] = static_cast<int64_t>(PyLong_AsLongLong(PyTuple_GetItem(key.ptr(), i)));
+    }
+    return PyErr_Occurred() == nullptr;
+  }
+
   bool ReadOne(size_t at, PyObject* object) {
     const Parameter& parameter = function_.callable.parameters[at];
     if (!parameter.IsTensor() || object == Py_None) {
-      values_[at] = ReadArgument(function_.callable, parameter, object, nullptr);
+      read_.values[at] = ReadArgument(function_.callable, parameter, object, nullptr);
       return true;
     }
     if (function_.ordinary.pointwise && (PyFloat_Check(object) || PyLong_Check(object))) return ReadNumber(at, object);
-    const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name, false);
+    const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name,
+                                          parameter.kind == Kind::kMutatedTensor);
+    const bool is_index = dtype_ && view.dtype == DType::kInt64 && !function_.ordinary.pointwise;
+    if (is_index && view.device.type == DeviceType::kCpu) {
+      read_.values[at] = view;
+      return true;
+    }
     if (!dtype_) dtype_ = view.dtype;
     const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
     if (view.dtype != *dtype_ || !(view.dtype == DType::kFloat32 || (is_low && function_.ordinary.low))) return false;
@@ -117,7 +161,7 @@ class Call {
     if (view.device.type != DeviceType::kCpu) return false;
     all_contiguous_ = all_contiguous_ && view.IsContiguous();
     all_single_ = all_single_ && view.rank() == 0;
-    values_[at] = view;
+    read_.values[at] = view;
     return true;
   }
 
@@ -129,7 +173,7 @@ class Call {
     if (num_numbers_ == std::size(numbers_)) return false;
     float& number = numbers_[num_numbers_++];
     number = static_cast<float>(value);
-    values_[at] = MakeView(&number, IntList{});
+    read_.values[at] = MakeView(&number, IntList{});
     return true;
   }
 
@@ -140,7 +184,7 @@ class Call {
     if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
     if (order_of_strides_) view = Arranged(view, *order_of_strides_);
     if (view.dtype != specs.spec[0].dtype || !(view.shape == specs.spec[0].shape) || !view.IsContiguous()) return false;
-    for (const Value& value : values_) {
+    for (const Value& value : read_.Values()) {
       const auto* input = std::get_if<TensorView>(&value);
       if (input == nullptr || !MayOverlap(*input, view)) continue;
       // Element by element, a result may take the place of its operand.
@@ -170,15 +214,16 @@ class Call {
 
   const OverrideCallable& function_;
   Tensors tensors_{/*below_dispatcher=*/true};
-  std::vector<Value> values_;
+  Arguments read_;
   std::optional<DType> dtype_;
   bool all_contiguous_ = true;
   bool all_single_ = true;
   std::optional<IntList> order_of_strides_;
   float numbers_[3];
   size_t num_numbers_ = 0;
-  nb::object order_;
-  PyObject* out_ = nullptr;  // borrowed
+  // Borrowed.
+  PyObject* out_ = nullptr;
+  PyObject* generator_ = nullptr;
 };
 
 PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
@@ -201,14 +246,33 @@ PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_p
 
 nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary, const nb::object& fallback) {
   Callable callable(op);
-  const size_t order_at = callable.Find(PyUnicode_InternFromString("order"));
+  const auto find = [&](const char* argument) { return callable.Find(PyUnicode_InternFromString(argument)); };
+  const size_t order_at = find("order"), key_at = find("seed");
   // It and the objects that it holds live as long as the process.
-  auto* function = new OverrideCallable{
-      std::move(callable), target, ordinary, fallback.inc_ref().ptr(), PyUnicode_InternFromString("out"), order_at};
+  auto* function = new OverrideCallable{std::move(callable),
+                                        target,
+                                        ordinary,
+                                        fallback.inc_ref().ptr(),
+                                        PyUnicode_InternFromString("out"),
+                                        PyUnicode_InternFromString("generator"),
+                                        order_at,
+                                        key_at};
   for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
+  for (const Choice& choice : ordinary.choices) Py_INCREF(choice.names);
   return MakeFunction(function->callable.name.c_str(), &CallFromPython, function);
 }
 
 void SetOrderSource(nb::object source) { order_source = source.release().ptr(); }
+
+void SetKeySource(nb::object source) { key_source = source.release().ptr(); }
+
+void SetDefaultOrder(std::string_view order) { default_order = ParseOrder(order); }
+
+Order CurrentOrder() {
+  if (order_source == nullptr) return default_order;
+  const nb::object order = nb::steal(PyObject_CallNoArgs(order_source));
+  if (!order.is_valid()) throw nb::python_error();
+  return order.is_none() ? default_order : ParseOrder(nb::cast<std::string_view>(order));
+}
 
 }  // namespace repdl

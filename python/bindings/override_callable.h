@@ -3,19 +3,27 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string_view>
 #include <vector>
 
 #include "repdl/op.h"
+#include "repdl/order.h"
 
 namespace repdl {
 
 /// Where the result of an override goes.
 enum class Target { kNew, kFirstArgument, kOut };
 
-/// An argument that the op does not have, and the one object that it is in an ordinary call.
+/// An argument that the op does not have, and what it equals in an ordinary call.
 struct Constant {
   Py_ssize_t place;
   PyObject* value;
+};
+
+/// An argument that comes as a number, and a tuple of what the op calls each.
+struct Choice {
+  Py_ssize_t place;
+  PyObject* names;
 };
 
 /// Which calls are ordinary.
@@ -24,15 +32,22 @@ struct Ordinary {
   bool low;        // tensors may be bfloat16 or float16 instead of float32
   int rank;        // of the tensors; 0 for any
   std::vector<Constant> constants;
+  std::vector<Choice> choices;
 };
 
 /// A kernel for torch's dispatcher that calls an op at once where the call is an ordinary one, and else the Python
-/// function `fallback` with the same arguments. Ordinary are plain tensors of one dtype, float32, and arguments that
-/// the op has; `ordinary` says more.
+/// function `fallback` with the same arguments. Ordinary are plain tensors of one dtype, float32, with indices of int64 behind
+/// the first unless they are pointwise, and arguments that the op has; `ordinary` says more.
 nanobind::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary,
                                       const nanobind::object& fallback);
 
-/// The Python function that says the current order of sums, for ops whose argument `order` is not given.
+/// Lets a Python function say the order of sums in this context: None where it is the default of the process.
 void SetOrderSource(nanobind::object source);
+void SetDefaultOrder(std::string_view order);
+/// For ops whose argument `order` is not given.
+Order CurrentOrder();
+/// Lets a Python function of a generator, or None, take the next key (seed, call) of random numbers, for ops whose
+/// arguments `seed` and `call` are not given; None where the stream has no keys, and then the fallback is called.
+void SetKeySource(nanobind::object source);
 
 }  // namespace repdl

@@ -43,6 +43,43 @@ const Framework& FrameworkOf(PyTypeObject* type) {
   return entry;
 }
 
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16, DType::kInt8,
+                             DType::kInt16,   DType::kInt32,   DType::kInt64,   DType::kUInt8,    DType::kBool};
+
+/// See SetMaker. Its objects are never freed.
+struct Maker {
+  const dlpack::ExchangeApi* api = nullptr;
+  PyObject* make = nullptr;
+  PyObject* dtypes[std::size(kDTypes)] = {};
+};
+Maker maker;
+
+/// As a tuple. Some are remembered: the same sizes and strides come again and again.
+nb::object TupleOf(const IntList& numbers) {
+  static struct {
+    IntList numbers;
+    PyObject* tuple;
+  } known[64];
+  uint64_t hash = 0;
+  for (int64_t number : numbers) hash = hash * 31 + static_cast<uint64_t>(number);
+  auto& slot = known[hash % std::size(known)];
+  if (slot.tuple == nullptr || !(slot.numbers == numbers)) {
+    PyObject* tuple = PyTuple_New(numbers.size());
+    if (tuple == nullptr) throw PythonError();
+    for (int i = 0; i < numbers.size(); ++i) PyTuple_SetItem(tuple, i, PyLong_FromLongLong(numbers[i]));
+    Py_XDECREF(slot.tuple);
+    slot = {numbers, tuple};
+  }
+  return nb::borrow(slot.tuple);
+}
+
+/// numbers[i] at place order[i].
+IntList Placed(const IntList& numbers, const IntList& order) {
+  IntList placed = numbers;
+  for (int i = 0; i < numbers.size(); ++i) placed[static_cast<int>(order[i])] = numbers[i];
+  return placed;
+}
+
 nb::object CallMethod(PyObject* object, const char* name) {
   nb::object result = nb::steal(PyObject_CallMethod(object, name, nullptr));
   if (!result.is_valid()) throw nb::python_error();
@@ -196,31 +233,54 @@ TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view
 }
 
 nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList* order) {
-  IntList shape = spec.shape;
-  if (api_ != nullptr) {
-    dlpack::Tensor prototype{};
-    prototype.device = device_;
-    prototype.ndim = shape.size();
-    prototype.dtype = CodeOf(spec.dtype);
-    prototype.shape = shape.begin();
-    dlpack::ManagedTensor* managed = nullptr;
-    if (api_->allocate(&prototype, &managed, nullptr, &SetPythonError) != 0) throw PythonError();
-    view = ViewOf(managed->tensor);
-    for (int i = 0; order != nullptr && i < view.rank(); ++i) {
-      managed->tensor.shape[(*order)[i]] = view.shape[i];
-      managed->tensor.strides[(*order)[i]] = view.strides[i];
-    }
-    void* object = nullptr;
-    if (api_->object_from_managed(managed, &object) != 0) throw PythonError();
-    return nb::steal(static_cast<PyObject*>(object));
+  if (api_ != nullptr && (api_ != maker.api || device_.device_type != dlpack::kCpu)) {
+    return MakeByDlpack(spec, view, order);
   }
-  const auto sizes = nb::steal<nb::tuple>(PyTuple_New(shape.size()));
-  for (int i = 0; i < shape.size(); ++i) PyTuple_SetItem(sizes.ptr(), i, PyLong_FromLongLong(shape[i]));
+  if (api_ != nullptr) {
+    view = MakeView(nullptr, spec.dtype, spec.shape);
+    const nb::object sizes = TupleOf(order == nullptr ? view.shape : Placed(view.shape, *order));
+    const nb::object strides = TupleOf(order == nullptr ? view.strides : Placed(view.strides, *order));
+    PyObject* const arguments[] = {sizes.ptr(), strides.ptr(), maker.dtypes[static_cast<int>(spec.dtype)]};
+    nb::object object = nb::steal(PyObject_Vectorcall(maker.make, arguments, std::size(arguments), nullptr));
+    dlpack::Tensor tensor;
+    if (!object.is_valid() || api_->tensor_from_object(object.ptr(), &tensor) != 0) throw PythonError();
+    view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+    return object;
+  }
+  const nb::object sizes = TupleOf(spec.shape);
   // NumPy has no bfloat16: only its bits.
   const std::string dtype(spec.dtype == DType::kBFloat16 ? "uint16" : Name(spec.dtype));
   nb::object array = nb::module_::import_("numpy").attr("empty")(sizes, dtype);
   view = Read(array.ptr(), "", "", /*writable=*/true);
   return array;
+}
+
+nb::object Tensors::MakeByDlpack(const TensorSpec& spec, TensorView& view, const IntList* order) {
+  IntList shape = spec.shape;
+  dlpack::Tensor prototype{};
+  prototype.device = device_;
+  prototype.ndim = shape.size();
+  prototype.dtype = CodeOf(spec.dtype);
+  prototype.shape = shape.begin();
+  dlpack::ManagedTensor* managed = nullptr;
+  if (api_->allocate(&prototype, &managed, nullptr, &SetPythonError) != 0) throw PythonError();
+  view = ViewOf(managed->tensor);
+  for (int i = 0; order != nullptr && i < view.rank(); ++i) {
+    managed->tensor.shape[(*order)[i]] = view.shape[i];
+    managed->tensor.strides[(*order)[i]] = view.strides[i];
+  }
+  void* object = nullptr;
+  if (api_->object_from_managed(managed, &object) != 0) throw PythonError();
+  return nb::steal(static_cast<PyObject*>(object));
+}
+
+void SetMaker(const nb::type_object& type, const nb::object& make, const nb::object& dtypes) {
+  for (DType dtype : kDTypes) {
+    const std::string name(Name(dtype));
+    maker.dtypes[static_cast<int>(dtype)] = nb::object(dtypes.attr(name.c_str())).release().ptr();
+  }
+  maker.make = make.inc_ref().ptr();
+  maker.api = FrameworkOf(reinterpret_cast<PyTypeObject*>(type.ptr())).api;
 }
 
 void* Tensors::Stream() const {
@@ -238,8 +298,7 @@ TensorView ReadMeta(PyObject* object) {
   IntList shape;
   const nb::object sizes = tensor.attr("shape");
   for (nb::handle size : sizes) shape.Append(PyLong_AsLongLong(nb::int_(size).ptr()));
-  for (DType known : {DType::kFloat32, DType::kInt64, DType::kFloat64, DType::kFloat16, DType::kBFloat16, DType::kInt8,
-                      DType::kInt16, DType::kInt32, DType::kUInt8, DType::kBool}) {
+  for (DType known : kDTypes) {
     if (Name(known) == dtype) return MakeView(nullptr, known, shape);
   }
   return MakeView(nullptr, DType::kOther, shape);

@@ -36,6 +36,7 @@ class Tensors {
 
  private:
   TensorView ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable);
+  nanobind::object MakeByDlpack(const TensorSpec& spec, TensorView& view, const IntList* order);
 
   bool below_dispatcher_;
   const dlpack::ExchangeApi* api_ = nullptr;  // of the first tensor; null for an array
@@ -44,6 +45,10 @@ class Tensors {
   std::vector<nanobind::ndarray<>> arrays_;
   std::vector<nanobind::object> copies_;
 };
+
+/// Lets `make(sizes, strides, dtype)` make the CPU tensors of the framework of `type`: its own function takes less time
+/// than DLPack's, and what it makes can be resized. `dtypes` has that framework's as attributes.
+void SetMaker(const nanobind::type_object& type, const nanobind::object& make, const nanobind::object& dtypes);
 
 /// A view without data of anything with `shape` and `dtype`: what shape inference reads.
 TensorView ReadMeta(PyObject* object);

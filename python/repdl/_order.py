@@ -11,8 +11,8 @@ from repdl import _core
 
 ORDERS = ("blocked", "sequential")
 
-_default = "blocked"
 _override: ContextVar[str | None] = ContextVar("repdl_order", default=None)
+_core.set_order_source(_override.get)
 
 
 def _check(order: str) -> str:
@@ -27,16 +27,12 @@ def set_order(order: str) -> None:
     Raises:
         ValueError: for any other text.
     """
-    global _default
-    _default = _check(order)
+    _core.set_default_order(_check(order))
 
 
 def get_order() -> str:
     """The order that an op called here and now would use."""
-    return _override.get() or _default
-
-
-_core.set_order_source(get_order)
+    return _core.get_order()
 
 
 @contextmanager

@@ -8,12 +8,11 @@ namespace repdl {
 std::ostream& operator<<(std::ostream& out, const ArgName& name) { return out << '[' << name.op << "] " << name.arg; }
 
 bool IsCountable(DType dtype, const IntList& shape) {
-  int64_t left = PTRDIFF_MAX / std::max(ItemSize(dtype), 1);
+  int64_t bytes = std::max(ItemSize(dtype), 1);
   for (int64_t size : shape) {
-    if (size < 0) return false;
-    left /= std::max<int64_t>(size, 1);
+    if (size < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes)) return false;
   }
-  return left > 0;
+  return bytes <= PTRDIFF_MAX;
 }
 
 namespace {

@@ -30,7 +30,7 @@ const T& Unbox(const Value& value, std::string_view type) {
 
 template <class T>
 struct BoxedAs {
-  static T From(const Value& value) { return Unbox<T>(value, ArgType<T>::kName); }
+  static const T& From(const Value& value) { return Unbox<T>(value, ArgType<T>::kName); }
 };
 
 double ParseNumber(std::string_view text);
@@ -163,6 +163,7 @@ struct Boxed<kInfer, kRun, Types<Inputs...>, kOutputs> {
     op.args.push_back(arg);
   }
   static OpInfo Make(std::string_view name, std::string_view names) {
+    static_assert(sizeof...(Inputs) <= kMaxArgs);
     OpInfo op;
     op.name = name;
     op.num_outputs = kOutputs;

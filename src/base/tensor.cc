@@ -48,13 +48,8 @@ std::string Name(const Device& device) {
   return "an unsupported device";
 }
 
-IntList::IntList(std::span<const int64_t> values) {
-  for (int64_t value : values) Append(value);
-}
-
-void IntList::Append(int64_t value) {
-  REPDL_CHECK(size_ < kMaxRank, "tensors of more than ", kMaxRank, " dimensions are not supported; reshape to fewer");
-  values_[size_++] = value;
+void IntList::ThrowFull() {
+  throw ValueError(Message("tensors of more than ", kMaxRank, " dimensions are not supported; reshape to fewer"));
 }
 
 std::string Name(const IntList& list) {

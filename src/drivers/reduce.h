@@ -34,10 +34,11 @@ struct Loops {
   int64_t InnerStride() const { return shape.size() == 0 ? 1 : strides[shape.size() - 1]; }
 };
 
-/// What happens to a sum at its end: times `factor` (1 does nothing), then divided by `divisor`.
+/// What happens to a sum at its end: times `factor` (1 does nothing), then divided by `divisor`, then its square root.
 struct SumEnd {
   float factor = 1.0f;
   float divisor = 1.0f;
+  bool root = false;
 };
 
 /// out[r] = Sum over the reduced loops, for each r of the kept loops.

@@ -27,7 +27,8 @@ HWY_INLINE const float* GatherTerms(const float* x, const Loops& reduced, int64_
 
 HWY_INLINE float EndSum(float sum, const SumEnd& end) {
   if (end.factor != 1.0f) sum = sum * end.factor;
-  return end.divisor == 1.0f ? sum : sum / end.divisor;
+  if (end.divisor != 1.0f) sum = sum / end.divisor;
+  return end.root ? hn::GetLane(Sqrt(Set(FloatTag(), sum))) : sum;
 }
 
 /// Rows [begin, end) from left to right. One chain is bound by the latency of an addition, so eight rows run side by

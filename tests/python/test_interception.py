@@ -99,6 +99,16 @@ def test_out_takes_the_shape_of_the_result():
     assert torch.equal(out, repdl.ops.exp(X))
 
 
+def test_results_can_be_resized():
+    with repdl.reproducible():
+        result = torch.exp(X)
+        assert result.resize_(9, 9).shape == (9, 9)
+        result = torch.exp(X[:1])
+        with pytest.warns(UserWarning, match="was resized"):
+            torch.exp(X, out=result)
+    assert torch.equal(result, repdl.ops.exp(X))
+
+
 def test_decorator():
     @repdl.reproducible()
     def exp(x):

@@ -16,7 +16,7 @@ from repdl import _core, ops
 from repdl._op import registry
 from support import ALL_OPS, has_bfloat16, results_of, run_python, same_bits, to_torch
 
-CONSTANT = {"attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"}}
+CONSTANT = {"attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"}, "nll_loss": {"weight"}}
 """Arguments by which an op has no gradient."""
 
 EXTRAORDINARY = ("special", "bits", "sweep", "infinite", "tiny", "wide", "float16")

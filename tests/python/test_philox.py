@@ -521,3 +521,27 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
 def test_bad_calls_say_what_is_wrong(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+CALLS = [
+    ("uniform_", ()), ("uniform_", (-1, 2.5)), ("normal_", ()), ("normal_", (3.0, 2.0)), ("exponential_", ()),
+    ("exponential_", (2.0,)), ("bernoulli_", ()), ("bernoulli_", (0.3,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64], ids=str)
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=str)
+def test_torchs_methods_are_the_samplers(name: str, arguments: tuple[float, ...], dtype: torch.dtype) -> None:
+    """The same numbers, and the generator stands where it stood; in any layout."""
+    for base in (torch.empty(37, 5, dtype=dtype), torch.empty(5, 37, dtype=dtype).t(), torch.empty(0, 3, dtype=dtype)):
+        for generator in (torch.default_generator, torch.Generator()):
+            given = {} if generator is torch.default_generator else {"generator": generator}
+            generator.manual_seed(3)
+            expected = getattr(philox, name)(base.clone(), *arguments, **given)
+            state = generator.get_state()
+            generator.manual_seed(3)
+            with repdl.reproducible():
+                filled = getattr(base, name)(*arguments, **given)
+            assert filled is base
+            assert torch.equal(filled, expected)
+            assert torch.equal(generator.get_state(), state)

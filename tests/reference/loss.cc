@@ -213,6 +213,69 @@ static Results RunCrossEntropyGrad(const Case& test_case) {
   return results;
 }
 
-static const Op kOps[] = {{"cross_entropy", RunCrossEntropy}, {"cross_entropy_grad", RunCrossEntropyGrad}};
+namespace {
+
+/// What nll_loss and its gradient make of a sample.
+struct Picked {
+  int64_t at;  // where the score of the target class lies; -1 if it does not count
+  float weight;
+};
+
+std::vector<Picked> PickTargets(const Arguments& args) {
+  const Layout layout = ReadLayout(args);
+  const Floats weights = args.FloatsOf("weight");
+  const Indices classes = args.IndicesOf("target");
+  std::vector<Picked> picked;
+  for (int64_t row = 0; row < layout.rows(); ++row) {
+    float weight = 0.0f;
+    if (classes[row] != args.Int("ignore_index")) weight = weights.empty() ? 1.0f : weights[classes[row]];
+    picked.push_back({weight == 0.0f ? -1 : layout.At(row, classes[row]), weight});
+  }
+  return picked;
+}
+
+}  // namespace
+
+static Results RunNllLoss(const Case& test_case) {
+  const Arguments args(test_case);
+  const Floats x = args.FloatsOf("input");
+  Sum sum(args.TheOrder()), weights(args.TheOrder());
+  Floats losses;
+  for (const Picked& sample : PickTargets(args)) {
+    losses.push_back(-(sample.at < 0 ? 0.0f : x[sample.at]) * sample.weight);
+    sum.Add(losses.back());
+    weights.Add(sample.weight);
+  }
+  float total = weights.Result();
+  const std::string_view reduction = args.Text("reduction");
+  if (reduction == "none") total = 0.0f;
+  if (reduction == "sum") losses = {sum.Result()};
+  if (reduction == "mean") losses = {sum.Result() / total};
+  Results results;
+  Append(results, losses, args.OutputShape(0));
+  Append(results, Floats{total}, args.OutputShape(1));
+  return results;
+}
+
+static Results RunNllLossGrad(const Case& test_case) {
+  const Arguments args(test_case);
+  const Floats grad_output = args.FloatsOf("grad_output");
+  Floats grad(args.FloatsOf("input").size(), 0.0f);
+  size_t row = 0;
+  for (const Picked& sample : PickTargets(args)) {
+    float g = args.Text("reduction") == "none" ? grad_output[row] : grad_output[0];
+    if (args.Text("reduction") == "mean") g = g / args.FloatsOf("total_weight")[0];
+    if (sample.at >= 0) grad[sample.at] = -sample.weight * g;
+    ++row;
+  }
+  Results results;
+  Append(results, grad, args.OutputShape());
+  return results;
+}
+
+static const Op kOps[] = {{"cross_entropy", RunCrossEntropy},
+                          {"cross_entropy_grad", RunCrossEntropyGrad},
+                          {"nll_loss", RunNllLoss},
+                          {"nll_loss_grad", RunNllLossGrad}};
 
 }  // namespace repdl::reference

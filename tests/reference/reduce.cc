@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
+
 #include "op.h"
 #include "sums.h"
 
 namespace repdl::reference {
 namespace {
 
-struct Sums {
-  Floats values;
-  int64_t terms;  // of each
+/// The dimensions `dim`, or all of them, are reduced.
+struct Reduction {
+  Order order;
+  int64_t outputs, terms;          // how many, and of how many terms each
+  std::vector<int64_t> output_of;  // for each number of the input, in row-major order
+
+  Floats Sums(const Floats& values) const {
+    std::vector<Sum> sums(outputs, Sum(order));
+    for (size_t i = 0; i < values.size(); ++i) sums[output_of[i]].Add(values[i]);
+    Floats results;
+    for (Sum& sum : sums) results.push_back(sum.Result());
+    return results;
+  }
+  Floats Means(const Floats& values) const {
+    Floats results = Sums(values);
+    for (float& value : results) value = value / static_cast<float>(terms);
+    return results;
+  }
 };
 
-/// The Sum over the dimensions `dim`, or over all of them, for each place in the others.
-Sums SumOver(const Arguments& args) {
-  const Floats input = args.FloatsOf("input");
+Reduction ReductionOf(const Arguments& args) {
   const IntList shape = args.Shape("input");
   bool reduced[kMaxRank] = {};
   for (int d = 0; d < shape.size(); ++d) reduced[d] = !args.Has("dim") || args.List("dim").size() == 0;
@@ -28,7 +43,7 @@ Sums SumOver(const Arguments& args) {
   for (int d = 0; d < shape.size(); ++d) (reduced[d] ? terms : outputs) *= shape[d];
 
   // Row-major order of the input is row-major order of the reduced dimensions for each output.
-  std::vector<Sum> sums(outputs, Sum(args.TheOrder()));
+  std::vector<int64_t> output_of;
   for (int64_t i = 0; i < Size(shape); ++i) {
     int64_t rest = i;
     int64_t output = 0;
@@ -40,37 +55,70 @@ Sums SumOver(const Arguments& args) {
       }
       rest /= shape[d];
     }
-    sums[output].Add(input[i]);
+    output_of.push_back(output);
   }
+  return {args.TheOrder(), outputs, terms, output_of};
+}
 
-  Sums result = {Floats(outputs), terms};
-  for (int64_t i = 0; i < outputs; ++i) result.values[i] = sums[i].Result();
-  return result;
+Results ResultsOf(const Arguments& args, const Floats& values) {
+  Results results;
+  Append(results, values, args.OutputShape());
+  return results;
+}
+
+Floats Variances(const Arguments& args) {
+  const Reduction reduction = ReductionOf(args);
+  const Floats input = args.FloatsOf("input"), means = reduction.Means(input);
+  Floats squares(input.size());
+  for (size_t i = 0; i < input.size(); ++i) {
+    const float away = input[i] - means[reduction.output_of[i]];
+    squares[i] = away * away;
+  }
+  const double freedom = static_cast<double>(reduction.terms) - args.Number("correction");
+  Floats results = reduction.Sums(squares);
+  for (float& value : results) value = value / static_cast<float>(freedom < 0 ? 0 : freedom);
+  return results;
 }
 
 }  // namespace
 
 static Results RunSum(const Case& test_case) {
   const Arguments args(test_case);
-  Sums sums = SumOver(args);
+  const Reduction reduction = ReductionOf(args);
+  Floats sums = reduction.Sums(args.FloatsOf("input"));
   if (args.Flag("average")) {
-    const float scale = static_cast<float>(1.0 / static_cast<double>(sums.terms));
-    for (float& value : sums.values) value = value * scale;
+    const float scale = static_cast<float>(1.0 / static_cast<double>(reduction.terms));
+    for (float& value : sums) value = value * scale;
   }
-  Results results;
-  Append(results, sums.values, args.OutputShape());
-  return results;
+  return ResultsOf(args, sums);
 }
 
 static Results RunMean(const Case& test_case) {
   const Arguments args(test_case);
-  Sums sums = SumOver(args);
-  for (float& value : sums.values) value = value / static_cast<float>(sums.terms);
-  Results results;
-  Append(results, sums.values, args.OutputShape());
-  return results;
+  return ResultsOf(args, ReductionOf(args).Means(args.FloatsOf("input")));
 }
 
-static const Op kOps[] = {{"sum", RunSum}, {"mean", RunMean}};
+static Results RunNorm(const Case& test_case) {
+  const Arguments args(test_case);
+  Floats squares = args.FloatsOf("input");
+  for (float& value : squares) value = value * value;
+  Floats norms = ReductionOf(args).Sums(squares);
+  for (float& value : norms) value = std::sqrt(value);
+  return ResultsOf(args, norms);
+}
+
+static Results RunVar(const Case& test_case) {
+  const Arguments args(test_case);
+  return ResultsOf(args, Variances(args));
+}
+
+static Results RunStd(const Case& test_case) {
+  const Arguments args(test_case);
+  Floats results = Variances(args);
+  for (float& value : results) value = std::sqrt(value);
+  return ResultsOf(args, results);
+}
+
+static const Op kOps[] = {{"sum", RunSum}, {"mean", RunMean}, {"norm", RunNorm}, {"var", RunVar}, {"std", RunStd}};
 
 }  // namespace repdl::reference

@@ -38,6 +38,7 @@ _KINDS = {
     torch.complex128: WIDE,
 }
 
+_NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 
 ANY_DTYPE = {"low": "compute", "wide": "compute", "integers": "compute"}
 """Settings of an override whose function takes tensors of any type."""
@@ -61,6 +62,7 @@ class Override:
     rank: of the tensors of an ordinary call; 0 for any.
     converts: whether `out` may be of another type than the result.
     constants: by their place, the arguments that the op does not have, and what they are in an ordinary call.
+    choices: by their place, the arguments that torch gives as numbers, and what the op calls each.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Override:
     rank: int = 0
     converts: bool = True
     constants: Mapping[int, object] = field(default_factory=dict)
+    choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
         """The kernels of the overload and its variants, given torch's own for the overload."""
@@ -89,7 +92,8 @@ class Override:
         if not self.op or target is None:
             return kernel
         low = self.low == "compute"
-        return _core.make_override(self.op, target, self.elementwise, low, self.rank, dict(self.constants), kernel)
+        special = dict(self.constants), dict(self.choices)
+        return _core.make_override(self.op, target, self.elementwise, low, self.rank, *special, kernel)
 
     def bind(self, native: Kernel) -> Kernel:
         """The kernel, given torch's own."""
@@ -113,6 +117,15 @@ class Override:
         low, wide, integers = ways[self.low], ways[self.wide], ways[self.integers]
         if self.elementwise and self.low == "compute":
             low = as_operands(low)
+
+        def of_any_dtype(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return compute(*args, **kwargs)
+            except ValueError as error:
+                raise RuntimeError(str(error)) from error
+
+        if low is wide is integers is compute:
+            return of_any_dtype
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             kinds = kinds_of(args)
@@ -212,9 +225,12 @@ def layout(key: str, *names: str) -> Callable[[Kernel], Kernel]:
 def kinds_of(values: Any) -> int:
     kinds = 0
     for value in values:
-        if isinstance(value, torch.Tensor):
+        kind = type(value)
+        if kind in _NO_TENSORS:  # sooner told than by isinstance, and this is in the way of every kernel in Python
+            continue
+        if kind is torch.Tensor or isinstance(value, torch.Tensor):
             kinds |= _KINDS.get(value.dtype, OTHER)
-        elif type(value) in (list, tuple):
+        elif kind is list or kind is tuple:
             for item in value:
                 if isinstance(item, torch.Tensor):
                     kinds |= _KINDS.get(item.dtype, OTHER)

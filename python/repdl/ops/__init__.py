@@ -40,6 +40,8 @@ from repdl.ops.conv2d import (
 from repdl.ops.cross_entropy import (
     cross_entropy as cross_entropy,
     cross_entropy_grad as cross_entropy_grad,
+    nll_loss as nll_loss,
+    nll_loss_grad as nll_loss_grad,
 )
 from repdl.ops.elementwise.activation import (
     celu as celu,
@@ -148,6 +150,9 @@ from repdl.ops.softmax import (
 )
 from repdl.ops.sum import (
     mean as mean,
+    norm as norm,
+    std as std,
     sum as sum,
+    var as var,
 )
 from repdl.ops.uniform import uniform as uniform

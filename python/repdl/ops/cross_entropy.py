@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, rows_of, sample
+from repdl._op import Sample, Tensor, no_rows, op, rows_of, sample
 from repdl.ops.softmax import log_softmax
 
 
@@ -51,6 +51,44 @@ def cross_entropy_grad(
     order: str | None = None,
 ) -> Tensor:
     """The gradient of cross_entropy by its scores; grad_output has the shape of the loss."""
+
+
+@op(outputs=("loss", "total_weight"))
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+    order: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The negative of the score of each target class, as torch.nn.functional.nll_loss; arguments as for cross_entropy.
+
+    Returns:
+        The loss: float32, a number, or with reduction="none" one a sample; and the sum of the weights that counted.
+    """
+
+
+@op(outputs=("grad_input",))
+def nll_loss_grad(
+    grad_output: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> Tensor:
+    """The gradient of nll_loss by its scores; grad_output has the shape of the loss."""
+
+
+@nll_loss.backward(saves=("input", "target", "weight", "total_weight"), non_differentiable=("total_weight",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {
+        "input": lambda: nll_loss_grad(
+            grad, saved.input, saved.target, saved.weight, saved.reduction, saved.ignore_index, saved.total_weight
+        )
+    }
 
 
 @cross_entropy.backward(saves=("input", "target", "weight"))
@@ -106,6 +144,8 @@ def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None
 
 cross_entropy.rows(_rows)
 cross_entropy_grad.rows(_rows)
+nll_loss.rows(no_rows)
+nll_loss_grad.rows(_rows)
 
 
 @cross_entropy.samples
@@ -121,6 +161,46 @@ def _() -> Iterator[Sample]:
         for reduction in ("mean", "sum", "none"):
             grad = f"normal{shape if reduction == 'none' else '[]'}#4"
             yield sample(grad_output=grad, **arguments, reduction=reduction)
+
+
+def _of_classes() -> Iterator[tuple[dict[str, Any], str]]:
+    for arguments, shape in _calls():
+        if "label_smoothing" not in arguments and "classes" in arguments["target"]:
+            yield arguments, shape
+    weighted = {"input": "normal[8, 6, 3]#1", "target": "classes6[8, 3]#2", "weight": "positive[6]#3"}
+    yield weighted | {"ignore_index": 2}, "[8, 3]"
+    yield {"input": "normal[20000, 2]#1", "target": "classes2[20000]#2"}, "[20000]"
+    yield {"input": "normal[0, 2]#1", "target": "classes2[0]#2"}, "[0]"
+
+
+@nll_loss.samples
+def _() -> Iterator[Sample]:
+    for arguments, _ in _of_classes():
+        for reduction in ("mean", "sum", "none"):
+            yield sample(**arguments, reduction=reduction)
+
+
+@nll_loss_grad.samples
+def _() -> Iterator[Sample]:
+    for arguments, shape in _of_classes():
+        for reduction in ("mean", "sum", "none"):
+            grad = f"normal{shape if reduction == 'none' else '[]'}#4"
+            others = {"weight": None, "ignore_index": -100} | arguments | {"reduction": reduction}
+            yield sample(grad_output=grad, total_weight="positive[]#5", **others)
+
+
+@nll_loss.oracle
+def _(
+    input: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+) -> tuple[Any, Any]:
+    x = np.moveaxis(input, 0 if input.ndim == 1 else 1, -1)
+    kept = target != ignore_index
+    t = np.where(kept, target, 0)
+    weights = kept * (np.ones(x.shape[-1]) if weight is None else weight)[t]
+    losses = -np.take_along_axis(x, t[..., None], -1)[..., 0] * weights
+    if reduction == "none":
+        return losses, np.zeros(())
+    return losses.sum() / (weights.sum() if reduction == "mean" else 1.0), weights.sum()
 
 
 @cross_entropy.oracle

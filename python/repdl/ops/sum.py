@@ -38,6 +38,46 @@ def mean(
     """Mean over some dimensions, or over all: the sum divided by the number of terms. Arguments as for `sum`."""
 
 
+@op()
+def norm(
+    input: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, order: str | None = None
+) -> Tensor:
+    """The norm of order 2 over some dimensions, or over all. Arguments as for `sum`."""
+
+
+@op()
+def var(
+    input: Tensor,
+    dim: int | tuple[int, ...] | None = None,
+    correction: float = 1,
+    keepdim: bool = False,
+    order: str | None = None,
+) -> Tensor:
+    """Variance over some dimensions, or over all: the sum of squared distances from the mean, over N - correction.
+
+    Args:
+        input: float32, any shape.
+        dim: a dimension or several; None for all.
+        correction: what is taken from the number of terms N.
+        keepdim: leave the reduced dimensions in the result, with size 1.
+        order: "blocked", "sequential", or None for the current one.
+
+    Returns:
+        float32, the other dimensions of input.
+    """
+
+
+@op()
+def std(
+    input: Tensor,
+    dim: int | tuple[int, ...] | None = None,
+    correction: float = 1,
+    keepdim: bool = False,
+    order: str | None = None,
+) -> Tensor:
+    """Standard deviation over some dimensions, or over all: the square root of `var`, with its arguments."""
+
+
 def _count_and_expand(saved: Any, grad: Any) -> tuple[int, Any]:
     """The number of terms of a sum, and the gradient of the result in the shape of the input."""
     shape = saved.input_shape
@@ -65,6 +105,36 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: div(expanded, float(count))}
 
 
+def _zero_by_zero(a: Any, b: Any) -> Any:
+    """a / b, and 0 where b is 0: there the gradients of roots are taken as 0, as torch does."""
+    from repdl.ops.elementwise.arithmetic import div
+
+    return div(a, b).masked_fill(b == 0, 0.0)
+
+
+@norm.backward(saves=("input", "output"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: _count_and_expand(saved, _zero_by_zero(grad, saved.output))[1] * saved.input}
+
+
+def _distances(saved: Any) -> Any:
+    return saved.input - mean(saved.input, saved.dim, True, saved.order)
+
+
+@var.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    count, expanded = _count_and_expand(saved, grad)
+    freedom = max(count - saved.correction, 0)
+    return {"input": lambda: _distances(saved) * expanded * (2.0 / freedom if freedom else float("inf"))}
+
+
+@std.backward(saves=("input", "output"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    count, expanded = _count_and_expand(saved, _zero_by_zero(grad, saved.output))
+    freedom = max(count - saved.correction, 0)
+    return {"input": lambda: _distances(saved) * expanded * (1.0 / freedom if freedom else float("inf"))}
+
+
 def _shapes() -> Iterator[dict[str, Any]]:
     for n in (0, 1, 3, 63, 64, 65, 200, 4095, 4096, 4097, 3 * 4096 + 5, 7 * 4096, 11 * 4096 + 70):
         yield {"input": f"normal[{n}]#1"}
@@ -88,6 +158,9 @@ def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None
 
 sum.rows(_rows)
 mean.rows(_rows)
+norm.rows(_rows)
+var.rows(_rows)
+std.rows(_rows)
 
 
 @sum.samples
@@ -104,6 +177,24 @@ def _() -> Iterator[Sample]:
         yield sample(**arguments)
 
 
+@norm.samples
+def _() -> Iterator[Sample]:
+    for arguments in _shapes():
+        yield sample(**arguments)
+
+
+def _spreads() -> Iterator[Sample]:
+    for arguments in _shapes():
+        yield sample(**arguments, **({"correction": 0} if arguments["input"] in ("normal[1]#1", "normal[]#1") else {}))
+    yield sample(input="normal[1000]#6", correction=0)
+    yield sample(input="normal[30, 33]#6", dim=(0,), correction=2.5)
+    yield sample(input="normal[700, 3]#6", dim=(1,), correction=4)
+
+
+var.samples(_spreads)
+std.samples(_spreads)
+
+
 @sum.oracle
 def _(input: Any, dim: Any = None, keepdim: bool = False, average: bool = False) -> Any:
     return (np.mean if average else np.sum)(input, axis=dim, keepdims=keepdim)
@@ -112,3 +203,23 @@ def _(input: Any, dim: Any = None, keepdim: bool = False, average: bool = False)
 @mean.oracle
 def _(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     return np.mean(input, axis=dim, keepdims=keepdim)
+
+
+@norm.oracle
+def _(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return np.sqrt(np.sum(input * input, axis=dim, keepdims=keepdim))
+
+
+def _variance(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
+    count = input.size // max(np.sum(input, axis=dim).size, 1)
+    away = input - np.mean(input, axis=dim, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.sum(away * away, axis=dim, keepdims=keepdim) / np.float64(max(count - correction, 0))
+
+
+var.oracle(_variance)
+
+
+@std.oracle
+def _(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
+    return np.sqrt(_variance(input, dim, correction, keepdim))

@@ -20,11 +20,14 @@ import torch
 
 from repdl import ops
 from repdl._op import Op
+from repdl._torch import empty_strided
 
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 _FLOATING = (torch.float32, torch.bfloat16, torch.float16)
 """What the ops fill themselves."""
+
+_CPU = torch.device("cpu")
 
 # torch's own kernel, though somebody may replace it: it counts the state of the generator on.
 _native_random = torch.library.get_kernel("aten::random_.from", "CPU")
@@ -42,11 +45,11 @@ def philox_key(generator: torch.Generator | None = None) -> tuple[int, int]:
     """
     if generator is None:
         generator = torch.default_generator
-    if generator.device.type != "cpu":
+    if generator.device != _CPU:
         raise NotImplementedError(
             f"[philox_key] generator must be on the CPU, got one on {generator.device}; use torch.Generator()"
         )
-    call = torch.empty((), dtype=torch.int64, device="cpu")
+    call = empty_strided((), (), torch.int64)
     _native_random.call_boxed(_cpu_keys, call, _INT64_MIN, None, generator=generator)
     seed = generator.initial_seed() % 2**64
     return seed - 2**64 if seed >= 2**63 else seed, int(call)
@@ -360,13 +363,13 @@ def _integers_of(name: str, dtype: torch.dtype) -> tuple[int, int]:
 def _check_cpu(name: str, tensor: Any) -> None:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"[{name}] tensor must be a torch tensor, got {type(tensor).__name__}")
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise NotImplementedError(f"[{name}] tensor must be on the CPU, got {tensor.device}; fill it there and move it")
 
 
 def _check_floating(name: str, tensor: Any) -> None:
     _check_cpu(name, tensor)
-    if tensor.dtype not in (*_FLOATING, torch.float64):
+    if tensor.dtype not in _FLOATING and tensor.dtype != torch.float64:
         raise TypeError(f"[{name}] tensor must be float32, float64, bfloat16 or float16, got {tensor.dtype}")
 
 

@@ -101,6 +101,20 @@ def weights(call: Callable[..., Any], options: Options, name: str) -> Setup:
     return Setup(what, weight[:-1], run, exact=False)
 
 
+@takes("sum")
+def nll_losses(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    x, target = ones(options.terms, 2), np.zeros(options.terms, np.int64)
+    what = f"{name} of {x.shape}, over the samples"
+    return Setup(what, x[:, 0], lambda: call(x, target, reduction="sum")[0], put=np.negative)
+
+
+@takes("sum")
+def nll_weights(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    target, weight = np.arange(options.terms), ones(options.terms)
+    x = ones(options.terms, options.terms)
+    return Setup(f"{name} of {x.shape}, the weights", weight, lambda: call(x, target, weight, reduction="sum")[1])
+
+
 # Of the gradient.
 
 
@@ -154,6 +168,7 @@ cross_entropy = {
     "samples": samples,
     "weights": weights,
 }
+nll_loss = {"samples": nll_losses, "weights": nll_weights}
 cross_entropy_grad = {
     "denominator": grad_denominator,
     "classes": grad_classes,

@@ -15,7 +15,7 @@ from repdl._op import registry
 from repdl.reveal import norms, products, sums
 from repdl.reveal.attention import attention, attention_grad
 from repdl.reveal.batch_norm import batch_norm, batch_norm_grad, torch_batch_norm
-from repdl.reveal.cross_entropy import cross_entropy, cross_entropy_grad
+from repdl.reveal.cross_entropy import cross_entropy, cross_entropy_grad, nll_loss
 from repdl.reveal.probing import reveal
 from repdl.reveal.setup import Adapter as Adapter, Options as Options, Setup
 from repdl.reveal.tree import Array, Tree
@@ -32,6 +32,9 @@ OURS: Mapping[str, Sums] = {
     "conv2d": products.conv2d,
     "conv2d_grad_input": products.conv2d_grad_input,
     "conv2d_grad_kernel": products.conv2d_grad_kernel,
+    "norm": sums.norm,
+    "var": sums.var,
+    "std": sums.std,
     "softmax": sums.softmax,
     "softmax_grad": sums.softmax_grad,
     "log_softmax": sums.log_softmax,
@@ -40,6 +43,7 @@ OURS: Mapping[str, Sums] = {
     "attention_grad": attention_grad,
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
+    "nll_loss": nll_loss,
     "batch_norm": batch_norm,
     "batch_norm_grad": batch_norm_grad,
     "batch_norm_eval_grad": batch_norm_grad,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from repdl.reveal.batch_norm import BALANCE, signed_roots
 from repdl.reveal.setup import Adapter, Ints, Options, Setup, logarithms, ones, takes
 from repdl.reveal.tree import Array
 
@@ -43,6 +44,31 @@ def plain(call: Callable[..., Any], options: Options, name: str) -> Setup:
 def mean(call: Callable[..., Any], options: Options, name: str) -> Setup:
     what, x, slot, at, dim = _along(options, name)
     return Setup(what, slot, lambda: np.float64(call(x, dim=dim)[at]) * slot.size, exact=False)
+
+
+def _squares(power: int, centred: bool) -> Adapter:
+    """Of var and of roots: the last places make the mean 0, and a correction of N - 1 the divisor 1.
+
+    These places also keep the sum where a root shows its last place.
+    """
+
+    @takes("shape", "dim", "element")
+    def adapter(call: Callable[..., Any], options: Options, name: str) -> Setup:
+        what, x, slot, at, dim = _along(options, name, BALANCE)
+        balance = np.moveaxis(x, dim, -1)[at][-BALANCE:]
+
+        def run() -> float:
+            balance[...] = -slot.sum(dtype=np.float64) / BALANCE
+            arguments = {"correction": x.shape[dim] - 1} if centred else {}
+            sum_of_all = np.float64(call(x, dim=dim, **arguments)[at]) ** power
+            return float(sum_of_all - np.square(balance, dtype=np.float64).sum())
+
+        return Setup(what, slot, run, put=signed_roots, exact=power == 1, positive=True)
+
+    return adapter
+
+
+norm, var, std = _squares(2, centred=False), _squares(1, centred=True), _squares(2, centred=True)
 
 
 @takes("shape", "dim", "element")

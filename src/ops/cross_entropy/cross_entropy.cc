@@ -106,6 +106,26 @@ float MeanFactor(const CrossEntropyArgs& args) {
   return static_cast<float>(1.0 / static_cast<double>(count));
 }
 
+/// Of nll_loss and its gradient.
+void CheckClasses(std::string_view op, const TensorView& input, const TensorView& target,
+                  const std::optional<TensorView>& weight) {
+  CheckDType({op, "target"}, target, DType::kInt64);
+  Check(op, input, target, weight, /*label_smoothing=*/0.0);
+}
+
+/// Where the gradient of the loss comes from, and where that of the scores goes.
+void SetGradients(const TensorView& grad_output, Reduction how, const TensorView& grad_input, Scratch& scratch,
+                  CrossEntropyArgs& args) {
+  args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
+  args.grad_output_stride = how == Reduction::kNone ? 1 : 0;
+  args.grad_input = grad_input.Data<float>();
+  const int class_dim = ClassDim(grad_input);
+  args.grad_stride = grad_input.strides[class_dim];
+  for (int i = 0; i < grad_input.rank(); ++i) {
+    if (i != class_dim) args.grad_samples.Append(grad_input.shape[i], grad_input.strides[i]);
+  }
+}
+
 }  // namespace
 
 Specs InferCrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
@@ -174,15 +194,63 @@ void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, co
   } else if (how == Reduction::kMean) {
     args.factor = MeanFactor(args);
   }
-  args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
-  args.grad_output_stride = how == Reduction::kNone ? 1 : 0;
-  args.grad_input = grad_input.Data<float>();
-  const int class_dim = ClassDim(input);
-  args.grad_stride = grad_input.strides[class_dim];
-  for (int i = 0; i < input.rank(); ++i) {
-    if (i != class_dim) args.grad_samples.Append(grad_input.shape[i], grad_input.strides[i]);
-  }
+  SetGradients(grad_output, how, grad_input, scratch, args);
   CrossEntropyGradKernel(args);
+}
+
+Specs InferNllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
+                   std::string_view reduction, int64_t, Order) {
+  CheckClasses("nll_loss", input, target, weight);
+  const bool none = ParseReduction("nll_loss", reduction) == Reduction::kNone;
+  return {{DType::kFloat32, none ? SampleShape(input) : IntList{}}, {DType::kFloat32, {}}};
+}
+
+void NllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
+             std::string_view reduction, int64_t ignore_index, Order order, Out loss, Out total_weight) {
+  const FpEnvGuard guard;
+  CheckOutputs("nll_loss", InferNllLoss(input, target, weight, reduction, ignore_index, order), {&loss, &total_weight},
+               input);
+  CheckCpu("nll_loss", input);
+  Scratch scratch;
+  CrossEntropyArgs args = MakeArgs("nll_loss", input, target, weight, ignore_index, 0.0, order, scratch);
+  const Reduction how = ParseReduction("nll_loss", reduction);
+  args.losses = how == Reduction::kNone ? loss.Data<float>() : scratch.Get<float>(args.num_samples);
+  args.sample_weights = scratch.Get<float>(args.num_samples);
+  NllLossKernel(args);
+  float& total = *total_weight.Data<float>();
+  total = how == Reduction::kNone ? 0.0f : SumOf(args.sample_weights, args.num_samples, order);
+  if (how == Reduction::kNone) return;
+  const float sum = SumOf(args.losses, args.num_samples, order);
+  *loss.Data<float>() = how == Reduction::kMean ? sum / total : sum;
+}
+
+Specs InferNllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
+                       const std::optional<TensorView>& weight, std::string_view reduction, int64_t,
+                       const TensorView& total_weight) {
+  CheckClasses("nll_loss_grad", input, target, weight);
+  const bool none = ParseReduction("nll_loss_grad", reduction) == Reduction::kNone;
+  CheckFloat({"nll_loss_grad", "grad_output"}, grad_output, input);
+  CheckShape({"nll_loss_grad", "grad_output"}, grad_output, none ? SampleShape(input) : IntList{});
+  CheckFloat({"nll_loss_grad", "total_weight"}, total_weight, input);
+  CheckShape({"nll_loss_grad", "total_weight"}, total_weight, {});
+  return {{DType::kFloat32, input.shape}};
+}
+
+void NllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
+                 const std::optional<TensorView>& weight, std::string_view reduction, int64_t ignore_index,
+                 const TensorView& total_weight, Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("nll_loss_grad",
+               InferNllLossGrad(grad_output, input, target, weight, reduction, ignore_index, total_weight),
+               {&grad_input}, input);
+  CheckCpu("nll_loss_grad", input);
+  if (grad_input.numel() == 0) return;
+  Scratch scratch;
+  CrossEntropyArgs args = MakeArgs("nll_loss_grad", input, target, weight, ignore_index, 0.0, Order::kBlocked, scratch);
+  const Reduction how = ParseReduction("nll_loss_grad", reduction);
+  args.factor = how == Reduction::kMean ? *total_weight.Data<const float>() : 1.0f;
+  SetGradients(grad_output, how, grad_input, scratch, args);
+  NllLossGradKernel(args);
 }
 
 }  // namespace repdl
@@ -195,4 +263,10 @@ REPDL_OPS(cross_entropy,
           MakeOp<InferCrossEntropyGrad, CrossEntropyGrad>(
               "cross_entropy_grad",
               "grad_output, input, target, weight=None, ignore_index=-100, reduction='mean', "
-              "label_smoothing=0.0, order='blocked'"))
+              "label_smoothing=0.0, order='blocked'"),
+          MakeOp<InferNllLoss, NllLoss>("nll_loss",
+                                        "input, target, weight=None, reduction='mean', ignore_index=-100, "
+                                        "order='blocked'"),
+          MakeOp<InferNllLossGrad, NllLossGrad>("nll_loss_grad",
+                                                "grad_output, input, target, weight, reduction, ignore_index, "
+                                                "total_weight"))

@@ -37,6 +37,18 @@ above: `pᵢ = exp(dᵢ) / Sum(exp(dᵢ))`. The factor f is `float32(1 / M)` for
 The gradient of an ignored sample is +0.
 */
 
+/*! nll_loss
+Samples as for cross_entropy, with x the scores and t the target class (int64). The weight w of a sample is `weight[t]`, 1 without
+weights, and +0 if t is `ignore_index`. Its loss is `-xₜ * w`, with +0 in the place of xₜ if w is 0. `reduction="none"` gives the
+losses; `"sum"` their Sum in row-major order of the samples; `"mean"` that Sum divided by `total_weight`, the Sum of w over all samples. With
+`"none"` `total_weight` is +0.
+*/
+
+/*! nll_loss_grad
+The gradient by the scores, with g the gradient of the loss, or of the loss of the sample for `reduction="none"`; for `"mean"` g is
+`grad_output / total_weight`. By the score of the target class of a sample it is `-w * g`, or +0 if w is 0; by all others +0.
+*/
+
 namespace repdl {
 
 /// input (n, c, …), (n, c) or (c); target int64 of the same shape without c, or float32 of the same shape;
@@ -52,5 +64,18 @@ Specs InferCrossEntropyGrad(const TensorView& grad_output, const TensorView& inp
 void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
                       const std::optional<TensorView>& weight, int64_t ignore_index, std::string_view reduction,
                       double label_smoothing, Order order, Out grad_input);
+
+/// Shapes as above; the target holds classes.
+Specs InferNllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
+                   std::string_view reduction, int64_t ignore_index, Order order);
+void NllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
+             std::string_view reduction, int64_t ignore_index, Order order, Out loss, Out total_weight);
+
+Specs InferNllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
+                       const std::optional<TensorView>& weight, std::string_view reduction, int64_t ignore_index,
+                       const TensorView& total_weight);
+void NllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
+                 const std::optional<TensorView>& weight, std::string_view reduction, int64_t ignore_index,
+                 const TensorView& total_weight, Out grad_input);
 
 }  // namespace repdl

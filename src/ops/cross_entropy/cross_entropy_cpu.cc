@@ -128,6 +128,15 @@ void ForSamples(const CrossEntropyArgs& args, const Body& body) {
                  });
 }
 
+/// Of the class of a sample.
+float WeightOf(const CrossEntropyArgs& args, int64_t sample) {
+  const int64_t t = args.classes[sample];
+  return t == args.ignore_index ? 0.0f : args.weight == nullptr ? 1.0f : args.weight[t];
+}
+
+/// Numbers of memory that are worth a fork.
+constexpr int64_t kGrain = 8192;
+
 }  // namespace
 
 void CrossEntropyKernel(const CrossEntropyArgs& args) {
@@ -144,6 +153,31 @@ void CrossEntropyGradKernel(const CrossEntropyArgs& args) {
       samples.ZeroGradient(i);
     } else {
       samples.Gradient(i);
+    }
+  });
+}
+
+void NllLossKernel(const CrossEntropyArgs& args) {
+  ParallelRanges(args.num_samples, kGrain, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t i = begin; i < end; ++i) {
+      const float w = WeightOf(args, i);
+      const float x = w == 0.0f ? 0.0f : args.input[args.samples.Offset(i) + args.classes[i] * args.class_stride];
+      args.losses[i] = -x * w;
+      args.sample_weights[i] = w;
+    }
+  });
+}
+
+void NllLossGradKernel(const CrossEntropyArgs& args) {
+  ParallelRanges(args.num_samples * args.num_classes, kGrain, [&](int64_t begin, int64_t end) HWY_ATTR {
+    std::fill(args.grad_input + begin, args.grad_input + end, 0.0f);
+  });
+  ParallelRanges(args.num_samples, kGrain, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t i = begin; i < end; ++i) {
+      const float w = WeightOf(args, i);
+      if (w == 0.0f) continue;
+      args.grad_input[args.grad_samples.Offset(i) + args.classes[i] * args.grad_stride] =
+          -w * (args.grad_output[i * args.grad_output_stride] / args.factor);
     }
   });
 }

@@ -22,12 +22,12 @@ struct CrossEntropyArgs {
 
   // Forward.
   float* losses;          // one a sample
-  float* sample_weights;  // null, or the weight of each sample's class, +0 if it is ignored
+  float* sample_weights;  // the weight of each sample's class, +0 if it is ignored; null if nobody asks for them
 
   // Gradient.
   const float* grad_output;    // one number, or one a sample
   int64_t grad_output_stride;  // 0 or 1
-  float factor;
+  float factor;                // for nll_loss_grad a divisor
   float* grad_input;
   Loops grad_samples;
   int64_t grad_stride;
@@ -35,5 +35,7 @@ struct CrossEntropyArgs {
 
 REPDL_KERNEL(CrossEntropyKernel, CrossEntropyArgs)
 REPDL_KERNEL(CrossEntropyGradKernel, CrossEntropyArgs)
+REPDL_KERNEL(NllLossKernel, CrossEntropyArgs)
+REPDL_KERNEL(NllLossGradKernel, CrossEntropyArgs)
 
 }  // namespace repdl

@@ -41,20 +41,29 @@ Sizes Check(const TensorView& input, const TensorView& mat2, bool transA, bool t
 }
 
 /// The first element of every matrix of a batch.
-std::vector<const float*> Matrices(const TensorView& tensor, const IntList& batch) {
-  int64_t count = 1;
-  for (int64_t size : batch) count *= size;
-  std::vector<const float*> starts(count, tensor.Data<const float>());
-  if (tensor.rank() == 2 || tensor.numel() == 0) return starts;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = i;
-    for (int dim = batch.size() - 1; dim >= 0; --dim) {
-      starts[i] += rest % batch[dim] * tensor.strides[dim];
-      rest /= batch[dim];
+class Matrices {
+ public:
+  Matrices(const TensorView& tensor, const IntList& batch) : one_(tensor.Data<const float>()) {
+    if (batch.size() == 0) return;
+    int64_t count = 1;
+    for (int64_t size : batch) count *= size;
+    many_.assign(count, one_);
+    if (tensor.rank() == 2 || tensor.numel() == 0) return;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i;
+      for (int dim = batch.size() - 1; dim >= 0; --dim) {
+        many_[i] += rest % batch[dim] * tensor.strides[dim];
+        rest /= batch[dim];
+      }
     }
   }
-  return starts;
-}
+  int64_t size() const { return many_.empty() ? 1 : static_cast<int64_t>(many_.size()); }
+  const float* const* data() const { return many_.empty() ? &one_ : many_.data(); }
+
+ private:
+  const float* one_;  // where there is no batch
+  std::vector<const float*> many_;
+};
 
 }  // namespace
 
@@ -72,10 +81,10 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
   CheckCpu("mm", input);
   if (output.numel() == 0) return;
   const Sizes sizes = Check(input, mat2, transA, transB);
-  const auto a = Matrices(input, sizes.batch), b = Matrices(mat2, sizes.batch);
+  const Matrices a(input, sizes.batch), b(mat2, sizes.batch);
   MmArgs args{};
   args.m = sizes.m, args.n = sizes.n, args.k = sizes.k;
-  args.batch = static_cast<int64_t>(a.size());
+  args.batch = a.size();
   args.a = a.data(), args.b = b.data();
   args.a_row_stride = input.strides[input.rank() - (transA ? 1 : 2)];
   args.a_col_stride = input.strides[input.rank() - (transA ? 2 : 1)];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/sum.h"
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
@@ -56,6 +57,37 @@ void Run(std::string_view op, const TensorView& input, const std::optional<IntLi
   SumKernel(args);
 }
 
+/// The squares of the numbers, or of their distances from `centre`, which broadcasts.
+TensorView Squares(const TensorView& input, const TensorView* centre, Scratch& scratch) {
+  const TensorView squares = MakeView(scratch.Get<float>(input.numel()), input.shape);
+  if (squares.numel() == 0) return squares;
+  SquareKernel(centre == nullptr ? MakeMapArgs({&input}, squares) : MakeMapArgs({&input, centre}, squares));
+  return squares;
+}
+
+void RunVar(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, double correction,
+            bool keepdim, bool root, Order order, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs(op, Infer(op, input, dim, keepdim), {&output}, input);
+  CheckCpu(op, input);
+  if (output.numel() == 0) return;
+  bool is_reduced[kMaxRank];
+  const int64_t n = MarkReduced(op, input, dim, is_reduced);
+  Scratch scratch;
+  IntList kept = input.shape;
+  for (int i = 0; i < kept.size(); ++i) kept[i] = is_reduced[i] ? 1 : kept[i];
+  const TensorView mean = MakeView(scratch.Get<float>(output.numel()), kept);
+  ReduceArgs args = MakeReduceArgs(input, is_reduced, order);
+  args.end.divisor = static_cast<float>(n);
+  args.out = mean.Data<float>();
+  SumKernel(args);
+  args = MakeReduceArgs(Squares(input, &mean, scratch), is_reduced, order);
+  args.end.divisor = static_cast<float>(std::max(static_cast<double>(n) - correction, 0.0));
+  args.end.root = root;
+  args.out = output.Data<float>();
+  SumKernel(args);
+}
+
 }  // namespace
 
 Specs InferSum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool, Order) {
@@ -73,7 +105,42 @@ void Mean(const TensorView& input, const std::optional<IntList>& dim, bool keepd
   Run("mean", input, dim, keepdim, /*average=*/false, /*divide=*/true, order, output);
 }
 
+Specs InferNorm(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order) {
+  return Infer("norm", input, dim, keepdim);
+}
+void Norm(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("norm", Infer("norm", input, dim, keepdim), {&output}, input);
+  CheckCpu("norm", input);
+  if (output.numel() == 0) return;
+  bool is_reduced[kMaxRank];
+  MarkReduced("norm", input, dim, is_reduced);
+  Scratch scratch;
+  ReduceArgs args = MakeReduceArgs(Squares(input, nullptr, scratch), is_reduced, order);
+  args.end.root = true;
+  args.out = output.Data<float>();
+  SumKernel(args);
+}
+
+Specs InferVar(const TensorView& input, const std::optional<IntList>& dim, double, bool keepdim, Order) {
+  return Infer("var", input, dim, keepdim);
+}
+void Var(const TensorView& input, const std::optional<IntList>& dim, double correction, bool keepdim, Order order,
+         Out output) {
+  RunVar("var", input, dim, correction, keepdim, /*root=*/false, order, output);
+}
+Specs InferStd(const TensorView& input, const std::optional<IntList>& dim, double, bool keepdim, Order) {
+  return Infer("std", input, dim, keepdim);
+}
+void Std(const TensorView& input, const std::optional<IntList>& dim, double correction, bool keepdim, Order order,
+         Out output) {
+  RunVar("std", input, dim, correction, keepdim, /*root=*/true, order, output);
+}
+
 }  // namespace repdl
 
 REPDL_OPS(sum, MakeOp<InferSum, Sum>("sum", "input, dim=None, keepdim=False, average=False, order='blocked'"),
-          MakeOp<InferMean, Mean>("mean", "input, dim=None, keepdim=False, order='blocked'"))
+          MakeOp<InferMean, Mean>("mean", "input, dim=None, keepdim=False, order='blocked'"),
+          MakeOp<InferNorm, Norm>("norm", "input, dim=None, keepdim=False, order='blocked'"),
+          MakeOp<InferVar, Var>("var", "input, dim=None, correction=1, keepdim=False, order='blocked'"),
+          MakeOp<InferStd, Std>("std", "input, dim=None, correction=1, keepdim=False, order='blocked'"))

@@ -7,10 +7,13 @@ from typing import Any
 
 import torch
 
+from repdl import _core
+from repdl._order import get_order
 from repdl.interception.aten.reduction import mean_of, sum_of
 from repdl.interception.override import override
 
 _NONE, _MEAN, _SUM = range(3)
+_REDUCTIONS = ("none", "mean", "sum")
 
 
 def _reduce(loss: torch.Tensor, reduction: int) -> torch.Tensor:
@@ -19,111 +22,36 @@ def _reduce(loss: torch.Tensor, reduction: int) -> torch.Tensor:
     return mean_of(loss) if reduction == _MEAN else sum_of(loss)
 
 
-def _check_classes(classes: torch.Tensor, count: int) -> None:
-    outside = classes[(classes < 0) | (classes >= count)]
+def _classes(self: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """The target as the op takes it."""
+    if target.dtype == torch.uint8:
+        target = target.to(torch.int64)
+    elif target.dtype != torch.int64:
+        raise RuntimeError(f"expected a target of int64 or uint8, but got {target.dtype}")
+    return target.reshape(()) if self.dim() == 1 else target
+
+
+def _check_classes(self: torch.Tensor, classes: torch.Tensor, ignore_index: int) -> None:
+    """Says in torch's words which class is none, if one is."""
+    count = self.shape[0 if self.dim() == 1 else 1]
+    outside = classes[((classes < 0) | (classes >= count)) & (classes != ignore_index)]
     if outside.numel():
         raise IndexError(f"Target {int(outside[0])} is out of bounds.")
 
 
-def _class_weights(
-    self: torch.Tensor, target: torch.Tensor, counted: torch.Tensor, weight: torch.Tensor | None
+@override("nll_loss_forward", "nll_loss2d_forward", op="nll_loss", choices={3: _REDUCTIONS})
+def _(
+    self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """For each row its class, 0 where it is not counted, and the weight of that."""
-    classes = torch.where(counted, target, torch.zeros_like(target))
-    _check_classes(classes, self.shape[1])
-    weights = counted.to(torch.float32)
-    return classes, weights if weight is None else weights * weight.to(torch.float32)[classes]
-
-
-_COUNTED_EXACTLY = 2**24
-"""So many ones can be summed without rounding."""
-
-
-def _all_count(counted: torch.Tensor, weight: torch.Tensor | None) -> bool:
-    """Whether every row has the weight 1: the usual case, in which fewer steps give the same bits."""
-    return weight is None and counted.numel() <= _COUNTED_EXACTLY and bool(counted.all())
-
-
-def _pick(self: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    classes = _classes(self, target)
     try:
-        return self.gather(1, target[:, None])[:, 0]
-    except RuntimeError:  # of an index that is none
-        _check_classes(target, self.shape[1])
+        return _core.ops["nll_loss"](self, classes, weight, _REDUCTIONS[reduction], ignore_index, get_order())
+    except ValueError:
+        _check_classes(self, classes, ignore_index)
         raise
 
 
-def _checked(target: torch.Tensor) -> torch.Tensor:
-    if target.dtype not in (torch.int64, torch.uint8):
-        raise RuntimeError(f"expected a target of int64 or uint8, but got {target.dtype}")
-    return target.to(torch.int64)
-
-
-@override("nll_loss_forward")
-def nll_loss_forward(
-    self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """-weight[target] * self[target] for each row; their sum, or that divided by the sum of the weights."""
-    if self.dim() == 1:
-        loss, total = nll_loss_forward(self[None], target.reshape(1), weight, reduction, ignore_index)
-        return (loss[0] if reduction == _NONE else loss), total
-    target = _checked(target)
-    counted = target != ignore_index
-    if _all_count(counted, weight):
-        loss = _pick(self, target).neg()
-        if reduction == _NONE:
-            return loss, self.new_zeros(())
-        total = self.new_full((), target.numel())
-        loss = sum_of(loss)
-        return (loss / total if reduction == _MEAN else loss), total
-    classes, weights = _class_weights(self, target, counted, weight)
-    # A class that is ignored counts nothing, even if its number is infinite.
-    picked = torch.where(weights == 0, torch.zeros_like(weights), self.gather(1, classes[:, None])[:, 0])
-    loss = picked.neg() * weights
-    if reduction == _NONE:
-        return loss, self.new_zeros(())
-    total = sum_of(weights)
-    loss = sum_of(loss)
-    return (loss / total if reduction == _MEAN else loss), total
-
-
-@override("nll_loss_backward")
-def nll_loss_backward(
-    grad_output: torch.Tensor,
-    self: torch.Tensor,
-    target: torch.Tensor,
-    weight: torch.Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: torch.Tensor,
-) -> torch.Tensor:
-    if self.dim() == 1:
-        grad = grad_output.reshape(1) if reduction == _NONE else grad_output
-        return nll_loss_backward(grad, self[None], target.reshape(1), weight, reduction, ignore_index, total_weight)[0]
-    target = _checked(target)
-    counted = target != ignore_index
-    scale = grad_output / total_weight if reduction == _MEAN else grad_output
-    if _all_count(counted, weight):
-        classes, values = target, scale.neg().expand(target.shape)
-    else:
-        classes, weights = _class_weights(self, target, counted, weight)
-        values = torch.where(weights == 0, torch.zeros_like(weights), weights.neg() * scale)
-    return torch.zeros_like(self, memory_format=torch.contiguous_format).scatter_(1, classes[:, None], values[:, None])
-
-
-def _pixels(image: torch.Tensor) -> torch.Tensor:
-    """(n, c, h, w) as rows of classes."""
-    return image.permute(0, 2, 3, 1).reshape(-1, image.shape[1])
-
-
-@override("nll_loss2d_forward")
-def _(
-    self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    loss, total = nll_loss_forward(_pixels(self), target.reshape(-1), weight, reduction, ignore_index)
-    return (loss.reshape(target.shape) if reduction == _NONE else loss), total
-
-
-@override("nll_loss2d_backward")
+@override("nll_loss_backward", "nll_loss2d_backward", op="nll_loss_grad", choices={4: _REDUCTIONS})
 def _(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -133,10 +61,15 @@ def _(
     ignore_index: int,
     total_weight: torch.Tensor,
 ) -> torch.Tensor:
-    grad = grad_output.reshape(-1) if reduction == _NONE else grad_output
-    rows = nll_loss_backward(grad, _pixels(self), target.reshape(-1), weight, reduction, ignore_index, total_weight)
-    n, c, h, w = self.shape
-    return rows.reshape(n, h, w, c).permute(0, 3, 1, 2).contiguous()
+    classes = _classes(self, target)
+    grad = grad_output.reshape(()) if self.dim() == 1 else grad_output
+    try:
+        return _core.ops["nll_loss_grad"](
+            grad, self, classes, weight, _REDUCTIONS[reduction], ignore_index, total_weight
+        )
+    except ValueError:
+        _check_classes(self, classes, ignore_index)
+        raise
 
 
 @override("binary_cross_entropy")

@@ -140,7 +140,7 @@ def _like_input(output: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
 def _(v: torch.Tensor, g: torch.Tensor, dim: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """v * (g / norm), the norm over all dimensions but one."""
     others = tuple(d for d in range(v.dim()) if d != dim % v.dim())
-    norm = _core.ops["sqrt"](sum_of(v * v, others, True))
+    norm = _core.ops["norm"](v, others, True, get_order())
     return v * (g / norm), norm
 
 

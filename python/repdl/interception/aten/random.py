@@ -18,12 +18,19 @@ stream = "philox"
 """Where the numbers come from: set by `repdl.enable(rng=…)`."""
 
 
-def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] | None = None) -> None:
+def _key(generator: torch.Generator | None) -> tuple[int, int] | None:
+    return philox.philox_key(generator) if stream == "philox" else None
+
+
+_core.set_key_source(_key)
+
+
+def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] | None = None, op: str = "") -> None:
     """Overrides a sampler. Without `drawn`, torch's own kernel does what the stream "torch" defines: it draws integers
-    and turns them into numbers by operations that round once, or in float64."""
+    and turns them into numbers by operations that round once, or in float64. `op` is what `counted` calls."""
     drawn = drawn or native_of(name)
 
-    @override(name, **ANY_DTYPE)
+    @override(name, op=op, **ANY_DTYPE)
     def _(*args: Any, **kwargs: Any) -> Any:
         return (counted if stream == "philox" else drawn)(*args, **kwargs)
 
@@ -67,13 +74,13 @@ def _box_muller(numbers: torch.Tensor, mean: float, std: float) -> torch.Tensor:
     return (radius[:, None] * pair * std + mean).reshape(-1)
 
 
-_sampler("uniform_", philox.uniform_, draw_uniform)
-_sampler("normal_", philox.normal_, _draw_normal)
+_sampler("uniform_", philox.uniform_, draw_uniform, op="philox_uniform")
+_sampler("normal_", philox.normal_, _draw_normal, op="philox_normal")
 _sampler("log_normal_", philox.log_normal_)
-_sampler("exponential_", philox.exponential_)
+_sampler("exponential_", philox.exponential_, op="philox_exponential")
 _sampler("geometric_", philox.geometric_)
 _sampler("cauchy_", philox.cauchy_)
-_sampler("bernoulli_.float", philox.bernoulli_)
+_sampler("bernoulli_.float", philox.bernoulli_, op="philox_bernoulli")
 _sampler("bernoulli_.Tensor", philox.bernoulli_)
 _sampler("random_.from", philox.random_)
 _sampler("random_", philox.random_)

@@ -60,48 +60,28 @@ for _name in ("mean", "mean.dim"):
     override(_name, op="mean", low="compute")(_typed(_name, mean_of))
 
 
-def _variance(self: torch.Tensor, dim: Any, correction: Any, keepdim: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sum((x - mean)^2) / (n - correction), and the mean."""
-    dims = _dims(self, dim)
-    mean = mean_of(self, dims, True)
-    centred = self - mean
-    count = 1
-    for d in dims:
-        count *= self.shape[d]
-    freedom = max(count - (1 if correction is None else correction), 0)
-    var = sum_of(centred * centred, dims, keepdim) / freedom
-    return var, mean if keepdim else mean.reshape(var.shape)
+def _spread(op: str) -> None:
+    """The variance or the standard deviation; and it together with the mean."""
+
+    @override(f"{op}.correction", op=op)
+    def spread(self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> torch.Tensor:
+        return _core.ops[op](self, _dims(self, dim), 1 if correction is None else correction, keepdim, get_order())
+
+    @override(f"{op}_mean.correction")
+    def _(
+        self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        return spread(self, dim, correction=correction, keepdim=keepdim), mean_of(self, dim, keepdim)
 
 
-@override("var.correction")
-def _(self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> torch.Tensor:
-    return _variance(self, dim, correction, keepdim)[0]
-
-
-@override("std.correction")
-def _(self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> torch.Tensor:
-    return _core.ops["sqrt"](_variance(self, dim, correction, keepdim)[0])
-
-
-@override("var_mean.correction")
-def _(
-    self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
-    return _variance(self, dim, correction, keepdim)
-
-
-@override("std_mean.correction")
-def _(
-    self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
-    var, mean = _variance(self, dim, correction, keepdim)
-    return _core.ops["sqrt"](var), mean
+_spread("var")
+_spread("std")
 
 
 def vector_norm(self: torch.Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> torch.Tensor:
     dims = _dims(self, dim)
     if ord == 2:
-        return _core.ops["sqrt"](sum_of(self * self, dims, keepdim))
+        return _core.ops["norm"](self, dims, keepdim, get_order())
     size = self.abs()
     if ord == 1:
         return sum_of(size, dims, keepdim)
@@ -116,15 +96,17 @@ def vector_norm(self: torch.Tensor, ord: Any = 2, dim: Any = None, keepdim: bool
     return _core.ops["pow"](sum_of(_core.ops["pow"](size, inner), dims, keepdim), outer)
 
 
-override("linalg_vector_norm", low="compute", converts=False)(_typed("linalg_vector_norm", vector_norm))
+_EUCLIDEAN: dict[str, Any] = {"op": "norm", "constants": {1: 2}}
+
+override("linalg_vector_norm", low="compute", converts=False, **_EUCLIDEAN)(_typed("linalg_vector_norm", vector_norm))
 
 
-@override("norm.Scalar")
+@override("norm.Scalar", **_EUCLIDEAN)
 def _(self: torch.Tensor, p: Any = 2) -> torch.Tensor:
     return vector_norm(self, p)
 
 
-@override("norm.ScalarOpt_dim")
+@override("norm.ScalarOpt_dim", **_EUCLIDEAN)
 def _(self: torch.Tensor, p: Any, dim: Any, keepdim: bool = False) -> torch.Tensor:
     return vector_norm(self, 2 if p is None else p, dim, keepdim)
 
