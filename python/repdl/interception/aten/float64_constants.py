@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""Constants of the functions of float64, from `python tools/coefficients`, file float64.py."""
+
+from __future__ import annotations
+
+
+def _numbers(text: str) -> list[float]:
+    return [float.fromhex(word) for word in text.split()]
+
+
+LN2_16 = _numbers("""
+    0x1.62e42fefa0000p-5 0x1.cf79abc9e3b3ap-44
+""")
+"""log(2) / 16, in two parts, the first of 36 digits."""
+
+EXP2 = _numbers("""
+    0x1.0000000000000p+0 0x1.0b5586cf9890fp+0 0x1.172b83c7d517bp+0 0x1.2387a6e756238p+0 0x1.306fe0a31b715p+0
+    0x1.3dea64c123422p+0 0x1.4bfdad5362a27p+0 0x1.5ab07dd485429p+0 0x1.6a09e667f3bcdp+0 0x1.7a11473eb0187p+0
+    0x1.8ace5422aa0dbp+0 0x1.9c49182a3f090p+0 0x1.ae89f995ad3adp+0 0x1.c199bdd85529cp+0 0x1.d5818dcfba487p+0
+    0x1.ea4afa2a490dap+0 0x0.0p+0 0x1.8a62e4adc610bp-54 -0x1.19041b9d78a76p-55 0x1.9b07eb6c70573p-54
+    0x1.6f46ad23182e4p-55 0x1.ada0911f09ebcp-55 0x1.d4397afec42e2p-56 0x1.6324c054647adp-54 -0x1.bdd3413b26456p-54
+    -0x1.41577ee04992fp-55 0x1.6e9f156864b27p-54 0x1.c7c46b071f2bep-56 0x1.7a1cd345dcc81p-54 0x1.11065895048ddp-55
+    0x1.2ed02d75b3707p-55 -0x1.e9c23179c2893p-54
+""")
+"""2^(j/16) for j = 0 … 15, then what the doubles leave of them."""
+
+LN2 = _numbers("""
+    0x1.62e42fefa2000p-1 0x1.9ef35793c7673p-41
+""")
+"""log(2), in two parts, the first of 40 digits."""
+
+RECIPROCALS = _numbers("""
+    0x1.7000000000000p+0 0x1.6800000000000p+0 0x1.6000000000000p+0 0x1.5900000000000p+0 0x1.5200000000000p+0
+    0x1.4b00000000000p+0 0x1.4400000000000p+0 0x1.3e00000000000p+0 0x1.3800000000000p+0 0x1.3200000000000p+0
+    0x1.2d00000000000p+0 0x1.2700000000000p+0 0x1.2200000000000p+0 0x1.1d00000000000p+0 0x1.1800000000000p+0
+    0x1.1300000000000p+0 0x1.0f00000000000p+0 0x1.0a00000000000p+0 0x1.0600000000000p+0 0x1.0000000000000p+0
+    0x1.0000000000000p+0 0x1.ea00000000000p-1 0x1.da00000000000p-1 0x1.ce00000000000p-1 0x1.c000000000000p-1
+    0x1.b400000000000p-1 0x1.aa00000000000p-1 0x1.9e00000000000p-1 0x1.9400000000000p-1 0x1.8a00000000000p-1
+    0x1.8200000000000p-1 0x1.7800000000000p-1
+""")
+"""For each cell of mantissas c near 1 / m."""
+
+LOGS = _numbers("""
+    -0x1.739d7f6bbd007p-2 -0x1.5d1bdbf5809cap-2 -0x1.4618bc21c5ec2p-2 -0x1.31871c9544185p-2 -0x1.1c898c16999fbp-2
+    -0x1.071b85fcd590dp-2 -0x1.e27076e2af2e6p-3 -0x1.bc286742d8cd6p-3 -0x1.9525a9cf456b4p-3 -0x1.6d60fe719d21dp-3
+    -0x1.4ba36f39a55e5p-3 -0x1.2266f190a5acbp-3 -0x1.fec9131dbeabbp-4 -0x1.b78c82bb0eda1p-4 -0x1.6f0d28ae56b4cp-4
+    -0x1.253f62f0a1417p-4 -0x1.d276b8adb0b52p-5 -0x1.39e87b9febd60p-5 -0x1.7b91b07d5b11bp-6 0x0.0p+0 0x0.0p+0
+    0x1.67c94f2d4bb58p-5 0x1.3bdf5a7d1ee64p-4 0x1.a4e7640b1bc38p-4 0x1.1178e8227e47cp-3 0x1.4913d8333b561p-3
+    0x1.7898d85444c73p-3 0x1.b31d8575bce3dp-3 0x1.e530effe71012p-3 0x1.0c42d676162e3p-2 0x1.214456d0eb8d4p-2
+    0x1.3c25277333184p-2 0x1.8c76ceb014b04p-56 -0x1.4236383dc7fe1p-56 -0x1.f42decdeccf1dp-56 0x1.51acc4c09b379p-60
+    0x1.0e5c62aff1c44p-60 -0x1.d1707f97bde80p-58 0x1.61578001e0162p-59 -0x1.4fce744870f55p-58 -0x1.d904c1d4e2e26p-57
+    0x1.caae268ecd179p-57 -0x1.68981bcc36756p-57 -0x1.f547bf1809e88p-57 0x1.5746b9981b36cp-58 -0x1.0878cf0327e21p-61
+    0x1.906d99184b992p-58 0x1.c125963fc4cfdp-62 -0x1.1e3c53257fd47p-61 0x1.5bfa937f551bbp-59 0x1.5b602ace3a510p-60
+    0x0.0p+0 0x0.0p+0 0x1.0413e6505e603p-59 0x1.7a976d3b5b45fp-59 -0x1.5b5ca203e4259p-58 -0x1.0e63a5f01c691p-58
+    -0x1.0d5604930f135p-58 0x1.ef8f6ebcfb201p-58 -0x1.6353ab386a94dp-57 0x1.2276041f43042p-59 0x1.162c79d5d11eep-58
+    0x1.f7ae91aeba60ap-57 -0x1.2ad27e50a8ec6p-56
+""")
+"""-log(c), then what the doubles leave."""
+
+LOG_SCALES = _numbers("""
+    0x1.71547652b82fep+0 0x1.bcb7b1526e50ep-2 0x1.62e42fefa39efp-1 0x1.777d0ffda0d24p-56 0x1.95355baaafad3p-57
+    0x1.abc9e3b39803fp-56
+""")
+"""1 / log(2), 1 / log(10) and log(2), then what the doubles leave."""
+
+PI_32 = _numbers("""
+    0x1.921fb54000000p-4 0x1.10b4611800000p-34 0x1.313198a000000p-65 0x1.701b839a25205p-96
+""")
+"""pi / 32, in four parts, the first three of 30 digits."""
+
+SINES = _numbers("""
+    0x0.0p+0 0x1.917a6bc29b42cp-4 0x1.8f8b83c69a60bp-3 0x1.294062ed59f06p-2 0x1.87de2a6aea963p-2 0x1.e2b5d3806f63bp-2
+    0x1.1c73b39ae68c8p-1 0x1.44cf325091dd6p-1 0x1.6a09e667f3bcdp-1 0x1.8bc806b151741p-1 0x1.a9b66290ea1a3p-1
+    0x1.c38b2f180bdb1p-1 0x1.d906bcf328d46p-1 0x1.e9f4156c62ddap-1 0x1.f6297cff75cb0p-1 0x1.fd88da3d12526p-1
+    0x1.0000000000000p+0 0x0.0p+0 -0x1.e2718d26ed688p-60 -0x1.26d19b9ff8d82p-57 -0x1.5d28da2c4612dp-56
+    -0x1.72cedd3d5a610p-57 0x1.e0d891d3c6841p-58 0x1.b25dd267f6600p-55 0x1.8076a2cfdc6b3p-57 -0x1.bdd3413b26456p-55
+    -0x1.2c5e12ed1336dp-55 0x1.9f630e8b6dac8p-60 -0x1.6e0b1757c8d07p-56 0x1.457e610231ac2p-56 0x1.760b1e2e3f81ep-55
+    0x1.562172a361fd3p-56 -0x1.87df6378811c7p-55 0x0.0p+0
+""")
+"""sin(j pi / 32) for j = 0 … 16, then what the doubles leave."""
+
+ARCTANGENTS = _numbers("""
+    0x0.0p+0 0x1.ffd55bba97625p-6 0x1.ff55bb72cfdeap-5 0x1.7ee182602f10fp-4 0x1.fd5ba9aac2f6ep-4 0x1.3d6eee8c6626cp-3
+    0x1.7b97b4bce5b02p-3 0x1.b90d7529260a2p-3 0x1.f5b75f92c80ddp-3 0x1.18bf5a30bf178p-2 0x1.362773707ebccp-2
+    0x1.530ad9951cd4ap-2 0x1.6f61941e4def1p-2 0x1.8b24d394a1b25p-2 0x1.a64eec3cc23fdp-2 0x1.c0db4c94ec9f0p-2
+    0x1.dac670561bb4fp-2 0x1.f40dd0b541418p-2 0x1.0657e94db30d0p-1 0x1.1255d9bfbd2a9p-1 0x1.1e00babdefeb4p-1
+    0x1.2958e59308e31p-1 0x1.345f01cce37bbp-1 0x1.3f13fb89e96f4p-1 0x1.4978fa3269ee1p-1 0x1.538f57b89061fp-1
+    0x1.5d58987169b18p-1 0x1.66d663923e087p-1 0x1.700a7c5784634p-1 0x1.78f6bbd5d315ep-1 0x1.819d0b7158a4dp-1
+    0x1.89ff5ff57f1f8p-1 0x1.921fb54442d18p-1 0x0.0p+0 -0x1.5ec431444912cp-60 -0x1.c934d86d23f1dp-60
+    -0x1.cfb654c0c3d98p-58 -0x1.cd37686760c17p-59 0x1.61a3b0ce9281bp-57 0x1.347b0b4f881cap-58 0x1.17b10d2e0e5abp-61
+    0x1.8ab6e3cf7afbdp-57 0x1.30ca4748b1bf9p-57 -0x1.963a544b672d8p-57 -0x1.2566480884082p-57 -0x1.c63aae6f6e918p-56
+    0x1.b6d0ba3748fa8p-56 -0x1.24dec1b50b7ffp-56 -0x1.cc1ce70934c34p-56 0x1.a2b7f222f65e2p-56 -0x1.a3992dc382a23p-57
+    -0x1.d5b495f6349e6p-56 -0x1.2bdaee1c0ee35p-58 -0x1.928df287a668fp-58 -0x1.09e73b0c6c087p-56 0x1.1021137c71102p-55
+    0x1.ecf8b492644f0p-56 0x1.2419a87f2a458p-56 -0x1.1bb74abda520cp-55 0x1.0028e4bc5e7cap-57 -0x1.6ea6febe8bbbap-56
+    -0x1.8c34d25aadef6p-56 0x1.406a089803740p-55 -0x1.bf76229d3b917p-56 -0x1.55b9a5e177a1bp-55 0x1.1a62633145c07p-55
+""")
+"""atan(j / 32) for j = 0 … 32, then what the doubles leave."""
+
+PI = _numbers("""
+    0x1.921fb54442d18p+1 0x1.921fb54442d18p+0 0x1.20dd750429b6dp+0 0x1.d67f1c864beb5p-1 0x1.250d048e7a1bdp+0
+    0x1.1a62633145c07p-53 0x1.1a62633145c07p-54 0x1.1ae3a914fed80p-56 -0x1.65b5a1b7ff5dfp-55 0x1.7abf2ad8d5088p-57
+""")
+"""pi, pi / 2, 2 / sqrt(pi), log(2 pi) / 2 and log(pi), then what the doubles leave."""
+
+ONE_LESS_GAMMA = _numbers("""
+    0x1.b0ee6072093cep-2 0x1.6cb90701fbfabp-58
+""")
+"""1 - Euler's constant, and what the double leaves."""
+
+ERF = _numbers("""
+    0x1.20dd750429b6dp+0 -0x1.812746b0379e7p-2 0x1.ce2f21a042be2p-4 -0x1.b82ce31288b50p-6 0x1.565bcd0e6a4e9p-8
+    -0x1.c02db4003e547p-11 0x1.f9a326f908f1ap-14 -0x1.f4d25c1bc6f64p-17 0x1.b9e6c531f8b2ap-20 -0x1.5f73bbffc111ap-23
+    0x1.fcb5ecda8d920p-27 -0x1.511db56aedec7p-30 0x1.92fefd0088625p-34 -0x1.6bb61c6c2b451p-38
+""")
+"""erf(x) / x, of x^2 up to 9/16."""
+
+LOG_GAMMA = _numbers("""
+    0x1.b0ee6072093cep-2 0x1.4a34cc4a60fa6p-2 -0x1.13e001a557606p-4 0x1.51322ac7d8481p-6 -0x1.e404fc218f67cp-8
+    0x1.7add6eadb7240p-9 -0x1.38ac5c2bf05cep-10 0x1.0b36af85fa497p-11 -0x1.d3fd4c7f5de6cp-13 0x1.a127b11f25d33p-14
+    -0x1.78de5959743dep-15 0x1.580dc4d639900p-16 -0x1.3cbd0a07704dap-17 0x1.25990eb7d21e3p-18 -0x1.11a57cbee1513p-19
+    0x1.00438014a342dp-20 -0x1.e45d33963fb43p-22 0x1.cb5b60f2f224fp-23 -0x1.983c5802eebc7p-24 0x1.751e0cb5a7b68p-25
+    -0x1.0cbe30a4b03ecp-25 0x1.16d873993d1bbp-26
+""")
+"""log(gamma(2 + t)) / t, |t| at most 1/2."""
+
+ERFC = _numbers("""
+    0x1.55fe2d02f73eep-3 0x1.7fd46c5e0864dp-3 0x1.b47e8b4fe28dap-3 0x1.f85591cd5e7cep-3 0x1.29020d672157bp-2
+    0x1.65fd02f9f1fb5p-2 0x1.bb6837fdee938p-2 0x1.1b4940111075dp-1 0x1.8fcb601116360p-3 0x1.f1cc3ba338032p-3
+    0x1.3ca55c9549979p-2 0x1.9cc80108478e9p-2 0x1.1472ac416540cp-1 0x1.7d37febba8303p-1 0x1.0ebda9b6ada9bp+0
+    0x1.8b6c0fc99c1a6p+0 0x1.be91784daf7a7p-3 0x1.30aaf5bfa1c59p-2 0x1.aa55faaae11a5p-2 0x1.3250885b9c772p-1
+    0x1.c40074d4833e4p-1 0x1.55cd6f8f2a68ap+0 0x1.07c88f5fd3981p+1 0x1.9cd290889ff1cp+1 0x1.da6b0814fdd86p-3
+    0x1.5e00c59f4ec7ap-2 0x1.089f1f6fd1240p-1 0x1.9971e8ce4e24dp-1 0x1.42f1d8e3951fbp+0 0x1.021e2de185b47p+1
+    0x1.9ebe9653852e5p+1 0x1.4be37d7778bb0p+2 0x1.dc89173bd6bf9p-3 0x1.7698e5ec93f53p-2 0x1.2c336aa6ce4d0p-1
+    0x1.e8084acd4aa69p-1 0x1.8f4bbe07138c0p+0 0x1.45ab5d121e03dp+1 0x1.0603373811ee6p+2 0x1.9bc5b594dc375p+2
+    0x1.c10f8ab42eb4cp-3 0x1.71cbb5f13f281p-2 0x1.33585b3bb8206p-1 0x1.fedb3d682f691p-1 0x1.a3a3388ee6ad9p+0
+    0x1.506f06eb2aa6dp+1 0x1.04238e1333070p+2 0x1.803be5f908bc5p+2 0x1.88bc9c6e5a093p-3 0x1.4be7e863a8af6p-2
+    0x1.169d08b523eafp-1 0x1.ca0dcc84189e9p-1 0x1.6ade8c6cfc018p+0 0x1.10ace15d3799dp+1 0x1.7f494ddee5e1cp+1
+    0x1.f204423e34e04p+1 0x1.39b9d1f971984p-3 0x1.08d50c3ad87a9p-2 0x1.b13af2f614080p-2 0x1.5003812b371bbp-1
+    0x1.e287fdf5acf9fp-1 0x1.38889a2c2630bp+0 0x1.61e6c8c52f454p+0 0x1.4c6e973229d62p+0 0x1.be10c23bdf4c1p-4
+    0x1.6912be8eb5cc2p-3 0x1.0f2bd986f11d9p-2 0x1.6a8998b78880ap-2 0x1.95351e9d6e69ap-2 0x1.49827848b4f39p-2
+    0x1.4460f64de6aaap-4 -0x1.4c8bbf1941522p-2 0x1.0cab3a9a3c243p-4 0x1.814f7c18f2847p-4 0x1.ca7e08dc81caep-4
+    0x1.703de8c479ea1p-4 -0x1.5b7d53a43bc88p-8 -0x1.738f40eb34211p-3 -0x1.9210560846848p-2 -0x1.18008402ec7c1p-1
+    0x1.e41fb9e548665p-6 0x1.d3379ce56d22ep-6 0x1.fb6708a73fc99p-9 -0x1.d9437cbf4c4c4p-5 -0x1.2de4b28ab5703p-3
+    -0x1.c1914c453b08ap-3 -0x1.b36ef8307934fp-3 -0x1.930f7805a5046p-4 0x1.4df92029cf983p-8 -0x1.3af63a39dd22bp-7
+    -0x1.4cf750eb1a00cp-5 -0x1.3e1e7301c70f6p-4 -0x1.6a581c1e7531cp-4 -0x1.4d88174158227p-5 0x1.e1fad3401acdap-5
+    0x1.3f8fc36154f47p-3
+""")
+"""exp(x^2) erfc(x) / u, u = 4 / (x + 4), of u - (3 j + 5) / 32: by degree, then j = 0 … 7."""
+
+RESTS = _numbers("""
+    0x1.1ae3a80267bc8p-56 0x1.6caa9fe93e19cp-58 -0x1.183b0158af74fp-57 0x1.891fb2100d1edp-58 0x1.c40562156eac9p-58
+    0x1.b7e323cac1751p-57 0x1.9f0e38f997e94p-61 -0x1.ea9cc4caf7955p-56 -0x1.42679341347b4p-59 0x1.4a0b5bc9ac4f9p-56
+""")
+"""What the doubles leave of the first coefficients of ERF, LOG_GAMMA and ERFC."""
+
+INVERSE_PI = int(
+    "28be60db9391054a7f09d5f47d4d377036d8a5664f10e4107f9458eaf7aef1586dc91b8e909374b801924bba827464873f877ac72c4a69"
+    "cfba208d7d4baed1213a671c09ad17df904e64758e60d4ce7d272117e2ef7e4a0ec7fe25fff7816603fbcbc462d6829b47db4d9fb3c9f2"
+    "c26dd3d18fd9a797fa8b5d49eeb1faf97c5ecf41ce7de294a4ba9afed7ec47e357421580cc11bf1edaeafc33ef0826",
+    16,
+)
+"""floor(2^1250 32 / pi)."""
