@@ -109,7 +109,7 @@ def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch
 
 @override("renorm", converts=False)
 def _(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
-    return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm)
+    return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm).contiguous()
 
 
 @override("embedding_renorm_", low="compute")
