@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
+from inspect import signature
 from typing import Any
 
 import torch
@@ -44,6 +45,11 @@ float64_ops: dict[str, Kernel] = {}
 """Ops of float64 tensors, by the names and with the arguments of those of the core: aten/float64_*.py."""
 
 
+def ops_of(x: torch.Tensor) -> Ops:
+    """The ops that take a tensor: those of float64, or the core's."""
+    return float64_ops if x.dtype == torch.float64 else _core.ops
+
+
 ANY_DTYPE = {"low": "compute", "wide": "compute", "integers": "compute"}
 """Settings of an override whose function takes tensors of any type."""
 
@@ -59,7 +65,7 @@ class Override:
         torch does; or "compute" if the function takes them.
     wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
         exact; or "float64", which refuses complex numbers, and else calls the op of `float64_ops` if the function is
-        the op itself, or the function with these as its argument `ops`.
+        the op itself, or the function, with these as its argument `ops` if it takes one.
     integers: what a call without floating-point tensors does: "native", "float32" (a conversion first), or "compute".
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
@@ -142,8 +148,10 @@ class Override:
         """The kernel of float64, given what refuses a call or narrows it."""
         if self.compute is _core.ops.get(self.op):
             compute = float64_ops.get(self.op, refuse)
-        else:
+        elif "ops" in signature(self.compute).parameters:
             compute = partial(self.compute, ops=float64_ops)
+        else:
+            compute = self.compute
         if self.elementwise:
             compute = laid_out(compute)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from repdl.interception.aten.reduction import mean_of, sum_of
-from repdl.interception.override import override
+from repdl.interception.override import ops_of, override
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -16,7 +16,7 @@ _NONE, _MEAN, _SUM = range(3)
 def _reduce(loss: torch.Tensor, reduction: int) -> torch.Tensor:
     if reduction == _NONE:
         return loss
-    return mean_of(loss) if reduction == _MEAN else sum_of(loss)
+    return mean_of(loss, ops=ops_of(loss)) if reduction == _MEAN else sum_of(loss, ops=ops_of(loss))
 
 
 def _check_classes(classes: torch.Tensor, count: int) -> None:
@@ -31,8 +31,8 @@ def _class_weights(
     """For each row its class, 0 where it is not counted, and the weight of that."""
     classes = torch.where(counted, target, torch.zeros_like(target))
     _check_classes(classes, self.shape[1])
-    weights = counted.to(torch.float32)
-    return classes, weights if weight is None else weights * weight.to(torch.float32)[classes]
+    weights = counted.to(self.dtype)
+    return classes, weights if weight is None else weights * weight.to(self.dtype)[classes]
 
 
 _COUNTED_EXACTLY = 2**24
@@ -58,7 +58,7 @@ def _checked(target: torch.Tensor) -> torch.Tensor:
     return target.to(torch.int64)
 
 
-@override("nll_loss_forward")
+@override("nll_loss_forward", wide="float64")
 def nll_loss_forward(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -73,7 +73,7 @@ def nll_loss_forward(
         if reduction == _NONE:
             return loss, self.new_zeros(())
         total = self.new_full((), target.numel())
-        loss = sum_of(loss)
+        loss = sum_of(loss, ops=ops_of(self))
         return (loss / total if reduction == _MEAN else loss), total
     classes, weights = _class_weights(self, target, counted, weight)
     # A class that is ignored counts nothing, even if its number is infinite.
@@ -81,12 +81,12 @@ def nll_loss_forward(
     loss = picked.neg() * weights
     if reduction == _NONE:
         return loss, self.new_zeros(())
-    total = sum_of(weights)
-    loss = sum_of(loss)
+    total = sum_of(weights, ops=ops_of(self))
+    loss = sum_of(loss, ops=ops_of(self))
     return (loss / total if reduction == _MEAN else loss), total
 
 
-@override("nll_loss_backward")
+@override("nll_loss_backward", wide="float64")
 def nll_loss_backward(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -115,7 +115,7 @@ def _pixels(image: torch.Tensor) -> torch.Tensor:
     return image.permute(0, 2, 3, 1).reshape(-1, image.shape[1])
 
 
-@override("nll_loss2d_forward")
+@override("nll_loss2d_forward", wide="float64")
 def _(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -123,7 +123,7 @@ def _(
     return (loss.reshape(target.shape) if reduction == _NONE else loss), total
 
 
-@override("nll_loss2d_backward")
+@override("nll_loss2d_backward", wide="float64")
 def _(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -139,7 +139,7 @@ def _(
     return rows.reshape(n, h, w, c).permute(0, 3, 1, 2).contiguous()
 
 
-@override("binary_cross_entropy")
+@override("binary_cross_entropy", wide="float64")
 def _(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = _MEAN
 ) -> torch.Tensor:
@@ -151,7 +151,7 @@ def _(
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
-@override("binary_cross_entropy_backward")
+@override("binary_cross_entropy_backward", wide="float64")
 def _(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -172,13 +172,13 @@ def _per_term(grad_output: torch.Tensor, reduction: int, count: int) -> torch.Te
     return grad_output / count if reduction == _MEAN else grad_output
 
 
-@override("soft_margin_loss")
+@override("soft_margin_loss", wide="float64")
 def _(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN) -> torch.Tensor:
     """log(1 + exp(-target * x))."""
     return _reduce(torch.nn.functional.softplus(self * target.neg()), reduction)
 
 
-@override("soft_margin_loss_backward")
+@override("soft_margin_loss_backward", wide="float64")
 def _(grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int) -> torch.Tensor:
     away = target.neg()
     return away * torch.sigmoid(away * self) * _per_term(grad_output, reduction, self.numel())
@@ -193,7 +193,7 @@ def _missing(self: torch.Tensor, target: torch.Tensor, margin: Any) -> tuple[tor
     return reach.scatter(1, classes, 0.0), classes
 
 
-@override("multi_margin_loss")
+@override("multi_margin_loss", wide="float64")
 def multi_margin_loss(
     self: torch.Tensor,
     target: torch.Tensor,
@@ -210,10 +210,10 @@ def multi_margin_loss(
         reach = reach * reach
     if weight is not None:
         reach = reach * weight[classes]
-    return _reduce(sum_of(reach, 1) / self.shape[1], reduction)
+    return _reduce(sum_of(reach, 1, ops=ops_of(self)) / self.shape[1], reduction)
 
 
-@override("multi_margin_loss_backward")
+@override("multi_margin_loss_backward", wide="float64")
 def multi_margin_loss_backward(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -228,11 +228,11 @@ def multi_margin_loss_backward(
         grad = grad_output.reshape(1) if reduction == _NONE else grad_output
         return multi_margin_loss_backward(grad, *rows, p, margin, weight, reduction).reshape(self.shape)
     reach, classes = _missing(self, target, margin)
-    slope = reach * 2 if p == 2 else (reach > 0).to(torch.float32)
+    slope = reach * 2 if p == 2 else (reach > 0).to(self.dtype)
     if weight is not None:
         slope = slope * weight[classes]
     slope = slope / self.shape[1]
-    slope = slope.scatter(1, classes, sum_of(slope, 1, True).neg())
+    slope = slope.scatter(1, classes, sum_of(slope, 1, True, ops_of(self)).neg())
     grad = _per_term(grad_output, reduction, self.shape[0])
     return slope * (grad[:, None] if reduction == _NONE else grad)
 
@@ -243,7 +243,7 @@ def _labels(self: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, tor
         raise RuntimeError("[multilabel_margin_loss] target must hold classes of input, then -1")
     valid = (target < 0).cumsum(1) == 0
     labels = torch.where(valid, target, torch.zeros_like(target))
-    is_label = torch.zeros_like(self).scatter_add(1, labels, valid.to(torch.float32)) > 0
+    is_label = torch.zeros_like(self).scatter_add(1, labels, valid.to(self.dtype)) > 0
     return labels, valid, is_label
 
 
@@ -253,22 +253,23 @@ def _reach(self: torch.Tensor, labels: torch.Tensor, valid: torch.Tensor, is_lab
     return torch.where(valid[:, :, None] & ~is_label[:, None, :], reach, torch.zeros_like(reach))
 
 
-@override("multilabel_margin_loss_forward")
+@override("multilabel_margin_loss_forward", wide="float64")
 def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
     rows = self.reshape(-1, self.shape[-1])
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
-    loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2)) / rows.shape[1]
+    loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2), ops=ops_of(self)) / rows.shape[1]
     reduced = _reduce(loss if self.dim() > 1 else loss[0], reduction)
     return reduced, is_label.to(self.dtype).reshape(target.shape)
 
 
-@override("multilabel_margin_loss_backward")
+@override("multilabel_margin_loss_backward", wide="float64")
 def _(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, is_target: torch.Tensor
 ) -> torch.Tensor:
     rows = self.reshape(-1, self.shape[-1])
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
-    slope = (_reach(rows, labels, valid, is_label) > 0).to(torch.float32)
-    grad = sum_of(slope, 1).scatter_add(1, labels, sum_of(slope, 2).neg()) / rows.shape[1]
+    slope = (_reach(rows, labels, valid, is_label) > 0).to(self.dtype)
+    ops = ops_of(self)
+    grad = sum_of(slope, 1, ops=ops).scatter_add(1, labels, sum_of(slope, 2, ops=ops).neg()) / rows.shape[1]
     scale = _per_term(grad_output, reduction, rows.shape[0])
     return (grad * (scale.reshape(-1, 1) if reduction == _NONE else scale)).reshape(self.shape)

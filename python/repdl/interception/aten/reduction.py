@@ -174,7 +174,7 @@ def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     return sum_of(self.diagonal(), ops=ops)
 
 
-@override("_logcumsumexp")
+@override("_logcumsumexp", wide="compute")
 def _(self: torch.Tensor, dim: int) -> torch.Tensor:
     """In the order of the index."""
     if self.dim() == 0 or self.numel() == 0:
