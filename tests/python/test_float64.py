@@ -221,6 +221,90 @@ def test_gradients(name: str) -> None:
         assert torch.autograd.gradcheck(DIFFERENTIABLE[name], X.clone().requires_grad_())
 
 
+def leaf(seed: int, *shape: int) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape)).requires_grad_()
+
+
+SQUARE = torch.eye(4, dtype=torch.float64) * 5
+LAYERS: dict[str, tuple[Function, list[torch.Tensor]]] = {
+    "conv1d": (lambda x, w: F.conv1d(x, w, padding=2), [leaf(1, 3, 2, 9), leaf(2, 4, 2, 3)]),
+    "conv2d": (
+        lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1, dilation=2, groups=2),
+        [leaf(1, 2, 4, 9, 8), leaf(2, 6, 2, 3, 2), leaf(3, 6)],
+    ),
+    "conv3d": (lambda x, w: F.conv3d(x, w, stride=2, padding=1), [leaf(1, 1, 2, 4, 4, 4), leaf(2, 2, 2, 2, 2, 2)]),
+    "conv_transpose2d": (
+        lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1),
+        [leaf(1, 1, 4, 3, 3), leaf(2, 4, 2, 3, 2)],
+    ),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, (5,), w, b), [leaf(1, 3, 4, 5), leaf(2, 5), leaf(3, 5)]),
+    "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), [leaf(1, 3, 4, 5), leaf(2, 4), leaf(3, 4)]),
+    "batch_norm": (
+        lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True),
+        [leaf(1, 3, 4, 5), leaf(2, 4), leaf(3, 4)],
+    ),
+    "batch_norm_eval": (
+        lambda x, w: F.batch_norm(x, torch.ones(4).double(), torch.ones(4).double() / 2, w),
+        [leaf(1, 3, 4), leaf(2, 4)],
+    ),
+    "cross_entropy": (
+        lambda x: F.cross_entropy(x, torch.tensor([0, -100, 2]), torch.arange(1, 5).double(), label_smoothing=0.1),
+        [leaf(1, 3, 4)],
+    ),
+    "nll_loss": (lambda x: F.nll_loss(x, torch.tensor([0, 1, 2])), [leaf(1, 3, 4)]),
+    "binary_cross_entropy": (lambda x: F.binary_cross_entropy(x.sigmoid(), SQUARE / 5), [leaf(1, 4, 4)]),
+    "cdist": (torch.cdist, [leaf(1, 3, 4), leaf(2, 5, 4)]),
+    "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + SQUARE), [leaf(1, 4, 4)]),
+    "solve": (lambda a, b: torch.linalg.solve(a + SQUARE, b), [leaf(1, 4, 4), leaf(2, 4, 3)]),
+    "inv": (lambda a: torch.linalg.inv(a + SQUARE), [leaf(1, 2, 4, 4)]),
+    "qr": (lambda a: torch.linalg.qr(a)[0], [leaf(1, 5, 3)]),
+    "slogdet": (lambda a: torch.linalg.slogdet(a + SQUARE)[1], [leaf(1, 4, 4)]),
+    "matrix_exp": (torch.linalg.matrix_exp, [leaf(1, 4, 4)]),
+    "embedding_bag": (lambda w: F.embedding_bag(torch.tensor([0, 1, 2]), w, torch.tensor([0, 2])), [leaf(1, 3, 4)]),
+    "renorm": (lambda x: x.renorm(2, 0, 1.0), [leaf(1, 3, 4)]),
+    "weight_norm": (lambda v, g: torch._weight_norm(v, g), [leaf(1, 3, 4), leaf(2, 3, 1)]),
+}
+
+
+def result_and_gradients(name: str) -> list[torch.Tensor]:
+    function, leaves = LAYERS[name]
+    result = function(*leaves)
+    weights = torch.arange(result.numel(), dtype=torch.float64).reshape(result.shape) % 7 - 3
+    return [result.detach(), *torch.autograd.grad((result * weights).sum(), leaves)]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_are_those_of_torch(name: str) -> None:
+    stock = result_and_gradients(name)
+    with repdl.reproducible():
+        ours = result_and_gradients(name)
+    for a, b in zip(ours, stock, strict=True):
+        assert a.shape == b.shape and a.stride() == b.stride()
+        assert torch.allclose(a, b, rtol=1e-12, atol=1e-12 * float(b.abs().max()))
+
+
+def test_a_program_whose_default_is_float64() -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        with repdl.reproducible():
+            assert torch.exp(torch.arange(3)).dtype == torch.float64
+            assert torch.eye(3, dtype=torch.float32).inverse().dtype == torch.float32
+            model = torch.nn.Sequential(
+                torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1)
+            )
+            optimizer = torch.optim.AdamW(model.parameters())
+            losses = []
+            for _ in range(5):
+                optimizer.zero_grad()
+                loss = (model(X.reshape(-1, 2)) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.item())
+            assert loss.dtype == torch.float64 and losses[-1] < losses[0]
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_second_derivatives() -> None:
     """As a network that solves a differential equation takes them."""
     x, weight = X.clone().requires_grad_(), X.T.clone().requires_grad_()
@@ -245,11 +329,14 @@ def digest() -> str:
             add(function(x, x.flip(0)))
         for function in ROWS.values():
             add(function(rows))
-        leaf = rows[:4, :9].clone().requires_grad_()
+        y = rows[:4, :9].clone().requires_grad_()
         for name, function in DIFFERENTIABLE.items():
             if name not in BINARY and name != "bmm":
-                (grad,) = torch.autograd.grad(function(leaf if name != "glu" else leaf[:, :8]).sum(), leaf)
+                (grad,) = torch.autograd.grad(function(y if name != "glu" else y[:, :8]).sum(), y)
                 add(grad)
+        for name in LAYERS:
+            for result in result_and_gradients(name):
+                add(result)
     return sha.hexdigest()
 
 

@@ -66,7 +66,8 @@ class Override:
     wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
         exact; or "float64", which refuses complex numbers, and else calls the op of `float64_ops` if the function is
         the op itself, or the function, with these as its argument `ops` if it takes one.
-    integers: what a call without floating-point tensors does: "native", "float32" (a conversion first), or "compute".
+    integers: what a call without floating-point tensors does: "native", "float32" (a conversion first, to torch's
+        default type), or "compute".
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
@@ -121,7 +122,7 @@ class Override:
             "widen": rounded_once(compute),
             "first": first_rounded(compute),
             "alike": of_one_type(rounded_once(compute)),
-            "float32": lambda *args, **kwargs: compute(*map(_to_float32, args), **kwargs),
+            "float32": lambda *args, **kwargs: kernel(*map(_to_floating, args), **kwargs),
         }
         low, wide, integers = ways[self.low], ways[self.wide], ways[self.integers]
         if self.elementwise and self.low == "compute":
@@ -252,8 +253,8 @@ def kinds_of(values: Any) -> int:
     return kinds
 
 
-def _to_float32(value: Any) -> Any:
-    return value.to(torch.float32) if isinstance(value, torch.Tensor) else value
+def _to_floating(value: Any) -> Any:
+    return value.to(torch.get_default_dtype()) if isinstance(value, torch.Tensor) else value
 
 
 def _to_float64(value: Any) -> Any:

@@ -12,6 +12,7 @@ from repdl.interception.aten import (
     factorization as factorization,
     float64_activations as float64_activations,
     float64_gamma as float64_gamma,
+    float64_layers as float64_layers,
     float64_softmax as float64_softmax,
     float64_sums as float64_sums,
     float64_trigonometry as float64_trigonometry,
