@@ -70,6 +70,41 @@ def test_gradients(name: str) -> None:
         assert torch.autograd.gradcheck(FUNCTIONS[name][0], x)
 
 
+def along(f: Callable[[Any], Any], density: Callable[[], Any], a: Any) -> float:
+    with mp.workdps(30):
+        return float(-mp.diff(f, a) / density())
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.5, 1.0, 3.0, 100.0])
+@pytest.mark.parametrize("place", [-1.5, 0.0, 2.0])
+def test_how_gamma_samples_move(alpha: float, place: float) -> None:
+    a = mpf(alpha)
+    z = mpf(max(alpha + place * alpha**0.5, alpha / 100))
+    expected = along(
+        lambda t: mp.gammainc(t, 0, z, regularized=True),
+        lambda: mp.exp((a - 1) * mp.log(z) - z - mp.loggamma(a)),
+        a,
+    )
+    with repdl.reproducible():
+        result = torch._standard_gamma_grad(*(torch.tensor([float(v)], dtype=torch.float64) for v in (a, z)))
+    assert abs(result.item() / expected - 1) < 1e-9
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.05), (0.1, 2.0), (1.0, 1.0), (2.0, 5.0), (30.0, 3.0)])
+@pytest.mark.parametrize("place", [0.01, 0.3, 0.9])
+def test_how_beta_samples_move(alpha: float, beta: float, place: float) -> None:
+    a, b, x = mpf(alpha), mpf(beta), mpf(place)
+    expected = along(
+        lambda t: mp.betainc(t, b, 0, x, regularized=True),
+        lambda: mp.exp((a - 1) * mp.log(x) + b * mp.log(1 - x)) / mp.beta(a, b),
+        a,
+    )
+    operands = (torch.tensor([v], dtype=torch.float64) for v in (place, alpha, float(a + b)))
+    with repdl.reproducible():
+        result = torch._dirichlet_grad(*operands)
+    assert abs(result.item() / expected - 1) < 1e-9
+
+
 @pytest.mark.parametrize("rate", [0.0, 0.3, 9.0, 10.0, 35.5, 4000.0])
 def test_poisson(rate: float) -> None:
     """Mean and variance, and the part that each count has. A part has the numbers of the whole."""
@@ -133,13 +168,13 @@ def digest() -> str:
         torch.manual_seed(3)
         for dtype in (torch.float32, torch.float64):
             for d in distributions(dtype):
-                x = d.sample((300,))
-                logs = d.log_prob(x)
+                x = d.rsample((30,)) if d.has_rsample else d.sample((300,))
+                logs = d.log_prob(x.detach()).sum() + (x * x.detach()).sum()
                 parameters = [
                     p for p in vars(d).values() if isinstance(p, torch.Tensor) and p.requires_grad and p.is_leaf
                 ]
-                grads = torch.autograd.grad(logs.sum(), parameters, allow_unused=True) if parameters else ()
-                for t in (x, logs.detach(), *(g for g in grads if g is not None)):
+                grads = torch.autograd.grad(logs, parameters, allow_unused=True) if parameters else ()
+                for t in (x.detach(), logs.detach(), *(g for g in grads if g is not None)):
                     sha.update(t.numpy().tobytes())
         for function, _ in FUNCTIONS.values():
             sha.update(function(numbers()).numpy().tobytes())

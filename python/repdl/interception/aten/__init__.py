@@ -18,6 +18,7 @@ from repdl.interception.aten import (
     float64_trigonometry as float64_trigonometry,
     functions as functions,
     gamma as gamma,
+    gamma_gradients as gamma_gradients,
     grid as grid,
     indexing as indexing,
     interpolation as interpolation,
