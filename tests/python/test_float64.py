@@ -83,6 +83,17 @@ def test_functions_are_accurate(name: str) -> None:
     assert worst[0] < (0.5000001 if name == "sqrt" else 0.8), worst
 
 
+def test_the_inverse_of_the_error_function_is_accurate() -> None:
+    draw = np.random.default_rng(9)
+    y = torch.from_numpy(np.concatenate((draw.uniform(-1, 1, 300), 1 - 2.0 ** draw.uniform(-52, -1, 100), [1e-9, 0.7])))
+    with repdl.reproducible(), mp.workprec(200):
+        for value, x in zip(y.tolist(), torch.erfinv(y).tolist(), strict=True):
+            rest = (1 - abs(mpf(value)) - mp.erfc(abs(mpf(x)))) * mp.sqrt(mp.pi) / 2 * mp.exp(mpf(x) ** 2)
+            assert abs(rest) <= 1.3 * np.spacing(abs(x))
+        assert torch.erfinv(torch.tensor([1.0, -1.0, -0.0]).double()).tolist() == [np.inf, -np.inf, 0.0]
+        assert torch.erfinv(torch.tensor(1.5).double()).isnan()
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two_numbers_are_accurate(name: str) -> None:
     function, exact = BINARY[name]
@@ -204,6 +215,7 @@ DIFFERENTIABLE: dict[str, Function] = (
         "logsigmoid": F.logsigmoid,
         "glu": F.glu,
         "logit": torch.logit,
+        "erfinv": torch.erfinv,
         "logaddexp": lambda x: torch.logaddexp(x, x.flip(0)),
         "xlogy": lambda x: torch.xlogy(x, x.flip(0)),
         "bmm": lambda x: torch.bmm(x.expand(2, 3, 4), x.T.expand(2, 4, 3)),

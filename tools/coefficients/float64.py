@@ -117,5 +117,4 @@ TABLES = {
     "float64_sin": _sines,
     "float64_atan": _arctangents,
     "float64_pi": lambda: _in_two([mp.pi, mp.pi / 2, 2 / mp.sqrt(mp.pi), mp.log(2 * mp.pi) / 2, mp.log(mp.pi)]),
-    "float64_one_less_gamma": lambda: _in_two([1 - mp.euler]),
 }

@@ -102,11 +102,6 @@ PI = _numbers("""
 """)
 """pi, pi / 2, 2 / sqrt(pi), log(2 pi) / 2 and log(pi), then what the doubles leave."""
 
-ONE_LESS_GAMMA = _numbers("""
-    0x1.b0ee6072093cep-2 0x1.6cb90701fbfabp-58
-""")
-"""1 - Euler's constant, and what the double leaves."""
-
 ERF = _numbers("""
     0x1.20dd750429b6dp+0 -0x1.812746b0379e7p-2 0x1.ce2f21a042be2p-4 -0x1.b82ce31288b50p-6 0x1.565bcd0e6a4e9p-8
     -0x1.c02db4003e547p-11 0x1.f9a326f908f1ap-14 -0x1.f4d25c1bc6f64p-17 0x1.b9e6c531f8b2ap-20 -0x1.5f73bbffc111ap-23

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import math
 
+import torch
+
+from repdl import _core
 from repdl.interception.aten import float64_constants as constants
-from repdl.interception.aten.float64_functions import exp_pair, parts, polynomial, table_of, zeros
+from repdl.interception.aten.float64_functions import exp, exp_pair, log_pair, parts, polynomial, sqrt, table_of, zeros
 from repdl.interception.aten.float64_steps import (
     Pair,
     Steps,
@@ -80,4 +83,43 @@ def erfc(x: Steps) -> Steps:
     return where(x.equals(x), result, x)
 
 
-declare(erf, erfc)
+_HALF_ROOT_PI = math.sqrt(math.pi) / 2
+
+
+def _erfinv_near(y: Steps) -> Steps:
+    """For |y| <= 7/10, from the float32 by a step of Halley's."""
+    x = Steps(_core.ops["erfinv"](y.tensor.to(torch.float32)).to(torch.float64))
+    high, low = _erf_near(x)
+    step = ((high - y) + low) * exp(x * x) * _HALF_ROOT_PI
+    return x - step / (1.0 + x * step)
+
+
+def _erfinv_far(c: Steps) -> Steps:
+    """x with erfc(x) = c, for 2^-53 <= c <= 3/10: steps of Newton's for the logarithms."""
+    log_c = log_pair(parts(c))
+    t = sqrt((log_c[0] - _LOG_2) * -2.0)
+    # Abramowitz and Stegun, 26.2.23.
+    x = t - polynomial(t, 2.515517, 0.802853, 0.010328) / polynomial(t, 1.0, 1.432788, 0.189269, 0.001308)
+    x = x * math.sqrt(0.5)
+    for _ in range(4):
+        scale = erfc_scaled(x)
+        square = two_product(x, x)
+        off = pair_sum(pair_sum(log_pair(scale), (-square[0], -square[1])), (-log_c[0], -log_c[1]))
+        x = x + off[0] * scale[0] * _HALF_ROOT_PI
+    return x
+
+
+_LOG_2 = constants.LOG_SCALES[2]
+
+
+def erfinv(y: Steps) -> Steps:
+    size = abs(y)
+    near = size < 0.7
+    far = _erfinv_far(where(near | ~(size < 1.0), 0.25, 1.0 - size))
+    x = where(near, _erfinv_near(where(near, size, 0.0)), far)
+    x = where(size < 2.0**-28, size * _HALF_ROOT_PI, x)
+    x = where(size.equals(1.0), _INF, where(size > 1.0, _NAN, x))
+    return where(y.equals(y), signed(x, y), y)
+
+
+declare(erf, erfc, erfinv)
