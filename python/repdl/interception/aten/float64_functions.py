@@ -95,7 +95,7 @@ _LARGEST, _LEAST = 709.79, -746.0
 
 def _exp_terms(x: Pair) -> tuple[Steps, Pair, Steps]:
     """(t, c, k) with exp(x) = 2^k (t + c): t is 2^(j/16), and 1 for small x, where c is exp(x) - 1."""
-    n = (x[0] * (16 / math.log(2))).round()
+    n = (x[0] * (16 * constants.LOG_SCALES[0])).round()
     high, low = two_sum(x[0] - n * constants.LN2_16[0], x[1] - n * constants.LN2_16[1])
     more = high * high * polynomial(high, *(1 / math.factorial(i) for i in range(2, 11)))
     r = quick_two_sum(high, low + (more + low * high))

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Arithmetic of float64 in steps that round once: torch's own kernels of them, without the way through ours."""
+"""Arithmetic of float64 in steps that round once: torch's own kernels of them, without the way through ours.
+
+A function of float64 is one of `Steps`, given to `declare`; an op with other arguments is put into `float64_ops`. An
+override with `wide="float64"` then finds it by the name of the core's op.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +133,7 @@ def add_into(target: torch.Tensor, other: torch.Tensor) -> None:
     _add_out(target, other, out=target)
 
 
-zero = torch.zeros((), dtype=torch.float64)
+zero = _tensor_of(False, 0.0)
 
 
 def signed(size: Steps, like: Steps) -> Steps:
@@ -236,7 +240,7 @@ def elementwise(function: Callable[..., Steps]) -> Callable[..., torch.Tensor]:
         count = flat[0].shape[0]
         if count <= _PIECE:
             return function(*map(Steps, flat)).tensor.reshape(shape)
-        result = torch.empty(count, dtype=torch.float64)
+        result = flat[0].new_empty(count)
         for at in range(0, count, _PIECE):
             piece = function(*(Steps(t[at : at + _PIECE]) for t in flat)).tensor
             result[at : at + _PIECE].copy_(piece)
