@@ -56,7 +56,8 @@ def softplus(x: Steps) -> Steps:
     size = abs(x)
     (high, low), k = exp_pair(parts(-where(size < 700.0, size, 700.0)))
     scale = power_of_two(k)
-    log = log1p_pair((high * scale, low * scale))
+    e = high * scale, low * scale
+    log = pair_where(size > 20.0, (e[0], e[1] - e[0] * e[0] * 0.5), log1p_pair(e))
     high, low = pair_sum(parts(where((x > 0.0) & (x < _INF), x, 0.0)), log)
     result = where(x < -40.0, exp(x), where(x > 40.0, x, high + low))
     return where(x.equals(x), result, x)
