@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -132,9 +133,9 @@ def test_order():
 def test_error_says_what_and_why():
     repdl.enable()
     with pytest.raises(repdl.NotReproducibleError) as raised:
-        torch.lgamma(X[:6].reshape(2, 3))
+        torch.i0(X[:6].reshape(2, 3))
     error = raised.value
-    assert (error.op, error.device, error.tensors) == ("aten::lgamma", "cpu", ("float32[2, 3]",))
+    assert (error.op, error.device, error.tensors) == ("aten::i0", "cpu", ("float32[2, 3]",))
     assert "allow_native" in str(error)
 
 
@@ -143,7 +144,7 @@ def test_wide_numbers_raise_where_they_are_not_exact():
     double = X.double()
     assert (double + double).dtype == torch.float64
     with pytest.raises(repdl.NotReproducibleError) as raised:
-        double.exp()
+        torch.view_as_complex(double.reshape(-1, 2)).exp()
     assert raised.value.reason == "dtype"
 
 
@@ -195,13 +196,11 @@ def test_powers_of_wide_numbers_are_products():
         z = torch.view_as_complex(X.reshape(-1, 2)).requires_grad_()
         (z**-1).abs().sum().backward()
         assert torch.isfinite(torch.view_as_real(z.grad)).all()
-        # torch's square root is off by one in the last place for one number in a hundred.
+        assert torch.equal(double.abs() ** 0.5, torch.from_numpy(np.sqrt(double.abs().numpy())))
         for power in (0.5, 2.5, 9):
             with pytest.raises(repdl.NotReproducibleError) as raised:
-                double**power
+                z.detach() ** power
             assert raised.value.reason == "dtype"
-        with pytest.raises(repdl.NotReproducibleError):
-            double.sqrt()
 
 
 def test_warn_once():
@@ -226,7 +225,7 @@ repdl.enable()
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     try:
-        torch.lgamma(torch.ones(2))
+        torch.i0(torch.ones(2))
         print(len(told), "warnings")
     except repdl.NotReproducibleError:
         print("raised")

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The constants of the lane files: minimax polynomials and tables, computed in 60 digits and rounded to double.
+"""The constants of the lane files, and of float64 under `repdl.enable()`: minimax polynomials and tables, rounded to
+double from 60 digits.
 
     python tools/coefficients [NAME...] [--check]
 
 Prints the coefficients of each polynomial (lowest degree first), with its largest error before they are rounded, and
 the values of each table. A file of this folder holds a family: `PROBLEMS`, polynomials by name, and `TABLES`, functions
-that give a list of numbers. --check fails if one of the constants does not stand in a lane file.
+that give a list of numbers. --check fails if one of the constants stands neither in a lane file nor in that of float64.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from remez import Problem, remez
 
 HERE = Path(__file__).resolve().parent
 LANE_FILES = HERE.parent.parent / "src/numerics"
+FLOAT64_FILE = HERE.parent.parent / "python/repdl/interception/aten/float64_constants.py"
 HEX = re.compile(r"0x[0-9a-f](?:\.[0-9a-f]+)?p[+-]?\d+")
 
 
@@ -56,7 +58,7 @@ def main() -> None:
     known = constants()
     if unknown := sorted(set(arguments.names) - set(known)):
         sys.exit(f"unknown: {', '.join(unknown)}; there are {', '.join(sorted(known))}")
-    text = "".join(path.read_text() for path in LANE_FILES.rglob("*.lane.h"))
+    text = "".join(path.read_text() for path in [*LANE_FILES.rglob("*.lane.h"), FLOAT64_FILE])
     in_lane_files = {abs(float.fromhex(word)) for word in HEX.findall(text)}
     missing = []
     for name in arguments.names or sorted(known):

@@ -14,7 +14,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
+from inspect import signature
 from typing import Any
 
 import torch
@@ -25,20 +26,31 @@ from repdl.interception.native import native_of, overload
 from repdl.interception.strict import not_reproducible
 
 Kernel = Callable[..., Any]
+Ops = Mapping[str, Kernel]
 
 # What a call's tensors are, as bits.
-FLOAT32, LOW, WIDE, OTHER = 1, 2, 4, 8
+FLOAT32, LOW, FLOAT64, OTHER, COMPLEX = 1, 2, 4, 8, 16
+WIDE = FLOAT64 | COMPLEX
 _KINDS = {
     torch.float32: FLOAT32,
     torch.bfloat16: LOW,
     torch.float16: LOW,
-    torch.float64: WIDE,
-    torch.complex32: WIDE,
-    torch.complex64: WIDE,
-    torch.complex128: WIDE,
+    torch.float64: FLOAT64,
+    torch.complex32: COMPLEX,
+    torch.complex64: COMPLEX,
+    torch.complex128: COMPLEX,
 }
 
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
+
+float64_ops: dict[str, Kernel] = {}
+"""Ops of float64 tensors, by the names and with the arguments of those of the core: aten/float64_*.py."""
+
+
+def ops_of(x: torch.Tensor) -> Ops:
+    """The ops that take a tensor: those of float64, or the core's."""
+    return float64_ops if x.dtype == torch.float64 else _core.ops
+
 
 ANY_DTYPE = {"low": "compute", "wide": "compute", "integers": "compute"}
 """Settings of an override whose function takes tensors of any type."""
@@ -53,9 +65,11 @@ class Override:
     low: what a call with bfloat16 or float16 does: "widen"; "first", which also widens, and rounds the first result to
         the type of the first operand, and no other; "alike", which widens operands of one type, and refuses others as
         torch does; or "compute" if the function takes them.
-    wide: what a call with float64 or complex numbers does: "refuse", "compute", or "native" where torch's own kernel
-        is exact.
-    integers: what a call without floating-point tensors does: "native", "float32" (a conversion first), or "compute".
+    wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
+        exact; or "float64", which refuses complex numbers, and else calls the op of `float64_ops` if the function is
+        the op itself, or the function, with these as its argument `ops` if it takes one.
+    integers: what a call without floating-point tensors does: "native", "float32" (a conversion first, to torch's
+        default type), or "compute".
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
@@ -109,10 +123,11 @@ class Override:
             "compute": compute,
             "native": native,
             "refuse": refuse,
+            "float64": self.in_float64(refuse) if self.wide == "float64" else refuse,
             "widen": rounded_once(compute),
             "first": first_rounded(compute),
             "alike": of_one_type(rounded_once(compute)),
-            "float32": lambda *args, **kwargs: compute(*map(_to_float32, args), **kwargs),
+            "float32": lambda *args, **kwargs: kernel(*map(_to_floating, args), **kwargs),
         }
         low, wide, integers = ways[self.low], ways[self.wide], ways[self.integers]
         if self.elementwise and self.low == "compute":
@@ -143,6 +158,24 @@ class Override:
                 raise RuntimeError(str(error)) from error
 
         return kernel
+
+    def in_float64(self, refuse: Kernel) -> Kernel:
+        """The kernel of float64, given what refuses a call or narrows it."""
+        if self.compute is _core.ops.get(self.op):
+            compute = float64_ops.get(self.op, refuse)
+        elif "ops" in signature(self.compute).parameters:
+            compute = partial(self.compute, ops=float64_ops)
+        else:
+            compute = self.compute
+        if self.elementwise:
+            compute = laid_out(compute)
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            if (kinds_of(args) | kinds_of(kwargs.values())) & COMPLEX or narrowed(args) is not None:
+                return refuse(*args, **kwargs)
+            return compute(*map(_to_float64, args), **{name: _to_float64(value) for name, value in kwargs.items()})
+
+        return of_one_type(kernel) if self.low == "alike" else kernel
 
 
 @dataclass(frozen=True)
@@ -237,8 +270,12 @@ def kinds_of(values: Any) -> int:
     return kinds
 
 
-def _to_float32(value: Any) -> Any:
-    return value.to(torch.float32) if isinstance(value, torch.Tensor) else value
+def _to_floating(value: Any) -> Any:
+    return value.to(torch.get_default_dtype()) if isinstance(value, torch.Tensor) else value
+
+
+def _to_float64(value: Any) -> Any:
+    return value.to(torch.float64) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
 def floating_type(values: Any) -> torch.dtype:
@@ -251,11 +288,11 @@ def floating_type(values: Any) -> torch.dtype:
 def narrowed(args: tuple[Any, ...]) -> list[Any] | None:
     """Arguments whose only wide tensors are single numbers beside a narrower tensor: torch gives them its type."""
     tensors = [a for a in args if isinstance(a, torch.Tensor)]
-    wide = [t for t in tensors if _KINDS.get(t.dtype) == WIDE]
+    wide = [t for t in tensors if _KINDS.get(t.dtype, 0) & WIDE]
     if any(t.dim() > 0 or t.is_complex() for t in wide) or not any(t.is_floating_point() and t.dim() for t in tensors):
         return None
     dtype = floating_type(tensors)
-    return [a.to(dtype) if isinstance(a, torch.Tensor) and _KINDS.get(a.dtype) == WIDE else a for a in args]
+    return [a.to(dtype) if isinstance(a, torch.Tensor) and _KINDS.get(a.dtype, 0) & WIDE else a for a in args]
 
 
 def rounded_once(compute: Kernel) -> Kernel:

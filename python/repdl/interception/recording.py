@@ -274,7 +274,7 @@ def _class_of_override(name: str, override: Override) -> Callable[[Any], tuple[s
         way = override.wide if kinds & WIDE else override.integers if kinds in (0, OTHER) else ""
         if way == "native":
             return native
-        return ours if override.wide == "refuse" else steps
+        return ours if override.wide in ("refuse", "float64") and not kinds & WIDE else steps
 
     return classify
 

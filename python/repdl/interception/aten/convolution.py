@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 
-from repdl import _core
 from repdl._order import get_order
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
-from repdl.interception.override import memory_format, override
+from repdl.interception.override import memory_format, ops_of, override
 from repdl.interception.strict import not_reproducible
 
 _native, _native_backward = native_of("convolution"), native_of("convolution_backward")
@@ -34,17 +33,17 @@ class _Settings:
         self.groups = groups
 
     def convolve(self, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-        return _core.ops["conv2d"](
+        return ops_of(input)["conv2d"](
             input, weight, self.stride, self.padding, self.groups, self.dilation, bias, get_order()
         )
 
     def by_input(self, shape: Any, weight: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
-        return _core.ops["conv2d_grad_input"](
+        return ops_of(grad)["conv2d_grad_input"](
             tuple(shape), weight, grad, self.stride, self.padding, self.groups, self.dilation, get_order()
         )
 
     def by_weight(self, input: torch.Tensor, shape: Any, grad: torch.Tensor) -> torch.Tensor:
-        return _core.ops["conv2d_grad_kernel"](
+        return ops_of(input)["conv2d_grad_kernel"](
             input, tuple(shape), grad, self.stride, self.padding, self.groups, self.dilation, get_order()
         )
 
@@ -113,7 +112,7 @@ def _of_rank(rank: int, *settings: Any) -> _Settings | _Volumes:
     return _Volumes(found) if rank == 3 else found
 
 
-@override("convolution", low="alike")
+@override("convolution", low="alike", wide="float64")
 def _(
     input: torch.Tensor,
     weight: torch.Tensor,
@@ -141,7 +140,7 @@ def _(
     return output.squeeze(2) if rank == 1 else output
 
 
-@override("convolution_backward")
+@override("convolution_backward", wide="float64")
 def _(
     grad_output: torch.Tensor,
     input: torch.Tensor,
@@ -177,5 +176,5 @@ def _(
         by_weight = settings.by_weight(g, w.shape, x) if transposed else settings.by_weight(x, w.shape, g)
         grad_weight = shaped(by_weight)
     if output_mask[2]:
-        grad_bias = sum_of(g, (0, *range(2, g.dim())))
+        grad_bias = sum_of(g, (0, *range(2, g.dim())), ops=ops_of(g))
     return grad_input, grad_weight, grad_bias

@@ -7,21 +7,20 @@ from typing import Any
 
 import torch
 
-from repdl import _core
 from repdl.interception.aten.reduction import sum_of, vector_norm
-from repdl.interception.override import override
+from repdl.interception.override import ops_of, override
 
 
-@override("_cdist_forward")
+@override("_cdist_forward", wide="float64")
 def cdist(x1: torch.Tensor, x2: torch.Tensor, p: float, compute_mode: int | None = None) -> torch.Tensor:
     batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    result = torch.empty(*batch, x1.shape[-2], x2.shape[-2])
+    result = x1.new_empty(*batch, x1.shape[-2], x2.shape[-2])
     for i in range(x1.shape[-2]):  # one row at a time, for memory
-        result[..., i, :] = vector_norm(x1[..., i : i + 1, :] - x2, p, -1)
+        result[..., i, :] = vector_norm(x1[..., i : i + 1, :] - x2, p, -1, ops=ops_of(x1))
     return result
 
 
-@override("_euclidean_dist")
+@override("_euclidean_dist", wide="float64")
 def _(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     return cdist(x1, x2, 2.0)
 
@@ -37,19 +36,19 @@ def _slope(difference: torch.Tensor, distance: torch.Tensor, p: float) -> torch.
     elif p == float("inf"):
         return difference.sign() * (difference.abs() == distance)
     else:
-        power = torch.full((), p - 1)
-        slope = difference.sign() * _core.ops["pow"](difference.abs(), power) / _core.ops["pow"](distance, power)
+        power, pow = torch.full((), p - 1, dtype=distance.dtype), ops_of(distance)["pow"]
+        slope = difference.sign() * pow(difference.abs(), power) / pow(distance, power)
     return torch.where((distance == 0) | (difference == 0), torch.zeros_like(slope), slope)
 
 
-@override("_cdist_backward")
+@override("_cdist_backward", wide="float64")
 def _(grad: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, p: float, cdist: torch.Tensor) -> torch.Tensor:
     batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    result = torch.empty(*batch, *x1.shape[-2:])
+    result = x1.new_empty(*batch, *x1.shape[-2:])
     for i in range(x1.shape[-2]):
         row = slice(i, i + 1)
         slope = _slope(x1[..., row, :] - x2, cdist[..., i, :, None], p)
-        result[..., i, :] = sum_of(slope * grad[..., i, :, None], -2)
+        result[..., i, :] = sum_of(slope * grad[..., i, :, None], -2, ops=ops_of(x1))
     return result
 
 
@@ -57,13 +56,13 @@ def _pairs(rows: int) -> Any:
     return torch.triu_indices(rows, rows, 1)
 
 
-@override("_pdist_forward")
+@override("_pdist_forward", wide="float64")
 def _(self: torch.Tensor, p: float = 2.0) -> torch.Tensor:
     i, j = _pairs(self.shape[0])
-    return vector_norm(self.index_select(0, i) - self.index_select(0, j), p, 1)
+    return vector_norm(self.index_select(0, i) - self.index_select(0, j), p, 1, ops=ops_of(self))
 
 
-@override("_pdist_backward")
+@override("_pdist_backward", wide="float64")
 def _(grad: torch.Tensor, self: torch.Tensor, p: float, pdist: torch.Tensor) -> torch.Tensor:
     i, j = _pairs(self.shape[0])
     slope = _slope(self.index_select(0, i) - self.index_select(0, j), pdist[:, None], p) * grad[:, None]

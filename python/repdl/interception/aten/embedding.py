@@ -9,13 +9,13 @@ import torch
 
 from repdl.interception.aten.reduction import sum_of, vector_norm
 from repdl.interception.native import native_of
-from repdl.interception.override import override
+from repdl.interception.override import ops_of, override
 
 _SUM, _MEAN, _MAX = range(3)
 _native = native_of("_embedding_bag")
 
 
-@override("_embedding_bag", "_embedding_bag_forward_only")
+@override("_embedding_bag", "_embedding_bag_forward_only", wide="float64")
 def _(
     weight: torch.Tensor,
     indices: torch.Tensor,
@@ -47,14 +47,14 @@ def _(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]
     chosen, chosen_bags = rows[counted], bag_of[counted]
-    output = torch.zeros(bags, weight.shape[1]).index_add(0, chosen_bags, chosen)
+    output = rows.new_zeros(bags, weight.shape[1]).index_add(0, chosen_bags, chosen)
     sizes = torch.bincount(chosen_bags, minlength=bags).to(offsets.dtype)
     if mode == _MEAN:
         output = output / sizes.clamp_min(1)[:, None]
     return output, bag_of.to(offsets.dtype), sizes, torch.zeros_like(sizes)
 
 
-@override("_embedding_bag_backward")
+@override("_embedding_bag_backward", wide="float64")
 def _(
     grad: torch.Tensor,
     indices: torch.Tensor,
@@ -69,7 +69,7 @@ def _(
     per_sample_weights: torch.Tensor | None,
     padding_idx: int = -1,
 ) -> torch.Tensor:
-    wide = torch.zeros(num_weights, grad.shape[1])
+    wide = grad.new_zeros(num_weights, grad.shape[1])
     if mode == _MAX:  # never sparse
         filled = bag_size != 0
         places = maximum_indices[filled] * grad.shape[1] + torch.arange(grad.shape[1])
@@ -87,7 +87,7 @@ def _(
     return wide.index_add(0, indices[counted], rows[counted])
 
 
-@override("_embedding_bag_per_sample_weights_backward")
+@override("_embedding_bag_per_sample_weights_backward", wide="float64")
 def _(
     grad: torch.Tensor,
     weight: torch.Tensor,
@@ -97,23 +97,24 @@ def _(
     mode: int,
     padding_idx: int = -1,
 ) -> torch.Tensor:
-    along = sum_of(grad.index_select(0, offset2bag) * weight.index_select(0, indices), 1)
+    along = sum_of(grad.index_select(0, offset2bag) * weight.index_select(0, indices), 1, ops=ops_of(grad))
     return torch.where(indices != padding_idx, along, torch.zeros_like(along))
 
 
 def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch.Tensor:
     """Scaled by largest / (norm + 1e-7) where the norm is larger."""
-    norm = vector_norm(x, p, dims, True)
+    norm = vector_norm(x, p, dims, True, ops_of(x))
     return torch.where(norm > largest, x * (largest / (norm + 1e-7)), x)
 
 
-@override("renorm", converts=False)
+@override("renorm", wide="float64", converts=False)
 def _(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
-    return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm)
+    return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm).contiguous()
 
 
-@override("embedding_renorm_", low="compute")
+@override("embedding_renorm_", low="compute", wide="compute")
 def _(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
     rows = torch.unique(indices)
-    held = _held(self.index_select(0, rows).to(torch.float32), norm_type, (1,), max_norm)
+    wide = torch.float64 if self.dtype == torch.float64 else torch.float32
+    held = _held(self.index_select(0, rows).to(wide), norm_type, (1,), max_norm)
     return self.index_copy_(0, rows, held.to(self.dtype))

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import torch
 
-from repdl import _core
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import override
+from repdl.interception.override import ops_of, override
 
 
 def checked(name: str, *operands: torch.Tensor, square: bool = False) -> None:
@@ -45,7 +44,7 @@ def _reflector(tail: torch.Tensor) -> torch.Tensor:
 
 def _reflect(x: torch.Tensor, vector: torch.Tensor, tau: torch.Tensor) -> None:
     """x - (v tau) (v^T x), into x."""
-    x.sub_((vector * tau[:, None, None]) * product(vector.mT, x))
+    x.sub_((vector * tau[:, None, None]) * product(vector.mT, x, ops_of(x)))
 
 
 def _geqrf(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -54,8 +53,8 @@ def _geqrf(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     tau = a.new_zeros(a.shape[0], min(a.shape[1:]))
     for j in range(tau.shape[1]):
         head, tail = a[:, j, j].clone(), a[:, j + 1 :, j]
-        below = sum_of(tail * tail, 1)
-        size = _core.ops["sqrt"](head * head + below)
+        below = sum_of(tail * tail, 1, ops=ops_of(a))
+        size = ops_of(a)["sqrt"](head * head + below)
         done = below == 0
         first = torch.where(done, head, torch.where(head < 0, size, size.neg()))
         tau[:, j] = torch.where(done, torch.zeros_like(head), (first - head) / first)
@@ -67,20 +66,20 @@ def _geqrf(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _orthogonal(a: torch.Tensor, tau: torch.Tensor, columns: int) -> torch.Tensor:
     """The first columns of the product of the reflections."""
-    q = torch.eye(a.shape[1], columns).repeat(a.shape[0], 1, 1)
+    q = torch.eye(a.shape[1], columns, dtype=a.dtype).repeat(a.shape[0], 1, 1)
     for j in reversed(range(tau.shape[1])):
         _reflect(q[:, j:, j:], _reflector(a[:, j + 1 :, j]), tau[:, j])
     return q
 
 
-@override("geqrf", converts=False)
+@override("geqrf", wide="float64", converts=False)
 def _(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("geqrf", self)
     a, tau = _geqrf(batch(self))
     return unbatched(a, self), tau.reshape(*self.shape[:-2], tau.shape[1])
 
 
-@override("linalg_householder_product", converts=False)
+@override("linalg_householder_product", wide="float64", converts=False)
 def _(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
     checked("householder_product", input)
     rows, columns = input.shape[-2:]
@@ -92,7 +91,7 @@ def _(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
     return unbatched(_orthogonal(batch(input), tau.reshape(-1, tau.shape[-1]), columns), input)
 
 
-@override("linalg_qr", converts=False)
+@override("linalg_qr", wide="float64", converts=False)
 def _(A: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tensor]:
     checked("qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -110,17 +109,17 @@ def _failed_at(info: torch.Tensor, step: int, failed: torch.Tensor) -> None:
 
 def cholesky(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """L of symmetric matrices, from their lower triangles."""
-    lower, info = torch.zeros(a.shape), torch.zeros(a.shape[0], dtype=torch.int32)
+    lower, info = torch.zeros_like(a), torch.zeros(a.shape[0], dtype=torch.int32)
     for j in range(a.shape[1]):
-        column = a[:, j:, j] - product(lower[:, j:, :j], lower[:, j : j + 1, :j].mT)[:, :, 0]
-        root = _core.ops["sqrt"](column[:, 0].contiguous())
+        column = a[:, j:, j] - product(lower[:, j:, :j], lower[:, j : j + 1, :j].mT, ops_of(a))[:, :, 0]
+        root = ops_of(a)["sqrt"](column[:, 0].contiguous())
         _failed_at(info, j, ~(column[:, 0] > 0))
         lower[:, j:, j] = column / root[:, None]
         lower[:, j, j] = root
     return lower, info
 
 
-@override("linalg_cholesky_ex", converts=False)
+@override("linalg_cholesky_ex", wide="float64", converts=False)
 def _(self: torch.Tensor, *, upper: bool = False, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     checked("cholesky", self, square=True)
     lower, info = cholesky(batch(self.mT if upper else self))
@@ -130,7 +129,7 @@ def _(self: torch.Tensor, *, upper: bool = False, check_errors: bool = False) ->
     return unbatched(lower.mT if upper else lower, self), info
 
 
-@override("cholesky", converts=False)
+@override("cholesky", wide="float64", converts=False)
 def _(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return torch.linalg.cholesky(self, upper=upper)
 
@@ -153,7 +152,7 @@ def lu(a: torch.Tensor, pivot: bool = True) -> tuple[torch.Tensor, torch.Tensor,
     return a, pivots, info
 
 
-@override("linalg_lu_factor_ex", converts=False)
+@override("linalg_lu_factor_ex", wide="float64", converts=False)
 def _(
     A: torch.Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -165,7 +164,7 @@ def _(
     return unbatched(factors, A), pivots.reshape(*A.shape[:-2], pivots.shape[1]), info
 
 
-@override("linalg_lu", converts=False)
+@override("linalg_lu", wide="float64", converts=False)
 def _(A: torch.Tensor, *, pivot: bool = True) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     factors, pivots, _ = torch.linalg.lu_factor_ex(A, pivot=pivot)
     return torch.lu_unpack(factors, pivots)

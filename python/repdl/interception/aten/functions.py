@@ -12,7 +12,7 @@ import torch
 
 from repdl import _core
 from repdl.interception.native import native_of
-from repdl.interception.override import WIDE, kinds_of, override
+from repdl.interception.override import WIDE, Ops, float64_ops, kinds_of, override
 from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
@@ -23,23 +23,24 @@ _OF_ONE_NUMBER = """
     silu sin sinh sqrt tan tanh
 """
 for _name in _OF_ONE_NUMBER.split():
-    override(_name, op=_name, low="compute", integers="float32", **_POINTWISE)(_core.ops[_name])
+    override(_name, op=_name, low="compute", wide="float64", integers="float32", **_POINTWISE)(_core.ops[_name])
 
 
 def _alike(*operands: Any) -> Iterator[torch.Tensor]:
-    """The operands in the type that torch gives the result of both; of integers, float32."""
+    """The operands in the type that torch gives the result of both; of integers, float32. Numbers are not low."""
     dtype = torch.result_type(*operands)
     if not dtype.is_floating_point:
         dtype = torch.float32
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
     for value in operands:
-        yield value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=torch.float32)
+        yield value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=wide)
 
 
 def _binary(name: str, op: str) -> None:
-    def kernel(self: Any, other: Any) -> torch.Tensor:
-        return _core.ops[op](*_alike(self, other))
+    def kernel(self: Any, other: Any, ops: Ops = _core.ops) -> torch.Tensor:
+        return ops[op](*_alike(self, other))
 
-    override(name, op=op, low="compute", integers="float32", **_POINTWISE)(kernel)
+    override(name, op=op, low="compute", wide="float64", integers="float32", **_POINTWISE)(kernel)
 
 
 _binary("atan2", "atan2")
@@ -49,9 +50,9 @@ for _name in ("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other"):
     _binary(_name, "xlogy")
 
 
-@override("pow.Tensor_Tensor", op="pow", low="compute", **_POINTWISE)
-def _(self: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
-    return _core.ops["pow"](*_alike(self, exponent))
+@override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", **_POINTWISE)
+def _(self: torch.Tensor, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return ops["pow"](*_alike(self, exponent))
 
 
 _native_power = native_of("pow.Tensor_Scalar")
@@ -76,97 +77,112 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
             return reduce(torch.mul, [self] * int(exponent))
         if exponent in range(-_LARGEST_PRODUCT, 0):
             return torch.pow(self, -exponent).reciprocal()
-        return not_reproducible("pow.Tensor_Scalar", (self, exponent), {}, _native_power, "dtype")
+        if self.is_complex() or isinstance(exponent, complex):
+            return not_reproducible("pow.Tensor_Scalar", (self, exponent), {}, _native_power, "dtype")
+        return float64_ops["sqrt"](self) if exponent == 0.5 else float64_ops["pow"](self, exponent)
     if exponent == 0.5:
         return _core.ops["sqrt"](self)
     return _core.ops["pow"](*_alike(self, exponent))
 
 
-@override("pow.Scalar", low="compute")
-def _(self: Any, exponent: torch.Tensor) -> torch.Tensor:
-    return _core.ops["pow"](*_alike(self, exponent))
+@override("pow.Scalar", low="compute", wide="float64")
+def _(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return ops["pow"](*_alike(self, exponent))
 
 
 # Gradients, and functions with further numbers.
 
 
-@override("gelu", op="gelu", low="compute", **_POINTWISE)
-def _(self: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
-    return _core.ops["gelu_tanh" if approximate == "tanh" else "gelu"](self)
+@override("gelu", op="gelu", low="compute", wide="float64", **_POINTWISE)
+def _(self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops) -> torch.Tensor:
+    return ops["gelu_tanh" if approximate == "tanh" else "gelu"](self)
 
 
-@override("gelu_backward", op="gelu_grad", **_POINTWISE)
-def _(grad_output: torch.Tensor, self: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
-    return _core.ops["gelu_tanh_grad" if approximate == "tanh" else "gelu_grad"](grad_output, self)
+@override("gelu_backward", op="gelu_grad", wide="float64", **_POINTWISE)
+def _(
+    grad_output: torch.Tensor, self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops
+) -> torch.Tensor:
+    return ops["gelu_tanh_grad" if approximate == "tanh" else "gelu_grad"](grad_output, self)
 
 
 for _name in ("mish", "sigmoid", "silu", "tanh"):
-    override(_name + "_backward", op=_name + "_grad", **_POINTWISE)(_core.ops[_name + "_grad"])
+    override(_name + "_backward", op=_name + "_grad", wide="float64", **_POINTWISE)(_core.ops[_name + "_grad"])
 
 
-@override("log_sigmoid_forward")
-def _(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    return _core.ops["logsigmoid"](self), self.new_empty(0)
+@override("log_sigmoid_forward", wide="float64")
+def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> tuple[torch.Tensor, torch.Tensor]:
+    return ops["logsigmoid"](self), self.new_empty(0)
 
 
-@override("log_sigmoid_backward")
-def _(grad_output: torch.Tensor, self: torch.Tensor, buffer: torch.Tensor) -> torch.Tensor:
-    return _core.ops["logsigmoid_grad"](*torch.broadcast_tensors(grad_output, self))
+@override("log_sigmoid_backward", wide="float64")
+def _(grad_output: torch.Tensor, self: torch.Tensor, buffer: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return ops["logsigmoid_grad"](*torch.broadcast_tensors(grad_output, self))
 
 
-@override("elu", **_POINTWISE)
-def _(self: torch.Tensor, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> torch.Tensor:
+@override("elu", wide="float64", **_POINTWISE)
+def _(
+    self: torch.Tensor, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1, *, ops: Ops = _core.ops
+) -> torch.Tensor:
     """scale * x above zero, (alpha * scale) * expm1(input_scale * x) below."""
-    below = _core.ops["expm1"](self if input_scale == 1 else self * input_scale) * (alpha * scale)
+    below = ops["expm1"](self if input_scale == 1 else self * input_scale) * (alpha * scale)
     return torch.where(self > 0, self if scale == 1 else self * scale, below)
 
 
-@override("elu_backward", **_POINTWISE)
+@override("elu_backward", wide="float64", **_POINTWISE)
 def _(
-    grad_output: torch.Tensor, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: torch.Tensor
+    grad_output: torch.Tensor,
+    alpha: Any,
+    scale: Any,
+    input_scale: Any,
+    is_result: bool,
+    self_or_result: torch.Tensor,
+    *,
+    ops: Ops = _core.ops,
 ) -> torch.Tensor:
     x, factor = self_or_result, alpha * scale
     if is_result:
         below = grad_output * input_scale * (x + factor)
     else:
-        below = grad_output * (input_scale * factor) * _core.ops["exp"](x * input_scale)
+        below = grad_output * (input_scale * factor) * ops["exp"](x * input_scale)
     return torch.where(x <= 0, below, grad_output * scale)
 
 
-@override("softplus", **_POINTWISE)
-def _(self: torch.Tensor, beta: Any = 1, threshold: Any = 20) -> torch.Tensor:
+@override("softplus", wide="float64", **_POINTWISE)
+def _(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _core.ops) -> torch.Tensor:
     scaled = self if beta == 1 else self * beta
-    soft = _core.ops["softplus"](scaled)
+    soft = ops["softplus"](scaled)
     return torch.where(scaled > threshold, self, soft if beta == 1 else soft / beta)
 
 
-@override("softplus_backward", **_POINTWISE)
-def _(grad_output: torch.Tensor, self: torch.Tensor, beta: Any, threshold: Any) -> torch.Tensor:
+@override("softplus_backward", wide="float64", **_POINTWISE)
+def _(
+    grad_output: torch.Tensor, self: torch.Tensor, beta: Any, threshold: Any, *, ops: Ops = _core.ops
+) -> torch.Tensor:
     scaled = self if beta == 1 else self * beta
-    return torch.where(scaled > threshold, grad_output, grad_output * _core.ops["sigmoid"](scaled))
+    return torch.where(scaled > threshold, grad_output, grad_output * ops["sigmoid"](scaled))
 
 
-@override("glu")
-def _(self: torch.Tensor, dim: int = -1) -> torch.Tensor:
+@override("glu", wide="float64")
+def _(self: torch.Tensor, dim: int = -1, *, ops: Ops = _core.ops) -> torch.Tensor:
     value, gate = self.chunk(2, dim)
-    return value * _core.ops["sigmoid"](gate)
+    return value * ops["sigmoid"](gate)
 
 
-@override("glu_backward")
-def _(grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> torch.Tensor:
+@override("glu_backward", wide="float64")
+def _(grad_output: torch.Tensor, self: torch.Tensor, dim: int, *, ops: Ops = _core.ops) -> torch.Tensor:
     value, gate = self.chunk(2, dim)
-    open_ = _core.ops["sigmoid"](gate)
+    open_ = ops["sigmoid"](gate)
     return torch.cat((open_ * grad_output, (1 - open_) * open_ * grad_output * value), dim)
 
 
-@override("logit", **_POINTWISE)
-def _(self: torch.Tensor, eps: float | None = None) -> torch.Tensor:
+@override("logit", wide="float64", **_POINTWISE)
+def _(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops) -> torch.Tensor:
     """log(x / (1 - x)), x held in [eps, 1 - eps]."""
     x = self if eps is None else self.clamp(eps, 1 - eps)
-    return _core.ops["log"](x / (1 - x))
+    return ops["log"](x / (1 - x))
 
 
-@override("logit_backward", **_POINTWISE)
+@override("logit_backward", wide="compute", **_POINTWISE)
 def _(grad_output: torch.Tensor, self: torch.Tensor, eps: float | None = None) -> torch.Tensor:
     inside = grad_output / (self * (1 - self))
     if eps is None:
@@ -177,41 +193,46 @@ def _(grad_output: torch.Tensor, self: torch.Tensor, eps: float | None = None) -
 # Made of other functions.
 
 
-@override("sinc", integers="float32", **_POINTWISE)
-def _(self: torch.Tensor) -> torch.Tensor:
+@override("sinc", integers="float32", wide="float64", **_POINTWISE)
+def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """sin(pi x) / (pi x), and 1 at 0."""
-    return torch.where(self == 0, torch.ones_like(self), _core.ops["sinpi"](self) / (self * math.pi))
+    return torch.where(self == 0, torch.ones_like(self), ops["sinpi"](self) / (self * math.pi))
 
 
-@override("logaddexp2", **_POINTWISE)
-def _(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+@override("logaddexp2", wide="float64", **_POINTWISE)
+def _(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """max + log1p(2^-|x - y|) / log(2)."""
     self, other = _alike(self, other)
     larger = torch.maximum(self, other)
-    more = _core.ops["log1p"](_core.ops["exp2"]((self - other).abs().neg())) * (1 / math.log(2))
+    more = ops["log1p"](ops["exp2"]((self - other).abs().neg())) * (1 / math.log(2))
     return torch.where(self == other, self + 1, larger + more)
 
 
-@override("special_entr", integers="float32", **_POINTWISE)
-def _(self: torch.Tensor) -> torch.Tensor:
+@override("special_entr", integers="float32", wide="float64", **_POINTWISE)
+def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """-x log(x); -inf below 0."""
-    inside = _core.ops["xlogy"](self, self).neg()
+    inside = ops["xlogy"](self, self).neg()
     return torch.where(self < 0, torch.full_like(inside, -math.inf), inside)
 
 
 @override(
-    "special_xlog1py", "special_xlog1py.other_scalar", "special_xlog1py.self_scalar", integers="float32", **_POINTWISE
+    "special_xlog1py",
+    "special_xlog1py.other_scalar",
+    "special_xlog1py.self_scalar",
+    integers="float32",
+    wide="float64",
+    **_POINTWISE,
 )
-def _(self: Any, other: Any) -> torch.Tensor:
+def _(self: Any, other: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
     """x log1p(y); 0 where x is, unless y is NaN."""
     x, y = _alike(self, other)
-    product = x * _core.ops["log1p"](y)
+    product = x * ops["log1p"](y)
     return torch.where((x == 0) & ~y.isnan(), torch.zeros_like(product), product)
 
 
-@override("polar")
-def _(abs: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
-    return torch.complex(abs * _core.ops["cos"](angle), abs * _core.ops["sin"](angle))
+@override("polar", wide="float64")
+def _(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return torch.complex(abs * ops["cos"](angle), abs * ops["sin"](angle))
 
 
 _native_rrelu = native_of("rrelu_with_noise")
@@ -231,7 +252,7 @@ def _(
     return torch.nn.functional.leaky_relu(self, (lower + upper) / 2).contiguous()
 
 
-@override("softshrink", **_POINTWISE)
+@override("softshrink", wide="compute", **_POINTWISE)
 def _(self: torch.Tensor, lambd: Any = 0.5) -> torch.Tensor:
     """Towards 0 by lambd, +0 within it. torch's own gives -0 there in some layouts."""
     outside = torch.where(self > 0, self - lambd, self + lambd)

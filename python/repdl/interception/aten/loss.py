@@ -10,7 +10,7 @@ import torch
 from repdl import _core
 from repdl._order import get_order
 from repdl.interception.aten.reduction import mean_of, sum_of
-from repdl.interception.override import override
+from repdl.interception.override import Ops, ops_of, override
 
 _NONE, _MEAN, _SUM = range(3)
 _REDUCTIONS = ("none", "mean", "sum")
@@ -19,7 +19,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 def _reduce(loss: torch.Tensor, reduction: int) -> torch.Tensor:
     if reduction == _NONE:
         return loss
-    return mean_of(loss) if reduction == _MEAN else sum_of(loss)
+    return mean_of(loss, ops=ops_of(loss)) if reduction == _MEAN else sum_of(loss, ops=ops_of(loss))
 
 
 def _classes(self: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -39,19 +39,25 @@ def _check_classes(self: torch.Tensor, classes: torch.Tensor, ignore_index: int)
         raise IndexError(f"Target {int(outside[0])} is out of bounds.")
 
 
-@override("nll_loss_forward", "nll_loss2d_forward", op="nll_loss", choices={3: _REDUCTIONS})
+@override("nll_loss_forward", "nll_loss2d_forward", op="nll_loss", wide="float64", choices={3: _REDUCTIONS})
 def _(
-    self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
+    self: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    *,
+    ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     classes = _classes(self, target)
     try:
-        return _core.ops["nll_loss"](self, classes, weight, _REDUCTIONS[reduction], ignore_index, get_order())
+        return ops["nll_loss"](self, classes, weight, _REDUCTIONS[reduction], ignore_index, get_order())
     except ValueError:
         _check_classes(self, classes, ignore_index)
         raise
 
 
-@override("nll_loss_backward", "nll_loss2d_backward", op="nll_loss_grad", choices={4: _REDUCTIONS})
+@override("nll_loss_backward", "nll_loss2d_backward", op="nll_loss_grad", wide="float64", choices={4: _REDUCTIONS})
 def _(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -60,19 +66,19 @@ def _(
     reduction: int,
     ignore_index: int,
     total_weight: torch.Tensor,
+    *,
+    ops: Ops = _core.ops,
 ) -> torch.Tensor:
     classes = _classes(self, target)
     grad = grad_output.reshape(()) if self.dim() == 1 else grad_output
     try:
-        return _core.ops["nll_loss_grad"](
-            grad, self, classes, weight, _REDUCTIONS[reduction], ignore_index, total_weight
-        )
+        return ops["nll_loss_grad"](grad, self, classes, weight, _REDUCTIONS[reduction], ignore_index, total_weight)
     except ValueError:
         _check_classes(self, classes, ignore_index)
         raise
 
 
-@override("binary_cross_entropy")
+@override("binary_cross_entropy", wide="float64")
 def _(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = _MEAN
 ) -> torch.Tensor:
@@ -84,7 +90,7 @@ def _(
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
-@override("binary_cross_entropy_backward")
+@override("binary_cross_entropy_backward", wide="float64")
 def _(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -105,13 +111,13 @@ def _per_term(grad_output: torch.Tensor, reduction: int, count: int) -> torch.Te
     return grad_output / count if reduction == _MEAN else grad_output
 
 
-@override("soft_margin_loss")
+@override("soft_margin_loss", wide="float64")
 def _(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN) -> torch.Tensor:
     """log(1 + exp(-target * x))."""
     return _reduce(torch.nn.functional.softplus(self * target.neg()), reduction)
 
 
-@override("soft_margin_loss_backward")
+@override("soft_margin_loss_backward", wide="float64")
 def _(grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int) -> torch.Tensor:
     away = target.neg()
     return away * torch.sigmoid(away * self) * _per_term(grad_output, reduction, self.numel())
@@ -126,7 +132,7 @@ def _missing(self: torch.Tensor, target: torch.Tensor, margin: Any) -> tuple[tor
     return reach.scatter(1, classes, 0.0), classes
 
 
-@override("multi_margin_loss")
+@override("multi_margin_loss", wide="float64")
 def multi_margin_loss(
     self: torch.Tensor,
     target: torch.Tensor,
@@ -143,10 +149,10 @@ def multi_margin_loss(
         reach = reach * reach
     if weight is not None:
         reach = reach * weight[classes]
-    return _reduce(sum_of(reach, 1) / self.shape[1], reduction)
+    return _reduce(sum_of(reach, 1, ops=ops_of(self)) / self.shape[1], reduction)
 
 
-@override("multi_margin_loss_backward")
+@override("multi_margin_loss_backward", wide="float64")
 def multi_margin_loss_backward(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -161,11 +167,11 @@ def multi_margin_loss_backward(
         grad = grad_output.reshape(1) if reduction == _NONE else grad_output
         return multi_margin_loss_backward(grad, *rows, p, margin, weight, reduction).reshape(self.shape)
     reach, classes = _missing(self, target, margin)
-    slope = reach * 2 if p == 2 else (reach > 0).to(torch.float32)
+    slope = reach * 2 if p == 2 else (reach > 0).to(self.dtype)
     if weight is not None:
         slope = slope * weight[classes]
     slope = slope / self.shape[1]
-    slope = slope.scatter(1, classes, sum_of(slope, 1, True).neg())
+    slope = slope.scatter(1, classes, sum_of(slope, 1, True, ops_of(self)).neg())
     grad = _per_term(grad_output, reduction, self.shape[0])
     return slope * (grad[:, None] if reduction == _NONE else grad)
 
@@ -176,7 +182,7 @@ def _labels(self: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, tor
         raise RuntimeError("[multilabel_margin_loss] target must hold classes of input, then -1")
     valid = (target < 0).cumsum(1) == 0
     labels = torch.where(valid, target, torch.zeros_like(target))
-    is_label = torch.zeros_like(self).scatter_add(1, labels, valid.to(torch.float32)) > 0
+    is_label = torch.zeros_like(self).scatter_add(1, labels, valid.to(self.dtype)) > 0
     return labels, valid, is_label
 
 
@@ -186,22 +192,23 @@ def _reach(self: torch.Tensor, labels: torch.Tensor, valid: torch.Tensor, is_lab
     return torch.where(valid[:, :, None] & ~is_label[:, None, :], reach, torch.zeros_like(reach))
 
 
-@override("multilabel_margin_loss_forward")
+@override("multilabel_margin_loss_forward", wide="float64")
 def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
     rows = self.reshape(-1, self.shape[-1])
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
-    loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2)) / rows.shape[1]
+    loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2), ops=ops_of(self)) / rows.shape[1]
     reduced = _reduce(loss if self.dim() > 1 else loss[0], reduction)
     return reduced, is_label.to(self.dtype).reshape(target.shape)
 
 
-@override("multilabel_margin_loss_backward")
+@override("multilabel_margin_loss_backward", wide="float64")
 def _(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, is_target: torch.Tensor
 ) -> torch.Tensor:
     rows = self.reshape(-1, self.shape[-1])
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
-    slope = (_reach(rows, labels, valid, is_label) > 0).to(torch.float32)
-    grad = sum_of(slope, 1).scatter_add(1, labels, sum_of(slope, 2).neg()) / rows.shape[1]
+    slope = (_reach(rows, labels, valid, is_label) > 0).to(self.dtype)
+    ops = ops_of(self)
+    grad = sum_of(slope, 1, ops=ops).scatter_add(1, labels, sum_of(slope, 2, ops=ops).neg()) / rows.shape[1]
     scale = _per_term(grad_output, reduction, rows.shape[0])
     return (grad * (scale.reshape(-1, 1) if reduction == _NONE else scale)).reshape(self.shape)

@@ -10,11 +10,11 @@ import torch
 from repdl import _core
 from repdl._order import get_order
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import override
+from repdl.interception.override import Ops, override
 
 
-def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return _core.ops["mm"](a, b, False, False, get_order())
+def product(a: torch.Tensor, b: torch.Tensor, ops: Ops = _core.ops) -> torch.Tensor:
+    return ops["mm"](a, b, False, False, get_order())
 
 
 def plus(self: torch.Tensor, product: torch.Tensor, beta: Any, alpha: Any) -> torch.Tensor:
@@ -56,21 +56,23 @@ def _check_bmm(a: torch.Tensor, b: torch.Tensor) -> None:
     _check_types(a, b)
 
 
-@override("mm", op="mm", rank=2, low="alike", converts=False)
-def mm(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+@override("mm", wide="float64", op="mm", rank=2, low="alike", converts=False)
+def mm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check_mm(self, mat2)
-    return product(self, mat2)
+    return product(self, mat2, ops)
 
 
-@override("addmm", op="addmm", low="alike", converts=False)
-def addmm(self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+@override("addmm", wide="float64", op="addmm", low="alike", converts=False)
+def addmm(
+    self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, ops: Ops = _core.ops
+) -> torch.Tensor:
     _check_mm(mat1, mat2)
     if beta == 1 and alpha == 1 and self.dim() == 1 and self.shape[0] == mat2.shape[1]:
-        return _core.ops["addmm"](self, mat1, mat2, get_order())
-    return plus(self, product(mat1, mat2), beta, alpha)
+        return ops["addmm"](self, mat1, mat2, get_order())
+    return plus(self, product(mat1, mat2, ops), beta, alpha)
 
 
-@override("_addmm_activation", low="alike", converts=False)
+@override("_addmm_activation", wide="float64", low="alike", converts=False)
 def _(
     self: torch.Tensor,
     mat1: torch.Tensor,
@@ -79,49 +81,68 @@ def _(
     beta: Any = 1,
     alpha: Any = 1,
     use_gelu: bool = False,
+    ops: Ops = _core.ops,
 ) -> torch.Tensor:
-    result = addmm(self, mat1, mat2, beta=beta, alpha=alpha)
-    return _core.ops["gelu_tanh"](result) if use_gelu else result.relu()
+    result = addmm(self, mat1, mat2, beta=beta, alpha=alpha, ops=ops)
+    return ops["gelu_tanh"](result) if use_gelu else result.relu()
 
 
-@override("bmm", op="mm", rank=3, low="alike", converts=False)
-def bmm(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+@override("bmm", wide="float64", op="mm", rank=3, low="alike", converts=False)
+def bmm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check_bmm(self, mat2)
-    return product(self, mat2)
+    return product(self, mat2, ops)
 
 
-@override("baddbmm", low="alike", converts=False)
-def _(self: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+@override("baddbmm", wide="float64", low="alike", converts=False)
+def _(
+    self: torch.Tensor,
+    batch1: torch.Tensor,
+    batch2: torch.Tensor,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+    ops: Ops = _core.ops,
+) -> torch.Tensor:
     _check_bmm(batch1, batch2)
-    return plus(self, product(batch1, batch2), beta, alpha)
+    return plus(self, product(batch1, batch2, ops), beta, alpha)
 
 
-@override("addbmm", low="alike", converts=False)
-def _(self: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+@override("addbmm", wide="float64", low="alike", converts=False)
+def _(
+    self: torch.Tensor,
+    batch1: torch.Tensor,
+    batch2: torch.Tensor,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+    ops: Ops = _core.ops,
+) -> torch.Tensor:
     """One product over (batch, k)."""
     _check_bmm(batch1, batch2)
     wide = batch1.transpose(0, 1).reshape(batch1.shape[1], -1)
-    return plus(self, product(wide, batch2.reshape(-1, batch2.shape[2])), beta, alpha)
+    return plus(self, product(wide, batch2.reshape(-1, batch2.shape[2]), ops), beta, alpha)
 
 
-@override("mv", low="alike", converts=False)
-def mv(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
+@override("mv", wide="float64", low="alike", converts=False)
+def mv(self: torch.Tensor, vec: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check(self.dim() == 2 and vec.dim() == 1, f"vector + matrix @ vector expected, got {self.dim()}, {vec.dim()}")
     _check(
         self.shape[1] == vec.shape[0],
         f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})",
     )
     _check_types(self, vec)
-    return product(self, vec[:, None])[:, 0]
+    return product(self, vec[:, None], ops)[:, 0]
 
 
-@override("addmv", low="alike", converts=False)
-def _(self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
-    return plus(self, mv(mat, vec), beta, alpha)
+@override("addmv", wide="float64", low="alike", converts=False)
+def _(
+    self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, ops: Ops = _core.ops
+) -> torch.Tensor:
+    return plus(self, mv(mat, vec, ops=ops), beta, alpha)
 
 
-@override("dot", "vdot", low="alike", converts=False)
-def _(self: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+@override("dot", "vdot", wide="float64", low="alike", converts=False)
+def _(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check(
         self.dim() == 1 and tensor.dim() == 1,
         f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors",
@@ -135,7 +156,7 @@ def _(self: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
         self.dtype == tensor.dtype,
         f"dot : expected both vectors to have same dtype, but found {self.dtype} and {tensor.dtype}",
     )
-    return product(self[None], tensor[:, None]).reshape(())
+    return product(self[None], tensor[:, None], ops).reshape(())
 
 
 @override("addr", wide="compute", integers="compute")
@@ -154,7 +175,7 @@ def _(self: torch.Tensor, other: torch.Tensor, *, dim: int = -1) -> torch.Tensor
     return self.roll(-1, dim) * other.roll(-2, dim) - self.roll(-2, dim) * other.roll(-1, dim)
 
 
-@override("_trilinear")
+@override("_trilinear", wide="float64")
 def _(
     i1: torch.Tensor,
     i2: torch.Tensor,
@@ -164,21 +185,25 @@ def _(
     expand3: list[int],
     sumdim: list[int],
     unroll_dim: int = 1,
+    *,
+    ops: Ops = _core.ops,
 ) -> torch.Tensor:
     """i1 * i2 * i3, each with further dimensions of size 1, summed over some."""
     tensors = [i1, i2, i3]
     for i, dims in enumerate((expand1, expand2, expand3)):
         for dim in sorted(dims):
             tensors[i] = tensors[i].unsqueeze(dim)
-    return sum_of(tensors[0] * tensors[1] * tensors[2], sumdim)
+    return sum_of(tensors[0] * tensors[1] * tensors[2], sumdim, ops=ops)
 
 
-@override("conv_tbc")
-def _(self: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, pad: int = 0) -> torch.Tensor:
+@override("conv_tbc", wide="float64")
+def _(
+    self: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, pad: int = 0, *, ops: Ops = _core.ops
+) -> torch.Tensor:
     """For time, batch, channel: one product over (kernel, channel)."""
     padded = torch.nn.functional.pad(self, (0, 0, 0, 0, pad, pad))
     length, batch, _ = padded.shape
     windows = padded.unfold(0, weight.shape[0], 1).permute(0, 1, 3, 2)
     rows = windows.reshape(-1, weight.shape[0] * weight.shape[1])
-    result = product(rows, weight.reshape(-1, weight.shape[2])) + bias
+    result = product(rows, weight.reshape(-1, weight.shape[2]), ops) + bias
     return result.reshape(length - weight.shape[0] + 1, batch, weight.shape[2])

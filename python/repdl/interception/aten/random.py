@@ -12,7 +12,7 @@ from repdl import _core
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strict import not_reproducible
-from repdl.random import philox
+from repdl.random import counts, philox
 
 stream = "philox"
 """Where the numbers come from: set by `repdl.enable(rng=…)`."""
@@ -100,14 +100,15 @@ def _(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
     return torch.empty_like(like).normal_(0.0, 1.0, generator=generator) * std + mean
 
 
-def _of_gamma(name: str, counted: Callable[..., torch.Tensor]) -> None:
+def _counted_only(name: str, counted: Callable[..., torch.Tensor]) -> None:
     native = native_of(name)
 
     @override(name, **ANY_DTYPE)
-    def _(self: torch.Tensor, generator: Any = None) -> torch.Tensor:
+    def _(*args: Any, generator: Any = None) -> torch.Tensor:
         if stream == "torch":  # which draws until it accepts, and computes with functions that depend on the machine
-            return not_reproducible(name, (self, generator), {}, native, "random")
-        return counted(self, generator)
+            return not_reproducible(name, args, {"generator": generator}, native, "random")
+        *tensors, generator = args if not isinstance(args[-1], torch.Tensor) else (*args, generator)
+        return counted(*tensors, generator)
 
 
 def _dirichlet(self: torch.Tensor, generator: Any) -> torch.Tensor:
@@ -115,8 +116,10 @@ def _dirichlet(self: torch.Tensor, generator: Any) -> torch.Tensor:
     return (parts / parts.sum(-1, keepdim=True)).to(self.dtype)
 
 
-_of_gamma("_standard_gamma", philox.standard_gamma)
-_of_gamma("_sample_dirichlet", _dirichlet)
+_counted_only("_standard_gamma", philox.standard_gamma)
+_counted_only("_sample_dirichlet", _dirichlet)
+_counted_only("poisson", counts.poisson)
+_counted_only("binomial", counts.binomial)
 
 
 @override("normal.float_float", **ANY_DTYPE)

@@ -11,7 +11,7 @@ import torch
 from repdl import _core
 from repdl._order import get_order
 from repdl.interception.native import LOW_DTYPES, overload
-from repdl.interception.override import Kernel, override
+from repdl.interception.override import Kernel, Ops, override
 
 
 def _dims(self: torch.Tensor, dim: Any) -> tuple[int, ...]:
@@ -32,21 +32,25 @@ def _cast(self: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
     return self if dtype is None or dtype == self.dtype else self.to(dtype)
 
 
-def sum_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False) -> torch.Tensor:
-    return _core.ops["sum"](self, _dims(self, dim), keepdim, False, get_order())
+def sum_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
+    return ops["sum"](self, _dims(self, dim), keepdim, False, get_order())
 
 
-def mean_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False) -> torch.Tensor:
-    return _core.ops["mean"](self, _dims(self, dim), keepdim, get_order())
+def mean_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
+    return ops["mean"](self, _dims(self, dim), keepdim, get_order())
 
 
 def _typed(name: str, compute: Kernel) -> Kernel:
     """A reduction that takes a dtype, to which its operand is converted first."""
 
-    def kernel(self: torch.Tensor, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any) -> torch.Tensor:
+    def kernel(
+        self: torch.Tensor, *args: Any, dtype: torch.dtype | None = None, ops: Ops = _core.ops, **kwargs: Any
+    ) -> torch.Tensor:
         x = _cast(self, dtype)
         if x.dtype == torch.float32:
             return compute(x, *args, **kwargs)
+        if x.dtype == self.dtype == torch.float64:
+            return compute(x, *args, ops=ops, **kwargs)
         if x.dtype in LOW_DTYPES:
             return compute(x.to(torch.float32), *args, **kwargs).to(x.dtype)
         return overload(name)(x, *args, **kwargs)  # once more, now by the type that it shall have
@@ -55,68 +59,73 @@ def _typed(name: str, compute: Kernel) -> Kernel:
 
 
 for _name in ("sum", "sum.dim_IntList"):
-    override(_name, op="sum", low="compute")(_typed(_name, sum_of))
+    override(_name, op="sum", low="compute", wide="float64")(_typed(_name, sum_of))
 for _name in ("mean", "mean.dim"):
-    override(_name, op="mean", low="compute")(_typed(_name, mean_of))
+    override(_name, op="mean", low="compute", wide="float64")(_typed(_name, mean_of))
 
 
 def _spread(op: str) -> None:
     """The variance or the standard deviation; and it together with the mean."""
 
-    @override(f"{op}.correction", op=op)
-    def spread(self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> torch.Tensor:
-        return _core.ops[op](self, _dims(self, dim), 1 if correction is None else correction, keepdim, get_order())
+    @override(f"{op}.correction", op=op, wide="float64")
+    def spread(
+        self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
+    ) -> torch.Tensor:
+        return ops[op](self, _dims(self, dim), 1 if correction is None else correction, keepdim, get_order())
 
-    @override(f"{op}_mean.correction")
+    @override(f"{op}_mean.correction", wide="float64")
     def _(
-        self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False
+        self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        return spread(self, dim, correction=correction, keepdim=keepdim), mean_of(self, dim, keepdim)
+        spread_out = spread(self, dim, correction=correction, keepdim=keepdim, ops=ops)
+        return spread_out, mean_of(self, dim, keepdim, ops)
 
 
 _spread("var")
 _spread("std")
 
 
-def vector_norm(self: torch.Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> torch.Tensor:
+def vector_norm(
+    self: torch.Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, ops: Ops = _core.ops
+) -> torch.Tensor:
     dims = _dims(self, dim)
     if ord == 2:
-        return _core.ops["norm"](self, dims, keepdim, get_order())
+        return ops["norm"](self, dims, keepdim, get_order())
     size = self.abs()
     if ord == 1:
-        return sum_of(size, dims, keepdim)
+        return sum_of(size, dims, keepdim, ops)
     if ord == float("inf"):
         return size.amax(dims, keepdim)
     if ord == -float("inf"):
         return size.amin(dims, keepdim)
     if ord == 0:
-        return sum_of((self != 0).to(torch.float32), dims, keepdim)
-    exponents = (torch.full((), value, dtype=torch.float32) for value in (ord, 1 / ord))
+        return sum_of((self != 0).to(self.dtype), dims, keepdim, ops)
+    exponents = (torch.full((), value, dtype=self.dtype) for value in (ord, 1 / ord))
     inner, outer = exponents
-    return _core.ops["pow"](sum_of(_core.ops["pow"](size, inner), dims, keepdim), outer)
+    return ops["pow"](sum_of(ops["pow"](size, inner), dims, keepdim, ops), outer)
 
 
-_EUCLIDEAN: dict[str, Any] = {"op": "norm", "constants": {1: 2}}
+_EUCLIDEAN: dict[str, Any] = {"op": "norm", "wide": "float64", "constants": {1: 2}}
 
 override("linalg_vector_norm", low="compute", converts=False, **_EUCLIDEAN)(_typed("linalg_vector_norm", vector_norm))
 
 
 @override("norm.Scalar", **_EUCLIDEAN)
-def _(self: torch.Tensor, p: Any = 2) -> torch.Tensor:
-    return vector_norm(self, p)
+def _(self: torch.Tensor, p: Any = 2, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return vector_norm(self, p, ops=ops)
 
 
 @override("norm.ScalarOpt_dim", **_EUCLIDEAN)
-def _(self: torch.Tensor, p: Any, dim: Any, keepdim: bool = False) -> torch.Tensor:
-    return vector_norm(self, 2 if p is None else p, dim, keepdim)
+def _(self: torch.Tensor, p: Any, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return vector_norm(self, 2 if p is None else p, dim, keepdim, ops)
 
 
-@override("nansum")
+@override("nansum", wide="compute")
 def _(self: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     return torch.sum(self.nan_to_num(0.0, float("inf"), -float("inf")), _dims(self, dim), keepdim, dtype=dtype)
 
 
-def _running_product(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.Tensor:
+def _running_product(x: torch.Tensor, dim: int, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
     """In the order of the index."""
     if x.dim() == 0:
         return x.clone()
@@ -126,25 +135,25 @@ def _running_product(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.
     return last if keepdim else last.squeeze(dim)
 
 
-override("prod", low="compute")(_typed("prod", lambda x: _running_product(x.reshape(-1), 0)))
-override("prod.dim_int", low="compute")(_typed("prod.dim_int", _running_product))
+override("prod", low="compute", wide="float64")(_typed("prod", lambda x, **_: _running_product(x.reshape(-1), 0)))
+override("prod.dim_int", low="compute", wide="float64")(_typed("prod.dim_int", _running_product))
 
 
-@override("logsumexp")
-def _(self: torch.Tensor, dim: Any, keepdim: bool = False) -> torch.Tensor:
+@override("logsumexp", wide="float64")
+def _(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
     dims = _dims(self, dim)
     largest = self.amax(dims, True) if self.numel() else self.sum(dims, True) - float("inf")
     largest = torch.where(largest.abs() == float("inf"), torch.zeros_like(largest), largest)
-    total = _core.ops["log"](sum_of(_core.ops["exp"](self - largest), dims, True)) + largest
-    return total if keepdim else total.reshape(sum_of(self, dims, False).shape)
+    total = ops["log"](sum_of(ops["exp"](self - largest), dims, True, ops)) + largest
+    return total if keepdim else total.reshape(sum_of(self, dims, False, ops).shape)
 
 
-@override("trace")
-def _(self: torch.Tensor) -> torch.Tensor:
-    return sum_of(self.diagonal())
+@override("trace", wide="float64")
+def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return sum_of(self.diagonal(), ops=ops)
 
 
-@override("_logcumsumexp")
+@override("_logcumsumexp", wide="compute")
 def _(self: torch.Tensor, dim: int) -> torch.Tensor:
     """In the order of the index."""
     if self.dim() == 0 or self.numel() == 0:

@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import torch
 
-from repdl import _core
 from repdl.interception.aten.factorization import batch, checked, in_columns, lu, unbatched
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import override
+from repdl.interception.override import ops_of, override
 
 
 def _substituted(a: torch.Tensor, b: torch.Tensor, upper: bool, unit: bool = False) -> torch.Tensor:
     """X of A X = B, row after row: the known rows times those of A by the product rule, a difference, a quotient."""
-    x = torch.zeros(b.shape)
+    x = torch.zeros_like(b, memory_format=torch.contiguous_format)
     rows = a.shape[1]
     for i in reversed(range(rows)) if upper else range(rows):
         known = slice(i + 1, rows) if upper else slice(0, i)
-        row = b[:, i : i + 1] - product(a[:, i : i + 1, known], x[:, known])
+        row = b[:, i : i + 1] - product(a[:, i : i + 1, known], x[:, known], ops_of(a))
         x[:, i : i + 1] = row if unit else row / a[:, i : i + 1, i : i + 1]
     return x
 
@@ -38,7 +37,7 @@ def _check_fit(name: str, a: torch.Tensor, b: torch.Tensor, left: bool = True) -
         )
 
 
-@override("linalg_solve_triangular", converts=False)
+@override("linalg_solve_triangular", wide="float64", converts=False)
 def solve_triangular(
     self: torch.Tensor, B: torch.Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> torch.Tensor:
@@ -50,7 +49,7 @@ def solve_triangular(
     return in_columns(x.reshape(*shape, *x.shape[-2:]))
 
 
-@override("triangular_solve", converts=False)
+@override("triangular_solve", wide="float64", converts=False)
 def _(
     self: torch.Tensor, A: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -58,7 +57,7 @@ def _(
     return solve_triangular(a, self, upper=upper != transpose, unitriangular=unitriangular), in_columns(A)
 
 
-@override("_cholesky_solve_helper", converts=False)
+@override("_cholesky_solve_helper", wide="float64", converts=False)
 def _(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
     lower = A.mT if upper else A
     a, b, shape = _together(lower, self)
@@ -66,10 +65,10 @@ def _(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
     return in_columns(x.reshape(*shape, *x.shape[-2:]))
 
 
-@override("cholesky_inverse", converts=False)
+@override("cholesky_inverse", wide="float64", converts=False)
 def _(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     checked("cholesky_inverse", self, square=True)
-    return torch.cholesky_solve(torch.eye(self.shape[-1]).expand(self.shape), self, upper)
+    return torch.cholesky_solve(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
 
 
 def _exchanged(b: torch.Tensor, pivots: torch.Tensor, back: bool = False) -> torch.Tensor:
@@ -91,7 +90,7 @@ def _by_factors(factors: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor, ad
     return _substituted(factors, x, upper=True)
 
 
-@override("linalg_lu_solve", converts=False)
+@override("linalg_lu_solve", wide="float64", converts=False)
 def lu_solve(
     LU: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, left: bool = True, adjoint: bool = False
 ) -> torch.Tensor:
@@ -104,7 +103,7 @@ def lu_solve(
     return in_columns(x.reshape(*shape, *x.shape[-2:]))
 
 
-@override("_linalg_solve_ex", converts=False)
+@override("_linalg_solve_ex", wide="float64", converts=False)
 def _(
     A: torch.Tensor, B: torch.Tensor, *, left: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -121,52 +120,52 @@ def _(
     return result, factors, pivots, info
 
 
-@override("linalg_inv_ex", converts=False)
+@override("linalg_inv_ex", wide="float64", converts=False)
 def _(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     checked("inv", A, square=True)
     factors, pivots, info = lu(batch(A))
     info = info.reshape(A.shape[:-2])
     if check_errors:
         torch.ops.aten._linalg_check_errors(info, "linalg.inv_ex", is_matrix=A.dim() == 2)
-    return unbatched(_by_factors(factors, pivots, torch.eye(A.shape[-1]).expand(factors.shape)), A), info
+    return unbatched(_by_factors(factors, pivots, torch.eye(A.shape[-1], dtype=A.dtype).expand(factors.shape)), A), info
 
 
 def _diagonal(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Of U; the sign of the exchanges of rows; the factors. They are those that torch's gradients expect."""
     factors, pivots, _ = torch.linalg.lu_factor_ex(A.mT if A.is_contiguous() else A)
     exchanged = pivots != torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype)
-    sign = 1 - 2 * (exchanged.sum(-1) % 2).to(torch.float32)
+    sign = 1 - 2 * (exchanged.sum(-1) % 2).to(A.dtype)
     return factors.diagonal(dim1=-2, dim2=-1), sign, factors, pivots
 
 
-@override("_linalg_det", converts=False)
+@override("_linalg_det", wide="float64", converts=False)
 def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     checked("det", A, square=True)
     diagonal, sign, factors, pivots = _diagonal(A)
     return diagonal.prod(-1) * sign, factors, pivots
 
 
-@override("_linalg_slogdet", converts=False)
+@override("_linalg_slogdet", wide="float64", converts=False)
 def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     checked("slogdet", A, square=True)
     diagonal, sign, factors, pivots = _diagonal(A)
-    logarithms = _core.ops["log"](diagonal.abs().contiguous())
-    return diagonal.sgn().prod(-1) * sign, sum_of(logarithms, -1), factors, pivots
+    logarithms = ops_of(A)["log"](diagonal.abs().contiguous())
+    return diagonal.sgn().prod(-1) * sign, sum_of(logarithms, -1, ops=ops_of(A)), factors, pivots
 
 
-@override("linalg_matrix_exp", converts=False)
+@override("linalg_matrix_exp", wide="float64", converts=False)
 def _(self: torch.Tensor) -> torch.Tensor:
-    """Taylor's polynomial of degree 10 of A / 2^s, whose norm is at most 1/2, squared s times."""
+    """Taylor's polynomial of degree 10, or 18 of float64, of A / 2^s, whose norm is at most 1/2, squared s times."""
     checked("matrix_exp", self, square=True)
     a = batch(self)
-    one = torch.eye(a.shape[1])
+    one, ops = torch.eye(a.shape[1], dtype=a.dtype), ops_of(a)
     if a.numel() == 0:
         return self.clone()
-    times = (torch.frexp(sum_of(a.abs(), 1).amax(1)).exponent + 1).clamp(0, 128)[:, None, None]
+    times = (torch.frexp(sum_of(a.abs(), 1, ops=ops).amax(1)).exponent + 1).clamp(0, 128)[:, None, None]
     a = torch.ldexp(a, -times)
     result = one.expand(a.shape)
-    for k in range(10, 0, -1):
-        result = one + product(a, result) / k
+    for k in range(18 if a.dtype == torch.float64 else 10, 0, -1):
+        result = one + product(a, result, ops) / k
     for i in range(int(times.max())):
-        result = torch.where(i < times, product(result, result), result)
+        result = torch.where(i < times, product(result, result, ops), result)
     return result.reshape(self.shape)

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: MIT
+"""Functions of float64 in steps that round once: results within 0.6 ulp, the same on every machine.
+
+Each ends in a sum of two parts, of which the first has the digits of the result and the second some more.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from repdl.interception.aten import float64_constants as constants
+from repdl.interception.aten.float64_steps import (
+    Number,
+    Pair,
+    Steps,
+    declare,
+    number_of,
+    pair_product,
+    pair_quotient,
+    pair_sum,
+    power_of_two,
+    quick_two_sum,
+    scaled,
+    two_product,
+    two_sum,
+    where,
+)
+
+_INF, _NAN = math.inf, math.nan
+_TINY = 2.0**-1022
+
+
+def table_of(numbers: list[float]) -> torch.Tensor:
+    return torch.tensor(numbers, dtype=torch.float64, device="cpu")
+
+
+def tables_of(numbers: list[float]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Doubles, and what they leave."""
+    return table_of(numbers[: len(numbers) // 2]), table_of(numbers[len(numbers) // 2 :])
+
+
+def polynomial(x: Steps, *coefficients: Number) -> Steps:
+    """From the lowest degree, by Horner's rule."""
+    *others, last = coefficients
+    result: Number = last
+    for c in reversed(others):
+        result = x * result + c
+    assert isinstance(result, Steps)
+    return result
+
+
+def zeros(like: Steps) -> Steps:
+    return Steps(torch.zeros_like(like.tensor))
+
+
+def parts(x: Steps) -> Pair:
+    return x, zeros(x)
+
+
+# The square root, correctly rounded.
+
+
+def sqrt(x: Steps) -> Steps:
+    """Of a mantissa m in [1, 4) by Newton's steps; then m is compared with the squares of what lies half-way."""
+    small = x < _TINY
+    bits = where(small, x * 2.0**54, x).bits()
+    twice = ((bits >> 52) - 1023) & -2
+    m = (bits - (twice << 52)).bits()
+    y = (_NEAR_ROOT - (m.bits() >> 1)).bits()
+    for _ in range(4):
+        y = y * (1.5 - 0.5 * m * y * y)
+    s = m * y
+    square, rest = two_product(s, s)
+    s = s + ((m - square) - rest) * (0.5 * y)
+    square, rest = two_product(s, s)
+    off, gap = m - square, s * 2.0**-52
+    up, down = (off - gap) > rest, (off + gap) > rest
+    s = where(up, s + 2.0**-52, where(down, s, s - 2.0**-52))
+    root = s * power_of_two((twice >> 1) - where(small, 27, 0))
+    return where((x > 0.0) & (x < _INF), root, where(x < 0.0, _NAN, x))
+
+
+_NEAR_ROOT = 0x5FE6EB50C7B537A9
+"""Less half of the bits of m it is near to the bits of 1 / sqrt(m)."""
+
+
+# Exponential functions.
+
+_EXP2 = tables_of(constants.EXP2)
+_LARGEST, _LEAST = 709.79, -746.0
+"""Beyond these exp is infinite, or 0."""
+
+
+def _exp_terms(x: Pair) -> tuple[Steps, Pair, Steps]:
+    """(t, c, k) with exp(x) = 2^k (t + c): t is 2^(j/16), and 1 for small x, where c is exp(x) - 1."""
+    n = (x[0] * (16 * constants.LOG_SCALES[0])).round()
+    high, low = two_sum(x[0] - n * constants.LN2_16[0], x[1] - n * constants.LN2_16[1])
+    more = high * high * polynomial(high, *(1 / math.factorial(i) for i in range(2, 11)))
+    r = quick_two_sum(high, low + (more + low * high))
+    places = n.integer()
+    which = places & 15
+    t, rest = (which.among(table) for table in _EXP2)
+    first, second = two_product(t, r[0])
+    return t, quick_two_sum(first, second + (rest + (t * r[1] + rest * r[0]))), places >> 4
+
+
+def exp_pair(x: Pair) -> tuple[Pair, Steps]:
+    t, c, k = _exp_terms(x)
+    high, low = two_sum(t, c[0])
+    return quick_two_sum(high, low + c[1]), k
+
+
+def exp_of(x: Pair) -> Steps:
+    (high, low), k = exp_pair(x)
+    result = scaled(high + low, k)
+    result = where(x[0] > _LARGEST, _INF, where(x[0] < _LEAST, 0.0, result))
+    return where(x[0].equals(x[0]), result, x[0])
+
+
+def exp(x: Steps) -> Steps:
+    return exp_of(parts(x))
+
+
+def _expm1_pair(x: Steps) -> Pair:
+    """For |x| up to 700."""
+    t, c, k = _exp_terms(parts(x))
+    scale = power_of_two(k)
+    high, low = two_sum(t * scale, Steps(torch.full_like(x.tensor, -1.0)))
+    return pair_sum((high, low), (c[0] * scale, c[1] * scale))
+
+
+def expm1(x: Steps) -> Steps:
+    held = where(abs(x) < 45.0, x, 0.0)
+    high, low = _expm1_pair(held)
+    result = where(x > 40.0, exp(x), where(x < -40.0, -1.0, high + low))
+    return where((x.equals(x)) & ~(abs(x) < 2.0**-54), result, x)
+
+
+def exp2(x: Steps) -> Steps:
+    whole = where(abs(x) < 2000.0, x, 0.0).round()
+    left = where(abs(x) < 2000.0, x - whole, 0.0)
+    (high, low), k = exp_pair(pair_product(parts(left), _ln2()))
+    result = scaled(high + low, k + whole.integer())
+    result = where(x > 1024.5, _INF, where(x < -1080.0, 0.0, result))
+    return where(x.equals(x), result, x)
+
+
+# Logarithms.
+
+_LOG_SCALES = constants.LOG_SCALES
+_RECIPROCALS, _LOGS = table_of(constants.RECIPROCALS), tables_of(constants.LOGS)
+_FIRST_CELL = 0x3FE6000000000000
+
+
+def _ln2() -> tuple[float, float]:
+    return _LOG_SCALES[2], _LOG_SCALES[5]
+
+
+def log_pair(x: Pair, less: Number = 0) -> Pair:
+    """The logarithm of a normal number above 0, less so many times log(2)."""
+    bits = x[0].bits()
+    above = bits - _FIRST_CELL
+    k = above >> 52
+    cell = (above >> 47) & 31
+    m = (bits - (k << 52)).bits()
+    low = x[1] * power_of_two(-Steps(k.tensor.clamp(max=1000)))
+    c = cell.among(_RECIPROCALS)
+    front = ((m.bits() + 2**26) & -(2**27)).bits()
+    r, rest = two_sum(front * c - 1.0, (m - front) * c)
+    r, rest = quick_two_sum(r, rest + low * c)
+    square, square_low = two_product(r, r * -0.5)
+    cubic = r * r * r * polynomial(r, *((-1) ** (i + 1) / i for i in range(3, 16)))
+    exponent = number_of(k - less)
+    first, e1 = two_sum(exponent * constants.LN2[0], cell.among(_LOGS[0]))
+    second, e2 = two_sum(first, r)
+    third, e3 = two_sum(second, square)
+    small = exponent * constants.LN2[1] + cell.among(_LOGS[1]) + (rest - r * rest) + square_low + cubic
+    return quick_two_sum(third, ((e1 + e2) + e3) + small)
+
+
+def _log_of_any(x: Steps) -> Pair:
+    small = x < _TINY
+    return log_pair(parts(where(small, x * 2.0**54, x)), where(small, 54, 0))
+
+
+def _log_of(x: Steps, scale: tuple[float, float] | None = None) -> Steps:
+    log = _log_of_any(x)
+    if scale is not None:
+        log = pair_product(log, scale)
+    return _logs_end(x, log[0] + log[1])
+
+
+def _logs_end(x: Steps, log: Steps) -> Steps:
+    inside = (x > 0.0) & (x < _INF)
+    return where(inside, log, where(x.equals(0.0), -_INF, where(x < 0.0, _NAN, x)))
+
+
+def log(x: Steps) -> Steps:
+    return _log_of(x)
+
+
+def log2(x: Steps) -> Steps:
+    return _log_of(x, (_LOG_SCALES[0], _LOG_SCALES[3]))
+
+
+def log10(x: Steps) -> Steps:
+    return _log_of(x, (_LOG_SCALES[1], _LOG_SCALES[4]))
+
+
+def log1p_pair(x: Pair) -> Pair:
+    high, low = two_sum(1.0, x[0])
+    return log_pair(quick_two_sum(high, low + x[1]))
+
+
+def log1p(x: Steps) -> Steps:
+    high, low = log1p_pair(parts(where((x > -1.0) & (x < _INF), x, 1.0)))
+    result = where((x > -1.0) & (x < _INF), high + low, where(x.equals(-1.0), -_INF, where(x < -1.0, _NAN, x)))
+    return where(abs(x) < 2.0**-54, x, result)
+
+
+# Powers.
+
+
+def power(x: Steps, y: Steps) -> Steps:
+    """As pow of C says for special numbers."""
+    size = abs(x)
+    logs = _log_of_any(size)
+    log = _logs_end(size, logs[0])
+    near = y * log
+    inside = (abs(near) < 800.0) & (abs(y) < 2.0**70)  # beyond, the logarithm is 0, or the power is infinite or 0
+    high, low = two_product(where(inside, y, 0.0), where(inside, log, 0.0))
+    low = low + where(inside, y * logs[1], 0.0)
+    result = where(inside, exp_of((high, low)), exp(where(log.equals(0.0), 0.0, near)))
+    half = y * 0.5
+    is_whole = y.equals(y.round())
+    is_odd = is_whole & ~half.equals(half.round()) & (abs(y) < 2.0**53)
+    negative = Steps(torch.copysign(torch.ones_like(x.tensor), x.tensor)) < 0.0
+    result = where(negative & is_odd, -result, result)
+    result = where((x < 0.0) & (x > -_INF) & ~is_whole, _NAN, result)
+    return where(y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & abs(y).equals(_INF)), 1.0, result)
+
+
+# Hyperbolic functions.
+
+
+def tanh(x: Steps) -> Steps:
+    size = abs(x)
+    t = _expm1_pair(where(size < 22.0, size, 0.0) * 2.0)
+    high, low = pair_quotient(t, pair_sum(t, (2.0 + zeros(x), zeros(x))))
+    result = where(size > 21.0, 1.0, high + low)
+    result = where(x < 0.0, -result, result)
+    return where((x.equals(x)) & ~(size < 2.0**-28), result, x)
+
+
+def sinh(x: Steps) -> Steps:
+    size = abs(x)
+    held = where(size < 42.0, size, 0.0)
+    e = _expm1_pair(held)
+    more = pair_quotient(e, pair_sum(e, (1.0 + zeros(x), zeros(x))))
+    high, low = pair_sum(e, more)
+    result = where(size > 40.0, _half_exp(size), (high + low) * 0.5)
+    result = where(x < 0.0, -result, result)
+    return where((x.equals(x)) & ~(size < 2.0**-28), result, x)
+
+
+def cosh(x: Steps) -> Steps:
+    size = abs(x)
+    (high, low), k = exp_pair(parts(where(size < 42.0, size, 0.0)))
+    scale = power_of_two(k)
+    e = high * scale, low * scale
+    high, low = pair_sum(e, pair_quotient((1.0 + zeros(x), zeros(x)), e))
+    result = where(size > 40.0, _half_exp(size), (high + low) * 0.5)
+    return where(x.equals(x), result, x)
+
+
+def _half_exp(x: Steps) -> Steps:
+    (high, low), k = exp_pair(parts(where(x < 712.0, x, 0.0)))
+    return where(x > 711.0, _INF, scaled(high + low, k - 1))
+
+
+# Roots of pairs, and what is made of them.
+
+
+def root_of(x: Pair) -> Pair:
+    root = sqrt(x[0])
+    square, rest = two_product(root, root)
+    return root, where(x[0] > 0.0, (((x[0] - square) - rest) + x[1]) / (root * 2.0), 0.0)
+
+
+def rsqrt(x: Steps) -> Steps:
+    inside = (x > 0.0) & (x < _INF)
+    small, large = x < _TINY, x > 2.0**900
+    held = where(inside, x * where(small, 2.0**54, where(large, 2.0**-54, 1.0)), 1.0)
+    high, low = pair_quotient(parts(1.0 + zeros(x)), root_of(parts(held)))
+    return where(inside, (high + low) * where(small, 2.0**27, where(large, 2.0**-27, 1.0)), 1.0 / sqrt(x))
+
+
+def hypot(x: Steps, y: Steps) -> Steps:
+    up, across = abs(x), abs(y)
+    infinite = up.equals(_INF) | across.equals(_INF)
+    larger = where(up > across, up, across)
+    k = where(larger > 1.0, -600, 600)
+    near = (larger > 2.0**-400) & (larger < 2.0**400)
+    k = where(near, 0, k)
+    up, across = scaled(up, k), scaled(across, k)
+    high, low = root_of(pair_sum(two_product(up, up), two_product(across, across)))
+    return where(infinite, _INF, scaled(high + low, -k))
+
+
+def _log_of_twice(x: Steps) -> Steps:
+    high, low = log_pair(parts(x), -1)
+    return where(x < _INF, high + low, x)
+
+
+def asinh(x: Steps) -> Steps:
+    """log1p(x + x^2 / (1 + sqrt(1 + x^2))) of |x|."""
+    size = abs(x)
+    held = where((size > 2.0**-28) & (size < 2.0**28), size, 1.0)
+    square = two_product(held, held)
+    one = parts(1.0 + zeros(x))
+    over = pair_quotient(square, pair_sum(one, root_of(pair_sum(one, square))))
+    high, low = log1p_pair(pair_sum(parts(held), over))
+    result = where(size > 2.0**27, _log_of_twice(size), high + low)
+    return where((x.equals(x)) & ~(size < 2.0**-28), where(x < 0.0, -result, result), x)
+
+
+def acosh(x: Steps) -> Steps:
+    """log1p(t + sqrt(2 t + t^2)) of t = x - 1."""
+    held = where((x > 1.0) & (x < 2.0**28), x, 2.0)
+    t = two_sum(-1.0, held)
+    root = root_of(pair_product(t, two_sum(1.0, held)))
+    high, low = log1p_pair(pair_sum(t, root))
+    result = where(x > 2.0**27, _log_of_twice(x), high + low)
+    return where(x > 1.0, result, where(x.equals(1.0), 0.0, where(x < 1.0, _NAN, x)))
+
+
+def atanh(x: Steps) -> Steps:
+    """log1p(2 x / (1 - x)) / 2 of |x|."""
+    size = abs(x)
+    held = where((size > 2.0**-28) & (size < 1.0), size, 0.5)
+    high, low = log1p_pair(pair_quotient(parts(held * 2.0), two_sum(1.0, -held)))
+    result = where(size.equals(1.0), _INF, where(size > 1.0, _NAN, (high + low) * 0.5))
+    return where((x.equals(x)) & ~(size < 2.0**-28), where(x < 0.0, -result, result), x)
+
+
+def xlogy(x: Steps, y: Steps) -> Steps:
+    log = _log_of_any(y)
+    high, low = pair_product((_logs_end(y, log[0]), log[1]), parts(x))
+    product = where((y > 0.0) & (y < _INF) & (abs(x) < 2.0**900), high + low, x * _logs_end(y, log[0] + log[1]))
+    return where(x.equals(0.0) & y.equals(y), 0.0, product)
+
+
+declare(acosh, asinh, atanh, cosh, exp, exp2, expm1, hypot, log, log10, log1p, log2, rsqrt, sinh, sqrt, tanh, xlogy)
+declare(pow=power)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""The gamma function of float64: its logarithm and the derivatives of that, in steps, as float64_functions.py."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import torch
+
+from repdl.interception.aten import float64_constants as constants
+from repdl.interception.aten.float64_functions import log, log_pair, parts, polynomial, zeros
+from repdl.interception.aten.float64_steps import (
+    Number,
+    Pair,
+    Steps,
+    declare,
+    elementwise,
+    pair_product,
+    pair_sum,
+    pair_where,
+    quick_two_sum,
+    two_sum,
+    where,
+)
+from repdl.interception.aten.float64_trigonometry import half_turns, sine_pair
+from repdl.interception.override import float64_ops
+
+_INF, _NAN = math.inf, math.nan
+
+# Bernoulli's numbers of 2, 4, 6, …
+_BERNOULLI = [
+    Fraction(a, b)
+    for a, b in (
+        (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798), (-174611, 330),
+        (854513, 138), (-236364091, 2730),
+    )
+]  # fmt: skip
+_STIRLING = [float(b / (2 * k * (2 * k - 1))) for k, b in enumerate(_BERNOULLI, 1)]
+_FAR = 10.0
+"""From here on the asymptotic series are used."""
+
+
+def _minus(x: Pair) -> Pair:
+    return -x[0], -x[1]
+
+
+def _near_two(t: Steps) -> Pair:
+    """log(gamma(2 + t)) for |t| <= 1/2."""
+    slope = quick_two_sum(constants.LOG_GAMMA[0], t * polynomial(t, *constants.LOG_GAMMA[1:]))
+    return pair_product((slope[0], slope[1] + constants.RESTS[1]), parts(t))
+
+
+def _log_gamma_low(x: Steps) -> Pair:
+    """For 0 < x < 10: moved to within 1/2 of 2 by the factors between."""
+    factors: Pair = parts(1.0 + zeros(x))
+    w = x
+    for _ in range(8):
+        above = w > 2.5
+        w = where(above, w - 1.0, w)
+        factors = pair_product(factors, (where(above, w, 1.0), 0.0))
+    small, below = w < 0.5, w < 1.5
+    divisor = pair_where(small, pair_product(two_sum(1.0, w), parts(w)), parts(w))
+    logs = log_pair(pair_where(below, divisor, factors))
+    logs = pair_where(below, _minus(logs), logs)
+    return pair_sum(_near_two(where(small, w, where(below, w - 1.0, w - 2.0))), logs)
+
+
+def _log_gamma_high(x: Steps) -> Pair:
+    """For 10 <= x <= 2^1015: Stirling's series."""
+    high = pair_product(log_pair(parts(x)), two_sum(-0.5, x))
+    tail = polynomial(1.0 / x / x, *_STIRLING) / x
+    constant = constants.PI[3] + zeros(x), constants.PI[8] + zeros(x)
+    return pair_sum(pair_sum(high, (-x, zeros(x))), pair_sum(constant, (tail, zeros(x))))
+
+
+def _log_gamma(x: Steps) -> Pair:
+    """For 2^-900 <= x <= 2^1015."""
+    return pair_where(x < _FAR, _log_gamma_low(where(x < _FAR, x, 1.0)), _log_gamma_high(where(x < _FAR, _FAR, x)))
+
+
+def lgamma(x: Steps) -> Steps:
+    size = abs(x)
+    held = where((size > 2.0**-900) & (size < 2.0**1015), size, 1.0)
+    above = _log_gamma(held)
+    # gamma(x) gamma(-x) = -pi / (x sin(pi x))
+    sine = sine_pair(*half_turns(where(held < 2.0**52, held, 0.5)))
+    sine = pair_where(sine[0] < 0.0, _minus(sine), sine)
+    whole = held.equals(held.round())
+    sine = where(whole, 1.0, sine[0]), where(whole, 0.0, sine[1])
+    held = where(held < 2.0**52, held, 1.0)
+    pi = constants.PI[4] + zeros(x), constants.PI[9] + zeros(x)
+    below = pair_sum(pair_sum(pi, _minus(log_pair(pair_product(sine, parts(held))))), _minus(above))
+    high, low = pair_where(x < 0.0, below, above)
+    result = where((x < 0.0) & whole, _INF, high + low)
+    result = where(size < 2.0**-53, -log(size), where((x > 2.6e305) | size.equals(_INF), _INF, result))
+    return where(x.equals(x), where((x < 0.0) & ~(size < 2.0**52), _INF, result), x)
+
+
+def _summed_to_far(x: Steps, term: object, first: Pair) -> tuple[Steps, Pair]:
+    """x + n, the first of these from 10 on, and the sum of the terms of x, x + 1, … before it."""
+    assert callable(term)
+    total, low = first
+    while bool((x < _FAR).any()):
+        counts = x < _FAR
+        more = where(counts, term(x), 0.0)
+        total, lost = two_sum(total, more)
+        low = low + lost
+        x = where(counts, x + 1.0, x)
+    return x, (total, low)
+
+
+_DIGAMMA = [float(-b / (2 * k)) for k, b in enumerate(_BERNOULLI, 1)]
+
+
+def _digamma_above(x: Steps) -> Pair:
+    """For x > 0."""
+    far, total = _summed_to_far(x, lambda w: -1.0 / w, parts(zeros(x)))
+    square = 1.0 / far / far
+    tail = square * polynomial(square, *_DIGAMMA) - 0.5 / far
+    return pair_sum(total, pair_sum(log_pair(parts(far)), (tail, zeros(x))))
+
+
+def digamma(x: Steps) -> Steps:
+    """Below 0 by digamma(1 - x) - pi / tan(pi x)."""
+    negative = x < 0.0
+    inside = (abs(x) > 2.0**-900) & (abs(x) < 2.0**900)
+    held = where(inside, x, 1.0)
+    above = _digamma_above(where(negative, 1.0 - held, held))
+    k, r = half_turns(where(inside & (abs(x) < 2.0**52), x, 0.5))
+    sine, cosine = sine_pair(k, r), sine_pair(k + 16, r)
+    whole = x.equals(x.round())
+    reflected = above[0] - (cosine[0] / where(whole, 1.0, sine[0])) * constants.PI[0] + above[1]
+    result = where(negative, where(whole, _NAN, reflected), above[0] + above[1])
+    signed_inf = -1.0 / where(abs(x) < 2.0**-900, x, 1.0)
+    result = where(abs(x) < 2.0**-900, signed_inf, where(x > 2.0**899, log(x), result))
+    return where(x.equals(x), where(negative & ~(abs(x) < 2.0**52), _NAN, result), x)
+
+
+def _power(x: Steps, n: int) -> Steps:
+    result: Number = 1.0
+    for _ in range(n):
+        result = x * result
+    assert isinstance(result, Steps)
+    return result
+
+
+def _zeta(s: int, x: Steps) -> Pair:
+    """The sum of (x + k)^-s over k from 0, s > 1, by Euler and Maclaurin."""
+    far, total = _summed_to_far(x, lambda w: 1.0 / _power(w, s), parts(zeros(x)))
+    square = 1.0 / far / far
+    rising, series = 1, []
+    for k, b in enumerate(_BERNOULLI, 1):
+        rising = math.prod(range(s, s + 2 * k - 1))
+        series.append(float(b * rising / math.factorial(2 * k)))
+    power = 1.0 / _power(far, s - 1)
+    tail = power * (1 / (s - 1)) + power / far * 0.5 + power * square * polynomial(square, *series)
+    return pair_sum(total, (tail, zeros(x)))
+
+
+_LEAST = -1000.0
+"""Below, where n > 1, polygamma is NaN: it takes a step for each 1."""
+
+
+def polygamma(n: int, x: Steps) -> Steps:
+    """(-1)^(n + 1) n! zeta(n + 1, x); for n = 1 below 0 by (pi / sin(pi x))^2 - polygamma(1, 1 - x)."""
+    factor = (-1.0) ** (n + 1) * math.factorial(n)
+    tiny, whole = abs(x) < 2.0**-100, (x < 0.0) & x.equals(x.round())
+    inside = (abs(x) < _INF) & ~tiny & ~whole
+    held = where(inside, x, 1.0)
+    if n == 1:
+        below = held < 0.0
+        high, low = _zeta(2, where(below, 1.0 - held, held))
+        sine = sine_pair(*half_turns(where(below & (held > -(2.0**52)), held, 0.5)))[0]
+        turned = constants.PI[0] / sine
+        result = where(below, turned * turned - (high + low), high + low)
+    else:
+        high, low = _zeta(n + 1, where(held > _LEAST, held, 1.0))
+        result = where(held > _LEAST, (high + low) * factor, _NAN)
+    result = where(tiny, factor / _power(where(x.equals(0.0), 0.0, x), n + 1), where(whole, factor * _INF, result))
+    return where(x.equals(_INF), 0.0 * factor, where(x > -_INF, result, _NAN))
+
+
+def _polygamma(n: int, x: torch.Tensor) -> torch.Tensor:
+    if n == 0:
+        return float64_ops["digamma"](x)
+    return elementwise(lambda steps: polygamma(n, steps))(x)
+
+
+declare(digamma, lgamma)
+float64_ops["polygamma"] = _polygamma
