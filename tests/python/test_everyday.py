@@ -246,6 +246,26 @@ def transform() -> None:
 
 
 @action
+def trace() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that torch.jit is old
+        for layer, shape in (
+            (nn.Conv2d(2, 4, 3), (2, 2, 6, 6)),
+            (nn.ConvTranspose1d(2, 3, 2), (2, 2, 6)),
+            (model(), (5, 4)),
+        ):
+            traced = torch.jit.trace(layer, torch.zeros(shape))
+            file = io.BytesIO()
+            torch.jit.save(traced, file)
+            file.seek(0)
+            x = torch.randn(shape, requires_grad=True)
+            results = [run(x) for run in (layer, traced, torch.jit.load(file), torch.jit.script(layer))]
+            grads = [torch.autograd.grad(y.square().sum(), x)[0] for y in results]
+            for y, grad in zip(results, grads, strict=True):
+                assert torch.equal(y, results[0]) and torch.equal(grad, grads[0])
+
+
+@action
 def cast_automatically() -> None:
     net, (x, y) = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten()), batch()
     image = x.reshape(6, 1, 2, 2)

@@ -114,7 +114,7 @@ def _of_rank(rank: int, *settings: Any) -> _Settings | _Volumes:
 
 
 @override("convolution", low="alike")
-def _(
+def convolution(
     input: torch.Tensor,
     weight: torch.Tensor,
     bias: torch.Tensor | None,
@@ -125,9 +125,11 @@ def _(
     output_padding: Any,
     groups: int,
 ) -> torch.Tensor:
+    args = (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    if torch._C._is_tracing():  # which does not see this op, but the next one
+        return torch.ops.aten._convolution(*args, False, False, False, False)
     rank = input.dim() - 2
     if rank not in (1, 2, 3):
-        args = (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
         return not_reproducible("convolution", args, {}, _native, why="layout")
     settings = _of_rank(rank, stride, padding, dilation, output_padding, groups)
     x, w = _as_2d(input), _as_2d(weight)
@@ -139,6 +141,12 @@ def _(
         output = settings.convolve(x, w, bias)
     output = output.contiguous(memory_format=memory_format(x, w))
     return output.squeeze(2) if rank == 1 else output
+
+
+@override("_convolution", low="alike")
+def _(*args: Any) -> torch.Tensor:
+    """What a traced graph calls: as `convolution`, then flags of cuDNN's."""
+    return convolution(*args[:-4])
 
 
 @override("convolution_backward")
