@@ -37,7 +37,7 @@ def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, gen
         return _native_uniform(self, low, high, generator=generator)
     # In place at unit scale, where torch rounds nothing; then moved by our own op.
     draws = _native_uniform(torch.empty_like(self), 0.0, 1.0, generator=generator)
-    return self.copy_(_core.ops["uniform"](draws, low, high))
+    return self.copy_(_core.ops["uniform"](draws.reshape(-1), low, high).reshape(self.shape))
 
 
 def _draw_normal(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> torch.Tensor:
