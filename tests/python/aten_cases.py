@@ -179,6 +179,7 @@ drawn("F.gumbel_softmax", X)
 drawn("F.gumbel_softmax", X, hard=True)
 case("torch.logsumexp", X, 1)
 case("torch.logsumexp", IMAGE, (1, 3), True)
+case("torch.logsumexp", ints([1, 2], [3, 4]), 1)
 case("torch.logcumsumexp", X, 1)
 case("torch.logcumsumexp", X, 0)
 case("torch.logaddexp", X, Y)
@@ -322,6 +323,7 @@ for _reduction in ("mean", "sum", "none"):
     case("F.multi_margin_loss", X, CLASSES, **_how)
     case("F.multi_margin_loss", X, CLASSES, 2, 0.5, fixed(positive(8)), **_how)
     case("F.multilabel_margin_loss", X, _SOME_CLASSES, **_how)
+    case("F.multilabel_margin_loss", ONE, ints(0)[0], **_how)
     case("F.multilabel_soft_margin_loss", X, fixed(unit(6, 8)), **_how)
     case("F.hinge_embedding_loss", X, SIGNS, **_how)
     case("F.poisson_nll_loss", X, fixed(P), **_how)
@@ -688,6 +690,7 @@ case("torch.pow", X, 4.0)
 case("torch.pow", P, X)
 case("torch.pow", 2, X)
 case("torch.pow", 1.0, X)
+case("torch.pow", 0.3, ONE)
 case("torch.pow", ints(1, 2), 2)
 case("torch.pow", ints(1, 2), 0.5)
 case("torch.pow", ints(1, 2), P.values[0, :2])
@@ -705,6 +708,9 @@ case("torch.clamp", X, -0.5, 0.5)
 case("torch.clamp", X, fixed(Y))
 case("torch.clamp", X, fixed(ONE) - 1, fixed(ONE))
 case("torch.complex", X, Y)
+case("torch.angle", X)
+case("torch.angle", Leaf(torch.tensor([0.0, -0.0, float("nan"), -float("inf")])))
+case("torch.angle", ints(-3, 0, 2))
 case("torch.eq", X, Y)
 case("torch.gt", X, 0)
 case("torch.logical_and", MASK, MASK)
@@ -732,7 +738,15 @@ case("torch.linspace", 0.1, 7.3, 999)
 case("torch.linspace", -1, 1, 1)
 case("torch.linspace", 0, 10, 5, dtype=torch.int64)
 case("torch.linspace", 0, 1, 17, dtype=torch.bfloat16)
+case("torch.linspace", 4.9, 3.0, 5, dtype=torch.int64)
+case("torch.linspace", torch.tensor(0.5), torch.tensor(2), 5)
+case("torch.linspace", torch.tensor(0.5), 2, 5)
+case("torch.linspace", 0.5, torch.tensor(2), 5)
 case("torch.logspace", 0, 1, 7)
+case("torch.logspace", -1.5, 3, 10, base=2)
+case("torch.logspace", 0, 3, 4, dtype=torch.int64)
+case("torch.logspace", 0, 3, 4, dtype=torch.bfloat16)
+case("torch.logspace", torch.tensor(0), 3, 4)
 case("torch.arange", 0, 1, 0.1)
 case("torch.arange", 5)
 case("torch.eye", 3)
@@ -815,6 +829,14 @@ for _name in "inv det slogdet".split():
 case("torch.linalg.lu_factor", TALL)
 case("torch.linalg.lu_factor", FLAT)
 case("torch.linalg.lu", SEVERAL)
+for _shape in ((0,), (2, 0)):
+    written(
+        "torch.linalg.solve of nothing",
+        lambda a, b: torch.linalg.solve(a, b).reshape(0),
+        normal(*_shape, 0),
+        normal(*_shape, 2),
+    )
+case("torch.linalg.householder_product", normal(2, 0, 0), normal(2, 0))
 written("torch.linalg.inv of none", lambda a: torch.linalg.inv(a * 0), SQUARE)
 written("torch.linalg.cholesky of none", lambda a: torch.linalg.cholesky(a * 0 - 1), SQUARE)
 written("torch.linalg.cholesky upper", lambda a: torch.linalg.cholesky(definite(a), upper=True), SEVERAL)
@@ -915,7 +937,7 @@ NOT_REPRODUCIBLE = set(
     Tensor.lgamma_, torch.binomial, torch.digamma, torch.digamma 2, torch.digamma 3, torch.fft.fft, torch.fft.rfft,
     torch.i0, torch.i0 2, torch.i0 3, torch.kaiser_window, torch.lgamma, torch.lgamma 2, torch.lgamma 3,
     torch.linalg.eigvalsh, torch.linalg.lstsq, torch.linalg.pinv, torch.linalg.svdvals,
-    torch.logspace, torch.mvlgamma, torch.poisson, torch.polygamma, torch.renorm, torch.renorm 2,
+    torch.mvlgamma, torch.poisson, torch.polygamma, torch.renorm, torch.renorm 2,
     torch.special.airy_ai, torch.special.bessel_j0,
     torch.special.bessel_j1, torch.special.bessel_y0, torch.special.bessel_y1, torch.special.digamma,
     torch.special.erfcx, torch.special.gammainc, torch.special.gammaln, torch.special.i0, torch.special.i0e,

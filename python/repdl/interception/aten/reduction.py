@@ -148,7 +148,7 @@ override("prod", low="compute")(_typed("prod", lambda x: _running_product(x.resh
 override("prod.dim_int", low="compute")(_typed("prod.dim_int", _running_product))
 
 
-@override("logsumexp")
+@override("logsumexp", integers="float32")
 def _(self: torch.Tensor, dim: Any, keepdim: bool = False) -> torch.Tensor:
     dims = _dims(self, dim)
     largest = self.amax(dims, True) if self.numel() else self.sum(dims, True) - float("inf")
