@@ -238,6 +238,8 @@ written(
     IMAGE,
     normal(6, 4, 3, 3),
 )
+case("F.conv2d", ints(*range(18)).reshape(1, 2, 3, 3), ints(*range(12)).reshape(1, 2, 2, 3), ints(5), 2, 1)
+case("F.conv1d", ints(*range(6)).reshape(1, 1, 6), ints(1, 2, 3).reshape(1, 1, 3))
 case("F.conv3d", VOLUME, normal(3, 2, 2, 2, 2), normal(3))
 case("F.conv3d", VOLUME, normal(4, 1, 3, 2, 2), normal(4), (1, 2, 1), (1, 0, 1), (1, 1, 2), 2)
 case("F.conv_transpose1d", LINE, normal(4, 6, 3), normal(6))
@@ -286,6 +288,34 @@ for _training in (True, False):
     written("F.batch_norm", batch_norm, X, normal(8), normal(8), _training)
     written("F.batch_norm", batch_norm, LINE, None, None, _training)
 case("F.batch_norm", IMAGE, None, None, None, None, True)
+# What torch.export makes of it.
+written(
+    "native_batch_norm_legit", lambda x: torch.ops.aten._native_batch_norm_legit(x, None, None, True, 0.1, 1e-5)[0], X
+)
+for _training in (True, False):
+    written(
+        "native_batch_norm_legit",
+        lambda x, w, b, mean, how: torch.ops.aten._native_batch_norm_legit(x, w, b, mean, mean + 1, how, 0.1, 1e-5)[0],
+        IMAGE,
+        normal(4),
+        normal(4),
+        fixed(unit(4)),
+        _training,
+    )
+written(
+    "native_batch_norm_legit_no_training",
+    lambda x, mean: torch.ops.aten._native_batch_norm_legit_no_training(x, None, None, mean, mean + 1, 0.1, 1e-5)[0],
+    IMAGE,
+    fixed(unit(4)),
+)
+written(
+    "native_batch_norm_legit_functional",
+    lambda x, mean: torch.ops.aten._native_batch_norm_legit_functional(x, None, None, mean, mean + 1, True, 0.1, 1e-5)[
+        ::4
+    ],
+    IMAGE,
+    fixed(unit(4)),
+)
 # As under autocast: a narrow input, parameters of float32.
 for _training in (True, False):
     written(

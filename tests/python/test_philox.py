@@ -119,6 +119,24 @@ def test_more_dimensions_than_an_op_takes(sampler: Any, dtype: torch.dtype) -> N
     assert tensor.stride(0) == 1
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+@pytest.mark.parametrize("rng", ["philox", "torch"])
+def test_complex_numbers_have_drawn_parts(rng: str, dtype: torch.dtype) -> None:
+    real = dtype.to_real()
+    with repdl.reproducible(rng=rng):
+        torch.manual_seed(1)
+        parts = [
+            torch.empty(50, 2, dtype=real).uniform_(0.1, 0.7),
+            torch.empty(50, 2, dtype=real).normal_(0, 1 / 2**0.5),
+        ]
+        parts.append(torch.rand(50, 2, dtype=real))
+        torch.manual_seed(1)
+        numbers = [torch.empty(50, dtype=dtype).uniform_(0.1, 0.7), torch.randn(50, dtype=dtype)]
+        numbers.append(torch.rand(50, dtype=dtype))
+    for drawn, expected in zip(numbers, parts, strict=True):
+        assert same_bits(torch.view_as_real(drawn), expected)
+
+
 @pytest.mark.parametrize("rng", ["philox", "torch"])
 def test_torch_fills_more_dimensions(rng: str) -> None:
     calls: list[Callable[..., torch.Tensor]] = [

@@ -76,8 +76,8 @@ def _widened(*tensors: torch.Tensor | None) -> list[torch.Tensor | None]:
     return [None if t is None else t.to(torch.float32) for t in tensors]
 
 
-@override("native_batch_norm", low="compute")
-def _(
+@override("native_batch_norm", "_native_batch_norm_legit", low="compute")
+def _batch_norm(
     input: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -101,6 +101,31 @@ def _(
         _core.ops["batch_norm_update"](last_var, var, momentum, count / (count - 1) if count > 1 else float("nan"))
         running_var.copy_(last_var)
     return _like_input(output, input), mean, _core.ops["sqrt"](var + eps).reciprocal()
+
+
+@override("_native_batch_norm_legit.no_stats", low="compute")
+def _(
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _batch_norm(input, weight, bias, None, None, training, momentum, eps)
+
+
+@override("_native_batch_norm_legit_no_training", low="compute")
+def _(
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    running_mean: torch.Tensor,
+    running_var: torch.Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
 @override("native_batch_norm_backward", low="compute")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,9 +29,31 @@ def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] |
         return (counted if stream == "philox" else drawn)(*args, **kwargs)
 
 
+def _by_parts(fill: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """From a sampler of real numbers one that fills complex ones, with real and imaginary parts in turn."""
+
+    def filled(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if not self.is_complex():
+            return fill(self, *args, **kwargs)
+        fill(torch.view_as_real(self), *args, **kwargs)
+        return self
+
+    return filled
+
+
+def _normal(fill: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Parts of complex numbers have half the variance."""
+
+    def filled(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> torch.Tensor:
+        return _by_parts(fill)(self, mean, std / math.sqrt(2) if self.is_complex() else std, generator=generator)
+
+    return filled
+
+
 _native_uniform, _native_normal = native_of("uniform_"), native_of("normal_")
 
 
+@_by_parts
 def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> torch.Tensor:
     """What torch draws, moved to the interval with one rounding on every machine."""
     if self.dtype != torch.float32:
@@ -67,8 +90,8 @@ def _box_muller(numbers: torch.Tensor, mean: float, std: float) -> torch.Tensor:
     return (radius[:, None] * pair * std + mean).reshape(-1)
 
 
-_sampler("uniform_", philox.uniform_, draw_uniform)
-_sampler("normal_", philox.normal_, _draw_normal)
+_sampler("uniform_", _by_parts(philox.uniform_), draw_uniform)
+_sampler("normal_", _normal(philox.normal_), _normal(_draw_normal))
 _sampler("log_normal_", philox.log_normal_)
 _sampler("exponential_", philox.exponential_)
 _sampler("geometric_", philox.geometric_)
