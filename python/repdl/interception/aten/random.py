@@ -21,7 +21,7 @@ stream = "philox"
 
 def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] | None = None) -> None:
     """Overrides a sampler. Without `drawn`, torch's own kernel does what the stream "torch" defines: it draws integers
-    and turns them into numbers by operations that round once, or in float64."""
+    and turns them into numbers by operations that round once, or in float64, and rounds that."""
     drawn = drawn or native_of(name)
 
     @override(name, **ANY_DTYPE)
@@ -55,11 +55,20 @@ _native_uniform, _native_normal = native_of("uniform_"), native_of("normal_")
 
 @_by_parts
 def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> torch.Tensor:
-    """What torch draws, moved to the interval with one rounding on every machine."""
-    if self.dtype != torch.float32:
-        return _native_uniform(self, low, high, generator=generator)
+    """What torch draws, moved to the interval with one rounding on every machine; in float64 with two.
+
+    A bfloat16 or float16 is a float32 rounded once more, or low where that would be high.
+    """
+    if self.dtype not in (torch.float32, torch.float64):
+        rounded = draw_uniform(torch.empty_like(self, dtype=torch.float32), low, high, generator=generator).to(
+            self.dtype
+        )
+        least, bound = torch.tensor([low, high], dtype=self.dtype)
+        return self.copy_(torch.where(rounded < bound, rounded, least))
     # In place at unit scale, where torch rounds nothing; then moved by our own op.
     draws = _native_uniform(torch.empty_like(self), 0.0, 1.0, generator=generator)
+    if self.dtype == torch.float64:
+        return self.copy_(draws * (high - low) + low)
     return self.copy_(_core.ops["uniform"](draws.reshape(-1), low, high).reshape(self.shape))
 
 
@@ -67,20 +76,33 @@ def _draw_normal(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, gen
     """What torch draws, with functions that do not depend on the machine.
 
     Of 16 numbers and more, torch turns uniform ones into normal ones in blocks of 16 (Box and Muller), and the last 16
-    anew if they do not fill a block. Fewer numbers, strided tensors and other dtypes it computes in float64.
+    anew if they do not fill a block. Fewer numbers and those of strided tensors it computes in float64, and rounds.
     """
     count = self.numel()
-    if self.dtype != torch.float32 or count < 16 or not self.is_contiguous():
-        return _native_normal(self, mean, std, generator=generator)
+    if self.dtype == torch.float64 or count < 16 or not self.is_contiguous():
+        return _in_float64("normal_", _native_normal)(self, mean, std, generator=generator)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    numbers = _native_uniform(torch.empty(count), 0.0, 1.0, generator=generator)
     whole = count // 16 * 16
+    # Of float32 torch draws also what the last 16 take the place of.
+    numbers = torch.empty(count if self.dtype == torch.float32 else whole)
+    _native_uniform(numbers, 0.0, 1.0, generator=generator)
     result = torch.empty(count)
     result[:whole] = _box_muller(numbers[:whole], mean, std)
     if whole < count:
         result[-16:] = _box_muller(_native_uniform(torch.empty(16), 0.0, 1.0, generator=generator), mean, std)
     return self.copy_(result.reshape(self.shape))
+
+
+def _in_float64(name: str, native: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """torch's kernel. It computes in float64 with functions of the C library: only what is rounded to less is alike."""
+
+    def filled(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if self.dtype == torch.float64:
+            return not_reproducible(name, (self, *args), kwargs, native, "random")
+        return native(self, *args, **kwargs)
+
+    return filled
 
 
 def _box_muller(numbers: torch.Tensor, mean: float, std: float) -> torch.Tensor:
@@ -92,10 +114,10 @@ def _box_muller(numbers: torch.Tensor, mean: float, std: float) -> torch.Tensor:
 
 _sampler("uniform_", _by_parts(philox.uniform_), draw_uniform)
 _sampler("normal_", _normal(philox.normal_), _normal(_draw_normal))
-_sampler("log_normal_", philox.log_normal_)
-_sampler("exponential_", philox.exponential_)
+_sampler("log_normal_", philox.log_normal_, _in_float64("log_normal_", native_of("log_normal_")))
+_sampler("exponential_", philox.exponential_, _in_float64("exponential_", native_of("exponential_")))
 _sampler("geometric_", philox.geometric_)
-_sampler("cauchy_", philox.cauchy_)
+_sampler("cauchy_", philox.cauchy_, _in_float64("cauchy_", native_of("cauchy_")))
 _sampler("bernoulli_.float", philox.bernoulli_)
 _sampler("bernoulli_.Tensor", philox.bernoulli_)
 _sampler("random_.from", philox.random_)
