@@ -292,6 +292,14 @@ def prune_and_normalise() -> None:
 
 
 @action
+def pretend_to_quantise() -> None:
+    x = torch.randn(20, requires_grad=True)
+    y = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -8, 7)
+    y.sum().backward()
+    assert torch.equal(y, (x / 0.1).round().clamp(-8, 7) * 0.1) and x.grad.min() == 0 and x.grad.max() == 1
+
+
+@action
 def seed() -> None:
     state = torch.get_rng_state()
     a = torch.rand(3)
