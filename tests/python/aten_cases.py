@@ -179,6 +179,7 @@ drawn("F.gumbel_softmax", X)
 drawn("F.gumbel_softmax", X, hard=True)
 case("torch.logsumexp", X, 1)
 case("torch.logsumexp", IMAGE, (1, 3), True)
+case("torch.logsumexp", ints([1, 2], [3, 4]), 1)
 case("torch.logcumsumexp", X, 1)
 case("torch.logcumsumexp", X, 0)
 case("torch.logaddexp", X, Y)
@@ -237,6 +238,8 @@ written(
     IMAGE,
     normal(6, 4, 3, 3),
 )
+case("F.conv2d", ints(*range(18)).reshape(1, 2, 3, 3), ints(*range(12)).reshape(1, 2, 2, 3), ints(5), 2, 1)
+case("F.conv1d", ints(*range(6)).reshape(1, 1, 6), ints(1, 2, 3).reshape(1, 1, 3))
 case("F.conv3d", VOLUME, normal(3, 2, 2, 2, 2), normal(3))
 case("F.conv3d", VOLUME, normal(4, 1, 3, 2, 2), normal(4), (1, 2, 1), (1, 0, 1), (1, 1, 2), 2)
 case("F.conv_transpose1d", LINE, normal(4, 6, 3), normal(6))
@@ -285,6 +288,34 @@ for _training in (True, False):
     written("F.batch_norm", batch_norm, X, normal(8), normal(8), _training)
     written("F.batch_norm", batch_norm, LINE, None, None, _training)
 case("F.batch_norm", IMAGE, None, None, None, None, True)
+# What torch.export makes of it.
+written(
+    "native_batch_norm_legit", lambda x: torch.ops.aten._native_batch_norm_legit(x, None, None, True, 0.1, 1e-5)[0], X
+)
+for _training in (True, False):
+    written(
+        "native_batch_norm_legit",
+        lambda x, w, b, mean, how: torch.ops.aten._native_batch_norm_legit(x, w, b, mean, mean + 1, how, 0.1, 1e-5)[0],
+        IMAGE,
+        normal(4),
+        normal(4),
+        fixed(unit(4)),
+        _training,
+    )
+written(
+    "native_batch_norm_legit_no_training",
+    lambda x, mean: torch.ops.aten._native_batch_norm_legit_no_training(x, None, None, mean, mean + 1, 0.1, 1e-5)[0],
+    IMAGE,
+    fixed(unit(4)),
+)
+written(
+    "native_batch_norm_legit_functional",
+    lambda x, mean: torch.ops.aten._native_batch_norm_legit_functional(x, None, None, mean, mean + 1, True, 0.1, 1e-5)[
+        ::4
+    ],
+    IMAGE,
+    fixed(unit(4)),
+)
 # As under autocast: a narrow input, parameters of float32.
 for _training in (True, False):
     written(
@@ -322,6 +353,7 @@ for _reduction in ("mean", "sum", "none"):
     case("F.multi_margin_loss", X, CLASSES, **_how)
     case("F.multi_margin_loss", X, CLASSES, 2, 0.5, fixed(positive(8)), **_how)
     case("F.multilabel_margin_loss", X, _SOME_CLASSES, **_how)
+    case("F.multilabel_margin_loss", ONE, ints(0)[0], **_how)
     case("F.multilabel_soft_margin_loss", X, fixed(unit(6, 8)), **_how)
     case("F.hinge_embedding_loss", X, SIGNS, **_how)
     case("F.poisson_nll_loss", X, fixed(P), **_how)
@@ -688,6 +720,7 @@ case("torch.pow", X, 4.0)
 case("torch.pow", P, X)
 case("torch.pow", 2, X)
 case("torch.pow", 1.0, X)
+case("torch.pow", 0.3, ONE)
 case("torch.pow", ints(1, 2), 2)
 case("torch.pow", ints(1, 2), 0.5)
 case("torch.pow", ints(1, 2), P.values[0, :2])
@@ -705,6 +738,9 @@ case("torch.clamp", X, -0.5, 0.5)
 case("torch.clamp", X, fixed(Y))
 case("torch.clamp", X, fixed(ONE) - 1, fixed(ONE))
 case("torch.complex", X, Y)
+case("torch.angle", X)
+case("torch.angle", Leaf(torch.tensor([0.0, -0.0, float("nan"), -float("inf")])))
+case("torch.angle", ints(-3, 0, 2))
 case("torch.eq", X, Y)
 case("torch.gt", X, 0)
 case("torch.logical_and", MASK, MASK)
@@ -732,7 +768,15 @@ case("torch.linspace", 0.1, 7.3, 999)
 case("torch.linspace", -1, 1, 1)
 case("torch.linspace", 0, 10, 5, dtype=torch.int64)
 case("torch.linspace", 0, 1, 17, dtype=torch.bfloat16)
+case("torch.linspace", 4.9, 3.0, 5, dtype=torch.int64)
+case("torch.linspace", torch.tensor(0.5), torch.tensor(2), 5)
+case("torch.linspace", torch.tensor(0.5), 2, 5)
+case("torch.linspace", 0.5, torch.tensor(2), 5)
 case("torch.logspace", 0, 1, 7)
+case("torch.logspace", -1.5, 3, 10, base=2)
+case("torch.logspace", 0, 3, 4, dtype=torch.int64)
+case("torch.logspace", 0, 3, 4, dtype=torch.bfloat16)
+case("torch.logspace", torch.tensor(0), 3, 4)
 case("torch.arange", 0, 1, 0.1)
 case("torch.arange", 5)
 case("torch.eye", 3)
@@ -815,6 +859,14 @@ for _name in "inv det slogdet".split():
 case("torch.linalg.lu_factor", TALL)
 case("torch.linalg.lu_factor", FLAT)
 case("torch.linalg.lu", SEVERAL)
+for _shape in ((0,), (2, 0)):
+    written(
+        "torch.linalg.solve of nothing",
+        lambda a, b: torch.linalg.solve(a, b).reshape(0),
+        normal(*_shape, 0),
+        normal(*_shape, 2),
+    )
+case("torch.linalg.householder_product", normal(2, 0, 0), normal(2, 0))
 written("torch.linalg.inv of none", lambda a: torch.linalg.inv(a * 0), SQUARE)
 written("torch.linalg.cholesky of none", lambda a: torch.linalg.cholesky(a * 0 - 1), SQUARE)
 written("torch.linalg.cholesky upper", lambda a: torch.linalg.cholesky(definite(a), upper=True), SEVERAL)
@@ -914,7 +966,7 @@ NOT_REPRODUCIBLE = set(
     F.rrelu 2, Tensor.i0_, torch.binomial, torch.fft.fft, torch.fft.rfft,
     torch.i0, torch.i0 2, torch.i0 3, torch.kaiser_window, torch.linalg.eigvalsh,
     torch.linalg.lstsq, torch.linalg.pinv, torch.linalg.svdvals,
-    torch.logspace, torch.poisson, torch.special.airy_ai, torch.special.bessel_j0,
+    torch.poisson, torch.special.airy_ai, torch.special.bessel_j0,
     torch.special.bessel_j1, torch.special.bessel_y0, torch.special.bessel_y1,
     torch.special.erfcx, torch.special.gammainc, torch.special.i0, torch.special.i0e,
     torch.special.i1, torch.special.i1e, torch.special.log_ndtr, torch.special.modified_bessel_i0,

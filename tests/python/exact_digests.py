@@ -72,6 +72,7 @@ run("times a number", lambda x: x * 0.1, X)
 for _loss in ("mse_loss", "smooth_l1_loss", "huber_loss"):
     run(_loss, lambda x, y, name=_loss: getattr(F, name)(x, y, reduction="none"), X, Y)
 run("sigmoid_backward", lambda g, y: torch.ops.aten.sigmoid_backward(g.detach(), y.detach()), X, Y)
+run("fake quantised", lambda x: torch.fake_quantize_per_tensor_affine(x, 0.0371, 3, -128, 127), X)
 run("native_dropout_backward", lambda g, y: torch.ops.aten.native_dropout_backward(g.detach(), y > 0, 1.25), X, Y)
 for _name in "bitwise_and bitwise_or bitwise_xor gcd lcm".split():
     run(_name, lambda x, name=_name: getattr(torch, name)(A, B), X[:1])

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,12 @@ def test_info_is_json_too() -> None:
     values = json.loads(CliRunner().invoke(app, ["info", "--json"]).output)
     assert values["arithmetic version"] == repdl.arithmetic_version
     assert "scalar" in values["CPU targets compiled"]
+
+
+def test_the_package_is_the_command_too() -> None:
+    command = [sys.executable, "-m", "repdl", "info", "--json"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
+    assert json.loads(printed)["arithmetic version"] == repdl.arithmetic_version
 
 
 def test_prove_passes_its_arguments_and_the_exit_status_on(tmp_path: Path) -> None:

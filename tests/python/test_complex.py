@@ -74,6 +74,7 @@ UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "square": lambda x: x**2,
     "abs": torch.abs,
     "sgn": torch.sgn,
+    "angle": torch.angle,
 }
 
 
@@ -144,6 +145,7 @@ WIDE_OR_WITHOUT_KERNEL: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "dot": lambda x: x @ x,
     "abs of complex128": lambda x: x.to(torch.complex128).abs(),
     "sgn of complex128": lambda x: x.to(torch.complex128).sgn(),
+    "angle of complex128": lambda x: x.to(torch.complex128).angle(),
 }
 
 

@@ -246,6 +246,26 @@ def transform() -> None:
 
 
 @action
+def trace() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that torch.jit is old
+        for layer, shape in (
+            (nn.Conv2d(2, 4, 3), (2, 2, 6, 6)),
+            (nn.ConvTranspose1d(2, 3, 2), (2, 2, 6)),
+            (model(), (5, 4)),
+        ):
+            traced = torch.jit.trace(layer, torch.zeros(shape))
+            file = io.BytesIO()
+            torch.jit.save(traced, file)
+            file.seek(0)
+            x = torch.randn(shape, requires_grad=True)
+            results = [run(x) for run in (layer, traced, torch.jit.load(file), torch.jit.script(layer))]
+            grads = [torch.autograd.grad(y.square().sum(), x)[0] for y in results]
+            for y, grad in zip(results, grads, strict=True):
+                assert torch.equal(y, results[0]) and torch.equal(grad, grads[0])
+
+
+@action
 def cast_automatically() -> None:
     net, (x, y) = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten()), batch()
     image = x.reshape(6, 1, 2, 2)
@@ -269,6 +289,14 @@ def prune_and_normalise() -> None:
     net = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))
     net(batch()[0]).sum().backward()
     prune.l1_unstructured(nn.Linear(4, 3), "weight", 0.5)
+
+
+@action
+def pretend_to_quantise() -> None:
+    x = torch.randn(20, requires_grad=True)
+    y = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -8, 7)
+    y.sum().backward()
+    assert torch.equal(y, (x / 0.1).round().clamp(-8, 7) * 0.1) and x.grad.min() == 0 and x.grad.max() == 1
 
 
 @action

@@ -109,6 +109,53 @@ def test_layouts_threads_and_targets_give_the_same_numbers(sampler: Any, dtype: 
                 assert same_bits(sampler(tensor).contiguous(), expected), (target, threads, tensor.stride())
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_more_dimensions_than_an_op_takes(sampler: Any, dtype: torch.dtype) -> None:
+    torch.manual_seed(11)
+    expected = sampler(torch.empty(144, dtype=dtype))
+    torch.manual_seed(11)
+    tensor = torch.empty(3, 2, 1, 2, 1, 2, 1, 3, 2, dtype=dtype).transpose(0, 8)
+    assert same_bits(sampler(tensor).reshape(-1), expected)
+    assert tensor.stride(0) == 1
+
+
+@pytest.mark.parametrize(
+    ("rng", "dtype"), [("philox", torch.complex64), ("philox", torch.complex128), ("torch", torch.complex64)]
+)
+def test_complex_numbers_have_drawn_parts(rng: str, dtype: torch.dtype) -> None:
+    real = dtype.to_real()
+    with repdl.reproducible(rng=rng):
+        torch.manual_seed(1)
+        parts = [
+            torch.empty(50, 2, dtype=real).uniform_(0.1, 0.7),
+            torch.empty(50, 2, dtype=real).normal_(0, 1 / 2**0.5),
+        ]
+        parts.append(torch.rand(50, 2, dtype=real))
+        torch.manual_seed(1)
+        numbers = [torch.empty(50, dtype=dtype).uniform_(0.1, 0.7), torch.randn(50, dtype=dtype)]
+        numbers.append(torch.rand(50, dtype=dtype))
+    for drawn, expected in zip(numbers, parts, strict=True):
+        assert same_bits(torch.view_as_real(drawn), expected)
+
+
+@pytest.mark.parametrize("rng", ["philox", "torch"])
+def test_torch_fills_more_dimensions(rng: str) -> None:
+    calls: list[Callable[..., torch.Tensor]] = [
+        torch.rand,
+        torch.randn,
+        lambda *shape: torch.randint(0, 1000, shape),
+        lambda *shape: torch.empty(shape).uniform_(-1, 3),
+        lambda *shape: torch.nn.functional.dropout(torch.ones(shape)),
+    ]
+    with repdl.reproducible(rng=rng):
+        for call in calls:
+            drawn = []
+            for shape in ((96,), (3, 2, 1, 2, 1, 2, 1, 2, 2)):
+                torch.manual_seed(1)
+                drawn.append(call(*shape).reshape(-1))
+            assert same_bits(*drawn)
+
+
 def test_what_lies_between_the_elements_stays() -> None:
     memory = torch.full((50, 4), 7.0)
     philox.normal_(memory[:, ::2])
@@ -458,6 +505,24 @@ def test_dropout_has_a_gradient() -> None:
     assert same_bits(result.detach(), torch.where(mask, x.detach() * float(scale), torch.tensor(0.0)))
     same, all_kept = philox.native_dropout(x, 0.3, train=False)
     assert same_bits(same.detach(), x.detach()) and all_kept.all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_random_slopes_of_rrelu(dtype: torch.dtype) -> None:
+    layer = torch.nn.RReLU(0.25, 0.5)
+    with repdl.reproducible():
+        torch.manual_seed(6)
+        x = torch.linspace(-4, 4, 801, dtype=dtype).requires_grad_()
+        y = layer(x)
+        (slope,) = torch.autograd.grad(y.sum(), x)
+        torch.manual_seed(6)
+        assert same_bits(torch.nn.functional.rrelu_(x.detach().clone(), 0.25, 0.5, training=True), y.detach())
+    below = slope[x < 0].float()
+    assert same_bits((x * slope).detach(), y.detach()) and (slope[x > 0] == 1).all()
+    assert 0.25 <= below.min() < 0.26 and 0.49 < below.max() <= 0.5 and abs(below.mean() - 0.375) < 0.02
+    with repdl.reproducible(rng="torch"), pytest.raises(repdl.NotReproducibleError) as raised:
+        layer(x)
+    assert raised.value.reason == "random"
 
 
 def test_torch_defaults_do_not_matter() -> None:

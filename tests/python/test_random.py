@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import repdl
-from support import same_bits
+from support import run_python, same_bits
 
 
 def exact(draws: torch.Tensor, low: float, high: float) -> torch.Tensor:
@@ -59,3 +59,46 @@ def test_other_layouts_and_generators() -> None:
 def test_an_unknown_stream_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\[stream\] name must be one of"), repdl.random.stream("numpy"):
         pass
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_narrow_and_wide_numbers_are_those_that_torch_draws(dtype: torch.dtype) -> None:
+    def draw() -> list[torch.Tensor]:
+        torch.manual_seed(4)
+        found = [torch.empty(997, dtype=dtype).uniform_(-0.3, 0.7)]
+        return found if dtype == torch.float64 else [*found, torch.randn(997, dtype=dtype), torch.rand(3)]
+
+    stock = draw()
+    with repdl.reproducible(rng="torch"):
+        ours = draw()
+    for a, b in zip(ours, stock, strict=True):
+        step = torch.finfo(dtype).eps
+        assert torch.allclose(a.double(), b.double(), rtol=step, atol=step)
+    assert (ours[0] == stock[0]).float().mean() > 0.7
+
+
+DRAWS = """
+import hashlib, torch, repdl
+repdl.enable(rng="torch")
+for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.complex64):
+    for fill in ("uniform_", "normal_", "exponential_", "cauchy_", "log_normal_"):
+        torch.manual_seed(1)
+        try:
+            x = getattr(torch.empty(20_005, dtype=dtype), fill)(*([0.1, 0.7] if fill != "exponential_" else []))
+        except repdl.NotReproducibleError as error:
+            print(dtype, fill, error.reason)
+        except RuntimeError:
+            print(dtype, fill, "is not defined")
+        else:
+            print(dtype, fill, hashlib.sha256(x.view(torch.uint8).numpy()).hexdigest())
+"""
+
+
+def test_the_numbers_of_torch_do_not_depend_on_the_instruction_set() -> None:
+    """Nor on that of the C library's functions."""
+    settings = [
+        {"ATEN_CPU_CAPABILITY": "avx2"},
+        {"ATEN_CPU_CAPABILITY": "default", "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F"},
+    ]
+    first, second = (run_python(DRAWS, **setting) for setting in settings)
+    assert first == second and "uniform_ random" not in first and "normal_ random" in first

@@ -29,6 +29,9 @@ _FLOATING = (torch.float32, torch.bfloat16, torch.float16)
 
 _CPU = torch.device("cpu")
 
+_RANKS = 8
+"""So many dimensions the ops take. What has more is filled in a row, which gives the same numbers."""
+
 # torch's own kernel, though somebody may replace it: it counts the state of the generator on.
 _native_random = torch.library.get_kernel("aten::random_.from", "CPU")
 _cpu_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -98,7 +101,7 @@ def log_normal_(
         ValueError: for a negative std.
     """
     _check_floating("log_normal_", tensor)
-    return _copy(tensor, ops.exp.kernel(_floats(tensor.shape, generator, ops.philox_normal, mean, std)))
+    return _copy(tensor, ops.exp.kernel(_floats((tensor.numel(),), generator, ops.philox_normal, mean, std)))
 
 
 def exponential_(tensor: torch.Tensor, lambd: float = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
@@ -144,7 +147,7 @@ def cauchy_(
     _check_floating("cauchy_", tensor)
     if not sigma > 0.0:
         raise ValueError(f"[cauchy_] sigma must be above 0, got {sigma}")
-    words = _words(tensor.shape, philox_key(generator))
+    words = _words((tensor.numel(),), philox_key(generator))
     turns = words.bitwise_right_shift_(9).mul_(2).add_(1 - 2**23).float().mul_(2.0**-24)
     ratio = ops.div.kernel(ops.sinpi.kernel(turns), ops.cospi.kernel(turns))
     return _copy(tensor, ratio.mul_(sigma).add_(median))
@@ -200,7 +203,7 @@ def random_(
             f"which has integers from {least} to {largest}, and low below high"
         )
     key = philox_key(generator)
-    if tensor.dtype != torch.int64:
+    if tensor.dtype != torch.int64 or tensor.dim() > _RANKS:
         return _copy(tensor, _integers(tensor.shape, key, low, last))
     ops.philox_randint.kernel(tensor, *key, low, last)
     torch.autograd.graph.increment_version(tensor)
@@ -374,28 +377,28 @@ def _check_floating(name: str, tensor: Any) -> None:
 
 
 def _words(shape: tuple[int, ...], key: tuple[int, int]) -> torch.Tensor:
-    words = torch.empty(shape, dtype=torch.int64, device="cpu")
+    words = torch.empty(math.prod(shape), dtype=torch.int64, device="cpu")
     ops.philox_bits.kernel(words, *key)
-    return words
+    return words.view(shape)
 
 
 def _integers(shape: tuple[int, ...], key: tuple[int, int], first: int, last: int) -> torch.Tensor:
-    integers = torch.empty(shape, dtype=torch.int64, device="cpu")
+    integers = torch.empty(math.prod(shape), dtype=torch.int64, device="cpu")
     ops.philox_randint.kernel(integers, *key, first, last)
-    return integers
+    return integers.view(shape)
 
 
 def _floats(
     shape: tuple[int, ...], generator: torch.Generator | None, fill: Op[..., None], *args: float
 ) -> torch.Tensor:
-    floats = torch.empty(shape, dtype=torch.float32, device="cpu")
+    floats = torch.empty(math.prod(shape), dtype=torch.float32, device="cpu")
     fill.kernel(floats, *philox_key(generator), *args)
-    return floats
+    return floats.view(shape)
 
 
 def _copy(tensor: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
     with torch.no_grad():
-        tensor.copy_(numbers)
+        tensor.copy_(numbers.view(tensor.shape))
     return tensor
 
 
@@ -405,6 +408,9 @@ def _fill(
     _check_floating(name, tensor)
     if tensor.dtype == torch.float64:
         return _copy(tensor, _floats(tensor.shape, generator, fill, *args))
+    if tensor.dim() > _RANKS:
+        flat = torch.empty(tensor.numel(), dtype=tensor.dtype, device="cpu")
+        return _copy(tensor, _fill(name, flat, generator, fill, *args))
     fill.kernel(tensor, *philox_key(generator), *args)
     torch.autograd.graph.increment_version(tensor)
     return tensor

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import LOW, fill, kinds_of, override, rounded_once
+from repdl.interception.override import ANY_DTYPE, LOW, fill, kinds_of, override, rounded_once
 
 # Of any dtype: where the op does not take a call, a step is torch's own kernel, which rounds once.
 _STEPS: dict[str, Any] = {"wide": "compute", "integers": "compute"}
@@ -79,7 +79,7 @@ def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) ->
     """From both ends to the middle, as torch: start + step * i, and end - step * (steps - 1 - i) in the upper half."""
     dtype = dtype or torch.get_default_dtype()
     if not dtype.is_floating_point:
-        return torch.linspace(float(start), float(end), steps, dtype=torch.float64).to(dtype)
+        return torch.linspace(float(int(start)), float(int(end)), steps, dtype=torch.float64).to(dtype)
     if dtype in LOW_DTYPES:
         return torch.linspace(start, end, steps, dtype=torch.float32).to(dtype)
     first, last = (torch.full((), float(value), dtype=dtype) for value in (start, end))
@@ -90,8 +90,17 @@ def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) ->
     return torch.where(place < steps // 2, first + step * place, last - step * (steps - 1 - place))
 
 
-@override("linspace.out", **_STEPS)
+@override("linspace.out", **ANY_DTYPE)
 def _(start: Any, end: Any, steps: int, *, out: torch.Tensor) -> torch.Tensor:
     if out.numel() != steps:
         out.resize_(steps)  # here torch does not warn
     return fill(out, torch.linspace(start, end, steps, dtype=out.dtype))
+
+
+@override("logspace.out", **ANY_DTYPE)
+def _(start: Any, end: Any, steps: int, base: float = 10.0, *, out: torch.Tensor) -> torch.Tensor:
+    """The base to the powers that `linspace` gives."""
+    if out.numel() != steps:
+        out.resize_(steps)
+    wide = out.dtype if out.dtype.is_floating_point else torch.float32
+    return fill(out, torch.pow(base, torch.linspace(start, end, steps, dtype=wide)).to(out.dtype))

@@ -75,23 +75,29 @@ def _(x: Parts) -> Parts:
     return -x[0], -x[1]
 
 
-_abs_out, _native_sgn = native_of("abs.out"), native_of("sgn")
+_native_sgn = native_of("sgn")
 
 
 def _size(z: torch.Tensor) -> torch.Tensor:
     return _core.ops["hypot"](*_parts(z, torch.complex64))
 
 
-def _native_abs(self: torch.Tensor) -> torch.Tensor:
-    """Not that of "abs" itself, which would come back here."""
-    return _abs_out(self, out=torch.empty(self.shape, dtype=torch.float64))
+def _turn(z: torch.Tensor) -> torch.Tensor:
+    real, imaginary = _parts(z, torch.complex64)
+    return _core.ops["atan2"](imaginary, real)
 
 
-def _abs(self: torch.Tensor) -> torch.Tensor:
-    """Correctly rounded, for which there is an op for float32 alone."""
-    if self.dtype == torch.complex128:
-        return not_reproducible("abs", (self,), {}, _native_abs, "dtype")
-    return _size(self).to(self.dtype.to_real())
+def _real(name: str, compute: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], torch.Tensor]:
+    """A function to real numbers, correctly rounded, for which there is an op for float32 alone."""
+    into = native_of(f"{name}.out")  # the kernel of the name itself would come back here
+
+    def kernel(self: torch.Tensor) -> torch.Tensor:
+        if self.dtype == torch.complex128:
+            native = lambda z: into(z, out=torch.empty(z.shape, dtype=torch.float64))  # noqa: E731
+            return not_reproducible(name, (self,), {}, native, "dtype")
+        return compute(self).to(self.dtype.to_real())
+
+    return kernel
 
 
 def _sgn(self: torch.Tensor) -> torch.Tensor:
@@ -108,7 +114,8 @@ def _refused(name: str) -> Callable[..., torch.Tensor]:
     return lambda *args, **kwargs: not_reproducible(name, args, kwargs, native, "dtype")
 
 
-for_complex("abs", elementwise=True)(_abs)
+for_complex("abs", elementwise=True)(_real("abs", _size))
+for_complex("angle", elementwise=True)(_real("angle", _turn))
 for_complex("abs_")(native_of("abs_"))  # torch refuses it
 for_complex("sgn", elementwise=True)(_sgn)
 for_complex("cumprod")(_refused("cumprod"))

@@ -113,7 +113,7 @@ def _of_rank(rank: int, *settings: Any) -> _Settings | _Volumes:
 
 
 @override("convolution", low="alike", wide="float64")
-def _(
+def convolution(
     input: torch.Tensor,
     weight: torch.Tensor,
     bias: torch.Tensor | None,
@@ -124,9 +124,11 @@ def _(
     output_padding: Any,
     groups: int,
 ) -> torch.Tensor:
+    args = (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    if torch._C._is_tracing():  # which does not see this op, but the next one
+        return torch.ops.aten._convolution(*args, False, False, False, False)
     rank = input.dim() - 2
     if rank not in (1, 2, 3):
-        args = (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
         return not_reproducible("convolution", args, {}, _native, why="layout")
     settings = _of_rank(rank, stride, padding, dilation, output_padding, groups)
     x, w = _as_2d(input), _as_2d(weight)
@@ -138,6 +140,18 @@ def _(
         output = settings.convolve(x, w, bias)
     output = output.contiguous(memory_format=memory_format(x, w))
     return output.squeeze(2) if rank == 1 else output
+
+
+@override("_convolution", low="alike", wide="float64")
+def _(*args: Any) -> torch.Tensor:
+    """What a traced graph calls: as `convolution`, then flags of cuDNN's."""
+    return convolution(*args[:-4])
+
+
+@override("_slow_conv2d_forward", low="alike")
+def _(self: torch.Tensor, weight: torch.Tensor, kernel_size: Any, bias: Any, stride: Any, padding: Any) -> torch.Tensor:
+    """Reached by integers, of which torch's sums are exact."""
+    return convolution(self, weight, bias, stride, padding, (1, 1), False, (0, 0), 1)
 
 
 @override("convolution_backward", wide="float64")

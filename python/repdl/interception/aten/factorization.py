@@ -88,7 +88,8 @@ def _(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
             "torch.linalg.householder_product: input must have no more columns than rows, and tau no more factors; "
             f"got {list(input.shape)} and {list(tau.shape)}"
         )
-    return unbatched(_orthogonal(batch(input), tau.reshape(-1, tau.shape[-1]), columns), input)
+    a = batch(input)
+    return unbatched(_orthogonal(a, tau.reshape(len(a), tau.shape[-1]), columns), input)
 
 
 @override("linalg_qr", wide="float64", converts=False)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from repdl import _core
+from repdl.interception.aten import random
 from repdl.interception.native import native_of
 from repdl.interception.override import WIDE, Ops, float64_ops, kinds_of, override
 from repdl.interception.strict import not_reproducible
@@ -87,7 +88,7 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
 
 @override("pow.Scalar", low="compute", wide="float64")
 def _(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    return ops["pow"](*_alike(self, exponent))
+    return ops["pow"](*_alike(self, exponent)).to(exponent.dtype)
 
 
 # Gradients, and functions with further numbers.
@@ -238,7 +239,7 @@ def _(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.
 _native_rrelu = native_of("rrelu_with_noise")
 
 
-@override("rrelu_with_noise")
+@override("rrelu_with_noise", low="compute")
 def _(
     self: torch.Tensor,
     noise: torch.Tensor,
@@ -248,7 +249,12 @@ def _(
     generator: Any = None,
 ) -> torch.Tensor:
     if training:
-        return not_reproducible("rrelu_with_noise", (self, noise, lower, upper, training), {}, _native_rrelu, "random")
+        if random.stream == "torch":  # which draws for numbers up to 0 alone, one after another
+            args = (self, noise, lower, upper, training, generator)
+            return not_reproducible("rrelu_with_noise", args, {}, _native_rrelu, "random")
+        slopes = torch.empty_like(self).uniform_(lower, upper, generator=generator)
+        noise.copy_(torch.where(self > 0, torch.ones_like(self), slopes))
+        return self * noise
     return torch.nn.functional.leaky_relu(self, (lower + upper) / 2).contiguous()
 
 

@@ -194,7 +194,7 @@ def _reach(self: torch.Tensor, labels: torch.Tensor, valid: torch.Tensor, is_lab
 
 @override("multilabel_margin_loss_forward", wide="float64")
 def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
-    rows = self.reshape(-1, self.shape[-1])
+    rows = torch.atleast_2d(self)
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
     loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2), ops=ops_of(self)) / rows.shape[1]
     reduced = _reduce(loss if self.dim() > 1 else loss[0], reduction)
@@ -205,7 +205,7 @@ def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.T
 def _(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, is_target: torch.Tensor
 ) -> torch.Tensor:
-    rows = self.reshape(-1, self.shape[-1])
+    rows = torch.atleast_2d(self)
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
     slope = (_reach(rows, labels, valid, is_label) > 0).to(self.dtype)
     ops = ops_of(self)

@@ -87,8 +87,8 @@ def _widened(first: torch.Tensor, *tensors: torch.Tensor | None) -> list[Any]:
     return [None if t is None else t.to(dtype) for t in (first, *tensors)]
 
 
-@override("native_batch_norm", low="compute", wide="float64")
-def _(
+@override("native_batch_norm", "_native_batch_norm_legit", low="compute", wide="float64")
+def _batch_norm(
     input: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -114,6 +114,35 @@ def _(
         ops["batch_norm_update"](last_var, var, momentum, count / (count - 1) if count > 1 else float("nan"))
         running_var.copy_(last_var)
     return _like_input(output, input), mean, ops["sqrt"](var + eps).reciprocal()
+
+
+@override("_native_batch_norm_legit.no_stats", low="compute", wide="float64")
+def _(
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    ops: Ops = _core.ops,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _batch_norm(input, weight, bias, None, None, training, momentum, eps, ops=ops)
+
+
+@override("_native_batch_norm_legit_no_training", low="compute", wide="float64")
+def _(
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    running_mean: torch.Tensor,
+    running_var: torch.Tensor,
+    momentum: float,
+    eps: float,
+    *,
+    ops: Ops = _core.ops,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, ops=ops)
 
 
 @override("native_batch_norm_backward", low="compute", wide="float64")

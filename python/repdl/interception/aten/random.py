@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,8 @@ _core.set_key_source(_key)
 
 def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] | None = None, op: str = "") -> None:
     """Overrides a sampler. Without `drawn`, torch's own kernel does what the stream "torch" defines: it draws integers
-    and turns them into numbers by operations that round once, or in float64. `op` is what `counted` calls."""
+    and turns them into numbers by operations that round once, or in float64, and rounds that. `op` is what `counted`
+    calls."""
     drawn = drawn or native_of(name)
 
     @override(name, op=op, **ANY_DTYPE)
@@ -35,36 +37,80 @@ def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] |
         return (counted if stream == "philox" else drawn)(*args, **kwargs)
 
 
+def _by_parts(fill: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """From a sampler of real numbers one that fills complex ones, with real and imaginary parts in turn."""
+
+    def filled(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if not self.is_complex():
+            return fill(self, *args, **kwargs)
+        fill(torch.view_as_real(self), *args, **kwargs)
+        return self
+
+    return filled
+
+
+def _normal(fill: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Parts of complex numbers have half the variance."""
+
+    def filled(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> torch.Tensor:
+        return _by_parts(fill)(self, mean, std / math.sqrt(2) if self.is_complex() else std, generator=generator)
+
+    return filled
+
+
 _native_uniform, _native_normal = native_of("uniform_"), native_of("normal_")
 
 
+@_by_parts
 def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> torch.Tensor:
-    """What torch draws, moved to the interval with one rounding on every machine."""
-    if self.dtype != torch.float32:
-        return _native_uniform(self, low, high, generator=generator)
+    """What torch draws, moved to the interval with one rounding on every machine; in float64 with two.
+
+    A bfloat16 or float16 is a float32 rounded once more, or low where that would be high.
+    """
+    if self.dtype not in (torch.float32, torch.float64):
+        rounded = draw_uniform(torch.empty_like(self, dtype=torch.float32), low, high, generator=generator).to(
+            self.dtype
+        )
+        least, bound = torch.tensor([low, high], dtype=self.dtype)
+        return self.copy_(torch.where(rounded < bound, rounded, least))
     # In place at unit scale, where torch rounds nothing; then moved by our own op.
     draws = _native_uniform(torch.empty_like(self), 0.0, 1.0, generator=generator)
-    return self.copy_(_core.ops["uniform"](draws, low, high))
+    if self.dtype == torch.float64:
+        return self.copy_(draws * (high - low) + low)
+    return self.copy_(_core.ops["uniform"](draws.reshape(-1), low, high).reshape(self.shape))
 
 
 def _draw_normal(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> torch.Tensor:
     """What torch draws, with functions that do not depend on the machine.
 
     Of 16 numbers and more, torch turns uniform ones into normal ones in blocks of 16 (Box and Muller), and the last 16
-    anew if they do not fill a block. Fewer numbers, strided tensors and other dtypes it computes in float64.
+    anew if they do not fill a block. Fewer numbers and those of strided tensors it computes in float64, and rounds.
     """
     count = self.numel()
-    if self.dtype != torch.float32 or count < 16 or not self.is_contiguous():
-        return _native_normal(self, mean, std, generator=generator)
+    if self.dtype == torch.float64 or count < 16 or not self.is_contiguous():
+        return _in_float64("normal_", _native_normal)(self, mean, std, generator=generator)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    numbers = _native_uniform(torch.empty(count), 0.0, 1.0, generator=generator)
     whole = count // 16 * 16
+    # Of float32 torch draws also what the last 16 take the place of.
+    numbers = torch.empty(count if self.dtype == torch.float32 else whole)
+    _native_uniform(numbers, 0.0, 1.0, generator=generator)
     result = torch.empty(count)
     result[:whole] = _box_muller(numbers[:whole], mean, std)
     if whole < count:
         result[-16:] = _box_muller(_native_uniform(torch.empty(16), 0.0, 1.0, generator=generator), mean, std)
     return self.copy_(result.reshape(self.shape))
+
+
+def _in_float64(name: str, native: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """torch's kernel. It computes in float64 with functions of the C library: only what is rounded to less is alike."""
+
+    def filled(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if self.dtype == torch.float64:
+            return not_reproducible(name, (self, *args), kwargs, native, "random")
+        return native(self, *args, **kwargs)
+
+    return filled
 
 
 def _box_muller(numbers: torch.Tensor, mean: float, std: float) -> torch.Tensor:
@@ -74,12 +120,14 @@ def _box_muller(numbers: torch.Tensor, mean: float, std: float) -> torch.Tensor:
     return (radius[:, None] * pair * std + mean).reshape(-1)
 
 
-_sampler("uniform_", philox.uniform_, draw_uniform, op="philox_uniform")
-_sampler("normal_", philox.normal_, _draw_normal, op="philox_normal")
-_sampler("log_normal_", philox.log_normal_)
-_sampler("exponential_", philox.exponential_, op="philox_exponential")
+_sampler("uniform_", _by_parts(philox.uniform_), draw_uniform, op="philox_uniform")
+_sampler("normal_", _normal(philox.normal_), _normal(_draw_normal), op="philox_normal")
+_sampler("log_normal_", philox.log_normal_, _in_float64("log_normal_", native_of("log_normal_")))
+_sampler(
+    "exponential_", philox.exponential_, _in_float64("exponential_", native_of("exponential_")), op="philox_exponential"
+)
 _sampler("geometric_", philox.geometric_)
-_sampler("cauchy_", philox.cauchy_)
+_sampler("cauchy_", philox.cauchy_, _in_float64("cauchy_", native_of("cauchy_")))
 _sampler("bernoulli_.float", philox.bernoulli_, op="philox_bernoulli")
 _sampler("bernoulli_.Tensor", philox.bernoulli_)
 _sampler("random_.from", philox.random_)

@@ -139,7 +139,7 @@ override("prod", low="compute", wide="float64")(_typed("prod", lambda x, **_: _r
 override("prod.dim_int", low="compute", wide="float64")(_typed("prod.dim_int", _running_product))
 
 
-@override("logsumexp", wide="float64")
+@override("logsumexp", wide="float64", integers="float32")
 def _(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
     dims = _dims(self, dim)
     largest = self.amax(dims, True) if self.numel() else self.sum(dims, True) - float("inf")

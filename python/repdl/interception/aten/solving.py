@@ -98,7 +98,7 @@ def lu_solve(
     if not left:  # X A = B is A^T X^T = B^T
         return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
     a, b, shape = _together(LU, B)
-    exchanges = pivots.expand(*shape, pivots.shape[-1]).reshape(-1, pivots.shape[-1])
+    exchanges = pivots.expand(*shape, pivots.shape[-1]).reshape(shape.numel(), pivots.shape[-1])
     x = _by_factors(a, exchanges, b, adjoint)
     return in_columns(x.reshape(*shape, *x.shape[-2:]))
 
