@@ -68,7 +68,7 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
     if exponent == 2:
         return self * self
     if exponent == 3:
-        return self * self * self
+        return (self * self).mul_(self)
     if exponent == -1:
         return self.reciprocal()
     if kinds_of((self,)) & WIDE:
