@@ -105,8 +105,9 @@ build: $(BUILD)/.installed  ## Make the virtual environment, build the package a
 
 # An editable install: Python files are used where they are.
 $(BUILD)/.installed: $(VENV)/.build $(VENV)/.run $(SOURCES)
-	$(PIP) install -v --no-build-isolation --no-deps -C build-dir=$(BUILD) -C cmake.define.REPDL_BUILD_TESTS=ON \
-	  -C cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON -e .
+	$(PIP) install -v --no-build-isolation --no-deps --config-settings build-dir=$(BUILD) \
+	  --config-settings cmake.define.REPDL_BUILD_TESTS=ON \
+	  --config-settings cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON -e .
 	touch $@
 
 $(VENV)/.%: requirements/%.txt requirements/constraints.txt | $(BIN)/python
