@@ -23,7 +23,7 @@ from remez import Problem, remez
 
 HERE = Path(__file__).resolve().parent
 LANE_FILES = HERE.parent.parent / "src/numerics"
-FLOAT64_FILE = HERE.parent.parent / "python/repdl/interception/aten/float64_constants.py"
+FLOAT64_FILE = HERE.parent.parent / "python/repdl/interception/float64/constants.py"
 HEX = re.compile(r"0x[0-9a-f](?:\.[0-9a-f]+)?p[+-]?\d+")
 
 

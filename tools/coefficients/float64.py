@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Of functions of float64, made of steps: python/repdl/interception/aten/float64_constants.py."""
+"""Of functions of float64, made of steps: python/repdl/interception/float64/constants.py."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _KINDS = {
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 
 float64_ops: dict[str, Kernel] = {}
-"""Ops of float64 tensors, by the names and with the arguments of those of the core: aten/float64_*.py."""
+"""Ops of float64 tensors, by the names and with the arguments of those of the core: interception/float64."""
 
 
 def ops_of(x: torch.Tensor) -> Ops:

@@ -25,11 +25,9 @@ Tensors = tuple[torch.Tensor, ...]
 
 def _ops() -> dict[str, Callable[..., torch.Tensor]]:
     """Functions of float64; imported late, since the interception imports the samplers."""
-    from repdl.interception.aten import float64_gamma
-    from repdl.interception.override import float64_ops
+    from repdl.interception import float64
 
-    assert float64_gamma
-    return float64_ops
+    return float64.ops
 
 
 def poisson(rate: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The overloads that have kernels of ours, by family. Each is made of ops of repdl and of exact calls of torch."""
 
+import repdl.interception.float64  # noqa: F401 (its ops, which overrides look up)
 from repdl.interception.aten import (
     arithmetic as arithmetic,
     attention as attention,
@@ -10,13 +11,6 @@ from repdl.interception.aten import (
     distance as distance,
     embedding as embedding,
     factorization as factorization,
-    float64_activations as float64_activations,
-    float64_gamma as float64_gamma,
-    float64_layers as float64_layers,
-    float64_losses as float64_losses,
-    float64_softmax as float64_softmax,
-    float64_sums as float64_sums,
-    float64_trigonometry as float64_trigonometry,
     functions as functions,
     gamma as gamma,
     gamma_gradients as gamma_gradients,

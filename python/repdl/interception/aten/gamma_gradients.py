@@ -15,8 +15,8 @@ from functools import cache
 
 import torch
 
-from repdl.interception.aten.float64_gamma import digamma
-from repdl.interception.aten.float64_steps import elementwise
+from repdl.interception.float64.gamma import digamma
+from repdl.interception.float64.steps import elementwise
 from repdl.interception.override import ANY_DTYPE, float64_ops, override
 
 _digamma = elementwise(digamma)

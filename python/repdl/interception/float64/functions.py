@@ -10,8 +10,8 @@ import math
 
 import torch
 
-from repdl.interception.aten import float64_constants as constants
-from repdl.interception.aten.float64_steps import (
+from repdl.interception.float64 import constants
+from repdl.interception.float64.steps import (
     Number,
     Pair,
     Steps,

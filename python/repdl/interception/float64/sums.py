@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from repdl.interception.aten.float64_steps import add, add_into, mul, zero
+from repdl.interception.float64.steps import add, add_into, mul, zero
 from repdl.interception.override import float64_ops
 
 _PIECE = 2**17

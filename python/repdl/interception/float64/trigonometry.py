@@ -7,9 +7,9 @@ import math
 
 import torch
 
-from repdl.interception.aten import float64_constants as constants
-from repdl.interception.aten.float64_functions import parts, polynomial, root_of, table_of, tables_of, zeros
-from repdl.interception.aten.float64_steps import (
+from repdl.interception.float64 import constants
+from repdl.interception.float64.functions import parts, polynomial, root_of, table_of, tables_of, zeros
+from repdl.interception.float64.steps import (
     Pair,
     Steps,
     declare,

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import torch
 
-from repdl.interception.aten import float64_constants as constants
-from repdl.interception.aten.float64_functions import log, log_pair, parts, polynomial, zeros
-from repdl.interception.aten.float64_steps import (
+from repdl.interception.float64 import constants
+from repdl.interception.float64.functions import log, log_pair, parts, polynomial, zeros
+from repdl.interception.float64.steps import (
     Number,
     Pair,
     Steps,
@@ -23,7 +23,7 @@ from repdl.interception.aten.float64_steps import (
     two_sum,
     where,
 )
-from repdl.interception.aten.float64_trigonometry import half_turns, sine_pair
+from repdl.interception.float64.trigonometry import half_turns, sine_pair
 from repdl.interception.override import float64_ops
 
 _INF, _NAN = math.inf, math.nan

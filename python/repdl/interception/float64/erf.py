@@ -8,9 +8,9 @@ import math
 import torch
 
 from repdl import _core
-from repdl.interception.aten import float64_constants as constants
-from repdl.interception.aten.float64_functions import exp, exp_pair, log_pair, parts, polynomial, sqrt, table_of, zeros
-from repdl.interception.aten.float64_steps import (
+from repdl.interception.float64 import constants
+from repdl.interception.float64.functions import exp, exp_pair, log_pair, parts, polynomial, sqrt, table_of, zeros
+from repdl.interception.float64.steps import (
     Pair,
     Steps,
     declare,

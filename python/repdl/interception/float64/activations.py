@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-from repdl.interception.aten.float64_erf import erfc
-from repdl.interception.aten.float64_functions import exp, exp_pair, log1p, log1p_pair, parts, tanh, zeros
-from repdl.interception.aten.float64_steps import (
+from repdl.interception.float64.erf import erfc
+from repdl.interception.float64.functions import exp, exp_pair, log1p, log1p_pair, parts, tanh, zeros
+from repdl.interception.float64.steps import (
     Pair,
     Steps,
     declare,

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""Ops of float64, by the names and with the arguments of those of the core, in steps of torch that round once."""
+
+from repdl.interception.float64 import (
+    activations as activations,
+    erf as erf,
+    functions as functions,
+    gamma as gamma,
+    layers as layers,
+    losses as losses,
+    softmax as softmax,
+    sums as sums,
+    trigonometry as trigonometry,
+)
+from repdl.interception.override import float64_ops as ops
+
+__all__ = ["ops"]
