@@ -180,3 +180,42 @@ def test_wrong_calls(folder: Path, arguments: list[str], message: str, monkeypat
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
     assert message in result.output
+
+
+CHILD = """
+import subprocess, sys
+print(subprocess.run([sys.executable, "-c", sys.argv[1]], capture_output=True, text=True, check=True).stdout.strip())
+"""
+
+
+def test_processes_that_a_program_starts_are_enabled(folder: Path) -> None:
+    (folder / "parent.py").write_text(CHILD)
+    child = (
+        "import sys; before = 'torch' in sys.modules; import torch, repdl; "
+        "print(before, repdl.is_enabled(), repdl.get_order())"
+    )
+    run = repdl(folder, "run", "--order", "sequential", "parent.py", child)
+    assert run.stdout == "False True sequential\n", run.stderr
+    assert run.stderr == ""
+    for imports in ("import repdl, torch", "import repdl.nn, repdl", "from repdl import ops; import repdl"):
+        first = repdl(folder, "run", "parent.py", f"{imports}; print(repdl.is_enabled())")
+        assert first.stdout == "True\n", first.stderr
+
+
+def test_a_process_without_repdl_says_that_it_is_not_reproducible(folder: Path) -> None:
+    (folder / "parent.py").write_text(CHILD.replace("capture_output=True", "stdout=-1"))
+    (folder / "sub" / "repdl.py").write_text("raise ImportError('no repdl here')\n")
+    (folder / "sub" / "torch.py").write_text("")
+    run = repdl(folder, "run", "parent.py", "import sys; sys.path.insert(0, 'sub'); import torch; print('goes on')")
+    assert run.stdout == "goes on\n"
+    assert "is not reproducible: no repdl here" in run.stderr
+
+
+def test_children_keep_the_sitecustomize_of_the_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "parent.py").write_text(CHILD)
+    (folder / "sub" / "sitecustomize.py").write_text("import builtins; builtins.seen = 1\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder / "sub"))
+    code = [sys.executable, "-m", "repdl", "run", "parent.py", "print(seen)"]
+    environment = os.environ | {"PYTHONPATH": f"{folder / 'sub'}{os.pathsep}{ROOT / 'python'}"}
+    run = subprocess.run(code, capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=300)
+    assert run.stdout == "1\n", run.stderr

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,7 +46,16 @@ def run(
         enable(strict, order, rng)
     except ValueError as error:
         fail(f"repdl run: {error}")
+    _tell_children(strict, order, rng)
     run_program(script, args or [], module)
+
+
+def _tell_children(*arguments: str | None) -> None:
+    """Has Python processes that the program starts enabled too, as those of torchrun: site/sitecustomize.py."""
+    os.environ["REPDL_RUN"] = dumps(arguments)
+    site = str(Path(__file__).parent / "site")
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join([site, *(path for path in paths if path not in ("", site))])
 
 
 def audit(

@@ -73,10 +73,11 @@ def _routed() -> Iterator[None]:
     try:
         yield
     finally:
-        torch.backends.mha.set_fastpath_enabled(fast_path)
-        torch._C._set_mkldnn_enabled(onednn)
-        torch.set_flush_denormal = flush
-        stance.leave()
+        if not sys.is_finalizing():  # then torch may be half gone
+            torch.backends.mha.set_fastpath_enabled(fast_path)
+            torch._C._set_mkldnn_enabled(onednn)
+            torch.set_flush_denormal = flush
+            stance.leave()
 
 
 def with_onednn(kernel: Callable[..., Any]) -> Callable[..., Any]:
