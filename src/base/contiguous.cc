@@ -38,7 +38,7 @@ void Copy(const TensorView& from, const TensorView& to) {
   const int64_t numel = from.numel();
   if (numel == 0) return;
   const Dims dims(from, to);
-  const auto [row, from_step, to_step] = dims.dim[0];
+  const int64_t row = dims.dim[0].size, from_step = dims.dim[0].from, to_step = dims.dim[0].to;
   ParallelRanges(numel / row, 16384 / row + 1, [&](int64_t begin, int64_t end) {
     int64_t index[kMaxRank + 1];
     const T* x = from.Data<const T>();

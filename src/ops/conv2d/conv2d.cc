@@ -66,7 +66,7 @@ std::vector<int64_t> ChunkEnds(const ConvPlan& plan, const Conv2dSizes& sizes, O
   std::vector<int64_t> ends;
   for (int64_t k = 0; k < num_k;) {
     k = std::min(k + chunk, num_k);
-    const auto rest = std::ranges::lower_bound(tap_numbers, k % all) - tap_numbers.begin();
+    const auto rest = std::lower_bound(tap_numbers.begin(), tap_numbers.end(), k % all) - tap_numbers.begin();
     ends.push_back(k / all * plan.taps() + rest);
   }
   return ends;
