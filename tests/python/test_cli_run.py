@@ -204,11 +204,11 @@ def test_processes_that_a_program_starts_are_enabled(folder: Path) -> None:
 
 def test_a_process_without_repdl_says_that_it_is_not_reproducible(folder: Path) -> None:
     (folder / "parent.py").write_text(CHILD.replace("capture_output=True", "stdout=-1"))
-    (folder / "sub" / "repdl.py").write_text("raise ImportError('no repdl here')\n")
     (folder / "sub" / "torch.py").write_text("")
-    run = repdl(folder, "run", "parent.py", "import sys; sys.path.insert(0, 'sub'); import torch; print('goes on')")
+    without = "import sys; sys.modules['repdl'] = None; sys.path.insert(0, 'sub')"
+    run = repdl(folder, "run", "parent.py", f"{without}; import torch; print('goes on')")
     assert run.stdout == "goes on\n"
-    assert "is not reproducible: no repdl here" in run.stderr
+    assert "is not reproducible: import of repdl halted" in run.stderr
 
 
 def test_children_keep_the_sitecustomize_of_the_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
