@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/arena.h"
-#include "base/contiguous.h"
 #include "base/flat.h"
 #include "base/parallel.h"
 #include "base/sha256.h"
@@ -172,18 +171,6 @@ TEST(IntListTest, RefusesTooManyDimensions) {
   EXPECT_THROW(IntList(std::span<const int64_t>(nine)), ValueError);
   EXPECT_EQ(Name(IntList{2, 3}), "(2, 3)");
   EXPECT_EQ(Name(IntList{2}), "(2,)");
-}
-
-TEST(Contiguous, CopiesAStridedView) {
-  std::vector<float> x(24);
-  std::iota(x.begin(), x.end(), 0.0f);
-  TensorView view = MakeView(x.data(), {2, 3, 4});
-  view.strides = {12, 1, 3};  // a transpose of the last two
-  Scratch scratch;
-  const TensorView copy = Contiguous(view, scratch);
-  EXPECT_TRUE(copy.IsContiguous());
-  EXPECT_EQ(copy.Data<float>()[1], 3.0f);
-  EXPECT_EQ(copy.Data<float>()[23], 23.0f);
 }
 
 TEST(Flat, TellsLayoutsApart) {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/arena.h"
-#include "base/contiguous.h"
+#include "drivers/contiguous.h"
 #include "repdl/error.h"
 #include "repdl/tensor.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/contiguous.h"
+#include "drivers/contiguous.h"
 #include "repdl/tensor.h"
 
 namespace repdl::testing {

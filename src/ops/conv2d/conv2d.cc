@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "base/contiguous.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "drivers/contiguous.h"
 #include "ops/conv2d/conv2d_kernel.h"
 #include "ops/mm/mm_kernel.h"
 

@@ -3,9 +3,9 @@
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "base/contiguous.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "drivers/contiguous.h"
 #include "ops/cross_entropy/cross_entropy_kernel.h"
 #include "ops/sum/sum_kernel.h"
 

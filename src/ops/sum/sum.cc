@@ -10,9 +10,12 @@
 namespace repdl {
 namespace {
 
+/// By dimension, whether it is reduced.
+using Reduced = bool[kMaxRank];
+
 /// Marks the reduced dimensions and returns the number of terms.
 int64_t MarkReduced(std::string_view op, const TensorView& input, const std::optional<IntList>& dim,
-                    bool (&is_reduced)[kMaxRank]) {
+                    Reduced& is_reduced) {
   const bool all = !dim || dim->size() == 0;
   std::fill(std::begin(is_reduced), std::end(is_reduced), all);
   if (!all) {
@@ -29,7 +32,7 @@ int64_t MarkReduced(std::string_view op, const TensorView& input, const std::opt
 
 Specs Infer(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim) {
   CheckFloat({op, "input"}, input, input);
-  bool is_reduced[kMaxRank];
+  Reduced is_reduced;
   MarkReduced(op, input, dim, is_reduced);
   IntList shape;
   for (int i = 0; i < input.rank(); ++i) {
@@ -42,17 +45,23 @@ Specs Infer(std::string_view op, const TensorView& input, const std::optional<In
   return {{DType::kFloat32, shape}};
 }
 
-void Run(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average,
-         bool divide, Order order, Out output) {
+/// Checks the operands of a reduction, and calls fill(is_reduced, number of terms) if there is something to fill.
+template <class Fill>
+void Run(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Out output,
+         const Fill& fill) {
   const FpEnvGuard guard;
   CheckOutputs(op, Infer(op, input, dim, keepdim), {&output}, input);
   CheckCpu(op, input);
   if (output.numel() == 0) return;
-  bool is_reduced[kMaxRank];
+  Reduced is_reduced;
   const int64_t n = MarkReduced(op, input, dim, is_reduced);
+  fill(is_reduced, n);
+}
+
+void SumInto(const TensorView& output, const TensorView& input, const Reduced& is_reduced, Order order,
+             const SumEnd& end) {
   ReduceArgs args = MakeReduceArgs(input, is_reduced, order);
-  if (average) args.end.factor = static_cast<float>(1.0 / static_cast<double>(n));
-  if (divide) args.end.divisor = static_cast<float>(n);
+  args.end = end;
   args.out = output.Data<float>();
   SumKernel(args);
 }
@@ -67,25 +76,16 @@ TensorView Squares(const TensorView& input, const TensorView* centre, Scratch& s
 
 void RunVar(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, double correction,
             bool keepdim, bool root, Order order, Out output) {
-  const FpEnvGuard guard;
-  CheckOutputs(op, Infer(op, input, dim, keepdim), {&output}, input);
-  CheckCpu(op, input);
-  if (output.numel() == 0) return;
-  bool is_reduced[kMaxRank];
-  const int64_t n = MarkReduced(op, input, dim, is_reduced);
-  Scratch scratch;
-  IntList kept = input.shape;
-  for (int i = 0; i < kept.size(); ++i) kept[i] = is_reduced[i] ? 1 : kept[i];
-  const TensorView mean = MakeView(scratch.Get<float>(output.numel()), kept);
-  ReduceArgs args = MakeReduceArgs(input, is_reduced, order);
-  args.end.divisor = static_cast<float>(n);
-  args.out = mean.Data<float>();
-  SumKernel(args);
-  args = MakeReduceArgs(Squares(input, &mean, scratch), is_reduced, order);
-  args.end.divisor = static_cast<float>(std::max(static_cast<double>(n) - correction, 0.0));
-  args.end.root = root;
-  args.out = output.Data<float>();
-  SumKernel(args);
+  Run(op, input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
+    Scratch scratch;
+    IntList kept = input.shape;
+    for (int i = 0; i < kept.size(); ++i) kept[i] = is_reduced[i] ? 1 : kept[i];
+    const TensorView mean = MakeView(scratch.Get<float>(output.numel()), kept);
+    SumInto(mean, input, is_reduced, order, {.divisor = static_cast<float>(n)});
+    const double freedom = std::max(static_cast<double>(n) - correction, 0.0);
+    SumInto(output, Squares(input, &mean, scratch), is_reduced, order,
+            {.divisor = static_cast<float>(freedom), .root = root});
+  });
 }
 
 }  // namespace
@@ -95,31 +95,29 @@ Specs InferSum(const TensorView& input, const std::optional<IntList>& dim, bool 
 }
 void Sum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average, Order order,
          Out output) {
-  Run("sum", input, dim, keepdim, average, /*divide=*/false, order, output);
+  Run("sum", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
+    const float factor = average ? static_cast<float>(1.0 / static_cast<double>(n)) : 1.0f;
+    SumInto(output, input, is_reduced, order, {.factor = factor});
+  });
 }
 
 Specs InferMean(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order) {
   return Infer("mean", input, dim, keepdim);
 }
 void Mean(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order, Out output) {
-  Run("mean", input, dim, keepdim, /*average=*/false, /*divide=*/true, order, output);
+  Run("mean", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
+    SumInto(output, input, is_reduced, order, {.divisor = static_cast<float>(n)});
+  });
 }
 
 Specs InferNorm(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order) {
   return Infer("norm", input, dim, keepdim);
 }
 void Norm(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order, Out output) {
-  const FpEnvGuard guard;
-  CheckOutputs("norm", Infer("norm", input, dim, keepdim), {&output}, input);
-  CheckCpu("norm", input);
-  if (output.numel() == 0) return;
-  bool is_reduced[kMaxRank];
-  MarkReduced("norm", input, dim, is_reduced);
-  Scratch scratch;
-  ReduceArgs args = MakeReduceArgs(Squares(input, nullptr, scratch), is_reduced, order);
-  args.end.root = true;
-  args.out = output.Data<float>();
-  SumKernel(args);
+  Run("norm", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t) {
+    Scratch scratch;
+    SumInto(output, Squares(input, nullptr, scratch), is_reduced, order, {.root = true});
+  });
 }
 
 Specs InferVar(const TensorView& input, const std::optional<IntList>& dim, double, bool keepdim, Order) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/contiguous.h"
+
+#include <cstring>
+
+#include "base/parallel.h"
+#include "drivers/map.h"
+
+namespace repdl {
+namespace {
+
+/// From operand 0 to operand 1.
+template <class T>
+void Copy(const MapArgs& map, T* to) {
+  const int inner = map.rank - 1;
+  const int64_t row = map.shape[inner], from_step = map.strides[0][inner], to_step = map.strides[1][inner];
+  ParallelRanges(map.numel / row, 16384 / row + 1, [&](int64_t begin, int64_t end) {
+    int64_t index[kMaxRank];
+    const T* x = static_cast<const T*>(map.inputs[0]);
+    T* y = to;
+    int64_t rest = begin;
+    for (int dim = inner - 1; dim >= 0; --dim) {
+      index[dim] = rest % map.shape[dim];
+      rest /= map.shape[dim];
+      x += index[dim] * map.strides[0][dim];
+      y += index[dim] * map.strides[1][dim];
+    }
+    for (int64_t r = begin; r < end; ++r) {
+      if (from_step == 1 && to_step == 1 && row >= 64) {
+        std::memcpy(y, x, sizeof(T) * static_cast<size_t>(row));
+      } else {
+        for (int64_t i = 0; i < row; ++i) y[i * to_step] = x[i * from_step];
+      }
+      if (r + 1 == end) break;  // nothing is stepped to that is not there
+      for (int dim = inner - 1; dim >= 0; --dim) {
+        const int64_t from_stride = map.strides[0][dim], to_stride = map.strides[1][dim];
+        x += from_stride, y += to_stride;
+        if (++index[dim] < map.shape[dim]) break;
+        x -= from_stride * map.shape[dim], y -= to_stride * map.shape[dim];
+        index[dim] = 0;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void CopyElements(const TensorView& from, const TensorView& to) {
+  if (from.numel() == 0) return;
+  const MapArgs map = MakeMapArgs({&from, &to}, from);
+  switch (ItemSize(from.dtype)) {
+    case 1: return Copy(map, to.Data<uint8_t>());
+    case 2: return Copy(map, to.Data<uint16_t>());
+    case 4: return Copy(map, to.Data<uint32_t>());
+    case 8: return Copy(map, to.Data<uint64_t>());
+    default: return;  // an unknown dtype, which no op takes
+  }
+}
+
+TensorView Contiguous(const TensorView& tensor, Scratch& scratch) {
+  if (tensor.IsContiguous()) return tensor;
+  TensorView copy = MakeView(scratch.Get<std::byte>(tensor.numel() * ItemSize(tensor.dtype)), tensor.dtype,
+                             tensor.shape, tensor.device);
+  CopyElements(tensor, copy);
+  return copy;
+}
+
+TensorView Permuted(const TensorView& tensor, const IntList& dims) {
+  TensorView view = tensor;
+  for (int i = 0; i < dims.size(); ++i) {
+    view.shape[i] = tensor.shape[static_cast<int>(dims[i])];
+    view.strides[i] = tensor.strides[static_cast<int>(dims[i])];
+  }
+  return view;
+}
+
+}  // namespace repdl
