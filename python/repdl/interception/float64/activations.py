@@ -8,6 +8,8 @@ import math
 from repdl.interception.float64.erf import erfc
 from repdl.interception.float64.functions import exp, exp_pair, log1p, log1p_pair, parts, tanh, zeros
 from repdl.interception.float64.steps import (
+    INF,
+    NAN,
     Pair,
     Steps,
     declare,
@@ -19,9 +21,6 @@ from repdl.interception.float64.steps import (
     scaled,
     where,
 )
-
-_INF, _NAN = math.inf, math.nan
-_TINY = 2.0**-1022
 
 
 def _sigmoid_pair(x: Steps) -> Pair:
@@ -46,7 +45,7 @@ def silu(x: Steps) -> Steps:
     held = where((x < 0.0) & (x > -800.0), x, -800.0)
     e, k = exp_pair(parts(held))
     high, low = pair_product(e, parts(held))
-    below = where(x.equals(-_INF), _NAN, scaled(high + low, k))
+    below = where(x.equals(-INF), NAN, scaled(high + low, k))
     result = where(inside, near[0] + near[1], where(x < 0.0, below, x))
     return where(abs(x) < 2.0**-60, x * 0.5, result)
 
@@ -58,7 +57,7 @@ def softplus(x: Steps) -> Steps:
     scale = power_of_two(k)
     e = high * scale, low * scale
     log = pair_where(size > 20.0, (e[0], e[1] - e[0] * e[0] * 0.5), log1p_pair(e))
-    high, low = pair_sum(parts(where((x > 0.0) & (x < _INF), x, 0.0)), log)
+    high, low = pair_sum(parts(where((x > 0.0) & (x < INF), x, 0.0)), log)
     result = where(x < -40.0, exp(x), where(x > 40.0, x, high + low))
     return where(x.equals(x), result, x)
 
@@ -72,7 +71,7 @@ def logaddexp(x: Steps, y: Steps) -> Steps:
     larger = where(x > y, x, y)
     smaller = where(x > y, y, x)
     more = log1p(exp(smaller - larger))
-    return where(x.equals(y) & abs(x).equals(_INF), x, where(x.equals(x) & y.equals(y), larger + more, x + y))
+    return where(x.equals(y) & abs(x).equals(INF), x, where(x.equals(x) & y.equals(y), larger + more, x + y))
 
 
 def mish(x: Steps) -> Steps:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The error function of float64, in steps, as float64_functions.py."""
+"""The error function of float64, in steps, as functions.py."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from repdl import _core
 from repdl.interception.float64 import constants
 from repdl.interception.float64.functions import exp, exp_pair, log_pair, parts, polynomial, sqrt, table_of, zeros
 from repdl.interception.float64.steps import (
+    INF,
+    NAN,
     Pair,
     Steps,
     declare,
@@ -26,9 +28,6 @@ from repdl.interception.float64.steps import (
     two_sum,
     where,
 )
-
-_INF, _NAN = math.inf, math.nan
-_TINY = 2.0**-1022
 
 _ERFC = [table_of(constants.ERFC[8 * i : 8 * i + 8]) for i in range(12)]
 _ERFC_REST = table_of(constants.RESTS[2:])
@@ -118,7 +117,7 @@ def erfinv(y: Steps) -> Steps:
     far = _erfinv_far(where(near | ~(size < 1.0), 0.25, 1.0 - size))
     x = where(near, _erfinv_near(where(near, size, 0.0)), far)
     x = where(size < 2.0**-28, size * _HALF_ROOT_PI, x)
-    x = where(size.equals(1.0), _INF, where(size > 1.0, _NAN, x))
+    x = where(size.equals(1.0), INF, where(size > 1.0, NAN, x))
     return where(y.equals(y), signed(x, y), y)
 
 

@@ -12,6 +12,9 @@ import torch
 
 from repdl.interception.float64 import constants
 from repdl.interception.float64.steps import (
+    INF,
+    NAN,
+    TINY,
     Number,
     Pair,
     Steps,
@@ -27,9 +30,6 @@ from repdl.interception.float64.steps import (
     two_sum,
     where,
 )
-
-_INF, _NAN = math.inf, math.nan
-_TINY = 2.0**-1022
 
 
 def table_of(numbers: list[float]) -> torch.Tensor:
@@ -64,7 +64,7 @@ def parts(x: Steps) -> Pair:
 
 def sqrt(x: Steps) -> Steps:
     """Of a mantissa m in [1, 4) by Newton's steps; then m is compared with the squares of what lies half-way."""
-    small = x < _TINY
+    small = x < TINY
     bits = where(small, x * 2.0**54, x).bits()
     twice = ((bits >> 52) - 1023) & -2
     m = (bits - (twice << 52)).bits()
@@ -79,7 +79,7 @@ def sqrt(x: Steps) -> Steps:
     up, down = (off - gap) > rest, (off + gap) > rest
     s = where(up, s + 2.0**-52, where(down, s, s - 2.0**-52))
     root = s * power_of_two((twice >> 1) - where(small, 27, 0))
-    return where((x > 0.0) & (x < _INF), root, where(x < 0.0, _NAN, x))
+    return where((x > 0.0) & (x < INF), root, where(x < 0.0, NAN, x))
 
 
 _NEAR_ROOT = 0x5FE6EB50C7B537A9
@@ -115,7 +115,7 @@ def exp_pair(x: Pair) -> tuple[Pair, Steps]:
 def exp_of(x: Pair) -> Steps:
     (high, low), k = exp_pair(x)
     result = scaled(high + low, k)
-    result = where(x[0] > _LARGEST, _INF, where(x[0] < _LEAST, 0.0, result))
+    result = where(x[0] > _LARGEST, INF, where(x[0] < _LEAST, 0.0, result))
     return where(x[0].equals(x[0]), result, x[0])
 
 
@@ -143,7 +143,7 @@ def exp2(x: Steps) -> Steps:
     left = where(abs(x) < 2000.0, x - whole, 0.0)
     (high, low), k = exp_pair(pair_product(parts(left), _ln2()))
     result = scaled(high + low, k + whole.integer())
-    result = where(x > 1024.5, _INF, where(x < -1080.0, 0.0, result))
+    result = where(x > 1024.5, INF, where(x < -1080.0, 0.0, result))
     return where(x.equals(x), result, x)
 
 
@@ -181,7 +181,7 @@ def log_pair(x: Pair, less: Number = 0) -> Pair:
 
 
 def _log_of_any(x: Steps) -> Pair:
-    small = x < _TINY
+    small = x < TINY
     return log_pair(parts(where(small, x * 2.0**54, x)), where(small, 54, 0))
 
 
@@ -193,8 +193,8 @@ def _log_of(x: Steps, scale: tuple[float, float] | None = None) -> Steps:
 
 
 def _logs_end(x: Steps, log: Steps) -> Steps:
-    inside = (x > 0.0) & (x < _INF)
-    return where(inside, log, where(x.equals(0.0), -_INF, where(x < 0.0, _NAN, x)))
+    inside = (x > 0.0) & (x < INF)
+    return where(inside, log, where(x.equals(0.0), -INF, where(x < 0.0, NAN, x)))
 
 
 def log(x: Steps) -> Steps:
@@ -215,8 +215,8 @@ def log1p_pair(x: Pair) -> Pair:
 
 
 def log1p(x: Steps) -> Steps:
-    high, low = log1p_pair(parts(where((x > -1.0) & (x < _INF), x, 1.0)))
-    result = where((x > -1.0) & (x < _INF), high + low, where(x.equals(-1.0), -_INF, where(x < -1.0, _NAN, x)))
+    high, low = log1p_pair(parts(where((x > -1.0) & (x < INF), x, 1.0)))
+    result = where((x > -1.0) & (x < INF), high + low, where(x.equals(-1.0), -INF, where(x < -1.0, NAN, x)))
     return where(abs(x) < 2.0**-54, x, result)
 
 
@@ -238,8 +238,8 @@ def power(x: Steps, y: Steps) -> Steps:
     is_odd = is_whole & ~half.equals(half.round()) & (abs(y) < 2.0**53)
     negative = Steps(torch.copysign(torch.ones_like(x.tensor), x.tensor)) < 0.0
     result = where(negative & is_odd, -result, result)
-    result = where((x < 0.0) & (x > -_INF) & ~is_whole, _NAN, result)
-    return where(y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & abs(y).equals(_INF)), 1.0, result)
+    result = where((x < 0.0) & (x > -INF) & ~is_whole, NAN, result)
+    return where(y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & abs(y).equals(INF)), 1.0, result)
 
 
 # Hyperbolic functions.
@@ -277,7 +277,7 @@ def cosh(x: Steps) -> Steps:
 
 def _half_exp(x: Steps) -> Steps:
     (high, low), k = exp_pair(parts(where(x < 712.0, x, 0.0)))
-    return where(x > 711.0, _INF, scaled(high + low, k - 1))
+    return where(x > 711.0, INF, scaled(high + low, k - 1))
 
 
 # Roots of pairs, and what is made of them.
@@ -290,8 +290,8 @@ def root_of(x: Pair) -> Pair:
 
 
 def rsqrt(x: Steps) -> Steps:
-    inside = (x > 0.0) & (x < _INF)
-    small, large = x < _TINY, x > 2.0**900
+    inside = (x > 0.0) & (x < INF)
+    small, large = x < TINY, x > 2.0**900
     held = where(inside, x * where(small, 2.0**54, where(large, 2.0**-54, 1.0)), 1.0)
     high, low = pair_quotient(parts(1.0 + zeros(x)), root_of(parts(held)))
     return where(inside, (high + low) * where(small, 2.0**27, where(large, 2.0**-27, 1.0)), 1.0 / sqrt(x))
@@ -299,19 +299,19 @@ def rsqrt(x: Steps) -> Steps:
 
 def hypot(x: Steps, y: Steps) -> Steps:
     up, across = abs(x), abs(y)
-    infinite = up.equals(_INF) | across.equals(_INF)
+    infinite = up.equals(INF) | across.equals(INF)
     larger = where(up > across, up, across)
     k = where(larger > 1.0, -600, 600)
     near = (larger > 2.0**-400) & (larger < 2.0**400)
     k = where(near, 0, k)
     up, across = scaled(up, k), scaled(across, k)
     high, low = root_of(pair_sum(two_product(up, up), two_product(across, across)))
-    return where(infinite, _INF, scaled(high + low, -k))
+    return where(infinite, INF, scaled(high + low, -k))
 
 
 def _log_of_twice(x: Steps) -> Steps:
     high, low = log_pair(parts(x), -1)
-    return where(x < _INF, high + low, x)
+    return where(x < INF, high + low, x)
 
 
 def asinh(x: Steps) -> Steps:
@@ -333,7 +333,7 @@ def acosh(x: Steps) -> Steps:
     root = root_of(pair_product(t, two_sum(1.0, held)))
     high, low = log1p_pair(pair_sum(t, root))
     result = where(x > 2.0**27, _log_of_twice(x), high + low)
-    return where(x > 1.0, result, where(x.equals(1.0), 0.0, where(x < 1.0, _NAN, x)))
+    return where(x > 1.0, result, where(x.equals(1.0), 0.0, where(x < 1.0, NAN, x)))
 
 
 def atanh(x: Steps) -> Steps:
@@ -341,14 +341,14 @@ def atanh(x: Steps) -> Steps:
     size = abs(x)
     held = where((size > 2.0**-28) & (size < 1.0), size, 0.5)
     high, low = log1p_pair(pair_quotient(parts(held * 2.0), two_sum(1.0, -held)))
-    result = where(size.equals(1.0), _INF, where(size > 1.0, _NAN, (high + low) * 0.5))
+    result = where(size.equals(1.0), INF, where(size > 1.0, NAN, (high + low) * 0.5))
     return where((x.equals(x)) & ~(size < 2.0**-28), where(x < 0.0, -result, result), x)
 
 
 def xlogy(x: Steps, y: Steps) -> Steps:
     log = _log_of_any(y)
     high, low = pair_product((_logs_end(y, log[0]), log[1]), parts(x))
-    product = where((y > 0.0) & (y < _INF) & (abs(x) < 2.0**900), high + low, x * _logs_end(y, log[0] + log[1]))
+    product = where((y > 0.0) & (y < INF) & (abs(x) < 2.0**900), high + low, x * _logs_end(y, log[0] + log[1]))
     return where(x.equals(0.0) & y.equals(y), 0.0, product)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The gamma function of float64: its logarithm and the derivatives of that, in steps, as float64_functions.py."""
+"""The gamma function of float64: its logarithm and the derivatives of that, in steps, as functions.py."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import torch
 from repdl.interception.float64 import constants
 from repdl.interception.float64.functions import log, log_pair, parts, polynomial, zeros
 from repdl.interception.float64.steps import (
+    INF,
+    NAN,
     Number,
     Pair,
     Steps,
@@ -25,8 +27,6 @@ from repdl.interception.float64.steps import (
 )
 from repdl.interception.float64.trigonometry import half_turns, sine_pair
 from repdl.interception.override import float64_ops
-
-_INF, _NAN = math.inf, math.nan
 
 # Bernoulli's numbers of 2, 4, 6, …
 _BERNOULLI = [
@@ -92,9 +92,9 @@ def lgamma(x: Steps) -> Steps:
     pi = constants.PI[4] + zeros(x), constants.PI[9] + zeros(x)
     below = pair_sum(pair_sum(pi, _minus(log_pair(pair_product(sine, parts(held))))), _minus(above))
     high, low = pair_where(x < 0.0, below, above)
-    result = where((x < 0.0) & whole, _INF, high + low)
-    result = where(size < 2.0**-53, -log(size), where((x > 2.6e305) | size.equals(_INF), _INF, result))
-    return where(x.equals(x), where((x < 0.0) & ~(size < 2.0**52), _INF, result), x)
+    result = where((x < 0.0) & whole, INF, high + low)
+    result = where(size < 2.0**-53, -log(size), where((x > 2.6e305) | size.equals(INF), INF, result))
+    return where(x.equals(x), where((x < 0.0) & ~(size < 2.0**52), INF, result), x)
 
 
 def _summed_to_far(x: Steps, term: object, first: Pair) -> tuple[Steps, Pair]:
@@ -131,10 +131,10 @@ def digamma(x: Steps) -> Steps:
     sine, cosine = sine_pair(k, r), sine_pair(k + 16, r)
     whole = x.equals(x.round())
     reflected = above[0] - (cosine[0] / where(whole, 1.0, sine[0])) * constants.PI[0] + above[1]
-    result = where(negative, where(whole, _NAN, reflected), above[0] + above[1])
+    result = where(negative, where(whole, NAN, reflected), above[0] + above[1])
     signed_inf = -1.0 / where(abs(x) < 2.0**-900, x, 1.0)
     result = where(abs(x) < 2.0**-900, signed_inf, where(x > 2.0**899, log(x), result))
-    return where(x.equals(x), where(negative & ~(abs(x) < 2.0**52), _NAN, result), x)
+    return where(x.equals(x), where(negative & ~(abs(x) < 2.0**52), NAN, result), x)
 
 
 def _power(x: Steps, n: int) -> Steps:
@@ -166,7 +166,7 @@ def polygamma(n: int, x: Steps) -> Steps:
     """(-1)^(n + 1) n! zeta(n + 1, x); for n = 1 below 0 by (pi / sin(pi x))^2 - polygamma(1, 1 - x)."""
     factor = (-1.0) ** (n + 1) * math.factorial(n)
     tiny, whole = abs(x) < 2.0**-100, (x < 0.0) & x.equals(x.round())
-    inside = (abs(x) < _INF) & ~tiny & ~whole
+    inside = (abs(x) < INF) & ~tiny & ~whole
     held = where(inside, x, 1.0)
     if n == 1:
         below = held < 0.0
@@ -176,9 +176,9 @@ def polygamma(n: int, x: Steps) -> Steps:
         result = where(below, turned * turned - (high + low), high + low)
     else:
         high, low = _zeta(n + 1, where(held > _LEAST, held, 1.0))
-        result = where(held > _LEAST, (high + low) * factor, _NAN)
-    result = where(tiny, factor / _power(where(x.equals(0.0), 0.0, x), n + 1), where(whole, factor * _INF, result))
-    return where(x.equals(_INF), 0.0 * factor, where(x > -_INF, result, _NAN))
+        result = where(held > _LEAST, (high + low) * factor, NAN)
+    result = where(tiny, factor / _power(where(x.equals(0.0), 0.0, x), n + 1), where(whole, factor * INF, result))
+    return where(x.equals(INF), 0.0 * factor, where(x > -INF, result, NAN))
 
 
 def _polygamma(n: int, x: torch.Tensor) -> torch.Tensor:

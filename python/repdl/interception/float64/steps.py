@@ -7,6 +7,7 @@ override with `wide="float64"` then finds it by the name of the core's op.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -15,6 +16,10 @@ import torch
 
 from repdl.interception.native import native_of
 from repdl.interception.override import float64_ops
+
+INF, NAN = math.inf, math.nan
+TINY = 2.0**-1022
+"""The smallest normal number."""
 
 Step = Callable[..., torch.Tensor]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sines of float64 and their inverses, in steps, as float64_functions.py."""
+"""Sines of float64 and their inverses, in steps, as functions.py."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import torch
 from repdl.interception.float64 import constants
 from repdl.interception.float64.functions import parts, polynomial, root_of, table_of, tables_of, zeros
 from repdl.interception.float64.steps import (
+    INF,
+    NAN,
+    TINY,
     Pair,
     Steps,
     declare,
@@ -25,9 +28,6 @@ from repdl.interception.float64.steps import (
     two_sum,
     where,
 )
-
-_INF, _NAN = math.inf, math.nan
-_TINY = 2.0**-1022
 
 # Sines. An angle is k pi / 32 + r, and sin(a + r) = sin a + (sin a (cos r - 1) + cos a sin r).
 
@@ -50,7 +50,7 @@ def angle(x: Steps) -> tuple[Steps, Pair]:
     c, e2 = two_sum(b, -(n * constants.PI_32[2]))
     r = quick_two_sum(c, (e1 + e2) - n * constants.PI_32[3])
     k = n.integer() & 63
-    far = (abs(x) > 0.99 * _FAR) & (abs(x) < _INF)
+    far = (abs(x) > 0.99 * _FAR) & (abs(x) < INF)
     if bool(far.any()):
         k, r = Steps(k.tensor.clone()), (Steps(r[0].tensor.clone()), Steps(r[1].tensor.clone()))
         for i in far.nonzero().flatten().tolist():
@@ -89,19 +89,19 @@ def sine_pair(k: Steps, r: Pair) -> Pair:
 
 def sin(x: Steps) -> Steps:
     high, low = sine_pair(*angle(x))
-    return where(abs(x) < 2.0**-28, x, where(abs(x) < _INF, high + low, _NAN))
+    return where(abs(x) < 2.0**-28, x, where(abs(x) < INF, high + low, NAN))
 
 
 def cos(x: Steps) -> Steps:
     k, r = angle(x)
     high, low = sine_pair(k + 16, r)
-    return where(abs(x) < _INF, high + low, _NAN)
+    return where(abs(x) < INF, high + low, NAN)
 
 
 def tan(x: Steps) -> Steps:
     k, r = angle(x)
     high, low = pair_quotient(sine_pair(k, r), sine_pair(k + 16, r))
-    return where(abs(x) < 2.0**-28, x, where(abs(x) < _INF, high + low, _NAN))
+    return where(abs(x) < 2.0**-28, x, where(abs(x) < INF, high + low, NAN))
 
 
 def half_turns(x: Steps) -> tuple[Steps, Pair]:
@@ -118,7 +118,7 @@ def _pi() -> tuple[float, float]:
 
 def sinpi(x: Steps) -> Steps:
     high, low = sine_pair(*half_turns(where(abs(x) < 2.0**53, x, 0.0)))
-    return where(abs(x) < _INF, where(x.equals(x.round()), x * 0.0, high + low), _NAN)
+    return where(abs(x) < INF, where(x.equals(x.round()), x * 0.0, high + low), NAN)
 
 
 # Their inverses.
@@ -160,11 +160,11 @@ def _direction(y: Pair, x: Pair) -> Pair:
 def atan2(y: Steps, x: Steps) -> Steps:
     """As atan2 of C says for special numbers."""
     up, across = abs(y), abs(x)
-    infinite = where(up.equals(_INF) | across.equals(_INF), 1.0, 0.0).equals(1.0)
-    n = where(infinite, where(up.equals(_INF), 1.0, 0.0), up)
-    d = where(infinite, where(across.equals(_INF), 1.0, 0.0), across)
+    infinite = where(up.equals(INF) | across.equals(INF), 1.0, 0.0).equals(1.0)
+    n = where(infinite, where(up.equals(INF), 1.0, 0.0), up)
+    d = where(infinite, where(across.equals(INF), 1.0, 0.0), across)
     larger = where(n > d, n, d)
-    subnormal = larger < _TINY
+    subnormal = larger < TINY
     scale = where(subnormal, 2.0**60, 1.0)
     n, d, larger = n * scale, d * scale, larger * scale
     k = 1023 - ((larger.bits() >> 52) & 2047)
@@ -201,13 +201,13 @@ def asin(x: Steps) -> Steps:
     high, low = _direction(parts(held), _other_leg(held))
     result = signed(high + low, x)
     result = where(abs(x) < 2.0**-28, x, result)
-    return where(abs(x) > 1.0, _NAN, where(x.equals(x), result, x))
+    return where(abs(x) > 1.0, NAN, where(x.equals(x), result, x))
 
 
 def acos(x: Steps) -> Steps:
     held = where(abs(x) > 1.0, 0.0, x)
     high, low = _direction(_other_leg(held), parts(held))
-    return where(abs(x) > 1.0, _NAN, where(x.equals(x), where(x.equals(1.0), 0.0, high + low), x))
+    return where(abs(x) > 1.0, NAN, where(x.equals(x), where(x.equals(1.0), 0.0, high + low), x))
 
 
 declare(acos, asin, atan, atan2, cos, sin, sinpi, tan)
