@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
 
 import torch
 import torch.nn.functional as F
 from rich.table import Table
+from torch.profiler import ProfilerActivity, profile
 
 import repdl
 
@@ -139,6 +141,57 @@ def steps(threads: int, rounds: int = 7) -> Table:
                 best[True] = min(best[True], _best(step, 1, 1))
         stock, ours = best[False] * 1e3, best[True] * 1e3
         table.add_row(name, f"{stock:.0f}", f"{ours:.0f}", f"{stock / ours:.2f}")
+    return table
+
+
+SHARES = {
+    "products": ("aten::mm", "aten::addmm"),
+    "mul, pow": ("aten::mul", "aten::pow"),
+    "tanh, gelu and their gradients": ("aten::tanh", "aten::tanh_backward", "aten::gelu", "aten::gelu_backward"),
+    "gradient of layer_norm": ("aten::native_layer_norm_backward",),
+}
+
+
+def _profiled(step: Callable[[], object]) -> dict[str, float]:
+    """Milliseconds of each share in a step."""
+    step()
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        step()
+    own = {event.key: event.self_cpu_time_total / 1e3 for event in profiler.key_averages()}
+    return {share: sum(own.get(name, 0.0) for name in names) for share, names in SHARES.items()}
+
+
+def _attention(length: int, causal: bool) -> Callable[[], object]:
+    """That of a step of four layers, forward and backward."""
+    q, k, v = (torch.randn(8, length, 4, 64).transpose(1, 2).requires_grad_() for _ in range(3))
+    grad = torch.randn(8, 4, length, 64)
+
+    def attend() -> None:
+        for _ in range(4):
+            torch.autograd.grad(F.scaled_dot_product_attention(q, k, v, is_causal=causal), (q, k, v), grad)
+
+    return attend
+
+
+def shares(rounds: int = 10) -> Table:
+    """Where the time of a step without dropout goes, on one thread."""
+    torch.set_num_threads(1)
+    table = Table("torch → repdl.enable(), ms", title="Shares of a step, 1 thread")
+    cells: dict[str, list[str]] = {share: [] for share in (*SHARES, "attention, alone")}
+    attentions = {"GPT-2": (128, True), "BERT": (128, False), "ViT": (65, False)}
+    for name, step in _models(0.0).items():
+        table.add_column(name)
+        attend = _attention(*attentions[name])
+        best = [dict.fromkeys(cells, float("inf")) for _ in range(2)]
+        for _ in range(rounds):
+            for enabled, so_far in enumerate(best):
+                with repdl.reproducible() if enabled else nullcontext():
+                    times = _profiled(step) | {"attention, alone": 1e3 * _best(attend, 1, 2)}
+                so_far.update({share: min(so_far[share], times[share]) for share in cells})
+        for share in cells:
+            cells[share].append(f"{best[0][share]:.1f} → {best[1][share]:.1f}")
+    for share, row in cells.items():
+        table.add_row(share, *row)
     return table
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [interception] [--threads N] [--target avx2] [--markdown]
+python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [interception] [float64]
+                    [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 """
 
@@ -30,10 +31,12 @@ class Suite(StrEnum):
     SUMS = "sums"
     FUNCTIONS = "functions"
     INTERCEPTION = "interception"
+    FLOAT64 = "float64"
 
 
 def tables(suites: list[Suite], threads: list[int], program: Path, results: Path | None) -> list[Table]:
     import conv2d
+    import float64
     import functions
     import interception
     import lenet
@@ -55,7 +58,9 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
                 made.append(functions.run(program, results))
             case Suite.INTERCEPTION:
                 made += [interception.switching(), interception.calls()]
-                made += [interception.steps(n) for n in threads]
+                made += [interception.steps(n) for n in threads] + [interception.shares()]
+            case Suite.FLOAT64:
+                made.append(float64.run())
     return made
 
 

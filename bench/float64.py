@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""float64 under `repdl.enable()`, in steps of exact calls of torch, against torch's own kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from rich.table import Table
+
+import repdl
+from timing import time_in_turn
+
+
+def run() -> Table:
+    """A row a call, on one thread."""
+    torch.set_num_threads(1)
+    matrix, rows = torch.randn(256, 256).double(), torch.randn(64, 1000).double()
+    many, few = torch.rand(10**6).double() + 0.1, torch.rand(16).double() + 0.1
+    calls: dict[str, Callable[[], object]] = {
+        "mm, 256²": lambda: matrix @ matrix,
+        "softmax, 64 rows of 1000": lambda: rows.softmax(1),
+        "sum, 10^6": lambda: many.sum(),
+    }
+    for name in ("sqrt", "exp", "log", "sin", "tanh", "sigmoid", "erf"):
+        function = getattr(torch, name)
+        calls[f"{name}, 10^6"] = lambda function=function: function(many)
+        calls[f"{name}, 16"] = lambda function=function: function(few)
+    table = Table("float64, 1 thread", "torch, ms", "repdl.enable(), ms", "times torch's", title="float64")
+    for name, call in calls.items():
+        times = time_in_turn({"torch": call})
+        with repdl.reproducible():
+            times |= time_in_turn({"ours": call})
+        torch_ms, ours_ms = (1e3 * times[who] for who in ("torch", "ours"))
+        table.add_row(name, f"{torch_ms:.3f}", f"{ours_ms:.3f}", f"{ours_ms / torch_ms:.0f}")
+    return table
