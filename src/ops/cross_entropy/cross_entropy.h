@@ -38,15 +38,16 @@ The gradient of an ignored sample is +0.
 */
 
 /*! nll_loss
-Samples as for cross_entropy, with x the scores and t the target class (int64). The weight w of a sample is `weight[t]`, 1 without
-weights, and +0 if t is `ignore_index`. Its loss is `-xₜ * w`, with +0 in the place of xₜ if w is 0. `reduction="none"` gives the
-losses; `"sum"` their Sum in row-major order of the samples; `"mean"` that Sum divided by `total_weight`, the Sum of w over all samples. With
-`"none"` `total_weight` is +0.
+Samples as for cross_entropy, with x the scores and t the target class (int64). The weight w of a sample is `weight[t]`,
+1 without weights, and +0 if t is `ignore_index`. Its loss is `-xₜ * w`, with +0 in the place of xₜ if w is 0.
+`reduction="none"` gives the losses; `"sum"` their Sum in row-major order of the samples; `"mean"` that Sum divided by
+`total_weight`, the Sum of w over all samples. With `"none"` `total_weight` is +0.
 */
 
 /*! nll_loss_grad
-The gradient by the scores, with g the gradient of the loss, or of the loss of the sample for `reduction="none"`; for `"mean"` g is
-`grad_output / total_weight`. By the score of the target class of a sample it is `-w * g`, or +0 if w is 0; by all others +0.
+The gradient by the scores, with g the gradient of the loss, or of the loss of the sample for `reduction="none"`; for
+`"mean"` g is `grad_output / total_weight`. By the score of the target class of a sample it is `-w * g`, or +0 if w is 0; by
+all others +0.
 */
 
 namespace repdl {

@@ -20,8 +20,8 @@ by `float32(1 / N)`, the quotient in double: the mean of microsoft/RepDL.
 */
 
 /*! var
-`output = Sum((input - m) * (input - m)) / float32(max(N - correction, 0))` over the dimensions `dim`, or over all of them if `dim` is None or
-empty; N is the number of terms and m their `mean`. The difference before the quotient is one of doubles.
+`output = Sum((input - m) * (input - m)) / float32(max(N - correction, 0))` over the dimensions `dim`, or over all of them
+if `dim` is None or empty; N is the number of terms and m their `mean`. The difference before the quotient is one of doubles.
 */
 
 /*! std
