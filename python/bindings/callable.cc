@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <deque>
 #include <new>
-#include <optional>
 
 #include "repdl/cuda.h"
 #include "repdl/error.h"
@@ -137,14 +136,16 @@ PyObject* Outputs::Release() {
 
 void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs) {
   const CudaStreamScope stream(tensors.Stream());
-  // Other Python threads wait no longer for a small op than for handing over the GIL.
+  // Other Python threads wait no longer for a small op than for handing over the GIL, and it runs on one thread.
   constexpr int64_t kSmall = 256;
-  const bool is_small = std::ranges::all_of(values, [](const Value& value) {
-    const auto* tensor = std::get_if<TensorView>(&value);
-    return tensor == nullptr || tensor->numel() <= kSmall;
-  });
-  std::optional<nb::gil_scoped_release> release;
-  if (!is_small) release.emplace();
+  const auto is_small = [](const TensorView& tensor) { return tensor.numel() <= kSmall; };
+  const bool all_small = std::ranges::all_of(outputs, is_small) && std::ranges::all_of(values, [&](const Value& value) {
+                           const auto* tensor = std::get_if<TensorView>(&value);
+                           return tensor == nullptr || is_small(*tensor);
+                         });
+  if (all_small) return op.run(values, outputs);
+  if (threads_source != nullptr) SetNumThreads(CurrentThreads());
+  const nb::gil_scoped_release release;
   op.run(values, outputs);
 }
 
@@ -194,10 +195,6 @@ int CurrentThreads() {
   Py_DECREF(number);
   if (n == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   return static_cast<int>(n);
-}
-
-void UpdateThreads() {
-  if (threads_source != nullptr) SetNumThreads(CurrentThreads());
 }
 
 }  // namespace repdl

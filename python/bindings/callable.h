@@ -65,7 +65,7 @@ struct Outputs {
   PyObject* Release();
 };
 
-/// Calls the op without the GIL.
+/// Calls the op; unless it is a small one, without the GIL and on as many threads as the source says.
 void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs);
 
 /// Sets the Python error that belongs to the exception being handled.
@@ -92,7 +92,5 @@ nanobind::object MakeFunction(const char* name, VectorCall call, void* data);
 void SetThreadsSource(nanobind::object source);
 void SetFixedThreads(int n);
 int CurrentThreads();
-/// Takes over the number that the source says.
-void UpdateThreads();
 
 }  // namespace repdl

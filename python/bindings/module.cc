@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Python module repdl._core. It knows no op by name: the table says what there is.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +11,7 @@
 #include "op_callable.h"
 #include "openmp.h"
 #include "override_callable.h"
+#include "random_key.h"
 #include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/golden.h"
@@ -81,7 +83,7 @@ NB_MODULE(repdl_core, m) {
       nb::arg("choices"), nb::arg("fallback"));
   m.def("set_order_source", &SetOrderSource, nb::arg("source"));
   m.def("set_default_order", &SetDefaultOrder, nb::arg("order"));
-  m.def("set_key_source", &SetKeySource, nb::arg("source"));
+  m.def("set_has_keys", &SetHasKeys, nb::arg("has"));
   m.def("get_order", [] { return Name(CurrentOrder()); });
 
   m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
@@ -89,6 +91,19 @@ NB_MODULE(repdl_core, m) {
   m.def("set_threads_source", &SetThreadsSource, nb::arg("source"));
 
   m.def("set_maker", &SetMaker, nb::arg("type"), nb::arg("make"), nb::arg("dtypes"));
+
+  m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
+        nb::arg("default_generator"));
+  m.def(
+      "draw_key",
+      [](const nb::object& generator) {
+        try {
+          return DrawKey(generator.ptr());
+        } catch (const PythonError&) {
+          throw nb::python_error();
+        }
+      },
+      nb::arg("generator").none());
 
   m.def("share_openmp", &ShareOpenMp);
 

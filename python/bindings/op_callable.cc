@@ -45,7 +45,6 @@ Arguments ReadArguments(const Callable& callable, PyObject* const* args, Py_ssiz
 PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
   const auto& callable = *static_cast<const Callable*>(PyCapsule_GetPointer(self, nullptr));
   return Guarded([&] {
-    UpdateThreads();
     Tensors tensors;
     const Arguments read = ReadArguments(callable, args, num_positional, names, &tensors);
     Outputs outputs;

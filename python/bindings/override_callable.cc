@@ -8,6 +8,7 @@
 
 #include "callable.h"
 #include "layout.h"
+#include "random_key.h"
 #include "repdl/error.h"
 
 namespace nb = nanobind;
@@ -17,7 +18,7 @@ namespace {
 
 PyObject* order_source = nullptr;  // never freed
 Order default_order = Order::kBlocked;
-PyObject* key_source = nullptr;  // never freed
+bool has_keys = true;
 
 struct OverrideCallable {
   Callable callable;
@@ -79,7 +80,7 @@ class Call {
         return false;
       }
     }
-    if (!dtype_) return false;
+    if (!dtype_ || (function_.key_at < parameters.size() && !has_keys)) return false;
     if (function_.target == Target::kFirstArgument || function_.callable.op->num_outputs == 0) out_ = args[0];
     // Beside single numbers of a low precision, a Python number would count in the type of the result.
     if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32) return false;
@@ -105,8 +106,7 @@ class Call {
     } else if (!TakeTarget(specs, outputs)) {
       return nullptr;
     }
-    if (function_.key_at < read_.size && !ReadKey()) return nullptr;
-    UpdateThreads();
+    if (function_.key_at < read_.size) ReadKey();
     repdl::Run(op, read_.Values(), tensors_, outputs.Views().first(static_cast<size_t>(specs.size)));
     return outputs.Release();
   }
@@ -129,15 +129,10 @@ class Call {
     return nullptr;
   }
 
-  /// Takes the key of random numbers; false if the source has none to give.
-  bool ReadKey() {
-    PyObject* const arguments[] = {generator_ == nullptr ? Py_None : generator_};
-    const nb::object key = nb::steal(PyObject_Vectorcall(key_source, arguments, 1, nullptr));
-    if (!key.is_valid() || key.is_none()) return false;
-    for (int i = 0; i < 2; ++i) {
-      read_.values[function_.key_at + i] = static_cast<int64_t>(PyLong_AsLongLong(PyTuple_GetItem(key.ptr(), i)));
-    }
-    return PyErr_Occurred() == nullptr;
+  void ReadKey() {
+    const auto [seed, call] = DrawKey(generator_);
+    read_.values[function_.key_at] = seed;
+    read_.values[function_.key_at + 1] = call;
   }
 
   bool ReadOne(size_t at, PyObject* object) {
@@ -264,7 +259,7 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
 
 void SetOrderSource(nb::object source) { order_source = source.release().ptr(); }
 
-void SetKeySource(nb::object source) { key_source = source.release().ptr(); }
+void SetHasKeys(bool has) { has_keys = has; }
 
 void SetDefaultOrder(std::string_view order) { default_order = ParseOrder(order); }
 

@@ -46,8 +46,8 @@ void SetOrderSource(nanobind::object source);
 void SetDefaultOrder(std::string_view order);
 /// For ops whose argument `order` is not given.
 Order CurrentOrder();
-/// Lets a Python function of a generator, or None, take the next key (seed, call) of random numbers, for ops whose
-/// arguments `seed` and `call` are not given; None where the stream has no keys, and then the fallback is called.
-void SetKeySource(nanobind::object source);
+/// Whether a key is drawn for ops whose arguments `seed` and `call` are not given, which is so at first; if not, the
+/// fallback is called.
+void SetHasKeys(bool has);
 
 }  // namespace repdl

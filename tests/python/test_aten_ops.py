@@ -16,6 +16,7 @@ import torch
 
 import repdl
 from aten_cases import CASES, NOT_CALLED, NOT_REPRODUCIBLE, Case, Leaf, functional_names
+from support import same_bits
 
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "plain": lambda x: x.clone(),
@@ -197,6 +198,8 @@ WITH_OUT: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "mul": (torch.mul, (A, B)),
     "div": (torch.div, (A, 3)),
     "pow": (torch.pow, (A, 1.5)),
+    "square": (torch.pow, (B, 2)),
+    "cube": (torch.pow, (B, 3)),
     "pow of tensors": (torch.pow, (A, B)),
     "pow of a number": (torch.pow, (2.0, B)),
     "addcmul": (torch.addcmul, (A, A, B)),
@@ -220,6 +223,19 @@ WITH_OUT: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "renorm": (torch.renorm, (A, 2, 0, 1.0)),
     "index_select": (torch.index_select, (A, 0, torch.tensor([0, 2]))),
 }
+
+
+@pytest.mark.parametrize("exponent", [2, 2.0, 3, 3.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+def test_small_powers_are_products(dtype: torch.dtype, exponent: float) -> None:
+    """Each step rounded to the type, in every layout."""
+    numbers = torch.randn(40, 6, generator=torch.Generator().manual_seed(1)).to(dtype)
+    with repdl.reproducible():
+        for x in (numbers, numbers[::2].t(), numbers[0, 0], numbers[:, 1:4]):
+            power = x * x if exponent == 2 else x * x * x
+            assert same_bits(x**exponent, power)
+            assert same_bits(x.clone().pow_(exponent), power)
+            assert (x**exponent).stride() == (x + 1).stride()
 
 
 def into_outs(name: str) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,16 @@ def test_the_key_is_what_mt19937_draws() -> None:
     for high, low in zip(words[::2], words[1::2], strict=True):
         assert philox_key() == (5, signed(low, high))
     assert philox_key(torch.Generator().manual_seed(2**64 - 1))[0] == -1
+
+
+def test_keys_of_threads_are_those_of_their_generators() -> None:
+    """However the threads take turns while a generator draws."""
+    generators = [torch.Generator().manual_seed(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        drawn = list(pool.map(lambda g: [philox_key(g) for _ in range(3000)], generators))
+    for seed, keys in enumerate(drawn):
+        generator = torch.Generator().manual_seed(seed)
+        assert keys == [philox_key(generator) for _ in range(3000)]
 
 
 def test_replaced_kernels_of_torch_do_not_matter() -> None:

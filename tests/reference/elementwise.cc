@@ -74,6 +74,16 @@ static Results RunUniform(const Case& test_case) {
   return Map(test_case, [=](float x) { return std::fma(x, range, low); });
 }
 
+/// Two products of float32, each rounded; of other types the exact value, rounded once.
+static Results RunCube(const Case& test_case) {
+  const DType dtype = Arguments(test_case).OutputType();
+  return Map(test_case, [&](float x) {
+    if (dtype != DType::kFloat32) return Rounded(*FindFunction("pow"), x, 3.0f, FormatOf(dtype));
+    const float squared = x * x;
+    return squared * x;
+  });
+}
+
 static Results RunRelu(const Case& test_case) {
   const Arguments args(test_case);
   Results results;
@@ -193,6 +203,7 @@ static Results RunAddc(const Case& test_case) {
 }
 
 static const Op kOps[] = {{"uniform", RunUniform},
+                          {"cube", RunCube},
                           {"relu", RunRelu},
                           {"relu_grad", RunReluGrad},
                           {"div", RunDiv},

@@ -76,6 +76,8 @@ class Override:
     rank: of the tensors of an ordinary call; 0 for any.
     converts: whether `out` may be of another type than the result.
     constants: by their place, the arguments that the op does not have, and what they are in an ordinary call.
+    of_constants: ops of the core that take the first arguments alone, and stand for a call of float32 where those at
+        these places are what is said here.
     choices: by their place, the arguments that torch gives as numbers, and what the op calls each.
     """
 
@@ -89,6 +91,7 @@ class Override:
     rank: int = 0
     converts: bool = True
     constants: Mapping[int, object] = field(default_factory=dict)
+    of_constants: Mapping[str, Mapping[int, object]] = field(default_factory=dict)
     choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
@@ -103,7 +106,11 @@ class Override:
         return kernel
 
     def short_cut(self, target: _core.OverrideTarget | None, kernel: Kernel) -> Kernel:
-        if not self.op or target is None:
+        if target is None:
+            return kernel
+        for op, constants in self.of_constants.items():
+            kernel = _core.make_override(op, target, self.elementwise, False, self.rank, dict(constants), {}, kernel)
+        if not self.op:
             return kernel
         low = self.low == "compute"
         special = dict(self.constants), dict(self.choices)

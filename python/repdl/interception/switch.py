@@ -130,7 +130,7 @@ def _enter(entry: _Enabled) -> None:
             raise
         strict.push_level(entry, entry.level)
         _enabled.append(entry)
-        aten.random.stream = rng_in_force()
+        aten.random.use_stream(rng_in_force())
 
 
 def _leave(entry: _Enabled) -> None:
@@ -138,7 +138,7 @@ def _leave(entry: _Enabled) -> None:
     strict.pop_level(entry)
     if entry.order is not None:
         _order.set_order(entry.order_before)
-    aten.random.stream = rng_in_force()
+    aten.random.use_stream(rng_in_force())
     if not _enabled:
         _uninstall()
 

@@ -70,12 +70,14 @@ from repdl.ops.elementwise.activation import (
 )
 from repdl.ops.elementwise.arithmetic import (
     cbrt as cbrt,
+    cube as cube,
     div as div,
     hypot as hypot,
     mul as mul,
     reciprocal as reciprocal,
     rsqrt as rsqrt,
     sqrt as sqrt,
+    square as square,
 )
 from repdl.ops.elementwise.error_function import (
     erf as erf,

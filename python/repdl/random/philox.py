@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from repdl import ops
+from repdl import _core, ops
 from repdl._op import Op
 from repdl._torch import empty_strided
 
@@ -33,8 +33,12 @@ _RANKS = 8
 """So many dimensions the ops take. What has more is filled in a row, which gives the same numbers."""
 
 # torch's own kernel, though somebody may replace it: it counts the state of the generator on.
-_native_random = torch.library.get_kernel("aten::random_.from", "CPU")
-_cpu_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+_core.set_key_source(
+    torch.library.get_kernel("aten::random_.from", "CPU").call_boxed,
+    torch._C.DispatchKeySet(torch._C.DispatchKey.CPU),
+    lambda: empty_strided((), (), torch.int64),
+    torch.default_generator,
+)
 
 
 def philox_key(generator: torch.Generator | None = None) -> tuple[int, int]:
@@ -46,16 +50,11 @@ def philox_key(generator: torch.Generator | None = None) -> tuple[int, int]:
     Raises:
         NotImplementedError: for a generator of another device.
     """
-    if generator is None:
-        generator = torch.default_generator
-    if generator.device != _CPU:
+    if generator is not None and generator.device != _CPU:
         raise NotImplementedError(
             f"[philox_key] generator must be on the CPU, got one on {generator.device}; use torch.Generator()"
         )
-    call = empty_strided((), (), torch.int64)
-    _native_random.call_boxed(_cpu_keys, call, _INT64_MIN, None, generator=generator)
-    seed = generator.initial_seed() % 2**64
-    return seed - 2**64 if seed >= 2**63 else seed, int(call)
+    return _core.draw_key(generator)
 
 
 def uniform_(

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "ops/elementwise/elementwise_kernel.h"
 #include "ops/sum/sum_kernel.h"
 
 namespace repdl {
@@ -70,7 +71,11 @@ void SumInto(const TensorView& output, const TensorView& input, const Reduced& i
 TensorView Squares(const TensorView& input, const TensorView* centre, Scratch& scratch) {
   const TensorView squares = MakeView(scratch.Get<float>(input.numel()), input.shape);
   if (squares.numel() == 0) return squares;
-  SquareKernel(centre == nullptr ? MakeMapArgs({&input}, squares) : MakeMapArgs({&input, centre}, squares));
+  if (centre == nullptr) {
+    SquareKernel(MakeMapArgs({&input}, squares));
+  } else {
+    SquaredDistanceKernel(MakeMapArgs({&input, centre}, squares));
+  }
   return squares;
 }
 

@@ -7,16 +7,12 @@ namespace repdl::HWY_NAMESPACE {
 
 void SumKernel(const ReduceArgs& args) { Reduce(args); }
 
-void SquareKernel(const MapArgs& args) {
+void SquaredDistanceKernel(const MapArgs& args) {
   constexpr int64_t kGrain = 8192;
-  if (args.num_inputs == 1) {
-    Map<1>(args, kGrain, [](Vec x) HWY_ATTR { return Mul(x, x); });
-  } else {
-    Map<2>(args, kGrain, [](Vec x, Vec c) HWY_ATTR {
-      const Vec away = Sub(x, c);
-      return Mul(away, away);
-    });
-  }
+  Map<2>(args, kGrain, [](Vec x, Vec c) HWY_ATTR {
+    const Vec away = Sub(x, c);
+    return Mul(away, away);
+  });
 }
 
 }  // namespace repdl::HWY_NAMESPACE

@@ -8,7 +8,7 @@
 namespace repdl {
 
 REPDL_KERNEL(SumKernel, ReduceArgs)
-/// x * x of one operand, (x - c) * (x - c) of two.
-REPDL_KERNEL(SquareKernel, MapArgs)
+/// (x - c) * (x - c)
+REPDL_KERNEL(SquaredDistanceKernel, MapArgs)
 
 }  // namespace repdl

@@ -61,7 +61,10 @@ _LARGEST_PRODUCT = 8
 """Up to here an integral power of float64 or complex numbers is a product from left to right, each step rounded."""
 
 
-@override("pow.Tensor_Scalar", low="compute", wide="compute", **_POINTWISE)
+_POWERS = {"square": {1: 2}, "cube": {1: 3}}
+
+
+@override("pow.Tensor_Scalar", low="compute", wide="compute", of_constants=_POWERS, **_POINTWISE)
 def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
     if exponent == 1:
         return self.clone()

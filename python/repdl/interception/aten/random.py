@@ -19,11 +19,10 @@ stream = "philox"
 """Where the numbers come from: set by `repdl.enable(rng=…)`."""
 
 
-def _key(generator: torch.Generator | None) -> tuple[int, int] | None:
-    return philox.philox_key(generator) if stream == "philox" else None
-
-
-_core.set_key_source(_key)
+def use_stream(name: str) -> None:
+    global stream
+    stream = name
+    _core.set_has_keys(name == "philox")
 
 
 def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] | None = None, op: str = "") -> None:

@@ -48,6 +48,20 @@ def cbrt(input: Tensor) -> Tensor:
 
 
 @op()
+def square(input: Tensor) -> Tensor:
+    """input * input, rounded once. Any shape."""
+
+
+@op()
+def cube(input: Tensor) -> Tensor:
+    """input * input * input. Any shape.
+
+    Args:
+        input: float32, where each product is rounded, or bfloat16 or float16, where the result is rounded once.
+    """
+
+
+@op()
 def hypot(input: Tensor, other: Tensor | float) -> Tensor:
     """sqrt(input^2 + other^2), correctly rounded; the operands are broadcast."""
 
@@ -93,6 +107,16 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: div(grad, saved.output * saved.output * 3.0)}
 
 
+@square.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: grad * (saved.input * 2.0)}
+
+
+@cube.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: grad * (square(saved.input) * 3.0)}
+
+
 @hypot.backward(saves=("input", "other", "output"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {
@@ -106,6 +130,8 @@ sqrt.samples(unary_samples("positive", "normal"))
 rsqrt.samples(unary_samples("positive", "normal"))
 reciprocal.samples(unary_samples("normal", "positive"))
 cbrt.samples(unary_samples("normal", "positive"))
+square.samples(unary_samples("normal"))
+cube.samples(unary_samples("normal"))
 
 
 def _hard_pairs() -> Iterator[Sample]:
@@ -127,4 +153,6 @@ sqrt.oracle(lambda input: np.sqrt(input))
 rsqrt.oracle(lambda input: 1 / np.sqrt(input))
 reciprocal.oracle(lambda input: 1 / input)
 cbrt.oracle(lambda input: np.cbrt(input))
+square.oracle(lambda input: np.square(input))
+cube.oracle(lambda input: np.power(input, 3))
 hypot.oracle(lambda input, other: np.hypot(input, other))

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "random_key.h"
+
+#include <vector>
+
+#include "tensors.h"
+
+namespace nb = nanobind;
+
+namespace repdl {
+namespace {
+
+/// What a generator writes to.
+struct Cell {
+  PyObject* tensor;
+  const int64_t* value;
+};
+
+// Objects that are never freed.
+struct {
+  PyObject *draw, *keys, *make_cell, *default_generator;
+  PyObject *low, *names, *seed;
+  std::vector<Cell> free;  // the others are in use by a thread that waits for its generator without the GIL
+} source;
+
+Cell TakeCell() {
+  if (!source.free.empty()) {
+    const Cell cell = source.free.back();
+    source.free.pop_back();
+    return cell;
+  }
+  nb::object tensor = nb::steal(PyObject_CallNoArgs(source.make_cell));
+  if (!tensor.is_valid()) throw PythonError();
+  const TensorView view = Tensors().Read(tensor.ptr(), "draw_key", "cell", /*writable=*/true);
+  return {tensor.release().ptr(), view.Data<int64_t>()};
+}
+
+}  // namespace
+
+void SetKeySource(nb::object draw, nb::object keys, nb::object make_cell, nb::object default_generator) {
+  source = {draw.release().ptr(),
+            keys.release().ptr(),
+            make_cell.release().ptr(),
+            default_generator.release().ptr(),
+            PyLong_FromLongLong(INT64_MIN),
+            nb::make_tuple("generator").release().ptr(),
+            PyUnicode_InternFromString("initial_seed"),
+            {}};
+}
+
+std::pair<int64_t, int64_t> DrawKey(PyObject* generator) {
+  if (generator == nullptr || generator == Py_None) generator = source.default_generator;
+  const Cell cell = TakeCell();
+  PyObject* const arguments[] = {source.keys, cell.tensor, source.low, Py_None, generator};
+  PyObject* const names = generator == source.default_generator ? nullptr : source.names;  // without takes less time
+  const nb::object drawn = nb::steal(PyObject_Vectorcall(source.draw, arguments, 4, names));
+  const int64_t call = *cell.value;
+  source.free.push_back(cell);
+  if (!drawn.is_valid()) throw PythonError();
+  const nb::object seed = nb::steal(PyObject_VectorcallMethod(source.seed, &generator, 1, nullptr));
+  if (!seed.is_valid()) throw PythonError();
+  return {static_cast<int64_t>(PyLong_AsUnsignedLongLongMask(seed.ptr())), call};
+}
+
+}  // namespace repdl

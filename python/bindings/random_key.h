@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <utility>
+
+// Keys of random numbers (docs/arithmetic.md), which a framework's generators give out.
+
+namespace repdl {
+
+/// Says how a generator is counted on: `draw(keys, cell, low, None, generator=generator)` writes its next 64 bits into
+/// the int64 tensor `cell`, of which `make_cell()` makes one. Without a generator it is the default one that counts.
+void SetKeySource(nanobind::object draw, nanobind::object keys, nanobind::object make_cell,
+                  nanobind::object default_generator);
+
+/// The key (seed, call) of the next call: the initial seed of the generator, the default one for None or nullptr, and
+/// the next 64 bits that it draws. PythonError if the generator raises.
+std::pair<int64_t, int64_t> DrawKey(PyObject* generator);
+
+}  // namespace repdl
