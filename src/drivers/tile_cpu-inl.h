@@ -68,7 +68,8 @@ struct TileRun {
   const float* resume;         // null, or where the chain stands: rows of kTileCols
   const float* const* merges;  // earlier partial sums to take in afterwards: rows of kTileCols
   int num_merges;
-  float* out;  // rows of out_stride
+  const float* bias;  // null, or a number for each column that is added at last
+  float* out;         // rows of out_stride
   int64_t out_stride;
 };
 
@@ -89,49 +90,51 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
       for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Load(d, run.resume + i * kTileCols + v * kLanes);
     }
   }
-  // What the end of the run will touch, asked for while it is computed.
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVecs; ++v) {
-      __builtin_prefetch(run.out + i * run.out_stride + v * kLanes, 1);
-      if (run.num_merges > 0) __builtin_prefetch(run.merges[0] + i * kTileCols + v * kLanes);
-    }
-  }
   const float* HWY_RESTRICT a = run.a;
   const float* HWY_RESTRICT b = run.panel.b;
   const int64_t stride = run.panel.stride, prefetch = run.panel.prefetch;
   const int64_t num_k = run.k;
-  for (int64_t k = 0; k < num_k; ++k) {
-    VecElement bv[kTileVecs];
-    [[maybe_unused]] MaskElement present[kTileVecs];
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVecs; ++v) {
-      if constexpr (kByVector) {
-        bv[v] = LoadU(d, run.panel.vectors[v] + run.panel.offsets[k]);
-      } else {
-        bv[v] = LoadU(d, b + v * kLanes);
-        __builtin_prefetch(b + prefetch + v * kLanes);
-      }
-      if constexpr (kMasked) {
-        present[v] = hn::LoadMaskBits(d, run.panel.present[v] + run.panel.present_at[k]);
+  // What the end of the run will touch is asked for on the way there, row by row: all at once would hold up b.
+  constexpr int64_t kStepsPerRow = 8;
+  int64_t k = 0;
+  for (int asked = 0; asked <= kRows; ++asked) {
+    for (int v = 0; v < kTileVecs && asked > 0; ++v) {
+      __builtin_prefetch(run.out + (asked - 1) * run.out_stride + v * kLanes, 1);
+      for (int m = 0; m < run.num_merges; ++m) {
+        __builtin_prefetch(run.merges[m] + (asked - 1) * kTileCols + v * kLanes);
       }
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      const Vec av = Set(d, a[i]);
+    for (const int64_t end = num_k - (kRows - asked) * kStepsPerRow; k < end; ++k) {
+      VecElement bv[kTileVecs];
+      [[maybe_unused]] MaskElement present[kTileVecs];
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
-        const Vec next = Fma<Vec>(av, bv[v], acc[i][v]);
-        if constexpr (kMasked) {
-          acc[i][v] = IfThenElse(present[v], next, acc[i][v]);
+        if constexpr (kByVector) {
+          bv[v] = LoadU(d, run.panel.vectors[v] + run.panel.offsets[k]);
         } else {
-          acc[i][v] = next;
+          bv[v] = LoadU(d, b + v * kLanes);
+          __builtin_prefetch(b + prefetch + v * kLanes);
+        }
+        if constexpr (kMasked) {
+          present[v] = hn::LoadMaskBits(d, run.panel.present[v] + run.panel.present_at[k]);
         }
       }
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+        const Vec av = Set(d, a[i]);
+#pragma GCC unroll 2
+        for (int v = 0; v < kTileVecs; ++v) {
+          const Vec next = Fma<Vec>(av, bv[v], acc[i][v]);
+          if constexpr (kMasked) {
+            acc[i][v] = IfThenElse(present[v], next, acc[i][v]);
+          } else {
+            acc[i][v] = next;
+          }
+        }
+      }
+      a += kRows;
+      if constexpr (!kByVector) b += stride;
     }
-    a += kRows;
-    if constexpr (!kByVector) b += stride;
   }
   for (int m = 0; m < run.num_merges; ++m) {
     const float* HWY_RESTRICT earlier = run.merges[m];
@@ -141,6 +144,14 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
       for (int v = 0; v < kTileVecs; ++v) {
         acc[i][v] = Add(Load(d, earlier + i * kTileCols + v * kLanes), acc[i][v]);
       }
+    }
+  }
+  if (run.bias != nullptr) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVecs; ++v) {
+      const Vec bias = LoadU(d, run.bias + v * kLanes);
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) acc[i][v] = Add(acc[i][v], bias);
     }
   }
 #pragma GCC unroll 16
@@ -354,10 +365,11 @@ struct MatrixSink {
   const float* col_bias;  // null, or one number a column
 
   float* InPlace(int64_t i, int64_t j) const {
-    const bool as_is = col_stride == 1 && row_bias == nullptr && col_bias == nullptr;
+    const bool as_is = col_stride == 1 && row_bias == nullptr;
     return as_is && j + kTileCols <= num_cols ? c + i * row_stride + j : nullptr;
   }
   int64_t InPlaceStride() const { return row_stride; }
+  const float* InPlaceBias(int64_t j) const { return col_bias == nullptr ? nullptr : col_bias + j; }
   void Store(int64_t i, int rows, int64_t j, float* tile) const {
     const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
     for (int r = 0; r < rows; ++r) {
@@ -461,7 +473,8 @@ inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
 ///   right.Get(j0, j1, k, num_k, buffer, buffer_stride, panels) fills in the panels of columns [j0, j1); right.kByVector,
 ///   kMayMask and kPacks say what panels are like
 ///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
-///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), or null for Store(i, rows, j, tile)
+///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride() and InPlaceBias(j), or null for
+///   Store(i, rows, j, tile)
 template <class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks, const Left& left, const Right& right,
                  const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
@@ -530,6 +543,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks
             const float* merges[64];
             run.merges = merges;
             run.num_merges = 0;
+            run.bias = nullptr;
             run.out_stride = kTileCols;
             bool to_edge = false;
             if (block_end < chunk_end) {
@@ -546,6 +560,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks
                   run.out = edge;
                 } else {
                   run.out_stride = sink.InPlaceStride();
+                  run.bias = sink.InPlaceBias(j);
                 }
               }
             }

@@ -111,6 +111,7 @@ struct PositionSink {
 
   float* InPlace(int64_t, int64_t) const { return nullptr; }
   int64_t InPlaceStride() const { return 0; }
+  const float* InPlaceBias(int64_t) const { return nullptr; }
   void Store(int64_t i, int rows, int64_t j, float* tile) const {
     const FloatTag d;
     const int64_t step = plan.result_col_step;
