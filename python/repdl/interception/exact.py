@@ -12,6 +12,7 @@ def _groups(file: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name(file).read_text())
 
 
+_dense = _groups("exact.toml")
 _layouts = _groups("layouts.toml")
 _hidden = _layouts.pop("hidden")
 
@@ -19,7 +20,7 @@ LAYOUTS = ("SparseCPU", "SparseCsrCPU", "NestedTensorCPU", "QuantizedCPU", "Mkld
 """The dispatch keys of tensors that are not dense."""
 
 REASONS: dict[str, dict[str, str]] = {
-    "CPU": {name: group["reason"] for group in _groups("exact.toml").values() for name in group["ops"].split()}
+    "CPU": {name: group["reason"] for group in _dense.values() for name in group["ops"].split()}
 } | {
     key: {name: group["reason"] for group in _layouts.values() for name in group.get(key, "").split()}
     for key in LAYOUTS
@@ -31,6 +32,16 @@ def why_exact(name: str, key: str = "CPU") -> str | None:
     """Why torch's kernel of an overload, "mul.Tensor", is used as it is; None if it is not."""
     reasons = REASONS[key]
     return reasons.get(name) or reasons.get(name.partition(".")[0])
+
+
+def is_move(name: str, key: str) -> bool:
+    """Whether an overload only moves, makes or reads data, for tensors of a layout."""
+    return bool(why_exact(name, key) == _dense["moves"]["reason"])
+
+
+def calls_others(name: str) -> bool:
+    """Whether the composite that torch has for an overload only calls others, through the dispatcher."""
+    return bool(why_exact(name) == _dense["calls_others"]["reason"])
 
 
 def hidden(key: str) -> list[str]:

@@ -17,12 +17,16 @@ def overload(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, packet), overload_name or "default")
 
 
+BACKENDS = ("CUDA", "XPU", "MPS", "MTIA", "HPU", "PrivateUse1")
+"""The dispatch keys of dense tensors on other devices."""
+
+
 def registered_names(key: str = "CPU") -> list[str]:
     """Every aten overload with a kernel at a dispatch key; for dense tensors also those of composites."""
     composites = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     names = {
         name
-        for key in (key, *(composites if key == "CPU" else ()))
+        for key in (key, *(composites if key in ("CPU", *BACKENDS) else ()))
         for name in torch._C._dispatch_get_registrations_for_dispatch_key(key)
         if name.startswith("aten::")
     }

@@ -34,7 +34,7 @@ class NotReproducibleError(RuntimeError):
         op: the overload, "aten::fft_r2c".
         device: of its first tensor, or None.
         tensors: dtype and shape of each tensor, "float32[2, 3]", and its layout if it is not dense.
-        reason: "reduction", "transcendental", "random", "dtype", "layout" or "unknown".
+        reason: "reduction", "transcendental", "random", "dtype", "layout", "device" or "unknown".
     """
 
     def __init__(self, op: str, device: str | None, tensors: tuple[str, ...], reason: str) -> None:
@@ -53,12 +53,14 @@ REASONS = {
     "random": "its numbers depend on the machine",
     "dtype": "there is no kernel for these dtypes, and torch's own depends on the machine",
     "layout": "there is no kernel for tensors of this layout",
+    "device": "there are kernels for the CPU only, and torch's own depends on the device",
     "unknown": "nobody has shown that torch's kernel gives the same bits everywhere",
 }
 _PERMIT = 'use `with repdl.allow_native("why"):` where its bits do not matter, or strict="warn"'
 _REMEDIES = {
     "dtype": f"Convert to float32, bfloat16 or float16; or {_PERMIT}.",
     "layout": f"Convert with .to_dense(), .to_padded_tensor() or .dequantize(); or {_PERMIT}.",
+    "device": f"Move its tensors to the CPU, with .cpu(); or {_PERMIT}.",
 } | dict.fromkeys(("reduction", "transcendental", "random", "unknown"), f"Write it in other operations; or {_PERMIT}.")
 
 

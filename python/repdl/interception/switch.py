@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from repdl import _order
-from repdl.interception import aten, children, settings, strict
+from repdl.interception import aten, children, devices, settings, strict
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, native_of, registered_names
 from repdl.interception.override import composites, layouts, overrides
@@ -28,7 +28,7 @@ STREAMS = ("philox", "torch")
 _lock = threading.RLock()
 _enabled: list[_Enabled] = []
 _by_enable: _Enabled | None = None
-_library: torch.library.Library | None = None
+_libraries: list[torch.library.Library] = []
 _undo = ExitStack()
 
 
@@ -144,8 +144,8 @@ def _leave(entry: _Enabled) -> None:
 
 
 def _install() -> None:
-    global _library
-    _library = register(kernels())
+    _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
+    _watch_cuda()
     _undo.enter_context(settings.route())
     _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))
 
@@ -160,11 +160,22 @@ def put_on_top() -> None:
 
 
 def _uninstall() -> None:
-    global _library
-    if _library is not None:
-        _library._destroy()
-        _library = None
+    while _libraries:
+        _libraries.pop()._destroy()
     _undo.close()
+
+
+@cache
+def _watch_cuda() -> None:
+    devices.when_cuda_starts(_take_cuda)
+
+
+def _take_cuda() -> None:
+    """Takes over the kernels of CUDA too, which the program begins to use."""
+    with _lock:
+        if _enabled:
+            cuda = [key for key in devices.dispatch_keys() if key.endswith("CUDA")]
+            _libraries.append(register({key: _of_device(key) for key in cuda}))
 
 
 COMPOSITE = "CompositeImplicitAutograd"
@@ -208,6 +219,11 @@ def _of_layout(key: str) -> dict[str, Callable[..., Any]]:
     for name in hidden(key):
         found[name] = _stub(name, settings.with_onednn(native_of(name, key)), "layout")
     return found
+
+
+@cache
+def _of_device(key: str) -> dict[str, Callable[..., Any]]:
+    return {name: _stub(name, native_of(name, key), "device") for name in devices.computing(key)}
 
 
 def _stub(name: str, native: Callable[..., Any], why: str | None = None) -> Callable[..., Any]:

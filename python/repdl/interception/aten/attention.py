@@ -61,7 +61,7 @@ def _fits_the_op(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None, enable_gqa: bool
 ) -> bool:
     rank, heads = query.dim(), -3
-    if rank not in (3, 4) or key.dim() != rank or value.dim() != rank:
+    if rank not in (3, 4) or key.dim() != rank or value.dim() != rank or query.device.type not in ("cpu", "meta"):
         return False
     if not (query.dtype == key.dtype == value.dtype and query.dtype in _FLOATING):
         return False
