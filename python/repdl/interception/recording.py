@@ -18,7 +18,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from repdl.interception import places, settings, strict, switch
+from repdl.interception import distributed, places, settings, strict, switch
 from repdl.interception.exact import LAYOUTS, why_exact
 from repdl.interception.native import native_of, overload, registered_names
 from repdl.interception.override import (
@@ -302,11 +302,11 @@ def _class_of_other(func: Any, values: list[Any]) -> tuple[str, str] | None:
         return "reproducible", "a kernel of repdl"
     if func.namespace == "profiler":
         return None
+    on_cpu = all(t.device.type == "cpu" for t in tree_leaves(values) if isinstance(t, torch.Tensor) and not t.is_meta)
+    if func.namespace in ("c10d", "_c10d_functional") and on_cpu:
+        return ("guarded", "added in the order of the ranks") if distributed.computes(func.name()) else None
     if func.namespace not in ("aten", "prims"):
         return "not", f"an op of {func.namespace}, which nobody has looked at"
-    tensors = [t for t in tree_leaves(values) if isinstance(t, torch.Tensor) and not t.is_meta]
-    if why_exact(func.name().removeprefix("aten::")) is not None:
+    if on_cpu or why_exact(func.name().removeprefix("aten::")) is not None:
         return None
-    if any(t.device.type != "cpu" for t in tensors):
-        return "not", "only kernels for the CPU are taken over"
-    return None
+    return "not", "only kernels for the CPU are taken over"

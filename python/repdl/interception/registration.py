@@ -13,12 +13,12 @@ Kernels = Mapping[str, Mapping[str, Callable[..., Any]]]
 """By dispatch key, the kernel of each overload."""
 
 
-def register(kernels: Kernels) -> torch.library.Library:
-    """Overrides overloads of aten while the library that it returns lives.
+def register(kernels: Kernels, namespace: str = "aten") -> torch.library.Library:
+    """Overrides overloads of aten, or of another namespace, while the library that it returns lives.
 
     torch's warning, once a process, that a kernel is replaced is not given: here that is asked for.
     """
-    library = torch.library.Library("aten", "IMPL")
+    library = torch.library.Library(namespace, "IMPL")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel.*")
         for key, of_key in kernels.items():
