@@ -68,8 +68,9 @@ struct TileRun {
   const float* resume;         // null, or where the chain stands: rows of kTileCols
   const float* const* merges;  // earlier partial sums to take in afterwards: rows of kTileCols
   int num_merges;
-  const float* bias;  // null, or a number for each column that is added at last
-  float* out;         // rows of out_stride
+  const float* row_bias;  // null, or a number for each row that is added at last
+  const float* col_bias;  // null, or one for each column
+  float* out;             // rows of out_stride
   int64_t out_stride;
 };
 
@@ -146,10 +147,18 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
       }
     }
   }
-  if (run.bias != nullptr) {
+  if (run.row_bias != nullptr) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const Vec bias = Set(d, run.row_bias[i]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Add(acc[i][v], bias);
+    }
+  }
+  if (run.col_bias != nullptr) {
 #pragma GCC unroll 2
     for (int v = 0; v < kTileVecs; ++v) {
-      const Vec bias = LoadU(d, run.bias + v * kLanes);
+      const Vec bias = LoadU(d, run.col_bias + v * kLanes);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) acc[i][v] = Add(acc[i][v], bias);
     }
@@ -365,11 +374,11 @@ struct MatrixSink {
   const float* col_bias;  // null, or one number a column
 
   float* InPlace(int64_t i, int64_t j) const {
-    const bool as_is = col_stride == 1 && row_bias == nullptr;
-    return as_is && j + kTileCols <= num_cols ? c + i * row_stride + j : nullptr;
+    return col_stride == 1 && j + kTileCols <= num_cols ? c + i * row_stride + j : nullptr;
   }
   int64_t InPlaceStride() const { return row_stride; }
-  const float* InPlaceBias(int64_t j) const { return col_bias == nullptr ? nullptr : col_bias + j; }
+  const float* InPlaceRowBias(int64_t i) const { return row_bias == nullptr ? nullptr : row_bias + i; }
+  const float* InPlaceColBias(int64_t j) const { return col_bias == nullptr ? nullptr : col_bias + j; }
   void Store(int64_t i, int rows, int64_t j, float* tile) const {
     const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
     for (int r = 0; r < rows; ++r) {
@@ -473,8 +482,8 @@ inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
 ///   right.Get(j0, j1, k, num_k, buffer, buffer_stride, panels) fills in the panels of columns [j0, j1); right.kByVector,
 ///   kMayMask and kPacks say what panels are like
 ///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
-///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride() and InPlaceBias(j), or null for
-///   Store(i, rows, j, tile)
+///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), InPlaceRowBias(i) and InPlaceColBias(j), or
+///   null for Store(i, rows, j, tile)
 template <class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks, const Left& left, const Right& right,
                  const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
@@ -543,7 +552,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks
             const float* merges[64];
             run.merges = merges;
             run.num_merges = 0;
-            run.bias = nullptr;
+            run.row_bias = run.col_bias = nullptr;
             run.out_stride = kTileCols;
             bool to_edge = false;
             if (block_end < chunk_end) {
@@ -560,7 +569,8 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks
                   run.out = edge;
                 } else {
                   run.out_stride = sink.InPlaceStride();
-                  run.bias = sink.InPlaceBias(j);
+                  run.row_bias = sink.InPlaceRowBias(i);
+                  run.col_bias = sink.InPlaceColBias(j);
                 }
               }
             }

@@ -108,6 +108,9 @@ def _cases() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, int]
     yield (40, 1, 8, 8), (2, 1, 3, 3), (8, 8), {"padding": 1}
     yield (2, 5, 4, 4), (7, 5, 1, 1), (4, 4), {}
     yield (1, 2, 3, 3), (2, 2, 3, 3), (5, 5), {"padding": 2}
+    # Single taps, each image a product by itself: in groups, and of several chunks.
+    yield (2, 12, 17, 19), (34, 6, 1, 1), (17, 19), {"groups": 2}
+    yield (2, 300, 16, 17), (20, 300, 1, 1), (16, 17), {}
 
 
 conv2d.rows(rows_of("input"))
@@ -125,6 +128,7 @@ def _() -> Iterator[Sample]:
     for input_shape, weight_shape, _, options in _cases():
         yield sample(input=f"normal{list(input_shape)}#1", weight=f"normal{list(weight_shape)}#2", **options)
     yield sample(input="normal[2, 3, 6, 6]#1", weight="wide[5, 3, 3, 3]#2", padding=1, bias="normal[5]#3")
+    yield sample(input="normal[2, 6, 18, 18]#1", weight="normal[16, 3, 1, 1]#2", groups=2, bias="normal[16]#3")
     # A skipped term does not see its weight: infinities under the padding, and products below the subnormals.
     yield sample(input="normal[1, 2, 4, 4]#1", weight="infinite[3, 2, 3, 3]#2", padding=1)
     yield sample(input="tiny[1, 2, 4, 4]#1", weight="tiny[3, 2, 3, 3]#2", padding=2)

@@ -111,7 +111,8 @@ struct PositionSink {
 
   float* InPlace(int64_t, int64_t) const { return nullptr; }
   int64_t InPlaceStride() const { return 0; }
-  const float* InPlaceBias(int64_t) const { return nullptr; }
+  const float* InPlaceRowBias(int64_t) const { return nullptr; }
+  const float* InPlaceColBias(int64_t) const { return nullptr; }
   void Store(int64_t i, int rows, int64_t j, float* tile) const {
     const FloatTag d;
     const int64_t step = plan.result_col_step;
@@ -166,6 +167,34 @@ void OverPositions(const Conv2dArgs& args, int64_t m) {
     TileProduct(m, panels * part / parts * kTileCols, panels * (part + 1) / parts * kTileCols, chunks,
                 MatrixRows{{args.other + g * m * num_k, num_k, 1}}, PositionCols{plan, table, images, num_slots}, sink,
                 {0, num_k}, blocking);
+  });
+}
+
+/// Whether each image is a plain product, with so many positions that the weight may be packed anew for each.
+bool IsPointwise(const Conv2dArgs& args) {
+  const ConvPlan& plan = *args.plan;
+  const int64_t positions = plan.positions();
+  return plan.IsPlain() && plan.taps() == 1 && plan.plane_size == positions && plan.result_size == positions &&
+         positions >= 256 && args.chunk_ends.empty();
+}
+
+/// The same as OverPositions.
+void OverImages(const Conv2dArgs& args, int64_t m) {
+  const ConvPlan& plan = *args.plan;
+  const int64_t groups = args.sizes.groups, num_k = plan.channels, positions = plan.positions();
+  const int64_t images = args.sizes.n * groups, panels = (positions + kTileCols - 1) / kTileCols;
+  // At least 3 µs of work a task.
+  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileCols) / 100000 + 1;
+  const int64_t parts = std::min({panels, work, 4 * GetNumThreads() / images + 1});
+  ParallelFor(images * parts, [&](int64_t task) HWY_ATTR {
+    const int64_t image = task / parts, g = image % groups, part = task % parts;
+    const Matrix weight{args.other + g * m * num_k, num_k, 1};
+    const Matrix pixels{args.source + image * plan.source_size(), positions, 1};
+    const float* const bias = args.bias == nullptr ? nullptr : args.bias + g * m;
+    TileProduct(m, panels * part / parts * kTileCols, std::min(positions, panels * (part + 1) / parts * kTileCols),
+                {num_k, ChainLength(args.order, num_k)}, MatrixRows{weight},
+                MatrixCols{pixels, positions, m <= kMaxRowsInPlace},
+                MatrixSink{args.result + image * m * positions, positions, 1, positions, bias, nullptr}, {0, num_k});
   });
 }
 
@@ -287,9 +316,13 @@ class TapCols {
 
 }  // namespace
 
-void Conv2dKernel(const Conv2dArgs& args) { OverPositions(args, args.sizes.o); }
+void Conv2dKernel(const Conv2dArgs& args) {
+  IsPointwise(args) ? OverImages(args, args.sizes.o) : OverPositions(args, args.sizes.o);
+}
 
-void Conv2dGradInputKernel(const Conv2dArgs& args) { OverPositions(args, args.sizes.c); }
+void Conv2dGradInputKernel(const Conv2dArgs& args) {
+  IsPointwise(args) ? OverImages(args, args.sizes.c) : OverPositions(args, args.sizes.c);
+}
 
 void Conv2dGradWeightKernel(const Conv2dArgs& args) {
   const ConvPlan& plan = *args.plan;
