@@ -10,8 +10,9 @@ moves, is the library's. A call is complete when it returns, and takes as much m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -23,10 +24,10 @@ _dist: Any = torch.distributed
 _Merge = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-class _Group:
-    """A process group and what it is to do, as a call of an op gives them."""
+class _Call:
+    """What an op is to do, in which group."""
 
-    def __init__(self, group: Any, reduce_op: Any, timeout: int) -> None:
+    def __init__(self, group: Any, reduce_op: Any, timeout: int = -1) -> None:
         self.group = _dist.ProcessGroup.unbox(group)
         self.merge = _merges().get(reduce_op.op())
         self.timeout = None if timeout < 0 else timedelta(milliseconds=timeout)
@@ -72,12 +73,6 @@ def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().resolve_conj().resolve_neg().reshape(-1).contiguous().view(torch.uint8)
 
 
-def _store(targets: Tensors, values: Tensors) -> None:
-    with torch.no_grad():
-        for target, value in zip(targets, values, strict=True):
-            target.copy_(value)
-
-
 def _done(result: Any) -> Any:
     """What tells the caller that the work is done, and its result."""
     future: Any = torch.futures.Future()
@@ -86,94 +81,67 @@ def _done(result: Any) -> Any:
     return c10d._create_work_from_future(future).boxed()
 
 
-def _allreduce(
-    native: Any, tensors: Tensors, group: Any, op: Any, sparse: Any = None, async_op: bool = True, timeout: int = -1
-) -> Any:
-    call = _Group(group, op, timeout)
-    if sparse is not None or not call.is_ours(tensors):
-        return native(tensors, group, op, sparse, async_op, timeout)
-    _store(tensors, [call.over_ranks(t) for t in tensors])
-    return tensors, _done(tensors)
+@dataclass(frozen=True)
+class _Op:
+    """An op of c10d: its arguments are tensors, a group and a ReduceOp, others, whether to wait, and a timeout.
+
+    num_tensors: the arguments of the first kind.
+    num_others: those of the third.
+    gives_tensors: whether it returns its first argument too.
+    compute: gets the call, the tensors and the others, and writes.
+    """
+
+    num_tensors: int
+    num_others: int
+    gives_tensors: bool
+    compute: Callable[..., None]
+
+    def run(self, native: Callable[..., Any], *args: Any) -> Any:
+        tensors, (group, reduce_op, *rest) = args[: self.num_tensors], args[self.num_tensors :]
+        others, timeout = (
+            rest[: self.num_others],
+            rest[self.num_others + 1 :],
+        )  # torch leaves out what is at its default
+        call = _Call(group, reduce_op, *timeout)
+        targets = [tensors[0]] if isinstance(tensors[0], torch.Tensor) else tensors[0]
+        if not call.is_ours(targets):
+            return native(*args)
+        with torch.no_grad():
+            self.compute(call, targets, *tensors[1:], *others)
+        work = _done(targets)
+        return (tensors[0], work) if self.gives_tensors else work
 
 
-def _allreduce_coalesced(
-    native: Any, tensors: Tensors, group: Any, op: Any, async_op: bool = True, timeout: int = -1
-) -> Any:
-    call = _Group(group, op, timeout)
-    if not call.is_ours(tensors):
-        return native(tensors, group, op, async_op, timeout)
-    _store(tensors, [call.over_ranks(t) for t in tensors])
-    return _done(tensors)
+def _to_all(call: _Call, tensors: Tensors, sparse: None = None) -> None:
+    for tensor in tensors:
+        tensor.copy_(call.over_ranks(tensor))
 
 
-def _reduce(
-    native: Any, tensors: Tensors, group: Any, op: Any, root: int, place: int, async_op: bool = True, timeout: int = -1
-) -> Any:
-    call = _Group(group, op, timeout)
-    if not call.is_ours(tensors):
-        return native(tensors, group, op, root, place, async_op, timeout)
-    sums = [call.over_ranks(t) for t in tensors]
-    if call.group.rank() == root:
-        _store(tensors, sums)
-    return _done(tensors)
+def _to_one(call: _Call, tensors: Tensors, root: int, place: int) -> None:
+    for tensor in tensors:
+        total = call.over_ranks(tensor)
+        if call.group.rank() == root:
+            tensor.copy_(total)
 
 
-def _reduce_scatter(
-    native: Any,
-    outputs: Tensors,
-    inputs: Sequence[Tensors],
-    group: Any,
-    op: Any,
-    async_op: bool = True,
-    timeout: int = -1,
-) -> Any:
-    call = _Group(group, op, timeout)
-    if not call.is_ours(outputs):
-        return native(outputs, inputs, group, op, async_op, timeout)
-    _store(outputs, [call.exchanged(by_rank) for by_rank in inputs])
-    return outputs, _done(outputs)
+def _to_each(call: _Call, outputs: Tensors, inputs: Sequence[Tensors]) -> None:
+    for output, by_rank in zip(outputs, inputs, strict=True):
+        output.copy_(call.exchanged(by_rank))
 
 
-def _reduce_scatter_base(
-    native: Any,
-    output: torch.Tensor,
-    input: torch.Tensor,
-    group: Any,
-    op: Any,
-    async_op: bool = True,
-    timeout: int = -1,
-) -> Any:
-    call = _Group(group, op, timeout)
-    if not call.is_ours([output]) or input.numel() != output.numel() * call.group.size():
-        return native(output, input, group, op, async_op, timeout)
-    _store([output], [call.exchanged(_in_shares(input, output, call.group.size()))])
-    return output, _done([output])
+def _shares_to_each(call: _Call, outputs: Tensors, inputs: torch.Tensor | Tensors) -> None:
+    """Of inputs that are cut into a share for each rank."""
+    for output, whole in zip(outputs, [inputs] if isinstance(inputs, torch.Tensor) else inputs, strict=True):
+        output.copy_(call.exchanged(whole.reshape(call.group.size(), *output.shape).unbind()))
 
 
-def _reduce_scatter_coalesced(
-    native: Any, outputs: Tensors, inputs: Tensors, group: Any, op: Any, async_op: bool = True, timeout: int = -1
-) -> Any:
-    call = _Group(group, op, timeout)
-    if not call.is_ours(outputs):
-        return native(outputs, inputs, group, op, async_op, timeout)
-    ranks = call.group.size()
-    _store(outputs, [call.exchanged(_in_shares(i, o, ranks)) for i, o in zip(inputs, outputs, strict=True)])
-    return _done(outputs)
-
-
-def _in_shares(input: torch.Tensor, output: torch.Tensor, ranks: int) -> Tensors:
-    return (
-        [share.reshape(output.shape) for share in input.reshape(-1).chunk(ranks)] if input.numel() else [output] * ranks
-    )
-
-
-_KERNELS: dict[str, Callable[..., Any]] = {
-    "allreduce_": _allreduce,
-    "allreduce_coalesced_": _allreduce_coalesced,
-    "reduce_": _reduce,
-    "reduce_scatter_": _reduce_scatter,
-    "_reduce_scatter_base_": _reduce_scatter_base,
-    "reduce_scatter_tensor_coalesced_": _reduce_scatter_coalesced,
+_OPS = {
+    "allreduce_": _Op(1, 1, True, _to_all),
+    "allreduce_coalesced_": _Op(1, 0, False, _to_all),
+    "reduce_": _Op(1, 2, False, _to_one),
+    "reduce_scatter_": _Op(2, 0, True, _to_each),
+    "_reduce_scatter_base_": _Op(2, 0, True, _shares_to_each),
+    "reduce_scatter_tensor_coalesced_": _Op(2, 0, False, _shares_to_each),
 }
 
 _OF_FUNCTIONS = ("all_reduce", "reduce_scatter")
@@ -183,7 +151,7 @@ _OF_FUNCTIONS = ("all_reduce", "reduce_scatter")
 def computes(op: str) -> bool:
     """Whether an op of torch.distributed, "c10d::allreduce_", computes."""
     namespace, _, name = op.partition("::")
-    return name.partition(".")[0] in _KERNELS if namespace == "c10d" else name.startswith(_OF_FUNCTIONS)
+    return name.partition(".")[0] in _OPS if namespace == "c10d" else name.startswith(_OF_FUNCTIONS)
 
 
 @cache
@@ -194,15 +162,8 @@ def kernels() -> dict[str, Callable[..., Any]]:
     key = torch._C.DispatchKey.CPU
     keys = torch._C.DispatchKeySet(key)
 
-    def bound(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+    def kernel(name: str, op: _Op) -> Callable[..., Any]:
         native = torch._C._dispatch_get_computed_kernel_for_dispatch_key(f"c10d::{name}", key)
+        return partial(op.run, partial(native.call_boxed, keys))
 
-        def run_native(*args: Any) -> Any:
-            return native.call_boxed(keys, *args)
-
-        def kernel(*args: Any) -> Any:
-            return compute(run_native, *args)
-
-        return kernel
-
-    return {name: bound(name, compute) for name, compute in _KERNELS.items()}
+    return {name: kernel(name, op) for name, op in _OPS.items()}
