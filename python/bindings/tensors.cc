@@ -54,23 +54,33 @@ struct Maker {
 };
 Maker maker;
 
-/// As a tuple. Some are remembered: the same sizes and strides come again and again.
+/// As a tuple.
 nb::object TupleOf(const IntList& numbers) {
+  nb::object tuple = nb::steal(PyTuple_New(numbers.size()));
+  if (!tuple.is_valid()) throw PythonError();
+  for (int i = 0; i < numbers.size(); ++i) PyTuple_SetItem(tuple.ptr(), i, PyLong_FromLongLong(numbers[i]));
+  return tuple;
+}
+
+/// The arguments of the maker. Some are remembered: the same shapes come again and again.
+nb::object MakerArguments(DType dtype, const IntList& sizes, const IntList& strides) {
   static struct {
-    IntList numbers;
-    PyObject* tuple;
+    DType dtype;
+    IntList sizes, strides;
+    PyObject* arguments;
   } known[64];
-  uint64_t hash = 0;
-  for (int64_t number : numbers) hash = hash * 31 + static_cast<uint64_t>(number);
+  auto hash = static_cast<uint64_t>(dtype);
+  for (int64_t size : sizes) hash = hash * 31 + static_cast<uint64_t>(size);
+  for (int64_t stride : strides) hash = hash * 31 + static_cast<uint64_t>(stride);
   auto& slot = known[hash % std::size(known)];
-  if (slot.tuple == nullptr || !(slot.numbers == numbers)) {
-    PyObject* tuple = PyTuple_New(numbers.size());
-    if (tuple == nullptr) throw PythonError();
-    for (int i = 0; i < numbers.size(); ++i) PyTuple_SetItem(tuple, i, PyLong_FromLongLong(numbers[i]));
-    Py_XDECREF(slot.tuple);
-    slot = {numbers, tuple};
+  const bool found = slot.arguments != nullptr && slot.dtype == dtype && slot.sizes == sizes && slot.strides == strides;
+  if (!found) {
+    nb::object arguments =
+        nb::make_tuple(TupleOf(sizes), TupleOf(strides), nb::borrow(maker.dtypes[static_cast<int>(dtype)]));
+    Py_XDECREF(slot.arguments);
+    slot = {dtype, sizes, strides, arguments.release().ptr()};
   }
-  return nb::borrow(slot.tuple);
+  return nb::borrow(slot.arguments);
 }
 
 /// numbers[i] at place order[i].
@@ -238,10 +248,10 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList
   }
   if (api_ != nullptr) {
     view = MakeView(nullptr, spec.dtype, spec.shape);
-    const nb::object sizes = TupleOf(order == nullptr ? view.shape : Placed(view.shape, *order));
-    const nb::object strides = TupleOf(order == nullptr ? view.strides : Placed(view.strides, *order));
-    PyObject* const arguments[] = {sizes.ptr(), strides.ptr(), maker.dtypes[static_cast<int>(spec.dtype)]};
-    nb::object object = nb::steal(PyObject_Vectorcall(maker.make, arguments, std::size(arguments), nullptr));
+    const nb::object arguments =
+        order == nullptr ? MakerArguments(spec.dtype, view.shape, view.strides)
+                         : MakerArguments(spec.dtype, Placed(view.shape, *order), Placed(view.strides, *order));
+    nb::object object = nb::steal(PyObject_Call(maker.make, arguments.ptr(), nullptr));
     dlpack::Tensor tensor;
     if (!object.is_valid() || api_->tensor_from_object(object.ptr(), &tensor) != 0) throw PythonError();
     view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
