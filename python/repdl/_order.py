@@ -12,7 +12,7 @@ from repdl import _core
 ORDERS = ("blocked", "sequential")
 
 _override: ContextVar[str | None] = ContextVar("repdl_order", default=None)
-_core.set_order_source(_override.get)
+_in_this_context = _override.get
 
 
 def _check(order: str) -> str:
@@ -45,6 +45,7 @@ def order(order: str) -> Iterator[None]:
         ValueError: for anything but "blocked" and "sequential".
     """
     token = _override.set(_check(order))
+    _core.set_order_source(_in_this_context)  # not before: to ask it takes time at each call
     try:
         yield
     finally:
