@@ -117,6 +117,7 @@ def _level(given: str | None) -> str:
 def _enter(entry: _Enabled) -> None:
     if entry.rng not in STREAMS:
         raise ValueError(f"rng must be one of {STREAMS}, got {entry.rng!r}")
+    _watch_cuda()  # outside of our lock: CUDA has one of its own, under which it calls back
     with _lock:
         if entry.order is not None:
             _order.set_order(entry.order)
@@ -146,7 +147,6 @@ def _leave(entry: _Enabled) -> None:
 def _install() -> None:
     _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
     _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
-    _watch_cuda()
     _undo.enter_context(settings.route())
     _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))
 
