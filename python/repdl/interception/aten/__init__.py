@@ -5,6 +5,7 @@ import repdl.interception.float64  # noqa: F401 (its ops, which overrides look u
 from repdl.interception.aten import (
     arithmetic as arithmetic,
     attention as attention,
+    complex_functions as complex_functions,
     complex_numbers as complex_numbers,
     convolution as convolution,
     ctc as ctc,
