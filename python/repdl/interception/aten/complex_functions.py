@@ -147,7 +147,9 @@ def _sqrt(ops: Ops, z: Parts) -> Parts:
     back = torch.where(largest > 2.0**100, 2.0**10, torch.where(largest < 2.0**-60, 2.0**-30, 1.0)).to(largest.dtype)
     a, b = z[0] * scale, z[1] * scale
     t = ops["sqrt"]((ops["hypot"](a, b) + a.abs()) * 0.5)
-    other = torch.where(t == 0, torch.zeros_like(t), torch.where(largest.isinf(), torch.zeros_like(t), b.abs()) / (2 * t))
+    other = torch.where(
+        t == 0, torch.zeros_like(t), torch.where(largest.isinf(), torch.zeros_like(t), b.abs()) / (2 * t)
+    )
     infinite = z[1].isinf()
     t, other = t * back, torch.where(infinite, t, other * back)
     left = a < 0

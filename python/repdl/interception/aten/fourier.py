@@ -31,7 +31,7 @@ def _checked(self: torch.Tensor, dims: list[int], *dtypes: torch.dtype) -> list[
 
 
 def _by_stride(self: torch.Tensor, dims: list[int]) -> list[int]:
-    return sorted(dims, key=lambda d: -self.stride(d))
+    return sorted(dims, key=self.stride().__getitem__, reverse=True)
 
 
 def _batch(self: torch.Tensor, dims: list[int]) -> list[int]:
@@ -94,7 +94,7 @@ def _(self: torch.Tensor, dim: list[int], normalization: int, forward: bool) -> 
 
 def _paired(x: torch.Tensor, last: int) -> torch.Tensor:
     """Numbers of even places as real parts, the others as imaginary ones."""
-    return torch.view_as_complex(x.unflatten(last, (-1, 2)).movedim(last + 1, -1).contiguous())
+    return torch.complex(*x.unflatten(last, (-1, 2)).unbind(last + 1))
 
 
 def _unpaired(z: torch.Tensor, order: list[int]) -> torch.Tensor:

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 
 import torch
 
-from repdl.interception.float64.steps import add, mul, step
+from repdl.interception.float64.steps import add, step
 from repdl.interception.float64.trigonometry import roots_of_unity
 
 LARGEST = 31

@@ -143,7 +143,9 @@ def _running_product(x: torch.Tensor, dim: int, keepdim: bool = False, ops: Ops 
     return last if keepdim else last.squeeze(dim)
 
 
-override("prod", low="compute", wide="float64", complex=True)(_typed("prod", lambda x, **_: _running_product(x.reshape(-1), 0)))
+override("prod", low="compute", wide="float64", complex=True)(
+    _typed("prod", lambda x, **_: _running_product(x.reshape(-1), 0))
+)
 override("prod.dim_int", low="compute", wide="float64", complex=True)(_typed("prod.dim_int", _running_product))
 
 
