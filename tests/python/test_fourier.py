@@ -308,6 +308,7 @@ def test_same_bits_everywhere() -> None:
             "import test_fourier; print(test_fourier.digest())",
             ATEN_CPU_CAPABILITY=capability,
             REPDL_TARGET=target,
+            OMP_WAIT_POLICY="passive",
         )
         for capability, target, threads in settings
         if target in repdl._core.supported_targets()
