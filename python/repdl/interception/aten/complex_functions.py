@@ -143,8 +143,9 @@ def _exp2(ops: Ops, z: Parts) -> Parts:
 def _sqrt(ops: Ops, z: Parts) -> Parts:
     """t + b / (2t) i with t = sqrt((|z| + |a|) / 2) for a >= 0, else |b| / (2t) ± t i; scaled by a power of two."""
     largest = torch.maximum(z[0].abs(), z[1].abs())
-    scale = torch.where(largest > 2.0**100, 2.0**-20, torch.where(largest < 2.0**-60, 2.0**60, 1.0)).to(largest.dtype)
-    back = torch.where(largest > 2.0**100, 2.0**10, torch.where(largest < 2.0**-60, 2.0**-30, 1.0)).to(largest.dtype)
+    one, large, small = torch.ones_like(largest), largest > 2.0**100, largest < 2.0**-60
+    scale = one.masked_fill(large, 2.0**-20).masked_fill(small, 2.0**60)
+    back = one.masked_fill(large, 2.0**10).masked_fill(small, 2.0**-30)
     a, b = z[0] * scale, z[1] * scale
     t = ops["sqrt"]((ops["hypot"](a, b) + a.abs()) * 0.5)
     other = torch.where(

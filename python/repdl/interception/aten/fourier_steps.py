@@ -3,7 +3,7 @@
 
 With n = l p m, the transforms A[k, t] of length l, of every (p m)-th number from the t-th on, become those of length
 l p: B[k + j l, t] = sum over q of w(p)^(jq) (w(l p)^(qk) A[k, t + q m]), where w(n) = exp(-2 pi i / n). All starts t,
-and all rows, take such a step together. The factors p are 4 as often as it goes, then 2, 3, 5, …
+and all rows, take such a step together. docs/interception.md has all of it.
 
 Tensors are (2, n, rows): real parts, and imaginary ones. What a row gives depends on that row alone.
 """
@@ -29,6 +29,10 @@ _sub, _add_out, _sub_out = step("sub.Tensor"), step("add.out"), step("sub.out")
 _mul_out = step("mul.out")
 
 
+def _range(*bounds: int) -> torch.Tensor:
+    return torch.arange(*bounds, device="cpu")
+
+
 def _roots(j: torch.Tensor, n: int, dtype: torch.dtype) -> torch.Tensor:
     return roots_of_unity(j, n).to(dtype)
 
@@ -36,13 +40,13 @@ def _roots(j: torch.Tensor, n: int, dtype: torch.dtype) -> torch.Tensor:
 @lru_cache(maxsize=256)
 def _twiddles(l: int, p: int, dtype: torch.dtype) -> torch.Tensor:  # noqa: E741
     """w(l p)^(qk), as (2, p - 1, l) for 0 < q < p and k < l."""
-    return _roots(torch.arange(1, p)[:, None] * torch.arange(l), l * p, dtype)
+    return _roots(_range(1, p)[:, None] * _range(l), l * p, dtype)
 
 
 @lru_cache(maxsize=32)
 def _inside(p: int, dtype: torch.dtype) -> torch.Tensor:
     """cos and sin of jq / p turns, as (2, q, j, 1, 1, 1) for q and j up to p / 2; the sines of the largest j first."""
-    half = torch.arange(1, p // 2 + 1)
+    half = _range(1, p // 2 + 1)
     cosines, negated = _roots(half[:, None] * half, p, dtype)
     return torch.stack([cosines, -negated.flip(1)])[..., None, None, None]
 
@@ -180,7 +184,7 @@ def _length_for(n: int) -> int:
 @lru_cache(maxsize=32)
 def _chirp(n: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     """u, and the transform of 1 / u over its length."""
-    j, length = torch.arange(n), _length_for(n)
+    j, length = _range(n), _length_for(n)
     u = roots_of_unity(j * j, 2 * n)[..., None]
     inverse = u.new_zeros(2, length, 1)
     inverse[0, :n], inverse[1, :n] = u[0], -u[1]
@@ -213,7 +217,7 @@ def inverse(x: torch.Tensor) -> torch.Tensor:
 @lru_cache(maxsize=64)
 def _untangling(n: int, dtype: torch.dtype) -> torch.Tensor:
     """-i w(n)^k, as (2, n / 2 + 1, 1)."""
-    return _roots(4 * torch.arange(n // 2 + 1) + n, 4 * n, dtype)[..., None]
+    return _roots(4 * _range(n // 2 + 1) + n, 4 * n, dtype)[..., None]
 
 
 def _mirrored(x: torch.Tensor) -> torch.Tensor:
