@@ -26,11 +26,16 @@ def run() -> Table:
         function = getattr(torch, name)
         calls[f"{name}, 10^6"] = lambda function=function: function(many)
         calls[f"{name}, 16"] = lambda function=function: function(few)
-    table = Table("float64, 1 thread", "torch, ms", "repdl.enable(), ms", "times torch's", title="float64")
+    return against_torch("float64", calls)
+
+
+def against_torch(title: str, calls: dict[str, Callable[[], object]]) -> Table:
+    table = Table(f"{title}, 1 thread", "torch, ms", "repdl.enable(), ms", "times torch's", title=title)
     for name, call in calls.items():
         times = time_in_turn({"torch": call})
         with repdl.reproducible():
             times |= time_in_turn({"ours": call})
         torch_ms, ours_ms = (1e3 * times[who] for who in ("torch", "ours"))
-        table.add_row(name, f"{torch_ms:.3f}", f"{ours_ms:.3f}", f"{ours_ms / torch_ms:.0f}")
+        ratio = ours_ms / torch_ms
+        table.add_row(name, f"{torch_ms:.3f}", f"{ours_ms:.3f}", f"{ratio:.{0 if ratio > 9.5 else 1}f}")
     return table

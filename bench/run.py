@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [interception] [float64]
+python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [interception] [float64] [fourier]
                     [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 """
@@ -32,11 +32,13 @@ class Suite(StrEnum):
     FUNCTIONS = "functions"
     INTERCEPTION = "interception"
     FLOAT64 = "float64"
+    FOURIER = "fourier"
 
 
 def tables(suites: list[Suite], threads: list[int], program: Path, results: Path | None) -> list[Table]:
     import conv2d
     import float64
+    import fourier
     import functions
     import interception
     import lenet
@@ -61,6 +63,8 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
                 made += [interception.steps(n) for n in threads] + [interception.shares()]
             case Suite.FLOAT64:
                 made.append(float64.run())
+            case Suite.FOURIER:
+                made.append(fourier.run())
     return made
 
 

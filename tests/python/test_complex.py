@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from mpmath import mp
 
 import repdl
 from repdl.interception.aten.complex_numbers import _parts
@@ -134,30 +135,200 @@ def test_gradients_are_those_of_the_products(dtype: torch.dtype) -> None:
     assert second.shape == y.shape
 
 
-WIDE_OR_WITHOUT_KERNEL: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "exp": torch.exp,
-    "sqrt": torch.sqrt,
-    "pow": lambda x: x**2.5,
-    "cumprod": lambda x: x.cumprod(0),
-    "cumprod_": lambda x: x.clone().cumprod_(0),
-    "prod": torch.prod,
-    "sum": torch.sum,
-    "dot": lambda x: x @ x,
-    "abs of complex128": lambda x: x.to(torch.complex128).abs(),
-    "sgn of complex128": lambda x: x.to(torch.complex128).sgn(),
-    "angle of complex128": lambda x: x.to(torch.complex128).angle(),
+FUNCTIONS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], Callable[[Any], Any]]] = {
+    "exp": (torch.exp, mp.exp),
+    "exp2": (torch.exp2, lambda z: mp.power(2, z)),
+    "expm1": (torch.expm1, mp.expm1),
+    "log": (torch.log, mp.log),
+    "log1p": (torch.log1p, lambda z: mp.log(1 + z)),
+    "log2": (torch.log2, lambda z: mp.log(z) / mp.log(2)),
+    "log10": (torch.log10, mp.log10),
+    "sqrt": (torch.sqrt, mp.sqrt),
+    "rsqrt": (torch.rsqrt, lambda z: 1 / mp.sqrt(z)),
+    "sin": (torch.sin, mp.sin),
+    "cos": (torch.cos, mp.cos),
+    "tan": (torch.tan, mp.tan),
+    "sinh": (torch.sinh, mp.sinh),
+    "cosh": (torch.cosh, mp.cosh),
+    "tanh": (torch.tanh, mp.tanh),
+    "sigmoid": (torch.sigmoid, lambda z: 1 / (1 + mp.exp(-z))),
+    "power": (lambda z: z**2.5, lambda z: mp.power(z, 2.5)),
+    "complex power": (lambda z: z ** (0.5 + 1j), lambda z: mp.power(z, mp.mpc(0.5, 1))),
+    "power of a number": (lambda z: 2**z, lambda z: mp.power(2, z)),
+    "square root as a power": (lambda z: z**0.5, mp.sqrt),
 }
 
 
-@pytest.mark.parametrize("name", WIDE_OR_WITHOUT_KERNEL)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_accurate(name: str, dtype: torch.dtype) -> None:
+    """Within some roundings of the size of the result, near 0 and 1 and far from them; of a power's logarithm."""
+    function, exact = FUNCTIONS[name]
+    z = torch.cat([scale * ordinary(dtype, seed, 60) for seed, scale in enumerate((1, 1e-4, 5))])
+    near = 1 + 1e-3 * ordinary(dtype, 4, 20)
+    z = torch.cat([z, near, torch.tensor([3, -3, 2j, -1j, 15 + 1j, -25 + 2j], dtype=dtype)])
+    roundings = 40 if "power" in name else 8
+    epsilon = 2.0**-23 if dtype == torch.complex64 else 2.0**-52
+    with repdl.reproducible():
+        results = function(z)
+        assert torch.equal(function(spread(z)), results)
+        assert torch.equal(function(z[7:8]), results[7:8])
+    with mp.workprec(120):
+        for at, result in zip(z.tolist(), results.tolist(), strict=True):
+            expected = exact(mp.mpc(at))
+            assert abs(mp.mpc(result) - expected) <= roundings * epsilon * abs(expected), at
+
+
+def ordinary(dtype: torch.dtype, seed: int, *shape: int) -> torch.Tensor:
+    draw = np.random.default_rng(seed).standard_normal((*shape, 2))
+    return torch.view_as_complex(torch.from_numpy(draw)).to(dtype)
+
+
+def test_square_roots_of_extreme_numbers() -> None:
+    sizes = (1e-45, 1e-30, 1.0, 3e38)
+    z = torch.tensor([complex(a * s, b * t) for a in sizes for b in sizes for s in (1, -1) for t in (1, -1)])
+    with repdl.reproducible():
+        root = z.sqrt()
+        zeros = torch.tensor([complex(0.0, 0.0), complex(-0.0, -0.0), complex(-4.0, -0.0)]).sqrt()
+    expected = torch.from_numpy(np.sqrt(z.numpy().astype(complex)))
+    assert torch.allclose(root.to(expected.dtype), expected, rtol=1e-6, atol=0)
+    assert same(zeros, np.array([0j, complex(0.0, -0.0), complex(0.0, -2.0)], dtype=np.complex64))
+
+
+A, B, C = (ordinary(torch.complex64, 20 + i, *shape) for i, shape in enumerate(((5, 7), (7, 4), (3, 5, 7))))
+SEVERAL: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "mm": lambda a, b, c: a @ b,
+    "mm with conjugates": lambda a, b, c: a @ a.mH,
+    "addmm": lambda a, b, c: torch.addmm(b[0], a, b),
+    "addmm with factors": lambda a, b, c: torch.addmm(b[0], a, b, beta=0.5j, alpha=2 - 1j),
+    "bmm": lambda a, b, c: c @ b.expand(3, 7, 4),
+    "baddbmm": lambda a, b, c: torch.baddbmm(c[:, :, :4], c, b.expand(3, 7, 4), beta=2),
+    "addbmm": lambda a, b, c: torch.addbmm(a[:, :4], c, b.expand(3, 7, 4)),
+    "mv": lambda a, b, c: a @ b[:, 0],
+    "addmv": lambda a, b, c: torch.addmv(a[:, 0], a, b[:, 0], alpha=3),
+    "dot": lambda a, b, c: torch.dot(a[0], b[:, 1]),
+    "dot with conjugates": lambda a, b, c: torch.dot(a[0].conj(), b[:, 1]),
+    "vdot": lambda a, b, c: torch.vdot(a[0], b[:, 1]),
+    "vdot with conjugates": lambda a, b, c: torch.vdot(a[0].conj(), b[:, 1].conj()),
+    "linear": lambda a, b, c: torch.nn.functional.linear(c, b.mT.contiguous(), b[0]),
+    "einsum": lambda a, b, c: torch.einsum("bij,jk->ki", c, b),
+    "sum": lambda a, b, c: c.sum(),
+    "sum along": lambda a, b, c: c.sum((0, 2), keepdim=True),
+    "sum into": lambda a, b, c: torch.sum(c, 1, out=c.new_empty(0)),
+    "sum of real numbers": lambda a, b, c: c.real.sum(0, dtype=c.dtype),
+    "sum of one": lambda a, b, c: c[0, 0, 0].sum(),
+    "mean": lambda a, b, c: c.mean(1),
+    "prod": lambda a, b, c: a[0].prod(),
+    "prod along": lambda a, b, c: c.prod(1, keepdim=True),
+    "prod of none": lambda a, b, c: c[:0].prod(0),
+    "cumprod": lambda a, b, c: c.cumprod(1),
+    "cumprod_": lambda a, b, c: a.clone().cumprod_(0),
+    "cumsum": lambda a, b, c: c.cumsum(2),
+    "var": lambda a, b, c: c.var(1),
+    "std": lambda a, b, c: c.std(),
+    "var_mean": lambda a, b, c: torch.cat([t.flatten().abs() for t in torch.var_mean(c, (0, 1))]),
+    "norm": lambda a, b, c: torch.linalg.vector_norm(c),
+    "norm along": lambda a, b, c: torch.linalg.vector_norm(c, dim=(0, -1), keepdim=True),
+    "norm of one": lambda a, b, c: torch.linalg.vector_norm(c[0, 0, 0]),
+    "1-norm": lambda a, b, c: torch.linalg.vector_norm(c, 1, dim=1),
+    "3-norm": lambda a, b, c: c.norm(3),
+    "largest": lambda a, b, c: torch.linalg.vector_norm(c, float("inf"), dim=2),
+    "number of others than 0": lambda a, b, c: torch.linalg.vector_norm(c, 0),
+    "norm of a matrix": lambda a, b, c: torch.linalg.norm(a),
+    "trace": lambda a, b, c: torch.trace(a[:4]),
+    "pow": lambda a, b, c: a[:, :4] ** b[:5],
+    "pow of real numbers": lambda a, b, c: a.abs() ** a,
+    "pow by real numbers": lambda a, b, c: (1 + 2j) ** a.real,
+    "pow in place": lambda a, b, c: a.clone().pow_(0.5 - 1j),
+    "polar": lambda a, b, c: torch.polar(a.abs(), a.angle()),
+    "exp in place": lambda a, b, c: a.clone().exp_(),
+    "log into": lambda a, b, c: torch.log(a.mT, out=a.new_empty(7, 5)),
+    "abs, angle, sgn": lambda a, b, c: torch.polar(a.abs(), a.angle()) + a.sgn(),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", SEVERAL)
+def test_sums_and_products(name: str, dtype: torch.dtype) -> None:
+    operands = [t.to(dtype) for t in (A, B, C)]
+    expected = SEVERAL[name](*(t.to(torch.complex128) for t in operands))
+    stock = SEVERAL[name](*operands)
+    with repdl.reproducible():
+        ours = SEVERAL[name](*operands)
+        turned = SEVERAL[name](*(t.mT.contiguous().mT for t in operands))
+        assert torch.equal(ours, turned)
+    assert (ours.shape, ours.dtype, ours.stride()) == (stock.shape, stock.dtype, stock.stride())
+    close = 2e-6 if dtype == torch.complex64 else 1e-14
+    assert torch.allclose(ours.to(expected.dtype), expected, rtol=close * 5, atol=close * float(expected.abs().max()))
+
+
+def test_products_are_four_of_real_numbers() -> None:
+    a, b, c, d = A.real, A.imag, B.real, B.imag
+    with repdl.reproducible():
+        result = A @ B
+        assert torch.equal(result.real, a @ c - b @ d)
+        assert torch.equal(result.imag, a @ d + b @ c)
+        assert torch.equal(A[2:3] @ B, result[2:3])
+        total = C.sum(1)
+        assert torch.equal(total.real, C.real.sum(1)) and torch.equal(total.imag, C.imag.sum(1))
+
+
+def test_powers_of_zero() -> None:
+    zero = torch.tensor([0j, 0j, 0j])
+    with repdl.reproducible():
+        assert torch.equal(zero ** torch.tensor([0j, 2.5 + 1j, 1j + 1]), torch.tensor([1 + 0j, 0j, 0j]))
+
+
+def test_errors_are_torchs() -> None:
+    with repdl.reproducible():
+        with pytest.raises(RuntimeError, match="same dtype"):
+            torch.mm(A, B.real)
+        with pytest.raises(RuntimeError, match="cannot be multiplied"):
+            torch.mm(A, A)
+        with pytest.raises(RuntimeError, match="can't be cast"):
+            torch.exp(A, out=torch.empty(5, 7))
+
+
+WITHOUT_GRADIENT = ("sum into", "log into", "sum of real numbers")
+"""In torch too."""
+
+
+@pytest.mark.parametrize("name", [name for name in (*FUNCTIONS, *SEVERAL) if name not in WITHOUT_GRADIENT])
+def test_gradients_of_complex_numbers(name: str) -> None:
+    """Those of torch's formulas, against differences of the results."""
+    if name in FUNCTIONS:
+        call: Any = FUNCTIONS[name][0]
+        operands = [ordinary(torch.complex128, 30, 6).requires_grad_()]
+    else:
+        call = SEVERAL[name]
+        operands = [t.to(torch.complex128).requires_grad_() for t in (A, B, C)]
+    with repdl.reproducible():
+        assert torch.autograd.gradcheck(call, operands, fast_mode=True)
+
+
+WITHOUT_KERNEL: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "asin": torch.asin,
+    "atanh_": lambda x: x.clone().atanh_(),
+    "silu": torch.nn.functional.silu,
+    "logaddexp": lambda x: torch.logaddexp(x, x),
+    "logsumexp": lambda x: x.logsumexp(0),
+    "inverse": lambda x: torch.linalg.inv(torch.outer(x, x)),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_KERNEL)
 def test_what_raises(name: str) -> None:
     x = numbers(torch.complex64, 9, 5)
     with repdl.reproducible():
         with pytest.raises(repdl.NotReproducibleError) as raised:
-            WIDE_OR_WITHOUT_KERNEL[name](x)
+            WITHOUT_KERNEL[name](x)
         assert raised.value.reason == "dtype"
-        with repdl.allow_native("a test"):
-            WIDE_OR_WITHOUT_KERNEL[name](x)
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+def test_half_numbers_raise() -> None:
+    with repdl.reproducible(), pytest.raises(repdl.NotReproducibleError):
+        numbers(torch.complex64, 9, 5).to(torch.complex32).exp()
 
 
 def test_the_audit_tells_complex_products_from_real_ones() -> None:
@@ -204,6 +375,41 @@ def test_rotary_embeddings_are_the_same_everywhere() -> None:
         angles = torch.arange(4.0).view(1, 4, 1)
         (a, b), c, d = queries.unbind(-1), angles.cos(), angles.sin()
         assert same_bits(rotated(queries, 4), torch.stack((a * c - b * d, a * d + b * c), -1))
+
+
+def digest_of_all() -> str:
+    """Of every function and product here, and their gradients."""
+    sha = hashlib.sha256()
+    functions: dict[str, Any] = {
+        name: lambda a, b, c, f=f: f(torch.cat([a.flatten(), c.flatten() * 3])) for name, (f, _) in FUNCTIONS.items()
+    }
+    with repdl.reproducible():
+        for name, function in (functions | SEVERAL).items():
+            for dtype in DTYPES:
+                operands = [t.to(dtype).requires_grad_(name not in WITHOUT_GRADIENT) for t in (A, B, C)]
+                results = [function(*operands)]
+                if results[0].requires_grad:
+                    weights = torch.ones_like(results[0])
+                    results += torch.autograd.grad(results[0], operands, weights, materialize_grads=True)
+                for t in results:
+                    sha.update(torch.view_as_real(t.detach().resolve_conj() + 0j).contiguous().numpy().tobytes())
+    return sha.hexdigest()
+
+
+def test_functions_and_products_are_the_same_everywhere() -> None:
+    settings = (("default", "scalar", 1), ("avx2", "avx2", 2), ("avx512", "avx512", 3))
+    digests = {
+        run_python(
+            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
+            "import test_complex; print(test_complex.digest_of_all())",
+            ATEN_CPU_CAPABILITY=capability,
+            REPDL_TARGET=target,
+            OMP_WAIT_POLICY="passive",
+        )
+        for capability, target, threads in settings
+        if target in repdl._core.supported_targets()
+    }
+    assert digests == {digest_of_all() + "\n"}
 
 
 def test_parts_of_a_number() -> None:

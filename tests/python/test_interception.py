@@ -25,8 +25,8 @@ def _off():
     assert not repdl.is_enabled()
 
 
-def fft(x):
-    return torch.fft.rfft(x)
+def bessel(x):
+    return torch.special.bessel_j0(x)
 
 
 X = torch.linspace(-3, 3, 1000)
@@ -52,7 +52,7 @@ def test_disable_restores_torchs_bits():
 def test_one_disable_ends_any_number_of_calls():
     repdl.enable(order="sequential")
     repdl.enable(strict="off")
-    fft(X)
+    bessel(X)
     assert repdl.get_order() == "sequential"
     repdl.disable()
     assert not repdl.is_enabled()
@@ -63,13 +63,13 @@ def test_one_disable_ends_any_number_of_calls():
 def test_blocks_are_counted():
     with repdl.reproducible():
         with repdl.reproducible(strict="off"):
-            fft(X)
+            bessel(X)
             repdl.enable()
         repdl.disable()
         with pytest.raises(repdl.NotReproducibleError):
-            fft(X)
+            bessel(X)
     assert not repdl.is_enabled()
-    fft(X)
+    bessel(X)
 
 
 def test_the_stream_is_given_back():
@@ -88,9 +88,9 @@ def test_the_stream_is_given_back():
 def test_the_latest_level_in_force_counts():
     repdl.enable(strict="error")
     with repdl.reproducible(strict="off"):
-        fft(X)
+        bessel(X)
     with pytest.raises(repdl.NotReproducibleError):
-        fft(X)
+        bessel(X)
 
 
 def test_out_takes_the_shape_of_the_result():
@@ -144,7 +144,7 @@ def test_wide_numbers_raise_where_they_are_not_exact():
     double = X.double()
     assert (double + double).dtype == torch.float64
     with pytest.raises(repdl.NotReproducibleError) as raised:
-        torch.view_as_complex(double.reshape(-1, 2)).exp()
+        torch.view_as_complex(double.reshape(-1, 2)).asin()
     assert raised.value.reason == "dtype"
 
 
@@ -198,17 +198,16 @@ def test_powers_of_wide_numbers_are_products():
         assert torch.isfinite(torch.view_as_real(z.grad)).all()
         assert torch.equal(double.abs() ** 0.5, torch.from_numpy(np.sqrt(double.abs().numpy())))
         for power in (0.5, 2.5, 9):
-            with pytest.raises(repdl.NotReproducibleError) as raised:
-                z.detach() ** power
-            assert raised.value.reason == "dtype"
+            expected = z.detach().numpy() ** power
+            assert np.allclose((z.detach() ** power).numpy(), expected, rtol=1e-5)
 
 
 def test_warn_once():
     repdl.enable(strict="warn")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fft(X)
-        fft(X)
+        bessel(X)
+        bessel(X)
     assert len([w for w in caught if w.category is repdl.NotReproducibleWarning]) == 1
 
 
@@ -239,7 +238,7 @@ def test_allow_native_is_counted_and_local_to_its_thread():
     repdl.enable()
     permissions.clear()
     with repdl.allow_native("a plot"):
-        fft(X)
+        bessel(X)
     assert [(p.reason, n) for p, n in permissions.items()] == [("a plot", 1)]
     with pytest.raises(ValueError, match="why"), repdl.allow_native(" "):
         pass
@@ -247,7 +246,7 @@ def test_allow_native_is_counted_and_local_to_its_thread():
 
     def other():
         try:
-            fft(X)
+            bessel(X)
         except repdl.NotReproducibleError as error:
             failures.append(error)
 

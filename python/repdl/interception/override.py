@@ -47,8 +47,14 @@ float64_ops: dict[str, Kernel] = {}
 """Ops of float64 tensors, by the names and with the arguments of those of the core: interception/float64."""
 
 
+complex_ops: dict[str, Kernel] = {}
+"""Ops of complex tensors, in the same way: interception/aten/complex_functions.py."""
+
+
 def ops_of(x: torch.Tensor) -> Ops:
-    """The ops that take a tensor: those of float64, or the core's."""
+    """The ops that take a tensor: those of float64 or of complex numbers, or the core's."""
+    if x.is_complex():
+        return complex_ops
     return float64_ops if x.dtype == torch.float64 else _core.ops
 
 
@@ -68,6 +74,7 @@ class Override:
     wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
         exact; or "float64", which refuses complex numbers, and else calls the op of `float64_ops` if the function is
         the op itself, or the function, with these as its argument `ops` if it takes one.
+    complex: whether, with "float64", complex numbers are not refused, but go the same way with `complex_ops`.
     integers: what a call without floating-point tensors does: "native", "float32" (a conversion first, to torch's
         default type), or "compute".
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
@@ -85,6 +92,7 @@ class Override:
     compute: Kernel
     low: str = "widen"
     wide: str = "refuse"
+    complex: bool = False
     integers: str = "native"
     elementwise: bool = False
     op: str = ""
@@ -167,22 +175,28 @@ class Override:
         return kernel
 
     def in_float64(self, refuse: Kernel) -> Kernel:
-        """The kernel of float64, given what refuses a call or narrows it."""
-        if self.compute is _core.ops.get(self.op):
-            compute = float64_ops.get(self.op, refuse)
-        elif "ops" in signature(self.compute).parameters:
-            compute = partial(self.compute, ops=float64_ops)
-        else:
-            compute = self.compute
-        if self.elementwise:
-            compute = laid_out(compute)
+        """The kernel of float64 and complex numbers, given what refuses a call or narrows it."""
+        compute = self._with(float64_ops, refuse)
+        of_complex = self._with(complex_ops, refuse) if self.complex else refuse
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
-            if (kinds_of(args) | kinds_of(kwargs.values())) & COMPLEX or narrowed(args) is not None:
+            if (kinds_of(args) | kinds_of(kwargs.values())) & COMPLEX:
+                return (refuse if _is_half(args) else of_complex)(*args, **kwargs)
+            if narrowed(args) is not None:
                 return refuse(*args, **kwargs)
             return compute(*map(_to_float64, args), **{name: _to_float64(value) for name, value in kwargs.items()})
 
         return of_one_type(kernel) if self.low == "alike" else kernel
+
+    def _with(self, ops: Ops, refuse: Kernel) -> Kernel:
+        """The function with other ops; or the op itself, where the function is one."""
+        if self.compute is _core.ops.get(self.op):
+            compute = ops.get(self.op, refuse)
+        elif "ops" in signature(self.compute).parameters:
+            compute = partial(self.compute, ops=ops)
+        else:
+            compute = self.compute
+        return laid_out(compute) if self.elementwise else compute
 
 
 @dataclass(frozen=True)
@@ -203,6 +217,10 @@ def has_complex(values: Any) -> bool:
         if value.is_complex() if isinstance(value, torch.Tensor) else type(value) is complex:
             return True
     return False
+
+
+def _is_half(values: Any) -> bool:
+    return any(isinstance(value, torch.Tensor) and value.dtype == torch.complex32 for value in values)
 
 
 overrides: dict[str, Override] = {}

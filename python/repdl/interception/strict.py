@@ -31,7 +31,7 @@ class NotReproducibleError(RuntimeError):
     """An operation whose result would depend on the machine, and for which there is no reproducible kernel.
 
     Attributes:
-        op: the overload, "aten::fft_r2c".
+        op: the overload, "aten::special_bessel_j0".
         device: of its first tensor, or None.
         tensors: dtype and shape of each tensor, "float32[2, 3]", and its layout if it is not dense.
         reason: "reduction", "transcendental", "random", "dtype", "layout", "device" or "unknown".

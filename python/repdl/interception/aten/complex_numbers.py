@@ -13,10 +13,8 @@ from typing import Any
 
 import torch
 
-from repdl import _core
 from repdl.interception.native import native_of
-from repdl.interception.override import for_complex
-from repdl.interception.strict import not_reproducible
+from repdl.interception.override import for_complex, ops_of
 
 Parts = tuple[torch.Tensor, torch.Tensor]
 
@@ -75,47 +73,40 @@ def _(x: Parts) -> Parts:
     return -x[0], -x[1]
 
 
-_native_sgn = native_of("sgn")
+def _wide_parts(z: torch.Tensor) -> Parts:
+    return _parts(z, torch.complex64 if z.dtype == torch.complex32 else z.dtype)
 
 
 def _size(z: torch.Tensor) -> torch.Tensor:
-    return _core.ops["hypot"](*_parts(z, torch.complex64))
+    real, imaginary = _wide_parts(z)
+    return ops_of(real)["hypot"](real, imaginary)
 
 
 def _turn(z: torch.Tensor) -> torch.Tensor:
-    real, imaginary = _parts(z, torch.complex64)
-    return _core.ops["atan2"](imaginary, real)
-
-
-def _real(name: str, compute: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], torch.Tensor]:
-    """A function to real numbers, correctly rounded, for which there is an op for float32 alone."""
-    into = native_of(f"{name}.out")  # the kernel of the name itself would come back here
-
-    def kernel(self: torch.Tensor) -> torch.Tensor:
-        if self.dtype == torch.complex128:
-            native = lambda z: into(z, out=torch.empty(z.shape, dtype=torch.float64))  # noqa: E731
-            return not_reproducible(name, (self,), {}, native, "dtype")
-        return compute(self).to(self.dtype.to_real())
-
-    return kernel
+    real, imaginary = _wide_parts(z)
+    return ops_of(real)["atan2"](imaginary, real)
 
 
 def _sgn(self: torch.Tensor) -> torch.Tensor:
     """The number over its absolute value; 0 of 0."""
-    if self.dtype == torch.complex128:
-        return not_reproducible("sgn", (self,), {}, _native_sgn, "dtype")
     size = _size(self)
-    parts = (torch.where(size == 0, torch.zeros_like(x), x / size) for x in _parts(self, torch.complex64))
+    parts = (torch.where(size == 0, torch.zeros_like(x), x / size) for x in _wide_parts(self))
     return torch.complex(*parts).to(self.dtype)
 
 
-def _refused(name: str) -> Callable[..., torch.Tensor]:
-    native = native_of(name)
-    return lambda *args, **kwargs: not_reproducible(name, args, kwargs, native, "dtype")
+def _cumprod(self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """In the order of the index."""
+    x = self if dtype is None else self.to(dtype)
+    if x.dim() == 0 or x.numel() == 0:
+        return x.clone()
+    totals = list(x.unbind(dim))
+    for i in range(1, len(totals)):
+        totals[i] = totals[i - 1] * totals[i]
+    return torch.stack(totals, dim)
 
 
-for_complex("abs", elementwise=True)(_real("abs", _size))
-for_complex("angle", elementwise=True)(_real("angle", _turn))
+for_complex("abs", elementwise=True)(lambda self: _size(self).to(self.dtype.to_real()))
+for_complex("angle", elementwise=True)(lambda self: _turn(self).to(self.dtype.to_real()))
 for_complex("abs_")(native_of("abs_"))  # torch refuses it
 for_complex("sgn", elementwise=True)(_sgn)
-for_complex("cumprod")(_refused("cumprod"))
+for_complex("cumprod")(_cumprod)

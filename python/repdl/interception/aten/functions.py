@@ -13,7 +13,7 @@ import torch
 from repdl import _core
 from repdl.interception.aten import random
 from repdl.interception.native import native_of
-from repdl.interception.override import WIDE, Ops, float64_ops, kinds_of, override
+from repdl.interception.override import WIDE, Ops, complex_ops, float64_ops, kinds_of, ops_of, override
 from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
@@ -24,15 +24,17 @@ _OF_ONE_NUMBER = """
     silu sin sinh sqrt tan tanh
 """
 for _name in _OF_ONE_NUMBER.split():
-    override(_name, op=_name, low="compute", wide="float64", integers="float32", **_POINTWISE)(_core.ops[_name])
+    override(_name, op=_name, low="compute", wide="float64", complex=True, integers="float32", **_POINTWISE)(
+        _core.ops[_name]
+    )
 
 
 def _alike(*operands: Any) -> Iterator[torch.Tensor]:
     """The operands in the type that torch gives the result of both; of integers, float32. Numbers are not low."""
     dtype = torch.result_type(*operands)
-    if not dtype.is_floating_point:
+    if not dtype.is_floating_point and not dtype.is_complex:
         dtype = torch.float32
-    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    wide = dtype if dtype.is_complex or dtype == torch.float64 else torch.float32
     for value in operands:
         yield value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=wide)
 
@@ -51,7 +53,7 @@ for _name in ("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other"):
     _binary(_name, "xlogy")
 
 
-@override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", **_POINTWISE)
+@override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", complex=True, **_POINTWISE)
 def _(self: torch.Tensor, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     return ops["pow"](*_alike(self, exponent))
 
@@ -81,16 +83,23 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
             return reduce(torch.mul, [self] * int(exponent))
         if exponent in range(-_LARGEST_PRODUCT, 0):
             return torch.pow(self, -exponent).reciprocal()
-        if self.is_complex() or isinstance(exponent, complex):
+        if self.dtype == torch.complex32:
             return not_reproducible("pow.Tensor_Scalar", (self, exponent), {}, _native_power, "dtype")
-        return float64_ops["sqrt"](self) if exponent == 0.5 else float64_ops["pow"](self, exponent)
+        if exponent == 0.5:
+            return ops_of(self)["sqrt"](self)
+        if not self.is_complex() and not isinstance(exponent, complex):
+            return float64_ops["pow"](self, exponent)
+    if self.is_complex() or isinstance(exponent, complex):
+        return complex_ops["pow"](*_alike(self, exponent))
     if exponent == 0.5:
         return _core.ops["sqrt"](self)
     return _core.ops["pow"](*_alike(self, exponent))
 
 
-@override("pow.Scalar", low="compute", wide="float64")
+@override("pow.Scalar", low="compute", wide="float64", complex=True)
 def _(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    if exponent.is_complex() or isinstance(self, complex):
+        return complex_ops["pow"](*_alike(self, exponent))
     return ops["pow"](*_alike(self, exponent)).to(exponent.dtype)
 
 
@@ -110,7 +119,9 @@ def _(
 
 
 for _name in ("mish", "sigmoid", "silu", "tanh"):
-    override(_name + "_backward", op=_name + "_grad", wide="float64", **_POINTWISE)(_core.ops[_name + "_grad"])
+    override(_name + "_backward", op=_name + "_grad", wide="float64", complex=True, **_POINTWISE)(
+        _core.ops[_name + "_grad"]
+    )
 
 
 @override("log_sigmoid_forward", wide="float64")

@@ -56,13 +56,13 @@ def _check_bmm(a: torch.Tensor, b: torch.Tensor) -> None:
     _check_types(a, b)
 
 
-@override("mm", wide="float64", op="mm", rank=2, low="alike", converts=False)
+@override("mm", wide="float64", complex=True, op="mm", rank=2, low="alike", converts=False)
 def mm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check_mm(self, mat2)
     return product(self, mat2, ops)
 
 
-@override("addmm", wide="float64", op="addmm", low="alike", converts=False)
+@override("addmm", wide="float64", complex=True, op="addmm", low="alike", converts=False)
 def addmm(
     self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, ops: Ops = _core.ops
 ) -> torch.Tensor:
@@ -87,13 +87,13 @@ def _(
     return ops["gelu_tanh"](result) if use_gelu else result.relu()
 
 
-@override("bmm", wide="float64", op="mm", rank=3, low="alike", converts=False)
+@override("bmm", wide="float64", complex=True, op="mm", rank=3, low="alike", converts=False)
 def bmm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check_bmm(self, mat2)
     return product(self, mat2, ops)
 
 
-@override("baddbmm", wide="float64", low="alike", converts=False)
+@override("baddbmm", wide="float64", complex=True, low="alike", converts=False)
 def _(
     self: torch.Tensor,
     batch1: torch.Tensor,
@@ -107,7 +107,7 @@ def _(
     return plus(self, product(batch1, batch2, ops), beta, alpha)
 
 
-@override("addbmm", wide="float64", low="alike", converts=False)
+@override("addbmm", wide="float64", complex=True, low="alike", converts=False)
 def _(
     self: torch.Tensor,
     batch1: torch.Tensor,
@@ -123,7 +123,7 @@ def _(
     return plus(self, product(wide, batch2.reshape(-1, batch2.shape[2]), ops), beta, alpha)
 
 
-@override("mv", wide="float64", low="alike", converts=False)
+@override("mv", wide="float64", complex=True, low="alike", converts=False)
 def mv(self: torch.Tensor, vec: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check(self.dim() == 2 and vec.dim() == 1, f"vector + matrix @ vector expected, got {self.dim()}, {vec.dim()}")
     _check(
@@ -134,15 +134,15 @@ def mv(self: torch.Tensor, vec: torch.Tensor, *, ops: Ops = _core.ops) -> torch.
     return product(self, vec[:, None], ops)[:, 0]
 
 
-@override("addmv", wide="float64", low="alike", converts=False)
+@override("addmv", wide="float64", complex=True, low="alike", converts=False)
 def _(
     self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, ops: Ops = _core.ops
 ) -> torch.Tensor:
     return plus(self, mv(mat, vec, ops=ops), beta, alpha)
 
 
-@override("dot", "vdot", wide="float64", low="alike", converts=False)
-def _(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+@override("dot", wide="float64", complex=True, low="alike", converts=False)
+def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check(
         self.dim() == 1 and tensor.dim() == 1,
         f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors",
@@ -157,6 +157,11 @@ def _(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torc
         f"dot : expected both vectors to have same dtype, but found {self.dtype} and {tensor.dtype}",
     )
     return product(self[None], tensor[:, None], ops).reshape(())
+
+
+@override("vdot", wide="float64", complex=True, low="alike", converts=False)
+def _(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return dot(self.conj(), other, ops=ops)
 
 
 @override("addr", wide="compute", integers="compute")

@@ -11,7 +11,7 @@ import torch
 from repdl import _core
 from repdl._order import get_order
 from repdl.interception.native import LOW_DTYPES, overload
-from repdl.interception.override import Kernel, Ops, override
+from repdl.interception.override import Kernel, Ops, ops_of, override
 
 
 def _dims(self: torch.Tensor, dim: Any) -> tuple[int, ...]:
@@ -49,7 +49,7 @@ def _typed(name: str, compute: Kernel) -> Kernel:
         x = _cast(self, dtype)
         if x.dtype == torch.float32:
             return compute(x, *args, **kwargs)
-        if x.dtype == self.dtype == torch.float64:
+        if x.dtype == self.dtype and (x.dtype == torch.float64 or x.is_complex()):
             return compute(x, *args, ops=ops, **kwargs)
         if x.dtype in LOW_DTYPES:
             return compute(x.to(torch.float32), *args, **kwargs).to(x.dtype)
@@ -59,21 +59,21 @@ def _typed(name: str, compute: Kernel) -> Kernel:
 
 
 for _name in ("sum", "sum.dim_IntList"):
-    override(_name, op="sum", low="compute", wide="float64")(_typed(_name, sum_of))
+    override(_name, op="sum", low="compute", wide="float64", complex=True)(_typed(_name, sum_of))
 for _name in ("mean", "mean.dim"):
-    override(_name, op="mean", low="compute", wide="float64")(_typed(_name, mean_of))
+    override(_name, op="mean", low="compute", wide="float64", complex=True)(_typed(_name, mean_of))
 
 
 def _spread(op: str) -> None:
     """The variance or the standard deviation; and it together with the mean."""
 
-    @override(f"{op}.correction", op=op, wide="float64")
+    @override(f"{op}.correction", op=op, wide="float64", complex=True)
     def spread(
         self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
     ) -> torch.Tensor:
         return ops[op](self, _dims(self, dim), 1 if correction is None else correction, keepdim, get_order())
 
-    @override(f"{op}_mean.correction", wide="float64")
+    @override(f"{op}_mean.correction", wide="float64", complex=True)
     def _(
         self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -92,6 +92,7 @@ def vector_norm(
     if ord == 2:
         return ops["norm"](self, dims, keepdim, get_order())
     size = self.abs()
+    ops = ops_of(size)
     if ord == 1:
         return sum_of(size, dims, keepdim, ops)
     if ord == float("inf"):
@@ -99,13 +100,13 @@ def vector_norm(
     if ord == -float("inf"):
         return size.amin(dims, keepdim)
     if ord == 0:
-        return sum_of((self != 0).to(self.dtype), dims, keepdim, ops)
-    exponents = (torch.full((), value, dtype=self.dtype) for value in (ord, 1 / ord))
+        return sum_of((self != 0).to(size.dtype), dims, keepdim, ops)
+    exponents = (torch.full((), value, dtype=size.dtype) for value in (ord, 1 / ord))
     inner, outer = exponents
     return ops["pow"](sum_of(ops["pow"](size, inner), dims, keepdim, ops), outer)
 
 
-_EUCLIDEAN: dict[str, Any] = {"op": "norm", "wide": "float64", "constants": {1: 2}}
+_EUCLIDEAN: dict[str, Any] = {"op": "norm", "wide": "float64", "complex": True, "constants": {1: 2}}
 
 override("linalg_vector_norm", low="compute", converts=False, **_EUCLIDEAN)(_typed("linalg_vector_norm", vector_norm))
 
@@ -126,17 +127,26 @@ def _(self: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torc
 
 
 def _running_product(x: torch.Tensor, dim: int, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
-    """In the order of the index."""
+    """In the order of the index; of complex numbers by halves, as the sum of float64."""
     if x.dim() == 0:
         return x.clone()
     if x.numel() == 0:
         return torch.ones_like(x.sum(dim, keepdim))
+    if x.is_complex():
+        while x.shape[dim] > 1:
+            middle = (x.shape[dim] + 1) // 2
+            front, back = x.split([middle, x.shape[dim] - middle], dim)
+            met = back.shape[dim]
+            x = torch.cat([front.narrow(dim, 0, met) * back, front.narrow(dim, met, middle - met)], dim)
+        return x.clone() if keepdim else x.squeeze(dim).clone()
     last = x.cumprod(dim).narrow(dim, x.shape[dim] - 1, 1).clone()
     return last if keepdim else last.squeeze(dim)
 
 
-override("prod", low="compute", wide="float64")(_typed("prod", lambda x, **_: _running_product(x.reshape(-1), 0)))
-override("prod.dim_int", low="compute", wide="float64")(_typed("prod.dim_int", _running_product))
+override("prod", low="compute", wide="float64", complex=True)(
+    _typed("prod", lambda x, **_: _running_product(x.reshape(-1), 0))
+)
+override("prod.dim_int", low="compute", wide="float64", complex=True)(_typed("prod.dim_int", _running_product))
 
 
 @override("logsumexp", wide="float64", integers="float32")
@@ -148,7 +158,7 @@ def _(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.o
     return total if keepdim else total.reshape(sum_of(self, dims, False, ops).shape)
 
 
-@override("trace", wide="float64")
+@override("trace", wide="float64", complex=True)
 def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     return sum_of(self.diagonal(), ops=ops)
 

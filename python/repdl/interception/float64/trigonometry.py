@@ -16,6 +16,7 @@ from repdl.interception.float64.steps import (
     Pair,
     Steps,
     declare,
+    elementwise,
     pair_product,
     pair_quotient,
     pair_sum,
@@ -119,6 +120,27 @@ def _pi() -> tuple[float, float]:
 def sinpi(x: Steps) -> Steps:
     high, low = sine_pair(*half_turns(where(abs(x) < 2.0**53, x, 0.0)))
     return where(abs(x) < INF, where(x.equals(x.round()), x * 0.0, high + low), NAN)
+
+
+# Roots of unity.
+
+
+def _sixty_fourths(k: Steps, left: Steps, n: Steps) -> Steps:
+    """The sine of k + left / n 64ths of a turn."""
+    pi_32 = constants.PI[0] / 32, constants.PI[5] / 32
+    high, low = sine_pair(k.integer(), pair_product(pair_quotient(parts(left), parts(n)), pi_32))
+    return high + low
+
+
+_sine_of_turn = elementwise(_sixty_fourths)
+
+
+def roots_of_unity(j: torch.Tensor, n: int) -> torch.Tensor:
+    """exp(-2 pi i j / n) of integers j: the cosines and the negated sines, within 0.51 ulp."""
+    j = torch.remainder(j, n)
+    k = torch.div(128 * j + n, 2 * n, rounding_mode="floor")
+    angle = k.double(), (64 * j - k * n).double()
+    return torch.stack([_sine_of_turn(angle[0] + turn, angle[1], float(n)) for turn in (16, 32)])
 
 
 # Their inverses.
