@@ -17,6 +17,7 @@ from repdl.interception.aten import (
     grid as grid,
     indexing as indexing,
     interpolation as interpolation,
+    least_squares as least_squares,
     loss as loss,
     matmul as matmul,
     normalization as normalization,
@@ -28,4 +29,5 @@ from repdl.interception.aten import (
     solving as solving,
     sparse as sparse,
     sparse_products as sparse_products,
+    spectral as spectral,
 )
