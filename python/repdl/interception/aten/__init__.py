@@ -29,5 +29,6 @@ from repdl.interception.aten import (
     solving as solving,
     sparse as sparse,
     sparse_products as sparse_products,
+    special as special,
     spectral as spectral,
 )
