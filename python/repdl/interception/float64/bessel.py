@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 from repdl.interception.float64.functions import exp, log, polynomial, sqrt, table_of, zeros
 from repdl.interception.float64.steps import INF, NAN, Pair, Steps, declare, where
@@ -19,15 +20,19 @@ _FAR = 25.0
 _EULER = 0.5772156649015329
 
 
-def _series(order: int, sign: int, terms: int, weight: Callable[[int], Fraction]) -> list[float]:
-    """Of sum weight(k) (sign z)^k / (k! (k + order)!), z = x^2 / 4."""
-    return [float(sign**k * weight(k) / (math.factorial(k) * math.factorial(k + order))) for k in range(terms)]
-
-
 def _harmonic(k: int) -> Fraction:
     return sum((Fraction(1, i) for i in range(1, k + 1)), Fraction(0))
 
 
+@cache
+def _series(order: int, sign: int, terms: int, beside: bool = False) -> list[float]:
+    """Of sum w_k (sign z)^k / (k! (k + order)!), z = x^2 / 4; w_k = 1, or that of the sum beside a logarithm."""
+    factorials = [math.factorial(k) * math.factorial(k + order) for k in range(terms)]
+    weights = [(_harmonic(k) + _harmonic(k + order)) / 2 if beside else Fraction(1) for k in range(terms)]
+    return [float(sign**k * w / f) for k, (w, f) in enumerate(zip(weights, factorials, strict=True))]
+
+
+@cache
 def _asymptotic(order: int, terms: int) -> list[Fraction]:
     """a_k of the series in 1 / x: (4 n^2 - 1) (4 n^2 - 9) … / (k! 8^k)."""
     result = [Fraction(1)]
@@ -36,27 +41,21 @@ def _asymptotic(order: int, terms: int) -> list[Fraction]:
     return result
 
 
-_ORDERS = 0, 1
-_ONE = Fraction(1)
-_I = [_series(n, 1, 56, lambda k: _ONE) for n in _ORDERS]
-_I_FAR = [[float((-1) ** k * a) for k, a in enumerate(_asymptotic(n, 32))] for n in _ORDERS]
-_J_NEAR = [_series(n, -1, 12, lambda k: _ONE) for n in _ORDERS]
-_J_FAR = [
-    [[float((-1) ** (k // 2) * a) for k, a in enumerate(_asymptotic(n, 26)) if k % 2 == odd] for odd in (0, 1)]
-    for n in _ORDERS
-]
-_SUMS = [lambda k: _harmonic(k), lambda k: (_harmonic(k) + _harmonic(k + 1)) / 2]
-_LOGS = {sign: [_series(n, sign, 16, _SUMS[n]) for n in _ORDERS] for sign in (1, -1)}
-"""Of the sums beside the logarithms of K and Y."""
+def _far(order: int, sign: int) -> list[float]:
+    return [float(sign**k * a) for k, a in enumerate(_asymptotic(order, 32))]
+
+
+def _far_waves(order: int, odd: int) -> list[float]:
+    return [float((-1) ** (k // 2) * a) for k, a in enumerate(_asymptotic(order, 26)) if k % 2 == odd]
 
 
 def _scaled_i(n: int, size: Steps) -> Steps:
     """exp(-x) I_n(x) of x >= 0."""
     near = size < _FAR
     x = where(near, size, 0.0)
-    low = polynomial(x * x * 0.25, *_I[n]) * exp(-x)
+    low = polynomial(x * x * 0.25, *_series(n, 1, 56)) * exp(-x)
     y = where(near | size.equals(INF), _FAR, size)
-    high = polynomial(1.0 / y, *_I_FAR[n]) / sqrt(y * (2 * math.pi))
+    high = polynomial(1.0 / y, *_far(n, -1)) / sqrt(y * (2 * math.pi))
     result = where(near, low * (x * 0.5) if n else low, high)
     return where(size.equals(INF), 0.0, result)
 
@@ -68,7 +67,7 @@ def _i(n: int, scaled: bool) -> Callable[[Steps], Steps]:
         if not scaled:
             near = size < _FAR
             z = where(near, size, 0.0)
-            low = polynomial(z * z * 0.25, *_I[n])
+            low = polynomial(z * z * 0.25, *_series(n, 1, 56))
             half = exp(where(size < 720.0, size, 720.0) * 0.5)
             result = where(near, low * (z * 0.5) if n else low, where(size < 720.0, (result * half) * half, INF))
         if n:
@@ -80,13 +79,18 @@ def _i(n: int, scaled: bool) -> Callable[[Steps], Steps]:
 
 # J by the trapezoidal rule: the mean of cos(x sin t) over _POINTS angles of a quarter, of sin(x sin t) sin t for J_1.
 _POINTS = 20
-_SINES = sin(Steps(table_of([(2 * i + 1) * math.pi / (4 * _POINTS) for i in range(_POINTS)]))).tensor.tolist()
+
+
+@cache
+def _sines() -> list[float]:
+    angles = table_of([(2 * i + 1) * math.pi / (4 * _POINTS) for i in range(_POINTS)])
+    return sin(Steps(angles)).tensor.tolist()
 
 
 def _j_between(n: int, x: Steps) -> Steps:
     """For 0 <= x < 25."""
     total = zeros(x)
-    for s in _SINES:
+    for s in _sines():
         total = total + (sin(x * s) * s if n else cos(x * s))
     return total * (1 / _POINTS)
 
@@ -101,7 +105,7 @@ def _waves(n: int, x: Steps) -> tuple[Steps, Steps]:
     sine, cosine = _whole(sine_pair(k, r)), _whole(sine_pair(k + 16, r))
     over = 1.0 / x
     square = over * over
-    p, q = polynomial(square, *_J_FAR[n][0]), over * polynomial(square, *_J_FAR[n][1])
+    p, q = polynomial(square, *_far_waves(n, 0)), over * polynomial(square, *_far_waves(n, 1))
     up, across = (sine - cosine, sine + cosine) if n == 0 else (-(sine + cosine), sine - cosine)
     size = sqrt(over * (1 / math.pi))
     return (p * across - q * up) * size, (p * up + q * across) * size
@@ -110,7 +114,7 @@ def _waves(n: int, x: Steps) -> tuple[Steps, Steps]:
 def _j_of(n: int, size: Steps) -> Steps:
     small, near = size < 1.0, size < _FAR
     x = where(small, size, 0.0)
-    low = polynomial(x * x * 0.25, *_J_NEAR[n])
+    low = polynomial(x * x * 0.25, *_series(n, -1, 12))
     between = _j_between(n, where(near, size, 1.0))
     far = _waves(n, where(near | ~(size < INF), _FAR, size))[0]
     return where(small, low * (x * 0.5) if n else low, where(near, between, where(size.equals(INF), 0.0, far)))
@@ -151,8 +155,8 @@ def _y(n: int) -> Callable[[Steps], Steps]:
         held = where((x > 0.0) & small, x, 1.0)
         z = held * held * 0.25
         logs = log(held * 0.5) + _EULER
-        j = polynomial(z, *_series(n, -1, 16, lambda k: _ONE))
-        low = (logs * j - polynomial(z, *_LOGS[-1][n])) * (2 / math.pi)
+        j = polynomial(z, *_series(n, -1, 16))
+        low = (logs * j - polynomial(z, *_series(n, -1, 16, True))) * (2 / math.pi)
         if n:
             low = low * held * 0.5 - (2 / math.pi) / held
         y = where(near & ~small, x, 2.0)
@@ -198,15 +202,15 @@ def _k(n: int, scaled: bool) -> Callable[[Steps], Steps]:
         held = where((x > 0.0) & small, x, 1.0)
         z = held * held * 0.25
         logs = log(held * 0.5) + _EULER
-        i = polynomial(z, *_I[n][:24])
-        low = polynomial(z, *_LOGS[1][n]) - logs * i
+        i = polynomial(z, *_series(n, 1, 24))
+        low = polynomial(z, *_series(n, 1, 16, True)) - logs * i
         if n:
             low = 1.0 / held - low * held * 0.5
         y = where(small | ~(x < INF), 2.0, x)
         far = y > _FAR
         high = _scaled_k(where(far, 2.0, y))[n]
         w = where(far, y, _FAR)
-        asymptotic = polynomial(1.0 / w, *(float(a) for a in _asymptotic(n, 32))) * sqrt((math.pi / 2) / w)
+        asymptotic = polynomial(1.0 / w, *_far(n, 1)) * sqrt((math.pi / 2) / w)
         high = where(far, asymptotic, high)
         if scaled:
             low = low * exp(held)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import torch
 
@@ -116,6 +117,7 @@ def _upper_of_small(a: Steps, x: Steps) -> Steps:
     return -expm1(power) - exp(power) * a * total
 
 
+@cache
 def _temme() -> list[list[float]]:
     """Coefficients d of the expansion: by k those of eta^n. DLMF 8.12.11 and 8.12.12."""
     count = 34
@@ -134,7 +136,6 @@ _STIRLING = [
     Fraction(*pair) for pair in ((1, 1), (-1, 12), (1, 288), (139, 51840), (-571, 2488320), (-163879, 209018880))
 ]
 """Of 1 / gamma*(a), in 1 / a."""
-_TEMME = _temme()
 
 
 def _uniform(a: Steps, x: Steps) -> tuple[Steps, Steps]:
@@ -147,7 +148,7 @@ def _uniform(a: Steps, x: Steps) -> tuple[Steps, Steps]:
     eta = where(x < a, -eta, eta)
     scaled = sqrt(held * a)
     exponent = pair_product(half_square, parts(a))
-    series = polynomial(1.0 / a, *(polynomial(eta, *row) for row in _TEMME))
+    series = polynomial(1.0 / a, *(polynomial(eta, *row) for row in _temme()))
     rest = exp_of(minus(exponent)) * series / sqrt(a * (2 * math.pi))
     tail = erfc(scaled) * 0.5
     below = x < a
