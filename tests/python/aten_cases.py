@@ -133,6 +133,8 @@ for _name in """
 case("torch.polygamma", 2, P)
 case("torch.mvlgamma", Leaf(fixed(P) + 2), 2)
 case("torch.special.gammainc", fixed(P), U)
+case("torch.special.gammaincc", fixed(P), U)
+case("torch.special.zeta", 2.5, Leaf(fixed(U) + 1))
 
 # Activations.
 for _name in """
@@ -923,10 +925,20 @@ for _size in (1.0, torch.tensor([1e-3, 4.0])[:, None, None]):  # of bfloat16 tor
         _size,
     )
 
-# What has no reproducible kernel yet.
 for _name in "pinv svdvals eigvalsh".split():
     written(f"torch.linalg.{_name}", lambda a, name=_name: getattr(torch.linalg, name)(definite(a)), normal(3, 3))
 case("torch.linalg.lstsq", fixed(normal(4, 3)), fixed(normal(4, 2)))
+for _a in (TALL, FLAT, SEVERAL):  # signs are torch's own
+    written("torch.linalg.svd", lambda a: tuple(t.abs() for t in torch.linalg.svd(a, full_matrices=False)), _a)
+written("torch.linalg.eigh", lambda a: tuple(t.abs() for t in torch.linalg.eigh(definite(a))), SEVERAL)
+for _order in (2, -2, "nuc"):
+    case("torch.linalg.matrix_norm", TALL, _order)
+    case("torch.linalg.cond", SQUARE, _order)
+case("torch.ormqr", TALL, positive(3), normal(5, 2))
+case("torch.ormqr", fixed(TALL), fixed(positive(3)), fixed(normal(2, 5)), False, True)
+
+# What has no reproducible kernel yet.
+case("torch.linalg.eigvals", SQUARE)
 case("torch.fft.rfft", X)
 case("torch.fft.fft", X)
 case("torch.stft", normal(16), 4, window=torch.ones(4), return_complex=True)
@@ -963,16 +975,7 @@ NOT_REPRODUCIBLE = set(
     re.split(
         r",\s+",
         """
-    F.rrelu 2, Tensor.i0_, torch.binomial,
-    torch.i0, torch.i0 2, torch.i0 3, torch.kaiser_window, torch.linalg.eigvalsh,
-    torch.linalg.lstsq, torch.linalg.pinv, torch.linalg.svdvals,
-    torch.poisson, torch.special.airy_ai, torch.special.bessel_j0,
-    torch.special.bessel_j1, torch.special.bessel_y0, torch.special.bessel_y1,
-    torch.special.erfcx, torch.special.gammainc, torch.special.i0, torch.special.i0e,
-    torch.special.i1, torch.special.i1e, torch.special.log_ndtr, torch.special.modified_bessel_i0,
-    torch.special.modified_bessel_i1, torch.special.modified_bessel_k0, torch.special.modified_bessel_k1,
-    torch.special.ndtri, torch.special.scaled_modified_bessel_k0,
-    torch.special.scaled_modified_bessel_k1, torch.special.spherical_bessel_j0, torch.special.zeta
+    F.rrelu 2, torch.binomial, torch.linalg.eigvals, torch.poisson, torch.special.airy_ai
 """.strip(),
     )
 )

@@ -133,9 +133,9 @@ def test_order():
 def test_error_says_what_and_why():
     repdl.enable()
     with pytest.raises(repdl.NotReproducibleError) as raised:
-        torch.i0(X[:6].reshape(2, 3))
+        torch.special.airy_ai(X[:6].reshape(2, 3))
     error = raised.value
-    assert (error.op, error.device, error.tensors) == ("aten::i0", "cpu", ("float32[2, 3]",))
+    assert (error.op, error.device, error.tensors) == ("aten::special_airy_ai", "cpu", ("float32[2, 3]",))
     assert "allow_native" in str(error)
 
 
@@ -224,7 +224,7 @@ repdl.enable()
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     try:
-        torch.i0(torch.ones(2))
+        torch.special.airy_ai(torch.ones(2))
         print(len(told), "warnings")
     except repdl.NotReproducibleError:
         print("raised")

@@ -19,6 +19,7 @@ from repdl.interception.aten import (
     grid as grid,
     indexing as indexing,
     interpolation as interpolation,
+    least_squares as least_squares,
     loss as loss,
     matmul as matmul,
     normalization as normalization,
@@ -30,4 +31,6 @@ from repdl.interception.aten import (
     solving as solving,
     sparse as sparse,
     sparse_products as sparse_products,
+    special as special,
+    spectral as spectral,
 )

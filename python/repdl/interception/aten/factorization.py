@@ -31,7 +31,7 @@ def batch(x: torch.Tensor) -> torch.Tensor:
 
 def in_columns(x: torch.Tensor) -> torch.Tensor:
     """As LAPACK lays matrices out."""
-    return x.mT.contiguous().mT
+    return x.mT.clone(memory_format=torch.contiguous_format).mT
 
 
 def unbatched(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
@@ -47,21 +47,50 @@ def _reflect(x: torch.Tensor, vector: torch.Tensor, tau: torch.Tensor) -> None:
     x.sub_((vector * tau[:, None, None]) * product(vector.mT, x, ops_of(x)))
 
 
-def _geqrf(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _eliminate(a: torch.Tensor, tau: torch.Tensor, j: int) -> None:
+    """Below the diagonal of one column, into both."""
+    head, tail = a[:, j, j].clone(), a[:, j + 1 :, j]
+    below = sum_of(tail * tail, 1, ops=ops_of(a))
+    size = ops_of(a)["sqrt"](head * head + below)
+    done = below == 0
+    first = torch.where(done, head, torch.where(head < 0, size, size.neg()))
+    tau[:, j] = torch.where(done, torch.zeros_like(head), (first - head) / first)
+    tail.div_(torch.where(done, torch.ones_like(head), head - first)[:, None])
+    a[:, j, j] = first
+    _reflect(a[:, j:, j + 1 :], _reflector(tail), tau[:, j])
+
+
+def geqrf(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """R, below its diagonal the reflectors without their first 1; and their factors."""
     a = a.clone(memory_format=torch.contiguous_format)
     tau = a.new_zeros(a.shape[0], min(a.shape[1:]))
     for j in range(tau.shape[1]):
-        head, tail = a[:, j, j].clone(), a[:, j + 1 :, j]
-        below = sum_of(tail * tail, 1, ops=ops_of(a))
-        size = ops_of(a)["sqrt"](head * head + below)
-        done = below == 0
-        first = torch.where(done, head, torch.where(head < 0, size, size.neg()))
-        tau[:, j] = torch.where(done, torch.zeros_like(head), (first - head) / first)
-        tail.div_(torch.where(done, torch.ones_like(head), head - first)[:, None])
-        a[:, j, j] = first
-        _reflect(a[:, j:, j + 1 :], _reflector(tail), tau[:, j])
+        _eliminate(a, tau, j)
     return a, tau
+
+
+def pivoted(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """As `geqrf` of the matrix with its columns in another order, and that order: the longest that is left first."""
+    a = a.clone(memory_format=torch.contiguous_format)
+    tau = a.new_zeros(a.shape[0], min(a.shape[1:]))
+    which = torch.arange(a.shape[0])
+    order = torch.arange(a.shape[2]).repeat(a.shape[0], 1)
+    for j in range(tau.shape[1]):
+        chosen = sum_of(a[:, j:, j:] * a[:, j:, j:], 1, ops=ops_of(a)).argmax(1) + j
+        for x in (a, order[:, None]):
+            first, second = x[:, :, j].clone(), x[which, :, chosen]
+            x[which, :, chosen], x[:, :, j] = first, second
+        _eliminate(a, tau, j)
+    return a, tau, order
+
+
+def reflected(a: torch.Tensor, tau: torch.Tensor, x: torch.Tensor, adjoint: bool = False) -> torch.Tensor:
+    """The product of the reflections, or its transpose, times x."""
+    x = x.clone(memory_format=torch.contiguous_format)
+    steps = range(tau.shape[1])
+    for j in steps if adjoint else reversed(steps):
+        _reflect(x[:, j:], _reflector(a[:, j + 1 :, j]), tau[:, j])
+    return x
 
 
 def _orthogonal(a: torch.Tensor, tau: torch.Tensor, columns: int) -> torch.Tensor:
@@ -75,7 +104,7 @@ def _orthogonal(a: torch.Tensor, tau: torch.Tensor, columns: int) -> torch.Tenso
 @override("geqrf", wide="float64", converts=False)
 def _(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("geqrf", self)
-    a, tau = _geqrf(batch(self))
+    a, tau = geqrf(batch(self))
     return unbatched(a, self), tau.reshape(*self.shape[:-2], tau.shape[1])
 
 
@@ -92,12 +121,31 @@ def _(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
     return unbatched(_orthogonal(a, tau.reshape(len(a), tau.shape[-1]), columns), input)
 
 
+@override("ormqr", wide="float64", converts=False)
+def _(
+    self: torch.Tensor, input2: torch.Tensor, input3: torch.Tensor, left: bool = True, transpose: bool = False
+) -> torch.Tensor:
+    for x in (self, input3):
+        checked("ormqr", x)
+    fits = self.shape[-2] == input3.shape[-2 if left else -1] and self.shape[-1] >= input2.shape[-1]
+    if not (fits and self.shape[:-2] == input3.shape[:-2] == input2.shape[:-1]):
+        raise RuntimeError(
+            "torch.ormqr: the reflections must be as long as what they turn, and all batches the same; got "
+            f"{list(self.shape)}, {list(input2.shape)} and {list(input3.shape)}"
+        )
+    a, x = batch(self), batch(input3)
+    tau = input2.reshape(len(a), input2.shape[-1])
+    if left:
+        return unbatched(reflected(a, tau, x, transpose), input3)
+    return unbatched(reflected(a, tau, x.mT, not transpose).mT, input3)
+
+
 @override("linalg_qr", wide="float64", converts=False)
 def _(A: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tensor]:
     checked("qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
-    a, tau = _geqrf(batch(A))
+    a, tau = geqrf(batch(A))
     columns = a.shape[1] if mode == "complete" else tau.shape[1]
     r = unbatched(a[:, :columns].triu(), A)
     return (A.new_empty(0) if mode == "r" else unbatched(_orthogonal(a, tau, columns), A)), r

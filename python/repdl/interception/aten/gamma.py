@@ -3,32 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 
-from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, float64_ops, override
-from repdl.interception.strict import not_reproducible
+from repdl.interception.aten.special import in_float64
+from repdl.interception.override import float64_ops
 
-
-def _in_float64(name: str, compute: Callable[..., torch.Tensor], elementwise: bool = True) -> None:
-    """Of one tensor and a number beside it, wherever that stands."""
-    native = native_of(name)
-
-    @override(name, elementwise=elementwise, **ANY_DTYPE)
-    def _(*args: Any) -> torch.Tensor:
-        (x,) = (a for a in args if isinstance(a, torch.Tensor))
-        if x.is_complex():
-            return not_reproducible(name, args, {}, native, "dtype")
-        dtype = x.dtype if x.is_floating_point() else torch.float32
-        return compute(x.to(torch.float64), *(a for a in args if a is not x)).to(dtype)
-
-
-_in_float64("lgamma", float64_ops["lgamma"])
-_in_float64("digamma", float64_ops["digamma"])
-_in_float64("polygamma", lambda x, n: float64_ops["polygamma"](n, x))
+in_float64("lgamma", float64_ops["lgamma"])
+in_float64("digamma", float64_ops["digamma"])
+in_float64("polygamma", float64_ops["polygamma"])
 
 
 def _of_several(x: torch.Tensor, p: int) -> torch.Tensor:
@@ -38,4 +20,4 @@ def _of_several(x: torch.Tensor, p: int) -> torch.Tensor:
     return float64_ops["sum"](logs, (-1,), False) + p * (p - 1) / 4 * 1.1447298858494002
 
 
-_in_float64("mvlgamma", _of_several, elementwise=False)
+in_float64("mvlgamma", _of_several, elementwise=False)

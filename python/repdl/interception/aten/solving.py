@@ -11,7 +11,7 @@ from repdl.interception.aten.reduction import sum_of
 from repdl.interception.override import ops_of, override
 
 
-def _substituted(a: torch.Tensor, b: torch.Tensor, upper: bool, unit: bool = False) -> torch.Tensor:
+def substituted(a: torch.Tensor, b: torch.Tensor, upper: bool, unit: bool = False) -> torch.Tensor:
     """X of A X = B, row after row: the known rows times those of A by the product rule, a difference, a quotient."""
     x = torch.zeros_like(b, memory_format=torch.contiguous_format)
     rows = a.shape[1]
@@ -45,7 +45,7 @@ def solve_triangular(
     if not left:
         return in_columns(solve_triangular(self.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT)
     a, b, shape = _together(self, B)
-    x = _substituted(a, b, upper, unitriangular)
+    x = substituted(a, b, upper, unitriangular)
     return in_columns(x.reshape(*shape, *x.shape[-2:]))
 
 
@@ -61,7 +61,7 @@ def _(
 def _(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
     lower = A.mT if upper else A
     a, b, shape = _together(lower, self)
-    x = _substituted(a.mT, _substituted(a, b, upper=False), upper=True)
+    x = substituted(a.mT, substituted(a, b, upper=False), upper=True)
     return in_columns(x.reshape(*shape, *x.shape[-2:]))
 
 
@@ -84,10 +84,10 @@ def _exchanged(b: torch.Tensor, pivots: torch.Tensor, back: bool = False) -> tor
 def _by_factors(factors: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor, adjoint: bool = False) -> torch.Tensor:
     """X of A X = B, or of its transpose, from the factors of A."""
     if adjoint:
-        x = _substituted(factors.mT, b, upper=False)
-        return _exchanged(_substituted(factors.mT, x, upper=True, unit=True), pivots, back=True)
-    x = _substituted(factors, _exchanged(b, pivots), upper=False, unit=True)
-    return _substituted(factors, x, upper=True)
+        x = substituted(factors.mT, b, upper=False)
+        return _exchanged(substituted(factors.mT, x, upper=True, unit=True), pivots, back=True)
+    x = substituted(factors, _exchanged(b, pivots), upper=False, unit=True)
+    return substituted(factors, x, upper=True)
 
 
 @override("linalg_lu_solve", wide="float64", converts=False)

@@ -3,9 +3,11 @@
 
 from repdl.interception.float64 import (
     activations as activations,
+    bessel as bessel,
     erf as erf,
     functions as functions,
     gamma as gamma,
+    gamma_integral as gamma_integral,
     layers as layers,
     losses as losses,
     softmax as softmax,

@@ -9,7 +9,20 @@ import torch
 
 from repdl import _core
 from repdl.interception.float64 import constants
-from repdl.interception.float64.functions import exp, exp_pair, log_pair, parts, polynomial, sqrt, table_of, zeros
+from repdl.interception.float64.functions import (
+    exp,
+    exp_of,
+    exp_pair,
+    log,
+    log1p,
+    log_of_any,
+    log_pair,
+    parts,
+    polynomial,
+    sqrt,
+    table_of,
+    zeros,
+)
 from repdl.interception.float64.steps import (
     INF,
     NAN,
@@ -73,7 +86,7 @@ def erfc(x: Steps) -> Steps:
     size = abs(x)
     near = _erf_near(where(size < 0.75, x, 0.0))
     near = pair_sum((1.0 + zeros(x), zeros(x)), (-near[0], -near[1]))
-    (high, low), k = _erfc_pair(where((size > 0.7) & (size < 28.0), size, 28.0))
+    (high, low), k = _erfc_pair(where(~(size < 0.7) & (size < 28.0), size, 28.0))
     scale = power_of_two(where(x < 0.0, k, 0))
     back = pair_sum((2.0 + zeros(x), zeros(x)), (-(high * scale), -(low * scale)))
     result = where(x < 0.0, back[0] + back[1], scaled(high + low, k))
@@ -94,8 +107,8 @@ def _erfinv_near(y: Steps) -> Steps:
 
 
 def _erfinv_far(c: Steps) -> Steps:
-    """x with erfc(x) = c, for 2^-53 <= c <= 3/10: steps of Newton's for the logarithms."""
-    log_c = log_pair(parts(c))
+    """x with erfc(x) = c, for c <= 3/10: steps of Newton's for the logarithms."""
+    log_c = log_of_any(c)
     t = sqrt((log_c[0] - _LOG_2) * -2.0)
     # Abramowitz and Stegun, 26.2.23.
     x = t - polynomial(t, 2.515517, 0.802853, 0.010328) / polynomial(t, 1.0, 1.432788, 0.189269, 0.001308)
@@ -121,4 +134,41 @@ def erfinv(y: Steps) -> Steps:
     return where(y.equals(y), signed(x, y), y)
 
 
-declare(erf, erfc, erfinv)
+def erfcx(x: Steps) -> Steps:
+    """exp(x^2) erfc(x)."""
+    middle = (x > 0.7) & (x < 30.0)
+    high, low = erfc_scaled(where(middle, x, 1.0))
+    far = where(x > 29.0, x, 30.0)
+    over = 1.0 / far
+    square = over * over
+    beyond = over * _ROOT_OF_PI_INVERSE * polynomial(square, 1.0, -0.5, 0.75, -1.875, 6.5625, -29.53125, 162.421875)
+    before = where((x > -27.0) & (x < 0.75), x, 0.0)
+    result = exp_of(two_product(before, before)) * erfc(before)
+    result = where(middle, high + low, where(x > 29.0, beyond, where(x < -26.7, INF, result)))
+    return where(x.equals(x), result, x)
+
+
+_ROOT_OF_PI_INVERSE = 1 / math.sqrt(math.pi)
+
+
+def log_ndtr(x: Steps) -> Steps:
+    """The logarithm of erfc(-x / sqrt(2)) / 2."""
+    z = x * math.sqrt(0.5)
+    below = log(erfcx(where(x < -1.0, -z, 1.0)) * 0.5) - x * x * 0.5
+    above = log1p(erfc(where(x < -1.0, 0.0, z)) * -0.5)
+    return where(x < -1.0, where(x > -INF, below, -INF), above)
+
+
+def ndtri(p: Steps) -> Steps:
+    """-sqrt(2) times the inverse of erfc, at 2 p."""
+    inside = (p > 0.0) & (p < 1.0)
+    middle = (p > 0.15) & (p < 0.85)
+    near = _erfinv_near(where(middle, p * 2.0 - 1.0, 0.0))
+    tail = where(p > 0.5, 1.0 - p, p)
+    far = _erfinv_far(where(inside & ~middle, tail * 2.0, 0.25))
+    result = where(middle, near, where(p > 0.5, far, -far)) * math.sqrt(2)
+    result = where(inside, result, where(p.equals(0.0), -INF, where(p.equals(1.0), INF, NAN)))
+    return where(p.equals(p), result, p)
+
+
+declare(erf, erfc, erfcx, erfinv, log_ndtr, ndtri)

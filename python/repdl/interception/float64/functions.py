@@ -180,13 +180,13 @@ def log_pair(x: Pair, less: Number = 0) -> Pair:
     return quick_two_sum(third, ((e1 + e2) + e3) + small)
 
 
-def _log_of_any(x: Steps) -> Pair:
+def log_of_any(x: Steps) -> Pair:
     small = x < TINY
     return log_pair(parts(where(small, x * 2.0**54, x)), where(small, 54, 0))
 
 
 def _log_of(x: Steps, scale: tuple[float, float] | None = None) -> Steps:
-    log = _log_of_any(x)
+    log = log_of_any(x)
     if scale is not None:
         log = pair_product(log, scale)
     return _logs_end(x, log[0] + log[1])
@@ -226,7 +226,7 @@ def log1p(x: Steps) -> Steps:
 def power(x: Steps, y: Steps) -> Steps:
     """As pow of C says for special numbers."""
     size = abs(x)
-    logs = _log_of_any(size)
+    logs = log_of_any(size)
     log = _logs_end(size, logs[0])
     near = y * log
     inside = (abs(near) < 800.0) & (abs(y) < 2.0**70)  # beyond, the logarithm is 0, or the power is infinite or 0
@@ -346,7 +346,7 @@ def atanh(x: Steps) -> Steps:
 
 
 def xlogy(x: Steps, y: Steps) -> Steps:
-    log = _log_of_any(y)
+    log = log_of_any(y)
     high, low = pair_product((_logs_end(y, log[0]), log[1]), parts(x))
     product = where((y > 0.0) & (y < INF) & (abs(x) < 2.0**900), high + low, x * _logs_end(y, log[0] + log[1]))
     return where(x.equals(0.0) & y.equals(y), 0.0, product)

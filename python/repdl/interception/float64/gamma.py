@@ -9,7 +9,7 @@ from fractions import Fraction
 import torch
 
 from repdl.interception.float64 import constants
-from repdl.interception.float64.functions import log, log_pair, parts, polynomial, zeros
+from repdl.interception.float64.functions import log, log_pair, parts, polynomial, power, zeros
 from repdl.interception.float64.steps import (
     INF,
     NAN,
@@ -41,11 +41,11 @@ _FAR = 10.0
 """From here on the asymptotic series are used."""
 
 
-def _minus(x: Pair) -> Pair:
+def minus(x: Pair) -> Pair:
     return -x[0], -x[1]
 
 
-def _near_two(t: Steps) -> Pair:
+def near_two(t: Steps) -> Pair:
     """log(gamma(2 + t)) for |t| <= 1/2."""
     slope = quick_two_sum(constants.LOG_GAMMA[0], t * polynomial(t, *constants.LOG_GAMMA[1:]))
     return pair_product((slope[0], slope[1] + constants.RESTS[1]), parts(t))
@@ -62,8 +62,8 @@ def _log_gamma_low(x: Steps) -> Pair:
     small, below = w < 0.5, w < 1.5
     divisor = pair_where(small, pair_product(two_sum(1.0, w), parts(w)), parts(w))
     logs = log_pair(pair_where(below, divisor, factors))
-    logs = pair_where(below, _minus(logs), logs)
-    return pair_sum(_near_two(where(small, w, where(below, w - 1.0, w - 2.0))), logs)
+    logs = pair_where(below, minus(logs), logs)
+    return pair_sum(near_two(where(small, w, where(below, w - 1.0, w - 2.0))), logs)
 
 
 def _log_gamma_high(x: Steps) -> Pair:
@@ -74,7 +74,7 @@ def _log_gamma_high(x: Steps) -> Pair:
     return pair_sum(pair_sum(high, (-x, zeros(x))), pair_sum(constant, (tail, zeros(x))))
 
 
-def _log_gamma(x: Steps) -> Pair:
+def log_gamma(x: Steps) -> Pair:
     """For 2^-900 <= x <= 2^1015."""
     return pair_where(x < _FAR, _log_gamma_low(where(x < _FAR, x, 1.0)), _log_gamma_high(where(x < _FAR, _FAR, x)))
 
@@ -82,15 +82,15 @@ def _log_gamma(x: Steps) -> Pair:
 def lgamma(x: Steps) -> Steps:
     size = abs(x)
     held = where((size > 2.0**-900) & (size < 2.0**1015), size, 1.0)
-    above = _log_gamma(held)
+    above = log_gamma(held)
     # gamma(x) gamma(-x) = -pi / (x sin(pi x))
     sine = sine_pair(*half_turns(where(held < 2.0**52, held, 0.5)))
-    sine = pair_where(sine[0] < 0.0, _minus(sine), sine)
+    sine = pair_where(sine[0] < 0.0, minus(sine), sine)
     whole = held.equals(held.round())
     sine = where(whole, 1.0, sine[0]), where(whole, 0.0, sine[1])
     held = where(held < 2.0**52, held, 1.0)
     pi = constants.PI[4] + zeros(x), constants.PI[9] + zeros(x)
-    below = pair_sum(pair_sum(pi, _minus(log_pair(pair_product(sine, parts(held))))), _minus(above))
+    below = pair_sum(pair_sum(pi, minus(log_pair(pair_product(sine, parts(held))))), minus(above))
     high, low = pair_where(x < 0.0, below, above)
     result = where((x < 0.0) & whole, INF, high + low)
     result = where(size < 2.0**-53, -log(size), where((x > 2.6e305) | size.equals(INF), INF, result))
@@ -158,6 +158,35 @@ def _zeta(s: int, x: Steps) -> Pair:
     return pair_sum(total, (tail, zeros(x)))
 
 
+def zeta(s: Steps, q: Steps) -> Steps:
+    """The sum of (q + k)^-s over k from 0, by ten terms and Euler's and Maclaurin's formula."""
+    whole, below = q.equals(q.round()), ~(q > 0.0)
+    inside = (s > 1.0) & (s < INF) & (abs(q) < INF) & ~(below & (whole | ~s.equals(s.round()))) & (q > _LEAST)
+    exponent, w = -where(inside, s, 2.0), where(inside, q, 1.0)
+    total, low = parts(zeros(w))
+    negative = where(w > 0.0, 0.0, w)
+    while bool((negative < 0.0).any()):
+        more = where(negative < 0.0, power(where(negative < 0.0, negative, 1.0), exponent), 0.0)
+        (total, lost), negative = two_sum(total, more), negative + 1.0
+        low = low + lost
+        w = where(negative > 0.0, where(w > 0.0, w, negative), w)
+    for _ in range(10):
+        total, lost = two_sum(total, power(w, exponent))
+        low, w = low + lost, w + 1.0
+    over = 1.0 / w / w
+    last = power(w, exponent)
+    s_held = -exponent
+    term, tail = s_held / w, 0.5 + zeros(w)
+    for k, b in enumerate(_BERNOULLI, 1):
+        tail = tail + term * float(b / math.factorial(2 * k))
+        term = term * (s_held + (2.0 * k - 1.0)) * (s_held + 2.0 * k) * over
+    total = total + (low + (last * w / (s_held - 1.0) + last * tail))
+    pole = where(s.equals(1.0) | ((s > 1.0) & below & whole), INF, NAN)
+    endless = where(q > 1.0, 0.0, where(q.equals(1.0), 1.0, where(q < 1.0, INF, NAN)))
+    result = where(inside, total, where(s.equals(INF), endless, pole))
+    return where((s > 1.0) & q.equals(INF), 0.0, result)
+
+
 _LEAST = -1000.0
 """Below, where n > 1, polygamma is NaN: it takes a step for each 1."""
 
@@ -187,5 +216,5 @@ def _polygamma(n: int, x: torch.Tensor) -> torch.Tensor:
     return elementwise(lambda steps: polygamma(n, steps))(x)
 
 
-declare(digamma, lgamma)
+declare(digamma, lgamma, zeta)
 float64_ops["polygamma"] = _polygamma

@@ -20,7 +20,7 @@ _PIECE = 2**17
 """So many products of a matrix product at a time."""
 
 
-def _folded(x: torch.Tensor, dim: int, own: bool) -> torch.Tensor:
+def folded(x: torch.Tensor, dim: int, own: bool) -> torch.Tensor:
     """The sum along a dimension, which keeps the size 1. Changes x if that is its own."""
     count = x.shape[dim]
     if count == 0:
@@ -45,10 +45,10 @@ def _sum(x: torch.Tensor, dims: Any, keepdim: bool, squares: bool = False, order
         return add(x, zero)
     kept = [d for d in range(x.dim()) if d not in dims]
     if len(dims) == 1:
-        total = _folded(x, dims[0], squares)
+        total = folded(x, dims[0], squares)
     else:
         rows = x.permute(*dims, *kept).reshape(math.prod(x.shape[d] for d in dims), *(x.shape[d] for d in kept))
-        total = _folded(rows, 0, squares)
+        total = folded(rows, 0, squares)
     return total.reshape([x.shape[d] if d in kept else 1 for d in range(x.dim()) if keepdim or d in kept])
 
 
@@ -73,7 +73,7 @@ def _std(x: torch.Tensor, dims: Any, correction: float, keepdim: bool, order: st
 def _product_into(out: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> None:
     """Of (batch, m, k) and (batch, n, k), halved until the products of a piece are few."""
     if a.shape[0] * a.shape[1] * b.shape[1] * a.shape[2] <= _PIECE or out.numel() <= 1:
-        out.copy_(_folded(mul(a[:, :, None], b[:, None]), 3, own=True)[..., 0])
+        out.copy_(folded(mul(a[:, :, None], b[:, None]), 3, own=True)[..., 0])
         return
     dim = next(d for d in (0, 1, 2) if out.shape[d] > 1)
     for part in (slice(0, out.shape[dim] // 2), slice(out.shape[dim] // 2, None)):

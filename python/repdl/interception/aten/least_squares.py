@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Equations with more rows than unknowns, or fewer, and pseudo-inverses: by QR, and by the values of spectral.py.
+
+Of the drivers of `lstsq`, gels takes the rank for granted; gelsy, the default, finds it by QR with the longest column
+left first, at the first number of the diagonal below rcond times the first of all; gelsd and gelss find it by singular
+values. The solution is the shortest of those that are as near.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.aten.factorization import batch, checked, geqrf, in_columns, pivoted, reflected
+from repdl.interception.aten.matmul import product
+from repdl.interception.aten.reduction import sum_of
+from repdl.interception.aten.solving import substituted
+from repdl.interception.override import ops_of, override
+
+
+def _shortest(r: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The shortest X of R X = B, of matrices that are upper triangles and rows right of them, all of full rank."""
+    rows, columns = r.shape[1:]
+    if rows == columns:
+        return substituted(r, b, upper=True)
+    factors, tau = geqrf(r.mT)
+    x = b.new_zeros(b.shape[0], columns, b.shape[2])
+    x[:, :rows] = substituted(factors[:, :rows].mT, b, upper=False)
+    return reflected(factors, tau, x)
+
+
+def _by_qr(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Of full rank."""
+    rows, columns = a.shape[1:]
+    if rows < columns:
+        factors, tau = geqrf(a.mT)
+        x = b.new_zeros(b.shape[0], columns, b.shape[2])
+        x[:, :rows] = substituted(factors[:, :rows].mT, b, upper=False)
+        return reflected(factors, tau, x)
+    factors, tau = geqrf(a)
+    return substituted(factors[:, :columns], reflected(factors, tau, b, adjoint=True)[:, :columns], upper=True)
+
+
+def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """X and the ranks."""
+    factors, tau, places = pivoted(a)
+    size = factors.diagonal(dim1=1, dim2=2).abs()
+    ranks = (size > size[:, :1] * rcond).to(torch.int64).cumprod(1).sum(1)
+    turned = reflected(factors, tau, b, adjoint=True)
+    x = b.new_zeros(b.shape[0], a.shape[2], b.shape[2])
+    for rank in ranks.unique().tolist():
+        some = (ranks == rank).nonzero()[:, 0]
+        if rank:
+            x[some] = _shortest(factors[some, :rank].triu(), turned[some, :rank])
+    return torch.empty_like(x).scatter_(1, places[:, :, None].expand_as(x), x), ranks
+
+
+def _by_values(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """X, the ranks and the singular values."""
+    u, s, vh = torch.linalg.svd(a, full_matrices=False)
+    kept = s > s[:, :1] * rcond
+    turned = product(u.mT, b, ops_of(a)) / torch.where(kept, s, torch.ones_like(s))[:, :, None]
+    x = product(vh.mT, torch.where(kept[:, :, None], turned, torch.zeros_like(turned)), ops_of(a))
+    return x, kept.sum(1), s
+
+
+def _check(condition: bool, message: str) -> None:
+    if not condition:
+        raise RuntimeError(f"torch.linalg.lstsq: {message}")
+
+
+@override("linalg_lstsq", wide="float64", low="alike", converts=False)
+def _(
+    self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    _check(self.dim() >= 2, "input must have at least 2 dimensions.")
+    _check(b.dim() >= 1, "other must have at least 1 dimension.")
+    vector = b.dim() == 1 or (b.dim() == self.dim() - 1 and b.shape == self.shape[:-1])
+    right = b[..., None] if vector else b
+    _check(self.shape[-2] == right.shape[-2], "input.size(-2) should match other.size(-2)")
+    driver = driver or "gelsy"
+    _check(
+        driver in ("gels", "gelsy", "gelsd", "gelss"),
+        "parameter `driver` should be one of (gels, gelsy, gelsd, gelss)",
+    )
+    shape = torch.broadcast_shapes(self.shape[:-2], right.shape[:-2])
+    rows, columns = self.shape[-2:]
+    a, y = (batch(x.expand(*shape, *x.shape[-2:])) for x in (self, right))
+    cut = max(rows, columns) * torch.finfo(self.dtype).eps if rcond is None else rcond
+    ranks, values = torch.empty(0, dtype=torch.int64), self.new_empty(0)
+    if min(rows, columns) == 0:
+        x = y.new_zeros(len(a), columns, y.shape[2])
+        ranks = torch.zeros(len(a), dtype=torch.int64) if driver != "gels" else ranks
+    elif driver == "gels":
+        x = _by_qr(a, y)
+    elif driver == "gelsy":
+        x, ranks = _by_pivots(a, y, cut)
+    else:
+        x, ranks, values = _by_values(a, y, cut)
+        values = values.reshape(*shape, values.shape[1])
+    residuals = self.new_empty(0)
+    if rows > columns and driver != "gelsy" and bool((ranks == columns).all()):
+        off = product(a, x, ops_of(a)) - y
+        residuals = sum_of(off * off, 1, ops=ops_of(a)).reshape(*shape, y.shape[2])
+    ranks = ranks.reshape(shape) if driver != "gels" else ranks
+    # Columns are as far apart as those of the right side, into which LAPACK writes.
+    room = in_columns(x.new_empty(*shape, max(rows, columns), x.shape[2]))
+    solution = room[..., :columns, :].copy_(x.reshape(*shape, *x.shape[1:]))
+    return (solution[..., 0] if vector else solution), residuals, ranks, values
+
+
+@override("linalg_pinv.atol_rtol_tensor", wide="compute", converts=False)
+def _(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> torch.Tensor:
+    """Values up to the larger of atol and rtol times the largest count as 0."""
+    checked("pinv", self, square=hermitian)
+    if self.numel() == 0:
+        return self.new_empty(*self.shape[:-2], self.shape[-1], self.shape[-2])
+    if hermitian:
+        values, u = torch.linalg.eigh(self)
+        size, vh = values.abs(), u.mT
+    else:
+        u, values, vh = torch.linalg.svd(self, full_matrices=False)
+        size = values
+    absolute = size.new_zeros(()) if atol is None else atol
+    if rtol is None:
+        usual = size.new_full((), max(self.shape[-2:]) * torch.finfo(self.dtype).eps)
+        rtol = torch.where(absolute > 0, torch.zeros_like(usual), usual)
+    kept = size > torch.maximum(absolute[..., None], rtol[..., None] * size.amax(-1, True))
+    inverse = torch.where(kept, values.reciprocal(), torch.zeros_like(values))
+    return torch.matmul(vh.mT * inverse[..., None, :], u.mT)

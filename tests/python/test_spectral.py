@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""Singular values, eigenvalues and what is solved by them under `repdl.enable()`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import repdl
+from support import run_python, same_bits
+
+L = torch.linalg
+DTYPES = [torch.float32, torch.float64]
+
+
+def normal(*shape: int, seed: int = 1) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape))
+
+
+def low_rank(rows: int, columns: int, rank: int) -> torch.Tensor:
+    return normal(rows, rank, seed=2) @ normal(rank, columns, seed=3)
+
+
+def hilbert(n: int) -> torch.Tensor:
+    places = torch.arange(1.0, n + 1, dtype=torch.float64)
+    return 1 / (places[:, None] + places - 1)
+
+
+MATRICES: dict[str, torch.Tensor] = {
+    "one": normal(1, 1),
+    "tall": normal(9, 4),
+    "flat": normal(4, 9),
+    "column": normal(6, 1),
+    "row": normal(1, 6),
+    "square": normal(20, 20),
+    "many": normal(2, 3, 5, 4),
+    "low rank": low_rank(12, 10, 3),
+    "hilbert": hilbert(10),
+    "zeros": torch.zeros(4, 3, dtype=torch.float64),
+    "one number": torch.diag(torch.tensor([0.0, 0, -2, 0], dtype=torch.float64), -1),
+    "equal": torch.ones(5, 4, dtype=torch.float64),
+    "identity": -torch.eye(6, dtype=torch.float64),
+    "orthogonal": L.qr(normal(8, 8))[0],
+    "graded": normal(8, 8) * 10.0 ** torch.arange(0, -16, -2, dtype=torch.float64),
+    "large": normal(4, 4) * 1e30,
+    "small": normal(4, 4) * 1e-30,
+    "nothing": torch.zeros(0, 3, dtype=torch.float64),
+    "none": torch.zeros(2, 0, 0, dtype=torch.float64),
+}  # fmt: skip
+
+
+def room(dtype: torch.dtype, size: int) -> float:
+    return (4 if dtype == torch.float32 else 16) * max(size, 4) ** 0.5 * torch.finfo(dtype).eps
+
+
+def assert_orthonormal(columns: torch.Tensor, room: float) -> None:
+    gram = columns.double().mT @ columns.double()
+    assert torch.allclose(gram, torch.eye(gram.shape[-1], dtype=gram.dtype), rtol=0, atol=room)
+
+
+def assert_signed(columns: torch.Tensor) -> None:
+    """The largest number of each is positive; of those that are equal but for rounding one may be."""
+    largest = columns.abs().amax(-2, True)
+    assert (columns.amax(-2, True) >= largest * (1 - 1e-6)).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("name", MATRICES)
+def test_singular_values(name: str, full: bool, dtype: torch.dtype) -> None:
+    a = MATRICES[name].to(dtype)
+    stock, off = L.svd(a, full), room(dtype, max(a.shape[-2:]))
+    with repdl.reproducible():
+        u, s, vh = ours = L.svd(a, full)
+        assert same_bits(L.svdvals(a), s)
+        old = torch.svd(a, some=not full)
+        assert same_bits(old.U, u) and same_bits(old.S, s) and same_bits(old.V, vh.mT)
+    for mine, theirs in zip(ours, stock, strict=True):
+        assert mine.shape == theirs.shape and mine.dtype == theirs.dtype
+        assert mine.stride() == theirs.stride() or mine.numel() == 0
+    if a.numel() == 0:
+        return
+    k = s.shape[-1]
+    largest = float(a.double().abs().max()) * k
+    exact = torch.from_numpy(np.linalg.svd(a.double().numpy(), compute_uv=False))
+    assert float((s - exact).abs().max()) <= off * max(float(exact.max()), 1e-300)
+    assert (s.diff(dim=-1) <= 0).all() and (s >= 0).all()
+    made = (u[..., :k].double() * s.double()[..., None, :]) @ vh[..., :k, :].double()
+    assert float((made - a).abs().max()) <= off * largest
+    assert_orthonormal(u, off)
+    assert_orthonormal(vh.mT, off)
+    if name not in ("equal", "identity", "low rank"):
+        assert_signed(u[..., :k])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [n for n, a in MATRICES.items() if a.shape[-1] == a.shape[-2]])
+def test_eigenvalues(name: str, dtype: torch.dtype) -> None:
+    a = MATRICES[name]
+    a = ((a + a.mT) / 2).to(dtype)
+    stock, off = L.eigh(a), 2 * room(dtype, a.shape[-1])
+    with repdl.reproducible():
+        values, vectors = ours = L.eigh(a)
+        assert same_bits(L.eigvalsh(a), values)
+        assert same_bits(L.eigvalsh(a.tril()), values) and same_bits(L.eigh(a.triu(), UPLO="U").eigenvectors, vectors)
+    for mine, theirs in zip(ours, stock, strict=True):
+        assert mine.shape == theirs.shape and mine.dtype == theirs.dtype
+        assert mine.stride() == theirs.stride() or mine.numel() == 0
+    if a.numel() == 0:
+        return
+    exact = torch.from_numpy(np.linalg.eigvalsh(a.double().numpy()))
+    size = max(float(exact.abs().max()), 1e-300)
+    assert float((values - exact).abs().max()) <= off * size
+    assert (values.diff(dim=-1) >= 0).all()
+    assert (
+        float((a.double() @ vectors.double() - vectors.double() * values.double()[..., None, :]).abs().max())
+        <= off * size
+    )
+    assert_orthonormal(vectors, off)
+    assert_signed(vectors)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_matrix_has_its_bits_in_every_batch_and_layout(dtype: torch.dtype) -> None:
+    """Among matrices that take fewer sweeps, and more."""
+    batch = torch.stack(
+        [torch.eye(7, dtype=torch.float64), normal(7, 7), hilbert(7), low_rank(7, 7, 2), normal(7, 7) * -0.0]
+    )
+    batch = batch.to(dtype)
+    spread = batch.new_zeros(5, 7, 14)[..., ::2].copy_(batch)
+    calls: list[Callable[[torch.Tensor], Any]] = [
+        L.svd, L.svdvals, lambda a: L.eigh(a), L.pinv, lambda a: L.lstsq(a, a.sum(-1, True)).solution,
+        lambda a: L.lstsq(a, a.sum(-1, True), driver="gelsd"), L.matrix_exp,
+    ]  # fmt: skip
+    with repdl.reproducible():
+        for call in calls:
+            whole = parts(call(batch))
+            for i in range(5):
+                for alone, one in zip(parts(call(batch[i])), whole, strict=True):
+                    assert one.numel() == 0 or same_bits(alone, one[i])
+            for view in (batch.mT.contiguous().mT, spread):
+                assert all(same_bits(a, b) for a, b in zip(parts(call(view)), whole, strict=True))
+
+
+def parts(result: Any) -> list[torch.Tensor]:
+    return [result] if isinstance(result, torch.Tensor) else list(result)
+
+
+def test_no_zero_is_negative() -> None:
+    with repdl.reproducible():
+        for a in (torch.diag(torch.tensor([1.0, -3.0, 2.0])), -torch.eye(3), torch.zeros(3, 3)):
+            for t in (*L.svd(a), *L.eigh(a)):
+                assert not (t.signbit() & (t == 0)).any()
+
+
+def test_out() -> None:
+    a = normal(4, 3)
+    with repdl.reproducible():
+        outs = tuple(torch.empty(0, dtype=torch.float64) for _ in range(3))
+        for given, result in zip(L.svd(a, out=outs), L.svd(a), strict=True):
+            assert same_bits(given, result)
+        s = torch.empty(3, dtype=torch.float64)
+        assert same_bits(L.svdvals(a, out=s), L.svdvals(a))
+        values, vectors = torch.empty(3, dtype=torch.float64), torch.empty(3, 3, dtype=torch.float64)
+        L.eigh(a[:3], out=(values, vectors))
+        assert same_bits(values, L.eigvalsh(a[:3])) and same_bits(vectors, L.eigh(a[:3]).eigenvectors)
+        assert same_bits(L.pinv(a, out=torch.empty(0, dtype=torch.float64)), L.pinv(a))
+
+
+REFUSED: dict[str, Callable[[], Any]] = {
+    "svd of NaN": lambda: L.svd(torch.full((2, 2), np.nan)),
+    "svd of several with NaN": lambda: L.svd(torch.full((2, 3, 3), np.inf)),
+    "eigh of several with NaN": lambda: L.eigh(torch.full((2, 3, 3), np.nan)),
+    "svd of a vector": lambda: L.svd(torch.ones(3)),
+    "eigh of a vector": lambda: L.eigh(torch.ones(3)),
+    "eigh of a flat matrix": lambda: L.eigh(torch.ones(2, 3)),
+    "eigh of no triangle": lambda: L.eigh(torch.ones(2, 2), UPLO="X"),
+    "svd with a driver": lambda: L.svd(torch.ones(2, 2), driver="gesvd"),
+    "svd of integers": lambda: L.svd(torch.ones(2, 2, dtype=torch.int64)),
+    "lstsq with a driver": lambda: L.lstsq(torch.ones(2, 2), torch.ones(2, 2), driver="x"),
+    "lstsq of sizes": lambda: L.lstsq(torch.ones(3, 2), torch.ones(2, 2)),
+    "lstsq of types": lambda: L.lstsq(torch.ones(3, 2), torch.ones(3, 2).double()),
+    "pinv of a vector": lambda: L.pinv(torch.ones(3)),
+    "ormqr of sizes": lambda: torch.ormqr(torch.ones(3, 2), torch.ones(2), torch.ones(4, 2)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refuses_what_torch_refuses(name: str) -> None:
+    with pytest.raises(RuntimeError) as stock:
+        REFUSED[name]()
+    with repdl.reproducible(), pytest.raises(RuntimeError) as ours:
+        REFUSED[name]()
+    assert not isinstance(ours.value, repdl.NotReproducibleError)
+    assert isinstance(ours.value, L.LinAlgError) == isinstance(stock.value, L.LinAlgError)
+
+
+def test_complex_numbers_raise() -> None:
+    with repdl.reproducible():
+        for call in (L.svd, L.eigh, L.pinv, L.eig):
+            with pytest.raises(repdl.NotReproducibleError):
+                call(torch.eye(2, dtype=torch.complex64))
+
+
+GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
+    "svd": (lambda a: L.svd(a, False), (normal(5, 3),)),
+    "svd of a flat matrix": (lambda a: L.svd(a, False), (normal(2, 3, 4),)),
+    "svdvals": (L.svdvals, (normal(3, 4),)),
+    "eigh": (lambda a: L.eigh(a + a.mT), (normal(4, 4),)),
+    "eigvalsh": (lambda a: L.eigvalsh(a + a.mT), (normal(2, 3, 3),)),
+    "pinv": (L.pinv, (normal(4, 3),)),
+    "nuclear norm": (lambda a: L.matrix_norm(a, "nuc"), (normal(4, 3),)),
+    "norm": (lambda a: L.matrix_norm(a, 2), (normal(4, 3),)),
+    "cond": (L.cond, (normal(3, 3),)),
+    "lstsq": (lambda a, b: L.lstsq(a, b).solution, (normal(5, 3), normal(5, 2, seed=2))),
+    "ormqr": (torch.ormqr, (normal(4, 3), normal(3).abs(), normal(4, 2, seed=2))),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(name: str) -> None:
+    function, operands = GRADIENTS[name]
+    with repdl.reproducible():
+        assert torch.autograd.gradcheck(function, tuple(x.clone().requires_grad_() for x in operands))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (4, 4), (2, 6, 4), (4, 1), (1, 4)])
+def test_least_squares(shape: tuple[int, ...], driver: str, dtype: torch.dtype) -> None:
+    a, room = normal(*shape).to(dtype), 2e-5 if dtype == torch.float32 else 1e-12
+    for b in (normal(*shape[:-1], 3, seed=2).to(dtype), normal(*shape[:-1], seed=2).to(dtype)):
+        stock = L.lstsq(a, b, driver=driver)
+        with repdl.reproducible():
+            ours = L.lstsq(a, b, driver=driver)
+        for mine, theirs in zip(ours, stock, strict=True):
+            assert mine.shape == theirs.shape and mine.stride() == theirs.stride() and mine.dtype == theirs.dtype
+            assert torch.allclose(mine, theirs, rtol=room, atol=room)
+
+
+@pytest.mark.parametrize("driver", ["gelsy", "gelsd"])
+def test_least_squares_of_lower_ranks(driver: str) -> None:
+    a = torch.stack([low_rank(6, 4, 2), normal(6, 4), torch.zeros(6, 4).double(), low_rank(6, 4, 1)])
+    b = normal(4, 6, 2, seed=5)
+    for matrices, right in ((a, b), (a.mT, b[:, :4])):
+        with repdl.reproducible():
+            result = L.lstsq(matrices, right, driver=driver)
+        assert result.rank.tolist() == [2, 4, 0, 1] and result.residuals.numel() == 0
+        assert torch.allclose(result.solution, L.pinv(matrices, rtol=1e-10) @ right, atol=1e-12)
+
+
+def test_least_squares_of_nothing() -> None:
+    with repdl.reproducible():
+        for rows, columns in ((0, 3), (3, 0)):
+            assert L.lstsq(torch.ones(rows, columns), torch.ones(rows, 2)).solution.tolist() == [[0.0, 0.0]] * columns
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_pseudo_inverses(hermitian: bool) -> None:
+    a = torch.stack([low_rank(5, 5, 2), normal(5, 5)])
+    a = a @ a.mT if hermitian else a
+    for options in ({}, {"rtol": 0.2}, {"atol": 0.5}, {"rtol": torch.tensor([0.1, 0.9], dtype=torch.float64)}):
+        stock = L.pinv(a, hermitian=hermitian, **options)
+        with repdl.reproducible():
+            assert torch.allclose(L.pinv(a, hermitian=hermitian, **options), stock, rtol=1e-10)
+            assert L.matrix_rank(a, hermitian=hermitian).tolist() == [2, 5]
+    stock = torch.pinverse(a[0].float(), 0.1)
+    with repdl.reproducible():
+        assert torch.allclose(torch.pinverse(a[0].float(), 0.1), stock, rtol=1e-4, atol=1e-5)
+
+
+def digest() -> str:
+    sha = hashlib.sha256()
+    with repdl.reproducible():
+        for dtype in DTYPES:
+            a = torch.stack([normal(24, 17), low_rank(24, 17, 5)]).to(dtype)
+            b, square = a[:, :, :3], a[:, :17] + a[:, :17].mT
+            x = a[:1].clone().requires_grad_()
+            (L.svd(x, False).Vh.abs().sum() + L.eigvalsh(x.mT @ x).square().sum() + L.pinv(x).sum()).backward()
+            results = (
+                L.svd(a), L.svdvals(a.mT), L.eigh(square), L.pinv(a), L.cond(square), L.matrix_norm(a, "nuc"),
+                (x.grad,), *(L.lstsq(a[:1], b[:1], driver=d) for d in ("gels", "gelsy", "gelsd")), L.lstsq(a, b),
+            )  # fmt: skip
+            for result in results:
+                for t in parts(result):
+                    sha.update(t.detach().contiguous().numpy().tobytes())
+    return sha.hexdigest()
+
+
+def test_the_same_everywhere() -> None:
+    digests = {
+        run_python(
+            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
+            "import test_spectral; print(test_spectral.digest())",
+            ATEN_CPU_CAPABILITY=capability,
+            REPDL_TARGET=target,
+        )
+        for capability, threads, target in (("default", 1, "scalar"), ("avx2", 3, "avx2"), ("avx512", 1, "sse4"))
+    }
+    assert digests == {digest() + "\n"}
