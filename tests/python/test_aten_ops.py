@@ -258,6 +258,13 @@ def test_out(name: str, stock: Any) -> None:
             assert torch.allclose(a[0].double(), b[0].double(), rtol=rounding, atol=1e-6), f"{name} {i}"
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+def test_topk_takes_the_first_of_equals(dtype: torch.dtype) -> None:
+    with repdl.reproducible():
+        values, indices = torch.topk(torch.tensor([1, 2] * 20).to(dtype), 3)
+    assert values.dtype == dtype and indices.tolist() == [1, 3, 5]
+
+
 REFUSALS: dict[str, Callable[[], Any]] = {
     "mm of shapes": lambda: torch.mm(A, A),
     "mm of ranks": lambda: torch.mm(A, A[0]),

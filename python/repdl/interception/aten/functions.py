@@ -239,7 +239,7 @@ def _(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.
 _native_rrelu = native_of("rrelu_with_noise")
 
 
-@override("rrelu_with_noise", low="compute")
+@override("rrelu_with_noise", low="compute", wide="float64")
 def _(
     self: torch.Tensor,
     noise: torch.Tensor,

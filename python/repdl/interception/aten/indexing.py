@@ -69,7 +69,7 @@ def _(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -
     return index_put_(out, indices, source)
 
 
-@override("topk")
+@override("topk", **ANY_DTYPE)
 def _(
     self: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor]:
