@@ -11,6 +11,7 @@ from repdl.interception.aten import (
     distance as distance,
     embedding as embedding,
     factorization as factorization,
+    fake_quantized as fake_quantized,
     functions as functions,
     gamma as gamma,
     gamma_gradients as gamma_gradients,
