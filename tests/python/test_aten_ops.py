@@ -16,6 +16,7 @@ import torch
 
 import repdl
 from aten_cases import CASES, NOT_CALLED, NOT_REPRODUCIBLE, Case, Leaf, functional_names
+from support import same_bits
 
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "plain": lambda x: x.clone(),
@@ -256,6 +257,25 @@ def test_out(name: str, stock: Any) -> None:
         if b[0] is not None:
             rounding = 1e-2 if a[0].dtype == torch.bfloat16 else 1e-5
             assert torch.allclose(a[0].double(), b[0].double(), rtol=rounding, atol=1e-6), f"{name} {i}"
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool])
+def test_powers_of_integers_are_those_of_their_numbers(dtype: torch.dtype) -> None:
+    """Where base or exponent is not whole. torch's own kernels of these depend on the instruction set."""
+    x = (torch.arange(5000) % (1 << 8 * min(dtype.itemsize, 2))).to(dtype)
+    number = x.float()
+    with repdl.reproducible():
+        for exponent in (0.75, -0.3, 1.3, 0.5, 2.0, 3.0, -1.0, 1.0, 0.0):
+            assert same_bits(x**exponent, number**exponent)
+            assert same_bits(torch.pow(x, exponent, out=torch.empty(5000)), number**exponent)
+            assert same_bits(torch.pow(x, torch.tensor(exponent)), torch.pow(number, torch.tensor(exponent)))
+        for base in (0.99, 0.9999, 1.0):
+            assert same_bits(base**x, torch.pow(torch.tensor(base), number))
+            assert same_bits(torch.pow(torch.tensor(base), x), torch.pow(torch.tensor(base), number))
+        if dtype != torch.bool:
+            assert torch.equal(x**3, x * x * x) and (x**3).dtype == dtype
+            assert torch.equal(torch.pow(x % 9, x % 3), (x % 9).double().pow(x % 3).to(dtype))
+        assert torch.equal(2 ** (x % 3), torch.tensor([1, 2, 4])[(x % 3).long()])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])

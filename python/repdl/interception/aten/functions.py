@@ -13,7 +13,7 @@ import torch
 from repdl import _core
 from repdl.interception.aten import random
 from repdl.interception.native import native_of
-from repdl.interception.override import WIDE, Ops, float64_ops, kinds_of, override
+from repdl.interception.override import WIDE, Ops, float64_ops, kinds_of, ops_of, override
 from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
@@ -51,18 +51,32 @@ for _name in ("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other"):
     _binary(_name, "xlogy")
 
 
-@override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", **_POINTWISE)
-def _(self: torch.Tensor, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    return ops["pow"](*_alike(self, exponent))
+_native_power, _native_powers = native_of("pow.Tensor_Scalar"), native_of("pow.Tensor_Tensor")
 
 
-_native_power = native_of("pow.Tensor_Scalar")
+@override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", integers="compute", **_POINTWISE)
+def _(self: Any, exponent: Any) -> torch.Tensor:
+    """Of integers and a number that is none, too: it comes as a number."""
+    dtype = torch.result_type(self, exponent)
+    if dtype.is_complex:
+        return not_reproducible("pow.Tensor_Tensor", (self, exponent), {}, _native_powers, "dtype")
+    if not dtype.is_floating_point:
+        return _native_powers(self, exponent)
+    base, power = _alike(self, exponent)
+    return ops_of(base)["pow"](base, power)
+
+
 _LARGEST_PRODUCT = 8
 """Up to here an integral power of float64 or complex numbers is a product from left to right, each step rounded."""
 
 
-@override("pow.Tensor_Scalar", low="compute", wide="compute", **_POINTWISE)
+@override("pow.Tensor_Scalar", low="compute", wide="compute", integers="compute", **_POINTWISE)
 def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
+    if not (self.is_floating_point() or self.is_complex()):
+        dtype = torch.result_type(self, exponent)
+        if not (dtype.is_floating_point or dtype.is_complex):
+            return _native_power(self, exponent)
+        self = self.to(dtype)
     if exponent == 1:
         return self.clone()
     if exponent == 2:
