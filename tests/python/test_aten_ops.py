@@ -308,6 +308,9 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "alpha of integers": lambda: torch.add(torch.tensor(1), torch.tensor(2), alpha=0.5),
     "conv2d of channels": lambda: torch.nn.functional.conv2d(torch.ones(1, 3, 5, 5), torch.ones(2, 4, 3, 3)),
     "conv2d of ranks": lambda: torch.nn.functional.conv2d(A, torch.ones(2, 4, 3, 3)),
+    "conv_transpose2d of too much output_padding": lambda: torch.nn.functional.conv_transpose2d(
+        torch.ones(1, 2, 3, 3), torch.ones(2, 1, 3, 3), stride=2, output_padding=2
+    ),
     "conv3d of a kernel too deep": lambda: torch.nn.functional.conv3d(
         torch.ones(1, 1, 2, 4, 4), torch.ones(1, 1, 3, 2, 2)
     ),
