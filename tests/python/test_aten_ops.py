@@ -285,6 +285,22 @@ def test_topk_takes_the_first_of_equals(dtype: torch.dtype) -> None:
     assert values.dtype == dtype and indices.tolist() == [1, 3, 5]
 
 
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("largest", [False, True])
+def test_topk_is_the_head_of_a_stable_sort(dim: int, largest: bool) -> None:
+    drawn = torch.Generator().manual_seed(3)
+    few = torch.randint(-3, 4, (100, 90), generator=drawn).float() * 0.5
+    zeros = torch.where(few == 0.5, -0.0, torch.where(few == 1, 0.0, few))
+    odd = torch.where(few == 1.5, torch.inf, torch.where(few == -1, -torch.inf, few))
+    with repdl.reproducible():
+        for x in (few, zeros, odd, few.bfloat16(), few.long(), torch.where(few == 1.5, torch.nan, few)):
+            for k in (1, 3, 11, 12, 60, 0):
+                values, indices = torch.sort(x, stable=True, dim=dim, descending=largest)
+                got = torch.topk(x, k, dim, largest)
+                assert same_bits(got.values, values.narrow(dim, 0, k))
+                assert torch.equal(got.indices, indices.narrow(dim, 0, k)) and got.values.is_contiguous()
+
+
 REFUSALS: dict[str, Callable[[], Any]] = {
     "mm of shapes": lambda: torch.mm(A, A),
     "mm of ranks": lambda: torch.mm(A, A[0]),
