@@ -249,6 +249,10 @@ case("F.conv_transpose2d", IMAGE, normal(4, 6, 3, 3), normal(6))
 case("F.conv_transpose2d", IMAGE, normal(4, 3, 3, 3), normal(6), 2, 1, 1, 2, 1)
 case("F.conv_transpose3d", VOLUME, normal(2, 3, 2, 2, 2))
 case("F.conv_transpose3d", VOLUME, normal(2, 3, 2, 2, 2), normal(3), 2, 1, 1)
+# Of an output with places for more windows than the input has elements.
+case("F.conv_transpose1d", LINE, normal(4, 6, 3), normal(6), 1, 1, 2, 1, 3)
+case("F.conv_transpose2d", IMAGE, normal(4, 3, 3, 3), normal(6), (1, 2), (2, 1), (3, 2), 2, 4)
+case("F.conv_transpose3d", VOLUME, normal(2, 3, 2, 2, 2), normal(3), 1, 1, (1, 2, 0), 1, 3)
 case(
     "F.conv_transpose3d", normal(2, 4, 3, 4, 3), normal(4, 2, 2, 3, 2), normal(4), (2, 1, 2), 1, (1, 0, 1), 2, (2, 1, 1)
 )

@@ -274,6 +274,48 @@ def test_out(name: str, stock: Any) -> None:
             assert torch.allclose(a[0].double(), b[0].double(), rtol=rounding, atol=1e-6), f"{name} {i}"
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool])
+def test_powers_of_integers_are_those_of_their_numbers(dtype: torch.dtype) -> None:
+    """Where base or exponent is not whole. torch's own kernels of these depend on the instruction set."""
+    x = (torch.arange(5000) % (1 << 8 * min(dtype.itemsize, 2))).to(dtype)
+    number = x.float()
+    with repdl.reproducible():
+        for exponent in (0.75, -0.3, 1.3, 0.5, 2.0, 3.0, -1.0, 1.0, 0.0):
+            assert same_bits(x**exponent, number**exponent)
+            assert same_bits(torch.pow(x, exponent, out=torch.empty(5000)), number**exponent)
+            assert same_bits(torch.pow(x, torch.tensor(exponent)), torch.pow(number, torch.tensor(exponent)))
+        for base in (0.99, 0.9999, 1.0):
+            assert same_bits(base**x, torch.pow(torch.tensor(base), number))
+            assert same_bits(torch.pow(torch.tensor(base), x), torch.pow(torch.tensor(base), number))
+        if dtype != torch.bool:
+            assert torch.equal(x**3, x * x * x) and (x**3).dtype == dtype
+            assert torch.equal(torch.pow(x % 9, x % 3), (x % 9).double().pow(x % 3).to(dtype))
+        assert torch.equal(2 ** (x % 3), torch.tensor([1, 2, 4])[(x % 3).long()])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+def test_topk_takes_the_first_of_equals(dtype: torch.dtype) -> None:
+    with repdl.reproducible():
+        values, indices = torch.topk(torch.tensor([1, 2] * 20).to(dtype), 3)
+    assert values.dtype == dtype and indices.tolist() == [1, 3, 5]
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("largest", [False, True])
+def test_topk_is_the_head_of_a_stable_sort(dim: int, largest: bool) -> None:
+    drawn = torch.Generator().manual_seed(3)
+    few = torch.randint(-3, 4, (100, 90), generator=drawn).float() * 0.5
+    zeros = torch.where(few == 0.5, -0.0, torch.where(few == 1, 0.0, few))
+    odd = torch.where(few == 1.5, torch.inf, torch.where(few == -1, -torch.inf, few))
+    with repdl.reproducible():
+        for x in (few, zeros, odd, few.bfloat16(), few.long(), torch.where(few == 1.5, torch.nan, few)):
+            for k in (1, 3, 11, 12, 60, 0):
+                values, indices = torch.sort(x, stable=True, dim=dim, descending=largest)
+                got = torch.topk(x, k, dim, largest)
+                assert same_bits(got.values, values.narrow(dim, 0, k))
+                assert torch.equal(got.indices, indices.narrow(dim, 0, k)) and got.values.is_contiguous()
+
+
 REFUSALS: dict[str, Callable[[], Any]] = {
     "mm of shapes": lambda: torch.mm(A, A),
     "mm of ranks": lambda: torch.mm(A, A[0]),
@@ -297,6 +339,9 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "alpha of integers": lambda: torch.add(torch.tensor(1), torch.tensor(2), alpha=0.5),
     "conv2d of channels": lambda: torch.nn.functional.conv2d(torch.ones(1, 3, 5, 5), torch.ones(2, 4, 3, 3)),
     "conv2d of ranks": lambda: torch.nn.functional.conv2d(A, torch.ones(2, 4, 3, 3)),
+    "conv_transpose2d of too much output_padding": lambda: torch.nn.functional.conv_transpose2d(
+        torch.ones(1, 2, 3, 3), torch.ones(2, 1, 3, 3), stride=2, output_padding=2
+    ),
     "conv3d of a kernel too deep": lambda: torch.nn.functional.conv3d(
         torch.ones(1, 1, 2, 4, 4), torch.ones(1, 1, 3, 2, 2)
     ),

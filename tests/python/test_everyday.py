@@ -300,6 +300,19 @@ def pretend_to_quantise() -> None:
 
 
 @action
+@pytest.mark.filterwarnings("ignore:.*nested")
+def reduce_jagged_rows() -> None:
+    rows = [torch.randn(n, 4, requires_grad=True) for n in (3, 7, 5)]
+    jagged = torch.nested.as_nested_tensor(rows, layout=torch.jagged)
+    padded = torch.nested.to_padded_tensor(jagged, 0.0)
+    assert padded.shape == (3, 7, 4) and torch.equal(padded[0, :3], rows[0])
+    assert torch.allclose(jagged.mean(1), torch.stack([row.mean(0) for row in rows]), atol=1e-6)
+    assert jagged.softmax(1).values().sum() > 0
+    padded.square().sum().backward()
+    assert all(torch.equal(row.grad, 2 * row) for row in rows)
+
+
+@action
 def seed() -> None:
     state = torch.get_rng_state()
     a = torch.rand(3)

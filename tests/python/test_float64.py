@@ -274,6 +274,24 @@ LAYERS: dict[str, tuple[Function, list[torch.Tensor]]] = {
     "matrix_exp": (torch.linalg.matrix_exp, [leaf(1, 4, 4)]),
     "embedding_bag": (lambda w: F.embedding_bag(torch.tensor([0, 1, 2]), w, torch.tensor([0, 2])), [leaf(1, 3, 4)]),
     "renorm": (lambda x: x.renorm(2, 0, 1.0), [leaf(1, 3, 4)]),
+    "bilinear": (lambda x: F.interpolate(x, scale_factor=1.7, mode="bilinear"), [leaf(1, 2, 3, 5, 4)]),
+    "bicubic": (lambda x: F.interpolate(x, (7, 3), mode="bicubic", align_corners=True), [leaf(1, 2, 3, 5, 4)]),
+    "antialiased": (lambda x: F.interpolate(x, (3, 2), mode="bicubic", antialias=True), [leaf(1, 2, 3, 5, 4)]),
+    "trilinear": (lambda x: F.interpolate(x, (3, 5, 2), mode="trilinear"), [leaf(1, 1, 2, 3, 4, 5)]),
+    "grid_sample": (
+        lambda x, t: F.grid_sample(x, F.affine_grid(t, [2, 3, 4, 6], align_corners=False), align_corners=False),
+        [leaf(1, 2, 3, 5, 4), leaf(2, 2, 2, 3)],
+    ),
+    "grid_sample of a volume": (
+        lambda x, g: F.grid_sample(x, g, padding_mode="reflection", align_corners=True),
+        [leaf(1, 1, 2, 3, 4, 5), leaf(2, 1, 2, 3, 2, 3)],
+    ),
+    "ctc_loss": (
+        lambda x: F.ctc_loss(x.log_softmax(-1), torch.tensor([[1, 2, 2], [3, 1, 0]]), (7, 5), (3, 2), reduction="none"),
+        [leaf(1, 7, 2, 4)],
+    ),
+    "topk": (lambda x: x.topk(2).values, [leaf(1, 3, 4)]),
+    "rrelu": (F.rrelu, [leaf(1, 3, 4)]),
     "weight_norm": (lambda v, g: torch._weight_norm(v, g), [leaf(1, 3, 4), leaf(2, 3, 1)]),
 }
 
@@ -293,6 +311,21 @@ def test_layers_are_those_of_torch(name: str) -> None:
     for a, b in zip(ours, stock, strict=True):
         assert a.shape == b.shape and a.stride() == b.stride()
         assert torch.allclose(a, b, rtol=1e-12, atol=1e-12 * float(b.abs().max()))
+
+
+def test_counts_are_those_of_torch() -> None:
+    x = leaf(1, 200).detach()
+    calls: list[Callable[[], Any]] = [
+        lambda: torch.histc(x, 7),
+        lambda: torch.histogram(x, 5, range=(-1.0, 1.0), weight=x.abs()),
+        lambda: torch.histogram(x, torch.tensor([-1, 0.1, 2]).double(), density=True),
+    ]
+    for call in calls:
+        stock = call()
+        with repdl.reproducible():
+            ours = call()
+        for a, b in zip(ours, stock, strict=True):
+            assert a.dtype == torch.float64 and torch.allclose(a, b, rtol=1e-14)
 
 
 def test_a_program_whose_default_is_float64() -> None:

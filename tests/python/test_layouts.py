@@ -37,7 +37,6 @@ REFUSED: dict[str, tuple[str, Callable[[torch.Tensor], torch.Tensor]]] = {
     "sparse bmm": ("SparseCPU", lambda x: torch.bmm(torch.stack([x, x]), DENSE.expand(2, 3, 3))),
     "sparse softmax": ("SparseCPU", lambda x: torch.sparse.softmax(x, 1)),
     "sparse * sparse": ("SparseCPU", lambda x: x * x),
-    "csr @ csr": ("SparseCsrCPU", lambda x: x @ x),
     "csr + csr": ("SparseCsrCPU", lambda x: x + x),
     "nested layer_norm": ("NestedTensorCPU", lambda x: F.layer_norm(x, (3,), torch.ones(3), torch.zeros(3))),
     "nested sum": ("NestedTensorCPU", lambda x: x.sum(-1, keepdim=True)),

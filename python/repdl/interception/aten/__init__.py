@@ -12,6 +12,7 @@ from repdl.interception.aten import (
     distance as distance,
     embedding as embedding,
     factorization as factorization,
+    fake_quantized as fake_quantized,
     fourier as fourier,
     functions as functions,
     gamma as gamma,

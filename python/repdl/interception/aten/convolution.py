@@ -112,6 +112,26 @@ def _of_rank(rank: int, *settings: Any) -> _Settings | _Volumes:
     return _Volumes(found) if rank == 3 else found
 
 
+def _beyond(rank: int, stride: Any, padding: Any, dilation: Any, output_padding: Any) -> list[int] | None:
+    """What a transposed convolution without padding lacks of the output at both ends of each dimension, the last first.
+
+    None where output_padding is below the stride: then the padding is the op's. Else the output has places for more
+    windows than the input has elements.
+    """
+    stride, padding, dilation, more = (
+        _pair(v, rank, i) for v, i in zip((stride, padding, dilation, output_padding), (1, 0, 1, 0), strict=True)
+    )
+    if all(m < s for m, s in zip(more, stride, strict=True)):
+        return None
+    for m, s, d in zip(more, stride, dilation, strict=True):
+        if m >= max(s, d):
+            raise RuntimeError(
+                f"[conv_transpose{rank}d] output_padding must be smaller than stride or dilation, got {m} for a stride "
+                f"of {s} and a dilation of {d}"
+            )
+    return [end for p, m in reversed(list(zip(padding, more, strict=True))) for end in (-p, m - p)]
+
+
 @override("convolution", low="alike", wide="float64")
 def convolution(
     input: torch.Tensor,
@@ -133,7 +153,12 @@ def convolution(
     settings = _of_rank(rank, stride, padding, dilation, output_padding, groups)
     x, w = _as_2d(input), _as_2d(weight)
     if transposed:
+        ends = _beyond(rank, stride, padding, dilation, output_padding)
+        if ends:
+            settings = _of_rank(rank, stride, (0,), dilation, (0,), groups)
         output = settings.by_input(settings.transposed_shape(x, w), w, x)
+        if ends:
+            output = torch.constant_pad_nd(output, ends)
         if bias is not None:
             output = output + bias.reshape(-1, *[1] * (output.dim() - 2))
     else:
@@ -183,12 +208,16 @@ def _(
         return grad.squeeze(2) if rank == 1 else grad
 
     grad_input = grad_weight = grad_bias = None
+    if output_mask[2]:
+        grad_bias = sum_of(g, (0, *range(2, g.dim())), ops=ops_of(g))
+    ends = _beyond(rank, stride, padding, dilation, output_padding) if transposed else None
+    if ends:
+        settings = _of_rank(rank, stride, (0,), dilation, (0,), groups)
+        g = torch.constant_pad_nd(g, [-end for end in ends])
     if output_mask[0]:
         by_input = settings.convolve(g, w) if transposed else settings.by_input(x.shape, w, g)
         grad_input = shaped(by_input)
     if output_mask[1]:
         by_weight = settings.by_weight(g, w.shape, x) if transposed else settings.by_weight(x, w.shape, g)
         grad_weight = shaped(by_weight)
-    if output_mask[2]:
-        grad_bias = sum_of(g, (0, *range(2, g.dim())), ops=ops_of(g))
     return grad_input, grad_weight, grad_bias

@@ -8,8 +8,7 @@ from typing import Any
 
 import torch
 
-from repdl import _core
-from repdl.interception.override import override
+from repdl.interception.override import ops_of, override
 
 _NEVER = -math.inf
 
@@ -18,7 +17,7 @@ def _plus(*logs: torch.Tensor) -> torch.Tensor:
     """The logarithm of the sum of exponentials, from the left."""
     total = logs[0]
     for log in logs[1:]:
-        total = _core.ops["logaddexp"](total, log)
+        total = ops_of(total)["logaddexp"](total, log)
     return total
 
 
@@ -78,7 +77,7 @@ class _Alignment:
         """The logarithm of the sum over alignments through each class at each step: [step, batch, class]."""
         place = torch.arange(self.places.shape[1])
         finish = (place == self.ends[:, None]) | (place == self.ends[:, None] - 1)
-        beta = torch.full(self.places.shape, _NEVER)
+        beta = self.log_probs.new_full(self.places.shape, _NEVER)
         allowed = torch.cat((self.skips[:, 2:], torch.zeros_like(self.skips[:, :2])), 1)
         through = [beta] * self.steps
         for t in reversed(range(self.steps)):
@@ -87,7 +86,7 @@ class _Alignment:
             start = torch.eq(self.inputs - 1, t)[:, None] & finish
             beta = torch.where(self.present, self.at(t) + torch.where(start, 0.0, later), _NEVER)
             through[t] = alpha[:, t] + beta
-        found = torch.full(self.log_probs.shape, _NEVER).permute(1, 0, 2).contiguous()
+        found = torch.full_like(self.log_probs, _NEVER).permute(1, 0, 2).contiguous()
         paths = torch.stack(through, 1)
         for s in range(self.places.shape[1]):
             index = self.places[:, None, s : s + 1].expand(-1, self.steps, 1)
@@ -102,7 +101,7 @@ def _moved(x: torch.Tensor, by: int) -> torch.Tensor:
     ]
 
 
-@override("_ctc_loss", "_ctc_loss.Tensor")
+@override("_ctc_loss", "_ctc_loss.Tensor", wide="float64")
 def _(
     log_probs: torch.Tensor,
     targets: torch.Tensor,
@@ -116,7 +115,7 @@ def _(
     return alignment.loss(alpha), alpha
 
 
-@override("_ctc_loss_backward", "_ctc_loss_backward.Tensor")
+@override("_ctc_loss_backward", "_ctc_loss_backward.Tensor", wide="float64")
 def _(
     grad: torch.Tensor,
     log_probs: torch.Tensor,
@@ -131,8 +130,9 @@ def _(
     """As torch: for log_probs that a log-softmax gave."""
     alignment = _Alignment(log_probs, targets, input_lengths, target_lengths, blank)
     through = alignment.backward(log_alpha)
-    share = _core.ops["exp"](through + neg_log_likelihood[:, None] - log_probs)
-    result = (_core.ops["exp"](log_probs) - share) * grad[:, None]
+    exp = ops_of(log_probs)["exp"]
+    share = exp(through + neg_log_likelihood[:, None] - log_probs)
+    result = (exp(log_probs) - share) * grad[:, None]
     running = torch.arange(alignment.steps)[:, None, None] < alignment.inputs[:, None]
     if zero_infinity:
         running = running & (neg_log_likelihood != math.inf)[:, None]

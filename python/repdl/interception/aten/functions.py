@@ -53,12 +53,19 @@ for _name in ("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other"):
     _binary(_name, "xlogy")
 
 
-@override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", complex=True, **_POINTWISE)
-def _(self: torch.Tensor, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    return ops["pow"](*_alike(self, exponent))
+_native_power, _native_powers = native_of("pow.Tensor_Scalar"), native_of("pow.Tensor_Tensor")
 
 
-_native_power = native_of("pow.Tensor_Scalar")
+@override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", complex=True, integers="compute", **_POINTWISE)
+def _(self: Any, exponent: Any) -> torch.Tensor:
+    """Of integers and a number that is none, too: it comes as a number."""
+    dtype = torch.result_type(self, exponent)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return _native_powers(self, exponent)
+    base, power = _alike(self, exponent)
+    return ops_of(base)["pow"](base, power)
+
+
 _LARGEST_PRODUCT = 8
 """Up to here an integral power of float64 or complex numbers is a product from left to right, each step rounded."""
 
@@ -66,8 +73,13 @@ _LARGEST_PRODUCT = 8
 _POWERS = {"square": {1: 2}, "cube": {1: 3}}
 
 
-@override("pow.Tensor_Scalar", low="compute", wide="compute", of_constants=_POWERS, **_POINTWISE)
+@override("pow.Tensor_Scalar", low="compute", wide="compute", integers="compute", of_constants=_POWERS, **_POINTWISE)
 def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
+    if not (self.is_floating_point() or self.is_complex()):
+        dtype = torch.result_type(self, exponent)
+        if not (dtype.is_floating_point or dtype.is_complex):
+            return _native_power(self, exponent)
+        self = self.to(dtype)
     if exponent == 1:
         return self.clone()
     if exponent == 2:
@@ -253,7 +265,7 @@ def _(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.
 _native_rrelu = native_of("rrelu_with_noise")
 
 
-@override("rrelu_with_noise", low="compute")
+@override("rrelu_with_noise", low="compute", wide="float64")
 def _(
     self: torch.Tensor,
     noise: torch.Tensor,

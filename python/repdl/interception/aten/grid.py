@@ -10,7 +10,7 @@ import torch
 
 from repdl.interception.aten.interpolation import cubic_weights
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import override
+from repdl.interception.override import ops_of, override
 
 _LINEAR, _NEAREST, _CUBIC = range(3)
 _ZEROS, _BORDER, _REFLECTION = range(3)
@@ -148,13 +148,13 @@ def _sample_backward(
     image = input.reshape(*input.shape[:2], -1)
     grad = grad_output.reshape(*input.shape[:2], -1)
     by_input = torch.zeros_like(image, memory_format=torch.contiguous_format)
-    by_place = [torch.zeros(input.shape[0], grad.shape[2]) for _ in range(sampling.rank)]
+    by_place = [image.new_zeros(input.shape[0], grad.shape[2]) for _ in range(sampling.rank)]
     for place, inside, taps in sampling.neighbours():
         places = place.expand(-1, image.shape[1], -1)
         if output_mask[0]:
             part = grad * sampling.weight(taps)
             by_input = by_input.scatter_add(2, places, torch.where(inside, part, torch.zeros_like(part)))
-        along = sum_of(image.gather(2, places) * grad, 1, True)
+        along = sum_of(image.gather(2, places) * grad, 1, True, ops_of(grad))
         along = torch.where(inside, along, torch.zeros_like(along))
         for d in range(sampling.rank):
             slope = sampling.weight([(s if i == d else w, s) for i, (w, s) in enumerate(taps)])
@@ -163,5 +163,5 @@ def _sample_backward(
     return by_input.reshape(input.shape) if output_mask[0] else None, by_grid.reshape(grid.shape)
 
 
-override("grid_sampler_2d", "grid_sampler_3d")(_sample)
-override("grid_sampler_2d_backward", "grid_sampler_3d_backward")(_sample_backward)
+override("grid_sampler_2d", "grid_sampler_3d", wide="float64")(_sample)
+override("grid_sampler_2d_backward", "grid_sampler_3d_backward", wide="float64")(_sample_backward)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Resizing by interpolation: one axis after another, the last first, each a sum of a few weighted neighbours in order.
 
-Places and weights are computed in double and the weights rounded to float32, as `weight * x` and the sums are.
+Places and weights are computed in double and the weights rounded to the operand's type, as `weight * x` and the sums
+are.
 """
 
 from __future__ import annotations
@@ -85,35 +86,36 @@ def _smooth(width: int) -> Callable[..., Taps]:
 
 
 def _each_axis(
-    make: Callable[..., Taps], size: Any, new: Any, align_corners: bool, factors: Any
+    make: Callable[..., Taps], size: Any, new: Any, align_corners: bool, factors: Any, dtype: torch.dtype
 ) -> Iterator[tuple[int, Taps]]:
     """The neighbours of each axis, the last first, the weights as they multiply a tensor."""
     rank = len(new)
     for d in reversed(range(rank)):
         shape = [-1 if i == d else 1 for i in range(rank)]
         taps = make(size[2 + d], new[d], align_corners, factors[d])
-        yield 2 + d, [(i.to(torch.int64), w.to(torch.float32).reshape(shape)) for i, w in taps]
+        yield 2 + d, [(i.to(torch.int64), w.to(dtype).reshape(shape)) for i, w in taps]
 
 
 def _define(name: str, make: Callable[..., Taps]) -> None:
-    @override(name)
+    @override(name, wide="float64")
     def _(self: torch.Tensor, output_size: Any, align_corners: bool, *factors: Any) -> torch.Tensor:
         factors = (*factors, *[None] * (len(output_size) - len(factors)))
         x = self
-        for dim, taps in _each_axis(make, self.shape, output_size, align_corners, factors):
+        for dim, taps in _each_axis(make, self.shape, output_size, align_corners, factors, self.dtype):
             x = functools.reduce(torch.add, (x.index_select(dim, index) * weight for index, weight in taps))
         return x.contiguous(memory_format=memory_format(self))
 
-    @override(name + "_backward")
+    @override(name + "_backward", wide="float64")
     def _(
         grad_output: torch.Tensor, output_size: Any, input_size: Any, align_corners: bool, *factors: Any
     ) -> torch.Tensor:
         factors = (*factors, *[None] * (len(output_size) - len(factors)))
         grad = grad_output
-        for dim, taps in reversed(list(_each_axis(make, input_size, output_size, align_corners, factors))):
+        axes = _each_axis(make, input_size, output_size, align_corners, factors, grad.dtype)
+        for dim, taps in reversed(list(axes)):
             shape = list(grad.shape)
             shape[dim] = input_size[dim]
-            wide = torch.zeros(shape)
+            wide = torch.zeros(shape, dtype=grad.dtype)
             for index, weight in taps:
                 wide = wide.index_add(dim, index, grad * weight)
             grad = wide

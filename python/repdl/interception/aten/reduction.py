@@ -182,7 +182,7 @@ def _bins(x: torch.Tensor, edges: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     return (torch.bucketize(x[inside], edges, right=True) - 1).clamp(0, edges.numel() - 2), inside
 
 
-@override("histc")
+@override("histc", wide="float64")
 def _(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.Tensor:
     """How many lie in each bin: at its lower edge or above, and below the upper one; the last bin has both edges."""
     low, high = float(min), float(max)
@@ -192,8 +192,8 @@ def _(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.
         low, high = low - 1, high + 1
     if not (-math.inf < low <= high < math.inf):
         raise RuntimeError(f"[histc] the range [{low}, {high}] must be finite and ascend; give min and max")
-    places, _ = _bins(self.reshape(-1), torch.linspace(low, high, bins + 1))
-    return torch.bincount(places, minlength=bins).to(torch.float32)
+    places, _ = _bins(self.reshape(-1), torch.linspace(low, high, bins + 1, dtype=self.dtype))
+    return torch.bincount(places, minlength=bins).to(self.dtype)
 
 
 def _counted(
@@ -203,18 +203,18 @@ def _counted(
     x = x.reshape(-1)
     places, inside = _bins(x, edges)
     each = torch.ones_like(x) if weight is None else weight.reshape(-1)
-    counts = torch.zeros(edges.numel() - 1).index_add_(0, places, each[inside])
-    return (counts / (sum_of(counts) * edges.diff()) if density else counts), edges
+    counts = x.new_zeros(edges.numel() - 1).index_add_(0, places, each[inside])
+    return (counts / (sum_of(counts, ops=ops_of(x)) * edges.diff()) if density else counts), edges
 
 
-@override("histogram.bins_tensor")
+@override("histogram.bins_tensor", wide="float64")
 def _(
     self: torch.Tensor, bins: torch.Tensor, *, weight: torch.Tensor | None = None, density: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     return _counted(self, bins, weight, density)
 
 
-@override("histogram.bin_ct")
+@override("histogram.bin_ct", wide="float64")
 def _(
     self: torch.Tensor,
     bins: int = 100,
@@ -231,4 +231,4 @@ def _(
         low, high = low - 0.5, high + 0.5
     if not (-math.inf < low <= high < math.inf):
         raise RuntimeError(f"[histogram] the range [{low}, {high}] must be finite and ascend")
-    return _counted(self, torch.linspace(low, high, bins + 1), weight, density)
+    return _counted(self, torch.linspace(low, high, bins + 1, dtype=self.dtype), weight, density)

@@ -65,6 +65,8 @@ def _mm(key: str) -> None:
             return native(self, mat2)
         if layouts == (torch.sparse_coo, torch.sparse_coo):
             return _of_sparse(self, mat2)
+        if set(layouts) <= {torch.sparse_csr, torch.sparse_csc}:
+            return _of_sparse(self.to_sparse(), mat2.to_sparse()).to_sparse_csr()
         if self.layout in _SPARSE and mat2.layout == torch.strided:
             return _product(self, mat2).to(self.dtype)
         if self.layout == torch.strided and mat2.layout in _SPARSE:
@@ -106,3 +108,19 @@ def _(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
 
 
 layout(_COO, "_sparse_sparse_matmul")(torch.mm)
+
+_native_addmv = native_of("addmv.out", _CSR)
+
+
+@layout(_CSR, "addmv.out")
+def _(
+    self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, out: torch.Tensor
+) -> torch.Tensor:
+    """What mv calls, too."""
+    numbers = {"beta": beta, "alpha": alpha, "out": out}
+    if vec.dim() != 1 or not _matrices(mat, vec[:, None]) or out.dtype != mat.dtype or self.dtype != mat.dtype:
+        return _native_addmv(self, mat, vec, **numbers)
+    if not (mat.layout in _SPARSE and self.layout == torch.strided == vec.layout):
+        return not_reproducible("addmv.out", (self, mat, vec), numbers, _native_addmv, "layout")
+    whole = self.to(_wide(self.dtype)).expand(mat.shape[0])
+    return fill(out, plus(whole, _product(mat, vec[:, None])[:, 0], beta, alpha).to(self.dtype))
