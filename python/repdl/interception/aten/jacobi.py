@@ -30,8 +30,29 @@ def _reciprocal_root(x: Steps) -> Steps:
     return root
 
 
+_PIECE = 2**15
+"""So many numbers at a time: their products stay in the cache."""
+
+
+def _pieces(x: torch.Tensor) -> list[slice]:
+    """Of the rows."""
+    count = max(1, _PIECE // (x.shape[0] * x.shape[2]))
+    return [slice(i, i + count) for i in range(0, x.shape[1], count)]
+
+
 def _inner(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return folded(mul(a, b), 2, own=True)
+    """Of the rows of two, each with the other's."""
+    parts = [folded(mul(a[:, rows], b[:, rows]), 2, own=True) for rows in _pieces(a)]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+
+
+def _rotate(a: torch.Tensor, b: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> None:
+    """Rotates rows, and exchanges them."""
+    for rows in _pieces(a):
+        first, second, c, s = (x[:, rows] for x in (a, b, cosine, sine))
+        parts = mul(first, c), mul(second, s), mul(first, s), mul(second, c)
+        _sub_out(parts[0], parts[1], out=second)
+        _add_out(parts[2], parts[3], out=first)
 
 
 def _tangents(p: Steps, q: Steps, inner: Steps, turned: torch.Tensor) -> Steps:
@@ -50,16 +71,15 @@ def _sweep(x: torch.Tensor, width: int, tolerance: float) -> torch.Tensor:
     changed = torch.zeros(x.shape[0], dtype=torch.bool)
     for start in (i % 2 for i in range(count)):
         end = count - (count - start) % 2
+        if end <= start:
+            continue
         first, second = x[:, start:end:2], x[:, start + 1 : end : 2]
         p, q = Steps(squares[:, start:end:2]), Steps(squares[:, start + 1 : end : 2])
         inner = Steps(_inner(first[..., :width], second[..., :width]))
         turned = inner * inner > where(p < q, q, p) * limit
         tangent = _tangents(p, q, inner, turned)
         cosine = _reciprocal_root(tangent * tangent + 1.0)
-        sine = (cosine * tangent).tensor
-        parts = mul(first, cosine.tensor), mul(second, sine), mul(first, sine), mul(second, cosine.tensor)
-        _sub_out(parts[0], parts[1], out=second)
-        _add_out(parts[2], parts[3], out=first)
+        _rotate(first, second, cosine.tensor, (cosine * tangent).tensor)
         change = tangent * inner
         p_then, q_then = p - change, q + change
         q.tensor.copy_(p_then.tensor)
