@@ -98,17 +98,21 @@ class Call {
     Outputs outputs;
     const OpInfo& op = *function_.callable.op;
     const Specs specs = op.infer(read_.Values());
+    bool is_copied = false;
     if (specs.size == 0) {  // the op changes its first argument
       outputs.size = 1;
       outputs.objects[0] = nb::borrow(out_);
-    } else if (function_.target == Target::kNew) {
+    } else if (function_.target == Target::kNew || !TakeTarget(specs, outputs)) {
+      is_copied = function_.target != Target::kNew;
+      if (is_copied && !target_fits_) return nullptr;
       outputs.Make(tensors_, specs, order_of_strides_ ? &*order_of_strides_ : nullptr);
-    } else if (!TakeTarget(specs, outputs)) {
-      return nullptr;
     }
     if (function_.key_at < read_.size) ReadKey();
     repdl::Run(op, read_.Values(), tensors_, outputs.Views().first(static_cast<size_t>(specs.size)));
-    return outputs.Release();
+    if (!is_copied) return outputs.Release();
+    static PyObject* const copy = PyUnicode_InternFromString("copy_");
+    PyObject* const arguments[] = {out_, outputs.objects[0].ptr()};
+    return PyObject_VectorcallMethod(copy, arguments, 2, nullptr);
   }
 
  private:
@@ -172,13 +176,15 @@ class Call {
     return true;
   }
 
-  /// Whether the tensor given for the result is just what the op would make.
+  /// Whether the tensor given for the result is just what the op would make. If only its strides are not, or it overlaps
+  /// an operand, it fits as what a result can be copied to.
   bool TakeTarget(const Specs& specs, Outputs& outputs) {
     if (specs.size != 1 || out_ == nullptr) return false;
     TensorView view = tensors_.Read(out_, function_.callable.name.c_str(), "out", /*writable=*/true);
     if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
     if (order_of_strides_) view = Arranged(view, *order_of_strides_);
-    if (view.dtype != specs.spec[0].dtype || !(view.shape == specs.spec[0].shape) || !view.IsContiguous()) return false;
+    target_fits_ = view.dtype == specs.spec[0].dtype && view.shape == specs.spec[0].shape;
+    if (!target_fits_ || !view.IsContiguous()) return false;
     for (const Value& value : read_.Values()) {
       const auto* input = std::get_if<TensorView>(&value);
       if (input == nullptr || !MayOverlap(*input, view)) continue;
@@ -214,6 +220,7 @@ class Call {
   bool all_contiguous_ = true;
   bool all_single_ = true;
   std::optional<IntList> order_of_strides_;
+  bool target_fits_ = false;
   float numbers_[3];
   size_t num_numbers_ = 0;
   // Borrowed.

@@ -26,7 +26,7 @@ def _off():
 
 
 def bessel(x):
-    return torch.special.bessel_j0(x)
+    return torch.special.airy_ai(x)
 
 
 X = torch.linspace(-3, 3, 1000)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -13,6 +14,13 @@ from repdl.interception.override import ops_of, override
 
 _SUM, _MEAN, _MAX = range(3)
 _native = native_of("_embedding_bag")
+
+
+def _parts(count: int, width: int) -> Iterator[slice]:
+    """Of rows of that width, one after the other, each small enough to stay in the cache."""
+    length = max(2**17 // max(width, 1), 1)
+    for begin in range(0, count, length):
+        yield slice(begin, min(begin + length, count))
 
 
 @override("_embedding_bag", "_embedding_bag_forward_only", wide="float64")
@@ -42,12 +50,16 @@ def _(
         raise RuntimeError(f"[embedding_bag] indices must lie in 0 … {weight.shape[0] - 1}, the rows of weight")
     bags = offsets.numel() - int(include_last_offset)
     bag_of = torch.searchsorted(offsets[:bags].contiguous(), torch.arange(count, dtype=offsets.dtype), right=True) - 1
-    counted = indices != padding_idx
-    rows = weight.index_select(0, indices)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights[:, None]
-    chosen, chosen_bags = rows[counted], bag_of[counted]
-    output = rows.new_zeros(bags, weight.shape[1]).index_add(0, chosen_bags, chosen)
+    counted = indices != padding_idx if padding_idx >= 0 else None
+    output = weight.new_zeros(bags, weight.shape[1])
+    for part in _parts(count, weight.shape[1]):
+        rows, to = weight.index_select(0, indices[part]), bag_of[part]
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights[part, None]
+        if counted is not None:
+            rows, to = rows[counted[part]], to[counted[part]]
+        output.index_add_(0, to, rows)
+    chosen_bags = bag_of if counted is None else bag_of[counted]
     sizes = torch.bincount(chosen_bags, minlength=bags).to(offsets.dtype)
     if mode == _MEAN:
         output = output / sizes.clamp_min(1)[:, None]
@@ -74,17 +86,29 @@ def _(
         filled = bag_size != 0
         places = maximum_indices[filled] * grad.shape[1] + torch.arange(grad.shape[1])
         return wide.reshape(-1).index_add(0, places.reshape(-1), grad[filled].reshape(-1)).reshape(wide.shape)
-    rows = grad.index_select(0, offset2bag)
-    if mode == _MEAN:
-        rows = rows / bag_size.index_select(0, offset2bag).clamp_min(1)[:, None]
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights[:, None]
-    if scale_grad_by_freq:
-        rows = rows / torch.bincount(indices, minlength=num_weights)[indices][:, None]
-    counted = indices != padding_idx
+    counts = torch.bincount(indices, minlength=num_weights) if scale_grad_by_freq else None
+
+    def rows_of(part: slice) -> tuple[torch.Tensor, torch.Tensor]:
+        """Where the rows of a part of the indices go, and the rows."""
+        to, bags = indices[part], offset2bag[part]
+        rows = grad.index_select(0, bags)
+        if mode == _MEAN:
+            rows = rows / bag_size.index_select(0, bags).clamp_min(1)[:, None]
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights[part, None]
+        if counts is not None:
+            rows = rows / counts[to][:, None]
+        if padding_idx < 0:
+            return to, rows
+        counted = to != padding_idx
+        return to[counted], rows[counted]
+
     if sparse:
-        return torch.sparse_coo_tensor(indices[counted][None], rows[counted], wide.shape)
-    return wide.index_add(0, indices[counted], rows[counted])
+        to, rows = rows_of(slice(None))
+        return torch.sparse_coo_tensor(to[None], rows, wide.shape)
+    for part in _parts(len(indices), grad.shape[1]):
+        wide.index_add_(0, *rows_of(part))
+    return wide
 
 
 @override("_embedding_bag_per_sample_weights_backward", wide="float64")
