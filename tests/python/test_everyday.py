@@ -403,6 +403,9 @@ def fit_directions() -> None:
 
 REFUSED: dict[str, Callable[[], Any]] = {
     "eigenvalues": lambda: torch.linalg.eigvals(torch.ones(3, 3)),
+    "weights of another type": lambda: torch.histogram(
+        torch.ones(3), 3, range=(0.0, 2.0), weight=torch.ones(3).double()
+    ),
     "inverse functions of complex numbers": lambda: torch.ones(3, dtype=torch.complex64).asin(),
 }
 """What has no reproducible kernel yet, and so must raise."""

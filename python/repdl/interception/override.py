@@ -130,7 +130,7 @@ class Override:
 
         def refuse(*args: Any, **kwargs: Any) -> Any:
             narrow = narrowed(args)
-            if narrow is not None:
+            if narrow is not None and not kinds_of(kwargs.values()) & WIDE:
                 return kernel(*narrow, **kwargs)
             return not_reproducible(self.name, args, kwargs, native, why="dtype")
 
