@@ -17,6 +17,13 @@ def overload(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, packet), overload_name or "default")
 
 
+@cache
+def schemas(packet: str) -> dict[str, Any]:
+    """Those of the overloads of "add", by their names: "add.Tensor", …; without making objects of the overloads."""
+    found = torch._C._jit_get_schemas_for_operator(f"aten::{packet}")
+    return {f"{packet}.{s.overload_name}" if s.overload_name else packet: s for s in found}
+
+
 BACKENDS = ("CUDA", "XPU", "MPS", "MTIA", "HPU", "PrivateUse1")
 """The dispatch keys of dense tensors on other devices."""
 

@@ -15,14 +15,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from inspect import signature
+from inspect import unwrap
 from typing import Any
 
 import torch
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
 from repdl import _core
-from repdl.interception.native import native_of, overload
+from repdl.interception.native import native_of, schemas
 from repdl.interception.strict import not_reproducible
 
 Kernel = Callable[..., Any]
@@ -192,11 +192,17 @@ class Override:
         """The function with other ops; or the op itself, where the function is one."""
         if self.compute is _core.ops.get(self.op):
             compute = ops.get(self.op, refuse)
-        elif "ops" in signature(self.compute).parameters:
+        elif _takes_ops(self.compute):
             compute = partial(self.compute, ops=ops)
         else:
             compute = self.compute
         return laid_out(compute) if self.elementwise else compute
+
+
+def _takes_ops(function: Kernel) -> bool:
+    """Sooner than inspect.signature, which the first `enable` would wait for."""
+    code = getattr(unwrap(function), "__code__", None)
+    return code is not None and "ops" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 @dataclass(frozen=True)
@@ -411,20 +417,16 @@ def variants(
     name: str, converts: bool = True
 ) -> Iterator[tuple[str, _core.OverrideTarget | None, Callable[[Kernel], Kernel]]]:
     """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
-    schema = overload(name)._schema
-    taken = [(a.name, str(a.type)) for a in schema.arguments]
     packet = name.partition(".")[0]
-    for other in getattr(torch.ops.aten, packet).overloads():
-        arguments = getattr(getattr(torch.ops.aten, packet), other)._schema.arguments
-        outs = [a.name for a in arguments if a.is_out]
-        if outs and [(a.name, str(a.type)) for a in arguments if not a.is_out] == taken:
-            target = _core.OverrideTarget.OUT if outs == ["out"] else None
-            yield (packet if other == "default" else f"{packet}.{other}"), target, into(outs, converts)
-    changing = getattr(torch.ops.aten, packet + "_", None)
-    for other in changing.overloads() if changing else ():
-        if [(a.name, str(a.type)) for a in getattr(changing, other)._schema.arguments] == taken:
-            full = packet + ("_" if other == "default" else f"_.{other}")
-            yield full, _core.OverrideTarget.FIRST_ARGUMENT, in_place
+    same = schemas(packet)
+    taken = [(a.name, str(a.type)) for a in same[name].arguments]
+    for other, schema in same.items():
+        outs = [a.name for a in schema.arguments if a.is_out]
+        if outs and [(a.name, str(a.type)) for a in schema.arguments if not a.is_out] == taken:
+            yield other, _core.OverrideTarget.OUT if outs == ["out"] else None, into(outs, converts)
+    for other, schema in schemas(packet + "_").items():
+        if [(a.name, str(a.type)) for a in schema.arguments] == taken:
+            yield other, _core.OverrideTarget.FIRST_ARGUMENT, in_place
 
 
 def in_place(kernel: Kernel) -> Kernel:
