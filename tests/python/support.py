@@ -97,5 +97,22 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
     return result.stdout
 
 
+def digests_elsewhere(call: str) -> set[str]:
+    """What a digest of a test module, "test_gamma.digest", is in processes with other instruction sets and threads."""
+    module = call.partition(".")[0]
+    settings = (("default", "scalar", 1), ("default", "sse4", 2), ("avx2", "avx2", 3), ("avx512", "avx512", 2))
+    return {
+        run_python(
+            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
+            f"import {module}; print({call}())",
+            ATEN_CPU_CAPABILITY=capability,
+            REPDL_TARGET=target,
+            OMP_WAIT_POLICY="passive",
+        ).strip()
+        for capability, target, threads in settings
+        if target in TARGETS
+    }
+
+
 ALL_OPS = sorted(registry)
 TARGETS = _core.supported_targets()

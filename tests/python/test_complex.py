@@ -14,7 +14,7 @@ from mpmath import mp
 
 import repdl
 from repdl.interception.aten.complex_numbers import _parts
-from support import run_python, same_bits
+from support import digests_elsewhere, same_bits
 
 DTYPES = (torch.complex64, torch.complex128)
 
@@ -361,15 +361,7 @@ def rotary_digest() -> str:
 
 
 def test_rotary_embeddings_are_the_same_everywhere() -> None:
-    digests = {
-        run_python(
-            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
-            "import test_complex; print(test_complex.rotary_digest())",
-            ATEN_CPU_CAPABILITY=capability,
-        )
-        for capability, threads in (("default", 1), ("avx2", 2), ("avx512", 3))
-    }
-    assert digests == {rotary_digest() + "\n"}
+    assert digests_elsewhere("test_complex.rotary_digest") == {rotary_digest()}
     queries = torch.from_numpy(np.random.default_rng(5).standard_normal((1, 4, 1, 2))).float()
     with repdl.reproducible():
         angles = torch.arange(4.0).view(1, 4, 1)
@@ -397,19 +389,7 @@ def digest_of_all() -> str:
 
 
 def test_functions_and_products_are_the_same_everywhere() -> None:
-    settings = (("default", "scalar", 1), ("avx2", "avx2", 2), ("avx512", "avx512", 3))
-    digests = {
-        run_python(
-            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
-            "import test_complex; print(test_complex.digest_of_all())",
-            ATEN_CPU_CAPABILITY=capability,
-            REPDL_TARGET=target,
-            OMP_WAIT_POLICY="passive",
-        )
-        for capability, target, threads in settings
-        if target in repdl._core.supported_targets()
-    }
-    assert digests == {digest_of_all() + "\n"}
+    assert digests_elsewhere("test_complex.digest_of_all") == {digest_of_all()}
 
 
 def test_parts_of_a_number() -> None:

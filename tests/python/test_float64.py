@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from mpmath import mp, mpf
 
 import repdl
-from support import run_python
+from support import digests_elsewhere
 
 Function = Callable[..., torch.Tensor]
 
@@ -386,15 +386,7 @@ def digest() -> str:
 
 
 def test_the_same_everywhere() -> None:
-    digests = {
-        run_python(
-            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
-            "import test_float64; print(test_float64.digest())",
-            ATEN_CPU_CAPABILITY=capability,
-        )
-        for capability, threads in (("default", 1), ("avx2", 3), ("avx512", 1), ("avx512", 3))
-    }
-    assert digests == {digest() + "\n"}
+    assert digests_elsewhere("test_float64.digest") == {digest()}
 
 
 def test_what_torch_makes_of_types() -> None:

@@ -16,7 +16,7 @@ from mpmath import mp, mpf
 import repdl
 from repdl.interception.aten import fourier, fourier_steps
 from repdl.interception.float64.trigonometry import roots_of_unity
-from support import run_python
+from support import digests_elsewhere
 
 COMPLEX = ("fft", "ifft", "irfft", "hfft")
 REAL = ("fft", "ifft", "rfft", "ihfft")
@@ -301,16 +301,4 @@ def digest() -> str:
 
 
 def test_same_bits_everywhere() -> None:
-    settings = (("default", "scalar", 1), ("avx2", "avx2", 2), ("avx512", "avx512", 3))
-    digests = {
-        run_python(
-            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
-            "import test_fourier; print(test_fourier.digest())",
-            ATEN_CPU_CAPABILITY=capability,
-            REPDL_TARGET=target,
-            OMP_WAIT_POLICY="passive",
-        )
-        for capability, target, threads in settings
-        if target in repdl._core.supported_targets()
-    }
-    assert digests == {digest() + "\n"}
+    assert digests_elsewhere("test_fourier.digest") == {digest()}

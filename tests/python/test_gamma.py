@@ -14,7 +14,7 @@ from mpmath import mp, mpf
 
 import repdl
 from repdl.random import counts
-from support import run_python
+from support import digests_elsewhere
 
 D = torch.distributions
 
@@ -182,15 +182,7 @@ def digest() -> str:
 
 
 def test_the_same_everywhere() -> None:
-    digests = {
-        run_python(
-            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
-            "import test_gamma; print(test_gamma.digest())",
-            ATEN_CPU_CAPABILITY=capability,
-        )
-        for capability, threads in (("default", 1), ("avx2", 3), ("avx512", 1))
-    }
-    assert digests == {digest() + "\n"}
+    assert digests_elsewhere("test_gamma.digest") == {digest()}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
