@@ -32,7 +32,7 @@ def refused(name, *args):
 """
 
 
-@pytest.mark.parametrize("key", ["PrivateUse1", "XPU"])
+@pytest.mark.parametrize("key", ["PrivateUse1", "XPU", "MPS", "HPU", "MTIA"])
 def test_what_computes_there_raises(key: str) -> None:
     code = """
 with repdl.reproducible():

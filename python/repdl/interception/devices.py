@@ -22,9 +22,19 @@ def _is_there(backend: str) -> bool:
     return has_kernels and (backend != "CUDA" or torch.cuda.is_initialized())
 
 
+def _is_key(name: str) -> bool:
+    """Not every layout has a key on every device."""
+    try:
+        torch._C._dispatch_key_parse(name)
+    except RuntimeError:
+        return False
+    return True
+
+
 def dispatch_keys() -> list[str]:
     """The dispatch keys of the devices that are in use."""
-    return [before + backend for backend in BACKENDS if _is_there(backend) for before in _LAYOUTS.values()]
+    keys = [before + backend for backend in BACKENDS if _is_there(backend) for before in _LAYOUTS.values()]
+    return [key for key in keys if _is_key(key)]
 
 
 def computing(key: str) -> list[str]:
