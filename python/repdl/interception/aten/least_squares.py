@@ -19,12 +19,10 @@ from repdl.interception.aten.solving import substituted
 from repdl.interception.override import ops_of, override
 
 
-def _shortest(r: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The shortest X of R X = B, of matrices that are upper triangles and rows right of them, all of full rank."""
-    rows, columns = r.shape[1:]
-    if rows == columns:
-        return substituted(r, b, upper=True)
-    factors, tau = geqrf(r.mT)
+def _shortest(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The shortest X of A X = B, of matrices of full rank with fewer rows than columns."""
+    rows, columns = a.shape[1:]
+    factors, tau = geqrf(a.mT)
     x = b.new_zeros(b.shape[0], columns, b.shape[2])
     x[:, :rows] = substituted(factors[:, :rows].mT, b, upper=False)
     return reflected(factors, tau, x)
@@ -34,10 +32,7 @@ def _by_qr(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Of full rank."""
     rows, columns = a.shape[1:]
     if rows < columns:
-        factors, tau = geqrf(a.mT)
-        x = b.new_zeros(b.shape[0], columns, b.shape[2])
-        x[:, :rows] = substituted(factors[:, :rows].mT, b, upper=False)
-        return reflected(factors, tau, x)
+        return _shortest(a, b)
     factors, tau = geqrf(a)
     return substituted(factors[:, :columns], reflected(factors, tau, b, adjoint=True)[:, :columns], upper=True)
 
@@ -52,7 +47,8 @@ def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Te
     for rank in ranks.unique().tolist():
         some = (ranks == rank).nonzero()[:, 0]
         if rank:
-            x[some] = _shortest(factors[some, :rank].triu(), turned[some, :rank])
+            r, y = factors[some, :rank].triu(), turned[some, :rank]
+            x[some] = _shortest(r, y) if rank < a.shape[2] else substituted(r, y, upper=True)
     return torch.empty_like(x).scatter_(1, places[:, :, None].expand_as(x), x), ranks
 
 
