@@ -64,7 +64,7 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
             case Suite.FLOAT64:
                 made.append(float64.run())
             case Suite.FOURIER:
-                made.append(fourier.run())
+                made += [fourier.errors(), fourier.run()]
     return made
 
 
