@@ -80,12 +80,17 @@ def drawn(low: float, high: float, n: int) -> torch.Tensor:
     return period.repeat(max(1, n // 65536))[:n]
 
 
-def check(op: str, function: Callable[..., object], ranges: list[list[float]]) -> None:
-    """A peer that computes something else is no peer."""
+def error_of(op: str, function: Callable[..., object], ranges: list[list[float]]) -> str:
+    """Says how a peer's results are wrong, and is empty if they are right: one that is wrong is no peer."""
     operands = [drawn(low, high, 4096) for low, high in ranges]
     result = torch.empty(4096)
     function(*operands, out=result)
-    torch.testing.assert_close(result, registry[op].kernel(*operands), rtol=1e-3, atol=1e-5, equal_nan=True)
+    right = registry[op].kernel(*operands)
+    if torch.allclose(result, right, rtol=1e-3, atol=1e-5, equal_nan=True):
+        return ""
+    worst = int(torch.where(result.isnan() != right.isnan(), torch.inf, (result - right).abs().nan_to_num()).argmax())
+    at = ", ".join(f"{x[worst].item():.9g}" for x in operands)
+    return f"torch's {op}({at}) is {result[worst].item():.9g} on this CPU, and should be {right[worst].item():.9g}"
 
 
 def torch_calls(function: Callable[..., object], ranges: list[list[float]]) -> dict[str, Callable[[], object]]:
@@ -108,7 +113,8 @@ def program_output(program: Path, op: str) -> dict[str, Any]:
     return output
 
 
-def measure(program: Path, op: str) -> tuple[str, Speeds]:
+def measure(program: Path, op: str, left_out: list[str]) -> tuple[str, Speeds]:
+    """The ranges of the operands, and the speeds; a peer whose results are wrong here is told to `left_out`."""
     function = torch_function(op)
     found: dict[str, dict[str, list[float]]] = {size: defaultdict(list) for size in SIZES}
     for turn in range(ROUNDS):
@@ -120,7 +126,10 @@ def measure(program: Path, op: str) -> tuple[str, Speeds]:
             continue
         if turn == 0:
             ranges = json.loads(f"[{operands}]")
-            check(op, function, ranges)
+            if error := error_of(op, function, ranges):
+                left_out.append(error)
+                function = None
+                continue
             calls = torch_calls(function, ranges)
         times = time_in_turn(calls, seconds=0.1, rounds=1, clock=time.thread_time)
         for size, n in SIZES.items():
@@ -172,7 +181,8 @@ def run(program: Path, results: Path | None) -> Table:
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     ops = list(dict.fromkeys(name.split("/")[1] for name in listed))
     progress = track(ops, "functions", console=Console(stderr=True), transient=True)
-    measured = {op: measure(program, op) for op in progress}
+    left_out: list[str] = []
+    measured = {op: measure(program, op, left_out) for op in progress}
     target = _core.active_target()
     if results is not None:
         sleef = program_output(program, ops[0])["context"]["sleef"]
@@ -180,7 +190,12 @@ def run(program: Path, results: Path | None) -> Table:
 
     table = Table(
         title=f"functions of float32, {target}, 1 thread: million elements/s, and ratio to the faster peer",
-        caption=f"The geometric mean is that of {', '.join(op for op in USUAL if op in measured)}.",
+        caption=" ".join(
+            [
+                f"The geometric mean is that of {', '.join(op for op in USUAL if op in measured)}.",
+                *(f"Left out: {error}." for error in left_out),
+            ]
+        ),
     )
     for column in ("function", "operands from", *(f"{size} {who}" for size in SIZES for who in CONTENDERS)):
         table.add_column(column, justify="left" if column in ("function", "operands from") else "right")
