@@ -9,7 +9,7 @@ BUILD := build/python
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # The groups of locked packages, a file in requirements/ each.
-GROUPS := build run test lint
+GROUPS := build run test lint wheel
 CXX_FILES := git ls-files -co --exclude-standard '*.h' '*.cc' '*.cu' '*.cuh'
 # What the compiled module and the list of Python files in the package depend on.
 SOURCES := pyproject.toml CMakeLists.txt \
@@ -18,7 +18,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # the tools use all cores themselves
-.PHONY: help demo test test-cpp test-python test-platforms build sanitize tsan fuzz lint format tidy docs golden golden-lenet bench lock clean
+.PHONY: help demo test test-cpp test-python test-platforms build sanitize tsan fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,14 +26,14 @@ help:  ## Say what there is to make
 demo: build  ## Train LeNet and print its digests; DATA=DIR names a folder with MNIST
 	$(BIN)/python examples/mnist_training.py $(if $(DATA),--data $(DATA))
 
-test: test-cpp test-python test-slice  ## Run every C++ and Python test, and a slice on other machines' CPUs, emulated
+test: test-cpp test-python test-slice  ## Run all tests, and a slice on emulated CPUs; STRICT=1 allows no skips
 
 test-cpp: build $(VENV)/.test  ## Run the C++ tests
 	$(BIN)/cmake --build $(BUILD)
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --progress -j$$(nproc)
 
 test-python: build $(VENV)/.test  ## Run the Python tests
-	$(BIN)/python -m pytest -n$$(nproc)
+	$(BIN)/python -m pytest -n$$(nproc) $(if $(STRICT),--no-skips)
 
 test-platforms: $(VENV)/.build $(VENV)/.run | system-platforms  ## Check every platform of docs/platforms.md; hours
 	$(BIN)/python tools/platforms $(if $(STRICT),--strict) --results docs/platforms.jsonl
@@ -120,6 +120,14 @@ $(BIN)/python: | system
 .PHONY: system
 system:
 	@tools/setup_system.sh $(PYTHON)
+
+wheel: $(VENV)/.build $(VENV)/.run $(VENV)/.wheel  ## Build wheel and source distribution in dist/, and try them
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist/plain .
+	mv dist/plain/*.tar.gz dist
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist dist/plain/*.whl
+	rm -r dist/plain
+	$(BIN)/python tools/check_wheel.py dist/*.whl dist/*.tar.gz
 
 lock:  ## Fix the newest versions of all packages in requirements/constraints.txt
 	rm -rf build/lock
