@@ -222,10 +222,9 @@ def sample_text() -> Results:
 _TIMM: dict[str, dict[str, Any]] = {
     "resnet10t": {"channels": (8, 16, 24, 32), "stem_width": 8},
     "convnext_atto": {"depths": (1, 1, 2, 1), "dims": (8, 16, 24, 32)},
-    "efficientnet_b0": {},
+    "mnasnet_small": {},
     "mobilenetv3_small_050": {},
     "densenet121": {"growth_rate": 4, "block_config": (2, 2, 2)},
-    "mixer_s32_224": {"img_size": 32, "num_blocks": 2, "embed_dim": 32},
     "ghostnet_050": {},
     "vit_tiny_patch16_224": {"img_size": 32, "patch_size": 8, "depth": 2, "embed_dim": 24},
     "edgenext_xx_small": {"depths": (1, 1, 2, 1), "dims": (8, 16, 24, 32)},
