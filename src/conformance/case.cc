@@ -50,6 +50,7 @@ float Element(std::string_view generator, uint64_t seed, int64_t i) {
   if (generator == "bits") return std::bit_cast<float>(static_cast<uint32_t>(x >> 32));
   if (generator == "sweep") return std::bit_cast<float>(static_cast<uint32_t>(i * 65537 + seed * 2654435761));
   if (generator == "special") return std::bit_cast<float>(kSpecial[x % std::size(kSpecial)]);
+  if (generator == "zeros") return x % 2 == 0 ? 0.0f : -0.0f;
   if (generator == "infinite") {
     return i % 8 == 7 ? std::bit_cast<float>(x % 2 == 0 ? 0x7f800000u : 0xff800000u) : Normal(x);
   }

@@ -15,13 +15,17 @@ void Loops::Append(int64_t size, int64_t stride) {
   }
 }
 
-ReduceArgs MakeReduceArgs(const TensorView& x, const bool (&is_reduced)[kMaxRank], Order order) {
-  ReduceArgs args{x.Data<const float>(), {}, {}, order, {}, nullptr};
+void SplitLoops(const TensorView& x, const bool (&is_reduced)[kMaxRank], Loops& kept, Loops& reduced) {
   const bool empty = x.numel() == 0;
   for (int dim = 0; dim < x.rank(); ++dim) {
     // A tensor without elements may lie nowhere: nothing steps through it.
-    (is_reduced[dim] ? args.reduced : args.kept).Append(x.shape[dim], empty ? 0 : x.strides[dim]);
+    (is_reduced[dim] ? reduced : kept).Append(x.shape[dim], empty ? 0 : x.strides[dim]);
   }
+}
+
+ReduceArgs MakeReduceArgs(const TensorView& x, const bool (&is_reduced)[kMaxRank], Order order) {
+  ReduceArgs args{x.Data<const float>(), {}, {}, order, {}, nullptr};
+  SplitLoops(x, is_reduced, args.kept, args.reduced);
   return args;
 }
 

@@ -51,6 +51,7 @@ struct ReduceArgs {
 };
 
 /// Splits the dimensions of a tensor into kept and reduced ones.
+void SplitLoops(const TensorView& x, const bool (&is_reduced)[kMaxRank], Loops& kept, Loops& reduced);
 ReduceArgs MakeReduceArgs(const TensorView& x, const bool (&is_reduced)[kMaxRank], Order order);
 
 }  // namespace repdl

@@ -2,7 +2,9 @@
 // Every function of src/numerics.
 #include "numerics/parts.lane.h"
 
-// Gradients of others use it.
+// Others use these.
+#include "numerics/functions/maximum.lane.h"
+#include "numerics/functions/minimum.lane.h"
 #include "numerics/functions/sigmoid.lane.h"
 
 #include "numerics/functions/acosh.lane.h"
@@ -12,6 +14,7 @@
 #include "numerics/functions/atan2.lane.h"
 #include "numerics/functions/atanh.lane.h"
 #include "numerics/functions/cbrt.lane.h"
+#include "numerics/functions/clamp.lane.h"
 #include "numerics/functions/cosh.lane.h"
 #include "numerics/functions/cube.lane.h"
 #include "numerics/functions/elu.lane.h"
@@ -22,6 +25,8 @@
 #include "numerics/functions/exp10.lane.h"
 #include "numerics/functions/exp2.lane.h"
 #include "numerics/functions/expm1.lane.h"
+#include "numerics/functions/fmax.lane.h"
+#include "numerics/functions/fmin.lane.h"
 #include "numerics/functions/gelu.lane.h"
 #include "numerics/functions/gelu_tanh.lane.h"
 #include "numerics/functions/hypot.lane.h"

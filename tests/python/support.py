@@ -74,12 +74,13 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Equal bit for bit, every NaN alike."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if a.dtype != torch.float32:
+    if a.is_complex():
+        return same_bits(torch.view_as_real(a.resolve_conj()), torch.view_as_real(b.resolve_conj()))
+    if not a.is_floating_point():
         return torch.equal(a, b)
+    bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[a.element_size()]
     nan = a.isnan()
-    return torch.equal(nan, b.isnan()) and torch.equal(
-        a.contiguous().view(torch.int32)[~nan], b.contiguous().view(torch.int32)[~nan]
-    )
+    return torch.equal(nan, b.isnan()) and torch.equal(a.contiguous().view(bits)[~nan], b.contiguous().view(bits)[~nan])
 
 
 def run_python(code: str, *arguments: str, **environment: str) -> str:
@@ -97,6 +98,16 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
     return result.stdout
 
 
+def torch_capabilities() -> tuple[str, ...]:
+    """The values of ATEN_CPU_CAPABILITY for which this CPU has the instructions; with others torch dies of them.
+
+    The plainest first. Only those of x86-64 can be chosen below the best.
+    """
+    best = torch._C._get_cpu_capability().lower()
+    known = ("default", "avx2", "avx512")
+    return known[: known.index(best) + 1] if best in known else ("default",)
+
+
 def digests_elsewhere(call: str) -> set[str]:
     """What a digest of a test module, "test_gamma.digest", is in processes with other instruction sets and threads."""
     module = call.partition(".")[0]
@@ -110,7 +121,7 @@ def digests_elsewhere(call: str) -> set[str]:
             OMP_WAIT_POLICY="passive",
         ).strip()
         for capability, target, threads in settings
-        if target in TARGETS
+        if target in TARGETS and capability in torch_capabilities()
     }
 
 

@@ -19,7 +19,7 @@ from support import ALL_OPS, has_bfloat16, results_of, run_python, same_bits, to
 CONSTANT = {"attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"}, "nll_loss": {"weight"}}
 """Arguments by which an op has no gradient."""
 
-EXTRAORDINARY = ("special", "bits", "sweep", "infinite", "tiny", "wide", "float16")
+EXTRAORDINARY = ("special", "bits", "sweep", "infinite", "zeros", "tiny", "wide", "float16")
 
 DIFFERENTIABLE = [name for name in ALL_OPS if registry[name].gradient is not None]
 WITH_ORACLE = [name for name in ALL_OPS if registry[name].compute_oracle is not None]

@@ -23,7 +23,7 @@ BOUNDARIES = [
 LONG = [4093, 4095, 4096, 4097, 8191, 8193, 12289]
 """Around the chunk of a sum."""
 
-KINDS = ["uniform", "normal", "wide", "tiny", "positive", "unit", "bits", "special", "infinite"]
+KINDS = ["uniform", "normal", "wide", "tiny", "positive", "unit", "bits", "special", "infinite", "zeros"]
 LIMIT = 15_000
 
 EXAMPLES = int(os.environ.get("REPDL_EXAMPLES", "0"))

@@ -21,6 +21,13 @@ Floats ReluGrad(const Floats& grad_output, const Floats& output) {
   return grad_input;
 }
 
+float LargerOf(float x, float y) {
+  if (std::isnan(x)) return x;
+  if (std::isnan(y)) return y;
+  if (x == y) return std::signbit(x) ? y : x;
+  return x > y ? x : y;
+}
+
 namespace {
 
 template <class Function>
@@ -107,6 +114,51 @@ static Results RunMul(const Case& test_case) {
     for (size_t i = 0; i < output.size(); ++i) output[i] = input[i] * other[i];
     return output;
   });
+}
+
+/// One of two numbers; the smaller one is the larger of the negated ones.
+static Results RunSelection(const Case& test_case) {
+  const std::string_view op = test_case.op().name;
+  return MapTwo(test_case, "input", "other", [op](const Floats& input, const Floats& other) {
+    Floats output(input.size());
+    for (size_t i = 0; i < output.size(); ++i) {
+      const float x = input[i];
+      const float y = other[i];
+      if (op == "clamp_min" || op == "clamp_max") {
+        const bool beyond = op == "clamp_min" ? x < y : x > y;
+        output[i] = beyond || (std::isnan(y) && !std::isnan(x)) ? y : x;
+      } else if (op.starts_with('f') && (std::isnan(x) || std::isnan(y))) {
+        output[i] = std::isnan(x) ? y : x;
+      } else {
+        const bool larger = op == "maximum" || op == "fmax";
+        output[i] = larger ? LargerOf(x, y) : -LargerOf(-x, -y);
+      }
+    }
+    return output;
+  });
+}
+
+/// clamp and clamp_tensor.
+static Results RunClamp(const Case& test_case) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  const bool by_tensor = test_case.op().name == "clamp_tensor";
+  const auto bound = [&](std::string_view name) {
+    if (by_tensor) return Broadcast(args.FloatsOf(name), args.Shape(name), shape);
+    return Floats(Size(shape), static_cast<float>(args.Number(name)));
+  };
+  Floats output = Broadcast(args.FloatsOf("input"), args.Shape("input"), shape);
+  const Floats low = bound("min");
+  const Floats high = bound("max");
+  for (size_t i = 0; i < output.size(); ++i) {
+    float& x = output[i];
+    if (std::isnan(x)) continue;
+    if (x < low[i] || std::isnan(low[i])) x = low[i];
+    if (x > high[i] || std::isnan(high[i])) x = high[i];
+  }
+  Results results;
+  Append(results, output, shape, args.OutputType());
+  return results;
 }
 
 /// An op of functions.def; a derivative is rounded, then multiplied.
@@ -214,6 +266,14 @@ static const Op kOps[] = {{"uniform", RunUniform},
                           {"sub", RunAddOrSub},
                           {"addcmul", RunAddc},
                           {"addcdiv", RunAddc},
-                          {"lerp", RunLerp}};
+                          {"lerp", RunLerp},
+                          {"maximum", RunSelection},
+                          {"minimum", RunSelection},
+                          {"fmax", RunSelection},
+                          {"fmin", RunSelection},
+                          {"clamp_min", RunSelection},
+                          {"clamp_max", RunSelection},
+                          {"clamp", RunClamp},
+                          {"clamp_tensor", RunClamp}};
 
 }  // namespace repdl::reference

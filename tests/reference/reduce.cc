@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
+#include "elementwise.h"
 #include "op.h"
 #include "sums.h"
 
@@ -9,19 +10,18 @@ namespace {
 
 /// The dimensions `dim`, or all of them, are reduced.
 struct Reduction {
-  Order order;
   int64_t outputs, terms;          // how many, and of how many terms each
   std::vector<int64_t> output_of;  // for each number of the input, in row-major order
 
-  Floats Sums(const Floats& values) const {
+  Floats Sums(const Floats& values, Order order) const {
     std::vector<Sum> sums(outputs, Sum(order));
     for (size_t i = 0; i < values.size(); ++i) sums[output_of[i]].Add(values[i]);
     Floats results;
     for (Sum& sum : sums) results.push_back(sum.Result());
     return results;
   }
-  Floats Means(const Floats& values) const {
-    Floats results = Sums(values);
+  Floats Means(const Floats& values, Order order) const {
+    Floats results = Sums(values, order);
     for (float& value : results) value = value / static_cast<float>(terms);
     return results;
   }
@@ -57,7 +57,7 @@ Reduction ReductionOf(const Arguments& args) {
     }
     output_of.push_back(output);
   }
-  return {args.TheOrder(), outputs, terms, output_of};
+  return {outputs, terms, output_of};
 }
 
 Results ResultsOf(const Arguments& args, const Floats& values) {
@@ -68,14 +68,14 @@ Results ResultsOf(const Arguments& args, const Floats& values) {
 
 Floats Variances(const Arguments& args) {
   const Reduction reduction = ReductionOf(args);
-  const Floats input = args.FloatsOf("input"), means = reduction.Means(input);
+  const Floats input = args.FloatsOf("input"), means = reduction.Means(input, args.TheOrder());
   Floats squares(input.size());
   for (size_t i = 0; i < input.size(); ++i) {
     const float away = input[i] - means[reduction.output_of[i]];
     squares[i] = away * away;
   }
   const double freedom = static_cast<double>(reduction.terms) - args.Number("correction");
-  Floats results = reduction.Sums(squares);
+  Floats results = reduction.Sums(squares, args.TheOrder());
   for (float& value : results) value = value / static_cast<float>(freedom < 0 ? 0 : freedom);
   return results;
 }
@@ -85,7 +85,7 @@ Floats Variances(const Arguments& args) {
 static Results RunSum(const Case& test_case) {
   const Arguments args(test_case);
   const Reduction reduction = ReductionOf(args);
-  Floats sums = reduction.Sums(args.FloatsOf("input"));
+  Floats sums = reduction.Sums(args.FloatsOf("input"), args.TheOrder());
   if (args.Flag("average")) {
     const float scale = static_cast<float>(1.0 / static_cast<double>(reduction.terms));
     for (float& value : sums) value = value * scale;
@@ -95,14 +95,14 @@ static Results RunSum(const Case& test_case) {
 
 static Results RunMean(const Case& test_case) {
   const Arguments args(test_case);
-  return ResultsOf(args, ReductionOf(args).Means(args.FloatsOf("input")));
+  return ResultsOf(args, ReductionOf(args).Means(args.FloatsOf("input"), args.TheOrder()));
 }
 
 static Results RunNorm(const Case& test_case) {
   const Arguments args(test_case);
   Floats squares = args.FloatsOf("input");
   for (float& value : squares) value = value * value;
-  Floats norms = ReductionOf(args).Sums(squares);
+  Floats norms = ReductionOf(args).Sums(squares, args.TheOrder());
   for (float& value : norms) value = std::sqrt(value);
   return ResultsOf(args, norms);
 }
@@ -119,6 +119,29 @@ static Results RunStd(const Case& test_case) {
   return ResultsOf(args, results);
 }
 
-static const Op kOps[] = {{"sum", RunSum}, {"mean", RunMean}, {"norm", RunNorm}, {"var", RunVar}, {"std", RunStd}};
+/// amax, and amin with the numbers and the result negated.
+static Results RunExtreme(const Case& test_case) {
+  const Arguments args(test_case);
+  const Reduction reduction = ReductionOf(args);
+  const bool smallest = test_case.op().name == "amin";
+  const Floats input = args.FloatsOf("input");
+  Floats results(reduction.outputs);
+  std::vector<bool> met(reduction.outputs, false);
+  for (size_t i = 0; i < input.size(); ++i) {
+    const float x = smallest ? -input[i] : input[i];
+    const int64_t at = reduction.output_of[i];
+    results[at] = met[at] ? LargerOf(results[at], x) : x;
+    met[at] = true;
+  }
+  if (smallest) {
+    for (float& value : results) value = -value;
+  }
+  Results packed;
+  Append(packed, results, args.OutputShape(), args.OutputType());
+  return packed;
+}
+
+static const Op kOps[] = {{"sum", RunSum}, {"mean", RunMean},    {"norm", RunNorm},   {"var", RunVar},
+                          {"std", RunStd}, {"amax", RunExtreme}, {"amin", RunExtreme}};
 
 }  // namespace repdl::reference

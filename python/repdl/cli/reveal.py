@@ -32,6 +32,8 @@ def _set_target(op: str, target: str) -> None:
         raise ValueError("[reveal] torch is loaded already: set ATEN_CPU_CAPABILITY in the environment instead")
     elif target not in ("default", "avx2", "avx512"):
         raise ValueError(f"[reveal] torch has the targets default, avx2 and avx512, not {target!r}")
+    elif target != "default" and target not in _core.supported_targets():
+        raise ValueError(f"[reveal] this CPU cannot run the target {target}: torch would die of an illegal instruction")
     else:
         os.environ["ATEN_CPU_CAPABILITY"] = target
 

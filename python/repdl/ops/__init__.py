@@ -14,6 +14,7 @@ from repdl.ops.adam import (
     adam_step as adam_step,
     adamw_step as adamw_step,
 )
+from repdl.ops.amax import amax as amax, amin as amin
 from repdl.ops.attention import (
     attention as attention,
     attention_grad as attention_grad,
@@ -32,6 +33,7 @@ from repdl.ops.batch_norm import (
     batch_norm_grad as batch_norm_grad,
     batch_norm_update as batch_norm_update,
 )
+from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
 from repdl.ops.conv2d import (
     conv2d as conv2d,
     conv2d_grad_input as conv2d_grad_input,
@@ -107,6 +109,14 @@ from repdl.ops.elementwise.logarithmic import (
     log10 as log10,
     logaddexp as logaddexp,
     xlogy as xlogy,
+)
+from repdl.ops.elementwise.selection import (
+    clamp_max as clamp_max,
+    clamp_min as clamp_min,
+    fmax as fmax,
+    fmin as fmin,
+    maximum as maximum,
+    minimum as minimum,
 )
 from repdl.ops.elementwise.trigonometric import (
     acos as acos,

@@ -78,7 +78,7 @@ def std(
     """Standard deviation over some dimensions, or over all: the square root of `var`, with its arguments."""
 
 
-def _count_and_expand(saved: Any, grad: Any) -> tuple[int, Any]:
+def count_and_expand(saved: Any, grad: Any) -> tuple[int, Any]:
     """The number of terms of a sum, and the gradient of the result in the shape of the input."""
     shape = saved.input_shape
     dims = saved.dim
@@ -92,7 +92,7 @@ def _count_and_expand(saved: Any, grad: Any) -> tuple[int, Any]:
 
 @sum.backward(saves=())
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    count, expanded = _count_and_expand(saved, grad)
+    count, expanded = count_and_expand(saved, grad)
     # A number that meets a float32 tensor is rounded to float32 first.
     return {"input": lambda: expanded * (1.0 / count) if saved.average else expanded}
 
@@ -101,7 +101,7 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     from repdl.ops.elementwise.arithmetic import div
 
-    count, expanded = _count_and_expand(saved, grad)
+    count, expanded = count_and_expand(saved, grad)
     return {"input": lambda: div(expanded, float(count))}
 
 
@@ -114,7 +114,7 @@ def _zero_by_zero(a: Any, b: Any) -> Any:
 
 @norm.backward(saves=("input", "output"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    return {"input": lambda: _count_and_expand(saved, _zero_by_zero(grad, saved.output))[1] * saved.input}
+    return {"input": lambda: count_and_expand(saved, _zero_by_zero(grad, saved.output))[1] * saved.input}
 
 
 def _distances(saved: Any) -> Any:
@@ -123,14 +123,14 @@ def _distances(saved: Any) -> Any:
 
 @var.backward(saves=("input",))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    count, expanded = _count_and_expand(saved, grad)
+    count, expanded = count_and_expand(saved, grad)
     freedom = max(count - saved.correction, 0)
     return {"input": lambda: _distances(saved) * expanded * (2.0 / freedom if freedom else float("inf"))}
 
 
 @std.backward(saves=("input", "output"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    count, expanded = _count_and_expand(saved, _zero_by_zero(grad, saved.output))
+    count, expanded = count_and_expand(saved, _zero_by_zero(grad, saved.output))
     freedom = max(count - saved.correction, 0)
     return {"input": lambda: _distances(saved) * expanded * (1.0 / freedom if freedom else float("inf"))}
 
@@ -150,17 +150,18 @@ def _shapes() -> Iterator[dict[str, Any]]:
         yield {"input": f"{kind}[7, 100]#5", "dim": (1,)}
 
 
-def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+def rows_of_reduction(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+    """For `Op.rows` of a reduction: none where the first dimension is reduced."""
     dims, rank = arguments["dim"], arguments["input"].ndim
     dims = (dims,) if isinstance(dims, int) else dims or range(rank)
     return None if 0 in {d % max(rank, 1) for d in dims} or rank == 0 else rows_of("input")(arguments, rows)
 
 
-sum.rows(_rows)
-mean.rows(_rows)
-norm.rows(_rows)
-var.rows(_rows)
-std.rows(_rows)
+sum.rows(rows_of_reduction)
+mean.rows(rows_of_reduction)
+norm.rows(rows_of_reduction)
+var.rows(rows_of_reduction)
+std.rows(rows_of_reduction)
 
 
 @sum.samples

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "drivers/reduced_dims.h"
 #include "ops/elementwise/elementwise_kernel.h"
 #include "ops/sum/sum_kernel.h"
 
@@ -14,35 +15,9 @@ namespace {
 /// By dimension, whether it is reduced.
 using Reduced = bool[kMaxRank];
 
-/// Marks the reduced dimensions and returns the number of terms.
-int64_t MarkReduced(std::string_view op, const TensorView& input, const std::optional<IntList>& dim,
-                    Reduced& is_reduced) {
-  const bool all = !dim || dim->size() == 0;
-  std::fill(std::begin(is_reduced), std::end(is_reduced), all);
-  if (!all) {
-    for (int64_t d : *dim) {
-      const int at = CheckDim({op, "dim"}, d, std::max(input.rank(), 1));
-      REPDL_CHECK(!is_reduced[at], ArgName{op, "dim"}, " ", Name(*dim), " names dimension ", at, " twice");
-      is_reduced[at] = true;
-    }
-  }
-  int64_t n = 1;
-  for (int i = 0; i < input.rank(); ++i) n *= is_reduced[i] ? input.shape[i] : 1;
-  return n;
-}
-
 Specs Infer(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim) {
   CheckFloat({op, "input"}, input, input);
-  Reduced is_reduced;
-  MarkReduced(op, input, dim, is_reduced);
-  IntList shape;
-  for (int i = 0; i < input.rank(); ++i) {
-    if (!is_reduced[i]) {
-      shape.Append(input.shape[i]);
-    } else if (keepdim) {
-      shape.Append(1);
-    }
-  }
+  const IntList shape = ReducedDims({op, "dim"}, input, dim).OutputShape(input, keepdim);
   return {{DType::kFloat32, shape}};
 }
 
@@ -54,9 +29,8 @@ void Run(std::string_view op, const TensorView& input, const std::optional<IntLi
   CheckOutputs(op, Infer(op, input, dim, keepdim), {&output}, input);
   CheckCpu(op, input);
   if (output.numel() == 0) return;
-  Reduced is_reduced;
-  const int64_t n = MarkReduced(op, input, dim, is_reduced);
-  fill(is_reduced, n);
+  const ReducedDims dims({op, "dim"}, input, dim);
+  fill(dims.reduced, dims.count);
 }
 
 void SumInto(const TensorView& output, const TensorView& input, const Reduced& is_reduced, Order order,

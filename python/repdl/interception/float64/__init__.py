@@ -10,6 +10,7 @@ from repdl.interception.float64 import (
     gamma_integral as gamma_integral,
     layers as layers,
     losses as losses,
+    selection as selection,
     softmax as softmax,
     sums as sums,
     trigonometry as trigonometry,

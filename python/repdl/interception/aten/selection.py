@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""One of several numbers. torch's vectors, its scalars and its layouts disagree on zeros of two signs, and on NaN."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import Any
+
+import torch
+
+from repdl import _core
+from repdl.interception.native import native_of
+from repdl.interception.override import ANY_DTYPE, Kernel, Ops, ops_of, override
+
+_OPS: dict[str, Any] = {"low": "compute", "wide": "float64", "elementwise": True}
+
+
+def _of_one_type(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Operands as an op takes them: integers beside floating-point numbers become such."""
+    if all(t.is_floating_point() for t in tensors):
+        return tensors
+    dtype = reduce(torch.result_type, tensors) if len(tensors) == 2 else _type_of_three(*tensors)
+    return tuple(t if t.is_floating_point() else t.to(dtype) for t in tensors)
+
+
+def _type_of_three(first: torch.Tensor, second: torch.Tensor, third: torch.Tensor) -> torch.dtype:
+    both = torch.empty(torch.broadcast_shapes(first.shape, second.shape), dtype=torch.result_type(first, second))
+    return torch.result_type(both, third)
+
+
+def _declare_pair(name: str, overload: str = "") -> None:
+    @override(overload or name, op=name, **_OPS)
+    def pair(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+        return ops[name](*_of_one_type(self, other))  # type: ignore[no-any-return]
+
+
+for _name in ("maximum", "minimum", "fmax", "fmin"):
+    _declare_pair(_name)
+for _name in ("clamp_min", "clamp_max"):
+    _declare_pair(_name, f"{_name}.Tensor")
+
+override("relu", op="relu", **_OPS)(_core.ops["relu"])
+
+
+def _rounds_up(self: torch.Tensor, *bounds: Any) -> bool:
+    """Whether bounds make a tensor of integers one of floating-point numbers."""
+    return not self.is_floating_point() and any(isinstance(b, float) for b in bounds)
+
+
+def _clamp(self: torch.Tensor, low: Any, high: Any, native: Kernel, ops: Ops) -> torch.Tensor:
+    if self.is_complex() or not (self.is_floating_point() or _rounds_up(self, low, high)):
+        return native(self, low, high)  # type: ignore[no-any-return]
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    x = self if self.is_floating_point() else self.to(torch.get_default_dtype())
+    bounds = (-math.inf if low is None else float(low)), (math.inf if high is None else float(high))
+    ops = ops if x.dtype != torch.float64 else ops_of(x)
+    return ops["clamp"](x, *bounds)  # type: ignore[no-any-return]
+
+
+_native_clamp = native_of("clamp")
+
+
+@override("clamp", op="clamp", integers="compute", **_OPS)
+def clamp(self: torch.Tensor, min: Any = None, max: Any = None, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return _clamp(self, min, max, _native_clamp, ops)
+
+
+@override("clamp_min", integers="compute", **_OPS)
+def clamp_min(self: torch.Tensor, min: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return _clamp(self, min, None, _native_clamp, ops)
+
+
+@override("clamp_max", integers="compute", **_OPS)
+def clamp_max(self: torch.Tensor, max: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return _clamp(self, None, max, _native_clamp, ops)
+
+
+@override("clamp.Tensor", op="clamp_tensor", **_OPS)
+def clamp_tensor(
+    self: torch.Tensor,
+    min: torch.Tensor | None = None,
+    max: torch.Tensor | None = None,
+    *,
+    ops: Ops = _core.ops,
+) -> torch.Tensor:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if max is None:
+        return ops["clamp_min"](*_of_one_type(self, min))  # type: ignore[no-any-return, arg-type]
+    if min is None:
+        return ops["clamp_max"](*_of_one_type(self, max))  # type: ignore[no-any-return]
+    return ops["clamp_tensor"](*_of_one_type(self, min, max))  # type: ignore[no-any-return]
+
+
+def _declare_extreme(name: str, of_all: str) -> None:
+    native, native_of_all = native_of(name), native_of(of_all)
+
+    @override(name, op=name, low="compute", wide="float64", converts=False)
+    def extreme(self: torch.Tensor, dim: Any = (), keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
+        if self.numel() == 0:
+            return native(self, dim, keepdim)  # type: ignore[no-any-return]
+        return ops[name](self, dim, keepdim)  # type: ignore[no-any-return]
+
+    @override(of_all, op=name, low="compute", wide="float64")
+    def extreme_of_all(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+        return native_of_all(self) if self.numel() == 0 else ops[name](self)  # type: ignore[no-any-return]
+
+
+_declare_extreme("amax", "max")
+_declare_extreme("amin", "min")
+
+_native_aminmax = native_of("aminmax")
+
+
+@override("aminmax", **ANY_DTYPE)
+def aminmax(self: torch.Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    if not self.is_floating_point() or self.numel() == 0:
+        return _native_aminmax(self, dim=dim, keepdim=keepdim)  # type: ignore[no-any-return]
+    dims = () if dim is None else dim
+    return torch.amin(self, dims, keepdim), torch.amax(self, dims, keepdim)
+
+
+@override("_aminmax", **ANY_DTYPE)
+def aminmax_of_all(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return aminmax(self)  # type: ignore[no-any-return]
+
+
+@override("_aminmax.dim", **ANY_DTYPE)
+def aminmax_of_rows(self: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    return aminmax(self, dim=dim, keepdim=keepdim)  # type: ignore[no-any-return]
+
+
+def _signed(result: torch.Tensor, larger: bool, has: Kernel) -> torch.Tensor:
+    """The result of torch's choice of the largest or the smallest, with the sign of zero that the contract says.
+
+    `has(wanted)` tells for each result whether one of its operands was such a zero.
+    """
+    zero = result == 0
+    if not (result.is_floating_point() and bool(zero.any())):
+        return result
+    found = has(lambda x: ((x == 0) & (x.signbit() ^ larger)).to(torch.int8)).to(torch.bool)
+    first, second = (0.0, -0.0) if larger else (-0.0, 0.0)
+    return torch.where(zero, torch.full_like(result, second).masked_fill_(found, first), result)
+
+
+_native_scatter_reduce, _native_index_reduce = native_of("scatter_reduce.two"), native_of("index_reduce")
+
+
+@override("scatter_reduce.two", **ANY_DTYPE)
+def scatter_reduce(
+    self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, reduce: str, *, include_self: bool = True
+) -> torch.Tensor:
+    result = _native_scatter_reduce(self, dim, index, src, reduce, include_self=include_self)
+    if reduce not in ("amax", "amin"):
+        return result  # type: ignore[no-any-return]
+    return _signed(
+        result,
+        reduce == "amax",
+        lambda mark: _native_scatter_reduce(mark(self), dim, index, mark(src), "amax", include_self=include_self),
+    )
+
+
+@override("index_reduce", **ANY_DTYPE)
+def index_reduce(
+    self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, reduce: str, *, include_self: bool = True
+) -> torch.Tensor:
+    result = _native_index_reduce(self, dim, index, source, reduce, include_self=include_self)
+    if reduce not in ("amax", "amin"):
+        return result  # type: ignore[no-any-return]
+    return _signed(
+        result,
+        reduce == "amax",
+        lambda mark: _native_index_reduce(mark(self), dim, index, mark(source), "amax", include_self=include_self),
+    )
+
+
+def _where_inside(grad: torch.Tensor, cut: torch.Tensor) -> torch.Tensor:
+    return torch.where(cut, torch.zeros((), dtype=grad.dtype), grad)
+
+
+@override("hardtanh_backward", **ANY_DTYPE)
+def hardtanh_backward(grad_output: torch.Tensor, self: torch.Tensor, min_val: Any, max_val: Any) -> torch.Tensor:
+    """The gradient, +0 at the bounds and beyond; it passes where the number is NaN."""
+    return _where_inside(grad_output, (self <= min_val) | (self >= max_val))
+
+
+@override("hardshrink_backward", **ANY_DTYPE)
+def hardshrink_backward(grad_out: torch.Tensor, self: torch.Tensor, lambd: Any) -> torch.Tensor:
+    """The gradient, +0 within the bounds; it passes where the number is NaN."""
+    return _where_inside(grad_out, (self >= -lambd) & (self <= lambd))
+
+
+@override("softshrink_backward", **ANY_DTYPE)
+def softshrink_backward(grad_output: torch.Tensor, self: torch.Tensor, lambd: Any) -> torch.Tensor:
+    """The gradient, +0 within the bounds; it passes where the number is NaN."""
+    return _where_inside(grad_output, (self >= -lambd) & (self <= lambd))

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include <limits>
+
+#include "base/arena.h"
+#include "base/parallel.h"
+#include "drivers/narrow_cpu-inl.h"
+#include "drivers/vector_cpu-inl.h"
+#include "numerics/functions_highway-inl.h"
+#include "ops/amax/amax_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+namespace {
+
+/// Numbers that are copied at a time where they are not floats side by side.
+constexpr int64_t kPiece = 512;
+/// Columns that are reduced at a time.
+constexpr int64_t kStrip = 1024;
+/// Numbers that are worth a fork.
+constexpr int64_t kGrain = 32768;
+
+struct Largest {
+  static constexpr float kLeast = -std::numeric_limits<float>::infinity();
+  HWY_INLINE Vec operator()(Vec x, Vec y) const { return Maximum(x, y); }
+};
+struct Smallest {
+  static constexpr float kLeast = std::numeric_limits<float>::infinity();
+  HWY_INLINE Vec operator()(Vec x, Vec y) const { return Minimum(x, y); }
+};
+
+/// The reduction of numbers as they come: vectors of what was met so far.
+template <class Pick>
+class Met {
+ public:
+  HWY_INLINE Met() {
+    for (VecElement& v : met_) v = Set(FloatTag(), Pick::kLeast);
+  }
+  HWY_INLINE void Take(const float* x, int64_t n) {
+    const FloatTag d;
+    constexpr int64_t kStep = kVecs * kLanes;
+    VecElement met[kVecs];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v) met[v] = met_[v];
+    int64_t i = 0;
+    for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v) met[v] = Pick()(met[v], LoadU(d, x + i + v * kLanes));
+    }
+    for (; i < n; i += kLanes) met[0] = Pick()(met[0], LoadN(x + i, n - i, Pick::kLeast));
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v) met_[v] = met[v];
+  }
+  HWY_INLINE float Result() const {
+    const FloatTag d;
+    Vec all = met_[0];
+    for (int v = 1; v < kVecs; ++v) all = Pick()(all, met_[v]);
+    HWY_ALIGN float lanes[kLanes];
+    Store(all, d, lanes);
+    for (int64_t i = 1; i < kLanes; ++i) lanes[0] = hn::GetLane(Pick()(Set(d, lanes[0]), Set(d, lanes[i])));
+    return lanes[0];
+  }
+
+ private:
+  static constexpr int kVecs = 8;
+  VecElement met_[kVecs];
+};
+
+/// Terms [begin, end) of the row that starts at `offset`.
+template <class Pick>
+float ReduceTerms(const AmaxArgs& args, int64_t offset, int64_t begin, int64_t end) {
+  HWY_ALIGN float buffer[kPiece];
+  Met<Pick> met;
+  const int64_t inner = args.reduced.InnerSize(), stride = args.reduced.InnerStride();
+  const int64_t longest = args.dtype == DType::kFloat32 && stride == 1 ? end - begin : kPiece;
+  for (int64_t i = begin; i < end;) {
+    const int64_t n = std::min({longest, end - i, inner - i % inner});
+    met.Take(FloatsSideBySide(args.x, args.dtype, offset + args.reduced.Offset(i), stride, n, buffer), n);
+    i += n;
+  }
+  return met.Result();
+}
+
+template <class Pick>
+void ReduceRows(const AmaxArgs& args, float* out) {
+  const int64_t rows = args.kept.Count(), n = args.reduced.Count();
+  if (rows >= 4 * GetNumThreads() || n <= kGrain) {
+    ParallelRanges(rows, kGrain / n + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+      for (int64_t r = begin; r < end; ++r) out[r] = ReduceTerms<Pick>(args, args.kept.Offset(r), 0, n);
+    });
+    return;
+  }
+  // Few long rows: their parts are what runs in parallel.
+  const int64_t parts = (n + kGrain - 1) / kGrain;
+  Scratch scratch;
+  float* const values = scratch.Get<float>(parts);
+  for (int64_t r = 0; r < rows; ++r) {
+    ParallelRanges(parts, 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+      for (int64_t p = begin; p < end; ++p) {
+        values[p] = ReduceTerms<Pick>(args, args.kept.Offset(r), p * kGrain, std::min(n, (p + 1) * kGrain));
+      }
+    });
+    Met<Pick> met;
+    met.Take(values, parts);
+    out[r] = met.Result();
+  }
+}
+
+/// The columns of a strip, which lie side by side, from row to row.
+template <class Pick>
+void ReduceStrip(const AmaxArgs& args, int64_t offset, int64_t cols, float* out) {
+  const FloatTag d;
+  constexpr int kRows = 4;
+  HWY_ALIGN float buffers[kRows][kStrip];
+  HWY_ALIGN float met[kStrip + kLanes];
+  std::fill_n(met, kStrip + kLanes, Pick::kLeast);
+  const int64_t n = args.reduced.Count();
+  for (int64_t i = 0; i < n; i += kRows) {
+    const float* rows[kRows];
+    for (int r = 0; r < kRows; ++r) {  // the last row again changes nothing
+      const int64_t at = offset + args.reduced.Offset(std::min(i + r, n - 1));
+      rows[r] = FloatsSideBySide(args.x, args.dtype, at, 1, cols, buffers[r]);
+    }
+    ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
+      Vec largest = Load(d, met + j);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) largest = Pick()(largest, LoadN(rows[r] + j, count, Pick::kLeast));
+      Store(largest, d, met + j);
+    });
+  }
+  std::copy_n(met, cols, out);
+}
+
+template <class Pick>
+void ReduceColumns(const AmaxArgs& args, float* out) {
+  const int64_t cols = args.kept.InnerSize(), n = args.reduced.Count();
+  const int64_t outer = args.kept.Count() / cols;
+  // Strips as wide as leaves each thread one.
+  const int64_t share = cols * outer / GetNumThreads();
+  const int64_t strip = std::clamp((share + 63) / 64 * 64, int64_t{64}, kStrip);
+  const int64_t strips = (cols + strip - 1) / strip;
+  ParallelRanges(outer * strips, kGrain / (n * std::min(cols, strip)) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t at = task / strips * cols + task % strips * strip;
+      ReduceStrip<Pick>(args, args.kept.Offset(at), std::min(strip, cols - task % strips * strip), out + at);
+    }
+  });
+}
+
+template <class Pick>
+void Reduce(const AmaxArgs& args) {
+  const int64_t outputs = args.kept.Count();
+  const bool narrow = args.dtype != DType::kFloat32;
+  Scratch scratch;
+  float* const out = narrow ? scratch.Get<float>(outputs) : static_cast<float*>(args.out);
+  const bool terms_side_by_side = args.reduced.InnerStride() == 1 && args.reduced.InnerSize() > 1;
+  if (args.kept.InnerStride() == 1 && args.kept.InnerSize() >= 4 && !terms_side_by_side) {
+    ReduceColumns<Pick>(args, out);
+  } else {
+    ReduceRows<Pick>(args, out);
+  }
+  if (narrow) NarrowTo(args.dtype, out, static_cast<uint16_t*>(args.out), outputs);
+}
+
+}  // namespace
+
+void AmaxKernel(const AmaxArgs& args) { args.smallest ? Reduce<Smallest>(args) : Reduce<Largest>(args); }
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

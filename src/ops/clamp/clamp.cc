@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/clamp.h"
+
+#include "base/broadcast.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "ops/clamp/clamp_kernel.h"
+
+namespace repdl {
+
+Specs InferClamp(const TensorView& input, double, double) {
+  CheckFloating({"clamp", "input"}, input);
+  return {{input.dtype, input.shape}};
+}
+
+void Clamp(const TensorView& input, double min, double max, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("clamp", InferClamp(input, min, max), {&output}, input);
+  CheckCpu("clamp", input);
+  if (output.numel() == 0) return;
+  ClampKernel({MakeMapArgs({&input}, output), static_cast<float>(min), static_cast<float>(max)});
+}
+
+Specs InferClampTensor(const TensorView& input, const TensorView& min, const TensorView& max) {
+  constexpr const char* kOp = "clamp_tensor";
+  return {BroadcastSpec({{{kOp, "input"}, input}, {{kOp, "min"}, min}, {{kOp, "max"}, max}})};
+}
+
+void ClampTensor(const TensorView& input, const TensorView& min, const TensorView& max, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("clamp_tensor", InferClampTensor(input, min, max), {&output}, input);
+  CheckCpu("clamp_tensor", input);
+  if (output.numel() > 0) ClampKernel({MakeMapArgs({&input, &min, &max}, output), 0.0f, 0.0f});
+}
+
+}  // namespace repdl
+
+REPDL_OPS(clamp, MakeOp<InferClamp, Clamp>("clamp", "input, min, max"),
+          MakeOp<InferClampTensor, ClampTensor>("clamp_tensor", "input, min, max"))

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "drivers/map.h"
+
+namespace repdl {
+
+/// With one operand the bounds are the numbers, with three the last two operands.
+struct ClampArgs {
+  MapArgs map;
+  float min, max;
+};
+
+REPDL_KERNEL(ClampKernel, ClampArgs)
+
+}  // namespace repdl

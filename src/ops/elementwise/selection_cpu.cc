@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+#define REPDL_FAMILY "repdl/ops/selection.def"
+#include "ops/elementwise/family_cpu-inl.h"
