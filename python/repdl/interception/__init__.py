@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Makes an unchanged PyTorch program reproducible: takes over torch's kernels, below autograd.
 
-`aten` has our kernels of torch's ops, `exact.toml`, `layouts.toml` and `libraries.toml` list the ops that need none, and
-every other op raises (`strict`).
+`aten` has our kernels of torch's ops, `exact.toml`, `layouts.toml` and `libraries.toml` list the ops that need none,
+and every other op raises (`strict`).
 `switch` registers all this with torch's dispatcher, and `audit` lists what a program calls of it.
 """
 

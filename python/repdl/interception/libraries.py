@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compiled ops outside of aten, torch's own and those of other libraries: nobody can see what they compute.
 
-While somebody holds them, each raises, or does what `strict` says, unless libraries.toml has it, or the program declares
-it. Kernels in Python are left alone: what they call of torch is dispatched.
+While somebody holds them, each raises, or does what `strict` says, unless libraries.toml has it, or the program
+declares it. Kernels in Python are left alone: what they call of torch is dispatched.
 """
 
 from __future__ import annotations

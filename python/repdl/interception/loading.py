@@ -22,7 +22,7 @@ import torch
 
 @contextmanager
 def told(loaded: Callable[[bool], None]) -> Iterator[None]:
-    """In this block, calls a function after each load; with whether the file speaks of torch, as far as that is known."""
+    """In this block, calls a function after each load, with whether the file may have to do with torch."""
     after = {
         (ExtensionFileLoader, "create_module"): lambda loader, *rest: loaded(speaks_of_torch(loader.path)),
         (ctypes.CDLL, "__init__"): lambda library, name=None, *rest, **options: loaded(speaks_of_torch(name)),

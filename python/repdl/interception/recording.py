@@ -43,9 +43,9 @@ def audit(fn_or_model: Callable[..., Any], *inputs: Any, backward: bool = True) 
     """Calls a function or model under `repdl.reproducible()` and tells which ops it calls, and what is known of them.
 
     Nothing raises: an op without a reproducible kernel runs with torch's own and is reported as "not". Gradients, the
-    buffers of a model and torch's generator are left as they were. It records the whole process: every thread, but
-    those ops of other libraries that are written in Python in this thread alone. It does not see other processes, workers of a DataLoader
-    among them.
+    buffers of a model and torch's generator are left as they were. It records the whole process, every thread of it;
+    ops of other libraries that are written in Python are told in this thread alone. It does not see other processes,
+    workers of a DataLoader among them.
 
     Args:
         fn_or_model: called with the inputs.
