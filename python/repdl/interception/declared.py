@@ -77,6 +77,6 @@ def _refuse_unknown(op: str, namespace: str, packet: str) -> None:
         name.partition(".")[0] for name in torch._C._dispatch_get_all_op_names() if name.startswith(namespace + "::")
     }
     if there:
-        close = get_close_matches(packet, there)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        close = get_close_matches(packet, there, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
         raise ValueError(f"[declare] {op} is no op of {namespace}, which is loaded{hint}")
