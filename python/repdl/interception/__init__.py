@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Makes an unchanged PyTorch program reproducible: takes over torch's kernels, below autograd.
 
-`aten` has our kernels of torch's ops, `exact.toml` and `layouts.toml` list the ops that need none, and every other op
-raises (`strict`).
+`aten` has our kernels of torch's ops, `exact.toml`, `layouts.toml` and `libraries.toml` list the ops that need none,
+and every other op raises (`strict`).
 `switch` registers all this with torch's dispatcher, and `audit` lists what a program calls of it.
 """
 
+from repdl.interception.declared import declare as declare
 from repdl.interception.recording import audit as audit
 from repdl.interception.report import Report as Report, Row as Row
 from repdl.interception.strict import (

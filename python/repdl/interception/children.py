@@ -11,19 +11,26 @@ from contextlib import contextmanager
 from multiprocessing import spawn
 from typing import Any
 
+from repdl.interception import declared
+
 Arguments = tuple[str, str, str]
 
 
 class _Enabling:
-    """Pickled, it is a call of `repdl.enable`."""
+    """Pickled, it is a call that enables, and declares what was declared here."""
 
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
 
     def __reduce__(self) -> Any:
-        from repdl.interception.switch import enable
+        return _enable, (self.arguments, dict(declared.reasons))
 
-        return enable, self.arguments
+
+def _enable(arguments: Arguments, reasons: dict[str, str]) -> None:
+    from repdl.interception.switch import enable
+
+    declared.reasons.update(reasons)
+    enable(*arguments)
 
 
 @contextmanager

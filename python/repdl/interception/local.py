@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import torch
 from torch.utils._pytree import tree_leaves
 
-from repdl.interception import settings, switch
+from repdl.interception import libraries, settings, switch
 from repdl.interception.registration import register
 
 _current_pass = torch._C._current_graph_task_id
@@ -63,6 +63,7 @@ class Kernels:
             }
         )
         weakref.finalize(self, library._destroy).atexit = False
+        weakref.finalize(self, libraries.hold(_is_here)).atexit = False
         switch.put_on_top()
 
     def __deepcopy__(self, memo: Any) -> Kernels:
@@ -109,10 +110,15 @@ class Kernels:
         self._marked(first, grad_inputs)  # of a gradient that is differentiated again
 
 
+def _is_here() -> bool:
+    """Whether what this thread calls belongs to a converted model."""
+    passes = _here.passes
+    return bool(_here.calls or (passes and passes[-1][0] == _current_pass()))
+
+
 def _only_here(kernel: Callable[..., Any], native: Callable[..., Any]) -> Callable[..., Any]:
     def choose(*args: Any, **kwargs: Any) -> Any:
-        passes = _here.passes
-        if _here.calls or (passes and passes[-1][0] == _current_pass()) or switch.is_enabled():
+        if _is_here() or switch.is_enabled():
             return kernel(*args, **kwargs)
         return native(*args, **kwargs)
 

@@ -11,10 +11,16 @@ import torch
 LOW_DTYPES = (torch.bfloat16, torch.float16)
 
 
+def qualified(name: str) -> str:
+    """The name with its namespace, which is aten where there is none: "aten::add.Tensor"."""
+    return name if "::" in name else f"aten::{name}"
+
+
 def overload(name: str) -> Any:
-    """The OpOverload of "add.Tensor", "mm", …"""
-    packet, _, overload_name = name.partition(".")
-    return getattr(getattr(torch.ops.aten, packet), overload_name or "default")
+    """The OpOverload of "add.Tensor", "mm", "quantized::linear", …"""
+    namespace, _, op = qualified(name).partition("::")
+    packet, _, overload_name = op.partition(".")
+    return getattr(getattr(getattr(torch.ops, namespace), packet), overload_name or "default")
 
 
 @cache
@@ -54,7 +60,7 @@ class Native:
         self.name = name
         dispatch_key, self.keys = _parsed(key)
         # What torch.library.get_kernel calls; that takes 30 µs to look up the key.
-        self.kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(f"aten::{name}", dispatch_key)
+        self.kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(qualified(name), dispatch_key)
 
     @cached_property
     def _tensor_places(self) -> list[int]:

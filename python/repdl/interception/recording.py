@@ -3,13 +3,13 @@
 
 Recorded is at torch's CPU keys, below autograd, by kernels that pass on to ours or to torch's own: what arrives there
 is what arrives without an audit. A dispatch mode, which changes some of what autograd calls, sees only what does not
-come by there: ops of other libraries, and tensors that are not on the CPU.
+come by there: ops of other libraries that are written in Python, and tensors that are not on the CPU.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any
@@ -18,9 +18,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from repdl.interception import distributed, places, settings, strict, switch
+from repdl.interception import distributed, libraries, places, settings, strict, switch
 from repdl.interception.exact import LAYOUTS, why_exact
-from repdl.interception.native import native_of, overload, registered_names
+from repdl.interception.native import native_of, overload, qualified, registered_names
 from repdl.interception.override import (
     OTHER,
     WIDE,
@@ -43,9 +43,9 @@ def audit(fn_or_model: Callable[..., Any], *inputs: Any, backward: bool = True) 
     """Calls a function or model under `repdl.reproducible()` and tells which ops it calls, and what is known of them.
 
     Nothing raises: an op without a reproducible kernel runs with torch's own and is reported as "not". Gradients, the
-    buffers of a model and torch's generator are left as they were. It records the whole process: every thread, for
-    ops of torch; for ops of other libraries this thread. It does not see other processes, workers of a DataLoader
-    among them.
+    buffers of a model and torch's generator are left as they were. It records the whole process, every thread of it;
+    ops of other libraries that are written in Python are told in this thread alone. It does not see other processes,
+    workers of a DataLoader among them.
 
     Args:
         fn_or_model: called with the inputs.
@@ -110,11 +110,13 @@ def recording(order: str | None = None, rng: str | None = None) -> Iterator[Reco
             try:
                 strict.watch, settings.watch = recorder.refused, recorder.compiled
                 switch.over_all.append(recorder.register)
+                libraries.on_new.append(recorder.register_libraries)
                 with _OtherOps(recorder):
                     yield recorder
             finally:
                 strict.watch = settings.watch = None
                 switch.over_all.remove(recorder.register)
+                libraries.on_new.remove(recorder.register_libraries)
                 recorder.undo.close()
     finally:
         _lock.release()
@@ -129,7 +131,7 @@ class _Call:
 
     def __init__(self, inner: str) -> None:
         self.inner = inner
-        self.refusal: tuple[str, str | None] | None = None
+        self.refusal: tuple[str, str, str | None] | None = None
 
 
 class Recorder:
@@ -142,6 +144,13 @@ class Recorder:
     def register(self) -> None:
         kernels = {key: dict(self.of_layout(key)) for key in LAYOUTS} | {"CPU": dict(self.kernels())}
         self.undo.callback(register(kernels)._destroy)
+        self.register_libraries(libraries.held())
+
+    def register_libraries(self, ops: Iterable[libraries.Op]) -> None:
+        stubs = libraries.held()
+        why = _always("not", strict.REASONS["library"])
+        for library in libraries.registered({op: self.passing(op[1], stubs[op], why, "told") for op in ops}):
+            self.undo.callback(library._destroy)
 
     def kernels(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """For each overload, one that records and passes on to ours or to torch's own."""
@@ -203,20 +212,22 @@ class Recorder:
                 self.here.call = outer
                 values = [*args, *kwargs.values()]
                 if call.refusal is not None:
-                    reason, permission = call.refusal
-                    if told != "hidden":
-                        self.tell(f"aten::{name}", "not", reason, values, result, permission)
+                    kind, reason, permission = call.refusal
+                    if told == "told" or (told == "refused" and kind == "not"):
+                        self.tell(qualified(name), kind, reason, values, result, permission)
                 elif told == "told":
-                    self.tell(f"aten::{name}", *classify(values), values, result)
+                    self.tell(qualified(name), *classify(values), values, result)
             return result
 
         return record
 
-    def refused(self, reason: str, permission: str | None) -> None:
-        """From `strict`: the call under way has no reproducible kernel."""
+    def refused(self, reason: str, permission: str | None, claim: str | None) -> None:
+        """From `strict`: the call under way has no reproducible kernel, or was declared to need none."""
         call = getattr(self.here, "call", None)
-        if call is not None:
-            call.refusal, call.inner = (strict.REASONS[reason], permission), "hidden"
+        if call is not None and claim is not None:
+            call.refusal = "guarded", f"declared: {claim}", None
+        elif call is not None:
+            call.refusal, call.inner = ("not", strict.REASONS[reason], permission), "hidden"
 
     def tell(
         self, op: str, kind: str, reason: str, values: list[Any], result: Any, permission: str | None = None
@@ -296,6 +307,13 @@ class _OtherOps(TorchDispatchMode):
         return result
 
 
+def _class_of_library(op: str) -> tuple[str, str]:
+    """Of an op outside of aten that no kernel of ours tells."""
+    if (why := libraries.why_runs(op)) is not None:
+        return "exact", why
+    return "guarded", "in Python: what it calls of torch is told by itself"
+
+
 def _class_of_other(func: Any, values: list[Any]) -> tuple[str, str] | None:
     """None for what is told elsewhere, or computes nothing."""
     if func.namespace == "repdl":
@@ -306,7 +324,7 @@ def _class_of_other(func: Any, values: list[Any]) -> tuple[str, str] | None:
     if func.namespace in ("c10d", "_c10d_functional") and on_cpu:
         return ("guarded", "added in the order of the ranks") if distributed.computes(func.name()) else None
     if func.namespace not in ("aten", "prims"):
-        return "not", f"an op of {func.namespace}, which nobody has looked at"
+        return None if libraries.is_held(func.name()) else _class_of_library(func.name())
     if on_cpu or why_exact(func.name().removeprefix("aten::")) is not None:
         return None
     return "not", "only kernels for the CPU are taken over"

@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-from repdl.interception.native import overload
+from repdl.interception.declared import why_declared
+from repdl.interception.native import overload, qualified
 
 LEVELS = ("error", "warn", "off")
 
@@ -34,14 +35,14 @@ class NotReproducibleError(RuntimeError):
         op: the overload, "aten::special_bessel_j0".
         device: of its first tensor, or None.
         tensors: dtype and shape of each tensor, "float32[2, 3]", and its layout if it is not dense.
-        reason: "reduction", "transcendental", "random", "dtype", "layout", "device" or "unknown".
+        reason: "reduction", "transcendental", "random", "dtype", "layout", "device", "library" or "unknown".
     """
 
     def __init__(self, op: str, device: str | None, tensors: tuple[str, ...], reason: str) -> None:
         self.op, self.device, self.tensors, self.reason = op, device, tensors, reason
         of = f" of {', '.join(tensors)}" if tensors else ""
         on = f" on {device}" if device else ""
-        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {_REMEDIES[reason]}")
+        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {_remedy(op, reason)}")
 
     def __reduce__(self) -> Any:
         return type(self), (self.op, self.device, self.tensors, self.reason)
@@ -54,6 +55,7 @@ REASONS = {
     "dtype": "there is no kernel for these dtypes, and torch's own depends on the machine",
     "layout": "there is no kernel for tensors of this layout",
     "device": "there are kernels for the CPU only, and torch's own depends on the device",
+    "library": "it is compiled code of a library, which may compute otherwise on another machine",
     "unknown": "nobody has shown that torch's kernel gives the same bits everywhere",
 }
 _PERMIT = 'use `with repdl.allow_native("why"):` where its bits do not matter, or strict="warn"'
@@ -61,7 +63,13 @@ _REMEDIES = {
     "dtype": f"Convert to float32, bfloat16 or float16; or {_PERMIT}.",
     "layout": f"Convert with .to_dense(), .to_padded_tensor() or .dequantize(); or {_PERMIT}.",
     "device": f"Move its tensors to the CPU, with .cpu(); or {_PERMIT}.",
+    "library": 'If it gives the same bits everywhere, say so: `repdl.declare("{op}", "why")`, which '
+    f"`repdl.conformance.check_declared` tries; or {_PERMIT}.",
 } | dict.fromkeys(("reduction", "transcendental", "random", "unknown"), f"Write it in other operations; or {_PERMIT}.")
+
+
+def _remedy(op: str, reason: str) -> str:
+    return _REMEDIES[reason].replace("{op}", op.partition(".")[0])
 
 
 class NotReproducibleWarning(UserWarning):
@@ -79,8 +87,9 @@ class Permission:
 permissions: dict[Permission, int] = {}
 """How often each op ran natively, by op and reason given."""
 
-watch: Callable[[str, str | None], None] | None = None
-"""Set while `audit` records, and nothing raises: told why a call is not reproducible, and its permission."""
+watch: Callable[[str, str | None, str | None], None] | None = None
+"""Set while `audit` records, and nothing raises: told why a call is not reproducible, its permission, and what was
+declared of the op."""
 
 
 def push_level(token: object, level: str) -> None:
@@ -126,14 +135,23 @@ def not_reproducible(
     native: Callable[..., Any],
     why: str | None = None,
 ) -> Any:
-    """What an op without a reproducible kernel does: raise, warn once, or run torch's own kernel."""
+    """What an op without a reproducible kernel does: raise, warn once, or run torch's own kernel.
+
+    It runs too if it was declared, but not on another device.
+    """
+    op = qualified(name)
+    claim = why_declared(op) if why != "device" else None
+    if claim is not None:
+        if watch is not None:
+            watch(why or reason_of(name), None, claim)
+        return native(*args, **kwargs)
     reason = _reason.get()
     if reason is not None:
-        used = Permission(f"aten::{name}", reason)
+        used = Permission(op, reason)
         with _lock:
             permissions[used] = permissions.get(used, 0) + 1
     if watch is not None:
-        watch(why or reason_of(name), reason)
+        watch(why or reason_of(name), reason, None)
     if watch is not None or reason is not None:
         return native(*args, **kwargs)
     now = level()
@@ -151,9 +169,9 @@ def not_reproducible(
 
 
 def _describe(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], why: str | None) -> NotReproducibleError:
-    tensors = [value for value in _flat([*args, *kwargs.values()]) if isinstance(value, torch.Tensor)]
+    tensors = [value for value in flat([*args, *kwargs.values()]) if isinstance(value, torch.Tensor)]
     device = str(tensors[0].device) if tensors else None
-    return NotReproducibleError(f"aten::{name}", device, tuple(map(_shown, tensors)), why or reason_of(name))
+    return NotReproducibleError(qualified(name), device, tuple(map(_shown, tensors)), why or reason_of(name))
 
 
 def _shown(tensor: torch.Tensor) -> str:
@@ -164,7 +182,7 @@ def _shown(tensor: torch.Tensor) -> str:
     return f"{layout}{text}{list(tensor.shape)}"
 
 
-def _flat(values: Sequence[Any]) -> Iterator[Any]:
+def flat(values: Sequence[Any]) -> Iterator[Any]:
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from value

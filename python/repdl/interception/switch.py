@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from repdl import _order
-from repdl.interception import aten, children, devices, distributed, settings, strict
+from repdl.interception import aten, children, devices, distributed, libraries, settings, strict
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, native_of, registered_names
 from repdl.interception.override import composites, layouts, overrides
@@ -147,6 +147,7 @@ def _leave(entry: _Enabled) -> None:
 def _install() -> None:
     _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
     _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
+    _undo.callback(libraries.hold(is_enabled))
     _undo.enter_context(settings.route())
     _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))
 
@@ -177,6 +178,7 @@ def _take_cuda() -> None:
         if _enabled:
             cuda = [key for key in devices.dispatch_keys() if key.endswith("CUDA")]
             _libraries.append(register({key: _of_device(key) for key in cuda}))
+            libraries.look()
 
 
 COMPOSITE = "CompositeImplicitAutograd"

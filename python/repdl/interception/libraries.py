@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""Compiled ops outside of aten, torch's own and those of other libraries: nobody can see what they compute.
+
+While somebody holds them, each raises, or does what `strict` says, unless libraries.toml has it, or the program
+declares it. Kernels in Python are left alone: what they call of torch is dispatched.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from repdl.interception import devices, loading, registration, strict
+from repdl.interception.exact import LAYOUTS
+from repdl.interception.native import BACKENDS, Native
+
+Op = tuple[str, str]
+"""A dispatch key and the overload, "quantized::linear", that has a kernel there."""
+
+EXPLICIT, IMPLICIT = "CompositeExplicitAutograd", "CompositeImplicitAutograd"
+_COMPOSITES = (EXPLICIT, f"{EXPLICIT}NonFunctional", IMPLICIT, f"{IMPLICIT}NestedTensor")
+_OUTER = ("Autograd", "AutogradCPU", "BackendSelect")
+"""Keys above those of kernels: an op that has only these computes there."""
+
+_PLACES = ("CPU", "CUDA", "XLA")
+"""A composite is what is called at the first of these keys where an op has no kernel of its own."""
+
+
+@cache
+def _reasons() -> dict[str, str]:
+    groups = tomllib.loads(Path(__file__).with_name("libraries.toml").read_text())
+    return {op: group["reason"] for group in groups.values() for op in group["ops"].split()}
+
+
+def why_runs(op: str) -> str | None:
+    """Why a compiled op, "c10d::send", is used as it is; None if it is not."""
+    return _reasons().get(op) or _reasons().get(op.partition(".")[0])
+
+
+_lock = threading.RLock()
+_holders: list[Callable[[], bool]] = []
+_stubs: dict[Op, Callable[..., Any]] = {}
+_libraries: list[torch.library.Library] = []
+_undo = ExitStack()
+_seen: tuple[list[str], int, int] | None = None
+_looking = False
+
+on_new: list[Callable[[list[Op]], None]] = []
+"""Told what was taken over of a library that was loaded while somebody held the ops before."""
+
+
+def hold(in_force: Callable[[], bool]) -> Callable[[], None]:
+    """Takes over compiled ops until what it returns is called; they raise while one of the holders is in force."""
+    with _lock:
+        if not _holders:
+            if _seen != _loaded():
+                _stubs.clear()
+                _stubs.update(_found())
+            _register(_stubs)
+            _undo.enter_context(loading.told(look))
+        _holders.append(in_force)
+
+    def release() -> None:
+        with _lock:
+            _holders.remove(in_force)
+            if not _holders:
+                _undo.close()
+                while _libraries:
+                    _libraries.pop()._destroy()
+
+    return release
+
+
+def held() -> dict[Op, Callable[..., Any]]:
+    """What is registered while somebody holds compiled ops."""
+    with _lock:
+        return dict(_stubs)
+
+
+def is_held(op: str) -> bool:
+    """Whether an overload is one of those that raise, or would if nobody had declared it."""
+    return any(name == op for _, name in _stubs)
+
+
+def look(everywhere: bool = True) -> None:
+    """Takes over what came with a library: of all ops, or if there are new ones."""
+    global _looking
+    with _lock:
+        if _looking or not _holders or not (everywhere or _seen is None or _names() != _seen[0]):
+            return
+        _looking = True
+        try:
+            new = _found()
+            _stubs.update(new)
+            _register(new)
+        finally:
+            _looking = False
+        if new:
+            for tell in on_new:
+                tell(list(new))
+
+
+def _names() -> list[str]:
+    return torch._C._dispatch_get_registrations_for_dispatch_key("")
+
+
+def _loaded() -> tuple[list[str], int, int]:
+    """What changes when a library is loaded."""
+    return _names(), len(sys.modules), len(torch.ops.loaded_libraries)
+
+
+def _found() -> dict[Op, Callable[..., Any]]:
+    """The compiled kernels on top of which none of ours is."""
+    global _seen
+    found = {}
+    for key, name, place in _kernels():
+        if why_runs(name) is None and _has_tensors(name):
+            native = Native(name, place)
+            if _is_compiled(native.kernel):
+                found[key, name] = _stub(name, native, "device" if key.endswith(BACKENDS) else "library")
+    _seen = _loaded()
+    return found
+
+
+def _kernels() -> Iterator[tuple[str, str, str]]:
+    """The kernels outside of aten: their dispatch key, the overload, and a key at which the dispatcher calls them."""
+    known: set[str] = set()
+    for key in ("CPU", *LAYOUTS, *devices.dispatch_keys()):
+        names = _others(key)
+        known.update(names)
+        for name in names:
+            yield key, name, key
+    for key in _COMPOSITES:
+        for name in _others(key):
+            known.add(name)
+            places = (place for place in _PLACES if not torch._C._dispatch_has_kernel_for_dispatch_key(name, place))
+            yield key, name, next(places, "Undefined")
+    for key in _OUTER:
+        for name in set(_others(key)) - known:
+            yield key, name, "AutogradCPU" if key == "Autograd" else key
+
+
+def _others(key: str) -> list[str]:
+    names = torch._C._dispatch_get_registrations_for_dispatch_key(key)
+    return [name for name in names if not name.startswith(("aten::", "prims::", "repdl::"))]
+
+
+@cache
+def _has_tensors(name: str) -> bool:
+    """Whether an op takes or gives tensors; one without a schema cannot be called."""
+    packet, _, overload = name.partition(".")
+    for schema in torch._C._jit_get_schemas_for_operator(packet):
+        if schema.overload_name == overload:
+            return any(_TENSOR.search(str(value.type)) for value in (*schema.arguments, *schema.returns))
+    return False
+
+
+_TENSOR = re.compile(r"(^|[^.\w])(Tensor|Any)\b")
+
+
+def _is_compiled(kernel: Any) -> bool:
+    """By the file that registered it, of which the dispatcher keeps the name."""
+    file = repr(kernel).partition("registered at ")[2].rpartition(":")[0]
+    return not file.endswith((".py", ".pyc")) and not file.startswith("<")
+
+
+def _register(stubs: dict[Op, Callable[..., Any]]) -> None:
+    _libraries.extend(registered(stubs))
+
+
+def registered(kernels: dict[Op, Callable[..., Any]]) -> Iterator[torch.library.Library]:
+    """Registers kernels of several namespaces."""
+    by_namespace: dict[str, dict[str, dict[str, Callable[..., Any]]]] = {}
+    for (key, name), kernel in kernels.items():
+        namespace, _, op = name.partition("::")
+        by_namespace.setdefault(namespace, {}).setdefault(key, {})[op] = kernel
+    for namespace, of_namespace in by_namespace.items():
+        yield registration.register(of_namespace, namespace)
+
+
+def _stub(name: str, native: Native, why: str) -> Callable[..., Any]:
+    def raise_or_run(*args: Any, **kwargs: Any) -> Any:
+        if any(in_force() for in_force in _holders) and _has_numbers([*args, *kwargs.values()]):
+            return strict.not_reproducible(name, args, kwargs, native, why)
+        return native(*args, **kwargs)
+
+    return raise_or_run
+
+
+def _has_numbers(values: list[Any]) -> bool:
+    """Not if every tensor is one of a shape alone, as where a program is traced."""
+    tensors = [value for value in strict.flat(values) if isinstance(value, torch.Tensor)]
+    return not tensors or not all(t.is_meta or type(t).__name__ == "FakeTensor" for t in tensors)
