@@ -12,6 +12,7 @@
 #include "openmp.h"
 #include "override_callable.h"
 #include "random_key.h"
+#include "replaced_function.h"
 #include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/golden.h"
@@ -104,6 +105,11 @@ NB_MODULE(repdl_core, m) {
         }
       },
       nb::arg("generator").none());
+
+  m.def("replace_function", &ReplaceFunction, nb::arg("function"), nb::arg("replacement"));
+  m.def("replace_new", &ReplaceNew, nb::arg("type"), nb::arg("replacement"));
+  m.def("restore_function", &RestoreFunction, nb::arg("function_or_type"));
+  m.def("fill_memory", &FillMemory, nb::arg("address"), nb::arg("bytes"), nb::arg("pattern"));
 
   m.def("share_openmp", &ShareOpenMp);
 
