@@ -51,7 +51,25 @@ size_t num_slots = 0;
 
 constexpr int kNew = -1;  // instead of flags: tp_new
 
+PyObject* CallOriginal(const Slot& slot, PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (slot.flags == kNew) {
+    return reinterpret_cast<newfunc>(slot.original)(reinterpret_cast<PyTypeObject*>(self), args, kwargs);
+  }
+  const int flags = slot.flags & (METH_VARARGS | METH_KEYWORDS | METH_O | METH_NOARGS);
+  if (flags == (METH_VARARGS | METH_KEYWORDS)) {
+    return reinterpret_cast<PyCFunctionWithKeywords>(slot.original)(self, args, kwargs);
+  }
+  const Py_ssize_t expected = flags == METH_O ? 1 : 0;
+  if ((kwargs != nullptr && PyDict_Size(kwargs) != 0) || PyTuple_Size(args) != expected) {
+    PyErr_Format(PyExc_TypeError, "%s takes %zd positional arguments", slot.name.c_str(), expected);
+    return nullptr;
+  }
+  return reinterpret_cast<PyCFunction>(slot.original)(self, expected == 0 ? nullptr : PyTuple_GetItem(args, 0));
+}
+
 PyObject* Call(const Slot& slot, PyObject* self, PyObject* args, PyObject* kwargs) {
+  // A class that was made meanwhile has inherited a pointer to here.
+  if (*slot.place != slot.ours) return CallOriginal(slot, self, args, kwargs);
   if (!slot.takes_self) return PyObject_Call(slot.replacement, args, kwargs);
   const nb::object with_self = nb::steal(PyTuple_New(1 + PyTuple_Size(args)));
   if (!with_self.is_valid()) return nullptr;
@@ -91,34 +109,16 @@ AnyFunction EntryOf(size_t slot, bool with_keywords) {
   return with_keywords ? entries[slot].with_keywords : entries[slot].with_one;
 }
 
-/// Calls what was replaced; `capsule` holds the slot.
-PyObject* CallOriginal(PyObject* capsule, PyObject* args, PyObject* kwargs) {
+/// The original as a function; `capsule` holds the slot.
+PyObject* CallOfOriginal(PyObject* capsule, PyObject* args, PyObject* kwargs) {
   const auto& slot = *static_cast<const Slot*>(PyCapsule_GetPointer(capsule, nullptr));
-  PyObject* self = slot.self;
-  nb::object rest = nb::borrow(args);
-  if (slot.takes_self) {
-    if (PyTuple_Size(args) == 0) {
-      PyErr_Format(PyExc_TypeError, "%s needs an argument", slot.name.c_str());
-      return nullptr;
-    }
-    self = PyTuple_GetItem(args, 0);
-    rest = nb::steal(PyTuple_GetSlice(args, 1, PyTuple_Size(args)));
-    if (!rest.is_valid()) return nullptr;
-  }
-  if (slot.flags == kNew) {
-    return reinterpret_cast<newfunc>(slot.original)(reinterpret_cast<PyTypeObject*>(self), rest.ptr(), kwargs);
-  }
-  const int flags = slot.flags & (METH_VARARGS | METH_KEYWORDS | METH_O | METH_NOARGS);
-  if (flags == (METH_VARARGS | METH_KEYWORDS)) {
-    return reinterpret_cast<PyCFunctionWithKeywords>(slot.original)(self, rest.ptr(), kwargs);
-  }
-  const Py_ssize_t expected = flags == METH_O ? 1 : 0;
-  if ((kwargs != nullptr && PyDict_Size(kwargs) != 0) || PyTuple_Size(rest.ptr()) != expected) {
-    PyErr_Format(PyExc_TypeError, "%s takes %zd positional arguments", slot.name.c_str(), expected);
+  if (!slot.takes_self) return CallOriginal(slot, slot.self, args, kwargs);
+  if (PyTuple_Size(args) == 0) {
+    PyErr_Format(PyExc_TypeError, "%s needs an argument", slot.name.c_str());
     return nullptr;
   }
-  PyObject* argument = expected == 0 ? nullptr : PyTuple_GetItem(rest.ptr(), 0);
-  return reinterpret_cast<PyCFunction>(slot.original)(self, argument);
+  const nb::object rest = nb::steal(PyTuple_GetSlice(args, 1, PyTuple_Size(args)));
+  return rest.is_valid() ? CallOriginal(slot, PyTuple_GetItem(args, 0), rest.ptr(), kwargs) : nullptr;
 }
 
 bool HasName(PyObject* object, const char* name) {
@@ -165,8 +165,7 @@ Slot* SlotAt(const AnyFunction* place) {
   return nullptr;
 }
 
-nb::object Replace(AnyFunction* place, int flags, PyObject* self, bool takes_self, const char* name,
-                   const nb::object& replacement) {
+void Replace(AnyFunction* place, int flags, PyObject* self, bool takes_self, const char* name, const nb::object& make) {
   Slot* slot = SlotAt(place);
   if (slot == nullptr) {
     if (num_slots == kSlots) throw ValueError("too many functions are replaced");
@@ -179,16 +178,15 @@ nb::object Replace(AnyFunction* place, int flags, PyObject* self, bool takes_sel
     slot->takes_self = takes_self;
     slot->name = name;
     slot->ours = EntryOf(num_slots++, flags == kNew || (flags & METH_KEYWORDS) != 0);
-    slot->definition = {slot->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&CallOriginal)),
+    slot->definition = {slot->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&CallOfOriginal)),
                         METH_VARARGS | METH_KEYWORDS, nullptr};
   }
-  Py_XDECREF(slot->replacement);
-  slot->replacement = nb::object(replacement).release().ptr();
   const nb::object capsule = nb::steal(PyCapsule_New(slot, nullptr, nullptr));
-  nb::object original = nb::steal(PyCFunction_NewEx(&slot->definition, capsule.ptr(), nullptr));
+  const nb::object original = nb::steal(PyCFunction_NewEx(&slot->definition, capsule.ptr(), nullptr));
   if (!original.is_valid()) throw nb::python_error();
+  // The one before is kept: another thread may be about to call it.
+  slot->replacement = make(original).release().ptr();
   *place = slot->ours;
-  return original;
 }
 
 [[noreturn]] void Refuse(const nb::object& object) {
@@ -197,21 +195,20 @@ nb::object Replace(AnyFunction* place, int flags, PyObject* self, bool takes_sel
 
 }  // namespace
 
-nb::object ReplaceFunction(const nb::object& function, const nb::object& replacement) {
+void ReplaceFunction(const nb::object& function, const nb::object& make) {
   const auto [definition, is_method] = DefinitionOf(function.ptr());
   if (definition == nullptr) Refuse(function);
   const int flags = definition->ml_flags & (METH_VARARGS | METH_KEYWORDS | METH_O | METH_NOARGS | METH_FASTCALL);
   if (flags != (METH_VARARGS | METH_KEYWORDS) && flags != METH_O && flags != METH_NOARGS) Refuse(function);
   PyObject* self = is_method ? nullptr : PyCFunction_GetSelf(function.ptr());
-  return Replace(reinterpret_cast<AnyFunction*>(&definition->ml_meth), flags, self, is_method, definition->ml_name,
-                 replacement);
+  Replace(reinterpret_cast<AnyFunction*>(&definition->ml_meth), flags, self, is_method, definition->ml_name, make);
 }
 
-nb::object ReplaceNew(const nb::object& type, const nb::object& replacement) {
+void ReplaceNew(const nb::object& type, const nb::object& make) {
   if (!PyType_Check(type.ptr())) Refuse(type);
   AnyFunction* place = PlaceOfNew(reinterpret_cast<PyTypeObject*>(type.ptr()));
   if (place == nullptr) Refuse(type);
-  return Replace(place, kNew, nullptr, true, "new", replacement);
+  Replace(place, kNew, nullptr, true, "new", make);
 }
 
 void RestoreFunction(const nb::object& function_or_type) {

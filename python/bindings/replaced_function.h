@@ -10,13 +10,13 @@
 
 namespace repdl {
 
-/// Lets a function or method that is written in C call `replacement` instead, with the same arguments, `self` first
-/// for a method. Returns the original, which can still be called so.
+/// Lets a function or method that is written in C call `make(original)` instead, with the same arguments, `self` first
+/// for a method; the original takes them so too.
 /// TypeError if the object is no such function, or takes arguments in a way that is not known here.
-nanobind::object ReplaceFunction(const nanobind::object& function, const nanobind::object& replacement);
+void ReplaceFunction(const nanobind::object& function, const nanobind::object& make);
 
-/// The same for what makes the objects of a type that is written in C: `replacement(type, *args, **kwargs)`.
-nanobind::object ReplaceNew(const nanobind::object& type, const nanobind::object& replacement);
+/// The same for what makes the objects of a type that is written in C, with the type as the first argument.
+void ReplaceNew(const nanobind::object& type, const nanobind::object& make);
 
 /// Gives a function or a type back what was replaced.
 void RestoreFunction(const nanobind::object& function_or_type);
