@@ -95,6 +95,7 @@ NB_MODULE(repdl_core, m) {
 
   m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
         nb::arg("default_generator"));
+  m.def("set_first_draw", &SetFirstDraw, nb::arg("call").none());
   m.def(
       "draw_key",
       [](const nb::object& generator) {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Memory that torch hands out as it is: under `repdl.enable()` a program finds in it what it would find anywhere.
 
-That is what `torch.use_deterministic_algorithms(True)` fills it with: NaN, True, or the largest integer; bytes of 255 in
-a storage, which has no dtype. Filled is what a Python program asks for; outputs that kernels write at once are not.
+That is what `torch.use_deterministic_algorithms(True)` fills it with: NaN, True, or the largest integer; bytes of 255
+in a storage, which has no dtype. Filled is what a Python program asks for, by any name that torch has for it; not the
+outputs that kernels write at once, nor what TorchScript, C++ and the constructors of subclasses ask for.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import torch
 
 from repdl._context import InContext
 from repdl.interception.native import native_of, overload
+from repdl.interception.remedies import remedies
 
 LEVELS = ("error", "warn", "off")
 
@@ -41,7 +42,8 @@ class NotReproducibleError(RuntimeError):
         self.op, self.device, self.tensors, self.reason = op, device, tensors, reason
         of = f" of {', '.join(tensors)}" if tensors else ""
         on = f" on {device}" if device else ""
-        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {_REMEDIES[reason]}")
+        remedy = _remedy(op, reason)
+        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {remedy}")
 
     def __reduce__(self) -> Any:
         return type(self), (self.op, self.device, self.tensors, self.reason)
@@ -61,7 +63,14 @@ _REMEDIES = {
     "dtype": f"Convert to float32, bfloat16 or float16; or {_PERMIT}.",
     "layout": f"Convert with .to_dense(), .to_padded_tensor() or .dequantize(); or {_PERMIT}.",
     "device": f"Move its tensors to the CPU, with .cpu(); or {_PERMIT}.",
-} | dict.fromkeys(("reduction", "transcendental", "random", "unknown"), f"Write it in other operations; or {_PERMIT}.")
+}
+
+
+def _remedy(op: str, reason: str) -> str:
+    known = remedies().get(op_of(op.removeprefix("aten::")))
+    if known is not None and reason not in ("dtype", "device"):
+        return f"{known}; or {_PERMIT}."
+    return _REMEDIES.get(reason, f"No other call gives it here: {_PERMIT}.")
 
 
 class NotReproducibleWarning(UserWarning):

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from repdl import _order
-from repdl.interception import aten, children, devices, distributed, machine, memory, settings, strict
+from repdl.interception import aten, children, devices, distributed, machine, memory, seeding, settings, strict
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, native_of, registered_names
 from repdl.interception.override import composites, layouts, overrides
@@ -145,7 +145,7 @@ def _leave(entry: _Enabled) -> None:
 def _install() -> None:
     _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
     _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
-    for change in (settings.route, settings.full_precision, memory.filled, machine.hidden):
+    for change in (settings.route, settings.full_precision, memory.filled, machine.hidden, seeding.told):
         _undo.enter_context(change())
     _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))
 
