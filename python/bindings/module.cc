@@ -12,13 +12,13 @@
 #include "openmp.h"
 #include "override_callable.h"
 #include "random_key.h"
-#include "replaced_function.h"
 #include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/golden.h"
 #include "repdl/target.h"
 #include "repdl/threads.h"
 #include "repdl/version.h"
+#include "replaced_function.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
