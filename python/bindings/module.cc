@@ -18,6 +18,7 @@
 #include "repdl/target.h"
 #include "repdl/threads.h"
 #include "repdl/version.h"
+#include "replaced_function.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -94,6 +95,7 @@ NB_MODULE(repdl_core, m) {
 
   m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
         nb::arg("default_generator"));
+  m.def("set_first_draw", &SetFirstDraw, nb::arg("call").none());
   m.def(
       "draw_key",
       [](const nb::object& generator) {
@@ -104,6 +106,11 @@ NB_MODULE(repdl_core, m) {
         }
       },
       nb::arg("generator").none());
+
+  m.def("replace_function", &ReplaceFunction, nb::arg("function"), nb::arg("make"));
+  m.def("replace_new", &ReplaceNew, nb::arg("type"), nb::arg("make"));
+  m.def("restore_function", &RestoreFunction, nb::arg("function_or_type"));
+  m.def("fill_memory", &FillMemory, nb::arg("address"), nb::arg("bytes"), nb::arg("pattern"));
 
   m.def("share_openmp", &ShareOpenMp);
 

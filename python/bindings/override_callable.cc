@@ -230,15 +230,19 @@ class Call {
 
 PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
   const auto& function = *static_cast<const OverrideCallable*>(PyCapsule_GetPointer(self, nullptr));
-  // A call that the op refuses goes to the fallback too, which knows torch's own errors.
   try {
     Call call(function);
     if (call.Read(args, num_positional, names)) {
       if (PyObject* result = call.Run()) return result;
+      if (PyErr_Occurred() != nullptr) return nullptr;
     }
-  } catch (const PythonError&) {
-  } catch (nb::python_error&) {
-  } catch (const std::exception&) {
+    // A call that the op refuses goes to the fallback too, which knows torch's own errors. All else that goes wrong,
+    // such as a lack of memory or an interrupt, would there be done twice or forgotten.
+  } catch (const std::invalid_argument&) {  // TypeError and ValueError among them
+  } catch (const NotImplementedError&) {
+  } catch (...) {
+    SetPythonErrorFromException();
+    return nullptr;
   }
   PyErr_Clear();
   return PyObject_Vectorcall(function.fallback, args, static_cast<size_t>(num_positional), names);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "random_key.h"
 
+#include <utility>
 #include <vector>
 
 #include "tensors.h"
@@ -22,6 +23,8 @@ struct {
   PyObject *low, *names, *seed;
   std::vector<Cell> free;  // the others are in use by a thread that waits for its generator without the GIL
 } source;
+
+PyObject* first_draw = nullptr;
 
 Cell TakeCell() {
   if (!source.free.empty()) {
@@ -48,8 +51,14 @@ void SetKeySource(nb::object draw, nb::object keys, nb::object make_cell, nb::ob
             {}};
 }
 
+void SetFirstDraw(nb::object call) { first_draw = call.is_none() ? nullptr : call.release().ptr(); }
+
 std::pair<int64_t, int64_t> DrawKey(PyObject* generator) {
   if (generator == nullptr || generator == Py_None) generator = source.default_generator;
+  if (first_draw != nullptr && generator == source.default_generator) {
+    PyObject* const call = std::exchange(first_draw, nullptr);
+    if (!nb::steal(PyObject_CallNoArgs(call)).is_valid()) throw PythonError();
+  }
   const Cell cell = TakeCell();
   PyObject* const arguments[] = {source.keys, cell.tensor, source.low, Py_None, generator};
   PyObject* const names = generator == source.default_generator ? nullptr : source.names;  // without takes less time

@@ -19,4 +19,7 @@ void SetKeySource(nanobind::object draw, nanobind::object keys, nanobind::object
 /// the next 64 bits that it draws. PythonError if the generator raises.
 std::pair<int64_t, int64_t> DrawKey(PyObject* generator);
 
+/// Sets what is called, once, before the default generator is counted on for the first time; None for nothing.
+void SetFirstDraw(nanobind::object call);
+
 }  // namespace repdl

@@ -104,7 +104,14 @@ bool IsNegated(PyObject* tensor) {
   return result == Py_True;
 }
 
+/// A plain copy of an array: a buffer has no method for it.
+nb::object CopyOf(PyObject* array) {
+  if (PyObject_HasAttrString(array, "copy") == 1) return CallMethod(array, "copy");
+  return nb::module_::import_("numpy").attr("array")(nb::steal(PyMemoryView_FromObject(array)));
+}
+
 bool IsMisaligned(const TensorView& view) {
+  if (view.numel() == 0) return false;
   const auto size = static_cast<uintptr_t>(ItemSize(view.dtype));
   return size != 0 && reinterpret_cast<uintptr_t>(view.data) % size != 0;
 }
@@ -150,12 +157,21 @@ DType DTypeOf(uint8_t code, uint8_t bits) {
 }
 
 dlpack::DataType CodeOf(DType dtype) {
-  switch (dtype) {  // what outputs may be
-    case DType::kInt64: return {dlpack::kInt, 64, 1};
-    case DType::kFloat16: return {dlpack::kFloat, 16, 1};
-    case DType::kBFloat16: return {dlpack::kBfloat, 16, 1};
-    default: return {dlpack::kFloat, 32, 1};
+  const auto bits = static_cast<uint8_t>(8 * ItemSize(dtype));
+  switch (dtype) {
+    case DType::kFloat32:
+    case DType::kFloat64:
+    case DType::kFloat16: return {dlpack::kFloat, bits, 1};
+    case DType::kBFloat16: return {dlpack::kBfloat, bits, 1};
+    case DType::kInt8:
+    case DType::kInt16:
+    case DType::kInt32:
+    case DType::kInt64: return {dlpack::kInt, bits, 1};
+    case DType::kUInt8: return {dlpack::kUInt, bits, 1};
+    case DType::kBool: return {dlpack::kBool, bits, 1};
+    case DType::kOther: break;
   }
+  throw std::logic_error("an op has an output of a dtype that the module does not know");
 }
 
 Device DeviceOf(int32_t type, int32_t index) {
@@ -208,16 +224,25 @@ TensorView Tensors::Read(PyObject* object, const char* op, std::string_view arg,
                              negated ? "a view with the sign changed" : "not aligned to its elements",
                              "; make it a plain tensor first, with ", negated ? ".resolve_neg()" : "a copy"));
   }
-  const char* plain = negated ? "resolve_neg" : framework.api != nullptr ? "clone" : "copy";
-  return Read(copies_.emplace_back(CallMethod(object, plain)).ptr(), op, arg, writable);
+  const auto plain = [&] {
+    return framework.api == nullptr ? CopyOf(object) : CallMethod(object, negated ? "resolve_neg" : "clone");
+  };
+  return Read(copies_.emplace_back(plain()).ptr(), op, arg, writable);
 }
 
 TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable) {
   nb::ndarray<> array;
   nb::ndarray<nb::ro> read_only;
-  if (nb::try_cast(nb::handle(object), array)) {
+  // Buffers may leave out their shape and their strides, as those of ctypes and of NumPy's dates do, which nanobind
+  // reads all the same. A memoryview has both.
+  nb::object source = nb::borrow(object);
+  if (PyObject_CheckBuffer(object) != 0 && PyObject_HasAttrString(object, "__dlpack__") == 0) {
+    source = nb::steal(PyMemoryView_FromObject(object));
+    if (!source.is_valid()) PyErr_Clear();
+  }
+  if (source.is_valid() && nb::try_cast(source, array)) {
     arrays_.push_back(array);
-  } else if (!writable && nb::try_cast(nb::handle(object), read_only)) {
+  } else if (source.is_valid() && !writable && nb::try_cast(source, read_only)) {
     arrays_.emplace_back(read_only);
   } else {
     PyErr_Clear();
@@ -243,6 +268,7 @@ TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view
 }
 
 nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList* order) {
+  static_cast<void>(CodeOf(spec.dtype));  // throws for what cannot be made
   if (api_ != nullptr && (api_ != maker.api || device_.device_type != dlpack::kCpu)) {
     return MakeByDlpack(spec, view, order);
   }

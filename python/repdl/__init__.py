@@ -65,10 +65,16 @@ _NAMES = {"from_torch_module": "repdl.convert"} | dict.fromkeys(
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"repdl.{name}")
-    if name in _NAMES:
-        return getattr(import_module(_NAMES[name]), name)
+    try:
+        if name in _MODULES:
+            return import_module(f"repdl.{name}")
+        if name in _NAMES:
+            return getattr(import_module(_NAMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        text = f"repdl.{name} needs torch, which is not installed: pip install 'repdl[torch]'"
+        raise ModuleNotFoundError(text, name="torch") from None
     raise AttributeError(f"module 'repdl' has no attribute {name!r}")
 
 

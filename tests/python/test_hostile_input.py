@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -218,6 +220,40 @@ def test_what_is_no_tensor_is_named(value: Any) -> None:
     for name, call in calls.items():
         with pytest.raises(TypeError, match=rf"\[{name}\] \w+ must be a"):
             call()
+
+
+ODD = """
+np.datetime64("2020"); np.timedelta64(3, "D"); np.zeros(3, "M8[s]"); np.array("2020", "M8"); np.void(b"abcd")
+np.zeros(2, "i4,f4"); np.zeros(2, "i4,f4")[0]; np.array(["ab", "c"]); np.array([object()]); np.longdouble(2)
+b"abcd"; memoryview(b""); array.array("u", "ab"); array.array("d"); (ctypes.c_int * 3)(); (ctypes.c_int * 2 * 3)()
+ctypes.c_char_p(b"x"); (type("P", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_int)]}) * 2)(); np.ndarray
+"""
+
+
+def test_odd_objects_are_refused_and_end_no_process() -> None:
+    code = """
+import array, ctypes, sys
+import numpy as np
+import repdl
+for text in sys.argv[1:]:
+    try:
+        repdl.ops.exp(eval(text))
+    except TypeError as error:
+        print(error)
+"""
+    texts = [text.strip() for text in ODD.replace("\n", ";").split(";") if text.strip()]
+    said = run_python(code, *texts).splitlines()
+    assert len(said) == len(texts) == 19
+    assert all(line.startswith("[exp] input must be") for line in said), said
+
+
+def test_buffers_without_strides_are_read() -> None:
+    expected = ops.exp(np.arange(6, dtype=np.float32))
+    of_ctypes = (ctypes.c_float * 3 * 2)(*[(ctypes.c_float * 3)(*row) for row in ((0, 1, 2), (3, 4, 5))])
+    assert np.array_equal(ops.exp(of_ctypes), expected.reshape(2, 3))
+    assert np.array_equal(ops.exp(array.array("f", range(6))), expected)
+    misaligned = memoryview(bytearray(b"x") + np.arange(6, dtype=np.float32).tobytes())[1:].cast("f")
+    assert np.array_equal(ops.exp(misaligned), expected)
 
 
 def test_threads_are_a_whole_number() -> None:

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import threading
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import torch
 
 import repdl
+from repdl import _core, _order
 from repdl.interception import permissions
 from support import run_python
 
@@ -257,6 +259,40 @@ def test_allow_native_is_counted_and_local_to_its_thread():
     assert len(failures) == 1
 
 
+def test_allow_native_of_a_suspended_generator_is_not_its_callers():
+    repdl.enable()
+
+    def plots():
+        with repdl.allow_native("a plot"):
+            for _ in range(3):
+                yield bessel(X)
+
+    running = plots()
+    for _ in range(2):
+        next(running)
+        with pytest.raises(repdl.NotReproducibleError):
+            bessel(X)
+    with repdl.allow_native("here too"):
+        bessel(X)
+    next(running)
+
+    @contextmanager
+    def plotting():
+        with repdl.allow_native("a plot"):
+            yield
+
+    with plotting():
+        bessel(X)
+
+    @repdl.allow_native("a plot")
+    def plot():
+        return bessel(X)
+
+    plot()
+    with pytest.raises(repdl.NotReproducibleError):
+        bessel(X)
+
+
 def test_threads_may_enable_at_once():
     failures = []
 
@@ -341,3 +377,21 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before} & {"rich",
 assert "torch._dynamo" not in sys.modules
 """
     assert run_python(code).split() == []
+
+
+def test_a_short_cut_leaves_to_its_fallback_only_what_the_op_refuses():
+    """Anything else, an interrupt say, would be forgotten, or a random key drawn twice."""
+    function = _core.make_override("sum", _core.OverrideTarget.NEW, False, False, 0, {}, {}, lambda *args: "fallback")
+    assert function(X.double()) == "fallback"
+    assert function(X, "no dimension") == "fallback"
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    _core.set_order_source(interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            function(X)
+    finally:
+        _core.set_order_source(_order.of_this_context)
+    assert isinstance(function(X), torch.Tensor)

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
+import pytest
 import torch
 
 import repdl
@@ -79,3 +84,185 @@ def test_many_python_threads_may_call_at_once() -> None:
 def test_a_target_can_be_forced_by_the_environment() -> None:
     code = "from repdl import _core; print(_core.active_target())"
     assert run_python(code, REPDL_TARGET="scalar").strip() == "scalar"
+
+
+X = torch.arange(1, 5001, dtype=torch.float32).sqrt()
+SUMS = {order: repdl.ops.sum(X, order=order) for order in ("blocked", "sequential")}
+
+
+def in_another_thread(function: Callable[[], Any]) -> Any:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_blocks_left_out_of_turn_bring_nothing_back() -> None:
+    assert not torch.equal(*SUMS.values())
+    for manager in (repdl.order, lambda order: repdl.reproducible(order=order)):
+        first, second = manager("sequential"), manager("blocked")
+        first.__enter__()
+        second.__enter__()
+        assert repdl.get_order() == "blocked"
+        first.__exit__(None, None, None)
+        assert repdl.get_order() == "blocked"
+        second.__exit__(None, None, None)
+        assert repdl.get_order() == "blocked" == in_another_thread(repdl.get_order)
+        second, first = manager("blocked"), manager("sequential")
+        second.__enter__()
+        first.__enter__()
+        second.__exit__(None, None, None)
+        assert repdl.get_order() == "sequential"
+        first.__exit__(None, None, None)
+        assert repdl.get_order() == "blocked"
+
+
+def test_the_latest_order_of_the_process_holds_in_other_threads() -> None:
+    with repdl.reproducible(order="sequential"):
+        assert in_another_thread(repdl.get_order) == "sequential"
+        with repdl.reproducible(order="blocked"):
+            assert repdl.get_order() == "blocked" == in_another_thread(repdl.get_order)
+            assert torch.equal(X.sum(), SUMS["blocked"])
+        with repdl.reproducible():
+            assert torch.equal(X.sum(), SUMS["sequential"])
+            assert torch.equal(in_another_thread(X.sum), SUMS["sequential"])
+    assert in_another_thread(repdl.get_order) == "blocked"
+
+
+def test_blocks_of_two_threads_compute_each_in_its_order() -> None:
+    wrong: list[str] = []
+    step = threading.Barrier(2)
+
+    def work(order: str, leaves_first: bool) -> None:
+        for _ in range(20):
+            step.wait()
+            with repdl.reproducible(order=order):
+                step.wait()
+                for _ in range(5):
+                    if not torch.equal(X.sum(), SUMS[order]):
+                        wrong.append(order)
+                if not leaves_first:
+                    step.wait()
+                    if not torch.equal(X.sum(), SUMS[order]):
+                        wrong.append(order)
+            if leaves_first:
+                step.wait()
+
+    threads = [
+        threading.Thread(target=work, args=("sequential", True)),
+        threading.Thread(target=work, args=("blocked", False)),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert repdl.get_order() == "blocked" == in_another_thread(repdl.get_order)
+    assert not repdl.is_enabled()
+
+
+def test_enable_and_set_order_each_stay_until_they_are_taken_back() -> None:
+    try:
+        repdl.enable(order="sequential")
+        repdl.enable()
+        assert repdl.get_order() == "sequential"
+        repdl.enable(order="blocked")
+        assert repdl.get_order() == "blocked"
+        repdl.set_order("sequential")
+        assert repdl.get_order() == "sequential"
+        with repdl.reproducible(order="blocked"):
+            repdl.set_order("sequential")
+            assert repdl.get_order() == "blocked"
+        repdl.disable()
+        assert repdl.get_order() == "sequential"
+    finally:
+        repdl.disable()
+    for refused in (lambda: repdl.enable(order="random"), lambda: repdl.set_order("random")):
+        with pytest.raises(ValueError, match="order must be one of"):
+            refused()
+    assert repdl.get_order() == "sequential" and not repdl.is_enabled()
+
+
+def test_a_suspended_generator_keeps_its_order_to_itself() -> None:
+    def generator() -> Iterator[str]:
+        with repdl.order("sequential"):
+            yield repdl.get_order()
+            yield repdl.get_order()
+
+    def inner() -> Iterator[str]:
+        yield from generator()
+
+    for make in (generator, inner):
+        running = make()
+        assert next(running) == "sequential"
+        assert repdl.get_order() == "blocked"
+        assert next(running) == "sequential"
+        assert not list(running)
+        assert repdl.get_order() == "blocked"
+    abandoned = generator()
+    next(abandoned)
+    del abandoned
+    assert repdl.get_order() == "blocked"
+
+
+def test_a_context_manager_of_the_program_may_hold_it() -> None:
+    @contextmanager
+    def left_to_right() -> Iterator[None]:
+        with repdl.order("sequential"):
+            yield
+
+    @contextmanager
+    def twice() -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(left_to_right())
+            yield
+
+    with twice():
+        assert repdl.get_order() == "sequential"
+
+        def generator() -> Iterator[str]:
+            with left_to_right():
+                yield repdl.get_order()
+
+        with repdl.order("blocked"):
+            running = generator()
+            assert next(running) == "sequential"
+            assert repdl.get_order() == "blocked"
+            running.close()
+    stack = ExitStack()
+    stack.enter_context(twice())
+    assert repdl.get_order() == "sequential"
+    stack.close()
+    assert repdl.get_order() == "blocked"
+
+
+@pytest.fixture
+def _left_to_right() -> Iterator[None]:
+    with repdl.order("sequential"):
+        yield
+
+
+@pytest.mark.usefixtures("_left_to_right")
+def test_a_fixture_may_hold_it() -> None:
+    assert repdl.get_order() == "sequential"
+
+
+def test_asynchronous_generators_and_tasks() -> None:
+    async def generator() -> AsyncIterator[str]:
+        with repdl.order("sequential"):
+            await asyncio.sleep(0)
+            yield repdl.get_order()
+
+    async def task(order: str) -> str:
+        with repdl.order(order):
+            await asyncio.sleep(0.01)
+            return repdl.get_order()
+
+    async def main() -> list[str]:
+        running = generator()
+        seen = [await anext(running), repdl.get_order()]
+        await running.aclose()
+        return [*seen, *await asyncio.gather(task("blocked"), task("sequential"))]
+
+    assert asyncio.run(main()) == ["sequential", "blocked", "blocked", "sequential"]

@@ -84,6 +84,8 @@ class Report:
     @staticmethod
     def load(path: Path) -> Report:
         """Reads what `save` wrote; raises ReportError, naming the file, for anything else."""
+        if path.exists() and not path.is_file():
+            raise ReportError(f"{path} is no regular file; give one that `repdl conformance --json` wrote")
         try:
             page = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(page, dict) or page.get("format") != FORMAT:

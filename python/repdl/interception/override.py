@@ -23,7 +23,7 @@ from torch._prims_common import compute_elementwise_output_logical_to_physical_p
 
 from repdl import _core
 from repdl.interception.native import native_of, schemas
-from repdl.interception.strict import not_reproducible
+from repdl.interception.strict import native_within, not_reproducible
 
 Kernel = Callable[..., Any]
 Ops = Mapping[str, Kernel]
@@ -107,7 +107,7 @@ class Override:
         kernel = self.bind(native)
         yield self.name, self.short_cut(_core.OverrideTarget.NEW, self.chosen(self.name, kernel))
         for name, target, make in variants(self.name, self.converts):
-            yield name, self.short_cut(target, self.chosen(name, make(kernel)))
+            yield name, self.short_cut(target, native_within(name, self.chosen(name, make(kernel))))
 
     def chosen(self, name: str, kernel: Kernel) -> Kernel:
         """What a variant runs where the call is not an ordinary one."""

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from repdl.interception.places import users_frame
+from repdl.interception.replaced import replaced
 
 
 def check() -> None:
@@ -66,17 +67,15 @@ def _routed() -> Iterator[None]:
     fast_path, onednn = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     torch._C._set_mkldnn_enabled(False)  # LSTM in single ops
-    flush = torch.set_flush_denormal
-    torch.set_flush_denormal = _refuse_flushing  # type: ignore[assignment]
     stance = _Eager()
     stance.enter()
     try:
-        yield
+        with replaced(torch._C, "set_flush_denormal", _refusing_flushing):
+            yield
     finally:
         if not sys.is_finalizing():  # then torch may be half gone
             torch.backends.mha.set_fastpath_enabled(fast_path)
             torch._C._set_mkldnn_enabled(onednn)
-            torch.set_flush_denormal = flush
             stance.leave()
 
 
@@ -94,13 +93,48 @@ def with_onednn(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _refuse_flushing(mode: bool) -> bool:
-    if mode:
-        raise RuntimeError(
-            "[torch.set_flush_denormal] flushing subnormal numbers changes bits, and repdl is enabled; "
-            "leave it off, or disable repdl first"
-        )
-    return True
+def _refusing_flushing(original: Callable[[bool], bool]) -> Callable[[bool], bool]:
+    def set_flush_denormal(mode: bool) -> bool:
+        if mode:
+            raise RuntimeError(
+                "[torch.set_flush_denormal] flushing subnormal numbers changes bits, and repdl is enabled; "
+                "leave it off, or disable repdl first"
+            )
+        return original(mode)
+
+    return set_flush_denormal
+
+
+_FULL = ("highest", "ieee", "none", False)
+"""What settings of precision may be."""
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """In this block, nothing may let products have fewer bits."""
+    with ExitStack() as stack:
+        for setter, setting in (
+            ("_set_float32_matmul_precision", "torch.set_float32_matmul_precision"),
+            ("_set_cublas_allow_tf32", "torch.backends.cuda.matmul.allow_tf32"),
+            ("_set_fp32_precision_setter", "fp32_precision of torch.backends"),
+        ):
+            stack.enter_context(replaced(torch._C, setter, _refusing(setting)))
+        yield
+
+
+def _refusing(setting: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def set_precision(*args: Any) -> Any:
+            if args and args[-1] not in _FULL:
+                raise RuntimeError(
+                    f"[{setting}] {args[-1]!r} lets products have fewer bits, and repdl is enabled; leave it at the "
+                    "highest precision, or disable repdl first"
+                )
+            return original(*args)
+
+        return set_precision
+
+    return make
 
 
 _DYNAMO = "torch._dynamo"

@@ -8,14 +8,15 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from repdl._context import InContext
 from repdl.interception.declared import why_declared
-from repdl.interception.native import overload, qualified
+from repdl.interception.native import native_of, overload, qualified
+from repdl.interception.remedies import remedies
 
 LEVELS = ("error", "warn", "off")
 
@@ -25,7 +26,7 @@ DEFAULT_LEVEL = os.environ.get("REPDL_STRICT") or "error"
 _lock = threading.Lock()
 _levels: list[tuple[object, str]] = []
 _warned: set[str] = set()
-_reason: ContextVar[str | None] = ContextVar("repdl_allow_native", default=None)
+_reason: InContext[str] = InContext("repdl_allow_native")
 
 
 class NotReproducibleError(RuntimeError):
@@ -42,7 +43,8 @@ class NotReproducibleError(RuntimeError):
         self.op, self.device, self.tensors, self.reason = op, device, tensors, reason
         of = f" of {', '.join(tensors)}" if tensors else ""
         on = f" on {device}" if device else ""
-        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {_remedy(op, reason)}")
+        remedy = _remedy(op, reason)
+        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {remedy}")
 
     def __reduce__(self) -> Any:
         return type(self), (self.op, self.device, self.tensors, self.reason)
@@ -65,11 +67,15 @@ _REMEDIES = {
     "device": f"Move its tensors to the CPU, with .cpu(); or {_PERMIT}.",
     "library": 'If it gives the same bits everywhere, say so: `repdl.declare("{op}", "why")`, which '
     f"`repdl.conformance.check_declared` tries; or {_PERMIT}.",
-} | dict.fromkeys(("reduction", "transcendental", "random", "unknown"), f"Write it in other operations; or {_PERMIT}.")
+}
 
 
 def _remedy(op: str, reason: str) -> str:
-    return _REMEDIES[reason].replace("{op}", op.partition(".")[0])
+    known = remedies().get(op_of(op.removeprefix("aten::")))
+    if known is not None and reason not in ("dtype", "device"):
+        return f"{known}; or {_PERMIT}."
+    said = _REMEDIES.get(reason, f"No other call gives it here: {_PERMIT}.")
+    return said.replace("{op}", op.partition(".")[0])
 
 
 class NotReproducibleWarning(UserWarning):
@@ -114,18 +120,16 @@ def allow_native(reason: str) -> Iterator[None]:
     """Lets operations without a reproducible kernel run with torch's own, in this block (or decorated function).
 
     It holds in this thread or task; what ran is counted in `repdl.interception.permissions` and told by `repdl.audit`.
-    Operations that have a reproducible kernel keep it. A backward pass needs its own permission.
+    Operations that have a reproducible kernel keep it. A backward pass needs its own permission, and the caller of a
+    generator that is suspended within the block has none.
 
     Raises:
         ValueError: without a reason.
     """
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError('[allow_native] reason must say why the bits do not matter: allow_native("only for a plot")')
-    token = _reason.set(reason)
-    try:
+    with _reason.set(reason):
         yield
-    finally:
-        _reason.reset(token)
 
 
 def not_reproducible(
@@ -153,10 +157,10 @@ def not_reproducible(
     if watch is not None:
         watch(why or reason_of(name), reason, None)
     if watch is not None or reason is not None:
-        return native(*args, **kwargs)
+        return _run_native(name, native, args, kwargs)
     now = level()
     if now == "off":
-        return native(*args, **kwargs)
+        return _run_native(name, native, args, kwargs)
     error = _describe(name, args, kwargs, why)
     if now != "warn":
         raise error
@@ -165,7 +169,42 @@ def not_reproducible(
         _warned.add(name)
     if first:
         warnings.warn(str(error), NotReproducibleWarning, stacklevel=3)
-    return native(*args, **kwargs)
+    return _run_native(name, native, args, kwargs)
+
+
+_running: dict[int, list[str]] = {}
+"""By thread, the ops whose kernels of torch's own run for what was not reproducible."""
+
+
+def _run_native(name: str, native: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    here = _running.setdefault(threading.get_ident(), [])
+    here.append(op_of(name))
+    try:
+        return native(*args, **kwargs)
+    finally:
+        here.pop()
+        if not here:
+            _running.pop(threading.get_ident(), None)
+
+
+def op_of(name: str) -> str:
+    """What an overload has in common with its in-place and out= variants: "exp" of "exp_" and "exp.out"."""
+    return name.partition(".")[0].rstrip("_")
+
+
+def native_within(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of ours, but torch's own within torch's own of the same op, which is often made of its variants.
+
+    Ours would ask there for the very kernel that runs, without end.
+    """
+    op = op_of(name)
+
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        if _running and op in _running.get(threading.get_ident(), ()):
+            return native_of(name)(*args, **kwargs)
+        return kernel(*args, **kwargs)
+
+    return choose
 
 
 def _describe(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], why: str | None) -> NotReproducibleError:

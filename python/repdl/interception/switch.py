@@ -10,14 +10,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
 import torch
 
 from repdl import _order
-from repdl.interception import aten, children, devices, distributed, libraries, settings, strict
+from repdl.interception import (
+    aten,
+    children,
+    devices,
+    distributed,
+    libraries,
+    machine,
+    memory,
+    seeding,
+    settings,
+    strict,
+)
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, native_of, registered_names
 from repdl.interception.override import composites, layouts, overrides
@@ -37,7 +48,6 @@ class _Enabled:
 
     def __init__(self, level: str, order: str | None, rng: str) -> None:
         self.level, self.order, self.rng = level, order, rng
-        self.order_before = _order.get_order()
 
 
 def enable(strict: str | None = None, order: str | None = None, rng: str = "philox") -> None:
@@ -59,13 +69,12 @@ def enable(strict: str | None = None, order: str | None = None, rng: str = "phil
             precision); the message says which.
     """
     global _by_enable
-    entry = _Enabled(_level(strict), order, rng)
     with _lock:
+        before = _by_enable
+        entry = _Enabled(_level(strict), order or (None if before is None else before.order), rng)
         _enter(entry)
-        before, _by_enable = _by_enable, entry
+        _by_enable = entry
         if before is not None:
-            entry.order_before, entry.order = before.order_before, entry.order or before.order
-            before.order = None
             _leave(before)
 
 
@@ -95,12 +104,15 @@ def rng_in_force() -> str:
 def reproducible(strict: str | None = None, order: str | None = None, rng: str = "philox") -> Iterator[None]:
     """`with repdl.reproducible():` enables in a block or decorated function; arguments as for `enable`.
 
-    It acts on the whole process, nests, is counted, and may be used by several threads at once.
+    It acts on the whole process, nests, is counted, and may be used by several threads at once: then the level, the
+    stream and the order of the block that was entered last hold in all of them, but a block with an order of its own
+    computes in that.
     """
     entry = _Enabled(_level(strict), order, rng)
     _enter(entry)
     try:
-        yield
+        with nullcontext() if order is None else _order.order(order):
+            yield
     finally:
         with _lock:
             _leave(entry)
@@ -117,18 +129,16 @@ def _level(given: str | None) -> str:
 def _enter(entry: _Enabled) -> None:
     if entry.rng not in STREAMS:
         raise ValueError(f"rng must be one of {STREAMS}, got {entry.rng!r}")
+    if entry.order is not None:
+        _order.check_order(entry.order)
     _watch_cuda()  # outside of our lock: CUDA has one of its own, under which it calls back
     with _lock:
+        if entry.level == "error":
+            settings.check()
+        if not _enabled:
+            _install()
         if entry.order is not None:
-            _order.set_order(entry.order)
-        try:
-            if entry.level == "error":
-                settings.check()
-            if not _enabled:
-                _install()
-        except BaseException:
-            _order.set_order(entry.order_before)
-            raise
+            _order.push_order(entry, entry.order)
         strict.push_level(entry, entry.level)
         _enabled.append(entry)
         aten.random.use_stream(rng_in_force())
@@ -137,8 +147,7 @@ def _enter(entry: _Enabled) -> None:
 def _leave(entry: _Enabled) -> None:
     _enabled.remove(entry)
     strict.pop_level(entry)
-    if entry.order is not None:
-        _order.set_order(entry.order_before)
+    _order.pop_order(entry)
     aten.random.use_stream(rng_in_force())
     if not _enabled:
         _uninstall()
@@ -148,7 +157,8 @@ def _install() -> None:
     _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
     _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
     _undo.callback(libraries.hold(is_enabled))
-    _undo.enter_context(settings.route())
+    for change in (settings.route, settings.full_precision, memory.filled, machine.hidden, seeding.told):
+        _undo.enter_context(change())
     _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))
 
 

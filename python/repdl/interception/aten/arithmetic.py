@@ -77,7 +77,11 @@ def _lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch
 @override("linspace", **_STEPS)
 def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> torch.Tensor:
     """From both ends to the middle, as torch: start + step * i, and end - step * (steps - 1 - i) in the upper half."""
-    dtype = dtype or torch.get_default_dtype()
+    is_complex = isinstance(start, complex) or isinstance(end, complex)
+    dtype = dtype or (torch.get_default_dtype().to_complex() if is_complex else torch.get_default_dtype())
+    if dtype.is_complex:
+        parts = [(getattr(complex(start), part), getattr(complex(end), part)) for part in ("real", "imag")]
+        return torch.complex(*(torch.linspace(*ends, steps, dtype=dtype.to_real()) for ends in parts))
     if not dtype.is_floating_point:
         return torch.linspace(float(int(start)), float(int(end)), steps, dtype=torch.float64).to(dtype)
     if dtype in LOW_DTYPES:
@@ -102,5 +106,5 @@ def _(start: Any, end: Any, steps: int, base: float = 10.0, *, out: torch.Tensor
     """The base to the powers that `linspace` gives."""
     if out.numel() != steps:
         out.resize_(steps)
-    wide = out.dtype if out.dtype.is_floating_point else torch.float32
+    wide = out.dtype if out.dtype.is_floating_point or out.dtype.is_complex else torch.float32
     return fill(out, torch.pow(base, torch.linspace(start, end, steps, dtype=wide)).to(out.dtype))

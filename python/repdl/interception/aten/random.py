@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from repdl import _core
+from repdl.interception import seeding
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strict import not_reproducible
@@ -33,7 +34,10 @@ def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] |
 
     @override(name, op=op, **ANY_DTYPE)
     def _(*args: Any, **kwargs: Any) -> Any:
-        return (counted if stream == "philox" else drawn)(*args, **kwargs)
+        if stream == "philox":
+            return counted(*args, **kwargs)
+        seeding.draws(kwargs.get("generator"))
+        return drawn(*args, **kwargs)
 
 
 def _by_parts(fill: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

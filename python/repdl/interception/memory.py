@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""Memory that torch hands out as it is: under `repdl.enable()` a program finds in it what it would find anywhere.
+
+That is what `torch.use_deterministic_algorithms(True)` fills it with: NaN, True, or the largest integer; bytes of 255
+in a storage, which has no dtype. Filled is what a Python program asks for, by any name that torch has for it; not the
+outputs that kernels write at once, nor what TorchScript, C++ and the constructors of subclasses ask for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+
+from repdl import _core
+from repdl.interception.replaced import replaced
+
+Function = Callable[..., Any]
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_OURS = (
+    "repdl.interception.aten.",
+    "repdl.interception.float64.",
+    "repdl.interception.distributed",
+    "repdl.random.",
+    "repdl.ops.",
+    "repdl._torch",
+)
+"""Modules that write all of what they ask for."""
+
+_FUNCTIONS = (
+    *("empty", "empty_like", "empty_strided", "empty_permuted"),
+    *("_empty_affine_quantized", "_empty_per_channel_affine_quantized", "empty_quantized"),
+)
+_METHODS = ("new_empty", "new_empty_strided")
+_RESIZING = ("resize_", "resize_as_")
+_LEGACY = "Float Double Half BFloat16 Byte Char Short Int Long Bool"
+_STORAGE_BYTE = b"\xff"
+
+
+@contextmanager
+def filled() -> Iterator[None]:
+    """In this block, nothing that a program gets is left as it was found."""
+    functions, methods, ops = torch._C._VariableFunctions, torch._C.TensorBase, torch.ops.aten
+    with ExitStack() as stack:
+
+        def replace(owner: Any, name: str, make: Callable[[Function], Function]) -> None:
+            stack.enter_context(replaced(owner, name, make))
+
+        for name in _FUNCTIONS:
+            replace(functions, name, _making)
+        for name in _METHODS:
+            replace(methods, name, _making)
+        for name in _RESIZING:
+            replace(methods, name, _resizing)
+        replace(functions, "resize_as_", _resizing)
+        replace(methods, "new", _constructing)
+        replace(methods, "set_", _setting)
+        replace(torch._C.StorageBase, "resize_", _resizing_storage)
+        for packet in (getattr(ops, name) for name in (*_FUNCTIONS, *_METHODS, *_RESIZING) if hasattr(ops, name)):
+            make = _resizing if packet.__name__ in _RESIZING else _making
+            for op in (packet, *(getattr(packet, overload) for overload in packet.overloads())):
+                replace(op, "_op", make)
+        legacy = [getattr(torch, f"{kind}Tensor") for kind in _LEGACY.split() if hasattr(torch, f"{kind}Tensor")]
+        for made in (torch.Tensor, *legacy, torch.UntypedStorage):
+            is_storage = made is torch.UntypedStorage
+            _core.replace_new(made, _constructing_storage if is_storage else _constructing)
+            stack.callback(_core.restore_function, made)
+        yield
+
+
+def _making(original: Function) -> Function:
+    """For a function whose result is new."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if not _is_left_to_others(args) and not _is_ours():
+            if kwargs.get("out") is None:
+                _fill(result)
+            elif type(result) in _PLAIN and result.is_cpu and not result.is_quantized:
+                result.data.fill_(_value(result.dtype))
+        return result
+
+    return make
+
+
+def _constructing(original: Function) -> Function:
+    """For a constructor: what it makes of sizes is new, and of anything else has data."""
+
+    def make(owner: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(owner, *args, **kwargs)
+        if (_are_sizes(args) or kwargs.get("size") is not None) and not _is_left_to_others((owner,)):
+            _fill(result)
+        return result
+
+    return make
+
+
+def _constructing_storage(original: Function) -> Function:
+    def make(owner: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(owner, *args, **kwargs)
+        if any(isinstance(arg, int) for arg in (*args, kwargs.get("size"))):
+            _fill_storage(result, 0, _STORAGE_BYTE)
+        return result
+
+    return make
+
+
+def _resizing(original: Function) -> Function:
+    """For what may give a tensor more memory than it had."""
+
+    def resize(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_left_to_others((self,)) or _is_ours() or not _has_memory(self):
+            return original(self, *args, **kwargs)
+        before = self.untyped_storage().nbytes()
+        result = original(self, *args, **kwargs)
+        _fill_storage(self.untyped_storage(), before, _pattern(self.dtype))
+        return result
+
+    return resize
+
+
+def _setting(original: Function) -> Function:
+    """For `Tensor.set_`, which gives a storage that is too small more memory."""
+
+    def set_(self: Any, *args: Any, **kwargs: Any) -> Any:
+        source: Any = args[0] if args else kwargs.get("source")
+        if isinstance(source, torch.Tensor):
+            source = source.untyped_storage() if _has_memory(source) else None
+        source = getattr(source, "_untyped_storage", source)
+        before = source.nbytes() if isinstance(source, torch.UntypedStorage) else None
+        result = original(self, *args, **kwargs)
+        if before is not None and source.nbytes() > before and _has_memory(self):
+            _fill_storage(source, before, _pattern(self.dtype))
+        return result
+
+    return set_
+
+
+def _resizing_storage(original: Function) -> Function:
+    def resize(self: Any, *args: Any) -> Any:
+        before = self.nbytes()
+        result = original(self, *args)
+        _fill_storage(self, before, _STORAGE_BYTE)
+        return result
+
+    return resize
+
+
+def _are_sizes(args: tuple[Any, ...]) -> bool:
+    if len(args) != 1:
+        return len(args) > 1
+    return isinstance(args[0], torch.Size) or (hasattr(args[0], "__index__") and not isinstance(args[0], torch.Tensor))
+
+
+def _is_ours() -> bool:
+    """Whether the call, two frames above, is of a kernel of ours."""
+    return str(sys._getframe(2).f_globals.get("__name__", "")).startswith(_OURS)
+
+
+def _is_left_to_others(args: tuple[Any, ...]) -> bool:
+    """Whether the result may be somebody else's work: a mode's or a subclass's, which calls the function again."""
+    if torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack():
+        return True
+    first = args[0] if args else None
+    is_subclass = isinstance(first, torch.Tensor) and type(first) not in _PLAIN
+    return is_subclass and torch._C._is_torch_function_enabled()
+
+
+def _has_memory(tensor: Any) -> bool:
+    """Whether it is a plain tensor with memory that the CPU reads."""
+    return (
+        type(tensor) in _PLAIN
+        and tensor.is_cpu
+        and tensor.layout == torch.strided
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not torch._is_functional_tensor(tensor)
+    )
+
+
+def _fill(tensor: Any) -> None:
+    while isinstance(tensor, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    if _has_memory(tensor):
+        _fill_storage(tensor.untyped_storage(), 0, _pattern(tensor.dtype))
+
+
+def _fill_storage(storage: torch.UntypedStorage, start: int, pattern: bytes) -> None:
+    end = storage.nbytes()
+    if end > start and storage.device.type == "cpu" and (address := storage.data_ptr()):
+        turn = start % len(pattern)
+        _core.fill_memory(address + start, end - start, pattern[turn:] + pattern[:turn])
+
+
+@cache
+def _value(dtype: torch.dtype) -> Any:
+    if dtype.is_floating_point or dtype.is_complex:
+        return float("nan")
+    return True if dtype == torch.bool else torch.iinfo(dtype).max
+
+
+@cache
+def _pattern(dtype: torch.dtype) -> bytes:
+    """The bytes of an element; those of a storage for types that are not numbers."""
+    try:
+        one = torch.full((1,), _value(dtype), dtype=dtype)
+    except (TypeError, RuntimeError):
+        return _STORAGE_BYTE
+    return bytes(one.view(torch.uint8).tolist())

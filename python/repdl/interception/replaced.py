@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Functions of torch that do something else for a while, also for a program that imported them before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from repdl import _core
+
+Function = Callable[..., Any]
+
+
+@contextmanager
+def replaced(owner: Any, name: str, make: Callable[[Function], Function]) -> Iterator[None]:
+    """In this block, `owner.name` does what `make(original)` does; nothing happens where torch has no such function.
+
+    A function of torch written in C stays the same object. Of another one, only who asks its owner gets ours.
+    """
+    function = getattr(owner, name, None)
+    if function is None:
+        yield
+        return
+    try:
+        _core.replace_function(function, make)
+    except TypeError:
+        is_own = name in vars(owner)
+        ours = make(function)
+        setattr(owner, name, ours)
+        try:
+            yield
+        finally:
+            if vars(owner).get(name) in (ours, getattr(ours, "__func__", None)) or getattr(owner, name) is ours:
+                setattr(owner, name, function) if is_own else delattr(owner, name)
+        return
+    try:
+        yield
+    finally:
+        _core.restore_function(function)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""What an error tells the program to call does run."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import repdl
+from repdl.interception.native import registered_names
+from repdl.interception.remedies import remedies
+from repdl.interception.strict import op_of
+
+_A = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
+NAMES = {
+    "torch": torch,
+    "F": F,
+    "repdl": repdl,
+    "A": _A + _A.T,
+    "B": _A,
+    "x": torch.randn(3, 4, generator=torch.Generator().manual_seed(2)),
+    "u": torch.linspace(-1, 1, 9),
+    "i": torch.arange(16, dtype=torch.int8).reshape(4, 4),
+    "mask": torch.eye(3, 4, dtype=torch.bool),
+    "edges": torch.linspace(-2, 2, 8),
+    "scales": torch.tensor([0.1, 0.2, 0.3]),
+    "zero_points": torch.zeros(3, dtype=torch.int32),
+    "sparse": torch.eye(3, 4).to_sparse(),
+}
+
+
+@pytest.mark.parametrize("call", sorted({remedy.call for remedy in remedies().values()}))
+def test_it_runs(call: str) -> None:
+    with repdl.reproducible(strict="error"):
+        eval(call, dict(NAMES))
+
+
+def test_it_is_for_an_op_of_torch() -> None:
+    known = {op_of(name) for key in ("CPU", "SparseCPU", "SparseCsrCPU", "CUDA") for name in registered_names(key)}
+    assert not {op for op in remedies() if op_of(op) not in known}
+
+
+def test_the_error_says_it() -> None:
+    with repdl.reproducible(), pytest.raises(repdl.NotReproducibleError) as raised:
+        torch.linalg.eigvals(_A)
+    assert "Call torch.linalg.eigh(A), if the matrix is symmetric; or use `with repdl.allow_native" in str(raised.value)
+    with repdl.reproducible(), pytest.raises(repdl.NotReproducibleError) as raised:
+        torch.special.airy_ai(_A)
+    assert "No other call gives it here" in str(raised.value)
