@@ -38,10 +38,15 @@ class Met {
   HWY_INLINE void Take(const float* x, int64_t n) {
     const FloatTag d;
     constexpr int64_t kStep = kVecs * kLanes;
+    int64_t i = 0;
+    if (n < kStep) {
+      for (; i < n; i += kLanes) met_[0] = Pick()(met_[0], LoadN(x + i, n - i, Pick::kLeast));
+      return;
+    }
+    is_long_ = true;
     VecElement met[kVecs];
 #pragma GCC unroll 8
     for (int v = 0; v < kVecs; ++v) met[v] = met_[v];
-    int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
 #pragma GCC unroll 8
       for (int v = 0; v < kVecs; ++v) met[v] = Pick()(met[v], LoadU(d, x + i + v * kLanes));
@@ -53,16 +58,22 @@ class Met {
   HWY_INLINE float Result() const {
     const FloatTag d;
     Vec all = met_[0];
-    for (int v = 1; v < kVecs; ++v) all = Pick()(all, met_[v]);
-    HWY_ALIGN float lanes[kLanes];
-    Store(all, d, lanes);
-    for (int64_t i = 1; i < kLanes; ++i) lanes[0] = hn::GetLane(Pick()(Set(d, lanes[0]), Set(d, lanes[i])));
-    return lanes[0];
+    if (is_long_) {
+      for (int v = 1; v < kVecs; ++v) all = Pick()(all, met_[v]);
+    }
+    HWY_ALIGN float lanes[2 * kLanes];
+    Store(all, d, lanes + kLanes);
+    for (int64_t half = kLanes / 2; half >= 1; half /= 2) {
+      Store(all, d, lanes);
+      all = Pick()(all, LoadU(d, lanes + half));
+    }
+    return hn::GetLane(all);
   }
 
  private:
   static constexpr int kVecs = 8;
   VecElement met_[kVecs];
+  bool is_long_ = false;
 };
 
 /// Terms [begin, end) of the row that starts at `offset`.

@@ -10,6 +10,7 @@ from repdl.interception.aten import (
     convolution as convolution,
     ctc as ctc,
     distance as distance,
+    each as each,
     embedding as embedding,
     factorization as factorization,
     fake_quantized as fake_quantized,

@@ -67,12 +67,12 @@ def clamp(self: torch.Tensor, min: Any = None, max: Any = None, *, ops: Ops = _c
     return _clamp(self, min, max, _native_clamp, ops)
 
 
-@override("clamp_min", integers="compute", **_OPS)
+@override("clamp_min", op="clamp_min", integers="compute", **_OPS)
 def clamp_min(self: torch.Tensor, min: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
     return _clamp(self, min, None, _native_clamp, ops)
 
 
-@override("clamp_max", integers="compute", **_OPS)
+@override("clamp_max", op="clamp_max", integers="compute", **_OPS)
 def clamp_max(self: torch.Tensor, max: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
     return _clamp(self, None, max, _native_clamp, ops)
 
