@@ -19,7 +19,7 @@ import torch
 from repdl import _order
 from repdl.interception import aten, children, devices, distributed, libraries, settings, strict
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
-from repdl.interception.native import Native, native_of, registered_names
+from repdl.interception.native import Native, lists_kept, native_of, registered_names
 from repdl.interception.override import composites, layouts, overrides
 from repdl.interception.registration import register
 
@@ -145,9 +145,10 @@ def _leave(entry: _Enabled) -> None:
 
 
 def _install() -> None:
-    _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
-    _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
-    _undo.callback(libraries.hold(is_enabled))
+    with lists_kept():
+        _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
+        _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
+        _undo.callback(libraries.hold(is_enabled))
     _undo.enter_context(settings.route())
     _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))
 
