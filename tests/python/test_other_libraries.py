@@ -27,11 +27,11 @@ from repdl.conformance import declared as checking
 from repdl.conformance.settings import Setting, settings_here
 from repdl.interception import declared, libraries, permissions, strict
 from repdl.interception.exact import LAYOUTS
-from support import TARGETS
+from support import TARGETS, run_python
 
 SOURCES = Path(__file__).parent / "other_library"
 TORCH = Path(torch.__file__).parent
-SMALL = ("imported", "loaded", "opened", "unseen", "late", "recorded", "before")
+SMALL = ("imported", "loaded", "opened", "unseen", "late", "recorded", "before", "replacing")
 
 X = torch.tensor([[1.0, -2.0], [0.0, 3.0]])
 OPS = torch.ops.repdl_test
@@ -59,7 +59,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ops = pool.submit(compiled, "ops.cc", folder / "ops.so")
         small = {}
         for name in SMALL:
-            flags = [f"-DMODULE=repdl_test_{name}", *(["-DLATE"] if name == "late" else [])]
+            flags = [f"-DMODULE=repdl_test_{name}", f"-D{name.upper()}"]
             small[name] = pool.submit(compiled, "small.c", folder / f"repdl_test_{name}.so", *flags)
         found = {name: job.result() for name, job in small.items()}
     torch.ops.load_library(str(ops.result()))
@@ -217,6 +217,30 @@ def test_a_kernel_that_comes_later_for_an_op_that_is_there(built: dict[str, Path
             assert torch.equal(getattr(OPS, name)(X), X)
     repdl.disable()
     assert torch.equal(OPS.replaced(X), X)
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_a_library_that_replaces_kernels_of_torch(built: dict[str, Path], order: str) -> None:
+    """`exp` is ours where the library came before; where it came after, it raises until it is enabled again."""
+    load = f"warnings.simplefilter('ignore'); torch.ops.load_library({str(built['replacing'])!r}); "
+    enable = "repdl.enable(); "
+    code = f"""
+import warnings, torch, repdl
+def told(op):
+    try:
+        return op(torch.ones(2)).tolist()
+    except repdl.NotReproducibleError as error:
+        return error.op, error.reason
+{load + enable if order == "before" else enable + load}
+print(told(torch.deg2rad), told(torch.exp), type(told(torch.rad2deg)) is list)
+repdl.disable()
+repdl.enable()
+print(told(torch.deg2rad), told(torch.exp))
+"""
+    e = "[2.7182817459106445, 2.7182817459106445]"
+    first, again = run_python(code).splitlines()
+    assert first == f"('aten::deg2rad', 'library') {e if order == 'before' else ('aten::exp', 'library')} True"
+    assert again == f"('aten::deg2rad', 'library') {e}"
 
 
 def test_nothing_is_left_of_the_watch() -> None:

@@ -24,7 +24,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from repdl.conformance.settings import Setting, settings_here
-from repdl.interception.declared import check_name
+from repdl.interception.declared import check_name, reasons
 from repdl.interception.loading import speaks_of_torch
 
 SHOWN = 5
@@ -74,8 +74,8 @@ def check_declared(
     Each process has another of torch's instruction sets and of our targets, or MKL and oneDNN held back. There each
     sample is run with 1, 2, 3 and 7 threads, and again; with its tensors transposed, stepped, misaligned and expanded;
     and with hostile values in the place of its floating-point numbers (zeros of both signs, NaN, infinities, subnormal
-    numbers, ties). Gradients are compared too, for tensors that require them. Everything runs under `repdl.enable()`.
-    So take samples that are large enough for threads to start.
+    numbers, ties). Gradients are compared too, for tensors that require them. Everything runs under `repdl.enable()`,
+    with what was declared here. So take samples that are large enough for threads to start.
 
     Args:
         op: "library::name", of which each sample chooses the overload, or "library::name.overload".
@@ -93,7 +93,10 @@ def check_declared(
 
 
 def check_claims(claims: Sequence[Claim], *, load: Sequence[str] | None = None) -> list[DeclaredCheck]:
-    """`check_declared` for several ops in the same processes, most of whose time goes to the import of torch."""
+    """`check_declared` for several ops in the same processes, most of whose time goes to the import of torch.
+
+    All are declared there, so that of an op and that of its gradient can be tried together.
+    """
     jobs = []
     for claim in claims:
         check_name(claim.op)
@@ -105,7 +108,7 @@ def check_claims(claims: Sequence[Claim], *, load: Sequence[str] | None = None) 
         load = list(dict.fromkeys(what for claim in claims for what in _loaded(claim.op.partition("::")[0])))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "job")
-        path.write_bytes(pickle.dumps({"load": list(load), "claims": jobs}))
+        path.write_bytes(pickle.dumps({"load": list(load), "claims": jobs, "declared": reasons}))
         settings = settings_here()
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             outcomes = list(pool.map(lambda setting: _run(path, setting), settings))

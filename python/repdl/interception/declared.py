@@ -67,7 +67,10 @@ def check_name(op: str) -> None:
         raise ValueError(f"[declare] {namespace}::{packet} has no overload {overload!r}; there are: {names}")
     if not found:
         _refuse_unknown(op, namespace, f"{namespace}::{packet}")
-    if namespace == "aten" and (why := why_exact(f"{packet}.{wanted}" if wanted else packet)):
+    from repdl.interception import libraries  # which needs this module
+
+    of_torch = namespace == "aten" and not libraries.is_held(op)
+    if of_torch and (why := why_exact(f"{packet}.{wanted}" if wanted else packet)):
         raise ValueError(f"[declare] {op} needs no declaration: it runs with torch's own kernel. {why}")
 
 

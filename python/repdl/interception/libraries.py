@@ -2,7 +2,8 @@
 """Compiled ops outside of aten, torch's own and those of other libraries: nobody can see what they compute.
 
 While somebody holds them, each raises, or does what `strict` says, unless libraries.toml has it, or the program
-declares it. Kernels in Python are left alone: what they call of torch is dispatched.
+declares it. Kernels in Python are left alone: what they call of torch is dispatched. A kernel that a library puts in
+the place of torch's, of aten, is taken as the library's own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import torch
 
 from repdl.interception import devices, loading, registration, strict
 from repdl.interception.exact import LAYOUTS
-from repdl.interception.native import BACKENDS, Native
+from repdl.interception.native import BACKENDS, Native, registrations
 
 Op = tuple[str, str]
 """A dispatch key and the overload, "quantized::linear", that has a kernel there."""
@@ -119,15 +120,20 @@ def _loaded() -> tuple[list[str], int, int]:
 
 
 def _found() -> dict[Op, Callable[..., Any]]:
-    """The compiled kernels on top of which none of ours is."""
+    """The compiled kernels on top of which none of ours is; of aten, those that are not torch's."""
     global _seen
+    _seen = _loaded()
     found = {}
     for key, name, place in _kernels():
         if why_runs(name) is None and _has_tensors(name):
             native = Native(name, place)
-            if _is_compiled(native.kernel):
+            if _is_compiled(_file(native.kernel)):
                 found[key, name] = _stub(name, native, "device" if key.endswith(BACKENDS) else "library")
-    _seen = _loaded()
+    for name in registrations("CPU"):
+        if name.startswith("aten::"):
+            file = _file(torch._C._dispatch_get_computed_kernel_for_dispatch_key(name, torch._C.DispatchKey.CPU))
+            if _IN_TORCH not in file and _is_compiled(file):
+                found["CPU", name] = _stub(name, Native(name, "CPU"), "library")
     return found
 
 
@@ -150,8 +156,7 @@ def _kernels() -> Iterator[tuple[str, str, str]]:
 
 
 def _others(key: str) -> list[str]:
-    names = torch._C._dispatch_get_registrations_for_dispatch_key(key)
-    return [name for name in names if not name.startswith(("aten::", "prims::", "repdl::"))]
+    return [name for name in registrations(key) if not name.startswith(("aten::", "prims::", "repdl::"))]
 
 
 @cache
@@ -167,9 +172,16 @@ def _has_tensors(name: str) -> bool:
 _TENSOR = re.compile(r"(^|[^.\w])(Tensor|Any)\b")
 
 
-def _is_compiled(kernel: Any) -> bool:
-    """By the file that registered it, of which the dispatcher keeps the name."""
-    file = repr(kernel).partition("registered at ")[2].rpartition(":")[0]
+_IN_TORCH = "aten/src/ATen/"
+"""In the names of the files that register torch's kernels of aten."""
+
+
+def _file(kernel: Any) -> str:
+    """The file that registered a kernel, of which the dispatcher keeps the name."""
+    return repr(kernel).partition("registered at ")[2].rpartition(":")[0]
+
+
+def _is_compiled(file: str) -> bool:
     return not file.endswith((".py", ".pyc")) and not file.startswith("<")
 
 

@@ -23,7 +23,7 @@ import torch
 @contextmanager
 def told(loaded: Callable[[bool], None]) -> Iterator[None]:
     """In this block, calls a function after each load, with whether the file may have to do with torch."""
-    after = {
+    after: dict[tuple[type, str], Callable[..., None]] = {
         (ExtensionFileLoader, "create_module"): lambda loader, *rest: loaded(speaks_of_torch(loader.path)),
         (ctypes.CDLL, "__init__"): lambda library, name=None, *rest, **options: loaded(speaks_of_torch(name)),
         (torch._ops._OpNamespace, "__getattr__"): lambda namespace, name: (

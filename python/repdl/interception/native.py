@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from typing import Any
 
@@ -34,13 +36,37 @@ BACKENDS = ("CUDA", "XPU", "MPS", "MTIA", "HPU", "PrivateUse1")
 """The dispatch keys of dense tensors on other devices."""
 
 
+_kept: dict[str, list[str]] | None = None
+
+
+@contextmanager
+def lists_kept() -> Iterator[None]:
+    """In this block, which is to be short, torch is asked only once for each list of kernels."""
+    global _kept
+    _kept = {}
+    try:
+        yield
+    finally:
+        _kept = None
+
+
+def registrations(key: str) -> list[str]:
+    """The overloads of all namespaces, "aten::add.Tensor", that have a kernel at a dispatch key."""
+    kept = _kept
+    if kept is None:
+        return torch._C._dispatch_get_registrations_for_dispatch_key(key)
+    if key not in kept:
+        kept[key] = torch._C._dispatch_get_registrations_for_dispatch_key(key)
+    return kept[key]
+
+
 def registered_names(key: str = "CPU") -> list[str]:
     """Every aten overload with a kernel at a dispatch key; for dense tensors also those of composites."""
     composites = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     names = {
         name
         for key in (key, *(composites if key in ("CPU", *BACKENDS) else ()))
-        for name in torch._C._dispatch_get_registrations_for_dispatch_key(key)
+        for name in registrations(key)
         if name.startswith("aten::")
     }
     return sorted(name.removeprefix("aten::") for name in names)

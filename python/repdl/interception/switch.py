@@ -30,7 +30,7 @@ from repdl.interception import (
     strict,
 )
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
-from repdl.interception.native import Native, native_of, registered_names
+from repdl.interception.native import Native, lists_kept, native_of, registered_names
 from repdl.interception.override import composites, layouts, overrides
 from repdl.interception.registration import register
 
@@ -154,9 +154,10 @@ def _leave(entry: _Enabled) -> None:
 
 
 def _install() -> None:
-    _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
-    _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
-    _undo.callback(libraries.hold(is_enabled))
+    with lists_kept():
+        _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
+        _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
+        _undo.callback(libraries.hold(is_enabled))
     for change in (settings.route, settings.full_precision, memory.filled, machine.hidden, seeding.told):
         _undo.enter_context(change())
     _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))

@@ -23,6 +23,10 @@ __attribute__((constructor)) static void Register(void) {
   aoti_torch_library_init_impl("repdl_test", "CPU", __FILE__, __LINE__, &library);
   aoti_torch_library_impl(library, "replaced", Same);
   aoti_torch_library_impl(library, "without_kernel", Same);
+#elif defined(REPLACING)  // kernels of torch
+  aoti_torch_library_init_impl("aten", "CPU", __FILE__, __LINE__, &library);
+  aoti_torch_library_impl(library, "deg2rad", Same);
+  aoti_torch_library_impl(library, "exp", Same);
 #else
   aoti_torch_library_init_def(TEXT(MODULE), __FILE__, __LINE__, &library);
   aoti_torch_library_def(library, "same(Tensor x) -> Tensor");
