@@ -74,12 +74,13 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Equal bit for bit, every NaN alike."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if a.dtype != torch.float32:
+    if a.is_complex():
+        return same_bits(torch.view_as_real(a.resolve_conj()), torch.view_as_real(b.resolve_conj()))
+    if not a.is_floating_point():
         return torch.equal(a, b)
+    bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[a.itemsize]
     nan = a.isnan()
-    return torch.equal(nan, b.isnan()) and torch.equal(
-        a.contiguous().view(torch.int32)[~nan], b.contiguous().view(torch.int32)[~nan]
-    )
+    return torch.equal(nan, b.isnan()) and torch.equal(a.contiguous().view(bits)[~nan], b.contiguous().view(bits)[~nan])
 
 
 def run_python(code: str, *arguments: str, **environment: str) -> str:

@@ -22,6 +22,7 @@ import torch
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
 from repdl import _core
+from repdl.interception import core
 from repdl.interception.native import native_of, schemas
 from repdl.interception.strict import not_reproducible
 
@@ -55,7 +56,7 @@ def ops_of(x: torch.Tensor) -> Ops:
     """The ops that take a tensor: those of float64 or of complex numbers, or the core's."""
     if x.is_complex():
         return complex_ops
-    return float64_ops if x.dtype == torch.float64 else _core.ops
+    return float64_ops if x.dtype == torch.float64 else core.ops
 
 
 ANY_DTYPE = {"low": "compute", "wide": "compute", "integers": "compute"}
@@ -190,7 +191,7 @@ class Override:
 
     def _with(self, ops: Ops, refuse: Kernel) -> Kernel:
         """The function with other ops; or the op itself, where the function is one."""
-        if self.compute is _core.ops.get(self.op):
+        if self.compute is core.ops.get(self.op):
             compute = ops.get(self.op, refuse)
         elif _takes_ops(self.compute):
             compute = partial(self.compute, ops=ops)

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from repdl import _core
 from repdl._order import get_order
+from repdl.interception import core as _core
 from repdl.interception.native import LOW_DTYPES, overload
 from repdl.interception.override import Kernel, Ops, ops_of, override
 
