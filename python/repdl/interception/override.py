@@ -384,11 +384,15 @@ def map_tensors(change: Callable[[torch.Tensor], Any], value: Any) -> Any:
     return value
 
 
+_CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
 def memory_format(*operands: torch.Tensor) -> torch.memory_format:
     """That of a result: channels last if one of the operands is."""
     for x in operands:
-        if x.dim() == 4 and not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last):
-            return torch.channels_last
+        channels_last = _CHANNELS_LAST.get(x.dim())
+        if channels_last and not x.is_contiguous() and x.is_contiguous(memory_format=channels_last):
+            return channels_last
     return torch.contiguous_format
 
 

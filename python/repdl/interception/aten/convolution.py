@@ -86,17 +86,18 @@ class _Volumes:
     def _windows(self, input: torch.Tensor, kernel: int) -> torch.Tensor:
         padded = torch.constant_pad_nd(input, (0, 0, 0, 0, self.padding, self.padding))
         windows = padded[:, :, self._met(input.shape[2], kernel)].transpose(1, 2)
-        return windows.reshape(-1, input.shape[1] * kernel, *input.shape[3:])
+        return windows.flatten(0, 1).flatten(1, 2)
 
     def convolve(self, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
         output = self.planes.convolve(self._windows(input, weight.shape[2]), weight.flatten(1, 2), bias)
-        return output.unflatten(0, (input.shape[0], -1)).transpose(1, 2)
+        depth = len(self._met(input.shape[2], weight.shape[2]))
+        return output.unflatten(0, (input.shape[0], depth)).transpose(1, 2)
 
     def by_input(self, shape: Any, weight: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
         kernel, (count, channels, depth, *plane) = weight.shape[2], shape
         planes = grad.transpose(1, 2).flatten(0, 1)
         windows = self.planes.by_input((len(planes), channels * kernel, *plane), weight.flatten(1, 2), planes)
-        windows = windows.reshape(count, -1, channels, kernel, *plane).transpose(1, 2).flatten(2, 3)
+        windows = windows.reshape(count, grad.shape[2], channels, kernel, *plane).transpose(1, 2).flatten(2, 3)
         padded = windows.new_zeros(count, channels, depth + 2 * self.padding, *plane)
         return padded.index_add_(2, self._met(depth, kernel).flatten(), windows).narrow(2, self.padding, depth)
 
@@ -105,6 +106,11 @@ class _Volumes:
         planes = grad.transpose(1, 2).flatten(0, 1)
         windows = self._windows(input, kernel)
         return self.planes.by_weight(windows, (rows, columns * kernel, *plane), planes).reshape(shape)
+
+
+def _laid_out(x: torch.Tensor, format: torch.memory_format) -> torch.Tensor:
+    """Volumes are copied, as their dimensions of size 1 may not have the strides of the format."""
+    return x.clone(memory_format=format) if x.dim() == 5 else x.contiguous(memory_format=format)
 
 
 def _of_rank(rank: int, *settings: Any) -> _Settings | _Volumes:
@@ -163,7 +169,7 @@ def convolution(
             output = output + bias.reshape(-1, *[1] * (output.dim() - 2))
     else:
         output = settings.convolve(x, w, bias)
-    output = output.contiguous(memory_format=memory_format(x, w))
+    output = _laid_out(output, memory_format(x, w))
     return output.squeeze(2) if rank == 1 else output
 
 
@@ -204,7 +210,7 @@ def _(
     g, x, w = _as_2d(grad_output), _as_2d(input), _as_2d(weight)
 
     def shaped(grad: torch.Tensor) -> torch.Tensor:
-        grad = grad.contiguous(memory_format=memory_format(x, w))
+        grad = _laid_out(grad, memory_format(x, w))
         return grad.squeeze(2) if rank == 1 else grad
 
     grad_input = grad_weight = grad_bias = None

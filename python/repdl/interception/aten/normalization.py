@@ -25,6 +25,9 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if not input.numel() and ops is _core.ops:  # the op refuses rows without numbers
+        rows = [1 if d >= input.dim() - len(normalized_shape) else n for d, n in enumerate(input.shape)]
+        return torch.empty_like(input), *(input.new_full(rows, torch.nan) for _ in range(2))
     return ops["layer_norm"](input, tuple(normalized_shape), weight, bias, eps, get_order())
 
 
@@ -42,6 +45,8 @@ def _(
     ops: Ops = _core.ops,
 ) -> Tensors3:
     shape = tuple(normalized_shape)
+    if not input.numel() and ops is _core.ops:
+        return _masked((torch.zeros_like(input), *(input.new_zeros(shape) for _ in range(2))), output_mask)
     grads = ops["layer_norm_grad"](grad_out, input, shape, mean, rstd, weight, get_order())
     return _masked(grads, output_mask)
 
@@ -59,6 +64,8 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if not input.numel() and ops is _core.ops:
+        return torch.empty_like(input), *(input.new_full((N, group), torch.nan) for _ in range(2))
     output, mean, rstd = ops["group_norm"](input, group, weight, bias, eps, get_order())
     return _like_input(output, input), mean.reshape(N, group), rstd.reshape(N, group)
 
@@ -78,6 +85,8 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> Tensors3:
+    if not input.numel() and ops is _core.ops:
+        return _masked((torch.zeros_like(input), *(input.new_zeros(C) for _ in range(2))), output_mask)
     grads = ops["group_norm_grad"](grad_out, input, mean, rstd, weight, get_order())
     return _masked((_like_input(grads[0], input), *grads[1:]), output_mask)
 
