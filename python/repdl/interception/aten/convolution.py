@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from repdl._order import get_order
+from repdl.interception.aten.integer_convolution import IntegerConvolution
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
 from repdl.interception.override import memory_format, ops_of, override
@@ -138,7 +139,7 @@ def _beyond(rank: int, stride: Any, padding: Any, dilation: Any, output_padding:
     return [end for p, m in reversed(list(zip(padding, more, strict=True))) for end in (-p, m - p)]
 
 
-@override("convolution", low="alike", wide="float64")
+@override("convolution", low="alike", wide="float64", integers="compute")
 def convolution(
     input: torch.Tensor,
     weight: torch.Tensor,
@@ -156,6 +157,10 @@ def convolution(
     rank = input.dim() - 2
     if rank not in (1, 2, 3):
         return not_reproducible("convolution", args, {}, _native, why="layout")
+    if not input.is_floating_point() and input.dtype != torch.bool:
+        of_integers = IntegerConvolution(rank, stride, padding, dilation, output_padding, groups)
+        output = (of_integers.transposed if transposed else of_integers.convolve)(input, weight, bias)
+        return output.contiguous(memory_format=memory_format(input, weight))
     settings = _of_rank(rank, stride, padding, dilation, output_padding, groups)
     x, w = _as_2d(input), _as_2d(weight)
     if transposed:
@@ -173,7 +178,7 @@ def convolution(
     return output.squeeze(2) if rank == 1 else output
 
 
-@override("_convolution", low="alike", wide="float64")
+@override("_convolution", low="alike", wide="float64", integers="compute")
 def _(*args: Any) -> torch.Tensor:
     """What a traced graph calls: as `convolution`, then flags of cuDNN's."""
     return convolution(*args[:-4])
