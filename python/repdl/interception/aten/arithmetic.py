@@ -78,6 +78,11 @@ def _lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch
 def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> torch.Tensor:
     """From both ends to the middle, as torch: start + step * i, and end - step * (steps - 1 - i) in the upper half."""
     dtype = dtype or torch.get_default_dtype()
+    if dtype.is_complex or isinstance(start, complex) or isinstance(end, complex):
+        wide = dtype if dtype.is_complex else torch.get_default_dtype().to_complex()
+        ends = complex(start), complex(end)
+        parts = ([z.real for z in ends], [z.imag for z in ends])
+        return torch.complex(*(torch.linspace(*of, steps, dtype=wide.to_real()) for of in parts)).to(wide)
     if not dtype.is_floating_point:
         return torch.linspace(float(int(start)), float(int(end)), steps, dtype=torch.float64).to(dtype)
     if dtype in LOW_DTYPES:

@@ -154,8 +154,63 @@ def _(
     return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, ops=ops)
 
 
+_Four = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+@override("_batch_norm_with_update", low="compute", wide="float64")
+def batch_norm_with_update(
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    running_mean: torch.Tensor,
+    running_var: torch.Tensor,
+    momentum: float,
+    eps: float,
+    *,
+    ops: Ops = _core.ops,
+) -> _Four:
+    results = _batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps, ops=ops)
+    return *results, input.new_empty(0, dtype=torch.uint8)
+
+
+@override("_batch_norm_no_update", low="compute", wide="float64")
+def batch_norm_without_update(
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    running_mean: torch.Tensor | None,
+    running_var: torch.Tensor | None,
+    momentum: float,
+    eps: float,
+    *,
+    ops: Ops = _core.ops,
+) -> _Four:
+    results = _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, ops=ops)
+    return *results, input.new_empty(0, dtype=torch.uint8)
+
+
+@override("batch_norm_backward", low="compute", wide="float64")
+def batch_norm_backward(
+    grad_out: torch.Tensor,
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    running_mean: torch.Tensor | None,
+    running_var: torch.Tensor | None,
+    save_mean: torch.Tensor | None,
+    save_var: torch.Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: list[bool],
+    reserve: torch.Tensor,
+    *,
+    ops: Ops = _core.ops,
+) -> Tensors3:
+    args = (grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask)
+    return native_batch_norm_backward(*args, ops=ops)
+
+
 @override("native_batch_norm_backward", low="compute", wide="float64")
-def _(
+def native_batch_norm_backward(
     grad_out: torch.Tensor,
     input: torch.Tensor,
     weight: torch.Tensor | None,
