@@ -70,8 +70,8 @@ class Override:
     name: "add.Tensor".
     compute: the function, of float32 tensors.
     low: what a call with bfloat16 or float16 does: "widen"; "first", which also widens, and rounds the first result to
-        the type of the first operand, and no other; "alike", which widens operands of one type, and refuses others as
-        torch does; or "compute" if the function takes them.
+        the type of the first operand, and others to that of the next one, if any; "alike", which widens operands of one
+        type, and refuses others as torch does; or "compute" if the function takes them.
     wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
         exact; or "float64", which refuses complex numbers, and else calls the op of `float64_ops` if the function is
         the op itself, or the function, with these as its argument `ops` if it takes one.
@@ -352,11 +352,12 @@ def as_operands(compute: Kernel) -> Kernel:
 
 
 def first_rounded(compute: Kernel) -> Kernel:
-    """As `rounded_once`, where only the first result is rounded, to the type of the first operand."""
+    """As `rounded_once`, where the first result gets the type of the first operand, others that of the parameters."""
 
     def low(input: torch.Tensor, *args: Any) -> Any:
+        given = next((a.dtype for a in args if isinstance(a, torch.Tensor)), input.dtype)
         first, *others = compute(_widen(input), *map(_widen, args))
-        return first.to(input.dtype), *others
+        return first.to(input.dtype), *(t.to(given) for t in others)
 
     return low
 

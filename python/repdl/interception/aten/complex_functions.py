@@ -229,12 +229,20 @@ def _roots(z: torch.Tensor) -> tuple[Parts, Parts]:
 
 def _asin(ops: Ops, z: torch.Tensor) -> Parts:
     (a, b), (c, d) = _roots(z)
-    return ops["atan2"](_parts(z)[0], a * c - b * d), ops["asinh"](a * d - b * c)
+    real, imaginary = _parts(z)
+    beside = torch.where(real.isinf(), torch.where(imaginary.isinf(), math.inf, 0.0), a * c - b * d)
+    beside = torch.where(imaginary.isnan(), imaginary, beside)
+    size = torch.where(
+        imaginary.isinf() | real.isinf(), torch.copysign(real.abs() + imaginary.abs(), imaginary), a * d - b * c
+    )
+    return ops["atan2"](real, beside), ops["asinh"](size)
 
 
 def _acos(ops: Ops, z: torch.Tensor) -> Parts:
     (a, b), (c, d) = _roots(z)
-    return ops["atan2"](a, c) * 2, ops["asinh"](c * b - d * a)
+    real, imaginary = _parts(z)
+    corner = torch.full_like(real, math.pi * 0.25).masked_fill(real < 0, math.pi * 0.75)
+    return torch.where(real.isinf() & imaginary.isinf(), corner, ops["atan2"](a, c) * 2), ops["asinh"](c * b - d * a)
 
 
 def _acosh(ops: Ops, z: torch.Tensor) -> Parts:
@@ -257,6 +265,9 @@ def _atanh(ops: Ops, z: torch.Tensor) -> Parts:
     inverse = torch.where(larger.isinf(), torch.zeros_like(inverse), inverse)
     held, beside = (torch.where(far, torch.ones_like(t), t) for t in (size, b))
     near = ops["log1p"](held * 4 / ((1 - held) * (1 - held) + beside * beside)) * 0.25
+    at_pole = (held == 1) & (beside.abs() < 1e-100)
+    close = (math.log(2.0) - ops["log"](torch.where(at_pole, beside.abs(), torch.ones_like(b)))) * 0.5
+    near = torch.where(at_pole, close, near)
     angle = ops["atan2"](beside * 2, (1 - held) * (1 + held) - beside * beside) * 0.5
     angle = torch.where(far, torch.copysign(torch.full_like(b, math.pi / 2), b), angle)
     unknown = a.isnan() | (b.isnan() & ~a.isinf())

@@ -16,7 +16,7 @@ Tensors3 = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]
 
 
 @override("native_layer_norm", op="layer_norm", low="first", wide="float64")
-def _(
+def native_layer_norm(
     input: torch.Tensor,
     normalized_shape: list[int],
     weight: torch.Tensor | None,
@@ -52,7 +52,7 @@ def _(
 
 
 @override("native_group_norm", low="first", wide="float64")
-def _(
+def native_group_norm(
     input: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -111,9 +111,10 @@ def _batch_norm(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The result has the type of the input, whatever that of the parameters."""
     x, scale, shift, last_mean, last_var = _widened(input, weight, bias, running_mean, running_var)
+    given = next((t.dtype for t in (weight, bias, running_mean) if t is not None), input.dtype)
     if not training:
         output = ops["batch_norm_eval"](x, last_mean, last_var, scale, shift, eps)
-        return _like_input(output, input), input.new_empty(0), input.new_empty(0)
+        return _like_input(output, input), *(input.new_empty(0, dtype=given) for _ in range(2))
     output, mean, var = ops["batch_norm"](x, scale, shift, eps, get_order())
     count = input.numel() // max(input.shape[1], 1)
     if running_mean is not None and last_mean is not None:
@@ -122,7 +123,8 @@ def _batch_norm(
     if running_var is not None and last_var is not None:
         ops["batch_norm_update"](last_var, var, momentum, count / (count - 1) if count > 1 else float("nan"))
         running_var.copy_(last_var)
-    return _like_input(output, input), mean, ops["sqrt"](var + eps).reciprocal()
+    statistics = mean, ops["sqrt"](var + eps).reciprocal()
+    return _like_input(output, input), *(t.to(given) for t in statistics)
 
 
 @override("_native_batch_norm_legit.no_stats", low="compute", wide="float64")
