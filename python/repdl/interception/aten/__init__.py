@@ -33,6 +33,7 @@ from repdl.interception.aten import (
     solving as solving,
     sparse as sparse,
     sparse_products as sparse_products,
+    sparse_softmax as sparse_softmax,
     special as special,
     spectral as spectral,
 )
