@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import wraps
 from typing import Any
 
 import torch
@@ -98,7 +97,7 @@ def _of_matrices(op: _Kernel, a: torch.Tensor, b: torch.Tensor, *args: Any) -> t
     return result.reshape(*batch, *result.shape[-2:])  # type: ignore[no-any-return]
 
 
-_WAYS = {
+_WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("sum", "mean", "norm", "var", "std"), _of_sums),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
     **dict.fromkeys(("layer_norm", "rms_norm"), _of_rows),
@@ -115,7 +114,6 @@ _WAYS = {
 def _of_any_rank(name: str, op: _Kernel) -> _Kernel:
     way = _WAYS.get(name, _of_elements)
 
-    @wraps(op, assigned=("__name__",))
     def of_any_rank(*args: Any) -> Any:
         try:
             return op(*args)
@@ -124,6 +122,7 @@ def _of_any_rank(name: str, op: _Kernel) -> _Kernel:
                 raise
         return way(op, *args)
 
+    of_any_rank.__name__ = name
     return of_any_rank
 
 

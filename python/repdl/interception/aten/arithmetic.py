@@ -81,8 +81,8 @@ def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) ->
     if dtype.is_complex or isinstance(start, complex) or isinstance(end, complex):
         wide = dtype if dtype.is_complex else torch.get_default_dtype().to_complex()
         ends = complex(start), complex(end)
-        parts = ([z.real for z in ends], [z.imag for z in ends])
-        return torch.complex(*(torch.linspace(*of, steps, dtype=wide.to_real()) for of in parts)).to(wide)
+        parts = ((ends[0].real, ends[1].real), (ends[0].imag, ends[1].imag))
+        return torch.complex(*(torch.linspace(a, b, steps, dtype=wide.to_real()) for a, b in parts)).to(wide)
     if not dtype.is_floating_point:
         return torch.linspace(float(int(start)), float(int(end)), steps, dtype=torch.float64).to(dtype)
     if dtype in LOW_DTYPES:

@@ -73,8 +73,9 @@ class IntegerConvolution:
         for place, where in self._steps(kernel, met):
             part = output[where]
             part += (rows[place] @ terms).reshape(part.shape)
-        kept = [slice(p, n - p) for n, (*_, p, _) in zip(sizes, settings, strict=True)]
-        return _biased(output[(..., *kept)].flatten(1, 2), bias)
+        for d, (size, padding) in enumerate(zip(sizes, self.padding, strict=True)):
+            output = output.narrow(3 + d, padding, size - 2 * padding)
+        return _biased(output.flatten(1, 2), bias)
 
 
 def _biased(output: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:

@@ -27,7 +27,7 @@ def native_layer_norm(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     if not input.numel() and ops is _core.ops:  # the op refuses rows without numbers
         rows = [1 if d >= input.dim() - len(normalized_shape) else n for d, n in enumerate(input.shape)]
-        return torch.empty_like(input), *(input.new_full(rows, torch.nan) for _ in range(2))
+        return torch.empty_like(input), input.new_full(rows, torch.nan), input.new_full(rows, torch.nan)
     return ops["layer_norm"](input, tuple(normalized_shape), weight, bias, eps, get_order())
 
 
@@ -65,7 +65,8 @@ def native_group_norm(
     ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     if not input.numel() and ops is _core.ops:
-        return torch.empty_like(input), *(input.new_full((N, group), torch.nan) for _ in range(2))
+        unknown = input.new_full((N, group), torch.nan)
+        return torch.empty_like(input), unknown, unknown.clone()
     output, mean, rstd = ops["group_norm"](input, group, weight, bias, eps, get_order())
     return _like_input(output, input), mean.reshape(N, group), rstd.reshape(N, group)
 
@@ -114,7 +115,7 @@ def _batch_norm(
     given = next((t.dtype for t in (weight, bias, running_mean) if t is not None), input.dtype)
     if not training:
         output = ops["batch_norm_eval"](x, last_mean, last_var, scale, shift, eps)
-        return _like_input(output, input), *(input.new_empty(0, dtype=given) for _ in range(2))
+        return _like_input(output, input), input.new_empty(0, dtype=given), input.new_empty(0, dtype=given)
     output, mean, var = ops["batch_norm"](x, scale, shift, eps, get_order())
     count = input.numel() // max(input.shape[1], 1)
     if running_mean is not None and last_mean is not None:
@@ -123,8 +124,7 @@ def _batch_norm(
     if running_var is not None and last_var is not None:
         ops["batch_norm_update"](last_var, var, momentum, count / (count - 1) if count > 1 else float("nan"))
         running_var.copy_(last_var)
-    statistics = mean, ops["sqrt"](var + eps).reciprocal()
-    return _like_input(output, input), *(t.to(given) for t in statistics)
+    return _like_input(output, input), mean.to(given), ops["sqrt"](var + eps).reciprocal().to(given)
 
 
 @override("_native_batch_norm_legit.no_stats", low="compute", wide="float64")

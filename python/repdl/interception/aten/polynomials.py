@@ -44,9 +44,8 @@ def _declared(
     closed: above the degree `limit`, inside the interval.
     """
 
-    def compute(x: torch.Tensor | float, n: torch.Tensor | float) -> torch.Tensor:
-        x, n = (t if isinstance(t, torch.Tensor) else torch.tensor(float(t), dtype=torch.float64) for t in (x, n))
-        x, n = torch.broadcast_tensors(x, n)
+    def compute(*operands: torch.Tensor | float) -> torch.Tensor:
+        x, n = torch.broadcast_tensors(*(torch.as_tensor(t, dtype=torch.float64) for t in operands))
         degree = n.nan_to_num(-1.0, _HIGHEST, -1.0).clamp(-1.0, _HIGHEST).trunc()
         nothing = degree < 0
         known = torch.where(nothing, torch.zeros_like(x), torch.nan)
