@@ -77,6 +77,7 @@ def _literal(value: object) -> str:
     return value if isinstance(value, str) and "[" in value else repr(value)
 
 
+Shapes: TypeAlias = Callable[[Mapping[str, Any]], Sequence[Sequence[Any]]]
 TakeRows: TypeAlias = Callable[[Mapping[str, Any], slice], Mapping[str, Any] | None]
 """From the arguments of a call and a slice of the batch: those of the same call for these rows alone."""
 
@@ -93,6 +94,7 @@ class Op(Generic[P, R]):
     compute_oracle: Callable[..., Any] | None = None
     prepare_arguments: Callable[..., tuple[Any, ...]] | None = None
     take_rows: TakeRows | None = None
+    symbolic_shapes: Shapes | None = None
     takes_order: bool = field(init=False)
     kernel: Callable[..., Any] = field(init=False)
     """The core's callable: tensors of any framework, no gradients."""
@@ -173,6 +175,10 @@ class Op(Generic[P, R]):
         The rows are the first dimension of every output. An op that does not declare it works element by element.
         """
         self.take_rows = take
+
+    def shapes(self, shapes: Shapes) -> None:
+        """Declares the shapes of the outputs for a tracer whose sizes are symbols, of which the core knows nothing."""
+        self.symbolic_shapes = shapes
 
     def prepare(self, prepare: Callable[..., tuple[Any, ...]]) -> None:
         """Declares a function that the positional arguments pass through first."""

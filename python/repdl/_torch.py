@@ -8,7 +8,7 @@ watches: plain tensors with data, no tracing, no dispatch mode, no functorch tra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -150,15 +150,21 @@ def _fake_kernel(op: Op[..., Any]) -> Callable[..., Any]:
     def fake(*args: Any, **kwargs: Any) -> Any:
         arguments = defaults | dict(zip(defaults, args, strict=False)) | kwargs
         like = next(value for value in arguments.values() if isinstance(value, torch.Tensor))
-        outputs = [
-            like.new_empty(shape, dtype=getattr(torch, dtype))
-            for dtype, shape in _core.infer(op.name, *arguments.values())
-        ]
+        if op.symbolic_shapes is not None and _has_symbols(arguments.values()):
+            outputs = [like.new_empty(tuple(shape)) for shape in op.symbolic_shapes(arguments)]
+        else:
+            inferred = _core.infer(op.name, *arguments.values())
+            outputs = [like.new_empty(shape, dtype=getattr(torch, dtype)) for dtype, shape in inferred]
         if op.mutates:
             return None
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     return fake
+
+
+def _has_symbols(values: Iterable[Any]) -> bool:
+    tensors = (value for value in values if isinstance(value, torch.Tensor))
+    return any(isinstance(size, torch.SymInt) for t in tensors for size in t.shape)
 
 
 def _register(op: Op[..., Any]) -> Any:

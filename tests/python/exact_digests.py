@@ -85,6 +85,8 @@ for _name in "any all argmax count_nonzero".split():
     run(_name + " of all", getattr(torch, _name), X)
 run("searchsorted", lambda x, y: torch.searchsorted(y.detach().sort()[0], x), X, Y[:999])
 run("bucketize", lambda x, y: torch.bucketize(x, y.detach().sort()[0]), X, Y[:999])
+run("hash_tensor", lambda x: torch.hash_tensor(x.detach(), 1).view(torch.int64), M)
+run("hash_tensor of all", lambda x: torch.hash_tensor(x.detach()).view(torch.int64), X)
 run("bincount", lambda x: torch.bincount(A + 50), X[:1])
 run("isin", lambda x: torch.isin(A, B[:5]), X[:1])
 run("isin of floats", lambda x, y: torch.isin(x, y), X, Y[:5])

@@ -78,7 +78,7 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
         return same_bits(torch.view_as_real(a.resolve_conj()), torch.view_as_real(b.resolve_conj()))
     if not a.is_floating_point():
         return torch.equal(a, b)
-    bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[a.element_size()]
+    bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[a.itemsize]
     nan = a.isnan()
     return torch.equal(nan, b.isnan()) and torch.equal(a.contiguous().view(bits)[~nan], b.contiguous().view(bits)[~nan])
 

@@ -22,6 +22,7 @@ import torch
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
 from repdl import _core
+from repdl.interception import core
 from repdl.interception.native import native_of, schemas
 from repdl.interception.strict import native_within, not_reproducible
 
@@ -55,7 +56,7 @@ def ops_of(x: torch.Tensor) -> Ops:
     """The ops that take a tensor: those of float64 or of complex numbers, or the core's."""
     if x.is_complex():
         return complex_ops
-    return float64_ops if x.dtype == torch.float64 else _core.ops
+    return float64_ops if x.dtype == torch.float64 else core.ops
 
 
 ANY_DTYPE = {"low": "compute", "wide": "compute", "integers": "compute"}
@@ -69,8 +70,8 @@ class Override:
     name: "add.Tensor".
     compute: the function, of float32 tensors.
     low: what a call with bfloat16 or float16 does: "widen"; "first", which also widens, and rounds the first result to
-        the type of the first operand, and no other; "alike", which widens operands of one type, and refuses others as
-        torch does; or "compute" if the function takes them.
+        the type of the first operand, and others to that of the next one, if any; "alike", which widens operands of one
+        type, and refuses others as torch does; or "compute" if the function takes them.
     wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
         exact; or "float64", which refuses complex numbers, and else calls the op of `float64_ops` if the function is
         the op itself, or the function, with these as its argument `ops` if it takes one.
@@ -190,7 +191,7 @@ class Override:
 
     def _with(self, ops: Ops, refuse: Kernel) -> Kernel:
         """The function with other ops; or the op itself, where the function is one."""
-        if self.compute is _core.ops.get(self.op):
+        if self.compute is core.ops.get(self.op):
             compute = ops.get(self.op, refuse)
         elif _takes_ops(self.compute):
             compute = partial(self.compute, ops=ops)
@@ -351,11 +352,12 @@ def as_operands(compute: Kernel) -> Kernel:
 
 
 def first_rounded(compute: Kernel) -> Kernel:
-    """As `rounded_once`, where only the first result is rounded, to the type of the first operand."""
+    """As `rounded_once`, where the first result gets the type of the first operand, others that of the parameters."""
 
     def low(input: torch.Tensor, *args: Any) -> Any:
+        given = next((a.dtype for a in args if isinstance(a, torch.Tensor)), input.dtype)
         first, *others = compute(_widen(input), *map(_widen, args))
-        return first.to(input.dtype), *others
+        return first.to(input.dtype), *(t.to(given) for t in others)
 
     return low
 
@@ -383,11 +385,15 @@ def map_tensors(change: Callable[[torch.Tensor], Any], value: Any) -> Any:
     return value
 
 
+_CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
 def memory_format(*operands: torch.Tensor) -> torch.memory_format:
     """That of a result: channels last if one of the operands is."""
     for x in operands:
-        if x.dim() == 4 and not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last):
-            return torch.channels_last
+        channels_last = _CHANNELS_LAST.get(x.dim())
+        if channels_last and not x.is_contiguous() and x.is_contiguous(memory_format=channels_last):
+            return channels_last
     return torch.contiguous_format
 
 

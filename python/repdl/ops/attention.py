@@ -72,6 +72,10 @@ def attention_grad(
     """The gradients of attention by query, key and value; the probabilities are computed again."""
 
 
+attention.shapes(lambda call: [(*call["query"].shape[:-1], call["value"].shape[-1])])
+attention_grad.shapes(lambda call: [call[name].shape for name in ("query", "key", "value")])
+
+
 @attention.backward(saves=("query", "key", "value", "attn_mask", "dropout_mask"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     import torch

@@ -117,18 +117,25 @@ def geometric_(tensor: torch.Tensor, p: float, generator: torch.Generator | None
     """Fills a tensor with the number of the first success in trials of probability p.
 
     It is `max(ceil(e / -log1p(-p)), 1)`, with e from `philox_exponential`, every step in float32 and log1p correctly
-    rounded.
+    rounded. A tensor of integers gets the largest float32 that it holds where that is more.
 
     Raises:
-        TypeError: for a tensor that is not floating.
+        TypeError: for a tensor of complex numbers or of bool.
         ValueError: unless 0 < p < 1.
     """
-    _check_floating("geometric_", tensor)
+    highest = math.inf
+    if isinstance(tensor, torch.Tensor) and _is_integer(tensor.dtype):
+        _check_cpu("geometric_", tensor)
+        bits = torch.iinfo(tensor.dtype).bits - tensor.dtype.is_signed
+        highest = float(2**bits - 2 ** max(bits - 24, 0))
+    else:
+        _check_floating("geometric_", tensor)
     minus_p = torch.tensor(-p, dtype=torch.float32, device="cpu")
     if not 0.0 < p < 1.0 or minus_p == 0.0:
         raise ValueError(f"[geometric_] p must be between 0 and 1, got {p}")
     rate = -ops.log1p.kernel(minus_p).item()
-    return _copy(tensor, _floats(tensor.shape, generator, ops.philox_exponential, rate).ceil_().clamp_(min=1.0))
+    numbers = _floats(tensor.shape, generator, ops.philox_exponential, rate).ceil_().clamp_(1.0, highest)
+    return _copy(tensor, numbers)
 
 
 def cauchy_(
@@ -360,6 +367,10 @@ def _integers_of(name: str, dtype: torch.dtype) -> tuple[int, int]:
     elif not dtype.is_complex:
         return torch.iinfo(dtype).min, min(torch.iinfo(dtype).max, _INT64_MAX)
     raise TypeError(f"[{name}] dtype must be bool, an integer, float32, float64, bfloat16 or float16, got {dtype}")
+
+
+def _is_integer(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
 
 
 def _check_cpu(name: str, tensor: Any) -> None:

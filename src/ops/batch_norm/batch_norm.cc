@@ -11,15 +11,14 @@
 namespace repdl {
 namespace {
 
-void CheckInput(std::string_view op, const TensorView& input, double eps) {
+void CheckInput(std::string_view op, const TensorView& input) {
   CheckFloat({op, "input"}, input, input);
   CheckRank({op, "input"}, input, 2, kMaxRank, "(n, c) or (n, c, …)");
-  REPDL_CHECK(eps >= 0.0, ArgName{op, "eps"}, " must not be negative, got ", eps);
 }
 
 void CheckAffine(std::string_view op, const TensorView& input, const std::optional<TensorView>& weight,
-                 const std::optional<TensorView>& bias, double eps) {
-  CheckInput(op, input, eps);
+                 const std::optional<TensorView>& bias) {
+  CheckInput(op, input);
   CheckFloat({op, "weight"}, weight, {input.shape[1]}, input);
   CheckFloat({op, "bias"}, bias, {input.shape[1]}, input);
 }
@@ -74,8 +73,8 @@ void Run(std::string_view op, const TensorView& input, const std::optional<Tenso
 }
 
 Specs InferGrad(std::string_view op, const TensorView& grad_output, const TensorView& input, const TensorView& mean,
-                const TensorView& var, const std::optional<TensorView>& weight, double eps) {
-  CheckInput(op, input, eps);
+                const TensorView& var, const std::optional<TensorView>& weight) {
+  CheckInput(op, input);
   CheckFloat({op, "grad_output"}, grad_output, input);
   CheckShape({op, "grad_output"}, grad_output, input.shape);
   CheckFloat({op, "mean"}, mean, {input.shape[1]}, input);
@@ -89,7 +88,7 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
              const TensorView& var, const std::optional<TensorView>& weight, double eps, Order order, bool training,
              const TensorView& grad_input, const TensorView& grad_weight, const TensorView& grad_bias) {
   const FpEnvGuard guard;
-  CheckOutputs(op, InferGrad(op, grad_output, input, mean, var, weight, eps), {&grad_input, &grad_weight, &grad_bias},
+  CheckOutputs(op, InferGrad(op, grad_output, input, mean, var, weight), {&grad_input, &grad_weight, &grad_bias},
                input);
   CheckCpu(op, input);
   std::fill_n(grad_weight.Data<float>(), grad_weight.numel(), 0.0f);
@@ -117,8 +116,8 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
 }  // namespace
 
 Specs InferBatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
-                     const std::optional<TensorView>& bias, double eps, Order) {
-  CheckAffine("batch_norm", input, weight, bias, eps);
+                     const std::optional<TensorView>& bias, double, Order) {
+  CheckAffine("batch_norm", input, weight, bias);
   REPDL_CHECK(input.numel() > 0 || input.shape[1] == 0, ArgName{"batch_norm", "input"}, " of shape ", Name(input.shape),
               " has no value a channel to take the mean of");
   const IntList channels{input.shape[1]};
@@ -133,8 +132,8 @@ void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
 }
 
 Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,
-                         const std::optional<TensorView>& weight, const std::optional<TensorView>& bias, double eps) {
-  CheckAffine("batch_norm_eval", input, weight, bias, eps);
+                         const std::optional<TensorView>& weight, const std::optional<TensorView>& bias, double) {
+  CheckAffine("batch_norm_eval", input, weight, bias);
   CheckFloat({"batch_norm_eval", "mean"}, mean, {input.shape[1]}, input);
   CheckFloat({"batch_norm_eval", "var"}, var, {input.shape[1]}, input);
   return {{DType::kFloat32, input.shape}};
@@ -151,8 +150,8 @@ void BatchNormEval(const TensorView& input, const TensorView& mean, const Tensor
 }
 
 Specs InferBatchNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
-                         const TensorView& var, const std::optional<TensorView>& weight, double eps, Order) {
-  return InferGrad("batch_norm_grad", grad_output, input, mean, var, weight, eps);
+                         const TensorView& var, const std::optional<TensorView>& weight, double, Order) {
+  return InferGrad("batch_norm_grad", grad_output, input, mean, var, weight);
 }
 
 void BatchNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -163,8 +162,8 @@ void BatchNormGrad(const TensorView& grad_output, const TensorView& input, const
 }
 
 Specs InferBatchNormEvalGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
-                             const TensorView& var, const std::optional<TensorView>& weight, double eps, Order) {
-  return InferGrad("batch_norm_eval_grad", grad_output, input, mean, var, weight, eps);
+                             const TensorView& var, const std::optional<TensorView>& weight, double, Order) {
+  return InferGrad("batch_norm_eval_grad", grad_output, input, mean, var, weight);
 }
 
 void BatchNormEvalGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,

@@ -54,14 +54,13 @@ LayerNormArgs MakeRows(const TensorView& input, int64_t num_groups, const Option
 }  // namespace
 
 Specs InferGroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor& weight,
-                     const OptionalTensor& bias, double eps, Order) {
+                     const OptionalTensor& bias, double, Order) {
   CheckInput("group_norm", input);
   const int64_t channels = input.shape[1];
   REPDL_CHECK(num_groups > 0 && channels % num_groups == 0, ArgName{"group_norm", "num_groups"},
               " must be a divisor of the ", channels, " channels of input, got ", num_groups);
   CheckFloat({"group_norm", "weight"}, weight, {channels}, input);
   CheckFloat({"group_norm", "bias"}, bias, {channels}, input);
-  REPDL_CHECK(eps >= 0.0, ArgName{"group_norm", "eps"}, " must not be negative, got ", eps);
   REPDL_CHECK(channels > 0 && Places(input) > 0, ArgName{"group_norm", "input"}, " of shape ", Name(input.shape),
               " has no value a group to take the mean of");
   const IntList groups{input.shape[0], num_groups};

@@ -28,11 +28,10 @@ IntList CheckInput(std::string_view op, const TensorView& input, const IntList& 
 
 /// The shape of rstd.
 IntList CheckForward(std::string_view op, const TensorView& input, const IntList& normalized_shape,
-                     const OptionalTensor& weight, const OptionalTensor& bias, double eps) {
+                     const OptionalTensor& weight, const OptionalTensor& bias) {
   const IntList row_shape = CheckInput(op, input, normalized_shape);
   CheckFloat({op, "weight"}, weight, normalized_shape, input);
   CheckFloat({op, "bias"}, bias, normalized_shape, input);
-  REPDL_CHECK(eps >= 0.0, ArgName{op, "eps"}, " must not be negative, got ", eps);
   for (const int64_t size : normalized_shape) {
     REPDL_CHECK(size > 0, ArgName{op, "normalized_shape"}, " ", Name(normalized_shape),
                 " has no value to normalize; give sizes above 0");
@@ -109,8 +108,8 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
 }  // namespace
 
 Specs InferLayerNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
-                     const OptionalTensor& bias, double eps, Order) {
-  const IntList row_shape = CheckForward("layer_norm", input, normalized_shape, weight, bias, eps);
+                     const OptionalTensor& bias, double, Order) {
+  const IntList row_shape = CheckForward("layer_norm", input, normalized_shape, weight, bias);
   return {{DType::kFloat32, input.shape}, {DType::kFloat32, row_shape}, {DType::kFloat32, row_shape}};
 }
 
@@ -138,9 +137,9 @@ void LayerNormGrad(const TensorView& grad_output, const TensorView& input, const
           grad_bias.Data<float>());
 }
 
-Specs InferRmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double eps,
+Specs InferRmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double,
                    Order) {
-  const IntList row_shape = CheckForward("rms_norm", input, normalized_shape, weight, std::nullopt, eps);
+  const IntList row_shape = CheckForward("rms_norm", input, normalized_shape, weight, std::nullopt);
   return {{DType::kFloat32, input.shape}, {DType::kFloat32, row_shape}};
 }
 

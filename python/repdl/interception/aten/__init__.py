@@ -27,6 +27,7 @@ from repdl.interception.aten import (
     normalization as normalization,
     optimizer as optimizer,
     ordering as ordering,
+    polynomials as polynomials,
     quantized as quantized,
     random as random,
     reduction as reduction,
@@ -35,6 +36,7 @@ from repdl.interception.aten import (
     solving as solving,
     sparse as sparse,
     sparse_products as sparse_products,
+    sparse_softmax as sparse_softmax,
     special as special,
     spectral as spectral,
 )

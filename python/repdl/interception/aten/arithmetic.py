@@ -77,11 +77,12 @@ def _lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch
 @override("linspace", **_STEPS)
 def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> torch.Tensor:
     """From both ends to the middle, as torch: start + step * i, and end - step * (steps - 1 - i) in the upper half."""
-    is_complex = isinstance(start, complex) or isinstance(end, complex)
-    dtype = dtype or (torch.get_default_dtype().to_complex() if is_complex else torch.get_default_dtype())
-    if dtype.is_complex:
-        parts = [(getattr(complex(start), part), getattr(complex(end), part)) for part in ("real", "imag")]
-        return torch.complex(*(torch.linspace(*ends, steps, dtype=dtype.to_real()) for ends in parts))
+    dtype = dtype or torch.get_default_dtype()
+    if dtype.is_complex or isinstance(start, complex) or isinstance(end, complex):
+        wide = dtype if dtype.is_complex else torch.get_default_dtype().to_complex()
+        ends = complex(start), complex(end)
+        parts = ((ends[0].real, ends[1].real), (ends[0].imag, ends[1].imag))
+        return torch.complex(*(torch.linspace(a, b, steps, dtype=wide.to_real()) for a, b in parts)).to(wide)
     if not dtype.is_floating_point:
         return torch.linspace(float(int(start)), float(int(end)), steps, dtype=torch.float64).to(dtype)
     if dtype in LOW_DTYPES:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from repdl._order import get_order
+from repdl.interception.aten.integer_convolution import IntegerConvolution
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
 from repdl.interception.override import memory_format, ops_of, override
@@ -86,17 +87,18 @@ class _Volumes:
     def _windows(self, input: torch.Tensor, kernel: int) -> torch.Tensor:
         padded = torch.constant_pad_nd(input, (0, 0, 0, 0, self.padding, self.padding))
         windows = padded[:, :, self._met(input.shape[2], kernel)].transpose(1, 2)
-        return windows.reshape(-1, input.shape[1] * kernel, *input.shape[3:])
+        return windows.flatten(0, 1).flatten(1, 2)
 
     def convolve(self, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
         output = self.planes.convolve(self._windows(input, weight.shape[2]), weight.flatten(1, 2), bias)
-        return output.unflatten(0, (input.shape[0], -1)).transpose(1, 2)
+        depth = len(self._met(input.shape[2], weight.shape[2]))
+        return output.unflatten(0, (input.shape[0], depth)).transpose(1, 2)
 
     def by_input(self, shape: Any, weight: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
         kernel, (count, channels, depth, *plane) = weight.shape[2], shape
         planes = grad.transpose(1, 2).flatten(0, 1)
         windows = self.planes.by_input((len(planes), channels * kernel, *plane), weight.flatten(1, 2), planes)
-        windows = windows.reshape(count, -1, channels, kernel, *plane).transpose(1, 2).flatten(2, 3)
+        windows = windows.reshape(count, grad.shape[2], channels, kernel, *plane).transpose(1, 2).flatten(2, 3)
         padded = windows.new_zeros(count, channels, depth + 2 * self.padding, *plane)
         return padded.index_add_(2, self._met(depth, kernel).flatten(), windows).narrow(2, self.padding, depth)
 
@@ -105,6 +107,11 @@ class _Volumes:
         planes = grad.transpose(1, 2).flatten(0, 1)
         windows = self._windows(input, kernel)
         return self.planes.by_weight(windows, (rows, columns * kernel, *plane), planes).reshape(shape)
+
+
+def _laid_out(x: torch.Tensor, format: torch.memory_format) -> torch.Tensor:
+    """Volumes are copied, as their dimensions of size 1 may not have the strides of the format."""
+    return x.clone(memory_format=format) if x.dim() == 5 else x.contiguous(memory_format=format)
 
 
 def _of_rank(rank: int, *settings: Any) -> _Settings | _Volumes:
@@ -132,7 +139,7 @@ def _beyond(rank: int, stride: Any, padding: Any, dilation: Any, output_padding:
     return [end for p, m in reversed(list(zip(padding, more, strict=True))) for end in (-p, m - p)]
 
 
-@override("convolution", low="alike", wide="float64")
+@override("convolution", low="alike", wide="float64", integers="compute")
 def convolution(
     input: torch.Tensor,
     weight: torch.Tensor,
@@ -150,6 +157,10 @@ def convolution(
     rank = input.dim() - 2
     if rank not in (1, 2, 3):
         return not_reproducible("convolution", args, {}, _native, why="layout")
+    if not input.is_floating_point() and input.dtype != torch.bool:
+        of_integers = IntegerConvolution(rank, stride, padding, dilation, output_padding, groups)
+        output = (of_integers.transposed if transposed else of_integers.convolve)(input, weight, bias)
+        return output.contiguous(memory_format=memory_format(input, weight))
     settings = _of_rank(rank, stride, padding, dilation, output_padding, groups)
     x, w = _as_2d(input), _as_2d(weight)
     if transposed:
@@ -163,11 +174,11 @@ def convolution(
             output = output + bias.reshape(-1, *[1] * (output.dim() - 2))
     else:
         output = settings.convolve(x, w, bias)
-    output = output.contiguous(memory_format=memory_format(x, w))
+    output = _laid_out(output, memory_format(x, w))
     return output.squeeze(2) if rank == 1 else output
 
 
-@override("_convolution", low="alike", wide="float64")
+@override("_convolution", low="alike", wide="float64", integers="compute")
 def _(*args: Any) -> torch.Tensor:
     """What a traced graph calls: as `convolution`, then flags of cuDNN's."""
     return convolution(*args[:-4])
@@ -204,7 +215,7 @@ def _(
     g, x, w = _as_2d(grad_output), _as_2d(input), _as_2d(weight)
 
     def shaped(grad: torch.Tensor) -> torch.Tensor:
-        grad = grad.contiguous(memory_format=memory_format(x, w))
+        grad = _laid_out(grad, memory_format(x, w))
         return grad.squeeze(2) if rank == 1 else grad
 
     grad_input = grad_weight = grad_bias = None

@@ -25,7 +25,7 @@ _TOO_SMALL = 6.1e-5
 """Scales below it are raised to it, as torch does."""
 
 
-def _along(t: torch.Tensor, x: torch.Tensor, axis: int) -> torch.Tensor:
+def along(t: torch.Tensor, x: torch.Tensor, axis: int) -> torch.Tensor:
     """A number for each channel, as it meets the tensor."""
     return t.reshape([-1 if d == axis else 1 for d in range(x.dim())])
 
@@ -52,7 +52,7 @@ def _(
     held = zero_point.is_floating_point() or bool(((zero_point >= quant_min) & (zero_point <= quant_max)).all())
     if not (fits and typed and held and quant_min <= quant_max):
         return _native_per_channel(self, scale, zero_point, axis, quant_min, quant_max)  # which says what is wrong
-    return _faked(self, _along(scale, self, axis), _along(zero_point, self, axis), quant_min, quant_max)
+    return _faked(self, along(scale, self, axis), along(zero_point, self, axis), quant_min, quant_max)
 
 
 @override("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", low="compute")
@@ -110,14 +110,14 @@ def _(
     quant_max: int,
     grad_factor: float = 1.0,
 ) -> _Three:
-    zero = _along(zero_point.round().clamp(quant_min, quant_max), self, axis)
-    by_x, *others = _learned(grad, self, _along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
+    zero = along(zero_point.round().clamp(quant_min, quant_max), self, axis)
+    by_x, *others = _learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
     dims = [d for d in range(self.dim()) if d != axis]
     by_scale, by_zero = (sum_of(t, dims) if dims else t for t in others)
     return by_x, by_scale, by_zero
 
 
-def _chosen(low: float, high: float, first: int, last: int, symmetric: bool) -> tuple[float, int]:
+def chosen(low: float, high: float, first: int, last: int, symmetric: bool) -> tuple[float, int]:
     """The scale and the zero with which the steps from first to last cover a range, by torch's rule."""
     through_zero = low < 0 < high
     if through_zero and symmetric:
@@ -141,7 +141,7 @@ def _chosen(low: float, high: float, first: int, last: int, symmetric: bool) -> 
     zero = from_low if low_error < high_error else from_high
     if through_zero and symmetric:
         zero = (first + last) / 2
-    return _single(scale), round(min(max(zero, first), last))
+    return scale, round(min(max(zero, first), last))
 
 
 def _single(number: float) -> float:
@@ -180,7 +180,7 @@ def _(
     if not int(fake_quant_on):
         return self.clone(), torch.ones_like(self, dtype=torch.bool)
     ranges = zip(running_min.reshape(-1).tolist(), running_max.reshape(-1).tolist(), strict=True)
-    found = [_chosen(low, high, quant_min, quant_max, symmetric_quant) for low, high in ranges]
+    found = [chosen(low, high, quant_min, quant_max, symmetric_quant) for low, high in ranges]
     for given, values in zip((scale, zero_point), zip(*found, strict=True), strict=True):
         given.copy_(torch.tensor(values, dtype=given.dtype).reshape(given.shape))
     if per_row_fake_quant:

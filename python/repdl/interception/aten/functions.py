@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from repdl import _core
+from repdl.interception import core as _core
 from repdl.interception.aten import random
 from repdl.interception.native import native_of
 from repdl.interception.override import WIDE, Ops, complex_ops, float64_ops, kinds_of, ops_of, override

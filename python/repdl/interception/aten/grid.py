@@ -113,7 +113,7 @@ class _Sampling:
             yield self._rows(flat), self._rows(inside), [(self._rows(w), self._rows(s)) for _, w, s in taps]
 
     def _rows(self, t: torch.Tensor) -> torch.Tensor:
-        return t.reshape(self.batch, 1, -1)
+        return t.flatten(1)[:, None]
 
     @staticmethod
     def weight(taps: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
@@ -125,7 +125,7 @@ class _Sampling:
 
 def _sample(input: torch.Tensor, grid: torch.Tensor, mode: int, padding: int, align_corners: bool) -> torch.Tensor:
     sampling = _Sampling(input, grid, mode, padding, align_corners)
-    image = input.reshape(*input.shape[:2], -1)
+    image = input.flatten(2)
     total = None
     for place, inside, taps in sampling.neighbours():
         value = image.gather(2, place.expand(-1, image.shape[1], -1)) * sampling.weight(taps)
@@ -145,8 +145,8 @@ def _sample_backward(
     output_mask: Any,
 ) -> tuple[torch.Tensor | None, torch.Tensor]:
     sampling = _Sampling(input, grid, mode, padding, align_corners)
-    image = input.reshape(*input.shape[:2], -1)
-    grad = grad_output.reshape(*input.shape[:2], -1)
+    image = input.flatten(2)
+    grad = grad_output.flatten(2)
     by_input = torch.zeros_like(image, memory_format=torch.contiguous_format)
     by_place = [image.new_zeros(input.shape[0], grad.shape[2]) for _ in range(sampling.rank)]
     for place, inside, taps in sampling.neighbours():

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from repdl import _core
 from repdl._order import get_order
+from repdl.interception import core as _core
 from repdl.interception.aten.reduction import mean_of, sum_of
 from repdl.interception.override import Ops, ops_of, override
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from repdl import _core
 from repdl._order import get_order
+from repdl.interception import core as _core
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.override import Ops, memory_format, override
 
@@ -16,7 +16,7 @@ Tensors3 = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]
 
 
 @override("native_layer_norm", op="layer_norm", low="first", wide="float64")
-def _(
+def native_layer_norm(
     input: torch.Tensor,
     normalized_shape: list[int],
     weight: torch.Tensor | None,
@@ -25,6 +25,9 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if not input.numel() and ops is _core.ops:  # the op refuses rows without numbers
+        rows = [1 if d >= input.dim() - len(normalized_shape) else n for d, n in enumerate(input.shape)]
+        return torch.empty_like(input), input.new_full(rows, torch.nan), input.new_full(rows, torch.nan)
     return ops["layer_norm"](input, tuple(normalized_shape), weight, bias, eps, get_order())
 
 
@@ -42,12 +45,14 @@ def _(
     ops: Ops = _core.ops,
 ) -> Tensors3:
     shape = tuple(normalized_shape)
+    if not input.numel() and ops is _core.ops:
+        return _masked((torch.zeros_like(input), *(input.new_zeros(shape) for _ in range(2))), output_mask)
     grads = ops["layer_norm_grad"](grad_out, input, shape, mean, rstd, weight, get_order())
     return _masked(grads, output_mask)
 
 
 @override("native_group_norm", low="first", wide="float64")
-def _(
+def native_group_norm(
     input: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -59,6 +64,9 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if not input.numel() and ops is _core.ops:
+        unknown = input.new_full((N, group), torch.nan)
+        return torch.empty_like(input), unknown, unknown.clone()
     output, mean, rstd = ops["group_norm"](input, group, weight, bias, eps, get_order())
     return _like_input(output, input), mean.reshape(N, group), rstd.reshape(N, group)
 
@@ -78,6 +86,8 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> Tensors3:
+    if not input.numel() and ops is _core.ops:
+        return _masked((torch.zeros_like(input), *(input.new_zeros(C) for _ in range(2))), output_mask)
     grads = ops["group_norm_grad"](grad_out, input, mean, rstd, weight, get_order())
     return _masked((_like_input(grads[0], input), *grads[1:]), output_mask)
 
@@ -102,9 +112,10 @@ def _batch_norm(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The result has the type of the input, whatever that of the parameters."""
     x, scale, shift, last_mean, last_var = _widened(input, weight, bias, running_mean, running_var)
+    given = next((t.dtype for t in (weight, bias, running_mean) if t is not None), input.dtype)
     if not training:
         output = ops["batch_norm_eval"](x, last_mean, last_var, scale, shift, eps)
-        return _like_input(output, input), input.new_empty(0), input.new_empty(0)
+        return _like_input(output, input), input.new_empty(0, dtype=given), input.new_empty(0, dtype=given)
     output, mean, var = ops["batch_norm"](x, scale, shift, eps, get_order())
     count = input.numel() // max(input.shape[1], 1)
     if running_mean is not None and last_mean is not None:
@@ -113,7 +124,7 @@ def _batch_norm(
     if running_var is not None and last_var is not None:
         ops["batch_norm_update"](last_var, var, momentum, count / (count - 1) if count > 1 else float("nan"))
         running_var.copy_(last_var)
-    return _like_input(output, input), mean, ops["sqrt"](var + eps).reciprocal()
+    return _like_input(output, input), mean.to(given), ops["sqrt"](var + eps).reciprocal().to(given)
 
 
 @override("_native_batch_norm_legit.no_stats", low="compute", wide="float64")
@@ -145,8 +156,63 @@ def _(
     return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, ops=ops)
 
 
+_Four = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+@override("_batch_norm_with_update", low="compute", wide="float64")
+def batch_norm_with_update(
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    running_mean: torch.Tensor,
+    running_var: torch.Tensor,
+    momentum: float,
+    eps: float,
+    *,
+    ops: Ops = _core.ops,
+) -> _Four:
+    results = _batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps, ops=ops)
+    return *results, input.new_empty(0, dtype=torch.uint8)
+
+
+@override("_batch_norm_no_update", low="compute", wide="float64")
+def batch_norm_without_update(
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    running_mean: torch.Tensor | None,
+    running_var: torch.Tensor | None,
+    momentum: float,
+    eps: float,
+    *,
+    ops: Ops = _core.ops,
+) -> _Four:
+    results = _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, ops=ops)
+    return *results, input.new_empty(0, dtype=torch.uint8)
+
+
+@override("batch_norm_backward", low="compute", wide="float64")
+def batch_norm_backward(
+    grad_out: torch.Tensor,
+    input: torch.Tensor,
+    weight: torch.Tensor | None,
+    running_mean: torch.Tensor | None,
+    running_var: torch.Tensor | None,
+    save_mean: torch.Tensor | None,
+    save_var: torch.Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: list[bool],
+    reserve: torch.Tensor,
+    *,
+    ops: Ops = _core.ops,
+) -> Tensors3:
+    args = (grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask)
+    return native_batch_norm_backward(*args, ops=ops)
+
+
 @override("native_batch_norm_backward", low="compute", wide="float64")
-def _(
+def native_batch_norm_backward(
     grad_out: torch.Tensor,
     input: torch.Tensor,
     weight: torch.Tensor | None,

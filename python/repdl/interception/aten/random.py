@@ -30,14 +30,20 @@ def _sampler(name: str, counted: Callable[..., Any], drawn: Callable[..., Any] |
     """Overrides a sampler. Without `drawn`, torch's own kernel does what the stream "torch" defines: it draws integers
     and turns them into numbers by operations that round once, or in float64, and rounds that. `op` is what `counted`
     calls."""
-    drawn = drawn or native_of(name)
+    native = native_of(name)
+    drawn = drawn or native
 
     @override(name, op=op, **ANY_DTYPE)
-    def _(*args: Any, **kwargs: Any) -> Any:
-        if stream == "philox":
-            return counted(*args, **kwargs)
-        seeding.draws(kwargs.get("generator"))
-        return drawn(*args, **kwargs)
+    def sampled(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if stream == "philox":
+                return counted(*args, **kwargs)
+            seeding.draws(kwargs.get("generator"))
+            return drawn(*args, **kwargs)
+        except TypeError:
+            if args[0].is_floating_point() or args[0].is_complex():
+                raise
+        return native(*args, **kwargs)  # of integers: which says that it does not take them
 
 
 def _by_parts(fill: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
@@ -70,6 +76,8 @@ def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, gen
 
     A bfloat16 or float16 is a float32 rounded once more, or low where that would be high.
     """
+    if not self.is_floating_point():
+        return _native_uniform(self, low, high, generator=generator)  # which says that it does not take them
     if self.dtype not in (torch.float32, torch.float64):
         rounded = draw_uniform(torch.empty_like(self, dtype=torch.float32), low, high, generator=generator).to(
             self.dtype

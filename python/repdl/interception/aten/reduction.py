@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
 import torch
 
-from repdl import _core
 from repdl._order import get_order
+from repdl.interception import core as _core
 from repdl.interception.native import LOW_DTYPES, overload
 from repdl.interception.override import Kernel, Ops, ops_of, override
 
@@ -232,3 +233,64 @@ def _(
     if not (-math.inf < low <= high < math.inf):
         raise RuntimeError(f"[histogram] the range [{low}, {high}] must be finite and ascend")
     return _counted(self, torch.linspace(low, high, bins + 1, dtype=self.dtype), weight, density)
+
+
+def _outer_edges(x: torch.Tensor, range: Any) -> list[tuple[float, float]]:
+    """Of each column, where the first bin begins and the last one ends."""
+    columns = x.shape[-1]
+    if range is not None:
+        if len(range) != 2 * columns:
+            raise RuntimeError(f"[histogramdd] range needs {2 * columns} numbers, got {len(range)}")
+        ends = [(float(a), float(b)) for a, b in zip(range[::2], range[1::2], strict=True)]
+    elif x.numel():
+        low, high = x.reshape(-1, columns).aminmax(dim=0)
+        ends = list(zip(low.tolist(), high.tolist(), strict=True))
+    else:
+        ends = [(0.0, 1.0)] * columns
+    ends = [(a - 0.5, b + 0.5) if a == b else (a, b) for a, b in ends]
+    for low_end, high_end in ends:
+        if not (-math.inf < low_end <= high_end < math.inf):
+            raise RuntimeError(f"[histogramdd] the range [{low_end}, {high_end}] must be finite and ascend")
+    return ends
+
+
+@override("_histogramdd_bin_edges", wide="float64")
+def histogramdd_bin_edges(
+    self: torch.Tensor, bins: list[int], *, range: Any = None, weight: torch.Tensor | None = None, density: bool = False
+) -> list[torch.Tensor]:
+    if self.dim() < 2 or len(bins) != self.shape[-1]:
+        raise RuntimeError(f"[histogramdd] bins needs one number for each column, got {bins} for {list(self.shape)}")
+    ends = _outer_edges(self, range)
+    return [torch.linspace(*end, count + 1, dtype=self.dtype) for end, count in zip(ends, bins, strict=True)]
+
+
+@override("_histogramdd_from_bin_tensors", wide="float64")
+def histogramdd_from_bin_tensors(
+    self: torch.Tensor, bins: list[torch.Tensor], *, weight: torch.Tensor | None = None, density: bool = False
+) -> torch.Tensor:
+    """The weight in each bin, added in the order of the rows; a density is that over the sum and the widths."""
+    if self.dim() < 2 or len(bins) != self.shape[-1]:
+        raise RuntimeError(f"[histogramdd] needs edges for each of the {self.shape[-1]} columns, got {len(bins)}")
+    rows = self.reshape(self.shape[:-1].numel(), self.shape[-1])
+    place = torch.zeros(rows.shape[0], dtype=torch.int64)
+    inside = torch.ones(rows.shape[0], dtype=torch.bool)
+    for column, edges in zip(rows.mT.contiguous().unbind(0), bins, strict=True):
+        inside = inside & (column >= edges[0]) & (column <= edges[-1])
+        count = edges.numel() - 1
+        place = place * count + (torch.bucketize(column, edges, right=True) - 1).clamp(0, count - 1)
+    each = torch.ones_like(rows[:, 0]) if weight is None else weight.reshape(-1)
+    shape = [edges.numel() - 1 for edges in bins]
+    counts = rows.new_zeros(math.prod(shape)).index_add_(0, place[inside], each[inside]).reshape(shape)
+    if density:
+        counts = counts / sum_of(counts, ops=ops_of(rows))
+        for d, edges in enumerate(bins):
+            counts = counts / edges.diff().reshape([-1 if i == d else 1 for i in builtins.range(len(shape))])
+    return counts
+
+
+@override("_histogramdd_from_bin_cts", wide="float64")
+def histogramdd_from_bin_counts(
+    self: torch.Tensor, bins: list[int], *, range: Any = None, weight: torch.Tensor | None = None, density: bool = False
+) -> torch.Tensor:
+    edges = histogramdd_bin_edges(self, bins, range=range)
+    return histogramdd_from_bin_tensors(self, edges, weight=weight, density=density)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import torch
 
-from repdl import _core
 from repdl._order import get_order
+from repdl.interception import core as _core
 from repdl.interception.aten.reduction import checked_dim
 from repdl.interception.override import Ops, override
 

@@ -45,7 +45,7 @@ def _coalesce(self: torch.Tensor) -> torch.Tensor:
     if not _adds(values) or indices.shape[0] == 0 or self._nnz() < 2:
         return _coalesce_native(self)
     sizes = self.shape[: indices.shape[0]]
-    places, which = torch.unique(_places(indices, sizes), return_inverse=True)
+    places, which = torch.unique(places_of(indices, sizes), return_inverse=True)
     sums = _zeros(values, places.numel(), values.dtype).index_add_(0, which, values)
     return made(self, _indices(places, sizes), sums, True)
 
@@ -55,7 +55,7 @@ def _zeros(values: torch.Tensor, rows: int, dtype: torch.dtype) -> torch.Tensor:
     return values.new_full((rows, *values.shape[1:]), -0.0 if _adds(values) else 0, dtype=dtype)
 
 
-def _places(indices: torch.Tensor, sizes: torch.Size) -> torch.Tensor:
+def places_of(indices: torch.Tensor, sizes: torch.Size) -> torch.Tensor:
     """Of each element, its place in the row of all."""
     place = torch.zeros_like(indices[0])
     for index, size in zip(indices, sizes, strict=True):
@@ -95,7 +95,7 @@ def _sum(name: str) -> None:
     def of_sparse(self: torch.Tensor, other: torch.Tensor, alpha: Any) -> torch.Tensor:
         dtype, sizes = torch.result_type(self, other), self.shape[: self.sparse_dim()]
         both = [self.coalesce(), other.coalesce()]
-        places, which = torch.unique(torch.cat([_places(t._indices(), sizes) for t in both]), return_inverse=True)
+        places, which = torch.unique(torch.cat([places_of(t._indices(), sizes) for t in both]), return_inverse=True)
         operands = []
         for t, at in zip(both, which.split([t._nnz() for t in both]), strict=True):
             operands.append(_zeros(t._values(), places.numel(), dtype))

@@ -75,10 +75,15 @@ def _others(x: torch.Tensor) -> tuple[int, ...]:
     return (0, *range(2, x.dim()))
 
 
+def _grouped(x: torch.Tensor, groups: int) -> torch.Tensor:
+    """(sample, group, numbers), of no numbers too."""
+    return x.unflatten(1, (groups, x.shape[1] // groups)).flatten(2)
+
+
 def _group_norm(
     input: torch.Tensor, groups: int, weight: _Optional, bias: _Optional, eps: float, order: str = ""
 ) -> _Three:
-    x = input.reshape(input.shape[0], groups, -1)
+    x = _grouped(input, groups)
     mean, var = _variance(x, (2,))
     rstd = 1 / ops["sqrt"](var + eps)
     normal = ((x - mean) * rstd).reshape(input.shape)
@@ -88,8 +93,8 @@ def _group_norm(
 def _group_norm_grad(
     grad: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor, weight: _Optional, order: str = ""
 ) -> _Three:
-    mean, rstd = (t.reshape(input.shape[0], -1, 1) for t in (mean, rstd))
-    h = (input.reshape(*mean.shape[:2], -1) - mean) * rstd
+    mean, rstd = mean[..., None], rstd[..., None]
+    h = (_grouped(input, mean.shape[1]) - mean) * rstd
     u = grad if weight is None else grad * _by_channel(weight, grad)
     by_input = _input_grad(u.reshape(h.shape), h, rstd, (2,)).reshape(input.shape)
     others = _others(input)
@@ -161,6 +166,9 @@ class _Windows:
             raise RuntimeError(f"[conv2d] the kernel of size {self.kernel} is larger than the padded input")
         return first[:, None] + torch.arange(self.kernel[i]) * self.dilation[i]
 
+    def size(self, x: torch.Tensor) -> tuple[int, int]:
+        return len(self.places(x.shape[2], 0)), len(self.places(x.shape[3], 1))
+
     def padded(self, x: torch.Tensor) -> torch.Tensor:
         above, left = self.padding
         return torch.constant_pad_nd(x, (left, left, above, above))
@@ -169,7 +177,8 @@ class _Windows:
         """(n, group, c' u v, p q), and the size of the output."""
         rows, columns = self.places(x.shape[2], 0), self.places(x.shape[3], 1)
         windows = self.padded(x)[:, :, rows][..., columns].permute(0, 1, 3, 5, 2, 4)
-        return windows.reshape(x.shape[0], groups, -1, len(rows) * len(columns)), len(rows), len(columns)
+        windows = windows.unflatten(1, (groups, x.shape[1] // groups)).flatten(2, 4).flatten(3)
+        return windows, len(rows), len(columns)
 
 
 def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -194,10 +203,10 @@ def _conv2d(
     windows = _Windows(weight.shape[2:], stride, padding, dilation)
     matrix = weight.reshape(groups, weight.shape[0] // groups, -1)
     samples = []
-    for sample in input.split(1):  # one at a time, for memory
+    for sample in input.split(1) if len(input) else ():  # one at a time, for memory
         columns, rows, width = windows.of(sample, groups)
         samples.append(_product(matrix, columns[0]).reshape(1, weight.shape[0], rows, width))
-    output = torch.cat(samples) if samples else input.new_empty(0, weight.shape[0], 0, 0)
+    output = torch.cat(samples) if samples else input.new_empty(0, weight.shape[0], *windows.size(input))
     return output if bias is None else output + bias.reshape(-1, 1, 1)
 
 
@@ -237,9 +246,9 @@ def _conv2d_grad_kernel(
     order: str = "",
 ) -> torch.Tensor:
     columns, _, _ = _Windows(shape[2:], stride, padding, dilation).of(input, groups)
-    columns = columns.permute(1, 0, 3, 2).reshape(groups, -1, columns.shape[2])
-    rows = grad.reshape(grad.shape[0], groups, shape[0] // groups, -1).permute(1, 2, 0, 3)
-    return _product(rows.reshape(groups, shape[0] // groups, -1), columns).reshape(shape)
+    columns = columns.permute(1, 0, 3, 2).flatten(1, 2)
+    rows = grad.flatten(2).unflatten(1, (groups, shape[0] // groups)).permute(1, 2, 0, 3)
+    return _product(rows.flatten(2), columns).reshape(shape)
 
 
 ops.update(

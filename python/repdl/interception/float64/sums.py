@@ -62,7 +62,8 @@ def _norm(x: torch.Tensor, dims: Any, keepdim: bool, order: str = "") -> torch.T
 
 
 def _var(x: torch.Tensor, dims: Any, correction: float, keepdim: bool, order: str = "") -> torch.Tensor:
-    freedom = max(math.prod(x.shape[d] for d in dims) - correction, 0)
+    count = math.prod(x.shape[d] for d in dims) if x.dim() else 1
+    freedom = max(count - correction, 0)
     return _sum(x - _mean(x, dims, True), dims, keepdim, squares=True) / freedom
 
 

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The ops of the core, for tensors of any number of dimensions.
+
+A view of the core has eight. What has more is brought to fewer first: a result depends on the order of the elements
+that meet in it alone, so reduced dimensions become one, as do those that are not told apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from repdl import _core
+
+_RANKS = 8
+_Kernel = Callable[..., Any]
+
+
+def _flat(x: torch.Tensor | None) -> torch.Tensor | None:
+    return None if x is None else x.reshape(-1)
+
+
+def _of_elements(op: _Kernel, *args: Any) -> torch.Tensor:
+    shape = torch.broadcast_shapes(*(a.shape for a in args if isinstance(a, torch.Tensor)))
+    flat = (a.expand(shape).reshape(-1) if isinstance(a, torch.Tensor) else a for a in args)
+    return op(*flat).reshape(shape)  # type: ignore[no-any-return]
+
+
+def _of_sums(op: _Kernel, x: torch.Tensor, dims: Any = None, *args: Any) -> torch.Tensor:
+    """Of `sum` and its like: the reduced dimensions become the last one. `keepdim` follows the correction, if any."""
+    at = 1 if op in _CORRECTED else 0
+    given = range(x.dim()) if dims is None else (dims,) if isinstance(dims, int) else dims
+    reduced = sorted(d % x.dim() for d in given)
+    kept = [d for d in range(x.dim()) if d not in reduced]
+    rows = x.permute(*kept, *reduced).reshape(-1, math.prod(x.shape[d] for d in reduced))
+    keepdim = len(args) > at and args[at]
+    result = op(rows, (1,), *(False if i == at else a for i, a in enumerate(args)))
+    return result.reshape([1 if d in reduced else n for d, n in enumerate(x.shape) if keepdim or d in kept])  # type: ignore[no-any-return]
+
+
+_CORRECTED = (_core.ops["var"], _core.ops["std"])
+
+
+def _of_lines(op: _Kernel, *args: Any) -> torch.Tensor:
+    """Of softmax and its like, along one dimension: (before, along, after)."""
+    *tensors, dim, order = args
+    shape, dim = tensors[0].shape, dim % tensors[0].dim()
+    before = math.prod(shape[:dim])
+    lines = (t.reshape(before, shape[dim], math.prod(shape[dim + 1 :])) for t in tensors)
+    return op(*lines, 1, order).reshape(shape)  # type: ignore[no-any-return]
+
+
+def _of_rows(op: _Kernel, x: torch.Tensor, shape: Any, *args: Any) -> tuple[torch.Tensor, ...]:
+    """Of layer_norm and rms_norm: (rows, one)."""
+    results = op(_rows(x, shape), (math.prod(shape),), *map(_flattened, args))
+    return results[0].reshape(x.shape), *(t.reshape(_statistics(x, shape)) for t in results[1:])
+
+
+def _of_rows_backward(
+    op: _Kernel, grad: torch.Tensor, x: torch.Tensor, shape: Any, *args: Any
+) -> tuple[torch.Tensor, ...]:
+    *statistics, weight, order = args
+    columns = (t.reshape(-1, 1) for t in statistics)
+    first, *others = op(_rows(grad, shape), _rows(x, shape), (math.prod(shape),), *columns, _flat(weight), order)
+    return first.reshape(x.shape), *(t.reshape(tuple(shape)) for t in others)
+
+
+def _flattened(value: Any) -> Any:
+    return value.reshape(-1) if isinstance(value, torch.Tensor) else value
+
+
+def _rows(x: torch.Tensor, shape: Any) -> torch.Tensor:
+    return x.reshape(math.prod(x.shape[: x.dim() - len(shape)]), math.prod(shape))
+
+
+def _statistics(x: torch.Tensor, shape: Any) -> list[int]:
+    return [n if d < x.dim() - len(shape) else 1 for d, n in enumerate(x.shape)]
+
+
+def _of_channels(op: _Kernel, *args: Any) -> Any:
+    """Of group_norm, batch_norm and what takes (sample, channel, places): the places become one dimension."""
+    shape = next(a.shape for a in args if isinstance(a, torch.Tensor) and a.dim() > _RANKS)
+    places = (*shape[:2], math.prod(shape[2:]))
+    results = op(*(a.reshape(places) if isinstance(a, torch.Tensor) and a.shape == shape else a for a in args))
+    if isinstance(results, torch.Tensor):
+        return results.reshape(shape)
+    return results[0].reshape(shape), *results[1:]
+
+
+def _of_matrices(op: _Kernel, a: torch.Tensor, b: torch.Tensor, *args: Any) -> torch.Tensor:
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    rows = (x.expand(*batch, *x.shape[-2:]).reshape(math.prod(batch), *x.shape[-2:]) for x in (a, b))
+    result = op(*rows, *args)
+    return result.reshape(*batch, *result.shape[-2:])  # type: ignore[no-any-return]
+
+
+_WAYS: dict[str, _Kernel] = {
+    **dict.fromkeys(("sum", "mean", "norm", "var", "std"), _of_sums),
+    **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
+    **dict.fromkeys(("layer_norm", "rms_norm"), _of_rows),
+    **dict.fromkeys(("layer_norm_grad", "rms_norm_grad"), _of_rows_backward),
+    **dict.fromkeys(
+        ("group_norm", "group_norm_grad", "batch_norm", "batch_norm_grad", "batch_norm_eval", "batch_norm_eval_grad"),
+        _of_channels,
+    ),
+    "mm": _of_matrices,
+}
+"""How the ops that are not elementwise come to few dimensions."""
+
+
+def _of_any_rank(name: str, op: _Kernel) -> _Kernel:
+    way = _WAYS.get(name, _of_elements)
+
+    def of_any_rank(*args: Any) -> Any:
+        try:
+            return op(*args)
+        except ValueError:
+            if not any(isinstance(a, torch.Tensor) and a.dim() > _RANKS for a in args):
+                raise
+        return way(op, *args)
+
+    of_any_rank.__name__ = name
+    return of_any_rank
+
+
+ops: Mapping[str, _Kernel] = {name: _of_any_rank(name, op) for name, op in _core.ops.items()}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Tensors of more dimensions than a view of the core has: the bits of the same numbers in fewer dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import repdl
+from support import same_bits
+
+SHAPE = (2, 3, 1, 2, 2, 3, 2, 1, 2, 2, 3)
+ORDER = (5, 0, 10, 3, 1, 8, 2, 9, 4, 7, 6)
+"""Of dimensions in memory."""
+
+
+def numbers(dtype: torch.dtype = torch.float32, seed: int = 1) -> torch.Tensor:
+    """With zeros of both signs, NaN, infinities and subnormal numbers among them."""
+    x = torch.randn(SHAPE, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    special = torch.tensor([0.0, -0.0, float("nan"), float("inf"), -float("inf"), 1e-40, -1e-42], dtype=torch.float64)
+    x.reshape(-1)[::97][: len(special)] = special
+    return x.to(dtype)
+
+
+def scattered(x: torch.Tensor) -> torch.Tensor:
+    """The same numbers in another order of strides, with gaps, so that no two dimensions can be taken together."""
+    turned = x.permute(ORDER)
+    wide = x.new_zeros([n * 2 for n in turned.shape])[tuple(slice(None, None, 2) for _ in turned.shape)]
+    wide.copy_(turned)
+    return wide.permute([ORDER.index(d) for d in range(x.dim())])
+
+
+X = numbers()
+FINITE = X.nan_to_num(0.0, 1.0, -1.0)
+
+# A call, and the same numbers by a call of fewer dimensions.
+Pair = tuple[Callable[[torch.Tensor], Any], Callable[[torch.Tensor], Any]]
+
+
+def reduced(f: Callable[..., torch.Tensor], *dims: int) -> Pair:
+    """A reduction of these dimensions, and of one that holds them."""
+    kept = [d for d in range(len(SHAPE)) if d not in dims]
+
+    def rows(x: torch.Tensor) -> torch.Tensor:
+        count = torch.Size(SHAPE[d] for d in dims).numel()
+        return f(x.permute(*kept, *dims).reshape(-1, count), (1,)).reshape([SHAPE[d] for d in kept])
+
+    return (lambda x: f(x, dims)), rows
+
+
+def flat(f: Callable[..., torch.Tensor]) -> Pair:
+    return f, lambda x: f(x.reshape(-1)).reshape(x.shape)
+
+
+def lines(f: Callable[..., torch.Tensor], dim: int) -> Pair:
+    return (
+        lambda x: f(x, dim)
+    ), lambda x: f(x.movedim(dim, -1).reshape(-1, SHAPE[dim]), 1).reshape(x.movedim(dim, -1).shape).movedim(-1, dim)
+
+
+WEIGHT = torch.linspace(-1, 2, 12).reshape(2, 2, 3)
+PAIRS: dict[str, Pair] = {
+    "exp": flat(torch.exp),
+    "add": flat(lambda x: torch.add(x, x.sin(), alpha=0.3)),
+    "broadcast": ((lambda x: x[:1].atan2(x[:, :1])), lambda x: torch.stack([x[0].atan2(y[:1]) for y in x])),
+    "pow": flat(lambda x: x.abs() ** 2.5),
+    "in place": flat(lambda x: x.clone().tanh_()),
+    "sum": reduced(torch.sum, 0, 3, 5, 10),
+    "sum of all": ((lambda x: x.sum()), lambda x: x.reshape(-1).sum()),
+    "sum kept": ((lambda x: x.sum((1, 4), True)), lambda x: reduced(torch.sum, 1, 4)[1](x)[:, None].unsqueeze(4)),
+    "mean": reduced(torch.mean, 2, 6, 10),
+    "var": reduced(lambda x, dims: torch.var(x, dims, correction=0), 1, 5),
+    "std": reduced(lambda x, dims: torch.std(x, dims), 0, 9),
+    "norm": reduced(lambda x, dims: torch.linalg.vector_norm(x, 2, dims), 1, 3, 8),
+    "softmax": lines(torch.softmax, 5),
+    "log_softmax": lines(torch.log_softmax, -1),
+    "layer_norm": (
+        lambda x: F.layer_norm(x, (2, 2, 3), WEIGHT.to(x), -WEIGHT.to(x)),
+        lambda x: F.layer_norm(x.reshape(-1, 12), (12,), *(w.reshape(-1).to(x) for w in (WEIGHT, -WEIGHT))).reshape(
+            SHAPE
+        ),
+    ),
+    "rms_norm": (
+        lambda x: F.rms_norm(x, (2, 3), eps=1e-3),
+        lambda x: F.rms_norm(x.reshape(-1, 6), (6,), eps=1e-3).reshape(x.shape),
+    ),
+    "group_norm": (
+        lambda x: F.group_norm(x, 3, WEIGHT[0, 0].to(x), -WEIGHT[0, 0].to(x)),
+        lambda x: F.group_norm(x.reshape(2, 3, -1), 3, WEIGHT[0, 0].to(x), -WEIGHT[0, 0].to(x)).reshape(SHAPE),
+    ),
+    "batch_norm": (
+        lambda x: F.batch_norm(x, None, None, WEIGHT[0, 0].to(x), training=True),
+        lambda x: F.batch_norm(x.reshape(2, 3, -1), None, None, WEIGHT[0, 0].to(x), training=True).reshape(x.shape),
+    ),
+    "matmul": (
+        lambda x: x @ x.mT,
+        lambda x: (x.reshape(-1, 2, 3) @ x.reshape(-1, 2, 3).mT).reshape(*SHAPE[:-1], 2),
+    ),
+    "cross_entropy": (
+        lambda x: F.cross_entropy(x, (x[:, 0] > 0).long()),
+        lambda x: F.cross_entropy(x.reshape(2, 3, -1), (x[:, 0] > 0).long().reshape(2, -1)),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("name", PAIRS)
+def test_bits_of_fewer_dimensions(name: str, dtype: torch.dtype) -> None:
+    of_many, of_few = PAIRS[name]
+    hostile, finite = X.to(dtype), FINITE.to(dtype)
+    with repdl.reproducible():
+        for x in (hostile, finite):
+            expected = of_few(x)
+            for layout in (x, scattered(x)):
+                assert same_bits(of_many(layout), expected)
+        operands = finite.clone().requires_grad_(), finite.clone().requires_grad_()
+        for function, operand in zip((of_many, of_few), operands, strict=True):
+            torch.autograd.backward(function(operand * 1).square().sum())
+    assert same_bits(operands[0].grad, operands[1].grad)  # type: ignore[arg-type]
+
+
+def test_more_than_twenty() -> None:
+    """As simulators of quantum circuits have them: a state of 22 qubits, and a gate on two of them."""
+    parts = torch.randn(2, 2**22, generator=torch.Generator().manual_seed(2))
+    gate = torch.randn(2, 2, 2, 2, dtype=torch.complex64, generator=torch.Generator().manual_seed(3))
+    with repdl.reproducible():
+        state = torch.complex(*parts)
+        state = state / torch.linalg.vector_norm(state)
+        many = torch.tensordot(gate, state.reshape([2] * 22), dims=([2, 3], [4, 17]))
+        few = state.reshape(16, 2, 2**12, 2, 16).permute(1, 3, 0, 2, 4).reshape(4, -1)
+        assert same_bits(torch.view_as_real(many).reshape(-1), torch.view_as_real(gate.reshape(4, 4) @ few).reshape(-1))
+        assert float(many.abs().square().sum()) > 0
+
+
+def test_wrong_calls_say_what_is_wrong() -> None:
+    x = torch.zeros([1] * 9)
+    with repdl.reproducible(), pytest.raises(RuntimeError, match="match"):
+        torch.atan2(x.expand(2, *[1] * 8), x.expand(3, *[1] * 8))
+    with repdl.reproducible(), pytest.raises(IndexError):
+        x.sum(9)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Shapes, dtypes and strides of results under `repdl.enable()` are those of torch; values nearly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import repdl
+
+A = torch.ops.aten
+generator = torch.Generator().manual_seed(1)
+
+
+def normal(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=generator)
+
+
+X, W, ROW = normal(4, 6, 5), normal(6), normal(5)
+VOLUME = normal(2, 2, 4, 4, 4)
+LAST = VOLUME.contiguous(memory_format=torch.channels_last_3d)
+LOW = torch.bfloat16
+POINTS = normal(50, 3)
+PLACES = torch.tensor([0, 0, 2, 5, 1, 1])[:, None]
+
+
+def statistics(dtype: torch.dtype, of: torch.dtype | None) -> tuple[torch.Tensor, Any, Any]:
+    return X.to(dtype), None if of is None else W.to(of), None if of is None else ROW.to(of)
+
+
+def norms(dtype: torch.dtype, of: torch.dtype | None) -> list[Callable[[], Any]]:
+    x, w, row = statistics(dtype, of)
+    zeros, ones = torch.zeros(6, dtype=of or dtype), torch.ones(6, dtype=of or dtype)
+    return [
+        lambda: torch.native_layer_norm(x, (5,), row, None, 1e-5),
+        lambda: torch.native_group_norm(x, w, None, 4, 6, 5, 2, 1e-5),
+        lambda: torch.native_batch_norm(x, w, None, None, None, True, 0.1, 1e-5),
+        lambda: torch.native_batch_norm(x, w, None, zeros.clone(), ones.clone(), False, 0.1, 1e-5),
+        lambda: A._batch_norm_with_update(x, w, None, zeros.clone(), ones.clone(), 0.1, 1e-5),
+        lambda: A._batch_norm_no_update(x, w, None, zeros.clone(), ones.clone(), 0.1, 1e-5),
+        lambda: A._batch_norm_with_update_functional(x, w, None, zeros.clone(), ones.clone(), 0.1, 1e-5),
+    ]
+
+
+def convolutions(x: torch.Tensor) -> list[Callable[[], Any]]:
+    return [
+        lambda: F.conv3d(x, VOLUME[:1]),
+        lambda: F.conv3d(x, VOLUME[:, :1, :2, :2, :2], groups=2),
+        lambda: F.conv3d(x[:, :1].clone(memory_format=torch.contiguous_format), VOLUME[:, :1, :1, :1, :1]),
+        lambda: F.conv_transpose3d(x, VOLUME[:, :1]),
+        lambda: F.batch_norm(x, None, None, training=True),
+    ]
+
+
+CALLS: dict[str, list[Callable[[], Any]]] = {
+    "norms of bfloat16": norms(LOW, LOW),
+    "norms of float16": norms(torch.float16, torch.float16),
+    "norms of bfloat16 with float32": norms(LOW, torch.float32),
+    "norms of float32": norms(torch.float32, torch.float32),
+    "norms of float64": norms(torch.float64, torch.float64),
+    "volumes": convolutions(VOLUME),
+    "volumes, channels last": convolutions(LAST),
+    "histograms": [
+        lambda: torch.histogramdd(POINTS, [3, 4, 2]),
+        lambda: torch.histogramdd(POINTS, 3, weight=POINTS[:, 0].abs(), density=True),
+        lambda: torch.histogramdd(POINTS, [torch.tensor([-1.0, 0.0, 2.0])] * 3),
+        lambda: torch.histogramdd(POINTS.double(), [2, 2, 2], range=[-1.0, 1.0, -2.0, 2.0, 0.0, 1.0]),
+    ],
+    "single complex numbers": [
+        lambda: torch.linalg.vector_norm(torch.tensor(3 + 4j), dim=0),
+        lambda: torch.linalg.vector_norm(torch.tensor(3 + 4j, dtype=torch.complex128), dim=-1, keepdim=True),
+        lambda: torch.tensor(3 + 4j).sum(0),
+        lambda: torch.tensor(3.0, dtype=torch.float64).var(0, correction=0),
+    ],
+    "linspace of complex numbers": [
+        lambda: torch.linspace(1 + 1j, 5 - 3j, 9),
+        lambda: torch.linspace(1, 2j, 4, dtype=torch.complex128),
+    ],
+    "hashes": [
+        lambda: torch.hash_tensor(X, 1).view(torch.int64),
+        lambda: torch.hash_tensor(X.double(), (0, 2), keepdim=True).view(torch.int64),
+    ],
+    "masked indices": [
+        lambda: A._unsafe_masked_index_put_accumulate(X[0], X[0] > 0, [PLACES, torch.arange(5)[None]], X[0]),
+    ],
+}  # fmt: skip
+
+
+def tensors(result: Any) -> list[torch.Tensor]:
+    if isinstance(result, torch.Tensor):
+        return [result]
+    return [t for item in result for t in tensors(item)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_as_torch(name: str) -> None:
+    for i, call in enumerate(CALLS[name]):
+        stock = tensors(call())
+        with repdl.reproducible():
+            ours = tensors(call())
+        for a, b in zip(stock, ours, strict=True):
+            assert (a.shape, a.dtype, a.stride()) == (b.shape, b.dtype, b.stride()), i
+            room = 0.05 if a.dtype in (LOW, torch.float16) else 1e-4
+            assert torch.allclose(a, b, rtol=room, atol=room, equal_nan=True), i
+
+
+def test_gradients_of_batch_norm() -> None:
+    operands = (normal(8, 6, 5), normal(6), normal(6))
+    grads = []
+    for enabled in (False, True):
+        leaves = [t.clone().requires_grad_() for t in operands]
+        with repdl.reproducible() if enabled else torch.enable_grad():
+            output = A._batch_norm_with_update(*leaves, torch.zeros(6), torch.ones(6), 0.1, 1e-5)[0]
+            (output * operands[0].sin()).sum().backward()
+        grads.append([t.grad for t in leaves])
+    for a, b in zip(*grads, strict=True):
+        assert torch.allclose(a, b, rtol=1e-3, atol=1e-4)  # type: ignore[arg-type]
