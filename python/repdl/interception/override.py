@@ -22,7 +22,7 @@ import torch
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
 from repdl import _core
-from repdl.interception.native import native_of, schemas
+from repdl.interception.native import is_there, native_of, schemas
 from repdl.interception.strict import not_reproducible
 
 Kernel = Callable[..., Any]
@@ -103,7 +103,9 @@ class Override:
     choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
-        """The kernels of the overload and its variants, given torch's own for the overload."""
+        """The kernels of the overload and its variants, given torch's own for the overload; none if torch lacks it."""
+        if not is_there(self.name):
+            return
         kernel = self.bind(native)
         yield self.name, self.short_cut(_core.OverrideTarget.NEW, self.chosen(self.name, kernel))
         for name, target, make in variants(self.name, self.converts):
@@ -419,6 +421,8 @@ def variants(
     """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
     packet = name.partition(".")[0]
     same = schemas(packet)
+    if name not in same:
+        return
     taken = [(a.name, str(a.type)) for a in same[name].arguments]
     for other, schema in same.items():
         outs = [a.name for a in schema.arguments if a.is_out]
