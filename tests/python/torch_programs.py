@@ -316,7 +316,7 @@ def gaussian_process_by_lbfgs() -> Iterable[torch.Tensor]:
 
     def loss() -> torch.Tensor:
         lbfgs.zero_grad()
-        kernel = torch.exp(-(torch.cdist(x[:, None], x[:, None]) / scale) ** 2) + noise**2 * torch.eye(18)
+        kernel = torch.exp(-((torch.cdist(x[:, None], x[:, None]) / scale) ** 2)) + noise**2 * torch.eye(18)
         lower = torch.linalg.cholesky(kernel)
         white = torch.linalg.solve_triangular(lower, y[:, None], upper=False)
         value = white.square().sum() / 2 + lower.diagonal().log().sum()
@@ -330,7 +330,11 @@ def gaussian_process_by_lbfgs() -> Iterable[torch.Tensor]:
 def fourier_operator() -> Iterable[torch.Tensor]:
     weights = nn.Parameter(torch.randn(3, 3, 4, 4, dtype=torch.complex64) / 3)
     local = nn.Conv2d(3, 3, 1)
-    model, x, y = nn.ModuleList([nn.ParameterList([weights]), local]), torch.randn(2, 3, 12, 10), torch.rand(2, 3, 12, 10)
+    model, x, y = (
+        nn.ModuleList([nn.ParameterList([weights]), local]),
+        torch.randn(2, 3, 12, 10),
+        torch.rand(2, 3, 12, 10),
+    )
 
     def loss() -> torch.Tensor:
         modes = torch.fft.rfft2(x)
@@ -437,9 +441,9 @@ def images_down_and_up() -> Iterable[torch.Tensor]:
         large = up(F.interpolate(small, size=(12, 12), mode="bilinear", align_corners=False))
         finer = F.pixel_shuffle(shuffled(large), 2)
         finer = F.interpolate(finer, scale_factor=0.5, mode="bicubic")
-        return F.mse_loss(F.pad(F.grid_sample(large, places, align_corners=False), (1,) * 4, "reflect"), F.pad(x, (1,) * 4)) + (
-            finer.abs().mean()
-        )
+        return F.mse_loss(
+            F.pad(F.grid_sample(large, places, align_corners=False), (1,) * 4, "reflect"), F.pad(x, (1,) * 4)
+        ) + (finer.abs().mean())
 
     return fit(model, loss)
 
@@ -522,7 +526,12 @@ def initial_weights() -> Iterable[torch.Tensor]:
         nn.init.kaiming_uniform_, nn.init.kaiming_normal_, nn.init.xavier_uniform_, nn.init.xavier_normal_,
         nn.init.trunc_normal_, nn.init.orthogonal_, lambda t: nn.init.sparse_(t, 0.3),
     ]  # fmt: skip
-    drawn = [torch.randperm(20), torch.randint(-5, 9, (9,)), torch.empty(9).exponential_(), torch.empty(9).geometric_(0.3)]
+    drawn = [
+        torch.randperm(20),
+        torch.randint(-5, 9, (9,)),
+        torch.empty(9).exponential_(),
+        torch.empty(9).geometric_(0.3),
+    ]
     counted = [torch.poisson(torch.full((9,), 3.0)), torch.distributions.Gamma(2.0, 3.0).sample((9,))]
     chosen = torch.multinomial(torch.rand(4, 9), 3)
     return [*(fill(torch.empty(7, 9)) for fill in filled), *drawn, *counted, chosen]

@@ -76,6 +76,8 @@ class Native:
 
     @cached_property
     def _tensor_places(self) -> list[int]:
+        if isinstance(self.kernel, _Missing):
+            return []
         return [i for i, arg in enumerate(overload(self.name)._schema.arguments) if str(arg.type) == "Tensor"]
 
     @cached_property

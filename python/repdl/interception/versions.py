@@ -37,8 +37,8 @@ def tell_once() -> None:
             return
         _told = True
     text = (
-        f"Which kernels of torch give the same bits everywhere was measured with {measured_versions()}, and this is torch "
-        f"{version}. What it has under the same names is trusted unmeasured; what is new in it raises. "
+        f"Which kernels of torch give the same bits everywhere was measured with {measured_versions()}, and this is "
+        f"torch {version}. What it has under the same names is trusted unmeasured; what is new in it raises. "
         "`repdl conformance --torch` measures it on this machine."
     )
     frame = users_frame()
