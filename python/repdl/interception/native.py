@@ -69,7 +69,7 @@ class Native:
         self.name = name
         dispatch_key, self.keys = _parsed(key)
         if not is_there(name):
-            self.kernel = _Missing(name)
+            self.kernel: Any = _Missing(name)
             return
         # What torch.library.get_kernel calls; that takes 30 µs to look up the key.
         self.kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(f"aten::{name}", dispatch_key)

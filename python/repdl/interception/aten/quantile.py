@@ -73,7 +73,7 @@ def _declare(name: str, ignore_nan: bool) -> None:
             self: torch.Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
         ) -> torch.Tensor:
             if not _is_allowed(self, q, dim, interpolation):
-                return native(self, q, dim, keepdim, interpolation=interpolation)  # type: ignore[no-any-return]
+                return native(self, q, dim, keepdim, interpolation=interpolation)
             places = q if isinstance(q, torch.Tensor) else torch.full((), q, dtype=self.dtype)
             return quantile(self, places, dim, keepdim, interpolation, ignore_nan)
 
@@ -87,7 +87,7 @@ def _declare(name: str, ignore_nan: bool) -> None:
             out: torch.Tensor,
         ) -> torch.Tensor:
             if out.dtype != self.dtype or not _is_allowed(self, q, dim, interpolation):
-                return native_out(self, q, dim, keepdim, interpolation=interpolation, out=out)  # type: ignore[no-any-return]
+                return native_out(self, q, dim, keepdim, interpolation=interpolation, out=out)
             return fill(out, quantile_of(self, q, dim, keepdim, interpolation=interpolation))
 
         composite(overload)(quantile_of)
