@@ -18,10 +18,10 @@ SOURCES := pyproject.toml CMakeLists.txt \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # the tools use all cores themselves
-.PHONY: help demo test test-cpp test-python test-platforms build sanitize tsan fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
+.PHONY: help demo test test-cpp test-python test-newest-torch test-platforms build sanitize tsan fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
 
 help:  ## Say what there is to make
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 demo: build  ## Train LeNet and print its digests; DATA=DIR names a folder with MNIST
 	$(BIN)/python examples/mnist_training.py $(if $(DATA),--data $(DATA))
@@ -37,6 +37,9 @@ test-python: build $(VENV)/.test  ## Run the Python tests
 
 test-platforms: $(VENV)/.build $(VENV)/.run | system-platforms  ## Check every platform of docs/platforms.md; hours
 	$(BIN)/python tools/platforms $(if $(STRICT),--strict) --results docs/platforms.jsonl
+
+test-newest-torch: build $(VENV)/.test  ## Run a slice of the Python tests with the newest torch, in .venv-newest
+	$(BIN)/python tools/newest_torch.py $(if $(STRICT),--strict)
 
 # With STRICT=1 a platform that is not installed is a failure.
 .PHONY: test-slice system-platforms
@@ -138,4 +141,4 @@ lock:  ## Fix the newest versions of all packages in requirements/constraints.tx
 	  build/lock/bin/pip list --format=freeze --exclude pip | sed 's/+cpu$$//'; } > requirements/constraints.txt
 
 clean:  ## Remove what was built and installed
-	rm -rf build dist $(VENV)
+	rm -rf build dist $(VENV) .venv-newest

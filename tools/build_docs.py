@@ -7,7 +7,8 @@ docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comme
 in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows.
 docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes; docs/platforms.md
 likewise, from what tools/platforms writes. docs_functions.py makes docs/functions.md and a page for each function,
-docs_reveal.py makes docs/reveal.md. With --check nothing is written, and a page that is not up to date is an error.
+docs_reveal.py makes docs/reveal.md. Into README.md and docs/interception.md it writes which versions of torch were
+measured. With --check nothing is written, and a page that is not up to date is an error.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from docs_reveal import reveal_page
 from repdl import _core
 from repdl._op import Op, registry
 from repdl.conformance import golden_lines
+from repdl.interception.versions import measured_versions
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTRACT = re.compile(r"/\*! (\w+)\n(.*?)\*/", re.DOTALL)
@@ -109,6 +111,17 @@ def ops_page() -> str:
     return general_part("ops.in.md") + "\n" + markdown_table(columns, rows)
 
 
+VERSIONS = re.compile(r"(<!-- torch versions -->).*?(<!-- /torch versions -->)", re.DOTALL)
+
+
+def with_torch_versions(path: Path) -> str:
+    """A page written by hand, in which the measured versions of torch are filled in."""
+    page, places = VERSIONS.subn(rf"\g<1>{measured_versions()}\g<2>", path.read_text())
+    if not places:
+        raise SystemExit(f"{path} does not say which versions of torch were measured")
+    return page
+
+
 PROOF_PARTS = {
     "all": ("Every input", ""),
     "pairs": (
@@ -177,8 +190,9 @@ def main() -> None:
     pages["reveal.md"] = reveal_page(general_part("reveal.in.md"), markdown_table)
     pages["platforms.md"] = platforms_page()
     pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
-    for name, page in pages.items():
-        path = ROOT / "docs" / name
+    written = {ROOT / "docs" / name: page for name, page in pages.items()}
+    written |= {path: with_torch_versions(path) for path in (ROOT / "README.md", ROOT / "docs/interception.md")}
+    for path, page in written.items():
         if path.exists() and path.read_text() == page:
             continue
         if check:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from repdl.interception import (
         NotReproducibleError as NotReproducibleError,
         NotReproducibleWarning as NotReproducibleWarning,
+        UnmeasuredTorchWarning as UnmeasuredTorchWarning,
         allow_native as allow_native,
         audit as audit,
         declare as declare,
@@ -51,6 +52,7 @@ _NAMES = {"from_torch_module": "repdl.convert"} | dict.fromkeys(
     (
         "NotReproducibleError",
         "NotReproducibleWarning",
+        "UnmeasuredTorchWarning",
         "allow_native",
         "audit",
         "declare",

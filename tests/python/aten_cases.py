@@ -959,6 +959,8 @@ _HELPERS = """
     has_torch_function_variadic
 """
 NOT_CALLED = {
+    "scaled_addmm": "needs float8 operands",
+    "scaled_addmm_": "needs float8 operands",
     "scaled_mm": "needs float8 operands",
     "scaled_grouped_mm": "needs float8 operands",
     **dict.fromkeys(_HELPERS.split(), "a helper of torch's that computes nothing"),

@@ -390,4 +390,4 @@ def test_bad_input(name: str, stock: Any) -> None:
 def test_every_functional_has_a_case() -> None:
     called = {case.name.split()[0].removeprefix("F.") for case in CASES.values() if case.name.startswith("F.")}
     names = set(functional_names())
-    assert names == (called & names) | set(NOT_CALLED)
+    assert names == (called | NOT_CALLED.keys()) & names  # a version of torch may lack one

@@ -21,3 +21,4 @@ from repdl.interception.switch import (
     is_enabled as is_enabled,
     reproducible as reproducible,
 )
+from repdl.interception.versions import UnmeasuredTorchWarning as UnmeasuredTorchWarning

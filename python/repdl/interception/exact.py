@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import torch
 
 
 def _groups(file: str) -> dict[str, dict[str, Any]]:
@@ -13,6 +17,9 @@ def _groups(file: str) -> dict[str, dict[str, Any]]:
 
 
 _dense = _groups("exact.toml")
+MEASURED: list[str] = _dense.pop("measured")  # type: ignore[assignment]
+"""The versions of torch, "2.13", with which the lists were measured."""
+
 _layouts = _groups("layouts.toml")
 _hidden = _layouts.pop("hidden")
 
@@ -28,8 +35,31 @@ REASONS: dict[str, dict[str, str]] = {
 """By dispatch key, why an op is exact, by its packet ("mul") or overload ("add.Scalar")."""
 
 
+_RELEASE = re.compile(r"(\d+\.\d+)(\.\d+)*(\.post\d+)?(\+.*)?")
+
+
+@cache
+def is_measured(version: str) -> bool:
+    """Whether a version of torch, "2.13.0+cpu", is a release of a line that was measured; a nightly build is none."""
+    release = _RELEASE.fullmatch(version)
+    return release is not None and release[1] in MEASURED
+
+
+@cache
+def measured_overloads() -> frozenset[str]:
+    """Every overload with a kernel that one of the measured versions has."""
+    lines = Path(__file__).with_name("overloads.txt").read_text().splitlines()
+    return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
+
+
+def _is_known(name: str) -> bool:
+    return is_measured(torch.__version__) or name in measured_overloads()
+
+
 def why_exact(name: str, key: str = "CPU") -> str | None:
     """Why torch's kernel of an overload, "mul.Tensor", is used as it is; None if it is not."""
+    if not _is_known(name):
+        return None
     reasons = REASONS[key]
     return reasons.get(name) or reasons.get(name.partition(".")[0])
 

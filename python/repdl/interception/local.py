@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import torch
 from torch.utils._pytree import tree_leaves
 
-from repdl.interception import libraries, settings, switch
+from repdl.interception import libraries, settings, switch, versions
 from repdl.interception.registration import register
 
 _current_pass = torch._C._current_graph_task_id
@@ -56,6 +56,7 @@ class Kernels:
     """Registered as long as this object lives: models and the graphs of their results refer to it."""
 
     def __init__(self) -> None:
+        versions.tell_once()
         library = register(
             {
                 key: {name: _only_here(kernel, switch.hidden_by(key, name)) for name, kernel in of_key.items()}

@@ -32,6 +32,11 @@ def schemas(packet: str) -> dict[str, Any]:
     return {f"{packet}.{s.overload_name}" if s.overload_name else packet: s for s in found}
 
 
+def is_there(name: str) -> bool:
+    """Whether this version of torch has an overload; one that it lacks is left out of whatever names it."""
+    return name in schemas(name.partition(".")[0])
+
+
 BACKENDS = ("CUDA", "XPU", "MPS", "MTIA", "HPU", "PrivateUse1")
 """The dispatch keys of dense tensors on other devices."""
 
@@ -79,17 +84,32 @@ def _parsed(key: str) -> tuple[Any, Any]:
     return parsed, torch._C.DispatchKeySet(parsed)
 
 
+class _Missing:
+    """In the place of a kernel that this version of torch does not have."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def call_boxed(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"[aten::{self.name}] torch {torch.__version__} has no such operation")
+
+
 class Native:
     """torch's kernel of one overload at a dispatch key."""
 
     def __init__(self, name: str, key: str) -> None:
         self.name = name
         dispatch_key, self.keys = _parsed(key)
+        if not is_there(name):
+            self.kernel: Any = _Missing(name)
+            return
         # What torch.library.get_kernel calls; that takes 30 µs to look up the key.
         self.kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(qualified(name), dispatch_key)
 
     @cached_property
     def _tensor_places(self) -> list[int]:
+        if isinstance(self.kernel, _Missing):
+            return []
         return [i for i, arg in enumerate(overload(self.name)._schema.arguments) if str(arg.type) == "Tensor"]
 
     @cached_property

@@ -23,7 +23,7 @@ from torch._prims_common import compute_elementwise_output_logical_to_physical_p
 
 from repdl import _core
 from repdl.interception import core
-from repdl.interception.native import native_of, schemas
+from repdl.interception.native import is_there, native_of, schemas
 from repdl.interception.strict import native_within, not_reproducible
 
 Kernel = Callable[..., Any]
@@ -104,7 +104,9 @@ class Override:
     choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
-        """The kernels of the overload and its variants, given torch's own for the overload."""
+        """The kernels of the overload and its variants, given torch's own for the overload; none if torch lacks it."""
+        if not is_there(self.name):
+            return
         kernel = self.bind(native)
         yield self.name, self.short_cut(_core.OverrideTarget.NEW, self.chosen(self.name, kernel))
         for name, target, make in variants(self.name, self.converts):
@@ -425,6 +427,8 @@ def variants(
     """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
     packet = name.partition(".")[0]
     same = schemas(packet)
+    if name not in same:
+        return
     taken = [(a.name, str(a.type)) for a in same[name].arguments]
     for other, schema in same.items():
         outs = [a.name for a in schema.arguments if a.is_out]

@@ -28,9 +28,10 @@ from repdl.interception import (
     seeding,
     settings,
     strict,
+    versions,
 )
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
-from repdl.interception.native import Native, lists_kept, native_of, registered_names
+from repdl.interception.native import Native, is_there, lists_kept, native_of, registered_names
 from repdl.interception.override import composites, layouts, overrides
 from repdl.interception.registration import register
 
@@ -131,6 +132,7 @@ def _enter(entry: _Enabled) -> None:
         raise ValueError(f"rng must be one of {STREAMS}, got {entry.rng!r}")
     if entry.order is not None:
         _order.check_order(entry.order)
+    versions.tell_once()
     _watch_cuda()  # outside of our lock: CUDA has one of its own, under which it calls back
     with _lock:
         if entry.level == "error":
@@ -198,7 +200,8 @@ COMPOSITE = "CompositeImplicitAutograd"
 @cache
 def kernels() -> dict[str, dict[str, Callable[..., Any]]]:
     """What is registered, by dispatch key and overload. Made once: from then on torch's own kernels are hidden."""
-    found = {"CPU": _dense()} | {key: _of_layout(key) for key in LAYOUTS} | {COMPOSITE: composites}
+    made_of_others = {name: function for name, function in composites.items() if is_there(name)}
+    found = {"CPU": _dense()} | {key: _of_layout(key) for key in LAYOUTS} | {COMPOSITE: made_of_others}
     for key in found:
         for name in found[key]:
             hidden_by(key, name)  # for `local`, which may come to it when ours is on top
@@ -226,11 +229,11 @@ def _dense() -> dict[str, Callable[..., Any]]:
 
 def _of_layout(key: str) -> dict[str, Callable[..., Any]]:
     """For tensors that are not dense. torch needs its own kernel of `detach`."""
-    found = dict(layouts.get(key, {}))
+    found = {name: kernel for name, kernel in layouts.get(key, {}).items() if is_there(name)}
     for name in registered_names(key):
         if name not in found and why_exact(name, key) is None and name != "detach":
             found[name] = _stub(name, native_of(name, key), "layout")
-    for name in hidden(key):
+    for name in filter(is_there, hidden(key)):
         found[name] = _stub(name, settings.with_onednn(native_of(name, key)), "layout")
     return found
 

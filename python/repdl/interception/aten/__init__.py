@@ -28,6 +28,7 @@ from repdl.interception.aten import (
     optimizer as optimizer,
     ordering as ordering,
     polynomials as polynomials,
+    quantile as quantile,
     quantized as quantized,
     random as random,
     reduction as reduction,

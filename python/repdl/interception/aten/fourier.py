@@ -23,7 +23,8 @@ _PIECE = 2**16
 
 def _checked(self: torch.Tensor, dims: list[int], *dtypes: torch.dtype) -> list[int]:
     if self.dtype not in dtypes:
-        raise RuntimeError(f"[fft] dtype {self.dtype} is not one of {', '.join(map(str, dtypes))}. Convert it first.")
+        allowed = ", ".join(map(str, dtypes))
+        raise NotImplementedError(f"[fft] dtype {self.dtype} is not one of {allowed}. Convert it first.")
     dims = [d % self.dim() for d in dims]
     if any(self.shape[d] < 1 for d in dims):
         raise RuntimeError(f"[fft] a dimension to transform has no numbers: the shape is {list(self.shape)}")
