@@ -7,6 +7,7 @@ from repdl.interception.aten import (
     attention as attention,
     complex_functions as complex_functions,
     complex_numbers as complex_numbers,
+    composites as composites,
     convolution as convolution,
     ctc as ctc,
     distance as distance,
