@@ -19,6 +19,7 @@ from repdl.interception.aten import (
     gamma as gamma,
     gamma_gradients as gamma_gradients,
     grid as grid,
+    in_order as in_order,
     indexing as indexing,
     interpolation as interpolation,
     least_squares as least_squares,

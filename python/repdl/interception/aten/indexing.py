@@ -50,7 +50,7 @@ def _write(self: torch.Tensor, places: torch.Tensor, values: torch.Tensor, accum
 _native_index_add, _native_index_add_ = native_of("index_add"), native_of("index_add_")
 
 
-@override("index_add", wide="compute")
+@override("index_add", wide="compute", converts=False)
 def index_add(
     self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: Any = 1
 ) -> torch.Tensor:

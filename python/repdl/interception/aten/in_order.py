@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Sums in the order of the index that torch's own kernel takes exactly, but rounds more than once in low precision.
+
+Here bfloat16 and float16 are widened, and the result is rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.native import LOW_DTYPES, native_of
+from repdl.interception.override import ANY_DTYPE, Kernel, override
+
+_WIDENED = """
+    _adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _adaptive_avg_pool3d_backward
+    _segment_reduce_backward avg_pool2d_backward avg_pool3d avg_pool3d_backward col2im segment_reduce
+"""
+for _name in _WIDENED.split():
+    override(_name, wide="native", converts=not _name.startswith("avg_pool"))(native_of(_name))
+
+
+def _cumulative(name: str) -> None:
+    native: Kernel = native_of(name)
+
+    def cumulative(self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+        into = dtype or self.dtype
+        if into not in LOW_DTYPES:
+            return native(self, dim, dtype=dtype)
+        return native(self.to(into).to(torch.float32), dim).to(into)
+
+    override(name, converts=False, **ANY_DTYPE)(cumulative)
+
+
+_cumulative("cumsum")
+_cumulative("cumprod")
+
+_native_embedding_gradient = native_of("embedding_dense_backward")
+
+
+@override("embedding_dense_backward", wide="compute")
+def embedding_dense_backward(
+    grad_output: torch.Tensor, indices: torch.Tensor, num_weights: Any, padding_idx: Any, scale_grad_by_freq: bool
+) -> torch.Tensor:
+    """The rows of the gradient, with `scale_grad_by_freq` times 1 / the count of their index, added in order."""
+    if scale_grad_by_freq and indices.numel():
+        counts = torch.bincount(indices.reshape(-1), minlength=num_weights).to(grad_output.dtype)
+        grad_output = grad_output * counts.reciprocal()[indices][..., None]
+    return _native_embedding_gradient(grad_output, indices, num_weights, padding_idx, False)
