@@ -1,31 +1,49 @@
 # SPDX-License-Identifier: MIT
-"""Sums in the order of the index that torch's own kernel takes exactly, but rounds more than once in low precision.
+"""Sums in the order of the index, by torch's own kernels of float32 and float64.
 
-Here bfloat16 and float16 are widened, and the result is rounded once.
+In low precision those round more than once: here bfloat16 and float16 are widened, and the result is rounded once.
 """
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import torch
 
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, override
+from repdl.interception.override import ANY_DTYPE, Kernel, memory_format, override
 
 _WIDENED = """
-    _adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _adaptive_avg_pool3d_backward
+    _adaptive_avg_pool3d _adaptive_avg_pool3d_backward
     _segment_reduce_backward avg_pool2d_backward avg_pool3d avg_pool3d_backward col2im segment_reduce
 """
 for _name in _WIDENED.split():
     override(_name, wide="native", converts=not _name.startswith("avg_pool"))(native_of(_name))
 
 
-def _cumulative(name: str) -> None:
+_native_pool, _native_pool_gradient = native_of("_adaptive_avg_pool2d"), native_of("_adaptive_avg_pool2d_backward")
+
+
+@override("_adaptive_avg_pool2d", wide="compute")
+def adaptive_avg_pool2d(self: torch.Tensor, output_size: Any) -> torch.Tensor:
+    """A sum over the height over the width, as torch divides it for images that lie in rows."""
+    return _native_pool(self.contiguous(), output_size).contiguous(memory_format=memory_format(self))
+
+
+@override("_adaptive_avg_pool2d_backward", wide="compute")
+def adaptive_avg_pool2d_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+    grad = _native_pool_gradient(grad_output.contiguous(), self.contiguous())
+    return grad.contiguous(memory_format=memory_format(self))
+
+
+def _cumulative(name: str, of_complex: Kernel | None = None) -> None:
     native: Kernel = native_of(name)
 
     def cumulative(self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
         into = dtype or self.dtype
+        if of_complex is not None and into.is_complex:
+            return of_complex(self.to(into), dim)
         if into not in LOW_DTYPES:
             return native(self, dim, dtype=dtype)
         return native(self.to(into).to(torch.float32), dim).to(into)
@@ -33,8 +51,15 @@ def _cumulative(name: str) -> None:
     override(name, converts=False, **ANY_DTYPE)(cumulative)
 
 
+def _of_complex(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """The running product: `mul` of one after another."""
+    if x.dim() == 0 or x.numel() == 0:
+        return x.clone()
+    return torch.stack(list(accumulate(x.unbind(dim), torch.mul)), dim)
+
+
 _cumulative("cumsum")
-_cumulative("cumprod")
+_cumulative("cumprod", _of_complex)
 
 _native_embedding_gradient = native_of("embedding_dense_backward")
 
