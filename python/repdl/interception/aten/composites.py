@@ -6,8 +6,6 @@ They stand above autograd, and are made of differentiable calls of torch.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from repdl.interception.native import native_of
@@ -96,6 +94,6 @@ def det(A: torch.Tensor) -> torch.Tensor:
 
 
 @composite("linalg_slogdet")
-def slogdet(A: torch.Tensor) -> Any:
+def slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     sign, logarithm, *_ = torch._linalg_slogdet(_in_rows(A))
-    return torch.return_types.linalg_slogdet((sign, logarithm))
+    return sign, logarithm

@@ -6,11 +6,11 @@ In low precision those round more than once: here bfloat16 and float16 are widen
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import Any
 
 import torch
 
+from repdl.interception.aten.complex_numbers import running_product
 from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import ANY_DTYPE, Kernel, memory_format, override
 
@@ -51,15 +51,8 @@ def _cumulative(name: str, of_complex: Kernel | None = None) -> None:
     override(name, converts=False, **ANY_DTYPE)(cumulative)
 
 
-def _of_complex(x: torch.Tensor, dim: int) -> torch.Tensor:
-    """The running product: `mul` of one after another."""
-    if x.dim() == 0 or x.numel() == 0:
-        return x.clone()
-    return torch.stack(list(accumulate(x.unbind(dim), torch.mul)), dim)
-
-
 _cumulative("cumsum")
-_cumulative("cumprod", _of_complex)
+_cumulative("cumprod", running_product)
 
 _native_embedding_gradient = native_of("embedding_dense_backward")
 
