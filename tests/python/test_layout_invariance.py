@@ -195,7 +195,7 @@ def test_a_row_alone(name: str) -> None:
         for dtype in dtypes:
             given = [x.to(dtype) for x in operands]
             value = function(*given)
-            row = function(*(x[1:2] if len(x) == count else x for x in given))
+            row = function(*(x[1:2] if x.dim() and len(x) == count else x for x in given))
             for whole, alone in zip(*((v if isinstance(v, tuple) else (v,)) for v in (value, row)), strict=True):
                 if len(whole) == count:
                     assert bits([alone]) == bits([whole[1:2]]), f"{dtype}"
@@ -216,6 +216,7 @@ def test_linear_rounds_once(dtype: torch.dtype) -> None:
             )
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # from the first import of torch's jvp
 def test_linear_is_differentiable_twice_and_maps() -> None:
     x, weight, bias = drawn(2, 3, 4), drawn(5, 4), drawn(5)
     leaves = [t.clone().requires_grad_() for t in (turned(x), weight, bias)]
@@ -231,10 +232,11 @@ def test_linear_is_differentiable_twice_and_maps() -> None:
 
 
 def digest() -> str:
+    """Of half of the types: float32, and bfloat16 where it applies."""
     sha = hashlib.sha256()
     with repdl.reproducible():
         for function, operands, dtypes in CALLS.values():
-            for dtype in dtypes:
+            for dtype in dtypes[:3:2]:
                 sha.update("".join(bits(results(function, [x.to(dtype) for x in operands]))).encode())
     return sha.hexdigest()
 

@@ -12,7 +12,7 @@ import torch
 
 from repdl.interception.aten.complex_numbers import running_product
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, memory_format, override
+from repdl.interception.override import ANY_DTYPE, Kernel, fill, memory_format, override
 
 _WIDENED = """
     _adaptive_avg_pool3d _adaptive_avg_pool3d_backward
@@ -48,7 +48,14 @@ def _cumulative(name: str, of_complex: Kernel | None = None) -> None:
             return native(self, dim, dtype=dtype)
         return native(self.to(into).to(torch.float32), dim).to(into)
 
-    override(name, converts=False, **ANY_DTYPE)(cumulative)
+    def cumulative_into(
+        self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None, out: torch.Tensor
+    ) -> torch.Tensor:
+        """As torch, in the type of the given tensor."""
+        return fill(out, cumulative(self, dim, dtype=dtype or out.dtype), converts=False)
+
+    override(name, **ANY_DTYPE)(cumulative)
+    override(f"{name}.out", **ANY_DTYPE)(cumulative_into)
 
 
 _cumulative("cumsum")
