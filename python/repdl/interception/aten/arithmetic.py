@@ -74,6 +74,27 @@ def _lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch
     return torch.where(near, start + difference * weight, end - difference * (1 - weight))
 
 
+_native_arange = native_of("arange.start_out")
+
+_WHOLE = {torch.float32: 2**24, torch.float64: 2**53}
+"""Up to here whole numbers, and steps between them, are exact."""
+
+
+@override("arange.start_out", **ANY_DTYPE)
+def arange(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.Tensor:
+    """start + i * step in float64, rounded once more to another type. torch's own counts from where a thread begins."""
+    _native_arange(start, end, step, out=out)
+    is_floating = out.is_floating_point()
+    if not is_floating or (start == int(start) and step == int(step) and _ends_below(out, start, end)):
+        return out
+    place = torch.arange(out.numel(), dtype=torch.float64)
+    return out.copy_((place * float(step) + float(start)).reshape(out.shape))
+
+
+def _ends_below(out: torch.Tensor, start: Any, end: Any) -> bool:
+    return bool(max(abs(start), abs(end)) <= _WHOLE.get(out.dtype, 0))
+
+
 @override("linspace", **_STEPS)
 def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> torch.Tensor:
     """From both ends to the middle, as torch: start + step * i, and end - step * (steps - 1 - i) in the upper half."""

@@ -9,6 +9,7 @@ than through Python, and the others keep torch's kernel, which gives the same bi
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -94,19 +95,14 @@ def _sgn(self: torch.Tensor) -> torch.Tensor:
     return torch.complex(*parts).to(self.dtype)
 
 
-def _cumprod(self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+def running_product(x: torch.Tensor, dim: int) -> torch.Tensor:
     """In the order of the index."""
-    x = self if dtype is None else self.to(dtype)
     if x.dim() == 0 or x.numel() == 0:
         return x.clone()
-    totals = list(x.unbind(dim))
-    for i in range(1, len(totals)):
-        totals[i] = totals[i - 1] * totals[i]
-    return torch.stack(totals, dim)
+    return torch.stack(list(accumulate(x.unbind(dim), torch.mul)), dim)
 
 
 for_complex("abs", elementwise=True)(lambda self: _size(self).to(self.dtype.to_real()))
 for_complex("angle", elementwise=True)(lambda self: _turn(self).to(self.dtype.to_real()))
 for_complex("abs_")(native_of("abs_"))  # torch refuses it
 for_complex("sgn", elementwise=True)(_sgn)
-for_complex("cumprod")(_cumprod)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Matrices as products of simpler ones: QR by Householder's reflections, Cholesky's and LU, each column by column.
 
-Signs and pivots are those of LAPACK. Inner products go by the product rule; all else is rounded step by step.
+Signs and pivots are those of LAPACK. Inner products go by the product rule of float64; all else is rounded step by
+step. What is float32 is computed in float64, and rounded once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import torch
 
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import ops_of, override
+from repdl.interception.override import from_float64, ops_of, override
 
 
 def checked(name: str, *operands: torch.Tensor, square: bool = False) -> None:
@@ -102,6 +103,7 @@ def _orthogonal(a: torch.Tensor, tau: torch.Tensor, columns: int) -> torch.Tenso
 
 
 @override("geqrf", wide="float64", converts=False)
+@from_float64
 def _(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("geqrf", self)
     a, tau = geqrf(batch(self))
@@ -109,6 +111,7 @@ def _(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @override("linalg_householder_product", wide="float64", converts=False)
+@from_float64
 def _(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
     checked("householder_product", input)
     rows, columns = input.shape[-2:]
@@ -122,6 +125,7 @@ def _(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
 
 
 @override("ormqr", wide="float64", converts=False)
+@from_float64
 def _(
     self: torch.Tensor, input2: torch.Tensor, input3: torch.Tensor, left: bool = True, transpose: bool = False
 ) -> torch.Tensor:
@@ -141,6 +145,7 @@ def _(
 
 
 @override("linalg_qr", wide="float64", converts=False)
+@from_float64
 def _(A: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tensor]:
     checked("qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -169,6 +174,7 @@ def cholesky(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @override("linalg_cholesky_ex", wide="float64", converts=False)
+@from_float64
 def _(self: torch.Tensor, *, upper: bool = False, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     checked("cholesky", self, square=True)
     lower, info = cholesky(batch(self.mT if upper else self))
@@ -202,6 +208,7 @@ def lu(a: torch.Tensor, pivot: bool = True) -> tuple[torch.Tensor, torch.Tensor,
 
 
 @override("linalg_lu_factor_ex", wide="float64", converts=False)
+@from_float64
 def _(
     A: torch.Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -47,6 +47,28 @@ def _write(self: torch.Tensor, places: torch.Tensor, values: torch.Tensor, accum
     return self
 
 
+_native_index_add, _native_index_add_ = native_of("index_add"), native_of("index_add_")
+
+
+@override("index_add", wide="compute", converts=False)
+def index_add(
+    self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: Any = 1
+) -> torch.Tensor:
+    """Terms are added in the order of the index, each times alpha, a product that torch's own may fuse with the sum."""
+    return _native_index_add(self, dim, index, source if alpha == 1 else source * alpha)
+
+
+@override("index_add_", **ANY_DTYPE)
+def index_add_(
+    self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: Any = 1
+) -> torch.Tensor:
+    if kinds_of((self,)) & LOW:
+        return self.copy_(torch.index_add(self, dim, index, source, alpha=alpha))
+    if alpha == 1 or not (self.is_floating_point() or self.is_complex()):
+        return _native_index_add_(self, dim, index, source, alpha=alpha)
+    return _native_index_add_(self, dim, index, source * alpha)
+
+
 @override("put_", **ANY_DTYPE)
 def _(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
     places = index.reshape(-1)

@@ -3,7 +3,8 @@
 
 Of the drivers of `lstsq`, gels takes the rank for granted; gelsy, the default, finds it by QR with the longest column
 left first, at the first number of the diagonal below rcond times the first of all; gelsd and gelss find it by singular
-values. The solution is the shortest of those that are as near.
+values. The solution is the shortest of those that are as near. What is float32 is computed in float64, and rounded
+once.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _(
     )
     shape = torch.broadcast_shapes(self.shape[:-2], right.shape[:-2])
     rows, columns = self.shape[-2:]
-    a, y = (batch(x.expand(*shape, *x.shape[-2:])) for x in (self, right))
+    a, y = (batch(x.expand(*shape, *x.shape[-2:])).to(torch.float64) for x in (self, right))
     cut = max(rows, columns) * torch.finfo(self.dtype).eps if rcond is None else rcond
     ranks, values = torch.empty(0, dtype=torch.int64), self.new_empty(0)
     if min(rows, columns) == 0:
@@ -101,9 +102,9 @@ def _(
         residuals = sum_of(off * off, 1, ops=ops_of(a)).reshape(*shape, y.shape[2])
     ranks = ranks.reshape(shape) if driver != "gels" else ranks
     # Columns are as far apart as those of the right side, into which LAPACK writes.
-    room = in_columns(x.new_empty(*shape, max(rows, columns), x.shape[2]))
+    room = in_columns(self.new_empty(*shape, max(rows, columns), x.shape[2]))
     solution = room[..., :columns, :].copy_(x.reshape(*shape, *x.shape[1:]))
-    return (solution[..., 0] if vector else solution), residuals, ranks, values
+    return (solution[..., 0] if vector else solution), residuals.to(self.dtype), ranks, values.to(self.dtype)
 
 
 @override("linalg_pinv.atol_rtol_tensor", wide="compute", converts=False)

@@ -104,6 +104,57 @@ def _(
     return grad / self.numel() if reduction == _MEAN else grad
 
 
+# Losses that are linear far from the target. torch's gradients multiply in another order in vectors.
+
+
+def _slope(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The difference, and the part that each term has in the loss."""
+    away = self - target
+    part = torch.full((), 1 / away.numel() if reduction == _MEAN and away.numel() else 1.0, dtype=away.dtype)
+    return away, part
+
+
+@override("smooth_l1_loss", wide="float64")
+def smooth_l1_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN, beta: Any = 1.0) -> torch.Tensor:
+    """0.5 * d * d / beta for a distance d below beta, d - 0.5 * beta for others."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    away = (self - target).abs()
+    near = away * 0.5 * away / beta if beta else away
+    return _reduce(torch.where(away < beta, near, away - 0.5 * beta), reduction)
+
+
+@override("smooth_l1_loss_backward", wide="float64")
+def smooth_l1_loss_backward(
+    grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, beta: Any
+) -> torch.Tensor:
+    """The part times d times the gradient over beta, or plus or minus the part times the gradient."""
+    away, part = _slope(self, target, reduction)
+    near = part * away * grad_output / beta if beta else away  # which then counts for NaN alone
+    far = part * grad_output
+    return torch.where(away <= -beta, far.neg(), torch.where(away >= beta, far, near))
+
+
+@override("huber_loss", wide="float64")
+def huber_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN, delta: Any = 1.0) -> torch.Tensor:
+    """0.5 * d * d for a distance d up to delta, delta * (d - 0.5 * delta) for others."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    away = (self - target).abs()
+    return _reduce(torch.where(away <= delta, away * 0.5 * away, (away - 0.5 * delta) * delta), reduction)
+
+
+@override("huber_loss_backward", wide="float64")
+def huber_loss_backward(
+    grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, delta: Any
+) -> torch.Tensor:
+    """The part times d times the gradient, or plus or minus the part times the gradient times delta."""
+    away, part = _slope(self, target, reduction)
+    far = part * grad_output * delta
+    near = part * away * grad_output
+    return torch.where(away <= -delta, far.neg(), torch.where(away >= delta, far, near))
+
+
 # Losses of margins.
 
 

@@ -12,7 +12,7 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.native import LOW_DTYPES, overload
-from repdl.interception.override import Kernel, Ops, ops_of, override
+from repdl.interception.override import Kernel, Ops, float64_ops, ops_of, override
 
 
 def _dims(self: torch.Tensor, dim: Any) -> tuple[int, ...]:
@@ -164,17 +164,30 @@ def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     return sum_of(self.diagonal(), ops=ops)
 
 
-@override("_logcumsumexp", wide="compute")
-def _(self: torch.Tensor, dim: int) -> torch.Tensor:
-    """In the order of the index."""
+_LEVEL = 600.0
+"""Exponentials of numbers within half of it around 0, and sums of them, are normal numbers of float64."""
+
+_LOG = 2.0**-50
+"""What a sum that is at least 1 may lie above it by rounding."""
+
+
+@override("_logcumsumexp", wide="float64")
+def logcumsumexp(self: torch.Tensor, dim: int) -> torch.Tensor:
+    """largest + log(sum of exp(x - largest)) in float64, rounded once; the largest and the sum up to each place.
+
+    The sum, in the order of the index, is that of exp(x - level), of the multiple of 600 next to the largest.
+    """
     if self.dim() == 0 or self.numel() == 0:
         return self.clone()
-    total, *others = self.unbind(dim)
-    totals = [total]
-    for x in others:
-        total = torch.logaddexp(total, x)
-        totals.append(total)
-    return torch.stack(totals, dim)
+    x = self.to(torch.float64)
+    largest = x.cummax(dim)[0]
+    level = (largest / _LEVEL).round() * _LEVEL
+    result = largest.clone()
+    for each in level[level.isfinite()].unique().tolist():
+        total = float64_ops["exp"](x - each).cumsum(dim) * float64_ops["exp"](each - largest)
+        above = torch.where(total <= 1 + _LOG, torch.zeros_like(total), float64_ops["log"](total))
+        result = torch.where((level == each) & (above != 0), largest + above, result)
+    return result.to(self.dtype)
 
 
 def _bins(x: torch.Tensor, edges: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Systems of linear equations, inverses and determinants, by the factors of factorization.py."""
+"""Systems of linear equations, inverses and determinants, by the factors of factorization.py.
+
+What is float32 is computed in float64, and rounded once.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import torch
 from repdl.interception.aten.factorization import batch, checked, in_columns, lu, unbatched
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import ops_of, override
+from repdl.interception.override import from_float64, ops_of, override
 
 
 def substituted(a: torch.Tensor, b: torch.Tensor, upper: bool, unit: bool = False) -> torch.Tensor:
@@ -38,6 +41,7 @@ def _check_fit(name: str, a: torch.Tensor, b: torch.Tensor, left: bool = True) -
 
 
 @override("linalg_solve_triangular", wide="float64", converts=False)
+@from_float64
 def solve_triangular(
     self: torch.Tensor, B: torch.Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> torch.Tensor:
@@ -50,6 +54,7 @@ def solve_triangular(
 
 
 @override("triangular_solve", wide="float64", converts=False)
+@from_float64
 def _(
     self: torch.Tensor, A: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -58,6 +63,7 @@ def _(
 
 
 @override("_cholesky_solve_helper", wide="float64", converts=False)
+@from_float64
 def _(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
     lower = A.mT if upper else A
     a, b, shape = _together(lower, self)
@@ -66,6 +72,7 @@ def _(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
 
 
 @override("cholesky_inverse", wide="float64", converts=False)
+@from_float64
 def _(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     checked("cholesky_inverse", self, square=True)
     return torch.cholesky_solve(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
@@ -91,6 +98,7 @@ def _by_factors(factors: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor, ad
 
 
 @override("linalg_lu_solve", wide="float64", converts=False)
+@from_float64
 def lu_solve(
     LU: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, left: bool = True, adjoint: bool = False
 ) -> torch.Tensor:
@@ -104,6 +112,7 @@ def lu_solve(
 
 
 @override("_linalg_solve_ex", wide="float64", converts=False)
+@from_float64
 def _(
     A: torch.Tensor, B: torch.Tensor, *, left: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -121,6 +130,7 @@ def _(
 
 
 @override("linalg_inv_ex", wide="float64", converts=False)
+@from_float64
 def _(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     checked("inv", A, square=True)
     factors, pivots, info = lu(batch(A))
@@ -131,14 +141,22 @@ def _(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.Tensor, tor
 
 
 def _diagonal(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Of U; the sign of the exchanges of rows; the factors. They are those that torch's gradients expect."""
-    factors, pivots, _ = torch.linalg.lu_factor_ex(A.mT if A.is_contiguous() else A)
+    """Of U; the sign of the exchanges of rows; the factors.
+
+    The determinant is that of the transpose, however the matrix lies. Factors are those that torch's gradients expect:
+    those of the transpose for a matrix that lies in rows.
+    """
+    factors, pivots, _ = torch.linalg.lu_factor_ex(A.mT)
     exchanged = pivots != torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype)
     sign = 1 - 2 * (exchanged.sum(-1) % 2).to(A.dtype)
-    return factors.diagonal(dim1=-2, dim2=-1), sign, factors, pivots
+    diagonal = factors.diagonal(dim1=-2, dim2=-1)
+    if not A.is_contiguous():
+        factors, pivots, _ = torch.linalg.lu_factor_ex(A)
+    return diagonal, sign, factors, pivots
 
 
 @override("_linalg_det", wide="float64", converts=False)
+@from_float64
 def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     checked("det", A, square=True)
     diagonal, sign, factors, pivots = _diagonal(A)
@@ -146,6 +164,7 @@ def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 
 @override("_linalg_slogdet", wide="float64", converts=False)
+@from_float64
 def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     checked("slogdet", A, square=True)
     diagonal, sign, factors, pivots = _diagonal(A)
@@ -157,15 +176,15 @@ def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.
 def _(self: torch.Tensor) -> torch.Tensor:
     """Taylor's polynomial of degree 10, or 18 of float64, of A / 2^s, whose norm is at most 1/2, squared s times."""
     checked("matrix_exp", self, square=True)
-    a = batch(self)
-    one, ops = torch.eye(a.shape[1], dtype=a.dtype), ops_of(a)
-    if a.numel() == 0:
+    if self.numel() == 0:
         return self.clone()
+    a = batch(self).to(torch.float64)
+    one, ops = torch.eye(a.shape[1], dtype=a.dtype), ops_of(a)
     times = (torch.frexp(sum_of(a.abs(), 1, ops=ops).amax(1)).exponent + 1).clamp(0, 128)[:, None, None]
     a = torch.ldexp(a, -times)
     result = one.expand(a.shape)
-    for k in range(18 if a.dtype == torch.float64 else 10, 0, -1):
+    for k in range(18 if self.dtype == torch.float64 else 10, 0, -1):
         result = one + product(a, result, ops) / k
     for i in range(int(times.max())):
         result = torch.where(i < times, product(result, result, ops), result)
-    return result.reshape(self.shape)
+    return result.to(self.dtype).reshape(self.shape)

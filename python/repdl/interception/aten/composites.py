@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Composites that torch makes of other steps for other strides or ranks. Here the steps depend on nothing of it.
+
+They stand above autograd, and are made of differentiable calls of torch.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from repdl.interception.native import native_of
+from repdl.interception.override import ANY_DTYPE, composite, fill, override
+
+_native_linear = native_of("linear")
+
+
+@composite("linear")
+def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """The product plus the bias, rounded once to a low precision: `addmm` of all rows."""
+    rank = input.dim()
+    if rank == 2 and bias is not None and weight.dim() == 2:
+        return torch.addmm(bias, input, weight.t())
+    if rank == 0 or weight.dim() == 0 or input.is_mkldnn:
+        return _native_linear(input, weight, bias)  # which says what is wrong
+    if bias is None or weight.dim() > 2:
+        return torch.matmul(input, weight.t())
+    if weight.dim() == 1:
+        column = linear(input, weight[None], bias[..., None] if bias.dim() else bias)
+        return column.squeeze(-1)
+    shape = *input.shape[:-1], weight.shape[0]
+    if bias.dim() > 1 and not (rank == 3 and bias.dim() == 2 and bias.shape[0] == shape[0] * shape[1]):
+        bias = bias.expand(shape).flatten(0, -2)
+    rows = input[None] if rank == 1 else input.flatten(0, -2)
+    return torch.addmm(bias, rows, weight.t()).view(shape)
+
+
+@override("linear.out", **ANY_DTYPE)
+def linear_out(
+    input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, *, out: torch.Tensor
+) -> torch.Tensor:
+    return fill(out, linear(input, weight, bias), converts=False)
+
+
+def _summed(x: torch.Tensor, y: torch.Tensor, dims: list[int], of: list[int]) -> torch.Tensor:
+    """The first of two tensors, summed where only the other has size 1."""
+    for d, e in zip(dims, of, strict=True):
+        if y.shape[e] == 1 and x.shape[d] != 1:
+            x = x.sum(d, keepdim=True)
+    return x
+
+
+@composite("tensordot")
+def tensordot(self: torch.Tensor, other: torch.Tensor, dims_self: list[int], dims_other: list[int]) -> torch.Tensor:
+    """One product over the dimensions that are named, in their order, whatever is left of the operands."""
+    if len(dims_self) != len(dims_other):
+        raise RuntimeError("both dimension lists should have same length")
+    if self.dtype != other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    for d, e in zip(dims_self, dims_other, strict=True):
+        if self.shape[d] != other.shape[e] and self.shape[d] != 1 and other.shape[e] != 1:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {self.shape[d]} in dim {d} and second has "
+                f"size {other.shape[e]} in dim {e}"
+            )
+    x, y = _summed(self, other, dims_self, dims_other), _summed(other, self, dims_other, dims_self)
+    named, named_too = [d % x.dim() for d in dims_self], [d % y.dim() for d in dims_other]
+    kept = [d for d in range(x.dim()) if d not in named]
+    kept_too = [d for d in range(y.dim()) if d not in named_too]
+    a, b = x.permute(*kept, *named), y.permute(*named_too, *kept_too)
+    shape = a.shape[: len(kept)] + b.shape[len(named) :]
+    length = a.shape[len(kept) :].numel()
+    rows, columns = a.shape[: len(kept)].numel(), b.shape[len(named) :].numel()
+    return torch.mm(a.reshape(rows, length), b.reshape(length, columns)).reshape(shape)
+
+
+@composite("tensordot.out")
+def tensordot_out(
+    self: torch.Tensor, other: torch.Tensor, dims_self: list[int], dims_other: list[int], *, out: torch.Tensor
+) -> torch.Tensor:
+    result = tensordot(self, other, dims_self, dims_other)
+    if out.dtype != result.dtype:
+        raise RuntimeError(f"result of type {result.dtype} needs an out tensor of it, but got {out.dtype}")
+    return fill(out, result)
+
+
+def _in_rows(A: torch.Tensor) -> torch.Tensor:
+    """torch factors the transpose of a matrix that lies in rows, the matrix of any other; so let all lie in rows."""
+    return A.contiguous()
+
+
+@composite("linalg_det")
+def det(A: torch.Tensor) -> torch.Tensor:
+    return torch._linalg_det(_in_rows(A))[0]
+
+
+@composite("linalg_slogdet")
+def slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    sign, logarithm, *_ = torch._linalg_slogdet(_in_rows(A))
+    return sign, logarithm

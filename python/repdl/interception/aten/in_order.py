@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Sums in the order of the index, by torch's own kernels of float32 and float64.
+
+In low precision those round more than once: here bfloat16 and float16 are widened, and the result is rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.aten.complex_numbers import running_product
+from repdl.interception.native import LOW_DTYPES, native_of
+from repdl.interception.override import ANY_DTYPE, Kernel, fill, memory_format, override
+
+_WIDENED = """
+    _adaptive_avg_pool3d _adaptive_avg_pool3d_backward
+    _segment_reduce_backward avg_pool2d_backward avg_pool3d avg_pool3d_backward col2im segment_reduce
+"""
+for _name in _WIDENED.split():
+    override(_name, wide="native", converts=not _name.startswith("avg_pool"))(native_of(_name))
+
+
+_native_pool, _native_pool_gradient = native_of("_adaptive_avg_pool2d"), native_of("_adaptive_avg_pool2d_backward")
+
+
+@override("_adaptive_avg_pool2d", wide="compute")
+def adaptive_avg_pool2d(self: torch.Tensor, output_size: Any) -> torch.Tensor:
+    """A sum over the height over the width, as torch divides it for images that lie in rows."""
+    return _native_pool(self.contiguous(), output_size).contiguous(memory_format=memory_format(self))
+
+
+@override("_adaptive_avg_pool2d_backward", wide="compute")
+def adaptive_avg_pool2d_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+    grad = _native_pool_gradient(grad_output.contiguous(), self.contiguous())
+    return grad.contiguous(memory_format=memory_format(self))
+
+
+def _cumulative(name: str, of_complex: Kernel | None = None) -> None:
+    native: Kernel = native_of(name)
+
+    def cumulative(self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+        into = dtype or self.dtype
+        if of_complex is not None and into.is_complex:
+            return of_complex(self.to(into), dim)
+        if into not in LOW_DTYPES:
+            return native(self, dim, dtype=dtype)
+        return native(self.to(into).to(torch.float32), dim).to(into)
+
+    def cumulative_into(
+        self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None, out: torch.Tensor
+    ) -> torch.Tensor:
+        """As torch, in the type of the given tensor."""
+        return fill(out, cumulative(self, dim, dtype=dtype or out.dtype), converts=False)
+
+    override(name, **ANY_DTYPE)(cumulative)
+    override(f"{name}.out", **ANY_DTYPE)(cumulative_into)
+
+
+_cumulative("cumsum")
+_cumulative("cumprod", running_product)
+
+_native_embedding_gradient = native_of("embedding_dense_backward")
+
+
+@override("embedding_dense_backward", wide="compute")
+def embedding_dense_backward(
+    grad_output: torch.Tensor, indices: torch.Tensor, num_weights: Any, padding_idx: Any, scale_grad_by_freq: bool
+) -> torch.Tensor:
+    """The rows of the gradient, with `scale_grad_by_freq` times 1 / the count of their index, added in order."""
+    if scale_grad_by_freq and indices.numel():
+        counts = torch.bincount(indices.reshape(-1), minlength=num_weights).to(grad_output.dtype)
+        grad_output = grad_output * counts.reciprocal()[indices][..., None]
+    return _native_embedding_gradient(grad_output, indices, num_weights, padding_idx, False)
