@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+import tomllib
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,10 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+import repdl.interception.exact as exact
 import torch_golden_elsewhere
 from repdl import _core
+from repdl._op import registry
 from repdl.cli.main import app
 from repdl.conformance import digests
 from repdl.conformance.report import Report
@@ -24,6 +29,7 @@ from repdl.conformance.torch_case import FLOATS, INTEGERS, read_torch_case
 from repdl.conformance.torch_golden import TORCH_GOLDEN, run_torch_golden, tensor_of
 from repdl.interception.native import native_of
 from repdl.interception.registration import register
+from support import ROOT
 
 CAPABILITIES = ("default", "avx2", "avx512")
 
@@ -133,8 +139,6 @@ def test_generators_give_the_bits_that_the_core_gives(dtype: str) -> None:
 def test_digest_and_marks_are_those_of_the_core() -> None:
     """Of results whose blocks end in the midst of one."""
     for expected, marks, case in _core.read_golden(str(TORCH_GOLDEN.parent / "philox_bits.txt")):
-        from repdl._op import registry
-
         name, arguments = _core.read_case(case)
         registry[name](**arguments)
         results = [digests.with_one_nan(arguments["tensor"], "int64")]
@@ -191,3 +195,67 @@ def test_the_command_refuses(arguments: list[str], message: str) -> None:
     result = call(*arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
+
+
+# Of what torch's own kernels compute by themselves, that which has no golden line, and why.
+WITHOUT_LINES = {
+    "asserts; gives no number": "_assert_async _assert_scalar _assert_tensor_metadata _functional_assert_async "
+    "_functional_assert_scalar",
+    "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
+    "no reference; test_exact_ops compares layouts and threads": "fractional_max_pool2d fractional_max_pool3d "
+    "unique_dim unique_dim_consecutive _segment_reduce_backward",
+}
+
+
+def test_every_exact_op_has_golden_lines() -> None:
+    """Those that compute. An in-place form, and a foreach form of one operand, are run with the op itself."""
+    groups = tomllib.loads(Path(exact.__file__).with_name("exact.toml").read_text())
+    exact_ops = {op.partition(".")[0] for g in ("selects", "rounds", "in_order") for op in groups[g]["ops"].split()}
+    there = {path.stem for path in TORCH_GOLDEN.glob("*.txt")}
+    there |= {f"{op}_" for op in there} | {op.removesuffix("_") for op in there} | {"__ilshift__", "__irshift__"}
+    assert exact_ops - there == {op for ops in WITHOUT_LINES.values() for op in ops.split()}
+
+
+def test_the_reference_gives_the_golden_files() -> None:
+    """Of a few ops, in seconds; `make golden` makes all."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        reference = importlib.import_module("aten_reference")
+    finally:
+        sys.path.pop(0)
+    reference.load()
+    ops = ("kthvalue", "mv", "_fused_sgd_", "segment_reduce", "bitwise_not", "erf")
+    for op, lines in reference.golden_lines(Path("none"), ops).items():
+        assert [line for line in (TORCH_GOLDEN / f"{op}.txt").read_text().splitlines() if line[0] != "#"] == lines
+
+
+@pytest.mark.parametrize("module", ["numbers", "sums"])
+def test_steps_of_the_reference_are_exact(module: str) -> None:
+    """Against fractions: fma and rounding of hard sums."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        numbers = importlib.import_module("aten_reference.numbers")
+        sums = importlib.import_module("aten_reference.sums")
+    finally:
+        sys.path.pop(0)
+    bits = read_torch_case("aten::neg(self=bits[3000]#5)").arguments["self"]
+    values = [float(x) for x in tensor_of(bits).tolist() if abs(x) < float("inf")]
+    if module == "sums":
+        terms = values[:300]
+        total = 0.0
+        for x in terms:
+            total = (
+                numbers.nearest(Fraction(total) + Fraction(x), "float32") if abs(total) < float("inf") else total + x
+            )
+        assert sums.in_order(terms) == total or total != total
+        return
+    for a, b, c in zip(values, values[1:], values[2:], strict=False):
+        exact_value = Fraction(a) * Fraction(b) + Fraction(c)
+        if exact_value:
+            assert numbers.fma(a, b, c) == numbers.nearest(exact_value, "float32")
+            near = float(numbers.float32(-(a * b)))  # a difference that cancels
+            if abs(near) < float("inf") and Fraction(a) * Fraction(b) + Fraction(near):
+                want = numbers.nearest(Fraction(a) * Fraction(b) + Fraction(near), "float32")
+                assert numbers.fma(a, b, near) == want
+        for dtype in ("float32", "bfloat16", "float16"):
+            assert numbers.ROUND[dtype](a) == numbers.nearest(Fraction(a), dtype)

@@ -350,7 +350,7 @@ for _rank in (1, 2, 3):
     _nearest(_rank)
 
 
-def _outputs(size: int, kernel: int, stride: int, padding: int, ceil_mode: bool) -> int:
+def outputs(size: int, kernel: int, stride: int, padding: int, ceil_mode: bool) -> int:
     span = size + 2 * padding - kernel
     count = (-(-span // stride) if ceil_mode else span // stride) + 1
     if ceil_mode and (count - 1) * stride >= size + padding:
@@ -361,7 +361,7 @@ def _outputs(size: int, kernel: int, stride: int, padding: int, ceil_mode: bool)
 def _windows(size: int, kernel: int, stride: int, padding: int, ceil_mode: bool) -> list[tuple[int, int, int]]:
     """First, last and the number of places with padding of each window."""
     found = []
-    for k in range(_outputs(size, kernel, stride, padding, ceil_mode)):
+    for k in range(outputs(size, kernel, stride, padding, ceil_mode)):
         first = k * stride - padding
         last = min(first + kernel, size + padding)
         found.append((max(first, 0), min(last, size), last - first))
@@ -432,7 +432,7 @@ def _pool(rank: int) -> None:
             settings = eval(f"dict({p})")
             sizes = [int(n) for n in size.split(",")]
             outs = [
-                _outputs(n, k, s, q, settings["ceil_mode"])
+                outputs(n, k, s, q, settings["ceil_mode"])
                 for n, k, s, q in zip(
                     sizes, settings["kernel_size"], settings["stride"], settings["padding"], strict=True
                 )

@@ -197,13 +197,13 @@ def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 _TWO = of_two(names=("self", "target"), large="normal")
 
 
-def _reduced(loss: Tensor, reduction: int) -> Tensor:
+def reduced(loss: Tensor, reduction: int) -> Tensor:
     """A loss for each element, or its mean, or its sum. Means and sums are computed in float32."""
     if reduction == 0:
         return loss
     total = sum_of(loss.data)
     if reduction == 1:
-        total = mul(total, nearest(Fraction(1, len(loss.data)), "float32"))
+        total = div(total, float(len(loss.data)))
     return Tensor(loss.dtype, (), [rounded(total, loss.dtype)])
 
 
@@ -221,13 +221,10 @@ def _loss(name: str, function: Callable[..., float], settings: list[str]) -> Non
         ],
     )
     def run(self: Tensor, target: Tensor, reduction: int = 1, **settings: float) -> Tensor:
+        """Of low types rounded at the end alone."""
         values = tuple(settings.values())
-        return _reduced(each(lambda x, y: function(x, y, *values), self, target), reduction)
-
-
-def _squared(x: float, y: float) -> float:
-    away = sub(x, y)
-    return mul(away, away)
+        found = reduced(each(lambda x, y: function(x, y, *values), self, target, dtype="float32"), reduction)
+        return Tensor(self.dtype, found.shape, [rounded(x, self.dtype) for x in found.data])
 
 
 def _smooth(x: float, y: float, beta: float) -> float:
@@ -245,9 +242,62 @@ def _huber(x: float, y: float, delta: float) -> float:
     return mul(delta, sub(away, mul(0.5, delta)))
 
 
-_loss("mse_loss", _squared, [""])
+@reference(
+    "mse_loss",
+    cases=[
+        *(f"{call}, reduction=0" for call in _TWO),
+        *(
+            f"self=normal{t}[9, 500]#1, target=normal{t}[9, 500]#2, reduction={r}"
+            for t in ("", ".bfloat16", ".float16")
+            for r in (1, 2)
+        ),
+    ],
+)
+def mse_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """Of low types torch rounds the difference, and its square."""
+    away = each(sub, self, target)
+    return reduced(each(mul, away, away), reduction)
+
+
 _loss("smooth_l1_loss", _smooth, [", beta=1.0", ", beta=0.3"])
 _loss("huber_loss", _huber, [", delta=1.0", ", delta=0.3"])
+
+
+def _slopes(name: str, more: str, slope: Callable[..., float]) -> None:
+    @reference(
+        name,
+        cases=[
+            f"grad_output={g}{t}[{'' if r else shape}]#3, self={x}{t}[{shape}]#1, target={x}{t}[{shape}]#2, "
+            f"reduction={r}{more}"
+            for t in ("", ".bfloat16", ".float16")
+            for g, x, shape in (
+                ("normal", "normal", "9, 51"),
+                ("normal", "ties", "203"),
+                ("special", "special", "19, 37"),
+            )
+            for r in (0, 1, 2)
+        ],
+    )
+    def run(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, **settings: float) -> Tensor:
+        part = nearest(Fraction(1, len(self.data)), "float32") if reduction == 1 else 1.0
+        values = [float32(value) for value in settings.values()]
+        return each(lambda g, x, y: slope(g, sub(x, y), part, *values), grad_output, self, target)
+
+
+def _smooth_slope(g: float, away: float, part: float, beta: float) -> float:
+    """The part times d times the gradient over beta, or plus or minus the part times the gradient."""
+    far = mul(part, g)
+    return -far if away <= -beta else far if away >= beta else div(mul(mul(part, away), g), beta)
+
+
+def _huber_slope(g: float, away: float, part: float, delta: float) -> float:
+    far = mul(mul(part, g), delta)
+    return -far if away <= -delta else far if away >= delta else mul(mul(part, away), g)
+
+
+_slopes("smooth_l1_loss_backward", ", beta=0.3", _smooth_slope)
+_slopes("huber_loss_backward", ", delta=0.3", _huber_slope)
+
 
 _DROPPED = [
     f"grad_output=special{t}[19, 37]#1, mask=classes2.bool[19, 37]#2, scale=1.1" for t in ("", ".bfloat16", ".float16")

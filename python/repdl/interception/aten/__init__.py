@@ -25,6 +25,7 @@ from repdl.interception.aten import (
     matmul as matmul,
     normalization as normalization,
     optimizer as optimizer,
+    pooling as pooling,
     quantized as quantized,
     random as random,
     reduction as reduction,
