@@ -139,8 +139,7 @@ def floor_divide(self: Tensor, other: Tensor) -> Tensor:
 def floor_divide_by_number(self: Tensor, other: Any) -> Tensor:
     if not self.is_float:
         return each(lambda x, y: x // y, self, other)
-    other = rounded(float32(other), self.dtype)
-    return each(lambda x, y: quotient_down(x, y, self.dtype), self, other)
+    return each(quotient_down, self, float(other))  # of a number in float32, rounded at the end
 
 
 _MODES = [f"{call}, rounding_mode='{mode}'" for mode in ("floor", "trunc") for call in _BOTH]

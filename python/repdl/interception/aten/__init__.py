@@ -29,6 +29,7 @@ from repdl.interception.aten import (
     quantized as quantized,
     random as random,
     reduction as reduction,
+    slopes as slopes,
     softmax as softmax,
     solving as solving,
     sparse as sparse,
