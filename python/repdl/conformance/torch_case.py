@@ -31,10 +31,12 @@ from repdl import _core
 
 Bits = np.ndarray[Any, Any]
 
-FLOATS = {"float32": np.dtype("u4"), "bfloat16": np.dtype("u2"), "float16": np.dtype("u2")}
+FLOATS: dict[str, np.dtype[Any]] = {"float32": np.dtype("u4"), "bfloat16": np.dtype("u2"), "float16": np.dtype("u2")}
 """Floating-point dtypes, and what holds their bits."""
 
-INTEGERS = {name: np.dtype(name) for name in ("int64", "int32", "int16", "int8", "uint8", "bool")}
+INTEGERS: dict[str, np.dtype[Any]] = {
+    name: np.dtype(name) for name in ("int64", "int32", "int16", "int8", "uint8", "bool")
+}
 
 DTYPES = FLOATS | INTEGERS
 

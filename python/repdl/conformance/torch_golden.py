@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def _forms(case: TorchCase, function: Any, threads: Sequence[int]) -> Iterator[F
         torch.set_num_threads(count)
         for name, layout in LAYOUTS.items() if count == threads[0] else _WITH_THREADS.items():
             if name == "packed" or any(_differs(name, text) for text in texts):
-                yield f"{count} threads, operands {name}", lambda layout=layout: _run(case, function, layout)
+                yield f"{count} threads, operands {name}", partial(_run, case, function, layout)
     if not _written(function):
         yield from _other_forms(case, function)
 
@@ -187,7 +188,7 @@ def _arguments(case: TorchCase, function: Any, layout: Layout) -> tuple[dict[str
     """The arguments for torch, and those for us."""
     known = {argument.name for argument in function._schema.arguments}
     made = {name: _made(value, layout) for name, value in case.arguments.items()}
-    ours = {name: made.pop(name) for name in ("order", "seed") if name not in known and name in made}
+    ours: dict[str, Any] = {name: made.pop(name) for name in ("order", "seed") if name not in known and name in made}
     return made, ours
 
 
@@ -220,9 +221,9 @@ def _other_forms(case: TorchCase, function: Any) -> Iterator[Form]:
         other = overload(name)
         outs = [a.name for a in other._schema.arguments if a.is_out]
         if outs:
-            yield name, lambda other=other, outs=outs: _run_out(case, function, other, outs)
+            yield name, partial(_run_out, case, function, other, outs)
         else:
-            yield name, lambda other=other: _run_in_place(case, function, other)
+            yield name, partial(_run_in_place, case, function, other)
 
 
 def _run_in_place(case: TorchCase, function: Any, other: Any) -> list[torch.Tensor] | None:

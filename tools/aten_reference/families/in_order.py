@@ -258,7 +258,6 @@ def scatter_how(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str)
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    """Each step is rounded to the type of the gradient."""
     width, dtype = grad_output.shape[-1], grad_output.dtype
     total = [0.0] * (num_weights * width)
     for k, row in enumerate(indices.data):
@@ -268,9 +267,9 @@ def embedding_dense_backward(
         for j in range(width):
             term = grad_output.data[k * width + j]
             if scale_grad_by_freq:
-                term = rounded(mul(term, rounded(div(1.0, float(count)), dtype)), dtype)
-            total[row * width + j] = rounded(add(total[row * width + j], term), dtype)
-    return Tensor(dtype, (num_weights, width), total)
+                term = mul(term, div(1.0, float(count)))
+            total[row * width + j] = add(total[row * width + j], term)
+    return Tensor(dtype, (num_weights, width), [rounded(x, dtype) for x in total])
 
 
 # Padding and nearest neighbours: the gradient of each element is the sum of those that it went to, in their order.
@@ -466,9 +465,9 @@ def _pool(rank: int) -> None:
                 count = (
                     math.prod(n for *_, n in window) if count_include_pad else math.prod(b - a for a, b, _ in window)
                 )
-                share = rounded(div(grad_output[(*at, *output)], float(divisor_override or count)), self.dtype)
+                share = div(grad_output[(*at, *output)], float(divisor_override or count))
                 for place in product(*(range(first, last) for first, last, _ in window)):
-                    result[(*at, *place)] = rounded(add(result[(*at, *place)], share), self.dtype)
+                    result[(*at, *place)] = add(result[(*at, *place)], share)
         return Tensor(self.dtype, self.shape, [rounded(x, self.dtype) for x in result.data])
 
     name = f"_adaptive_avg_pool{rank}d"
@@ -491,11 +490,11 @@ def _pool(rank: int) -> None:
         data = []
         for at in product(*map(range, lead)):
             for window in product(*windows):
-                total, step = 0.0, self.dtype if rank == 3 else "float32"
+                total = 0.0
                 for place in product(*(range(*w) for w in window)):
-                    total = rounded(add(total, self[(*at, *place)]), step)
+                    total = add(total, self[(*at, *place)])
                 for a, b in window:
-                    total = rounded(div(total, float(b - a)), step)
+                    total = div(total, float(b - a))
                 data.append(rounded(total, self.dtype))
         return Tensor(self.dtype, (*lead, *output_size), data)
 
@@ -516,9 +515,9 @@ def _pool(rank: int) -> None:
                 window = [w[k] for w, k in zip(windows, output, strict=True)]
                 share = grad_output[(*at, *output)]
                 for a, b in window:
-                    share = rounded(div(share, float(b - a)), self.dtype)
+                    share = div(share, float(b - a))
                 for place in product(*(range(*w) for w in window)):
-                    result[(*at, *place)] = rounded(add(result[(*at, *place)], share), self.dtype)
+                    result[(*at, *place)] = add(result[(*at, *place)], share)
         return Tensor(self.dtype, self.shape, [rounded(x, self.dtype) for x in result.data])
 
 
@@ -549,7 +548,7 @@ def col2im(self: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padd
                 for q in range(columns):
                     y, x = p * sh - ph + i * dh, q * sw - pw + j * dw
                     if 0 <= y < h and 0 <= x < w:
-                        result[b, c, y, x] = rounded(add(result[b, c, y, x], self[b, k, p * columns + q]), self.dtype)
+                        result[b, c, y, x] = add(result[b, c, y, x], self[b, k, p * columns + q])
     return Tensor(self.dtype, result.shape, [rounded(v, self.dtype) for v in result.data])
 
 

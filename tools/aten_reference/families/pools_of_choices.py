@@ -164,7 +164,7 @@ _of_rank(3)
     ],
 )
 def segment_reduce(data: Tensor, reduce: str, lengths: Tensor, axis: int, unsafe: bool) -> Tensor:
-    """In order, each step rounded; an empty segment gives the identity, its mean NaN."""
+    """In order; an empty segment gives the identity, its mean NaN."""
     width = data.shape[1]
     start, found = 0, []
     identity = {"sum": 0.0, "mean": 0.0, "max": -math.inf, "min": math.inf, "prod": 1.0}[reduce]
@@ -173,7 +173,7 @@ def segment_reduce(data: Tensor, reduce: str, lengths: Tensor, axis: int, unsafe
         for j in range(width):
             total = identity
             for i in range(start, start + length):
-                total = rounded(step(total, data[i, j]), data.dtype)
+                total = step(total, data[i, j])
             if reduce == "mean":
                 total = div(total, float(length)) if length else math.nan
             found.append(rounded(total, data.dtype))
