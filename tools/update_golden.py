@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Writes python/repdl/golden/<op>.txt: the samples of each declared op, with the results of the slow reference.
 
-    python tools/update_golden.py REFERENCE_PROGRAM [--check]
+    python tools/update_golden.py REFERENCE_PROGRAM [--check] [--torch-op NAME ...]
 
 The reference (tests/reference) shares no arithmetic with the library. With --check nothing is written, and a file that
-would change is an error.
+would change is an error. golden/torch has the calls of torch, from tools/aten_reference; --torch-op makes no other
+files than those of these ops.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import aten_reference
 import repdl.ops  # noqa: F401 (declares the ops)
 from repdl._op import Op, registry
 from repdl.conformance import GOLDEN
@@ -23,6 +26,13 @@ HEADER = """\
 # digest: SHA-256 of the elements of all results, little-endian, every NaN as 0x7fc00000 (0x7fc0, 0x7e00).
 # marks: of the same bytes, in blocks of ceil(elements / 64) elements, the CRC: 16 bits, polynomial 0x1021, start 0.
 # Made by `make golden` from the samples in python/repdl/ops. A digest may change only with arithmetic_version.
+"""
+
+
+TORCH_HEADER = """\
+# Golden results of aten::{op} under repdl.enable(), from the slow reference. A line is `<digest>  <marks>  <case>`.
+# digest, marks: as in the golden files of the core; of integers and bool their bytes.
+# Made by `make golden` from the cases in tools/aten_reference. A digest may change only with arithmetic_version.
 """
 
 
@@ -39,23 +49,46 @@ def cases(op: Op[..., object]) -> list[str]:
     return [s.text(op.name) for s in samples]
 
 
+def of_core(reference: Path) -> Iterator[tuple[Path, str]]:
+    """The golden files of the core's ops."""
+    for op in registry.values():
+        text = "\n".join(cases(op)) + "\n"
+        result = subprocess.run([reference], input=text, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise SystemExit(f"{op.name}: {result.stderr}")
+        yield GOLDEN / f"{op.name}.txt", HEADER.format(op=op.name) + result.stdout
+
+
+def of_torch(reference: Path, ops: Sequence[str]) -> dict[Path, str]:
+    """Those of torch's ops."""
+    aten_reference.load()
+    return {
+        GOLDEN / "torch" / f"{op}.txt": TORCH_HEADER.format(op=op) + "\n".join(lines) + "\n"
+        for op, lines in aten_reference.golden_lines(reference, ops).items()
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("reference", type=Path, help="the program repdl_reference")
+    parser.add_argument("--torch-op", action="append", default=[], help="make the files of these ops of torch alone")
     parser.add_argument("--check", action="store_true", help="fail if a file would change")
     options = parser.parse_args()
+    pages = {} if options.torch_op else dict(of_core(options.reference))
+    pages |= of_torch(options.reference, options.torch_op)
     changed = []
-    for op in registry.values():
-        text = "\n".join(cases(op)) + "\n"
-        result = subprocess.run([options.reference], input=text, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            raise SystemExit(f"{op.name}: {result.stderr}")
-        page = HEADER.format(op=op.name) + result.stdout
-        path = GOLDEN / f"{op.name}.txt"
+    for path, page in pages.items():
         if not path.exists() or path.read_text() != page:
-            changed.append(path.name)
+            changed.append(str(path.relative_to(GOLDEN)))
             if not options.check:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(page)
+    if not options.torch_op:
+        for path in (GOLDEN / "torch").glob("*.txt"):
+            if path not in pages:
+                changed.append(str(path.relative_to(GOLDEN)))
+                if not options.check:
+                    path.unlink()
     if changed:
         print(("would change: " if options.check else "wrote: ") + ", ".join(changed))
     if changed and options.check:

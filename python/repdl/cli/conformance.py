@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from repdl.cli._failure import check_folder, fail
-from repdl.conformance import GOLDEN, Comparison, IncomparableError, Report, ReportError, compare, run
+from repdl.conformance import GOLDEN, Comparison, IncomparableError, Progress, Report, ReportError, compare, run
 
 app = typer.Typer()
 
@@ -59,11 +60,15 @@ def conformance(
     golden: Annotated[
         Path, typer.Option(metavar="DIR", help="Another folder of golden files.", show_default=False)
     ] = GOLDEN,
+    torch: Annotated[
+        bool, typer.Option("--torch", help="Check the calls of torch under repdl.enable() instead.")
+    ] = False,
 ) -> None:
     """Check that this machine computes the bits that every machine must: all golden cases, on all CPU targets and GPUs.
 
     A case that fails is named with the first element that differs. --op, --target and --device may be given several
-    times.
+    times. With --torch the cases are calls of the installed torch, in several layouts, with one thread and with more;
+    --op is then a name such as maximum or index_add.
 
     Exit status: 0 all passed, 1 a case failed, 2 a wrong call.
     """
@@ -71,18 +76,23 @@ def conformance(
         return
     check_folder("--json", json)
     try:
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        with ProgressBar(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("")
-            report = run(
-                op or (),
-                targets=target or (),
-                devices=device or (),
-                threads=threads,
-                golden=golden,
-                progress=lambda done, total, what: bar.update(
-                    task, completed=done, total=total, description=escape(what)
-                ),
-            )
+
+            def progress(done: int, total: int, what: str) -> None:
+                bar.update(task, completed=done, total=total, description=escape(what))
+
+            if torch:
+                report = _run_torch(op or (), target or device, threads, golden, progress)
+            else:
+                report = run(
+                    op or (),
+                    targets=target or (),
+                    devices=device or (),
+                    threads=threads,
+                    golden=golden,
+                    progress=progress,
+                )
     except ValueError as error:
         fail(error)
     if json is not None:
@@ -92,6 +102,17 @@ def conformance(
             fail(f"--json: {json}: {error.strerror}")
     _print_report(report, Console())
     raise typer.Exit(0 if report.passed else 1)
+
+
+def _run_torch(ops: Sequence[str], places: object, threads: int | None, golden: Path, progress: Progress) -> Report:
+    if places:
+        raise ValueError("--torch runs torch's kernels and ours as this process has them: leave out --target, --device")
+    try:
+        from repdl.conformance.torch_golden import THREADS, TORCH_GOLDEN, run_torch_golden
+    except ModuleNotFoundError as error:
+        raise ValueError(f"--torch needs torch: {error}") from error
+    folder = TORCH_GOLDEN if golden == GOLDEN else golden
+    return run_torch_golden(ops, progress, threads=THREADS if threads is None else (threads,), golden=folder)
 
 
 def _print_comparison(comparison: Comparison, names: tuple[Path, Path], console: Console) -> None:

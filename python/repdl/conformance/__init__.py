@@ -18,7 +18,7 @@ from repdl.conformance.difference import (
     compare as compare,
 )
 from repdl.conformance.report import Report as Report, ReportError as ReportError, Result as Result
-from repdl.conformance.suite import GOLDEN as GOLDEN, golden_lines as golden_lines, run as run
+from repdl.conformance.suite import GOLDEN as GOLDEN, Progress as Progress, golden_lines as golden_lines, run as run
 
 if TYPE_CHECKING:
     from repdl.conformance.declared import (

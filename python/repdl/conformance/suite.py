@@ -25,7 +25,8 @@ def golden_lines(op: str, golden: Path = GOLDEN) -> list[tuple[str, str, str]]:
     return _core.read_golden(str(golden / f"{op}.txt"))
 
 
-def _check_names(what: str, named: Collection[str], there: Collection[str]) -> None:
+def check_names(what: str, named: Collection[str], there: Collection[str]) -> None:
+    """Raises ValueError for a name that is not there, with those that are."""
     for name in named:
         if name not in there:
             close = get_close_matches(name, there)
@@ -37,8 +38,8 @@ def _choose_places(targets: Sequence[str], devices: Sequence[str]) -> list[str]:
     """CPU targets, if the CPU is among the devices or nothing is named, and CUDA devices."""
     all_targets = _core.supported_targets()
     all_devices = [place for place in _core.places() if place not in all_targets]
-    _check_names("CPU target", targets, all_targets)
-    _check_names("device", devices, ["cpu", *all_devices])
+    check_names("CPU target", targets, all_targets)
+    check_names("device", devices, ["cpu", *all_devices])
     if not targets and not devices:
         return [*all_targets, *all_devices]
     on_cpu = list(targets) or (all_targets if "cpu" in devices else [])
@@ -77,7 +78,7 @@ def run(
     that is missing or broken.
     """
     all_ops = sorted(_core.ops)
-    _check_names("op", ops, all_ops)
+    check_names("op", ops, all_ops)
     places = _choose_places(targets, devices)
     threads = repdl.get_num_threads() if threads is None else threads
     if not 1 <= threads <= 1024:

@@ -12,7 +12,7 @@ import torch
 
 from repdl.interception import core as _core
 from repdl.interception.aten import random
-from repdl.interception.native import native_of
+from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import WIDE, Ops, complex_ops, float64_ops, kinds_of, ops_of, override
 from repdl.interception.strict import not_reproducible
 
@@ -85,7 +85,7 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
     if exponent == 2:
         return self * self
     if exponent == 3:
-        return (self * self).mul_(self)
+        return (self * self).mul_(self) if self.dtype not in LOW_DTYPES else _core.ops["cube"](self)
     if exponent == -1:
         return self.reciprocal()
     if kinds_of((self,)) & WIDE:
@@ -136,7 +136,7 @@ for _name in ("mish", "sigmoid", "silu", "tanh"):
     )
 
 
-@override("log_sigmoid_forward", wide="float64")
+@override("log_sigmoid_forward", low="compute", wide="float64")
 def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> tuple[torch.Tensor, torch.Tensor]:
     return ops["logsigmoid"](self), self.new_empty(0)
 
@@ -174,8 +174,10 @@ def _(
     return torch.where(x <= 0, below, grad_output * scale)
 
 
-@override("softplus", wide="float64", **_POINTWISE)
+@override("softplus", low="compute", wide="float64", **_POINTWISE)
 def _(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _core.ops) -> torch.Tensor:
+    if self.dtype in LOW_DTYPES and beta != 1:
+        return torch.nn.functional.softplus(self.to(torch.float32), beta, threshold).to(self.dtype)
     scaled = self if beta == 1 else self * beta
     soft = ops["softplus"](scaled)
     return torch.where(scaled > threshold, self, soft if beta == 1 else soft / beta)

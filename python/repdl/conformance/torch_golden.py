@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""Runs the golden lines of torch's ops: this torch, on this machine, gives the bits of the reference.
+
+Each line runs in several forms, all of which have its digest: with operands in several layouts, with several numbers of
+threads, in place and with `out=`.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import repdl
+from repdl import _core
+from repdl._machine import describe_machine
+from repdl.conformance import digests
+from repdl.conformance.report import Report, Result
+from repdl.conformance.suite import GOLDEN, Progress, check_names
+from repdl.conformance.torch_case import FLOATS, DtypeName, TensorText, TorchCase, read_torch_case
+from repdl.interception.native import overload
+from repdl.interception.override import map_tensors, variants
+
+TORCH_GOLDEN = GOLDEN / "torch"
+"""The folder of the golden files of torch's ops, one for each packet of overloads."""
+
+THREADS = (1, 2)
+
+Layout = Callable[[torch.Tensor], torch.Tensor]
+Form = tuple[str, Callable[[], Sequence[torch.Tensor] | None]]
+"""What is particular about a way to run a case, and the run: its results, or None if the case has no such form."""
+
+
+def _as_it_is(x: torch.Tensor) -> torch.Tensor:
+    return x
+
+
+def _stepped(x: torch.Tensor) -> torch.Tensor:
+    return torch.stack([x, x], -1)[..., 0]
+
+
+def _turned(x: torch.Tensor) -> torch.Tensor:
+    dims = tuple(reversed(range(x.dim())))
+    return x.permute(dims).contiguous().permute(dims)
+
+
+def _misaligned(x: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x.new_zeros(1), x.reshape(-1)])[1:].reshape(x.shape)
+
+
+def _channels_last(x: torch.Tensor) -> torch.Tensor:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return x.contiguous(memory_format=formats.get(x.dim(), torch.contiguous_format))
+
+
+LAYOUTS: dict[str, Layout] = {
+    "packed": _as_it_is,
+    "stepped": _stepped,
+    "with dimensions turned in memory": _turned,
+    "misaligned": _misaligned,
+    "with channels last": _channels_last,
+}
+
+_WITH_THREADS = {name: LAYOUTS[name] for name in ("packed", "with dimensions turned in memory")}
+"""Those that are tried with every number of threads; the others with the first."""
+
+
+def run_torch_golden(
+    ops: Sequence[str] = (),
+    progress: Progress = lambda done, total, what: None,
+    *,
+    threads: Sequence[int] = THREADS,
+    golden: Path = TORCH_GOLDEN,
+) -> Report:
+    """Runs the golden lines of the ops of torch, "maximum", "add", … (all if none is named), under `repdl.enable`.
+
+    `threads` are the numbers of threads, each of which a line runs with; they are as before afterwards. A line that
+    fails in some form is part of the report, with the form and where the results first differ. One whose overload this
+    torch does not have has the status "no kernel".
+
+    Raises ValueError for an op without golden lines, and for a golden file that is broken.
+    """
+    all_ops = sorted(path.stem for path in golden.glob("*.txt"))
+    check_names("golden file of torch's op", ops, all_ops)
+    lines = {op: _core.read_golden(str(golden / f"{op}.txt")) for op in dict.fromkeys(ops or all_ops)}
+    place = f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
+    report = Report(describe_machine(), repdl.arithmetic_version, max(threads))
+    total, start = sum(map(len, lines.values())), time.perf_counter()
+    before = repdl.get_num_threads(), torch.get_num_threads()
+    try:
+        with repdl.reproducible(strict="error", order="blocked"):
+            for op, cases in lines.items():
+                progress(len(report.results), total, f"{place}: {op}")
+                report.results += [_run_line(line, place, threads) for line in cases]
+    finally:
+        repdl.set_num_threads(before[0])
+        torch.set_num_threads(before[1])
+    report.seconds[place] = round(time.perf_counter() - start, 3)
+    progress(total, total, "done")
+    return report
+
+
+def _run_line(line: tuple[str, str, str], place: str, threads: Sequence[int]) -> Result:
+    expected, marks, text = line
+    case = read_torch_case(text)
+    op, form = case.packet, ""
+    try:
+        function = overload(case.overload)
+    except AttributeError:
+        return Result(op, text, place, "no kernel")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for form, run in _forms(case, function, threads):
+                results = run()
+                if results is None:
+                    continue
+                bits = [bits_of(result) for result in results]
+                if (found := digests.digest(bits)) != expected:
+                    detail = f"{form}: {digests.first_difference(bits, marks)}"
+                    return Result(op, text, place, "failed", found, detail)
+    except Exception as error:
+        return Result(op, text, place, "failed", None, f"{form}: {type(error).__name__}: {error}")
+    return Result(op, text, place, "passed", expected)
+
+
+def bits_of(x: torch.Tensor) -> digests.Bits:
+    """The elements of a result as its digest reads them."""
+    name = str(x.dtype).removeprefix("torch.")
+    x = x.detach().contiguous()
+    if name in FLOATS:
+        x = x.view(torch.int32 if name == "float32" else torch.int16)
+        return digests.with_one_nan(x.numpy().view(FLOATS[name]), name)
+    return digests.with_one_nan(x.numpy(), name)
+
+
+def tensor_of(text: TensorText) -> torch.Tensor:
+    """A tensor of a case, packed in memory of its own."""
+    bits = np.array(text.bits())
+    if text.dtype in FLOATS:
+        bits = bits.view(np.int32 if text.dtype == "float32" else np.int16)
+    dtype: torch.dtype = getattr(torch, text.dtype)
+    return torch.from_numpy(bits).view(dtype).reshape(text.shape)
+
+
+def _made(value: Any, layout: Layout) -> Any:
+    if isinstance(value, TensorText):
+        return layout(tensor_of(value))
+    if isinstance(value, list):
+        return [_made(item, layout) for item in value]
+    return getattr(torch, value.name) if isinstance(value, DtypeName) else value
+
+
+def _forms(case: TorchCase, function: Any, threads: Sequence[int]) -> Iterator[Form]:
+    """The ways to run a case."""
+    texts = [t for t in _flat(case.arguments.values()) if isinstance(t, TensorText)]
+    for count in threads:
+        repdl.set_num_threads(count)
+        torch.set_num_threads(count)
+        for name, layout in LAYOUTS.items() if count == threads[0] else _WITH_THREADS.items():
+            if name == "packed" or any(_differs(name, text) for text in texts):
+                yield f"{count} threads, operands {name}", partial(_run, case, function, layout)
+    if not _written(function):
+        yield from _other_forms(case, function)
+
+
+def _differs(layout: str, text: TensorText) -> bool:
+    """Whether a layout is another than packed for a tensor."""
+    rank = len(text.shape)
+    return rank > 3 if layout == "with channels last" else rank > 1 or (rank > 0 and "turned" not in layout)
+
+
+def _flat(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+def _arguments(case: TorchCase, function: Any, layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments for torch, and those for us."""
+    known = {argument.name for argument in function._schema.arguments}
+    made = {name: _made(value, layout) for name, value in case.arguments.items()}
+    ours: dict[str, Any] = {name: made.pop(name) for name in ("order", "seed") if name not in known and name in made}
+    return made, ours
+
+
+def _call(function: Any, arguments: dict[str, Any], ours: dict[str, Any]) -> Any:
+    if "seed" in ours:
+        torch.manual_seed(ours["seed"])
+    repdl.set_order(ours.get("order", "blocked"))
+    return function(**arguments)
+
+
+def _written(function: Any) -> list[str]:
+    return [a.name for a in function._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+
+
+def _run(case: TorchCase, function: Any, layout: Layout) -> list[torch.Tensor]:
+    """The arguments that the call writes, and what it returns that is none of them."""
+    made, ours = _arguments(case, function, layout)
+    returned = _call(function, made, ours)
+    values = returned if isinstance(returned, (list, tuple)) else (returned,)
+    new = [v for v, r in zip(values, function._schema.returns, strict=False) if r.alias_info is None]
+    if len(function._schema.returns) == 1 and isinstance(returned, (list, tuple)):  # a list of tensors
+        new = list(values)
+    changed = [made[name] for name in _written(function)]
+    return [t for t in _flat([*changed, *new]) if isinstance(t, torch.Tensor)]
+
+
+def _other_forms(case: TorchCase, function: Any) -> Iterator[Form]:
+    """In place and with out=."""
+    for name, _, _ in variants(case.overload):
+        other = overload(name)
+        outs = [a.name for a in other._schema.arguments if a.is_out]
+        if outs:
+            yield name, partial(_run_out, case, function, other, outs)
+        else:
+            yield name, partial(_run_in_place, case, function, other)
+
+
+def _run_in_place(case: TorchCase, function: Any, other: Any) -> list[torch.Tensor] | None:
+    made, ours = _arguments(case, other, _as_it_is)
+    first = made[other._schema.arguments[0].name]
+    expected = list(_flat([_call(function, *_arguments(case, function, _as_it_is))]))
+    targets = list(_flat([first]))
+    if [(t.dtype, t.shape) for t in expected] != [(t.dtype, t.shape) for t in targets]:
+        return None
+    _call(other, made, ours)
+    return targets
+
+
+def _run_out(case: TorchCase, function: Any, other: Any, outs: list[str]) -> list[torch.Tensor] | None:
+    made, ours = _arguments(case, other, _as_it_is)
+    expected = _call(function, *_arguments(case, function, _as_it_is))
+    if any(value is None for value in _flat([expected])):
+        return None
+    targets = map_tensors(lambda t: torch.full_like(t, 1, memory_format=torch.contiguous_format), expected)
+    named = targets if isinstance(targets, tuple) else (targets,)
+    if len(named) != len(outs):
+        return None
+    _call(other, made | dict(zip(outs, named, strict=True)), ours)
+    return [t for t in _flat(named) if isinstance(t, torch.Tensor)]

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""The golden lines of torch's ops: they pass here and with torch's other instruction sets; a wrong kernel is found."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import repdl.interception.exact as exact
+import torch_golden_elsewhere
+from repdl import _core
+from repdl._op import registry
+from repdl.cli.main import app
+from repdl.conformance import digests
+from repdl.conformance.report import Report
+from repdl.conformance.torch_case import FLOATS, INTEGERS, read_torch_case
+from repdl.conformance.torch_golden import TORCH_GOLDEN, run_torch_golden, tensor_of
+from repdl.interception.native import native_of
+from repdl.interception.registration import register
+from support import ROOT
+
+CAPABILITIES = ("default", "avx2", "avx512")
+
+
+def failures(report: Report) -> list[str]:
+    return [f"{failure.case}: {failure.detail}" for failure in report.failures]
+
+
+def test_every_line_passes() -> None:
+    report = run_torch_golden()
+    assert failures(report) == []
+    assert all(result.status == "passed" for result in report.results)
+
+
+def test_every_line_passes_with_other_instruction_sets() -> None:
+    here = torch.backends.cpu.get_cpu_capability().lower()
+    supported = {"default", *_core.supported_targets()}  # asked for another, torch dies
+    for capability in supported.intersection(CAPABILITIES) - {here}:
+        result = subprocess.run(
+            [sys.executable, torch_golden_elsewhere.__file__, "1"],
+            env=os.environ | {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=600,
+        )
+        found = json.loads(result.stdout)
+        assert found["failures"] == [], found["capability"]
+        assert found["passed"] > 0
+
+
+def line_with(op: str, text: str) -> str:
+    return next(line for line in (TORCH_GOLDEN / f"{op}.txt").read_text().splitlines() if text in line)
+
+
+@pytest.mark.parametrize(
+    ("is_wrong", "form"),
+    [
+        (lambda x: torch.get_num_threads() == 2, "2 threads, operands packed"),
+        (lambda x: not x.is_contiguous(), "1 threads, operands stepped"),
+        (lambda x: x.data_ptr() % 16 != 0, "1 threads, operands misaligned"),
+        (lambda x: x.dim() == 3 and x.stride(0) == 1, "1 threads, operands with dimensions turned in memory"),
+    ],
+)
+def test_a_wrong_kernel_is_found(tmp_path: Path, is_wrong: Any, form: str) -> None:
+    """One that has the other sign of zero in its last elements, in some layout or with some threads alone."""
+    (tmp_path / "hardshrink.txt").write_text(line_with("hardshrink", "zeros[5, 7, 3]#4") + "\n")
+    right = native_of("hardshrink")
+
+    def wrong(self: torch.Tensor, lambd: Any = 0.5) -> torch.Tensor:
+        result = right(self, lambd).contiguous()
+        if is_wrong(self):
+            result.view(-1)[-2:] = -0.0
+        return result
+
+    assert run_torch_golden(golden=tmp_path).passed
+    library = register({"CPU": {"hardshrink": wrong}})
+    try:
+        report = run_torch_golden(golden=tmp_path)
+    finally:
+        library._destroy()
+    (failure,) = failures(report)
+    assert f"{form}: the first difference is among elements 10" in failure
+    assert run_torch_golden(golden=tmp_path).passed
+
+
+def test_a_form_that_is_wrong_is_found(tmp_path: Path) -> None:
+    """In place alone."""
+    (tmp_path / "floor.txt").write_text(line_with("floor", "self=ties[67]#3") + "\n")
+    library = register({"CPU": {"floor_": lambda self: self}})
+    try:
+        (failure,) = failures(run_torch_golden(golden=tmp_path))
+    finally:
+        library._destroy()
+    assert "floor_: the first difference" in failure
+
+
+def test_an_op_that_torch_does_not_have_has_no_kernel(tmp_path: Path) -> None:
+    line = line_with("floor", "self=ties[67]#3").replace("aten::floor", "aten::floor.of_tomorrow")
+    (tmp_path / "floor.txt").write_text(line + "\n")
+    assert [result.status for result in run_torch_golden(golden=tmp_path).results] == ["no kernel"]
+
+
+def test_an_op_that_raises_fails_by_name(tmp_path: Path) -> None:
+    line = line_with("floor", "self=ties[67]#3").replace("aten::floor(self", "aten::floor(other")
+    (tmp_path / "floor.txt").write_text(line + "\n")
+    (failure,) = failures(run_torch_golden(golden=tmp_path))
+    assert "TypeError" in failure or "RuntimeError" in failure
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+def test_generators_give_the_bits_that_the_core_gives(dtype: str) -> None:
+    generator = "bits" if dtype in FLOATS else "classes100"
+    text = read_torch_case(f"aten::neg(self={generator}.{dtype}[7, 5]#3)").arguments["self"]
+    of_core = f".{dtype}" if dtype in FLOATS and dtype != "float32" else ""
+    _, arguments = _core.read_case(f"relu(input={generator}{of_core}[7, 5]#3)")
+    tensor = tensor_of(text)
+    assert tensor.shape == (7, 5)
+    assert str(tensor.dtype) == f"torch.{dtype}"
+    if dtype not in FLOATS:
+        assert np.array_equal(tensor.numpy(), arguments["input"].astype(dtype))
+    else:
+        bits = tensor.view(torch.int32 if dtype == "float32" else torch.int16).numpy()
+        assert bits.tobytes() == arguments["input"].tobytes()
+
+
+def test_digest_and_marks_are_those_of_the_core() -> None:
+    """Of results whose blocks end in the midst of one."""
+    for expected, marks, case in _core.read_golden(str(TORCH_GOLDEN.parent / "philox_bits.txt")):
+        name, arguments = _core.read_case(case)
+        registry[name](**arguments)
+        results = [digests.with_one_nan(arguments["tensor"], "int64")]
+        assert (digests.digest(results), digests.marks(results)) == (expected, marks)
+        middle = results[0].size // 3
+        parts = [results[0].reshape(-1)[:middle], results[0].reshape(-1)[middle:]]
+        assert (digests.digest(parts), digests.marks(parts)) == (expected, marks)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mul(self=normal[3]#1)", "not `aten::name"),
+        ("aten::mul(self=normal.float8[3]#1)", "no dtype 'float8'"),
+        ("aten::mul(self=__import__('os'))", "not a value"),
+        ("aten::mul(normal[3]#1)", "every argument needs its name"),
+        ("aten::mul(self=normal[3]#1,,)", "invalid syntax"),
+    ],
+)
+def test_what_is_no_case_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=r"case `(aten::)?mul") as error:
+        read_torch_case(text)
+    assert message in str(error.value)
+
+
+def call(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["conformance", "--torch", *arguments], env={"COLUMNS": "200"})
+
+
+def test_the_command_says_what_ran() -> None:
+    result = call("--op", "floor", "--op", "mul", "--threads", "1")
+    assert result.exit_code == 0, result.output
+    assert f"torch {torch.__version__}" in result.output
+    assert "Every digest is the golden one." in result.output
+
+
+def test_the_command_names_a_failure(tmp_path: Path) -> None:
+    digest, rest = line_with("mul", "self=special[203]#1").split("  ", 1)
+    (tmp_path / "mul.txt").write_text(f"{'0' if digest[0] != '0' else '1'}{digest[1:]}  {rest}\n")
+    result = call("--golden", str(tmp_path))
+    assert result.exit_code == 1
+    assert "1 of 1 cases failed." in result.output
+    assert "1 threads, operands packed: the marks are equal" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--op", "flor"], "did you mean"),
+        (["--target", "scalar"], "leave out --target"),
+    ],
+)
+def test_the_command_refuses(arguments: list[str], message: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+
+
+# Of what torch's own kernels compute by themselves, that which has no golden line, and why.
+WITHOUT_LINES = {
+    "asserts; gives no number": "_assert_async _assert_scalar _assert_tensor_metadata _functional_assert_async "
+    "_functional_assert_scalar",
+    "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
+    "no reference; test_exact_ops compares layouts and threads": "fractional_max_pool2d fractional_max_pool3d "
+    "unique_dim unique_dim_consecutive _segment_reduce_backward",
+}
+
+
+def test_every_exact_op_has_golden_lines() -> None:
+    """Those that compute. An in-place form, and a foreach form of one operand, are run with the op itself."""
+    groups = tomllib.loads(Path(exact.__file__).with_name("exact.toml").read_text())
+    exact_ops = {op.partition(".")[0] for g in ("selects", "rounds", "in_order") for op in groups[g]["ops"].split()}
+    there = {path.stem for path in TORCH_GOLDEN.glob("*.txt")}
+    there |= {f"{op}_" for op in there} | {op.removesuffix("_") for op in there} | {"__ilshift__", "__irshift__"}
+    assert exact_ops - there == {op for ops in WITHOUT_LINES.values() for op in ops.split()}
+
+
+def test_the_reference_gives_the_golden_files() -> None:
+    """Of a few ops, in seconds; `make golden` makes all."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        reference = importlib.import_module("aten_reference")
+    finally:
+        sys.path.pop(0)
+    reference.load()
+    ops = ("kthvalue", "mv", "_fused_sgd_", "segment_reduce", "bitwise_not", "erf")
+    for op, lines in reference.golden_lines(Path("none"), ops).items():
+        assert [line for line in (TORCH_GOLDEN / f"{op}.txt").read_text().splitlines() if line[0] != "#"] == lines
+
+
+@pytest.mark.parametrize("module", ["numbers", "sums"])
+def test_steps_of_the_reference_are_exact(module: str) -> None:
+    """Against fractions: fma and rounding of hard sums."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        numbers = importlib.import_module("aten_reference.numbers")
+        sums = importlib.import_module("aten_reference.sums")
+    finally:
+        sys.path.pop(0)
+    bits = read_torch_case("aten::neg(self=bits[3000]#5)").arguments["self"]
+    values = [float(x) for x in tensor_of(bits).tolist() if abs(x) < float("inf")]
+    if module == "sums":
+        terms = values[:300]
+        total = 0.0
+        for x in terms:
+            total = (
+                numbers.nearest(Fraction(total) + Fraction(x), "float32") if abs(total) < float("inf") else total + x
+            )
+        assert sums.in_order(terms) == total or total != total
+        return
+    for a, b, c in zip(values, values[1:], values[2:], strict=False):
+        exact_value = Fraction(a) * Fraction(b) + Fraction(c)
+        if exact_value:
+            assert numbers.fma(a, b, c) == numbers.nearest(exact_value, "float32")
+            near = float(numbers.float32(-(a * b)))  # a difference that cancels
+            if abs(near) < float("inf") and Fraction(a) * Fraction(b) + Fraction(near):
+                want = numbers.nearest(Fraction(a) * Fraction(b) + Fraction(near), "float32")
+                assert numbers.fma(a, b, near) == want
+        for dtype in ("float32", "bfloat16", "float16"):
+            assert numbers.ROUND[dtype](a) == numbers.nearest(Fraction(a), dtype)

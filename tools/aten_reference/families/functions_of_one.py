@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Activations and losses made of functions and steps that round once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..cases import of_one, of_two
+from ..functions import exp, expm1, log, log1p, sigmoid, softplus
+from ..numbers import add, div, float32, mul, sub
+from ..registry import reference
+from ..sums import sum_of
+from ..tensors import Tensor, each, from_lines, groups, lines, reduced_shape, rounded
+from .choices import larger
+from .rounded import reduced
+
+_SMALL = [c for c in of_one() if "100003" not in c]
+_PAIRS = [c for c in of_two(names=("grad_output", "self")) if "100003" not in c]
+_LOW = ("", ".bfloat16", ".float16")
+
+
+@reference("elu", cases=[f"{c}{more}" for c in _SMALL for more in ("", ", alpha=0.3, scale=1.7, input_scale=0.9")])
+def elu(self: Tensor, alpha: Any = 1.0, scale: Any = 1.0, input_scale: Any = 1.0) -> Tensor:
+    """scale * x above zero, (alpha * scale) * expm1(input_scale * x) below; alpha * scale in binary64."""
+    factor = float32(alpha * scale)
+
+    def one(x: float) -> float:
+        if x > 0:
+            return mul(x, float32(scale))
+        return mul(expm1(mul(x, float32(input_scale))), factor)
+
+    return each(one, self)
+
+
+@reference("softplus", cases=[f"{c}, beta=0.7, threshold=3.0" for c in _SMALL])
+def soft_plus(self: Tensor, beta: Any, threshold: Any) -> Tensor:
+    def one(x: float) -> float:
+        scaled = mul(x, float32(beta))
+        return x if scaled > float32(threshold) else div(softplus(scaled), float32(beta))
+
+    return each(one, self)
+
+
+@reference("softplus_backward", cases=[f"{c}, beta=0.7, threshold=3.0" for c in _PAIRS])
+def soft_plus_backward(grad_output: Tensor, self: Tensor, beta: Any, threshold: Any) -> Tensor:
+    def one(g: float, x: float) -> float:
+        scaled = mul(x, float32(beta))
+        return g if scaled > float32(threshold) else mul(g, sigmoid(scaled))
+
+    return each(one, grad_output, self)
+
+
+@reference("softshrink", cases=[f"{c}, lambd=0.3" for c in of_one()])
+def softshrink(self: Tensor, lambd: Any) -> Tensor:
+    """Towards 0 by lambd, +0 within it."""
+    width = float32(lambd)
+    return each(lambda x: 0.0 if abs(x) <= width else sub(x, width) if x > 0 else add(x, width), self)
+
+
+@reference(
+    "glu", cases=[f"self={g}{t}[5, 14]#1, dim={dim}" for t in _LOW for g, dim in (("normal", 1), ("special", -1))]
+)
+def glu(self: Tensor, dim: int) -> Tensor:
+    found = []
+    for line in lines(self, dim):
+        half = len(line) // 2
+        found.append(
+            [rounded(mul(x, sigmoid(gate)), self.dtype) for x, gate in zip(line[:half], line[half:], strict=True)]
+        )
+    shape = list(self.shape)
+    shape[dim] //= 2
+    return from_lines(found, tuple(shape), dim, self.dtype)
+
+
+@reference(
+    "logit",
+    cases=[
+        f"{c}{more}"
+        for c in ("self=unit[203]#1", "self=special[203]#1", "self=unit.bfloat16[99]#1")
+        for more in ("", ", eps=0.1")
+    ],
+)
+def logit(self: Tensor, eps: float | None = None) -> Tensor:
+    def one(x: float) -> float:
+        if eps is not None:
+            low, high = float32(eps), float32(1 - eps)
+            x = low if x < low else high if x > high else x
+        return log(div(x, sub(1.0, x)))
+
+    return each(one, self)
+
+
+@reference(
+    "binary_cross_entropy",
+    cases=[
+        f"self=unit{t}[{n}]#1, target=unit{t}[{n}]#2, weight={w}, reduction={r}"
+        for t in _LOW
+        for n in ("203", "3, 67")
+        for w, r in (("None", 0), (f"normal{t}[67]#3" if "," in n else "None", 1), ("None", 2))
+    ],
+)
+def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
+    """max(log1p(-x), -100) * (target - 1) - max(log(x), -100) * target, times the weight; rounded at the end."""
+
+    def one(x: float, y: float, w: float) -> float:
+        off, on = (max(value, -100.0) for value in (log1p(-x), log(x)))
+        loss = sub(mul(off, sub(y, 1.0)), mul(on, y))
+        return loss if weight is None else mul(loss, w)
+
+    loss = each(one, self, target, 1.0 if weight is None else weight, common="float32")
+    found = reduced(loss, reduction)
+    return Tensor(self.dtype, found.shape, [rounded(x, self.dtype) for x in found.data])
+
+
+@reference(
+    "soft_margin_loss",
+    cases=[f"self=normal{t}[203]#1, target=ties{t}[203]#2, reduction={r}" for t in _LOW for r in (0, 1, 2)],
+)
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    loss = each(lambda x, y: softplus(mul(x, -y)), self, target, dtype="float32")
+    found = reduced(loss, reduction)
+    return Tensor(self.dtype, found.shape, [rounded(x, self.dtype) for x in found.data])
+
+
+@reference(
+    "logsumexp",
+    cases=[
+        f"self={g}{t}[5, 137]#1, dim=({dim},)" for t in _LOW for g in ("normal", "special", "wide") for dim in (0, 1)
+    ],
+)
+def logsumexp(self: Tensor, dim: Any) -> Tensor:
+    """log(Sum(exp(x - m))) + m, with m the largest, or 0 where that is infinite."""
+    found = []
+    for line in lines(self, dim[0]):
+        largest = line[0]
+        for x in line:
+            largest = larger(largest, x)
+        if abs(largest) == float("inf"):
+            largest = 0.0
+        total = add(log(sum_of([exp(sub(x, largest)) for x in line])), largest)
+        found.append(rounded(total, self.dtype))
+    return Tensor(self.dtype, reduced_shape(self.shape, dim, False), found)
+
+
+@reference(
+    "mean.dim",
+    cases=[
+        f"self={g}{t}[5, 37, 3]#1, dim={dim}"
+        for t in _LOW
+        for g in ("normal", "wide", "zeros")
+        for dim in ((1,), (0, 2))
+    ],
+)
+def mean_along(self: Tensor, dim: Any) -> Tensor:
+
+    found = [rounded(div(sum_of(group), float(len(group))), self.dtype) for group in groups(self, dim)]
+    return Tensor(self.dtype, reduced_shape(self.shape, dim, False), found)

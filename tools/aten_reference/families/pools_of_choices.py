@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Largest numbers of windows with their places, and the way back; sums of segments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from ..numbers import add, div, mul
+from ..registry import reference
+from ..tensors import Tensor, offset, rounded, size_of
+from .choices import larger, smaller
+from .in_order import outputs
+
+_LOW = ("", ".bfloat16", ".float16")
+_SIZE = {2: "8, 9", 3: "5, 6, 7"}
+
+
+def _best(self: Tensor, lead: Sequence[int], windows: Sequence[range]) -> int:
+    """The place of the largest, the first of equals; of NaN the last, as torch has it."""
+    sizes = self.shape[len(lead) :]
+    first = offset(self.shape[: len(lead)], lead) * size_of(sizes)
+    best = None
+    for at in product(*windows):
+        place = offset(sizes, at)
+        x = self[(*lead, *at)]
+        held = None if best is None else self.data[first + best]
+        if best is None or x != x or x > held:
+            best = place
+    assert best is not None
+    return best
+
+
+def _pooled(self: Tensor, rank: int, windows: Sequence[Sequence[range]]) -> list[Tensor]:
+    lead = self.shape[:-rank]
+    area = size_of(self.shape[-rank:])
+    places = [_best(self, at, window) for at in product(*map(range, lead)) for window in product(*windows)]
+    count = math.prod(map(len, windows))
+    values = [self.data[i // count * area + place] for i, place in enumerate(places)]
+    shape = (*lead, *map(len, windows))
+    return [Tensor(self.dtype, shape, values), Tensor("int64", shape, places)]
+
+
+def _windows(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> list[range]:
+    found = []
+    for k in range(outputs(size, dilation * (kernel - 1) + 1, stride, padding, ceil_mode)):
+        first = k * stride - padding
+        last = min(first + dilation * (kernel - 1) + 1, size)
+        while first < 0:
+            first += dilation
+        found.append(range(first, last, dilation))
+    return found
+
+
+def _shares(size: int, count: int) -> list[range]:
+    return [range(k * size // count, -(-(k + 1) * size // count)) for k in range(count)]
+
+
+def _back(grad: Tensor, self: Tensor, indices: Tensor, rank: int) -> Tensor:
+    """An element gets the gradients of the windows whose largest it is, in their order, each sum rounded."""
+    area, count = size_of(self.shape[-rank:]), size_of(grad.shape[-rank:])
+    total = [0.0] * len(self.data)
+    for i, (g, place) in enumerate(zip(grad.data, indices.data, strict=True)):
+        k = i // count * area + place
+        total[k] = rounded(add(total[k], g), self.dtype)
+    return Tensor(self.dtype, self.shape, total)
+
+
+def _of_rank(rank: int) -> None:
+    def of(*values: int) -> tuple[int, ...]:
+        return values[:rank]
+
+    settings = [
+        f"kernel_size={of(3, 2, 2)}, stride={of(2, 1, 2)}, padding={of(1, 0, 1)}, dilation={of(1, 1, 1)}, "
+        "ceil_mode=False",
+        f"kernel_size={of(2, 2, 3)}, stride={of(2, 2, 2)}, padding={of(0, 1, 1)}, dilation={of(1, 2, 1)}, "
+        "ceil_mode=True",
+    ]
+    # torch has no kernel of three dimensions for float16 on the CPU in all versions.
+    cases = [
+        f"self={g}{t}[2, 3, {_SIZE[rank]}]#1, {s}"
+        for t in _LOW
+        for g in ("normal", "ties", "zeros", "special")
+        for s in settings
+    ]
+
+    @reference(f"max_pool{rank}d_with_indices", cases=cases)
+    def run(self: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> list[Tensor]:
+        sides = zip(self.shape[-rank:], kernel_size, stride, padding, dilation, strict=True)
+        return _pooled(self, rank, [_windows(*side, ceil_mode) for side in sides])
+
+    sizes = [int(n) for n in _SIZE[rank].split(",")]
+    area = math.prod(sizes)
+    backward = [
+        f"grad_output={g}{t}[2, 3, {', '.join('4' * rank)}]#1, self=normal{t}[2, 3, {_SIZE[rank]}]#2, "
+        f"kernel_size={of(2, 2, 2)}, stride={of(1, 1, 1)}, padding={of(0, 0, 0)}, dilation={of(1, 1, 1)}, "
+        f"ceil_mode=False, "
+        f"indices=classes{area}[2, 3, {', '.join('4' * rank)}]#3"
+        for t in _LOW
+        for g in ("normal", "zeros")
+    ]
+    # The shape of the gradient must be that of the output.
+    shape = ", ".join(str(n - 1) for n in sizes)
+    backward = [call.replace(", ".join("4" * rank), shape) for call in backward]
+
+    @reference(f"max_pool{rank}d_with_indices_backward", cases=backward)
+    def run_back(grad_output: Tensor, self: Tensor, indices: Tensor, **settings: Any) -> Tensor:
+        return _back(grad_output, self, indices, rank)
+
+    small = ", ".join("345"[:rank])
+
+    @reference(
+        f"adaptive_max_pool{rank}d",
+        cases=[
+            f"self={g}{t}[2, 3, {_SIZE[rank]}]#1, output_size=({small})"
+            for t in _LOW
+            for g in ("normal", "ties", "special")
+        ],
+    )
+    def run_adaptive(self: Tensor, output_size: Any) -> list[Tensor]:
+        return _pooled(
+            self, rank, [_shares(n, count) for n, count in zip(self.shape[-rank:], output_size, strict=True)]
+        )
+
+    @reference(
+        f"adaptive_max_pool{rank}d_backward",
+        cases=[
+            f"grad_output={g}{t}[2, 3, {small}]#1, self=normal{t}[2, 3, {_SIZE[rank]}]#2, "
+            f"indices=classes{area}[2, 3, {small}]#3"
+            for t in _LOW
+            for g in ("normal", "zeros")
+        ],
+    )
+    def run_adaptive_back(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+        return _back(grad_output, self, indices, rank)
+
+    @reference(
+        f"fractional_max_pool{rank}d_backward",
+        cases=[
+            f"grad_output=normal[2, 3, {small}]#1, self=normal[2, 3, {_SIZE[rank]}]#2, kernel_size={of(2, 2, 2)}, "
+            f"output_size=({small}), indices=classes{area}[2, 3, {small}]#3"
+        ],
+    )
+    def run_fractional_back(
+        grad_output: Tensor, self: Tensor, kernel_size: Any, output_size: Any, indices: Tensor
+    ) -> Tensor:
+        return _back(grad_output, self, indices, rank)
+
+
+_of_rank(2)
+_of_rank(3)
+
+
+@reference(
+    "segment_reduce",
+    cases=[
+        f"data={g}{t}[9, 5]#1, reduce='{how}', lengths=classes4[3]#{seed}, axis=0, unsafe=True"
+        for t in _LOW
+        for g in ("normal", "ties")
+        for how in ("sum", "mean", "max", "min", "prod")
+        for seed in (17,)
+    ],
+)
+def segment_reduce(data: Tensor, reduce: str, lengths: Tensor, axis: int, unsafe: bool) -> Tensor:
+    """In order; an empty segment gives the identity, its mean NaN."""
+    width = data.shape[1]
+    start, found = 0, []
+    identity = {"sum": 0.0, "mean": 0.0, "max": -math.inf, "min": math.inf, "prod": 1.0}[reduce]
+    step = {"max": larger, "min": smaller, "prod": mul}.get(reduce, add)
+    for length in lengths.data:
+        for j in range(width):
+            total = identity
+            for i in range(start, start + length):
+                total = step(total, data[i, j])
+            if reduce == "mean":
+                total = div(total, float(length)) if length else math.nan
+            found.append(rounded(total, data.dtype))
+        start += length
+    return Tensor(data.dtype, (len(lengths.data), width), found)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Functions of float32 numbers, correctly rounded: by mpmath, with digits to spare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mpmath
+
+from .numbers import nearest
+
+DIGITS = 220
+"""Binary digits: more than twice those that the hardest of float32 numbers needs."""
+
+
+def _rounded(function: Callable[[mpmath.mpf], mpmath.mpf], x: float) -> float:
+    with mpmath.workprec(DIGITS):
+        return nearest(function(mpmath.mpf(x)), "float32")
+
+
+def exp(x: float) -> float:
+    if x != x or x == math.inf:
+        return x
+    return 0.0 if x < -200 else math.inf if x > 200 else _rounded(mpmath.exp, x)
+
+
+def log(x: float) -> float:
+    if x != x or x == math.inf:
+        return x
+    return math.nan if x < 0 else -math.inf if x == 0 else _rounded(mpmath.log, x)
+
+
+def expm1(x: float) -> float:
+    if x != x or x in (0, math.inf):
+        return x
+    return -1.0 if x < -200 else math.inf if x > 200 else _rounded(mpmath.expm1, x)
+
+
+def log1p(x: float) -> float:
+    if x != x or x in (0, math.inf):
+        return x
+    return math.nan if x < -1 else -math.inf if x == -1 else _rounded(mpmath.log1p, x)
+
+
+def sigmoid(x: float) -> float:
+    if x != x:
+        return x
+    if abs(x) > 200:
+        return 0.0 if x < 0 else 1.0
+    return _rounded(lambda v: 1 / (1 + mpmath.exp(-v)), x)
+
+
+def softplus(x: float) -> float:
+    if x != x:
+        return x
+    if abs(x) > 200:
+        return 0.0 if x < 0 else x
+    return _rounded(lambda v: mpmath.log1p(mpmath.exp(v)), x)
