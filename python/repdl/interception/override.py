@@ -248,6 +248,8 @@ def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
 
     def declare(compute: Kernel) -> Kernel:
         for name in names:
+            if name in overrides:
+                raise ValueError(f"{name} has two kernels: {overrides[name].compute} and {compute}")
             overrides[name] = Override(name, compute, **settings)
         return compute
 

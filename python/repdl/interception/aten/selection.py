@@ -174,25 +174,3 @@ def index_reduce(
         reduce == "amax",
         lambda mark: _native_index_reduce(mark(self), dim, index, mark(source), "amax", include_self=include_self),
     )
-
-
-def _where_inside(grad: torch.Tensor, cut: torch.Tensor) -> torch.Tensor:
-    return torch.where(cut, torch.zeros((), dtype=grad.dtype), grad)
-
-
-@override("hardtanh_backward", **ANY_DTYPE)
-def hardtanh_backward(grad_output: torch.Tensor, self: torch.Tensor, min_val: Any, max_val: Any) -> torch.Tensor:
-    """The gradient, +0 at the bounds and beyond; it passes where the number is NaN."""
-    return _where_inside(grad_output, (self <= min_val) | (self >= max_val))
-
-
-@override("hardshrink_backward", **ANY_DTYPE)
-def hardshrink_backward(grad_out: torch.Tensor, self: torch.Tensor, lambd: Any) -> torch.Tensor:
-    """The gradient, +0 within the bounds; it passes where the number is NaN."""
-    return _where_inside(grad_out, (self >= -lambd) & (self <= lambd))
-
-
-@override("softshrink_backward", **ANY_DTYPE)
-def softshrink_backward(grad_output: torch.Tensor, self: torch.Tensor, lambd: Any) -> torch.Tensor:
-    """The gradient, +0 within the bounds; it passes where the number is NaN."""
-    return _where_inside(grad_output, (self >= -lambd) & (self <= lambd))
