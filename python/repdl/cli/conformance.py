@@ -11,6 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from repdl.cli._failure import check_folder, fail
+from repdl.cli.torch_sweep import SweepOptions, run_sweep
 from repdl.conformance import GOLDEN, Comparison, IncomparableError, Report, ReportError, compare, run
 
 app = typer.Typer()
@@ -59,17 +60,39 @@ def conformance(
     golden: Annotated[
         Path, typer.Option(metavar="DIR", help="Another folder of golden files.", show_default=False)
     ] = GOLDEN,
+    torch: Annotated[bool, typer.Option("--torch", help="Sweep the ops of torch instead.")] = False,
+    dtype: Annotated[list[str] | None, typer.Option(metavar="D", help="With --torch: float32, …; all.")] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="With --torch: processes at a time.")] = None,
+    short: Annotated[bool, typer.Option("--slice", help="With --torch: few ops, samples and settings.")] = False,
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="With --torch: write docs/torch-ops.md.")
+    ] = None,
 ) -> None:
     """Check that this machine computes the bits that every machine must: all golden cases, on all CPU targets and GPUs.
 
     A case that fails is named with the first element that differs. --op, --target and --device may be given several
     times.
 
+    With --torch: ops and modules of which torch has samples, under `repdl.enable()`, with hostile numbers, in several
+    layouts and numbers of threads, on each CPU target and with each instruction set of torch. --op names them as torch
+    does, nn.functional.linear; --json keeps what was found.
+
     Exit status: 0 all passed, 1 a case failed, 2 a wrong call.
     """
     if context.invoked_subcommand is not None:
         return
     check_folder("--json", json)
+    if torch:
+        for name, value in {"--target": target, "--device": device, "--threads": threads}.items():
+            if value is not None:
+                fail(f"{name} does not go with --torch, which tries all")
+        check_folder("--page", page)
+        passed = run_sweep(SweepOptions(op or (), dtype or (), jobs, short, json, page))
+        raise typer.Exit(0 if passed else 1)
+    given = {"--dtype": dtype is not None, "--jobs": jobs is not None, "--slice": short, "--page": page is not None}
+    for name, is_given in given.items():
+        if is_given:
+            fail(f"{name} goes with --torch")
     try:
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("")
