@@ -16,8 +16,8 @@ from typing import Any
 
 from repdl.conformance.torch_sweep.settings import Setting
 
-SILENCE = 180.0
-"""Seconds after which a worker that writes nothing is taken to hang."""
+SILENCE = 600.0
+"""Seconds after which a worker that writes nothing is taken to hang, on a busy machine too."""
 
 HELD_BACK_BY = ("REPDL_TARGET", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA", "REPDL_STRICT")
 
