@@ -6,7 +6,8 @@
 docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comment `/*! name … */` in the op's header or
 in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows.
 docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes; docs/platforms.md
-likewise, from what tools/platforms writes. docs_functions.py makes docs/functions.md and a page for each function,
+likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/torch-ops.jsonl, which
+`repdl conformance --torch --record` writes. docs_functions.py makes docs/functions.md and a page for each function,
 docs_reveal.py makes docs/reveal.md. Into README.md and docs/interception.md it writes which versions of torch were
 measured. With --check nothing is written, and a page that is not up to date is an error.
 """
@@ -27,7 +28,7 @@ from docs_functions import function_pages
 from docs_reveal import reveal_page
 from repdl import _core
 from repdl._op import Op, registry
-from repdl.conformance import golden_lines
+from repdl.conformance import golden_lines, torch_sweep
 from repdl.interception.versions import measured_versions
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -189,6 +190,8 @@ def main() -> None:
     pages = {"arithmetic.md": arithmetic_page(), "ops.md": ops_page(), "proofs.md": proofs_page()}
     pages["reveal.md"] = reveal_page(general_part("reveal.in.md"), markdown_table)
     pages["platforms.md"] = platforms_page()
+    if (recorded := ROOT / "docs/torch-ops.jsonl").exists():
+        pages["torch-ops.md"] = torch_sweep.page(torch_sweep.Sweep.load(recorded))
     pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
     written = {ROOT / "docs" / name: page for name, page in pages.items()}
     written |= {path: with_torch_versions(path) for path in (ROOT / "README.md", ROOT / "docs/interception.md")}

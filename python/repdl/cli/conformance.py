@@ -12,9 +12,11 @@ from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from repdl.cli._failure import check_folder, fail
+from repdl.cli.torch_sweep import SweepOptions, run_sweep, swept_ops
 from repdl.conformance import GOLDEN, Comparison, IncomparableError, Progress, Report, ReportError, compare, run
 
 app = typer.Typer()
+TORCH_GOLDEN = GOLDEN / "torch"
 
 
 def _table(*columns: str) -> Table:
@@ -60,21 +62,66 @@ def conformance(
     golden: Annotated[
         Path, typer.Option(metavar="DIR", help="Another folder of golden files.", show_default=False)
     ] = GOLDEN,
-    torch: Annotated[
-        bool, typer.Option("--torch", help="Check the calls of torch under repdl.enable() instead.")
-    ] = False,
+    torch: Annotated[bool, typer.Option("--torch", help="Check calls of torch under repdl.enable() instead.")] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="With --torch: golden lines alone, a minute.")] = False,
+    dtype: Annotated[list[str] | None, typer.Option(metavar="D", help="Of the sweep: float32, …; all.")] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Of the sweep: processes at a time.")] = None,
+    short: Annotated[bool, typer.Option("--slice", help="Of the sweep: few ops, samples and settings.")] = False,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Of the sweep: keep what it found.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Of the sweep: write docs/torch-ops.md.")
+    ] = None,
 ) -> None:
     """Check that this machine computes the bits that every machine must: all golden cases, on all CPU targets and GPUs.
 
     A case that fails is named with the first element that differs. --op, --target and --device may be given several
-    times. With --torch the cases are calls of the installed torch, in several layouts, with one thread and with more;
-    --op is then a name such as maximum or index_add.
+    times.
+
+    With --torch the golden cases are calls of the installed torch under `repdl.enable()`, in several layouts, with one
+    thread and with more. Then comes the sweep, which takes hours unless --op, --dtype or --slice chooses a part: ops
+    and modules of which torch has samples, with hostile numbers, in more layouts, on each CPU target and with each
+    instruction set of torch. --op is a name such as maximum, index_add or nn.functional.linear.
 
     Exit status: 0 all passed, 1 a case failed, 2 a wrong call.
     """
     if context.invoked_subcommand is not None:
         return
     check_folder("--json", json)
+    of_sweep = {"--dtype": dtype, "--jobs": jobs, "--slice": short, "--record": record, "--page": page}
+    for name, value in (of_sweep if not torch or lines else {}).items():
+        if value:
+            fail(f"{name} goes with --torch, and not with --lines")
+    if lines and not torch:
+        fail("--lines goes with --torch")
+    check_folder("--record", record)
+    check_folder("--page", page)
+    names, to_sweep = list(op or ()), not lines
+    swept = swept_ops(names) if torch and to_sweep else []
+    if swept:  # other names are those of golden lines, or wrong
+        names = [name for name in names if name not in swept or (TORCH_GOLDEN / f"{name}.txt").exists()]
+        to_sweep = True
+    elif names:
+        to_sweep = False
+    passed = True
+    if names or not op:
+        passed = _run_lines(torch, names, target, device, threads, json, golden)
+    if torch and to_sweep:
+        passed &= run_sweep(SweepOptions(swept, dtype or (), jobs, short, record, page))
+    raise typer.Exit(0 if passed else 1)
+
+
+def _run_lines(
+    torch: bool,
+    ops: Sequence[str],
+    targets: Sequence[str] | None,
+    devices: Sequence[str] | None,
+    threads: int | None,
+    json: Path | None,
+    golden: Path,
+) -> bool:
+    """Runs golden lines of the core or of torch, prints what they gave and keeps it; returns whether all passed."""
     try:
         with ProgressBar(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("")
@@ -83,12 +130,12 @@ def conformance(
                 bar.update(task, completed=done, total=total, description=escape(what))
 
             if torch:
-                report = _run_torch(op or (), target or device, threads, golden, progress)
+                report = _run_torch(ops, targets or devices, threads, golden, progress)
             else:
                 report = run(
-                    op or (),
-                    targets=target or (),
-                    devices=device or (),
+                    ops,
+                    targets=targets or (),
+                    devices=devices or (),
                     threads=threads,
                     golden=golden,
                     progress=progress,
@@ -101,14 +148,14 @@ def conformance(
         except OSError as error:
             fail(f"--json: {json}: {error.strerror}")
     _print_report(report, Console())
-    raise typer.Exit(0 if report.passed else 1)
+    return report.passed
 
 
 def _run_torch(ops: Sequence[str], places: object, threads: int | None, golden: Path, progress: Progress) -> Report:
     if places:
         raise ValueError("--torch runs torch's kernels and ours as this process has them: leave out --target, --device")
     try:
-        from repdl.conformance.torch_golden import THREADS, TORCH_GOLDEN, run_torch_golden
+        from repdl.conformance.torch_golden import THREADS, run_torch_golden
     except ModuleNotFoundError as error:
         raise ValueError(f"--torch needs torch: {error}") from error
     folder = TORCH_GOLDEN if golden == GOLDEN else golden

@@ -11,27 +11,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from repdl.interception import distributed, libraries, places, settings, strict, switch
+from repdl.interception import classes, distributed, libraries, places, settings, strict, switch
 from repdl.interception.exact import LAYOUTS, why_exact
-from repdl.interception.native import native_of, overload, qualified, registered_names
-from repdl.interception.override import (
-    OTHER,
-    WIDE,
-    ForComplex,
-    Override,
-    has_complex,
-    kinds_of,
-    layouts,
-    overrides,
-    variants,
-)
+from repdl.interception.native import native_of, qualified, registered_names
+from repdl.interception.override import layouts
 from repdl.interception.registration import register
 from repdl.interception.report import Report
 
@@ -148,18 +137,17 @@ class Recorder:
 
     def register_libraries(self, ops: Iterable[libraries.Op]) -> None:
         stubs = libraries.held()
-        why = _always("not", strict.REASONS["library"])
+        why = classes.always("not", strict.REASONS["library"])
         for library in libraries.registered({op: self.passing(op[1], stubs[op], why, "told") for op in ops}):
             self.undo.callback(library._destroy)
 
     def kernels(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """For each overload, one that records and passes on to ours or to torch's own."""
-        ours, declared = switch.kernels()["CPU"], _declared()
+        ours, declared = switch.kernels()["CPU"], classes.declared()
         for name in registered_names():
-            if name in declared:
-                yield name, self.passing(name, ours[name], _class_of_override(name, declared[name]), "refused")
-            elif name in ours:
-                yield name, self.not_reproducible(name, ours[name], strict.reason_of(name))
+            if name in ours:
+                inner = "refused" if name in declared else "hidden"  # a stub says so itself, by `refused`
+                yield name, self.passing(name, ours[name], classes.classifier(name), inner)
             elif name != "detach":  # of which torch needs its own kernel
                 yield name, self.exact(name, "CPU")
 
@@ -167,16 +155,11 @@ class Recorder:
         """The same for tensors that are not dense."""
         ours = switch.kernels()[key]
         for name in {*registered_names(key), *ours} - {"detach"}:
-            if name in layouts.get(key, {}):
-                yield name, self.passing(name, ours[name], _always("guarded", STEPS), "refused")
-            elif name in ours:
-                yield name, self.not_reproducible(name, ours[name], "layout")
+            if name in ours:
+                inner = "refused" if name in layouts.get(key, {}) else "hidden"
+                yield name, self.passing(name, ours[name], classes.classifier(name, key), inner)
             else:
                 yield name, self.exact(name, key)
-
-    def not_reproducible(self, name: str, stub: Callable[..., Any], reason: str) -> Callable[..., Any]:
-        """It says so itself, by `refused`."""
-        return self.passing(name, stub, _always("not", strict.REASONS[reason]), "hidden")
 
     def exact(self, name: str, key: str) -> Callable[..., Any]:
         native = native_of(name, key)
@@ -186,7 +169,7 @@ class Recorder:
                 given = native.with_tensors(args)
             return native.run(args, given, kwargs)
 
-        return self.passing(name, kernel, _always("exact", why_exact(name, key) or ""), "told")
+        return self.passing(name, kernel, classes.classifier(name, key), "told")
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
@@ -250,44 +233,6 @@ class Recorder:
 
 def _dtypes(values: list[Any]) -> set[str]:
     return {str(t.dtype).removeprefix("torch.") for t in tree_leaves(values) if isinstance(t, torch.Tensor)}
-
-
-@cache
-def _declared() -> dict[str, Override]:
-    """The override behind each overload, in-place and out= variants among them."""
-    found = dict(overrides)
-    for name, override in overrides.items():
-        for variant, *_ in variants(name, override.converts):
-            found.setdefault(variant, override)
-    return found
-
-
-STEPS = "steps of torch that round once each"
-
-
-def _always(kind: str, reason: str) -> Callable[[Any], tuple[str, str]]:
-    return lambda values: (kind, reason)
-
-
-def _class_of_override(name: str, override: Override) -> Callable[[Any], tuple[str, str]]:
-    ours = ("reproducible", "a kernel of repdl")
-    steps = ("guarded", STEPS)
-    native = ("guarded", "torch's own kernel, which is exact for these dtypes")
-    if torch.Tag.nondeterministic_seeded in overload(name).tags:
-        return lambda values: ("reproducible", f"random numbers of the stream {switch.rng_in_force()!r}")
-
-    if isinstance(override, ForComplex):
-        exact = ("exact", why_exact(name) or "")
-        return lambda values: steps if has_complex(values) else exact
-
-    def classify(values: Any) -> tuple[str, str]:
-        kinds = kinds_of(values)
-        way = override.wide if kinds & WIDE else override.integers if kinds in (0, OTHER) else ""
-        if way == "native":
-            return native
-        return ours if override.wide in ("refuse", "float64") and not kinds & WIDE else steps
-
-    return classify
 
 
 class _OtherOps(TorchDispatchMode):

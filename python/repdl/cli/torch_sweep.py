@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from repdl.cli._failure import fail
+
+if TYPE_CHECKING:
+    from repdl.conformance.torch_sweep.outcome import Sweep
+
+NO_TORCH = "--torch: the sweep runs ops of torch, which is not installed: pip install torch"
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """The options of `repdl conformance --torch`, as `torch_sweep.sweep` takes them, and where its result goes."""
+
+    ops: Sequence[str]
+    dtypes: Sequence[str]
+    jobs: int | None
+    short: bool
+    record: Path | None
+    page: Path | None
+
+
+def swept_ops(names: Sequence[str]) -> list[str]:
+    """Those of the names that torch's databases have."""
+    if not names:
+        return []
+    try:
+        from repdl.conformance.torch_sweep import MissingError
+        from repdl.conformance.torch_sweep.database import entries
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        fail(NO_TORCH)
+    try:
+        known = entries(None)
+    except MissingError as error:
+        fail(f"--torch: {error}")
+    return [name for name in names if name in known]
+
+
+def run_sweep(options: SweepOptions) -> bool:
+    """Runs the sweep, prints what it found and writes its files; whether nothing was found."""
+    try:
+        from repdl.conformance.torch_sweep import MissingError, page, sweep
+        from repdl.conformance.torch_sweep.children import WorkerError
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        fail(NO_TORCH)
+    columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}")
+    try:
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("reading torch's samples", total=None)
+            result = sweep(
+                options.ops,
+                options.dtypes,
+                short=options.short,
+                jobs=options.jobs,
+                progress=lambda done, total, what: bar.update(
+                    task, completed=done, total=total, description=escape(what)
+                ),
+            )
+    except (MissingError, ValueError) as error:
+        fail(f"--torch: {error}")
+    except WorkerError as error:
+        fail(f"--torch: {error}", status=1)
+    try:
+        if options.record is not None:
+            result.save(options.record)
+        if options.page is not None:
+            options.page.write_text(page(result), encoding="utf-8")
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+    _print(result, Console())
+    return result.passed
+
+
+def _print(result: Sweep, console: Console) -> None:
+    for finding in result.findings:
+        console.print(f"[red]{finding.kind.upper()}[/] [bold]{finding.op}[/] {finding.dtype}", highlight=False)
+        typer.echo(f"    {finding.form}: {finding.detail}\n    {_cases(finding.cases)}")
+    if result.raises:
+        typer.echo("\nNotReproducibleError, in some calls at least:")
+        by_op: dict[str, list[str]] = {}
+        for op, dtype in result.raises:
+            by_op.setdefault(op, []).append(dtype)
+        for op, dtypes in by_op.items():
+            typer.echo(f"    {op}: {', '.join(dtypes)}")
+    head = result.head
+    typer.echo(f"\nrepdl {head['version']} ({head['commit']}), torch {head['torch']}, {head['CPU']}")
+    typer.echo(f"settings: {', '.join(head['settings'])}")
+    if result.cut:
+        typer.echo(f"of {result.cut} ops and dtypes the time ran out, and some samples were left out")
+    if not result.trials:
+        typer.echo("No call could be tried.")
+    elif result.findings:
+        kinds = Counter(finding.kind for finding in result.findings)
+        told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        typer.echo(f"{result.trials} calls tried: {told}.")
+    else:
+        typer.echo(f"{result.trials} calls tried: nothing differs, nothing is wrong.")
+
+
+def _cases(cases: list[str]) -> str:
+    named = [case for case in cases if case]
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    return f"samples {', '.join(named[:5])}{more}" if named else ""

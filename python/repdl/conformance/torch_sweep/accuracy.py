@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Tells a wrong result: against the same call of stock torch in float64, and against mpmath."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._pytree import tree_leaves
+
+from repdl.conformance.torch_sweep.samples import Sample
+
+WIDER = {
+    torch.float32: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float16: torch.float64,
+    torch.complex64: torch.complex128,
+}
+
+ULPS = 4
+"""So many units in the last place are allowed beside twice the error of stock torch."""
+
+
+def widened(sample: Sample, dtype: torch.dtype) -> Sample | None:
+    """The call in float64 or complex128, its numbers the same; None for a dtype that has nothing wider."""
+    if dtype not in WIDER:
+        return None
+
+    def widen(x: Any) -> Any:
+        if isinstance(x, torch.Tensor):
+            return x.to(WIDER[x.dtype]) if x.dtype in WIDER else x
+        return WIDER.get(x, x) if isinstance(x, torch.dtype) else x
+
+    return sample.mapped(widen)
+
+
+def tensors_of(result: Any) -> list[torch.Tensor]:
+    return [x.detach() for x in tree_leaves(result) if isinstance(x, torch.Tensor) and x.layout == torch.strided]
+
+
+def wrong(ours: Any, stock: Any, reference: Any, elementwise: bool) -> str | None:
+    """What is wrong with a result, if anything: its error is more than twice stock's and some units in the last place.
+
+    Without a reference, of float64 and integers, stock's result is one: for integers it must be the same.
+    """
+    a, b = tensors_of(ours), tensors_of(stock)
+    exact = tensors_of(reference) if reference is not None else b
+    if not len(a) == len(b) == len(exact):
+        return f"{len(a)} results where torch has {len(b)}" if len(a) != len(b) else None
+    for x, y, r in zip(a, b, exact):
+        if x.shape != y.shape or x.dtype != y.dtype:
+            return f"{x.dtype}{list(x.shape)} where torch gives {y.dtype}{list(y.shape)}"
+        if x.shape != r.shape or x.is_nested or x.numel() == 0:
+            continue
+        if x.dtype.is_floating_point or x.is_complex():
+            found = _wrong_numbers(
+                *(_doubles(x), _doubles(y), _doubles(r), _doubles(r.to(x.dtype))),
+                info=torch.finfo(x.dtype),
+                elementwise=elementwise and not x.is_complex(),  # a part may cancel to less than the other
+                against_stock=reference is None,
+                infinite=not x.is_complex(),  # those have several ways to be infinite
+            )
+            if found is not None:
+                return found
+    return None
+
+
+Doubles = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def _doubles(x: torch.Tensor) -> Doubles:
+    """The numbers, in NumPy, whose arithmetic nothing overrides; of complex ones the parts."""
+    x = x.resolve_conj().resolve_neg()
+    numbers: Doubles = (torch.view_as_real(x.contiguous()) if x.is_complex() else x).double().numpy().reshape(-1)
+    return numbers
+
+
+@np.errstate(all="ignore")
+def _wrong_numbers(
+    x: Doubles,
+    y: Doubles,
+    r: Doubles,
+    rounded: Doubles,
+    *,
+    info: torch.finfo,
+    elementwise: bool,
+    against_stock: bool,
+    infinite: bool,
+) -> str | None:
+    """Of ours, stock's, the exact numbers, and those rounded. infinite: whether to look at NaN and infinities."""
+    eps = info.eps
+    finite = np.isfinite(rounded) & np.isfinite(y)
+    # Where an intermediate result overflows, what comes of it depends on the order: it need not be as torch's.
+    misplaced = finite & ~np.isfinite(x) | np.isnan(rounded) & np.isnan(y) & ~np.isnan(x)
+    misplaced |= np.isinf(rounded) & (rounded == y) & ~np.isinf(x)
+    if infinite and misplaced.any():
+        i = int(misplaced.argmax())
+        return f"{x[i]} where torch gives {y[i]} and float64 {r[i]}"
+    finite &= np.isfinite(x)
+    if not finite.any():
+        return None
+    a, b, c = x[finite], y[finite], r[finite]
+    ours, stocks, size = abs(a - c), abs(b - c), abs(c)
+    ulp = eps * np.maximum(size, float(info.smallest_normal))
+    if against_stock:  # stock's own error is unknown
+        bad = ours > 1e4 * (ulp if elementwise else eps * size.max())
+    else:
+        bad = ours > 2 * stocks + ULPS * ulp
+        if not elementwise:
+            bad &= ours > 2 * stocks.max() + ULPS * eps * size.max()
+    if not bad.any():
+        return None
+    worst = int(np.where(bad, ours / ulp, 0).argmax())
+    return (
+        f"{a[worst]} where torch gives {b[worst]} and float64 {c[worst]}: an error of "
+        f"{(ours / ulp)[worst]:.3g} ulp, {int(bad.sum())} of {bad.size} elements"
+    )

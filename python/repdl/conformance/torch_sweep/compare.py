@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""Runs the sweep: shares the work among processes, and compares what they gave."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import repdl
+from repdl._machine import describe_machine
+from repdl.conformance.torch_sweep.children import Pair, Task, run_task
+from repdl.conformance.torch_sweep.database import DTYPES, Entry, entries
+from repdl.conformance.torch_sweep.outcome import Finding, Sweep
+from repdl.conformance.torch_sweep.settings import BASE, RECORD, Setting, settings
+
+Progress = Callable[[int, int, str], None]
+"""Is told the number of entries and dtypes done, that of all, and what runs."""
+
+SLICE = (
+    "abs", "cat", "cumsum", "exp", "mm", "mul", "nn.functional.layer_norm", "nn.functional.max_pool2d", "sum", "where",
+    "nn.Embedding",
+)  # fmt: skip
+"""One or two ops of each family, for a test."""
+
+SLICE_DTYPES = ("float32", "bfloat16")
+
+
+def sweep(
+    ops: Sequence[str] = (),
+    dtypes: Sequence[str] = (),
+    *,
+    short: bool = False,
+    jobs: int | None = None,
+    source: str | None = None,
+    progress: Progress = lambda done, total, what: None,
+) -> Sweep:
+    """Runs ops and modules of torch's databases (all if none is named) in every setting that this machine has.
+
+    Args:
+        ops: names as in torch's op_db and module_db, "maximum", "nn.functional.linear", "nn.Linear".
+        dtypes: "float32", …; all if none is named.
+        short: a slice: few samples in two settings, and of few ops and dtypes unless they are named.
+        jobs: processes at a time; as many as there are cores if None.
+        source: "module:function", gives other entries than torch's databases.
+        progress: is told how far it is.
+
+    Raises:
+        MissingError: if torch or a package that its databases need is not installed.
+        ValueError: for an op or a dtype that there is not.
+        WorkerError: if a process does not begin.
+    """
+    known = entries(source)
+    if source is None and short:
+        ops, dtypes = ops or SLICE, dtypes or SLICE_DTYPES
+    chosen = _chosen("op", ops, list(known))
+    pairs = [(n, d) for n in chosen for d in _chosen("dtype", dtypes, list(DTYPES)) if d in known[n].dtypes()]
+    jobs = jobs or len(os.sched_getaffinity(0))
+    tasks = list(_tasks(pairs, settings(short), short, jobs, source))
+    total = sum(len(task.pairs) for task in tasks)
+    collected, lock, done = _Collected(), threading.Lock(), 0
+
+    def tell(task: Task, line: dict[str, Any]) -> None:
+        nonlocal done
+        with lock:
+            if "start" in line:
+                progress(done, total, f"{task.setting.name}: {' of '.join(line['start'])}")
+                done += 1
+            else:
+                collected.add(task, line)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in [pool.submit(run_task, task, tell) for task in tasks]:
+            future.result()
+    progress(total, total, "done")
+    return collected.result(_head(tasks), known)
+
+
+def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
+    for name in named:
+        if name not in there:
+            close = get_close_matches(name, there)
+            hint = f"; did you mean {' or '.join(close)}?" if close else f", among {len(there)}."
+            raise ValueError(f"there is no {what} '{name}'{hint}")
+    return list(dict.fromkeys(named)) or there
+
+
+def _tasks(pairs: list[Pair], known: list[Setting], short: bool, jobs: int, source: str | None) -> Iterable[Task]:
+    """In pieces, so that all processes have work to the end; the base, which takes longest, in the smallest."""
+    pieces = 1 if short else max(1, min(len(pairs) // 40, 2 * jobs))
+    for setting in known:
+        role = "base" if setting.name == BASE else "other"
+        count = pieces * 3 if role == "base" and not short else pieces
+        for i in range(count):
+            if part := pairs[i::count]:
+                yield Task(setting, role, part, short, source)
+    if source is None:
+        for i in range(pieces):
+            if part := pairs[i::pieces]:
+                yield Task(Setting(RECORD), "audit", part, short)
+
+
+def _head(tasks: list[Task]) -> dict[str, Any]:
+    machine = describe_machine()
+    folder = Path(repdl.__file__).resolve().parent
+    commit = subprocess.run(
+        ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    return {
+        "commit": commit or "not known",
+        "version": machine["version"],
+        "torch": machine["torch"],
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "CPU": machine["CPU"],
+        "settings": list(dict.fromkeys(task.setting.name for task in tasks if task.role != "audit")),
+    }
+
+
+class _Collected:
+    """The lines of all processes."""
+
+    def __init__(self) -> None:
+        self.cases: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = defaultdict(dict)
+        self.classes: dict[str, dict[str, str]] = defaultdict(dict)
+        self.fates: list[tuple[str, Pair, str]] = []
+        self.cut: set[Pair] = set()
+
+    def add(self, task: Task, line: dict[str, Any]) -> None:
+        if "case" in line:
+            self.cases[line["entry"], line["dtype"], line["case"]][task.setting.name] = line
+        elif "classes" in line:
+            self.classes[line["entry"]][line["dtype"]] = line["classes"]
+        elif "fate" in line:
+            self.fates.append((task.setting.name, (line["pair"][0], line["pair"][1]), line["fate"]))
+        elif "cut" in line:
+            self.cut.add((line["cut"][0], line["cut"][1]))
+
+    def result(self, head: dict[str, Any], known: dict[str, Entry]) -> Sweep:
+        result = Sweep(head, {name: self.classes[name] for name in known if name in self.classes}, cut=len(self.cut))
+        found = _Findings()
+        for (op, dtype, case), lines in self.cases.items():
+            base = lines.get(BASE)
+            if base is None or base["status"] == "no sample":
+                continue
+            result.trials += 1
+            forms = ["forward"] if base["status"] == "raises" else base.get("raises", [])
+            if forms:
+                known_forms = result.raises.setdefault((op, dtype), [])
+                known_forms += [form for form in forms if form not in known_forms]
+            for kind, form, details in _of_case(lines, head["settings"]):
+                found.add(kind, op, dtype, form, details, case)
+        for setting, (op, dtype), fate in self.fates:
+            kind, phase = fate.split()
+            if phase == "ours":
+                found.add(kind, op, dtype, "forward", [setting], "")
+        result.findings = found.sorted()
+        return result
+
+
+class _Findings:
+    def __init__(self) -> None:
+        self.cases: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
+        self.details: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
+
+    def add(self, kind: str, op: str, dtype: str, form: str, details: list[str], case: str) -> None:
+        key = (kind, op, dtype, form)
+        self.cases[key].append(case)
+        self.details[key] += [text for text in details if text not in self.details[key]]
+
+    def sorted(self) -> list[Finding]:
+        """Of errors and wrong values the first one is told, of differences all."""
+        found = []
+        for key, cases in self.cases.items():
+            details = self.details[key]
+            text = "; ".join(details) if key[0] in ("differs", "crashes", "hangs") else details[0]
+            found.append(Finding(*key, text, cases))
+        return sorted(found, key=lambda f: (f.kind, f.op, DTYPES.index(f.dtype), f.form))
+
+
+def _of_case(lines: dict[str, dict[str, Any]], settings: list[str]) -> Iterable[tuple[str, str, list[str]]]:
+    """Kind, form and details of all that is wrong with a case, in the settings in which it ran."""
+    base = lines[BASE]
+    for kind in ("wrong", "breaks"):
+        for form, text in base.get(kind, {}).items():
+            yield kind, form, [text]
+    within: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    differs: dict[str, list[str]] = defaultdict(list)
+    for setting, line in lines.items():
+        for form, how in line.get("differs", ()):
+            within[form][how].append(setting)
+        if setting == BASE:
+            continue
+        if line["status"] == base["status"] == "raises":
+            continue
+        if line["inputs"] != base["inputs"]:
+            differs["sample"].append(setting)
+            continue
+        if line["status"] != base["status"]:
+            differs["forward"].append(f"{line['status']} with {setting}")
+            continue
+        before, after = base.get("bits", {}), line.get("bits", {})
+        differs_here = [form for form in before.keys() & after.keys() if before[form] != after[form]]
+        for form in differs_here:
+            differs[form].append(setting)
+    for form, ways in within.items():
+        differs[form] += [
+            how if BASE in where else f"{how} (with {'any' if len(where) == len(settings) - 1 else ', '.join(where)})"
+            for how, where in ways.items()
+            if not (how == "stepped, 3 threads" and ("stepped" in ways or "3 threads" in ways))
+        ]
+    for form, where in sorted(differs.items()):
+        yield "differs", form, where

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""The same numbers in memory otherwise, and more of them: bits must not depend on strides, alignment and batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from repdl.conformance.torch_sweep.samples import Sample, is_dense
+
+LARGE = 100_003
+"""Elements above every size from which torch's kernels and ours share work among threads, in an odd number."""
+
+
+def packed(x: torch.Tensor) -> torch.Tensor:
+    return x.detach().clone(memory_format=torch.contiguous_format) if is_dense(x) else x.detach().clone()
+
+
+def transposed(x: torch.Tensor) -> torch.Tensor:
+    return packed(x.transpose(-1, -2)).transpose(-1, -2) if x.dim() >= 2 else packed(x)
+
+
+def reversed_axes(x: torch.Tensor) -> torch.Tensor:
+    axes = list(range(x.dim()))[::-1]
+    return packed(x.permute(axes)).permute(axes)
+
+
+def stepped(x: torch.Tensor) -> torch.Tensor:
+    """Every second element of a larger tensor."""
+    if x.dim() == 0:
+        return packed(x)
+    wide = x.new_zeros(*x.shape[:-1], 2 * x.shape[-1])
+    wide[..., ::2] = x
+    return wide[..., ::2]
+
+
+def misaligned(x: torch.Tensor) -> torch.Tensor:
+    """One element behind the beginning of the memory."""
+    line = x.new_zeros(x.numel() + 1)
+    line[1:] = x.reshape(-1)
+    return line[1:].view(x.shape)
+
+
+def channels_last(x: torch.Tensor) -> torch.Tensor:
+    if x.dim() in (4, 5):
+        return packed(x).contiguous(memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d)
+    return packed(x)
+
+
+LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "transposed": transposed,
+    "reversed": reversed_axes,
+    "stepped": stepped,
+    "misaligned": misaligned,
+    "channels last": channels_last,
+}
+
+LAYOUT_IS_ASKED = (
+    "as_strided", "empty", "new_empty", "is_contiguous", "resize", "view_as_real", "view_as_complex", "contiguous",
+    "to_sparse",
+)  # fmt: skip
+"""Names of ops begin so whose result is about strides or memory, or holds none."""
+
+
+def laid_out(sample: Sample, name: str, first_only: bool = False) -> Sample | None:
+    """The call with tensors in a layout; None if that leaves all strides as they were."""
+    before, after, moved = sample.tensors(), [], False
+    for i, x in enumerate(before):
+        y = LAYOUTS[name](x) if is_dense(x) and not (first_only and i) else packed(x)
+        moved |= y.stride() != packed(x).stride() or y.storage_offset() != 0 if is_dense(x) else False
+        after.append(y)
+    return sample.with_tensors(after) if moved else None
+
+
+def rows(sample: Sample, row: int) -> Sample | None:
+    """The call with one row alone of every tensor that has as many as the first; None if there is just one."""
+    tensors = sample.tensors()
+    if not tensors or not is_dense(tensors[0]) or tensors[0].dim() == 0 or tensors[0].shape[0] < 2:
+        return None
+    count, ranks = tensors[0].shape[0], (1, tensors[0].dim())
+    row = row % count
+    return sample.with_tensors(
+        [x[row : row + 1] if is_dense(x) and x.dim() in ranks and x.shape[0] == count else x for x in tensors]
+    )
+
+
+def large(sample: Sample, how: str) -> Sample | None:
+    """The call with repeated operands, of about LARGE elements: "flat", in one dimension, or with more "rows"."""
+    tensors = sample.tensors()
+    if not tensors or not all(is_dense(x) for x in tensors) or tensors[0].numel() == 0:
+        return None
+    first = tensors[0]
+    if how == "flat":
+        if first.dim() == 0 or any(x.shape != first.shape for x in tensors if x.dim()):
+            return None
+        grown = [x.reshape(-1).repeat(math.ceil(LARGE / x.numel()))[:LARGE] if x.dim() else x for x in tensors]
+    else:
+        if first.dim() < 2:
+            return None
+        count, times = first.shape[0], math.ceil(LARGE / first.numel())
+        grown = [
+            x.repeat(times, *[1] * (x.dim() - 1)) if x.dim() and x.shape[0] == count and x.dim() == first.dim() else x
+            for x in tensors
+        ]
+    return sample.with_tensors(grown, how)
+
+
+TOO_LARGE = (
+    "block_diag", "broadcast_shapes", "cartesian_prod", "cdist", "combinations", "corrcoef", "cov", "diag", "einsum",
+    "ger", "gradient", "kron", "linalg", "lu", "meshgrid", "nn.functional.multi_head", "nn.functional.pdist", "ormqr",
+    "outer", "svd", "pca_lowrank", "tensordot", "torch.ops", "triangular", "vander", "qr", "geqrf", "cholesky",
+    "pinverse", "logdet", "matrix_exp", "symeig", "inner", "unfold", "nn.TransformerDecoder",
+    "nn.TransformerEncoder", "nn.Transformer", "nn.MultiheadAttention", "nn.GRU", "nn.LSTM", "nn.RNN",
+    "nn.functional.scaled_dot", "to_sparse", "sparse", "jiterator", "repeat", "tile", "segment_reduce", "ctc_loss",
+)  # fmt: skip
+"""Names begin so of ops whose results or time grow with the square of the rows, or more."""

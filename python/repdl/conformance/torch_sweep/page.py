@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""The page docs/torch-ops.md: what a sweep found, as tables."""
+
+from __future__ import annotations
+
+from repdl.conformance.torch_sweep.database import DTYPES
+from repdl.conformance.torch_sweep.outcome import Sweep
+
+_INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
+COLUMNS = {dtype: (dtype,) for dtype in DTYPES if dtype not in _INTEGERS} | {"integers": _INTEGERS}
+"""A column of the table, and the dtypes that it stands for."""
+
+INTRODUCTION = """\
+# Ops of torch
+
+What `repdl.enable()` does with each op and module of which torch has samples (op_db and module_db of
+`torch.testing`), by dtype:
+
+| | |
+|---|---|
+| ours | computed by kernels of repdl, or in steps of torch that round once each |
+| exact | torch's own kernels, which give the same bits everywhere |
+| raises | NotReproducibleError |
+| … some | some calls raise: the gradient, or some arguments |
+| – | torch has none either |
+
+`repdl.audit` tells the same of a program, by overload.
+"""
+
+
+def page(result: Sweep) -> str:
+    """The text of the page, in Markdown."""
+    head = result.head
+    return "\n".join(
+        [
+            INTRODUCTION,
+            f"Measured at commit {head['commit']} with torch {head['torch']} on {head['date']}, on {head['CPU']}:",
+            f"{result.trials:,} calls, forward, backward, in place and into `out`, each in several layouts and with",
+            f"several threads, in {len(head['settings'])} settings: {', '.join(head['settings'])}.",
+            f"{len(result.findings)} findings.\n" if result.findings else "No bit differed.\n",
+            "```sh\nrepdl conformance --torch --record docs/torch-ops.jsonl --page docs/torch-ops.md\n```\n",
+            *_findings(result),
+            "## Table\n",
+            _table(
+                ["op", *COLUMNS], [[op, *map(_merged, _cells(by_dtype))] for op, by_dtype in result.classes.items()]
+            ),
+        ]
+    )
+
+
+def _cells(by_dtype: dict[str, str]) -> list[list[str]]:
+    return [[by_dtype[dtype] for dtype in dtypes if dtype in by_dtype] for dtypes in COLUMNS.values()]
+
+
+def _merged(words: list[str]) -> str:
+    """One word for several dtypes."""
+    kinds = list(dict.fromkeys(words))
+    return kinds[0] if len(kinds) == 1 else " / ".join(kinds) if kinds else "–"
+
+
+def _findings(result: Sweep) -> list[str]:
+    if not result.findings:
+        return []
+    by_key: dict[tuple[str, str, str, str], list[str]] = {}
+    for f in result.findings:
+        by_key.setdefault((f.op, f.kind, f.form, _cut(f.detail)), []).append(f.dtype)
+    rows = [
+        [op, ", ".join(dict.fromkeys(dtypes)), kind, form, detail]
+        for (op, kind, form, detail), dtypes in by_key.items()
+    ]
+    return ["## Findings\n", _table(["op", "dtypes", "what", "form", "where"], sorted(rows))]
+
+
+def _cut(text: str) -> str:
+    text = text.replace("|", "\\|")
+    return text if len(text) < 160 else text[:159] + "…"
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in [columns, ["---"] * len(columns), *rows])

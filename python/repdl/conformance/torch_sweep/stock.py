@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""What stock torch gives for a trial, and what it would give with more digits; repdl is disabled meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from repdl.conformance.torch_sweep import calls
+from repdl.conformance.torch_sweep.accuracy import tensors_of, widened
+from repdl.conformance.torch_sweep.layouts import rows
+from repdl.conformance.torch_sweep.samples import Sample
+
+ROWS = (0, 1, -1)
+
+
+@dataclass
+class Stock:
+    """What stock torch makes of a call.
+
+    error: of the forward call, which makes it no sample. gradient: None where there is none.
+    wide, wide_gradient: of the same numbers in float64 or complex128.
+    random: whether it draws numbers. row_by_row: whether a row alone is a row of the result.
+    """
+
+    error: str | None = None
+    forward: Any = None
+    gradient: Any = None
+    wide: Any = None
+    wide_gradient: Any = None
+    random: bool = False
+    row_by_row: bool = False
+    forms: set[str] = field(default_factory=set)
+
+
+def attempt(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str | None]:
+    """The result, or the error in words."""
+    try:
+        return function(*arguments), None
+    except Exception as error:
+        return None, f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:200]
+
+
+def gradients(result: Any) -> Any:
+    return None if result is None else [g for g in result[1] if g is not None]
+
+
+def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool) -> Stock:
+    forward, error = attempt(calls.forward, sample)
+    if error is not None:
+        return Stock(error)
+    stock = Stock(forward=forward)
+    stock.random = _is_random(sample, forward)
+    if differentiable:
+        stock.gradient = gradients(attempt(calls.gradient, sample)[0])
+    wide = widened(sample, dtype)
+    if wide is not None and not stock.random:
+        stock.wide = attempt(calls.forward, wide)[0]
+        if stock.gradient is not None:
+            stock.wide_gradient = gradients(attempt(calls.gradient, wide)[0])
+    if sample.in_place is not None and attempt(calls.in_place, sample, sample.in_place)[1] is None:
+        stock.forms.add("in place")
+    if sample.out and attempt(calls.into, sample, forward, False)[1] is None:
+        stock.forms.add("out")
+    stock.row_by_row = not stock.random and all(_is_row(sample, forward, row) for row in ROWS)
+    return stock
+
+
+def _is_random(sample: Sample, before: Any) -> bool:
+    again, error = attempt(calls.forward, sample, calls.SEED + 1)
+    return error is None and calls.digest(again) != calls.digest(before)
+
+
+def row_of(result: Any, row: int) -> list[torch.Tensor]:
+    return [x[row % x.shape[0]][None] for x in tensors_of(result)]
+
+
+def _is_row(sample: Sample, whole: Any, row: int) -> bool:
+    alone = rows(sample, row)
+    if alone is None:
+        return False
+    count = sample.tensors()[0].shape[0]
+    found, error = attempt(calls.forward, alone)
+    all_rows, one = tensors_of(whole), tensors_of(found)
+    if error is not None or not one or len(one) != len(all_rows):
+        return False
+    for x, y in zip(all_rows, one):
+        if x.dim() == 0 or y.shape != (1, *x.shape[1:]) or x.shape[0] != count or x.dtype != y.dtype:
+            return False
+        part = x[row % count][None]
+        close = 1e-2 if x.dtype in (torch.bfloat16, torch.float16) else 1e-4
+        if not torch.allclose(part, y, close, close, equal_nan=True):
+            return False
+    return True

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""The sweep of torch's ops: a slice of it, and that it finds what is broken."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from repdl.cli.main import app
+from repdl.conformance import torch_sweep
+from repdl.conformance.torch_sweep import calls, hostile, layouts
+from repdl.conformance.torch_sweep.outcome import Finding, ResultError, Sweep
+from repdl.conformance.torch_sweep.samples import Sample
+from repdl.interception import classes
+from support import TARGETS
+
+BROKEN = "broken_entries:entries"
+
+
+def test_slice_holds() -> None:
+    """One or two ops of each family, in the first and the least setting."""
+    result = torch_sweep.sweep(short=True)
+    assert result.trials > 120
+    assert not result.findings
+    assert not result.raises
+    assert result.classes["mm"] == {"float32": "ours", "bfloat16": "ours"}
+    assert result.classes["cat"] == {"float32": "exact", "bfloat16": "exact"}
+
+
+@pytest.fixture(scope="module")
+def broken() -> Sweep:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parent)
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=":")
+        return torch_sweep.sweep(short=True, source=BROKEN)
+
+
+FOUND = {
+    "by_threads": ("differs", "forward", "7 threads"),
+    "by_layout": ("differs", "forward", "transposed"),
+    "by_alignment": ("differs", "forward", "misaligned"),
+    "by_capability": ("differs", "forward", "all held back"),
+    "by_batch": ("differs", "forward", "row 1 alone"),
+    "by_zero": ("differs", "forward", "3 threads"),
+    "by_layout_backwards": ("differs", "gradient", "stepped"),
+    "in_place_other": ("differs", "in place", "not as forward"),
+    "out_other": ("differs", "out", "not as forward"),
+    "far_off": ("wrong", "forward", "an error of"),
+    "breaking": ("breaks", "forward", "TypeError: no such kernel"),
+    "crashing": ("crashes", "forward", "this machine"),
+} | ({"by_target": ("differs", "forward", "all held back")} if "scalar" in TARGETS[:-1] else {})
+
+
+@pytest.mark.parametrize("op", FOUND)
+def test_what_is_broken_is_found(op: str, broken: Sweep) -> None:
+    kind, form, detail = FOUND[op]
+    found = [f for f in broken.findings if (f.op, f.kind, f.form) == (op, kind, form)]
+    assert found, broken.findings
+    assert detail in found[0].detail
+
+
+def test_what_is_sound_is_not_found(broken: Sweep) -> None:
+    assert {f.op for f in broken.findings} == FOUND.keys()
+    assert broken.raises == {("raising", "float32"): ["forward"]}
+    assert not broken.passed
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(ValueError, match="no op 'maximun'; did you mean maximum"):
+        _known("op", ["maximun"], ["maximum", "mm"])
+
+
+def _known(what: str, named: list[str], there: list[str]) -> list[str]:
+    from repdl.conformance.torch_sweep.compare import _chosen
+
+    return _chosen(what, named, there)
+
+
+def test_saved_and_loaded(broken: Sweep, tmp_path: Path) -> None:
+    broken.save(tmp_path / "sweep.jsonl")
+    again = Sweep.load(tmp_path / "sweep.jsonl")
+    assert again == broken
+    (tmp_path / "other.jsonl").write_text("{}\n")
+    with pytest.raises(ResultError, match=r"other\.jsonl holds no sweep"):
+        Sweep.load(tmp_path / "other.jsonl")
+    with pytest.raises(ResultError, match="cannot be read"):
+        Sweep.load(tmp_path / "none")
+
+
+def test_page() -> None:
+    head = {"commit": "abc", "torch": "2.13.0", "date": "2026-01-01", "CPU": "a CPU", "settings": ["this machine"]}
+    made = {"mm": {"float32": "ours", "int64": "exact", "int8": "raises"}}
+    text = torch_sweep.page(Sweep(head, made, [Finding("differs", "mm", "float32", "forward", "a | b", ["0"])], {}, 7))
+    assert "| mm | ours | – | – | – | – | – | – | exact / raises |" in text
+    assert "| mm | float32 | differs | forward | a \\| b |" in text
+    assert "commit abc with torch 2.13.0 on 2026-01-01, on a CPU" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--torch", "--target", "scalar"], "--target does not go with --torch"),
+        (["--torch", "--threads", "2"], "--threads does not go with --torch"),
+        (["--torch", "--page", "/none/page.md"], "--page: there is no folder /none"),
+        (["--dtype", "float32"], "--dtype goes with --torch"),
+        (["--slice"], "--slice goes with --torch"),
+    ],
+)
+def test_wrong_calls(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(app, ["conformance", *arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+MISSING = """
+import sys
+sys.modules[{name!r}] = None
+sys.argv = ["repdl", "conformance", "--torch"]
+from repdl.cli import main
+try:
+    main()
+except SystemExit as end:
+    print(end.code)
+"""
+
+
+@pytest.mark.parametrize("name", ["torch", "expecttest"])
+def test_missing_packages(name: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", MISSING.format(name=name)], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert result.stdout == "2\n"
+    assert result.stderr.strip().startswith("--torch: ")
+    assert f"pip install {name}" in result.stderr
+
+
+def test_hostile_numbers() -> None:
+    x = torch.linspace(-1, 1, 999)
+    sample = Sample("0", torch.add, (x, x), {"alpha": 2})
+    ties = hostile.hostile(sample, "ties", torch.float32)
+    assert ties is not None and ties.kwargs == {"alpha": 2.3}
+    zeros = ties.args[0][ties.args[0] == 0]
+    assert zeros.signbit().any() and not zeros.signbit().all()
+    assert not torch.equal(ties.args[0], ties.args[1])
+    special = hostile.hostile(sample, "special", torch.float32)
+    assert special is not None
+    assert special.args[0].isnan().any() and special.args[0].isinf().any()
+    assert ((special.args[0].abs() < 2.0**-126) & (special.args[0] != 0)).any()
+    sizes = hostile.hostile(sample, "sizes", torch.float32)
+    assert sizes is not None and sizes.args[0].isfinite().all()
+
+
+def test_hostile_indices_come_twice() -> None:
+    sample = Sample("0", torch.take, (torch.ones(9), torch.arange(9)), {})
+    ties = hostile.hostile(sample, "ties", torch.float32)
+    assert ties is not None
+    assert ties.args[1].tolist() == [0, 0, 2, 2, 4, 4, 6, 6, 8]
+
+
+@pytest.mark.parametrize("name", layouts.LAYOUTS)
+def test_layouts_keep_the_numbers(name: str) -> None:
+    x = torch.arange(120.0).reshape(2, 3, 4, 5)
+    sample = layouts.laid_out(Sample("0", torch.abs, (x,), {}), name)
+    assert sample is not None
+    y = calls.fresh(sample).tensors()[0]
+    assert torch.equal(x, y)
+    assert (y.stride(), y.storage_offset()) != (x.stride(), 0)
+
+
+def test_digest_of_zeros_and_nan() -> None:
+    assert calls.digest(torch.zeros(3)) != calls.digest(-torch.zeros(3))
+    payload = torch.tensor([0x7FC00001, 0x7F800001], dtype=torch.int32).view(torch.float32)
+    assert calls.digest(payload) == calls.digest(torch.full((2,), float("nan")))
+    assert calls.digest(torch.zeros(3)) != calls.digest(torch.zeros(3, dtype=torch.bfloat16))
+    assert calls.digest(torch.zeros(2, 3)) != calls.digest(torch.zeros(3, 2))
+
+
+def test_classes_are_those_of_the_audit() -> None:
+    x, i = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.int64)
+    assert classes.word(*classes.classify("mm", [x, x])) == "ours"
+    assert classes.word(*classes.classify("mm", [i, i])) == "exact"
+    assert classes.word(*classes.classify("t", [x])) == "exact"
+    assert classes.word(*classes.classify("_linalg_eigvals", [x])) == "raises"
+
+
+def test_numbers_are_the_same_on_every_machine() -> None:
+    """SplitMix64, by Python's integers."""
+    mask = 2**64 - 1
+    z = ((3 * 1_000_003 + 1) + 4) * 0x9E3779B97F4A7C15 & mask
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+    assert int(hostile.counted(5, 3)[4]) == z ^ z >> 31
