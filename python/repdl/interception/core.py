@@ -112,7 +112,7 @@ _WAYS: dict[str, _Kernel] = {
 
 
 def _of_any_rank(name: str, op: _Kernel) -> _Kernel:
-    way = _WAYS.get(name, _of_elements)
+    way: _Kernel = _WAYS.get(name, _of_elements)
 
     def of_any_rank(*args: Any) -> Any:
         try:
