@@ -59,7 +59,7 @@ def here() -> str:
         (lambda x: x * 2, "aten::mul.Tensor", "exact"),
         (lambda x: x.clone(), "aten::clone", "exact"),
         (lambda x: torch.special.airy_ai(x), "aten::special_airy_ai", "not"),
-        (lambda x: torch.complex(x, x).asin(), "aten::asin", "not"),
+        (lambda x: torch.complex(x, x).sinc(), "aten::sinc", "not"),
         (lambda x: torch.complex(x, x).exp(), "aten::exp", "guarded"),
         (torch.fft.rfft, "aten::_fft_r2c", "guarded"),
         (lambda x: x.double().exp(), "aten::exp", "guarded"),
@@ -181,7 +181,7 @@ def test_ops_of_other_libraries_and_other_layouts() -> None:
     row = the(report, "test_audit::twice")
     assert (row.kind, row.dtypes) == ("guarded", {"float32"}) and row.places[0].startswith("tests")
     sparse = torch.eye(4).to_sparse()
-    assert not repdl.audit(lambda: torch.sparse.softmax(sparse, 1), backward=False).ok
+    assert not repdl.audit(lambda: sparse * sparse, backward=False).ok
 
 
 def test_compiled_functions_are_told_and_run_eagerly() -> None:

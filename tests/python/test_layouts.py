@@ -35,7 +35,7 @@ with warnings.catch_warnings():
 
 REFUSED: dict[str, tuple[str, Callable[[torch.Tensor], torch.Tensor]]] = {
     "sparse bmm": ("SparseCPU", lambda x: torch.bmm(torch.stack([x, x]), DENSE.expand(2, 3, 3))),
-    "sparse softmax": ("SparseCPU", lambda x: torch.sparse.softmax(x, 1)),
+    "sparse hspmm": ("SparseCPU", lambda x: torch.hspmm(x, DENSE)),
     "sparse * sparse": ("SparseCPU", lambda x: x * x),
     "csr + csr": ("SparseCsrCPU", lambda x: x + x),
     "nested layer_norm": ("NestedTensorCPU", lambda x: F.layer_norm(x, (3,), torch.ones(3), torch.zeros(3))),
@@ -274,17 +274,17 @@ def test_sparse_gradients_train(optimizer: str) -> None:
 def test_a_model_of_its_own_is_refused_too() -> None:
     class Graph(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.sparse.softmax(TWICE, 1).to_dense() + torch.nn.functional.dropout(x, 0.0)
+            return torch.hspmm(TWICE, DENSE).to_dense() + torch.nn.functional.dropout(x, 0.0)
 
     model = repdl.from_torch_module(Graph())
     with pytest.raises(repdl.NotReproducibleError, match=r"to_dense"):
         model(DENSE)
-    torch.sparse.softmax(TWICE, 1)
+    torch.hspmm(TWICE, DENSE)
 
 
 def test_the_audit_tells_them() -> None:
     def program() -> None:
-        torch.sparse.softmax(TWICE, 1)
+        torch.hspmm(TWICE, DENSE)
         TWICE @ DENSE
         TWICE.coalesce()
         TENSORS["QuantizedCPU"].int_repr()
@@ -293,10 +293,10 @@ def test_the_audit_tells_them() -> None:
     report = repdl.audit(program)
     found = {row.op: row for row in report}
     assert {op: row.kind for op, row in found.items() if row.kind != "exact"} == {
-        "aten::_sparse_softmax": "not",
+        "aten::hspmm": "not",
         "aten::mm": "guarded",
         "aten::sigmoid": "not",
         "aten::_coalesce": "guarded",
     }
-    assert found["aten::_sparse_softmax"].count == 1 and "layout" in found["aten::_sparse_softmax"].reason
+    assert found["aten::hspmm"].count == 1 and "layout" in found["aten::hspmm"].reason
     assert found["aten::int_repr"].kind == "exact"

@@ -9,6 +9,7 @@ import torch
 import repdl
 from support import same_bits
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*Sparse")
 DIMS = {"matrix": (0, 1, -1), "cube": (0, 1, 2), "hybrid": (0, 1, 2, -1), "uncoalesced": (0, 1), "nothing": (0, 1)}
 
 
