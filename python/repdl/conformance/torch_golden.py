@@ -195,8 +195,8 @@ def _arguments(case: TorchCase, function: Any, layout: Layout) -> tuple[dict[str
 def _call(function: Any, arguments: dict[str, Any], ours: dict[str, Any]) -> Any:
     if "seed" in ours:
         torch.manual_seed(ours["seed"])
-    repdl.set_order(ours.get("order", "blocked"))
-    return function(**arguments)
+    with repdl.order(ours.get("order", "blocked")):
+        return function(**arguments)
 
 
 def _written(function: Any) -> list[str]:
