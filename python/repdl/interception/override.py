@@ -59,7 +59,7 @@ def ops_of(x: torch.Tensor) -> Ops:
     return float64_ops if x.dtype == torch.float64 else core.ops
 
 
-ANY_DTYPE = {"low": "compute", "wide": "compute", "integers": "compute"}
+ANY_DTYPE: dict[str, Any] = {"low": "compute", "wide": "compute", "integers": "compute"}
 """Settings of an override whose function takes tensors of any type."""
 
 

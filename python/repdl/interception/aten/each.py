@@ -43,7 +43,7 @@ def _each_in_place(kernel: Kernel) -> Kernel:
 
 def _declare(name: str, of_two: Kernel) -> None:
     def with_number(x: torch.Tensor, number: Any) -> torch.Tensor:
-        return of_two(x, torch.full((), number, dtype=x.dtype))  # type: ignore[no-any-return]
+        return of_two(x, torch.full((), number, dtype=x.dtype))
 
     def of_lists(self: _Tensors, other: _Tensors) -> _Tensors:
         return [of_two(x, y) for x, y in zip(self, other, strict=True)]

@@ -16,12 +16,12 @@ _Found = tuple[torch.Tensor, torch.Tensor]
 
 @override("sort", **ANY_DTYPE)
 def sort(self: torch.Tensor, dim: int = -1, descending: bool = False) -> _Found:
-    return _stable(self, stable=True, dim=dim, descending=descending)  # type: ignore[no-any-return]
+    return _stable(self, stable=True, dim=dim, descending=descending)
 
 
 @override("sort.stable", **ANY_DTYPE)
 def sort_stable(self: torch.Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> _Found:
-    return _stable(self, stable=True, dim=dim, descending=descending)  # type: ignore[no-any-return]
+    return _stable(self, stable=True, dim=dim, descending=descending)
 
 
 def _first(self: torch.Tensor, found: torch.Tensor, dim: int) -> _Found:
@@ -90,7 +90,7 @@ for _name in ("median", "nanmedian"):
 def mode(self: torch.Tensor, dim: int = -1, keepdim: bool = False) -> _Found:
     """The number that comes most often, the smallest of several; NaN is one of them, and the largest."""
     if self.dim() == 0 or self.numel() == 0:
-        return native_mode(self, dim, keepdim)  # type: ignore[no-any-return]
+        return native_mode(self, dim, keepdim)
     values, indices = _stable(self, stable=True, dim=dim, descending=False)
     size = self.shape[dim]
     before, after = values.narrow(dim, 0, size - 1), values.narrow(dim, 1, size - 1)

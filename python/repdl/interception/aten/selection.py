@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from functools import reduce
 from typing import Any
 
 import torch
@@ -20,7 +19,7 @@ def _of_one_type(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Operands as an op takes them: integers beside floating-point numbers become such."""
     if all(t.is_floating_point() for t in tensors):
         return tensors
-    dtype = reduce(torch.result_type, tensors) if len(tensors) == 2 else _type_of_three(*tensors)
+    dtype = torch.result_type(*tensors) if len(tensors) == 2 else _type_of_three(*tensors)
     return tuple(t if t.is_floating_point() else t.to(dtype) for t in tensors)
 
 
@@ -32,7 +31,7 @@ def _type_of_three(first: torch.Tensor, second: torch.Tensor, third: torch.Tenso
 def _declare_pair(name: str, overload: str = "") -> None:
     @override(overload or name, op=name, **_OPS)
     def pair(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-        return ops[name](*_of_one_type(self, other))  # type: ignore[no-any-return]
+        return ops[name](*_of_one_type(self, other))
 
 
 for _name in ("maximum", "minimum", "fmax", "fmin"):
@@ -50,13 +49,13 @@ def _rounds_up(self: torch.Tensor, *bounds: Any) -> bool:
 
 def _clamp(self: torch.Tensor, low: Any, high: Any, native: Kernel, ops: Ops) -> torch.Tensor:
     if self.is_complex() or not (self.is_floating_point() or _rounds_up(self, low, high)):
-        return native(self, low, high)  # type: ignore[no-any-return]
+        return native(self, low, high)
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     x = self if self.is_floating_point() else self.to(torch.get_default_dtype())
     bounds = (-math.inf if low is None else float(low)), (math.inf if high is None else float(high))
     ops = ops if x.dtype != torch.float64 else ops_of(x)
-    return ops["clamp"](x, *bounds)  # type: ignore[no-any-return]
+    return ops["clamp"](x, *bounds)
 
 
 _native_clamp = native_of("clamp")
@@ -88,10 +87,10 @@ def clamp_tensor(
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if max is None:
-        return ops["clamp_min"](*_of_one_type(self, min))  # type: ignore[no-any-return, arg-type]
+        return ops["clamp_min"](*_of_one_type(self, min))  # type: ignore[arg-type]
     if min is None:
-        return ops["clamp_max"](*_of_one_type(self, max))  # type: ignore[no-any-return]
-    return ops["clamp_tensor"](*_of_one_type(self, min, max))  # type: ignore[no-any-return]
+        return ops["clamp_max"](*_of_one_type(self, max))
+    return ops["clamp_tensor"](*_of_one_type(self, min, max))
 
 
 def _declare_extreme(name: str, of_all: str) -> None:
@@ -100,12 +99,12 @@ def _declare_extreme(name: str, of_all: str) -> None:
     @override(name, op=name, low="compute", wide="float64", converts=False)
     def extreme(self: torch.Tensor, dim: Any = (), keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
         if self.numel() == 0:
-            return native(self, dim, keepdim)  # type: ignore[no-any-return]
-        return ops[name](self, dim, keepdim)  # type: ignore[no-any-return]
+            return native(self, dim, keepdim)
+        return ops[name](self, dim, keepdim)
 
     @override(of_all, op=name, low="compute", wide="float64")
     def extreme_of_all(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-        return native_of_all(self) if self.numel() == 0 else ops[name](self)  # type: ignore[no-any-return]
+        return native_of_all(self) if self.numel() == 0 else ops[name](self)
 
 
 _declare_extreme("amax", "max")
@@ -117,19 +116,19 @@ _native_aminmax = native_of("aminmax")
 @override("aminmax", **ANY_DTYPE)
 def aminmax(self: torch.Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     if not self.is_floating_point() or self.numel() == 0:
-        return _native_aminmax(self, dim=dim, keepdim=keepdim)  # type: ignore[no-any-return]
+        return _native_aminmax(self, dim=dim, keepdim=keepdim)
     dims = () if dim is None else dim
     return torch.amin(self, dims, keepdim), torch.amax(self, dims, keepdim)
 
 
 @override("_aminmax", **ANY_DTYPE)
 def aminmax_of_all(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    return aminmax(self)  # type: ignore[no-any-return]
+    return aminmax(self)
 
 
 @override("_aminmax.dim", **ANY_DTYPE)
 def aminmax_of_rows(self: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    return aminmax(self, dim=dim, keepdim=keepdim)  # type: ignore[no-any-return]
+    return aminmax(self, dim=dim, keepdim=keepdim)
 
 
 def _signed(result: torch.Tensor, larger: bool, has: Kernel) -> torch.Tensor:
@@ -154,7 +153,7 @@ def scatter_reduce(
 ) -> torch.Tensor:
     result = _native_scatter_reduce(self, dim, index, src, reduce, include_self=include_self)
     if reduce not in ("amax", "amin"):
-        return result  # type: ignore[no-any-return]
+        return result
     return _signed(
         result,
         reduce == "amax",
@@ -168,7 +167,7 @@ def index_reduce(
 ) -> torch.Tensor:
     result = _native_index_reduce(self, dim, index, source, reduce, include_self=include_self)
     if reduce not in ("amax", "amin"):
-        return result  # type: ignore[no-any-return]
+        return result
     return _signed(
         result,
         reduce == "amax",

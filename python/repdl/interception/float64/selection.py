@@ -61,7 +61,7 @@ def clamp_tensor(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torc
 
 def clamp(x: torch.Tensor, low: float, high: float) -> torch.Tensor:
     if low != 0 and high != 0:  # only zeros have two signs
-        return _clamp(x, low, high)  # type: ignore[no-any-return]
+        return _clamp(x, low, high)
     return clamp_tensor(x, *(torch.full((), bound, dtype=x.dtype) for bound in (low, high)))
 
 
