@@ -85,8 +85,9 @@ int64_t Answer() { return 42; }
 }  // namespace
 
 STABLE_TORCH_LIBRARY(repdl_test, m) {
-  for (const char* name : {"negated", "sum_by_threads", "thirds_by_machine", "negated_memory", "positive_zeros", "less_first",
-                           "counted", "composite", "explicit", "product", "autograd_only", "without_kernel", "replaced"}) {
+  for (const char* name :
+       {"negated", "sum_by_threads", "thirds_by_machine", "negated_memory", "positive_zeros", "less_first", "counted",
+        "composite", "explicit", "product", "autograd_only", "without_kernel", "replaced"}) {
     m.def((std::string(name) + "(Tensor x) -> Tensor").c_str());
   }
   m.def("ones(int size) -> Tensor");
