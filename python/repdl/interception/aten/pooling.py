@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools whose kernels in torch see the layout: its zeros, or the memory of the indices; and which NaN is the largest."""
+"""Pools whose kernels in torch see the layout, in their zeros or in the indices; and which NaN is the largest."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _with_first_nan(name: str) -> None:
 
     @override(name, **ANY_DTYPE)
     def largest(self: torch.Tensor, *settings: Any, **named: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """The largest of each window, the first of equals. Of several NaN torch takes the last; here it is the first."""
+        """The largest of each window, the first of equals. Of several NaN, too, it is the first; in torch the last."""
         values, places = native(self, *settings, **named)
         found = values.isnan()
         if bool(found.any()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Remainders, exact whatever the quotient. torch's vectors divide, round and subtract: with a huge quotient it is NaN."""
+"""Remainders, exact whatever the quotient. Those of torch's vectors are NaN or inexact where it is huge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, Kernel, override
 
-_DIGITS = {torch.float64: 53}
+_SINGLE, _DOUBLE = 24, 53
 _native_remainder_of_integers = native_of("fmod.Tensor")
 
 
@@ -21,6 +21,11 @@ def _power_of_two(k: torch.Tensor) -> torch.Tensor:
 
 def _of_magnitudes(x: torch.Tensor, y: torch.Tensor, digits: int) -> torch.Tensor:
     """x - n y for the whole n below the quotient; of float64, 0 < y <= x, with so many digits. A long division."""
+    if digits == _SINGLE:
+        quotient = (x / y).trunc()
+        if bool((quotient < 2.0 ** (53 - _SINGLE)).all()):
+            rest = x - quotient * y  # both steps are exact; the quotient may have been rounded up
+            return torch.where(rest < 0, rest + y, rest)
     (x_part, x_exponent), (y_part, y_exponent) = torch.frexp(x), torch.frexp(y)
     rest, by = ((part * 2.0**digits).to(torch.int64) for part in (x_part, y_part))
     rest = _native_remainder_of_integers(rest, by)
@@ -57,7 +62,7 @@ def _exactly(native: Kernel, down: bool) -> Kernel:
         x, y = (_typed(value, dtype).to(torch.float64) for value in (self, other))
         # In float32 a low type, too, is exact until the sum below.
         wide = dtype if dtype == torch.float64 else torch.float32
-        rest = _toward_zero(x, y, _DIGITS.get(dtype, 24)).to(wide)
+        rest = _toward_zero(x, y, _DOUBLE if dtype == torch.float64 else _SINGLE).to(wide)
         if down:
             rest = torch.where((rest != 0) & (rest.signbit() != y.signbit()), rest + y.to(wide), rest)
         return rest.to(dtype)
