@@ -23,7 +23,7 @@ def _declare(name: str) -> None:
 
     @override(name, elementwise=True, **ANY_DTYPE)
     def of_two(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        return native(_without_minus_one(self), _without_minus_one(other))  # type: ignore[no-any-return]
+        return native(_without_minus_one(self), _without_minus_one(other))
 
 
 for _name in ("gcd", "lcm"):
