@@ -54,7 +54,7 @@ def average_pool(
     """The sum of a window, divided once. In images that lie in rows, torch adds the quotient to +0: -0 is lost."""
     settings = kernel_size, stride, padding, ceil_mode, count_include_pad
     if divisor_override == 0:
-        return _native_average(self, *settings, divisor_override)  # type: ignore[no-any-return] # which says so
+        return _native_average(self, *settings, divisor_override)  # which says so
     sums: torch.Tensor = _native_average(self, *settings, 1)
     if divisor_override is not None:
         return sums / divisor_override

@@ -58,7 +58,7 @@ def _exactly(native: Kernel, down: bool) -> Kernel:
     def kernel(self: Any, other: Any) -> torch.Tensor:
         dtype = torch.result_type(self, other)
         if not dtype.is_floating_point:
-            return native(self, other)  # type: ignore[no-any-return]
+            return native(self, other)
         x, y = (_typed(value, dtype).to(torch.float64) for value in (self, other))
         # In float32 a low type, too, is exact until the sum below.
         wide = dtype if dtype == torch.float64 else torch.float32
