@@ -141,6 +141,7 @@ class Call {
 
   bool ReadOne(size_t at, PyObject* object) {
     const Parameter& parameter = function_.callable.parameters[at];
+    if (parameter.IsTensor() && object == Py_None && !parameter.info->IsOptional()) return false;
     if (!parameter.IsTensor() || object == Py_None) {
       read_.values[at] = ReadArgument(function_.callable, parameter, object, nullptr);
       return true;

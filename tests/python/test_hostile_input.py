@@ -304,3 +304,29 @@ except TypeError as error:
     print(error)
 """
     assert "[exp] input has no data" in run_python(code)
+
+
+def test_the_least_integer_and_minus_one_have_divisors_and_multiples():
+    """torch's own kernels end the process."""
+    code = """
+import torch, repdl
+repdl.enable()
+for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
+    least, one = torch.full((99,), torch.iinfo(dtype).min, dtype=dtype), torch.full((99,), -1, dtype=dtype)
+    for a, b in ((least, one), (one, least), (least[::2], one[0])):
+        assert torch.gcd(a, b).eq(1).all() and torch.lcm(a, b).eq(least[0]).all() and a.clone().gcd_(b).eq(1).all()
+print("done")
+"""
+    assert run_python(code).split() == ["done"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_remainders_are_exact_whatever_the_quotient(dtype):
+    numbers = torch.randint(-(2**63), 2**63 - 1, (10_001,), generator=torch.Generator().manual_seed(5)).view(dtype)
+    least = torch.zeros((), dtype=dtype).nextafter(torch.ones((), dtype=dtype))
+    for by in (numbers.roll(1), numbers.flip(0), least.expand(numbers.shape)):
+        with np.errstate(all="ignore"):
+            exact = torch.from_numpy(np.fmod(numbers.numpy(), by.numpy()))
+        with repdl.reproducible():
+            found = numbers.fmod(by)
+        assert same_bits(found.nan_to_num(7.0), exact.nan_to_num(7.0))

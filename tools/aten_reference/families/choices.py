@@ -180,13 +180,13 @@ for _name, _function in _COMPARE.items():
     _compare(_name, _function)
 
 
-def _at_least(x: Any, low: Any) -> Any:
-    """A number that is not below the bound stays as it is, so a zero keeps its sign."""
-    return x if low is None or x != x or not x < low else low
+def at_least(x: Any, low: Any) -> Any:
+    """A number that is not below the bound stays as it is, so a zero keeps its sign, and so does NaN."""
+    return low if low is not None and (x < low or low != low) else x
 
 
-def _at_most(x: Any, high: Any) -> Any:
-    return x if high is None or x != x or not x > high else high
+def at_most(x: Any, high: Any) -> Any:
+    return high if high is not None and (x > high or high != high) else x
 
 
 _BOUNDS = (", min=-0.5, max=1.5", ", min=0.0", ", max=-0.0", ", min=0.1, max=0.1")
@@ -201,17 +201,17 @@ _BOUNDS = (", min=-0.5, max=1.5", ", min=0.0", ", max=-0.0", ", min=0.1, max=0.1
     ],
 )
 def clamp(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    return each(lambda x, low, high: _at_most(_at_least(x, low), high), self, min, max)
+    return each(lambda x, low, high: at_most(at_least(x, low), high), self, min, max)
 
 
 @reference("clamp_min", cases=[*of_one(more=", min=0.0"), *of_integers(more=", min=2"), *of_one(more=", min=0.3")])
 def clamp_min(self: Tensor, min: Any) -> Tensor:
-    return each(_at_least, self, min)
+    return each(at_least, self, min)
 
 
 @reference("clamp_max", cases=[*of_one(more=", max=-0.0"), *of_integers(more=", max=2"), *of_one(more=", max=0.3")])
 def clamp_max(self: Tensor, max: Any) -> Tensor:
-    return each(_at_most, self, max)
+    return each(at_most, self, max)
 
 
 def _of_bounds(dtype: str) -> list[str]:
@@ -229,25 +229,23 @@ def _of_bounds(dtype: str) -> list[str]:
     cases=[*(c for d in FLOATS for c in _of_bounds(d)), f"self=zeros[{LARGE}]#1, min=zeros[{LARGE}]#2, max=ties[]#3"],
 )
 def clamp_by_tensors(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    result = self
-    if min is not None:
-        result = each(larger, result, min)
-    return result if max is None else each(smaller, result, max)
+    result = self if min is None else each(at_least, self, min)
+    return result if max is None else each(at_most, result, max)
 
 
 @reference("clamp_min.Tensor", cases=of_two(names=("self", "min")) + of_integers(names=("self", "min")))
 def clamp_min_by_tensor(self: Tensor, min: Tensor) -> Tensor:
-    return each(larger, self, min)
+    return each(at_least, self, min)
 
 
 @reference("clamp_max.Tensor", cases=of_two(names=("self", "max")) + of_integers(names=("self", "max")))
 def clamp_max_by_tensor(self: Tensor, max: Tensor) -> Tensor:
-    return each(smaller, self, max)
+    return each(at_most, self, max)
 
 
 @reference("hardtanh", cases=[*of_one(), *of_one(more=", min_val=-0.0, max_val=0.3")])
 def hardtanh(self: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    return each(lambda x, low, high: _at_most(_at_least(x, low), high), self, min_val, max_val)
+    return each(lambda x, low, high: at_most(at_least(x, low), high), self, min_val, max_val)
 
 
 def _with_slope(name: str) -> list[str]:

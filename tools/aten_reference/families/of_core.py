@@ -282,9 +282,6 @@ _nll_loss("2d")
 
 @from_core("max_pool2d", "max_pool2d_with_indices")
 def max_pool2d(arguments: Arguments) -> str | None:
-    """Of several NaN torch takes the last, and the core's op the first."""
-    if arguments["input"].generator in ("special", "bits"):
-        return None
     settings = {name: _pair(value) for name, value in arguments.items() if name not in ("input", "ceil_mode")}
     if settings.get("stride") == (0, 0):
         del settings["stride"]

@@ -9,7 +9,7 @@ from ..numbers import add, div, float32, mul, sqrt, sub
 from ..registry import reference
 from ..tensors import Tensor, each, rounded
 from .arithmetic import addcdiv, lerp
-from .choices import larger, smaller
+from .choices import at_least, at_most, larger, smaller
 
 
 def _step(function: Any, *operands: Any) -> Tensor:
@@ -158,8 +158,8 @@ _foreach("mul", mul)
 _foreach("div", div)
 _foreach("maximum", larger)
 _foreach("minimum", smaller)
-_foreach("clamp_min", larger)
-_foreach("clamp_max", smaller)
+_foreach("clamp_min", at_least)
+_foreach("clamp_max", at_most)
 
 _ONE = [f"self=[special{t}[203]#1, bits{t}[3, 7]#2, normal{t}[0]#3]" for t in ("", ".bfloat16", ".float16")]
 

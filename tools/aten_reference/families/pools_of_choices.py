@@ -19,7 +19,7 @@ _SIZE = {2: "8, 9", 3: "5, 6, 7"}
 
 
 def _best(self: Tensor, lead: Sequence[int], windows: Sequence[range]) -> int:
-    """The place of the largest, the first of equals; of NaN the last, as torch has it."""
+    """The place of the largest, the first of equals; NaN before all, the first of them."""
     sizes = self.shape[len(lead) :]
     first = offset(self.shape[: len(lead)], lead) * size_of(sizes)
     best = None
@@ -27,7 +27,7 @@ def _best(self: Tensor, lead: Sequence[int], windows: Sequence[range]) -> int:
         place = offset(sizes, at)
         x = self[(*lead, *at)]
         held = None if best is None else self.data[first + best]
-        if best is None or x != x or x > held:
+        if best is None or (held == held and not x <= held):
             best = place
     assert best is not None
     return best

@@ -37,7 +37,7 @@ def _held(step: torch.Tensor, x: torch.Tensor, scale: torch.Tensor, zero: torch.
 
 
 def _faked(x: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor, low: int, high: int) -> _Two:
-    place = x.to(torch.float32) * scale.reciprocal()
+    place = (x if x.dtype == torch.float64 else x.to(torch.float32)) * scale.reciprocal()
     # Where the zero is a number of its own, it is added before the step is chosen, as torch does.
     step = (place + zero).round() if zero.is_floating_point() else place.round() + zero
     return _held(step, x, scale, zero, low, high)
@@ -53,6 +53,19 @@ def _(
     if not (fits and typed and held and quant_min <= quant_max):
         return _native_per_channel(self, scale, zero_point, axis, quant_min, quant_max)  # which says what is wrong
     return _faked(self, along(scale, self, axis), along(zero_point, self, axis), quant_min, quant_max)
+
+
+_PER_TENSOR = "fake_quantize_per_tensor_affine_cachemask"
+_native_per_tensor = native_of(_PER_TENSOR)
+
+
+@override(_PER_TENSOR, low="compute", wide="compute")
+def fake_quantize(self: torch.Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> _Two:
+    """NaN stays, infinities are held at the ends. torch's kernel casts them to integers, which C++ leaves undefined."""
+    if not (self.is_floating_point() and quant_min <= zero_point <= quant_max):
+        return _native_per_tensor(self, scale, zero_point, quant_min, quant_max)  # which says what is wrong
+    width, zero = torch.full((), scale, dtype=torch.float32), torch.full((), zero_point, dtype=torch.int64)
+    return _faked(self, width, zero, quant_min, quant_max)
 
 
 @override("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", low="compute")
