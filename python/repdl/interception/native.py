@@ -33,8 +33,11 @@ def schemas(packet: str) -> dict[str, Any]:
 
 
 def is_there(name: str) -> bool:
-    """Whether this version of torch has an overload; one that it lacks is left out of whatever names it."""
-    return name in schemas(name.partition(".")[0])
+    """Whether this version of torch has an overload; one that it lacks is left out of whatever names it.
+
+    An op of another library, "quantized::linear", is only ever named because it is there.
+    """
+    return "::" in name or name in schemas(name.partition(".")[0])
 
 
 BACKENDS = ("CUDA", "XPU", "MPS", "MTIA", "HPU", "PrivateUse1")
