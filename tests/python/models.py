@@ -24,6 +24,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import repdl
+import torchvision_for_any_torch  # noqa: F401
 
 VOCABULARY, LENGTH, BATCH = 61, 12, 3
 Build = Callable[[], nn.Module]

@@ -26,22 +26,8 @@ import torch.nn.functional as F
 from torch import nn
 
 import repdl
+import torchvision_for_any_torch  # noqa: F401
 from repdl import _core
-
-
-def _import_torchvision() -> None:
-    """Imports it also where its compiled ops, which are for torch with CUDA, cannot be loaded, and are not called."""
-    try:
-        import torchvision
-    except RuntimeError:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        for op in ("nms", "qnms"):
-            torch.library.define(f"torchvision::{op}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        import torchvision  # noqa: F401
-
-
-_import_torchvision()
 
 Results = Iterable[torch.Tensor]
 PROGRAMS: dict[str, Callable[[], Results]] = {}
