@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
@@ -110,7 +111,7 @@ def _step(model: torch.nn.Module, loss_of: Callable[[torch.nn.Module], torch.Ten
 
 def _models(dropout: float) -> dict[str, Callable[[], object]]:
     sys.path.append(str(Path(__file__).resolve().parent.parent / "tests/python"))
-    import torchvision_for_any_torch  # noqa: F401 (before transformers)
+    import_module("torchvision_for_any_torch")  # before transformers
     import transformers as t
 
     tokens = torch.randint(0, 1000, (8, 128))
