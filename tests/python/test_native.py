@@ -60,7 +60,7 @@ COMPLEX = {
     "out=": lambda: torch.linalg.householder_product(Z, Z[0], out=torch.empty(0, dtype=Z.dtype)),
     "qr": lambda: torch.linalg.qr(Z),
     "inv": lambda: torch.linalg.inv(Z),
-    "in place": lambda: Z.clone().asin_(),
+    "in place": lambda: Z.clone().sinc_(),
 }
 
 
