@@ -98,7 +98,7 @@ def _of_matrices(op: _Kernel, a: torch.Tensor, b: torch.Tensor, *args: Any) -> t
 
 
 _WAYS: dict[str, _Kernel] = {
-    **dict.fromkeys(("sum", "mean", "norm", "var", "std"), _of_sums),
+    **dict.fromkeys(("sum", "mean", "norm", "var", "std", "amax", "amin"), _of_sums),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
     **dict.fromkeys(("layer_norm", "rms_norm"), _of_rows),
     **dict.fromkeys(("layer_norm_grad", "rms_norm_grad"), _of_rows_backward),

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from repdl import _core
+from repdl.interception import core as _core
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, Kernel, Ops, ops_of, override
 
