@@ -104,8 +104,9 @@ def test_page() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--torch", "--target", "scalar"], "--target does not go with --torch"),
-        (["--torch", "--threads", "2"], "--threads does not go with --torch"),
+        (["--torch", "--lines", "--target", "scalar"], "leave out --target"),
+        (["--torch", "--threads", "2"], "--threads goes with --torch --lines"),
+        (["--lines"], "--lines goes with --torch"),
         (["--torch", "--page", "/none/page.md"], "--page: there is no folder /none"),
         (["--dtype", "float32"], "--dtype goes with --torch"),
         (["--slice"], "--slice goes with --torch"),

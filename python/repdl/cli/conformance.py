@@ -97,17 +97,17 @@ def conformance(
         fail("--lines goes with --torch")
     check_folder("--record", record)
     check_folder("--page", page)
-    names, to_sweep = list(op or ()), not lines
-    swept = swept_ops(names) if torch and to_sweep else []
-    if swept:  # other names are those of golden lines, or wrong
-        names = [name for name in names if name not in swept or (TORCH_GOLDEN / f"{name}.txt").exists()]
-        to_sweep = True
-    elif names:
-        to_sweep = False
+    if torch and not lines and threads is not None:
+        fail("--threads goes with --torch --lines: the sweep tries several numbers")
+    names = list(op or ())
+    swept = swept_ops(names) if torch and not lines else []
+    to_sweep = torch and not lines and (bool(swept) or not names)
+    # Other names are those of golden lines, or wrong.
+    names = [name for name in names if name not in swept or (TORCH_GOLDEN / f"{name}.txt").exists()]
     passed = True
     if names or not op:
         passed = _run_lines(torch, names, target, device, threads, json, golden)
-    if torch and to_sweep:
+    if to_sweep:
         passed &= run_sweep(SweepOptions(swept, dtype or (), jobs, short, record, page))
     raise typer.Exit(0 if passed else 1)
 

@@ -33,9 +33,7 @@ class SweepOptions:
 
 
 def swept_ops(names: Sequence[str]) -> list[str]:
-    """Those of the names that torch's databases have."""
-    if not names:
-        return []
+    """Those of the names that torch's databases have; says what is missing if these cannot be read."""
     try:
         from repdl.conformance.torch_sweep import MissingError
         from repdl.conformance.torch_sweep.database import entries
