@@ -10,7 +10,7 @@ import pytest
 
 from support import ROOT
 
-sys.path.append(str(ROOT / "tools/platforms"))
+sys.path.insert(0, str(ROOT / "tools/platforms"))  # before a package that is called build, too
 import check
 from build import CommandError, Programs
 from matrix import Platform, read_matrix
