@@ -9,7 +9,7 @@ import os
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 import repdl
+from repdl.conformance.layouts import LAYOUTS, Layout, packed
 from repdl.interception import declared
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -39,7 +40,7 @@ def _floats(values: Any) -> Iterator[torch.Tensor]:
             yield value
 
 
-def _changed(change: Callable[[torch.Tensor], torch.Tensor], call: Call) -> Call:
+def _changed(change: Layout, call: Call) -> Call:
     """The call with other tensors, which require gradients as those did."""
 
     def new(value: Any) -> Any:
@@ -50,37 +51,14 @@ def _changed(change: Callable[[torch.Tensor], torch.Tensor], call: Call) -> Call
     return tree_map(new, call)  # type: ignore[no-any-return]
 
 
-def _packed(x: torch.Tensor) -> torch.Tensor:
-    return x.contiguous().clone()
-
-
-def _transposed(x: torch.Tensor) -> torch.Tensor:
-    return x.permute(*range(x.dim())[::-1]).contiguous().permute(*range(x.dim())[::-1])
-
-
-def _stepped(x: torch.Tensor) -> torch.Tensor:
-    wide = x.new_zeros(*x.shape, 2)
-    wide[..., 0] = x
-    return wide[..., 0]
-
-
-def _misaligned(x: torch.Tensor) -> torch.Tensor:
-    flat = x.new_zeros(x.numel() + 1)
-    flat[1:] = x.reshape(-1)
-    return flat[1:].view(x.shape)
-
-
 def _first_expanded(x: torch.Tensor) -> torch.Tensor:
     return x[:1].clone().expand(x.shape) if x.dim() and len(x) else x.clone()
 
 
-LAYOUTS = {"transposed": _transposed, "stepped": _stepped, "misaligned": _misaligned}
-
-
-def _hostile(numbers: tuple[float, ...]) -> Callable[[torch.Tensor], torch.Tensor]:
+def _hostile(numbers: tuple[float, ...]) -> Layout:
     def change(x: torch.Tensor) -> torch.Tensor:
         if not x.is_floating_point():
-            return _packed(x)
+            return packed(x)
         return torch.tensor(numbers, dtype=x.dtype).repeat(x.numel() // len(numbers) + 1)[: x.numel()].view(x.shape)
 
     return change
@@ -137,7 +115,7 @@ class _Check:
         found: dict[int, str] = {}
         for threads in (*THREADS, THREADS[-1], THREADS[0]):
             torch.set_num_threads(threads)
-            results = self.results(_changed(_packed, call))
+            results = self.results(_changed(packed, call))
             digest = results[0].partition(":")[0] if isinstance(results[0], str) else _digest(results)
             if threads in found and digest != found[threads]:
                 self.failures.append(f"{name}: other bits in a second run")
@@ -147,9 +125,7 @@ class _Check:
         self.digests[name] = found[THREADS[0]]
         return results
 
-    def layout(
-        self, name: str, call: Call, layout: Callable[[torch.Tensor], torch.Tensor], expected: list[Any]
-    ) -> None:
+    def layout(self, name: str, call: Call, layout: Layout, expected: list[Any]) -> None:
         for threads in THREADS:
             torch.set_num_threads(threads)
             got = self.results(_changed(layout, call))
@@ -166,7 +142,7 @@ class _Check:
         sizes = [len(args[i]) for i in self.batched if isinstance(args[i], torch.Tensor)]
         for row in sorted({0, 1, sizes[0] // 2, sizes[0] - 1} & set(range(sizes[0]))) if sizes else ():
             part = [x[row : row + 1] if i in self.batched else x for i, x in enumerate(args)]
-            alone = self.results(_changed(_packed, (tuple(part), kwargs)))
+            alone = self.results(_changed(packed, (tuple(part), kwargs)))
             of_batch = tree_map(
                 lambda x, row=row: x[row : row + 1] if isinstance(x, torch.Tensor) and x.dim() else x, whole[0]
             )
@@ -180,8 +156,8 @@ class _Check:
             return
         for layout, change in LAYOUTS.items():
             self.layout(f"{name}, {layout}", call, change, results)
-        same = _changed(lambda x: _packed(_first_expanded(x)), call)
-        self.layout(f"{name}, expanded", same, _first_expanded, self.results(_changed(_packed, same)))
+        same = _changed(lambda x: packed(_first_expanded(x)), call)
+        self.layout(f"{name}, expanded", same, _first_expanded, self.results(_changed(packed, same)))
         self.rows(name, call, results)
         if not any(True for _ in _floats(call)):
             return

@@ -21,9 +21,11 @@ import repdl
 from repdl import _core
 from repdl._machine import describe_machine
 from repdl.conformance import digests
+from repdl.conformance.layouts import LAYOUTS, Layout
 from repdl.conformance.report import Report, Result
 from repdl.conformance.suite import GOLDEN, Progress, check_names
 from repdl.conformance.torch_case import FLOATS, DtypeName, TensorText, TorchCase, read_torch_case
+from repdl.interception.machine import CAPABILITY
 from repdl.interception.native import overload
 from repdl.interception.override import map_tensors, variants
 
@@ -32,7 +34,6 @@ TORCH_GOLDEN = GOLDEN / "torch"
 
 THREADS = (1, 2)
 
-Layout = Callable[[torch.Tensor], torch.Tensor]
 Form = tuple[str, Callable[[], Sequence[torch.Tensor] | None]]
 """What is particular about a way to run a case, and the run: its results, or None if the case has no such form."""
 
@@ -41,33 +42,9 @@ def _as_it_is(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def _stepped(x: torch.Tensor) -> torch.Tensor:
-    return torch.stack([x, x], -1)[..., 0]
+_LAYOUTS: dict[str, Layout] = {"packed": _as_it_is, **LAYOUTS}
 
-
-def _turned(x: torch.Tensor) -> torch.Tensor:
-    dims = tuple(reversed(range(x.dim())))
-    return x.permute(dims).contiguous().permute(dims)
-
-
-def _misaligned(x: torch.Tensor) -> torch.Tensor:
-    return torch.cat([x.new_zeros(1), x.reshape(-1)])[1:].reshape(x.shape)
-
-
-def _channels_last(x: torch.Tensor) -> torch.Tensor:
-    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
-    return x.contiguous(memory_format=formats.get(x.dim(), torch.contiguous_format))
-
-
-LAYOUTS: dict[str, Layout] = {
-    "packed": _as_it_is,
-    "stepped": _stepped,
-    "with dimensions turned in memory": _turned,
-    "misaligned": _misaligned,
-    "with channels last": _channels_last,
-}
-
-_WITH_THREADS = {name: LAYOUTS[name] for name in ("packed", "with dimensions turned in memory")}
+_WITH_THREADS = {name: _LAYOUTS[name] for name in ("packed", "reversed")}
 """Those that are tried with every number of threads; the others with the first."""
 
 
@@ -89,7 +66,7 @@ def run_torch_golden(
     all_ops = sorted(path.stem for path in golden.glob("*.txt"))
     check_names("golden file of torch's op", ops, all_ops)
     lines = {op: _core.read_golden(str(golden / f"{op}.txt")) for op in dict.fromkeys(ops or all_ops)}
-    place = f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
+    place = f"torch {torch.__version__}, {CAPABILITY.upper()}"
     report = Report(describe_machine(), repdl.arithmetic_version, max(threads))
     total, start = sum(map(len, lines.values())), time.perf_counter()
     before = repdl.get_num_threads(), torch.get_num_threads()
@@ -163,7 +140,7 @@ def _forms(case: TorchCase, function: Any, threads: Sequence[int]) -> Iterator[F
     for count in threads:
         repdl.set_num_threads(count)
         torch.set_num_threads(count)
-        for name, layout in LAYOUTS.items() if count == threads[0] else _WITH_THREADS.items():
+        for name, layout in _LAYOUTS.items() if count == threads[0] else _WITH_THREADS.items():
             if name == "packed" or any(_differs(name, text) for text in texts):
                 yield f"{count} threads, operands {name}", partial(_run, case, function, layout)
     if not _written(function):
@@ -173,7 +150,7 @@ def _forms(case: TorchCase, function: Any, threads: Sequence[int]) -> Iterator[F
 def _differs(layout: str, text: TensorText) -> bool:
     """Whether a layout is another than packed for a tensor."""
     rank = len(text.shape)
-    return rank > 3 if layout == "with channels last" else rank > 1 or (rank > 0 and "turned" not in layout)
+    return rank >= {"channels last": 4, "reversed": 2, "transposed": 3}.get(layout, 1)
 
 
 def _flat(values: Any) -> Iterator[Any]:

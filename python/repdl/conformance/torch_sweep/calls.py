@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_leaves
 
-from repdl.conformance.torch_sweep.layouts import packed, stepped
-from repdl.conformance.torch_sweep.samples import Sample, is_dense
+from repdl.conformance.layouts import is_dense, packed, stepped
+from repdl.conformance.torch_sweep.samples import Sample
 
 SEED = 20
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from repdl.conformance.torch_sweep.samples import Sample, is_dense
+from repdl.conformance.layouts import is_dense
+from repdl.conformance.torch_sweep.samples import Sample
 
 KINDS = ("zeros", "ties", "special", "sizes")
 """zeros: nothing but zeros, of both signs at random.

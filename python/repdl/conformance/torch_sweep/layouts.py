@@ -1,61 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The same numbers in memory otherwise, and more of them: bits must not depend on strides, alignment and batch."""
+"""A call in other layouts, of one row alone, and of many: bits must not depend on memory and batch."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-import torch
-
-from repdl.conformance.torch_sweep.samples import Sample, is_dense
+from repdl.conformance.layouts import LAYOUTS, is_dense, packed
+from repdl.conformance.torch_sweep.samples import Sample
 
 LARGE = 100_003
 """Elements above every size from which torch's kernels and ours share work among threads, in an odd number."""
-
-
-def packed(x: torch.Tensor) -> torch.Tensor:
-    return x.detach().clone(memory_format=torch.contiguous_format) if is_dense(x) else x.detach().clone()
-
-
-def transposed(x: torch.Tensor) -> torch.Tensor:
-    return packed(x.transpose(-1, -2)).transpose(-1, -2) if x.dim() >= 2 else packed(x)
-
-
-def reversed_axes(x: torch.Tensor) -> torch.Tensor:
-    axes = list(range(x.dim()))[::-1]
-    return packed(x.permute(axes)).permute(axes)
-
-
-def stepped(x: torch.Tensor) -> torch.Tensor:
-    """Every second element of a larger tensor."""
-    if x.dim() == 0:
-        return packed(x)
-    wide = x.new_zeros(*x.shape[:-1], 2 * x.shape[-1])
-    wide[..., ::2] = x
-    return wide[..., ::2]
-
-
-def misaligned(x: torch.Tensor) -> torch.Tensor:
-    """One element behind the beginning of the memory."""
-    line = x.new_zeros(x.numel() + 1)
-    line[1:] = x.reshape(-1)
-    return line[1:].view(x.shape)
-
-
-def channels_last(x: torch.Tensor) -> torch.Tensor:
-    if x.dim() in (4, 5):
-        return packed(x).contiguous(memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d)
-    return packed(x)
-
-
-LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "transposed": transposed,
-    "reversed": reversed_axes,
-    "stepped": stepped,
-    "misaligned": misaligned,
-    "channels last": channels_last,
-}
 
 LAYOUT_IS_ASKED = (
     "as_strided", "empty", "new_empty", "is_contiguous", "resize", "view_as_real", "view_as_complex", "contiguous",

@@ -53,10 +53,6 @@ class Sample:
         return replace(self, args=args, kwargs=kwargs, label=f"{self.label} {label}".rstrip())
 
 
-def is_dense(x: torch.Tensor) -> bool:
-    return x.layout == torch.strided and not x.is_nested and not x.is_quantized
-
-
 def seed(text: str) -> None:
     """Every generator that samples are drawn from, by a text."""
     number = zlib.crc32(text.encode())

@@ -19,11 +19,12 @@ from typing import Any
 import torch
 
 import repdl
+from repdl.conformance.layouts import LAYOUTS
 from repdl.conformance.torch_sweep import calls
 from repdl.conformance.torch_sweep.accuracy import wrong
 from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.exact_values import STOCK_IS_OFF, wrong_function
-from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, LAYOUTS, laid_out, rows
+from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, laid_out, rows
 from repdl.conformance.torch_sweep.samples import Sample
 from repdl.conformance.torch_sweep.stock import ROWS, Stock, ask_stock, attempt, gradients, row_of
 from repdl.conformance.torch_sweep.trials import SHORT, WHOLE, Trial, trials
