@@ -16,6 +16,7 @@ import torch
 from repdl import _core, conformance
 from repdl._op import Op, registry
 from repdl.conformance import GOLDEN
+from repdl.interception.machine import CAPABILITIES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -98,16 +99,6 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
     return result.stdout
 
 
-def torch_capabilities() -> tuple[str, ...]:
-    """The values of ATEN_CPU_CAPABILITY for which this CPU has the instructions; with others torch dies of them.
-
-    The plainest first. Only those of x86-64 can be chosen below the best.
-    """
-    best = torch._C._get_cpu_capability().lower()
-    known = ("default", "avx2", "avx512")
-    return known[: known.index(best) + 1] if best in known else ("default",)
-
-
 def digests_elsewhere(call: str) -> set[str]:
     """What a digest of a test module, "test_gamma.digest", is in processes with other instruction sets and threads."""
     module = call.partition(".")[0]
@@ -121,7 +112,7 @@ def digests_elsewhere(call: str) -> set[str]:
             OMP_WAIT_POLICY="passive",
         ).strip()
         for capability, target, threads in settings
-        if target in TARGETS and capability in torch_capabilities()
+        if target in TARGETS and capability in CAPABILITIES
     }
 
 

@@ -16,14 +16,14 @@ import pytest
 
 import exact_digests
 import repdl.interception.exact as exact
-from support import torch_capabilities
+from support import CAPABILITIES
 
 
 @pytest.fixture(scope="module")
 def runs() -> list[dict[str, Any]]:
     """What the program prints in a process for each of torch's instruction sets that this CPU has."""
     found = {}
-    for capability in torch_capabilities():
+    for capability in CAPABILITIES:
         result = subprocess.run(
             [sys.executable, exact_digests.__file__, *([] if found else ["--ops"])],
             env=os.environ | {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"},

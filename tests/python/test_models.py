@@ -15,7 +15,7 @@ import torch
 
 import repdl
 from repdl import _core
-from support import torch_capabilities
+from support import CAPABILITIES
 
 # CPU target of ours, instruction set of torch's own kernels, threads.
 SETTINGS = [("avx512", "avx512", 1), ("avx2", "avx2", 2), ("sse4", "default", 3), ("scalar", "default", 1)]
@@ -28,7 +28,7 @@ def trained() -> dict[str, dict]:
     pytest.importorskip("transformers")
     results = {}
     for target, capability, threads in SETTINGS:
-        if target not in _core.supported_targets() or capability not in torch_capabilities():
+        if target not in _core.supported_targets() or capability not in CAPABILITIES:
             continue
         environment = os.environ | {
             "REPDL_TARGET": target,

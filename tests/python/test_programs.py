@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import programs
-from support import torch_capabilities
+from support import CAPABILITIES
 
 EXPECTED = json.loads(programs.EXPECTED.read_text())
 GROUPS = 4
@@ -28,7 +28,7 @@ def test_digests_are_of_these_versions() -> None:
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-@pytest.mark.parametrize("capability", torch_capabilities())
+@pytest.mark.parametrize("capability", CAPABILITIES)
 def test_same_bits_everywhere(capability: str, group: int) -> None:
     names = list(programs.PROGRAMS)[group::GROUPS]
     done = subprocess.run(

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import repdl
-from support import run_python, same_bits, torch_capabilities
+from support import CAPABILITIES, run_python, same_bits
 
 
 def exact(draws: torch.Tensor, low: float, high: float) -> torch.Tensor:
@@ -97,7 +97,7 @@ for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch
 def test_the_numbers_of_torch_do_not_depend_on_the_instruction_set() -> None:
     """Nor on that of the C library's functions."""
     settings = [
-        {"ATEN_CPU_CAPABILITY": torch_capabilities()[-1]},
+        {"ATEN_CPU_CAPABILITY": CAPABILITIES[-1]},
         {"ATEN_CPU_CAPABILITY": "default", "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F"},
     ]
     first, second = (run_python(DRAWS, **setting) for setting in settings)

@@ -19,7 +19,7 @@ import torch
 import repdl
 import zero_calls
 from repdl import _core
-from support import same_bits, torch_capabilities
+from support import CAPABILITIES, same_bits
 
 INF, NAN = math.inf, math.nan
 NUMBERS = (0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 1e-40, -1e-40, 0.5)
@@ -194,7 +194,7 @@ def test_integers_and_mixed_types() -> None:
 
 
 def settings() -> list[dict[str, str]]:
-    capabilities, targets = torch_capabilities(), _core.supported_targets()
+    capabilities, targets = CAPABILITIES, _core.supported_targets()
     return [
         {"ATEN_CPU_CAPABILITY": capabilities[0], "REPDL_TARGET": targets[0], "OMP_NUM_THREADS": "1"},
         {"ATEN_CPU_CAPABILITY": capabilities[-1], "REPDL_TARGET": targets[-1], "OMP_NUM_THREADS": "2"},

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import torch
-
 from repdl import _core
 
 
@@ -20,15 +18,12 @@ class Setting:
 
 def settings_here() -> list[Setting]:
     """torch's instruction sets and our targets, two by two, and MKL and oneDNN held back: those that this CPU has."""
-    capabilities = ["default"]
-    if torch.cpu._is_avx2_supported():
-        capabilities.append("avx2")
-        if torch.cpu._is_avx512_supported():
-            capabilities.append("avx512")
+    from repdl.interception.machine import CAPABILITIES
+
     targets = _core.supported_targets()
     found = []
-    for i in range(max(len(capabilities), len(targets))):
-        capability, target = capabilities[i % len(capabilities)], targets[i % len(targets)]
+    for i in range(max(len(CAPABILITIES), len(targets))):
+        capability, target = CAPABILITIES[i % len(CAPABILITIES)], targets[i % len(targets)]
         environment = {"ATEN_CPU_CAPABILITY": capability, "REPDL_TARGET": target}
         found.append(Setting(f"torch's {capability}, repdl's {target}", environment))
     held_back = {"MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41", "OPENBLAS_CORETYPE": "Prescott"}

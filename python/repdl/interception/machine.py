@@ -15,6 +15,17 @@ import torch.cpu
 
 from repdl.interception.replaced import replaced
 
+CAPABILITY: str = torch._C._get_cpu_capability().lower()
+"""The instruction set that torch's kernels take in this process: asked here, before `hidden` gives another answer."""
+
+_OF_X86 = ("default", "avx2", "avx512")
+
+CAPABILITIES = _OF_X86[: _OF_X86.index(CAPABILITY) + 1] if CAPABILITY in _OF_X86 else ("default",)
+"""The values of ATEN_CPU_CAPABILITY for which this CPU has the instructions, the plainest first.
+
+With others torch dies of them. Only those of x86-64 can be chosen below the best.
+"""
+
 
 @contextmanager
 def hidden() -> Iterator[None]:

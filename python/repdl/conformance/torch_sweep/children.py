@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from repdl.conformance.torch_sweep.settings import Setting
+from repdl.conformance.settings import Setting
 
 SILENCE = 600.0
 """Seconds after which a worker that writes nothing is taken to hang, on a busy machine too."""

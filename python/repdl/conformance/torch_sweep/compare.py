@@ -16,10 +16,11 @@ from typing import Any
 
 import repdl
 from repdl._machine import describe_machine
+from repdl.conformance.settings import Setting
 from repdl.conformance.torch_sweep.children import Pair, Task, run_task
 from repdl.conformance.torch_sweep.database import DTYPES, Entry, entries
 from repdl.conformance.torch_sweep.outcome import Finding, Sweep
-from repdl.conformance.torch_sweep.settings import BASE, RECORD, Setting, settings
+from repdl.conformance.torch_sweep.settings import BASE, RECORD, settings
 
 Progress = Callable[[int, int, str], None]
 """Is told the number of entries and dtypes done, that of all, and what runs."""

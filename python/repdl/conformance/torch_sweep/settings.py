@@ -4,25 +4,11 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass, field
+
+from repdl.conformance.settings import Setting
 
 BASE, HELD_BACK, RECORD = "this machine", "all held back", "audit"
 """Names of settings: all that the CPU can; the least of everything; and one that asks the audit for classes."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    name: str
-    environment: dict[str, str] = field(default_factory=dict)
-
-
-def _capabilities() -> list[str]:
-    """torch's instruction sets that this CPU has below its best one."""
-    import torch
-
-    known = ["default", "avx2", "avx512"]
-    best = torch.backends.cpu.get_cpu_capability().lower()
-    return known[: known.index(best)] if best in known else ["default"]
 
 
 def settings(short: bool = False) -> list[Setting]:
@@ -30,9 +16,10 @@ def settings(short: bool = False) -> list[Setting]:
     import torch
 
     from repdl import _core
+    from repdl.interception.machine import CAPABILITIES, CAPABILITY
 
     targets = [name for name in _core.supported_targets() if name != _core.active_target()]
-    capabilities = _capabilities()
+    capabilities = [name for name in CAPABILITIES if name != CAPABILITY]
     single = [Setting(f"REPDL_TARGET={name}", {"REPDL_TARGET": name}) for name in targets]
     single += [Setting(f"ATEN_CPU_CAPABILITY={name}", {"ATEN_CPU_CAPABILITY": name}) for name in capabilities]
     if torch.backends.mkl.is_available():
