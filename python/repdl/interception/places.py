@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeVar
@@ -42,6 +43,13 @@ def users_frame() -> FrameType | None:
     while frame is not None and frame.f_code not in _edges and not _is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame if frame is None or frame.f_code not in _edges else None
+
+
+def warn(text: str, category: type[Warning], otherwise: str) -> None:
+    """Warns at the user's line; without one, at the place that is named."""
+    frame = users_frame()
+    where = (otherwise, 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    warnings.warn_explicit(text, category, *where)
 
 
 def place() -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.abc import MetaPathFinder
@@ -15,7 +14,7 @@ from typing import Any
 
 import torch
 
-from repdl.interception.places import users_frame
+from repdl.interception import places
 from repdl.interception.replaced import replaced
 
 
@@ -214,9 +213,7 @@ def _tell_once(name: str) -> None:
             f"{name} was compiled by torch.compile, and runs eagerly while repdl is enabled: compiled code is not "
             "reproducible. The same holds for all compiled functions; this is said once."
         )
-        frame = users_frame()
-        where = ("torch.compile", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-        warnings.warn_explicit(text, UserWarning, *where)
+        places.warn(text, UserWarning, "torch.compile")
 
 
 def forget_notice() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-import warnings
 
 import torch
 
+from repdl.interception import places
 from repdl.interception.exact import MEASURED, is_measured
-from repdl.interception.places import users_frame
 
 _lock = threading.Lock()
 _told = False
@@ -41,9 +40,7 @@ def tell_once() -> None:
         f"torch {version}. What it has under the same names is trusted unmeasured; what is new in it raises. "
         "`repdl conformance --torch` measures it on this machine."
     )
-    frame = users_frame()
-    where = ("repdl", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    warnings.warn_explicit(text, UnmeasuredTorchWarning, *where)
+    places.warn(text, UnmeasuredTorchWarning, "repdl")
 
 
 def forget_notice() -> None:
