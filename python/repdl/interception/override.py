@@ -243,14 +243,19 @@ layouts: dict[str, dict[str, Kernel]] = {}
 """By dispatch key, kernels for tensors that are not dense."""
 
 
+def enter(declared: Override) -> None:
+    """Enters an override in the table, which has one for each overload."""
+    if (other := overrides.get(declared.name)) is not None:
+        raise ValueError(f"{declared.name} has two kernels: {other.compute} and {declared.compute}")
+    overrides[declared.name] = declared
+
+
 def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
     """Declares a function as the kernel of these overloads; `Override` explains the settings."""
 
     def declare(compute: Kernel) -> Kernel:
         for name in names:
-            if name in overrides:
-                raise ValueError(f"{name} has two kernels: {overrides[name].compute} and {compute}")
-            overrides[name] = Override(name, compute, **settings)
+            enter(Override(name, compute, **settings))
         return compute
 
     return declare
@@ -263,9 +268,7 @@ def for_complex(name: str, elementwise: bool = False, op: str = "") -> Callable[
     """
 
     def declare(compute: Kernel) -> Kernel:
-        overrides[name] = ForComplex(
-            name, compute, low="compute", wide="compute", integers="compute", elementwise=elementwise, op=op
-        )
+        enter(ForComplex(name, compute, elementwise=elementwise, op=op, **ANY_DTYPE))
         return compute
 
     return declare

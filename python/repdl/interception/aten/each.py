@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from repdl.interception.override import ANY_DTYPE, Kernel, Override, overrides, variants
+from repdl.interception.override import ANY_DTYPE, Kernel, Override, enter, variants
 
 _Tensors = list[torch.Tensor]
 
@@ -55,7 +55,7 @@ def _declare(name: str, of_two: Kernel) -> None:
         return [with_number(x, number) for x, number in zip(self, scalars, strict=True)]
 
     for overload, compute in (("List", of_lists), ("Scalar", of_number), ("ScalarList", of_numbers)):
-        overrides[f"{name}.{overload}"] = OfEach(f"{name}.{overload}", compute, **ANY_DTYPE)
+        enter(OfEach(f"{name}.{overload}", compute, **ANY_DTYPE))
 
 
 _declare("_foreach_maximum", torch.maximum)
