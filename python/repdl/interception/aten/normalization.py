@@ -159,36 +159,26 @@ def _(
 _Four = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-@override("_batch_norm_with_update", low="compute", wide="float64")
-def batch_norm_with_update(
-    input: torch.Tensor,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    running_mean: torch.Tensor,
-    running_var: torch.Tensor,
-    momentum: float,
-    eps: float,
-    *,
-    ops: Ops = _core.ops,
-) -> _Four:
-    results = _batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps, ops=ops)
-    return *results, input.new_empty(0, dtype=torch.uint8)
+def _declare_with_reserve(name: str, training: bool) -> None:
+    @override(name, low="compute", wide="float64")
+    def batch_norm_with_reserve(
+        input: torch.Tensor,
+        weight: torch.Tensor | None,
+        bias: torch.Tensor | None,
+        running_mean: torch.Tensor | None,
+        running_var: torch.Tensor | None,
+        momentum: float,
+        eps: float,
+        *,
+        ops: Ops = _core.ops,
+    ) -> _Four:
+        """The last result is what cuDNN keeps for the gradient: here nothing."""
+        results = _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, ops=ops)
+        return *results, input.new_empty(0, dtype=torch.uint8)
 
 
-@override("_batch_norm_no_update", low="compute", wide="float64")
-def batch_norm_without_update(
-    input: torch.Tensor,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    running_mean: torch.Tensor | None,
-    running_var: torch.Tensor | None,
-    momentum: float,
-    eps: float,
-    *,
-    ops: Ops = _core.ops,
-) -> _Four:
-    results = _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, ops=ops)
-    return *results, input.new_empty(0, dtype=torch.uint8)
+_declare_with_reserve("_batch_norm_with_update", True)
+_declare_with_reserve("_batch_norm_no_update", False)
 
 
 @override("batch_norm_backward", low="compute", wide="float64")
