@@ -57,6 +57,19 @@ class Case:
     kwargs: dict[str, Any]
     random: bool = False  # draws numbers, so that there is no float64 reference
 
+    def run(self, filled: Callable[[Leaf | torch.Tensor], torch.Tensor]) -> Any:
+        """Calls the function, seeded, with what is made of its leaves and of its other tensors of floats."""
+
+        def fill(value: Any) -> Any:
+            if isinstance(value, Leaf) or (isinstance(value, torch.Tensor) and value.is_floating_point()):
+                return filled(value)
+            if isinstance(value, (list, tuple)):
+                return type(value)(map(fill, value))
+            return value
+
+        torch.manual_seed(3)
+        return self.function(*map(fill, self.args), **{name: fill(value) for name, value in self.kwargs.items()})
+
 
 CASES: dict[str, Case] = {}
 

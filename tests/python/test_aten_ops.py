@@ -45,23 +45,16 @@ class Outcome:
         self.second: list[torch.Tensor | None] | None = None
         leaves: list[torch.Tensor] = []
 
-        def fill(value: Any) -> Any:
-            if isinstance(value, Leaf):
-                leaf = LAYOUTS[layout](value.values.to(narrow).to(dtype)).requires_grad_()
-                leaves.append(leaf)
-                return leaf
-            if isinstance(value, torch.Tensor) and value.is_floating_point():
+        def filled(value: Leaf | torch.Tensor) -> torch.Tensor:
+            if isinstance(value, torch.Tensor):
                 return value.to(narrow).to(dtype)
-            if isinstance(value, (list, tuple)):
-                return type(value)(map(fill, value))
-            return value
+            leaves.append(LAYOUTS[layout](value.values.to(narrow).to(dtype)).requires_grad_())
+            return leaves[-1]
 
-        torch.manual_seed(3)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                result = case.function(*map(fill, case.args), **{k: fill(v) for k, v in case.kwargs.items()})
-                self.values = _flat(result)
+                self.values = _flat(case.run(filled))
                 self._differentiate([v for v in self.values if isinstance(v, torch.Tensor)], leaves, variant == "plain")
             except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError) as error:
                 self.error = error

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import pytest
 import torch
@@ -18,21 +17,10 @@ HALF = torch.complex32
 
 def outcome(case: Case, dtype: torch.dtype) -> BaseException | None:
     """The error of a call with all its floating-point operands of another type."""
-
-    def fill(value: Any) -> Any:
-        if isinstance(value, Leaf):
-            return value.values.to(dtype)
-        if isinstance(value, torch.Tensor) and value.is_floating_point():
-            return value.to(dtype)
-        if isinstance(value, (list, tuple)):
-            return type(value)(map(fill, value))
-        return value
-
-    torch.manual_seed(3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            case.function(*map(fill, case.args), **{name: fill(value) for name, value in case.kwargs.items()})
+            case.run(lambda value: (value.values if isinstance(value, Leaf) else value).to(dtype))
         except Exception as error:
             return error
     return None
