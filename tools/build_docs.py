@@ -136,14 +136,23 @@ PROOF_PARTS = {
 
 
 def proofs_page() -> str:
-    """A row for each function and dtype, with its targets, where compiler and processor are the same."""
+    """A row for each function and dtype, with its targets, where compiler, processor, commit and date are the same."""
     rows: dict[str, dict[tuple[str, ...], list[str]]] = {part: {} for part in PROOF_PARTS}
     for line in (ROOT / "docs/proofs.jsonl").read_text().splitlines():
         r = json.loads(line)
         inputs, wrong = f"{r['inputs']:,}", f"{r['wrong']:,}"
-        key = (r["function"], r["dtype"], inputs, wrong, r["compiler"], r["processor"])
+        key = (
+            r["function"],
+            r["dtype"],
+            inputs,
+            wrong,
+            r["compiler"],
+            r["processor"],
+            r.get("commit", "–"),
+            r.get("date", "–"),
+        )
         rows[r["tried"]].setdefault(key, []).append(f"{r['target']} {r['seconds']:.0f} s")
-    columns = ["function", "dtype", "inputs", "wrong", "compiler", "processor", "targets"]
+    columns = ["function", "dtype", "inputs", "wrong", "compiler", "processor", "commit", "date", "targets"]
     page = general_part("proofs.in.md")
     for part, (title, text) in PROOF_PARTS.items():
         if rows[part]:

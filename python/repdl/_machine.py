@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import repdl
@@ -30,6 +32,24 @@ def _cuda_devices() -> list[str] | str:
     if not _core.has_cuda:
         return "not in this build"
     return _core.cuda_devices()
+
+
+def commit() -> str | None:
+    """The commit of the source tree that this package is used from, with "-dirty" if files differ from it."""
+    command = [
+        "git",
+        "-C",
+        str(Path(repdl.__file__).resolve().parent),
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=12",
+    ]
+    try:
+        said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+    except OSError:
+        return None
+    return said.strip() or None
 
 
 def describe_machine() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import subprocess
 import sys
@@ -42,6 +43,8 @@ def test_prove_passes_its_arguments_and_the_exit_status_on(tmp_path: Path) -> No
     result = CliRunner().invoke(app, [*arguments, "--program", str(program)])
     assert result.exit_code == 1
     assert (tmp_path / "arguments").read_text() == "exp log --target=scalar --target=avx2 --stride=5\n"
+    CliRunner().invoke(app, ["prove", "exp", "--results", "proofs", "--program", str(program)])
+    assert re.fullmatch(r"exp --results=proofs --commit=\w+.*\n", (tmp_path / "arguments").read_text())
 
 
 def test_prove_says_how_to_build_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: repdl_prove [FUNCTION...] [--target T]... [--dtype D]... [--stride N] [--offset K] [--pairs N]\n"
-    "                   [--checks N] [--threads N] [--results FILE] [--check-filters] [--hard-cases]\n"
+    "                   [--checks N] [--threads N] [--results FILE] [--commit C]\n"
+    "                   [--check-filters] [--hard-cases]\n"
     "\n"
     "Compares elementwise functions with MPFR: all float32 inputs of each function of one number, random pairs and\n"
     "known hard cases of those of two; all that there are if no FUNCTION is named.\n"
@@ -31,6 +32,7 @@ constexpr char kUsage[] =
     "  --checks N       inputs at which the filter is checked, besides those that it leaves to MPFR (1048576)\n"
     "  --threads N      default: as the library\n"
     "  --results FILE   put a line for each function, dtype and target into FILE\n"
+    "  --commit C       what those lines name as the commit that was tried; `repdl prove` finds it out\n"
     "  --check-filters  check the filters only; for that no op is needed\n"
     "  --hard-cases     if all inputs are tried, add the hardest to the files in tests/reference/hard_cases; write "
     "the\n"
@@ -66,6 +68,7 @@ Options ParseOptions(int argc, char** argv) {
     kChecks,
     kThreads,
     kResults,
+    kCommit,
     kCheckFilters,
     kHardCases,
     kHelp
@@ -78,6 +81,7 @@ Options ParseOptions(int argc, char** argv) {
                                  {"checks", required_argument, nullptr, kChecks},
                                  {"threads", required_argument, nullptr, kThreads},
                                  {"results", required_argument, nullptr, kResults},
+                                 {"commit", required_argument, nullptr, kCommit},
                                  {"check-filters", no_argument, nullptr, kCheckFilters},
                                  {"hard-cases", no_argument, nullptr, kHardCases},
                                  {"help", no_argument, nullptr, kHelp},
@@ -96,6 +100,7 @@ Options ParseOptions(int argc, char** argv) {
         SetNumThreads(static_cast<int>(std::min<int64_t>(ParseCount("threads", optarg, 1), INT_MAX)));
         break;
       case kResults: result.results = optarg; break;
+      case kCommit: result.commit = optarg; break;
       case kCheckFilters: result.check_filters = true; break;
       case kHardCases: result.hard_cases = true; break;
       case kHelp:

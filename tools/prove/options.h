@@ -18,7 +18,7 @@ struct Options {
   int64_t checks = 1 << 20;
   bool check_filters = false;
   bool hard_cases = false;
-  std::string results;
+  std::string results, commit;
 };
 
 /// Throws ValueError for what it does not understand.

@@ -129,8 +129,9 @@ bool Prove(const reference::Function& function, const OpInfo* op, DType dtype, c
                 seconds[t]);
     good = good && wrong[t] == 0;
     if (!options.results.empty()) {
-      Record(options.results, {std::string(function.name), std::string(Name(dtype)), targets[t].name, inputs.tried(),
-                               inputs.size(), wrong[t], seconds[t], targets[t].compiler, targets[t].processor});
+      Record(options.results,
+             {std::string(function.name), std::string(Name(dtype)), targets[t].name, inputs.tried(), inputs.size(),
+              wrong[t], seconds[t], targets[t].compiler, targets[t].processor, options.commit});
     }
   }
   std::fflush(stdout);

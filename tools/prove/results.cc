@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "results.h"
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -27,12 +28,20 @@ std::string Subject(const Result& result) {
          ", \"target\": " + Quoted(result.target) + ", ";
 }
 
+std::string Today() {
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  char text[16];
+  std::snprintf(text, sizeof text, "%d-%02u-%02u", int{day.year()}, unsigned{day.month()}, unsigned{day.day()});
+  return text;
+}
+
 std::string Rest(const Result& result) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.1f", result.seconds);
   return "\"tried\": " + Quoted(result.tried) + ", \"inputs\": " + std::to_string(result.inputs) +
          ", \"wrong\": " + std::to_string(result.wrong) + ", \"seconds\": " + seconds +
-         ", \"compiler\": " + Quoted(result.compiler) + ", \"processor\": " + Quoted(result.processor) + "}";
+         ", \"compiler\": " + Quoted(result.compiler) + ", \"processor\": " + Quoted(result.processor) +
+         ", \"commit\": " + Quoted(result.commit) + ", \"date\": " + Quoted(Today()) + "}";
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ struct Result {
   std::string tried;  // "all" inputs, a "sample", or "pairs"
   int64_t inputs, wrong;
   double seconds;  // to run the op on all inputs and compare
-  std::string compiler, processor;
+  std::string compiler, processor, commit;
 };
 
-/// Puts the result into the file, in place of an older one of the same function, dtype and target. Lines are sorted.
+/// Puts the result into the file, with the date of today in UTC, in place of an older one of the same function, dtype and target. Lines are sorted.
 void Record(const std::string& path, const Result& result);
 
 }  // namespace repdl::prove

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import repdl
+from repdl._machine import commit
 
 HOW_TO_BUILD = """\
 repdl prove calls the program repdl_prove, which needs MPFR and is not in the package. In a source tree:
@@ -48,6 +49,8 @@ def prove(
     command += [f"--dtype={name}" for name in dtype or []]
     single = {"stride": stride, "offset": offset, "pairs": pairs, "threads": threads, "results": results}
     command += [f"--{name}={value}" for name, value in single.items() if value is not None]
+    if results is not None:
+        command.append(f"--commit={commit() or 'not known'}")
     if hard_cases:
         command.append("--hard-cases")
     try:

@@ -5,17 +5,14 @@ from __future__ import annotations
 
 import datetime
 import os
-import subprocess
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
-import repdl
-from repdl._machine import describe_machine
+from repdl._machine import commit, describe_machine
 from repdl.conformance.settings import Setting
 from repdl.conformance.torch_sweep.children import Pair, Task, run_task
 from repdl.conformance.torch_sweep.database import DTYPES, Entry, entries
@@ -110,15 +107,8 @@ def _tasks(pairs: list[Pair], known: list[Setting], short: bool, jobs: int, sour
 
 def _head(tasks: list[Task]) -> dict[str, Any]:
     machine = describe_machine()
-    folder = Path(repdl.__file__).resolve().parent
-    commit = subprocess.run(
-        ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
     return {
-        "commit": commit or "not known",
+        "commit": commit() or "not known",
         "version": machine["version"],
         "torch": machine["torch"],
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
