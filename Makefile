@@ -18,7 +18,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # the tools use all cores themselves
-.PHONY: help demo test test-cpp test-python test-newest-torch test-platforms build sanitize tsan fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
+.PHONY: help demo test test-cpp test-python test-newest-torch test-platforms build sanitize tsan cuda fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -58,6 +58,13 @@ tsan: $(VENV)/.build  ## Run the C++ tests that use threads with the thread sani
 	$(BIN)/cmake --preset tsan -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
 	$(BIN)/cmake --build --preset tsan --target repdl_tests
 	$(BIN)/ctest --preset tsan --progress -j$$(nproc)
+
+cuda: $(VENV)/.build  ## Compile the CUDA kernels and check their PTX, where nvcc is installed; needs no GPU
+	@if command -v nvcc >/dev/null; then \
+	  $(BIN)/cmake --preset cuda -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja && \
+	  $(BIN)/cmake --build --preset cuda --target repdl_cuda repdl_ptx && \
+	  $(BIN)/ctest --preset cuda; \
+	else echo 'Left out: the CUDA kernels were neither compiled nor checked, since nvcc is not installed.'; fi
 
 fuzz: $(VENV)/.build  ## Fuzz the C++ API for a minute each (needs clang); FUZZ_SECONDS=N for longer
 	$(BIN)/cmake --preset fuzz -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DREPDL_FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60)
