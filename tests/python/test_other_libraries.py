@@ -27,7 +27,7 @@ from repdl.conformance import declared as checking
 from repdl.conformance.settings import Setting, settings_here
 from repdl.interception import declared, libraries, permissions, strict
 from repdl.interception.exact import LAYOUTS
-from support import TARGETS, run_python
+from support import CAPABILITIES, TARGETS, run_python
 
 SOURCES = Path(__file__).parent / "other_library"
 TORCH = Path(torch.__file__).parent
@@ -416,6 +416,9 @@ def test_settings_are_those_of_this_cpu() -> None:
     found = settings_here()
     assert {setting.environment["REPDL_TARGET"] for setting in found[:-1]} == set(TARGETS)
     assert found[-1].environment["MKL_CBWR"] == "COMPATIBLE"
+    assert {setting.environment["ATEN_CPU_CAPABILITY"] for setting in found[:-1]} == set(CAPABILITIES)
+    with repdl.reproducible():  # programs see no instruction set there
+        assert settings_here() == found
 
 
 def test_a_claim_is_tried(built: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
