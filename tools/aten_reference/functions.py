@@ -32,9 +32,11 @@ def log(x: float) -> float:
 
 
 def pow(x: float, y: float) -> float:
-    """x to the power of y, for an x that is not negative."""
+    """x to the power of y, for an x that is not -inf, and no -0."""
     if x == 1 or y == 0:
         return 1.0
+    if x < 0 and math.isfinite(y):
+        return math.nan if y != math.floor(y) else -pow(-x, y) if y % 2 == 1 else pow(-x, y)
     if x != x or y != y:
         return math.nan
     if x == 0 or math.isinf(x) or math.isinf(y):
