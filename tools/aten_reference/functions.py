@@ -31,6 +31,33 @@ def log(x: float) -> float:
     return math.nan if x < 0 else -math.inf if x == 0 else _rounded(mpmath.log, x)
 
 
+def pow(x: float, y: float) -> float:
+    """x to the power of y, for an x that is not -inf, and no -0."""
+    if x == 1 or y == 0:
+        return 1.0
+    if x < 0 and math.isfinite(y):
+        return math.nan if y != math.floor(y) else -pow(-x, y) if y % 2 == 1 else pow(-x, y)
+    if x != x or y != y:
+        return math.nan
+    if x == 0 or math.isinf(x) or math.isinf(y):
+        return math.inf if (x > 1) == (y > 0) else 0.0
+    if y * math.log2(x) > 200:
+        return math.inf
+    return 0.0 if y * math.log2(x) < -200 else _rounded(lambda v: v ** mpmath.mpf(y), x)
+
+
+def logaddexp(x: float, y: float) -> float:
+    """log(exp(x) + exp(y)); +0 where one is -inf and the other a zero."""
+    if x != x or y != y:
+        return math.nan
+    low, high = sorted((x, y))
+    if low == -math.inf or high == math.inf:
+        return high + 0.0
+    if high - low > 200:  # then the rest is far below half a unit of the sum, or of any number
+        return high + 0.0
+    return _rounded(lambda v: v + mpmath.log1p(mpmath.exp(mpmath.mpf(low) - v)), high)
+
+
 def expm1(x: float) -> float:
     if x != x or x in (0, math.inf):
         return x

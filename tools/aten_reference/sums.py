@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The sums of docs/arithmetic.md, "Orders", of float32 numbers."""
+"""The sums of docs/arithmetic.md, "Orders", of float32 numbers; and norms."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
-from .numbers import add, fma
+from . import functions
+from .numbers import add, float32, fma, mul, sqrt
 
 
 def tree(values: Iterable[float]) -> float:
@@ -60,3 +62,17 @@ def product_of(a: Sequence[float], b: Sequence[float], order: str = "blocked") -
     if order == "sequential":
         return _chain(a, b)
     return tree(_chain(a[i : i + 256], b[i : i + 256]) for i in range(0, len(a), 256))
+
+
+def norm_of(values: Sequence[float], p: float = 2, order: str = "blocked") -> float:
+    """The p-norm, of sums of powers that are correctly rounded; p and 1 / p are rounded to float32."""
+    sizes = [abs(x) for x in values]
+    if p == 2:
+        return sqrt(sum_of([mul(x, x) for x in values], order))
+    if p == 1:
+        return sum_of(sizes, order)
+    if p == 0:
+        return sum_of([float(x != 0) for x in values], order)
+    if math.isinf(p):
+        return math.nan if any(x != x for x in sizes) else (max if p > 0 else min)(sizes)
+    return functions.pow(sum_of([functions.pow(x, float32(p)) for x in sizes], order), float32(1 / p))

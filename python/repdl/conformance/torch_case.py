@@ -10,7 +10,7 @@ defaults. Two more are none of torch's: `order`, that of sums, and `seed`, which
 A tensor is a generator, a dtype (float32 if none is said), a shape and a seed. The generators are those of the core
 (`include/repdl/conformance.h`) and these, whose element is chosen by the core's `classesN` of the same seed:
 
-    zeros      +0 and -0, a quarter of them 1 or -1
+    zeros      +0 and -0, a quarter of them 1 or -1; of integers likewise
     ties       halves from -4 to 4, with both zeros; of integers, -8 to 8
     extreme    of integers: the least and the largest numbers of the dtype, and those about 0
     rising     0, 0, 1/2, 1/2, 1, …, of integers 0, 0, 1, 1, …: in order, with repetitions
@@ -53,7 +53,7 @@ def _narrow(values: Bits, dtype: str) -> Bits:
 
 def _choice(table: tuple[float, ...], dtype: str, count: int, seed: int) -> Bits:
     chosen = np.array(table, np.float32)[_of_core(f"classes{len(table)}", "int64", count, seed)]
-    return _narrow(chosen, dtype)
+    return _narrow(chosen, dtype) if dtype in FLOATS else chosen.astype(DTYPES[dtype])
 
 
 def _zeros(dtype: str, count: int, seed: int) -> Bits:

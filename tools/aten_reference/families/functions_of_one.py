@@ -122,6 +122,46 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     return Tensor(self.dtype, found.shape, [rounded(x, self.dtype) for x in found.data])
 
 
+def _gradient_cases(operand: str, target: str) -> list[str]:
+    return [
+        f"grad_output={g}{t}[{'' if r else shape}]#3, self={x}{t}[{shape}]#1, target={y}{t}[{shape}]#2, reduction={r}"
+        for t in _LOW
+        for g, x, y, shape in (("normal", operand, target, "9, 51"), ("special", "special", "special", "19, 37"))
+        for r in (0, 1, 2)
+    ]
+
+
+@reference(
+    "binary_cross_entropy_backward",
+    cases=[
+        *_gradient_cases("unit", "unit"),
+        "grad_output=normal[]#4, self=unit[9, 51]#1, target=unit[9, 51]#2, weight=special[51]#3, reduction=1",
+        "grad_output=zeros[203]#4, self=zeros[203]#1, target=zeros[203]#2, weight=normal[203]#3, reduction=0",
+    ],
+)
+def binary_cross_entropy_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, weight: Tensor | None = None
+) -> Tensor:
+    def one(g: float, x: float, y: float, w: float) -> float:
+        spread = mul(sub(1.0, x), x)
+        least = float32(1e-12)
+        slope = div(mul(g, sub(x, y)), least if spread < least else spread)
+        if weight is not None:
+            slope = mul(slope, w)
+        return div(slope, float(len(self.data))) if reduction == 1 else slope
+
+    return each(one, grad_output, self, target, 1.0 if weight is None else weight, common=self.dtype)
+
+
+@reference("soft_margin_loss_backward", cases=_gradient_cases("normal", "ties"))
+def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    def one(g: float, x: float, y: float) -> float:
+        part = div(g, float(len(self.data))) if reduction == 1 else g
+        return mul(mul(-y, sigmoid(mul(-y, x))), part)
+
+    return each(one, grad_output, self, target)
+
+
 @reference(
     "logsumexp",
     cases=[

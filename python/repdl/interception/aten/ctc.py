@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Connectionist temporal classification: the sums over alignments, step after step, as logarithms."""
+"""Connectionist temporal classification: the sums over alignments, step after step, as logarithms.
+
+Sums of exponentials are `logaddexp`, from the left. What is impossible is -inf: places behind the end, steps behind the
+length of a sequence, whose numbers are not read.
+"""
 
 from __future__ import annotations
 
@@ -52,20 +56,27 @@ class _Alignment:
     def at(self, t: int) -> torch.Tensor:
         return self.log_probs[t].gather(1, self.places)
 
+    def running(self, t: int) -> torch.Tensor:
+        """The places that a step has."""
+        return (self.inputs > t)[:, None] & self.present
+
     def forward(self) -> torch.Tensor:
-        """alpha[batch, step, place]."""
+        """alpha[batch, step, place]: log_probs + the sum of the place itself, the one before, and the one before that.
+
+        The first step has log_probs at the first two places.
+        """
         first = torch.arange(self.places.shape[1]) < 2
-        alpha = torch.where(first & self.present, self.at(0), _NEVER)
+        alpha = torch.where(first & self.running(0), self.at(0), _NEVER)
         alphas = [alpha]
         for t in range(1, self.steps):
             skipped = torch.where(self.skips, _moved(alpha, 2), _NEVER)
             now = self.at(t) + _plus(alpha, _moved(alpha, 1), skipped)
-            running = (self.inputs > t)[:, None] & self.present
-            alpha = torch.where(running, now, _NEVER)
+            alpha = torch.where(self.running(t), now, _NEVER)
             alphas.append(alpha)
         return torch.stack(alphas, 1)
 
     def loss(self, alpha: torch.Tensor) -> torch.Tensor:
+        """Minus the sum of the last two places of the last step."""
         last = alpha[torch.arange(self.batch), (self.inputs - 1).clamp_min(0)]
         end = last.gather(1, self.ends[:, None])[:, 0]
         before = last.gather(1, (self.ends - 1).clamp_min(0)[:, None])[:, 0]
@@ -74,7 +85,11 @@ class _Alignment:
         return torch.where(self.inputs > 0, total, torch.where(self.lengths > 0, math.inf, 0.0))
 
     def backward(self, alpha: torch.Tensor) -> torch.Tensor:
-        """The logarithm of the sum over alignments through each class at each step: [step, batch, class]."""
+        """The logarithm of the sum over alignments through each class at each step: [step, batch, class].
+
+        beta is as alpha from the end, the last two places of the last step having log_probs; the places of a class are
+        summed in order, from -inf, each with alpha + beta.
+        """
         place = torch.arange(self.places.shape[1])
         finish = (place == self.ends[:, None]) | (place == self.ends[:, None] - 1)
         beta = self.log_probs.new_full(self.places.shape, _NEVER)
@@ -84,7 +99,7 @@ class _Alignment:
             skipped = torch.where(allowed, _moved(beta, -2), _NEVER)
             later = _plus(beta, _moved(beta, -1), skipped)
             start = torch.eq(self.inputs - 1, t)[:, None] & finish
-            beta = torch.where(self.present, self.at(t) + torch.where(start, 0.0, later), _NEVER)
+            beta = torch.where(self.running(t), self.at(t) + torch.where(start, 0.0, later), _NEVER)
             through[t] = alpha[:, t] + beta
         found = torch.full_like(self.log_probs, _NEVER).permute(1, 0, 2).contiguous()
         paths = torch.stack(through, 1)
@@ -127,7 +142,7 @@ def _(
     blank: int,
     zero_infinity: bool = False,
 ) -> torch.Tensor:
-    """As torch: for log_probs that a log-softmax gave."""
+    """(exp(log_probs) - exp((through + loss) - log_probs)) * grad, as torch: for log_probs that a log-softmax gave."""
     alignment = _Alignment(log_probs, targets, input_lengths, target_lengths, blank)
     through = alignment.backward(log_alpha)
     exp = ops_of(log_probs)["exp"]

@@ -26,7 +26,11 @@ def _(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
 
 
 def _slope(difference: torch.Tensor, distance: torch.Tensor, p: float) -> torch.Tensor:
-    """The derivative of a distance by its difference; 0 where there is none."""
+    """The derivative of a distance by its difference d; +0 where there is none, or the distance or d is 0.
+
+    sign(d) for p = 1, and for infinity where |d| is the distance; d / distance for 2; else
+    (sign(d) * pow(|d|, p - 1)) / pow(distance, p - 1).
+    """
     if p == 0:
         return torch.zeros_like(difference)
     if p == 1:
@@ -43,6 +47,7 @@ def _slope(difference: torch.Tensor, distance: torch.Tensor, p: float) -> torch.
 
 @override("_cdist_backward", wide="float64")
 def _(grad: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, p: float, cdist: torch.Tensor) -> torch.Tensor:
+    """The Sum over the rows of x2 of the derivative times the gradient."""
     batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     result = x1.new_empty(*batch, *x1.shape[-2:])
     for i in range(x1.shape[-2]):
@@ -64,6 +69,7 @@ def _(self: torch.Tensor, p: float = 2.0) -> torch.Tensor:
 
 @override("_pdist_backward", wide="float64")
 def _(grad: torch.Tensor, self: torch.Tensor, p: float, pdist: torch.Tensor) -> torch.Tensor:
+    """Derivative times gradient: to the first row of each pair, pair after pair, then minus that to the second rows."""
     i, j = _pairs(self.shape[0])
     slope = _slope(self.index_select(0, i) - self.index_select(0, j), pdist[:, None], p) * grad[:, None]
     return torch.zeros_like(self).index_add(0, i, slope).index_add(0, j, slope.neg())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bags of embeddings: the rows of a bag are added in order. And rows held to a norm."""
+"""Bags of embeddings: the rows of a bag are added to +0 in the order of the indices. And rows held to a norm."""
 
 from __future__ import annotations
 
@@ -35,11 +35,17 @@ def _(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    if mode == _MAX:  # only compares
+    """A row is first multiplied by its weight, if there are any; a mean is the sum over the size of the bag.
+
+    Rows of the padding index are left out and not counted. The other results are the bag of each index, the size of
+    each bag, and zeros. A maximum is of torch's kernel, which only compares: the first of equals, NaN alone where it
+    comes first; its last result are the indices of the rows. An empty bag is +0.
+    """
+    if mode == _MAX:
+        packed = indices.contiguous(), offsets.contiguous()  # torch's kernel reads them as such
         return _native(
-            weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-            padding_idx,
-        )  # fmt: skip
+            weight, *packed, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
+        )
     count = indices.numel()
     if offsets.numel() and (int(offsets[0]) != 0 or int(offsets[-1]) > count):
         raise RuntimeError(
@@ -81,6 +87,11 @@ def _(
     per_sample_weights: torch.Tensor | None,
     padding_idx: int = -1,
 ) -> torch.Tensor:
+    """To the row of each index, in order, the gradient of its bag is added, over its size for a mean, times its weight,
+    over the number of times that the index comes with `scale_grad_by_freq`. Each step is rounded.
+
+    Of a maximum, to each element that was one, in the order of the bags.
+    """
     wide = grad.new_zeros(num_weights, grad.shape[1])
     if mode == _MAX:  # never sparse
         filled = bag_size != 0
@@ -121,14 +132,16 @@ def _(
     mode: int,
     padding_idx: int = -1,
 ) -> torch.Tensor:
+    """Sum(grad * row) over the columns, and +0 for the padding index."""
     along = sum_of(grad.index_select(0, offset2bag) * weight.index_select(0, indices), 1, ops=ops_of(grad))
     return torch.where(indices != padding_idx, along, torch.zeros_like(along))
 
 
 def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch.Tensor:
-    """Scaled by largest / (norm + 1e-7) where the norm is larger."""
+    """Scaled by largest / (norm + 1e-7), two roundings, where the norm is larger."""
     norm = vector_norm(x, p, dims, True, ops_of(x))
-    return torch.where(norm > largest, x * (largest / (norm + 1e-7)), x)
+    scale = torch.full((), largest, dtype=norm.dtype) / (norm + 1e-7)  # a number over a tensor would be two more
+    return torch.where(norm > largest, x * scale, x)
 
 
 @override("renorm", wide="float64", converts=False)

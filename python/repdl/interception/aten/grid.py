@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Samples of an image or volume at the places of a grid: weighted neighbours, added in the order of their places."""
+"""Samples of an image or volume at the places of a grid: weighted neighbours, added in the order of their places.
+
+Every step is rounded to the type of the operand. A neighbour outside of the image counts as +0, whatever its weight; so
+do all neighbours of a place that is NaN.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,18 @@ _ZEROS, _BORDER, _REFLECTION = range(3)
 
 
 def _place(g: torch.Tensor, size: int, align_corners: bool) -> torch.Tensor:
-    """From [-1, 1] to an index: between the centres of the corners, or between their edges."""
+    """From [-1, 1] to an index: between the centres of the corners, (g + 1) * ((size - 1) / 2), or their edges."""
     if align_corners:
         return (g + 1) * ((size - 1) / 2)
     return ((g + 1) * size - 1) / 2
 
 
 def _held(x: torch.Tensor, size: int, padding: int, align_corners: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """A place brought into the image as the padding says, and the derivative of that, 1, 0 or -1."""
+    """A place brought into the image as the padding says, and the derivative of that, 1, 0 or -1.
+
+    A reflection is that of |x - low| by the remainder and the floor of its quotient by the span; an infinite place has
+    none. Then, and for a border, what lies beyond the outermost elements is brought to these.
+    """
     sign = torch.ones_like(x)
     if padding == _ZEROS:
         return x, sign
@@ -53,6 +61,9 @@ Taps = list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
 
 
 def _taps(x: torch.Tensor, size: int, mode: int, padding: int, align_corners: bool) -> Taps:
+    """Of a place p: floor(p) with the weight (floor(p) + 1) - p and the next one with p - floor(p); or the nearest
+    element, the even one of two; or four with Keys' weights, each of which is brought into the image by itself.
+    """
     if mode == _CUBIC:
         low = x.floor()
         t = x - low
@@ -123,13 +134,18 @@ class _Sampling:
         return product
 
 
+def _if_inside(inside: torch.Tensor, term: torch.Tensor) -> torch.Tensor:
+    return torch.where(inside, term, torch.zeros_like(term))
+
+
 def _sample(input: torch.Tensor, grid: torch.Tensor, mode: int, padding: int, align_corners: bool) -> torch.Tensor:
+    """The sum of element * weight, with x * y * z for a weight; x changes first, then y, then z."""
     sampling = _Sampling(input, grid, mode, padding, align_corners)
     image = input.flatten(2)
     total = None
     for place, inside, taps in sampling.neighbours():
         value = image.gather(2, place.expand(-1, image.shape[1], -1)) * sampling.weight(taps)
-        value = torch.where(inside, value, torch.zeros_like(value))
+        value = _if_inside(inside, value)
         total = value if total is None else total + value
     assert total is not None
     return total.reshape(*input.shape[:2], *sampling.shape)
@@ -144,6 +160,12 @@ def _sample_backward(
     align_corners: bool,
     output_mask: Any,
 ) -> tuple[torch.Tensor | None, torch.Tensor]:
+    """An element gets grad * weight, neighbour after neighbour and of each place after place, added to +0.
+
+    A place gets for each neighbour Sum(element * grad) over the channels, times the product of the weights in which one
+    is its derivative, added to +0 neighbour after neighbour, and at last times half of the size (less 1 between
+    centres). The nearest element has no derivative: +0.
+    """
     sampling = _Sampling(input, grid, mode, padding, align_corners)
     image = input.flatten(2)
     grad = grad_output.flatten(2)
@@ -153,12 +175,13 @@ def _sample_backward(
         places = place.expand(-1, image.shape[1], -1)
         if output_mask[0]:
             part = grad * sampling.weight(taps)
-            by_input = by_input.scatter_add(2, places, torch.where(inside, part, torch.zeros_like(part)))
+            by_input = by_input.scatter_add(2, places, _if_inside(inside, part))
+        if mode == _NEAREST:
+            continue
         along = sum_of(image.gather(2, places) * grad, 1, True, ops_of(grad))
-        along = torch.where(inside, along, torch.zeros_like(along))
         for d in range(sampling.rank):
             slope = sampling.weight([(s if i == d else w, s) for i, (w, s) in enumerate(taps)])
-            by_place[d] = by_place[d] + (along * slope)[:, 0]
+            by_place[d] = by_place[d] + _if_inside(inside, along * slope)[:, 0]
     by_grid = torch.stack([g * factor for g, factor in zip(by_place, sampling.factors, strict=True)], -1)
     return by_input.reshape(input.shape) if output_mask[0] else None, by_grid.reshape(grid.shape)
 

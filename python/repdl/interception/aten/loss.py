@@ -98,6 +98,7 @@ def _(
     weight: torch.Tensor | None = None,
     reduction: int = _MEAN,
 ) -> torch.Tensor:
+    """grad * (x - target) / max((1 - x) * x, 1e-12), times the weight, for a mean over the number of elements."""
     grad = grad_output * (self - target) / ((1 - self) * self).clamp_min(1e-12)
     if weight is not None:
         grad = grad * weight
@@ -170,6 +171,7 @@ def _(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN) -> torch
 
 @override("soft_margin_loss_backward", wide="float64")
 def _(grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int) -> torch.Tensor:
+    """(-target * sigmoid(-target * x)) * grad, for a mean with the gradient over the number of elements."""
     away = target.neg()
     return away * torch.sigmoid(away * self) * _per_term(grad_output, reduction, self.numel())
 
@@ -192,6 +194,9 @@ def multi_margin_loss(
     weight: torch.Tensor | None = None,
     reduction: int = _MEAN,
 ) -> torch.Tensor:
+    """Of a row Sum(r) over the classes, over their number: r is max((margin - right) + x, 0), or its square, times
+    the weight of the right class; +0 for that itself.
+    """
     if self.dim() < 2:
         loss = multi_margin_loss(self.reshape(1, -1), target.reshape(1), p, margin, weight, reduction)
         return loss.reshape(())
@@ -213,6 +218,10 @@ def multi_margin_loss_backward(
     weight: torch.Tensor | None = None,
     reduction: int = _MEAN,
 ) -> torch.Tensor:
+    """1 where r > 0, or r * 2, times the weight, over the number of classes; for the right one minus the Sum of these.
+
+    Then times the gradient, for a mean with that over the number of rows.
+    """
     if self.dim() < 2:
         rows = self.reshape(1, -1), target.reshape(1)
         grad = grad_output.reshape(1) if reduction == _NONE else grad_output
@@ -238,13 +247,14 @@ def _labels(self: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, tor
 
 
 def _reach(self: torch.Tensor, labels: torch.Tensor, valid: torch.Tensor, is_label: torch.Tensor) -> torch.Tensor:
-    """For each row, label and other class: how far that reaches into the margin, 1."""
+    """For each row, label and other class: how far that reaches into the margin, max((1 - label) + x, 0)."""
     reach = (1 - self.gather(1, labels)[:, :, None] + self[:, None, :]).clamp_min(0)
     return torch.where(valid[:, :, None] & ~is_label[:, None, :], reach, torch.zeros_like(reach))
 
 
 @override("multilabel_margin_loss_forward", wide="float64")
 def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of a row the Sum over labels and classes, label by label, over the number of classes; of labels it is +0."""
     rows = torch.atleast_2d(self)
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
     loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2), ops=ops_of(self)) / rows.shape[1]
@@ -256,6 +266,9 @@ def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.T
 def _(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, is_target: torch.Tensor
 ) -> torch.Tensor:
+    """For a class the number of labels into whose margin it reaches; for each label, in order, minus the number of such
+    classes. That over the number of classes, times the gradient, for a mean with that over the number of rows.
+    """
     rows = torch.atleast_2d(self)
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
     slope = (_reach(rows, labels, valid, is_label) > 0).to(self.dtype)

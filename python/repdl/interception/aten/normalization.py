@@ -92,6 +92,10 @@ def _(
     return _masked((_like_input(grads[0], input), *grads[1:]), output_mask)
 
 
+def _type_of_parameters(input: torch.Tensor, *parameters: torch.Tensor | None) -> torch.dtype:
+    return next((t.dtype for t in parameters if t is not None), input.dtype)
+
+
 def _widened(first: torch.Tensor, *tensors: torch.Tensor | None) -> list[Any]:
     dtype = torch.float64 if first.dtype == torch.float64 else torch.float32
     return [None if t is None else t.to(dtype) for t in (first, *tensors)]
@@ -110,9 +114,14 @@ def _batch_norm(
     *,
     ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The result has the type of the input, whatever that of the parameters."""
+    """The ops `batch_norm`, `batch_norm_eval` and `batch_norm_update`, of float32 numbers.
+
+    The result has the type of the input, the statistics that of the parameters, each rounded once. The statistics
+    are those of the batch: the mean, and 1 / sqrt(var + eps), two roundings; without training they are empty. A running
+    variance of batches of one number becomes NaN.
+    """
     x, scale, shift, last_mean, last_var = _widened(input, weight, bias, running_mean, running_var)
-    given = next((t.dtype for t in (weight, bias, running_mean) if t is not None), input.dtype)
+    given = _type_of_parameters(input, weight, bias, running_mean)
     if not training:
         output = ops["batch_norm_eval"](x, last_mean, last_var, scale, shift, eps)
         return _like_input(output, input), input.new_empty(0, dtype=given), input.new_empty(0, dtype=given)
@@ -216,14 +225,19 @@ def native_batch_norm_backward(
     *,
     ops: Ops = _core.ops,
 ) -> Tensors3:
+    """The ops `batch_norm_grad`, whose statistics are taken from the input again, and `batch_norm_eval_grad`.
+
+    Each result is rounded once: the gradients of the parameters have the type of the parameters.
+    """
     g, x, scale, mean, var = _widened(grad_out, input, weight, running_mean, running_var)
+    given = _type_of_parameters(input, weight, running_mean, save_mean)
     if train:
         # torch saves 1 / std; the gradient is defined by the variance, which is taken again.
         _, mean, var = ops["batch_norm"](x, None, None, eps, get_order())
         grads = ops["batch_norm_grad"](g, x, mean, var, scale, eps, get_order())
     else:
         grads = ops["batch_norm_eval_grad"](g, x, mean, var, scale, eps, get_order())
-    return _masked((_like_input(grads[0], input), *grads[1:]), output_mask)
+    return _masked((_like_input(grads[0], input), *(t.to(given) for t in grads[1:])), output_mask)
 
 
 def _masked(grads: tuple[torch.Tensor, ...], output_mask: list[bool]) -> Tensors3:
@@ -254,6 +268,7 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor]:
+    """With n the norm and a = Sum(grad * v): (g / n) * (grad - v * (a / (n * n))), and a / n."""
     others = tuple(d for d in range(saved_v.dim()) if d != dim % saved_v.dim())
     along = sum_of(grad_w * saved_v, others, True, ops)
     grad_v = (saved_g / saved_norms) * (grad_w - saved_v * (along / (saved_norms * saved_norms)))
