@@ -121,3 +121,12 @@ def power(x: float, y: float) -> float:
     if abs(bits) > 200:
         return math.copysign(math.inf if bits > 0 else 0.0, sign)
     return sign * _rounded(lambda v: v ** mpmath.mpf(y), abs(x))
+
+
+def xlogy(x: float, y: float) -> float:
+    """x log(y), +0 where x is 0 and y is not NaN."""
+    if x == 0 and y == y:
+        return 0.0
+    if y == 1 or not (math.isfinite(x) and 0 < y < math.inf):
+        return x * log(y)
+    return _rounded(lambda v: v * mpmath.log(mpmath.mpf(y)), x)

@@ -83,6 +83,7 @@ def _(
     use_gelu: bool = False,
     ops: Ops = _core.ops,
 ) -> torch.Tensor:
+    """relu of `addmm`, or gelu_tanh; of low types both in float32, rounded once."""
     result = addmm(self, mat1, mat2, beta=beta, alpha=alpha, ops=ops)
     return ops["gelu_tanh"](result) if use_gelu else result.relu()
 
