@@ -108,7 +108,7 @@ def _run_line(line: tuple[str, str, str], place: str, threads: Sequence[int]) ->
 
 
 def bits_of(x: torch.Tensor) -> digests.Bits:
-    """The elements of a result as its digest reads them: of complex ones the parts in turn, of quantised ones the steps."""
+    """The elements of a result as its digest reads them: of complex numbers both parts, of quantised ones the steps."""
     if x.is_complex():
         x = torch.view_as_real(x)
     if x.is_quantized:
@@ -123,11 +123,11 @@ def bits_of(x: torch.Tensor) -> digests.Bits:
 
 def tensor_of(text: TensorText) -> torch.Tensor:
     """A tensor of a case, packed in memory of its own."""
-    bits = np.array(text.bits())
+    bits = text.bits()
     if text.dtype in FLOATS:
         bits = bits.view(np.int32 if text.dtype == "float32" else np.int16)
     dtype: torch.dtype = getattr(torch, text.dtype)
-    return torch.from_numpy(bits).view(dtype).reshape(text.shape)
+    return torch.tensor(bits).view(dtype).reshape(text.shape)
 
 
 def _made(value: Any, layout: Layout) -> Any:
