@@ -89,18 +89,13 @@ def cospi(x: float) -> float:
     return _of_angle(mpmath.cospi, x, 1.0)
 
 
-def gelu_tanh(x: float) -> float:
-    """x / (1 + exp(-2 u)), with u = sqrt(2 / pi) (x + 0.044715 x^3)."""
+def gelu(x: float) -> float:
+    """x / 2 * erfc(-x / sqrt(2))."""
     if x != x or x == 0:
         return x
     if abs(x) > 50:
         return -0.0 if x < 0 else x
-
-    def exact(v: mpmath.mpf) -> mpmath.mpf:
-        inner = mpmath.sqrt(2 / mpmath.pi) * (v + v**3 * 44715 / 1000000)
-        return v / (1 + mpmath.exp(-2 * inner))
-
-    return _rounded(exact, x)
+    return _rounded(lambda v: v / 2 * mpmath.erfc(-v / mpmath.sqrt(2)), x)
 
 
 def power(x: float, y: float) -> float:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ..cases import LARGE, of_integers, of_one, of_two
-from ..functions import cos, exp, exp2, gelu_tanh, log1p, power, sin, sinpi, xlogy
+from ..functions import cos, exp, exp2, gelu, log1p, power, sin, sinpi, xlogy
 from ..numbers import add, div, float32, mul, sub
 from ..registry import reference
 from ..sums import product_of
@@ -274,7 +274,7 @@ def int_mm(self: Tensor, mat2: Tensor) -> Tensor:
     ],
 )
 def addmm_activation(self: Tensor, mat1: Tensor, mat2: Tensor, use_gelu: bool, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """relu or gelu_tanh of (Product * alpha) + (beta * self), rounded to the type then; beta = 0 leaves self out."""
+    """relu or gelu of (Product * alpha) + (beta * self), rounded to the type then; beta = 0 leaves self out."""
     (m, k), n = mat1.shape, mat2.shape[1]
     own = expand(self, (m, n))
     found = []
@@ -284,6 +284,6 @@ def addmm_activation(self: Tensor, mat1: Tensor, mat2: Tensor, use_gelu: bool, b
             x = mul(product_of(row, mat2.data[j::n]), float32(alpha))
             if beta != 0:
                 x = add(x, mul(own[i * n + j], float32(beta)))
-            x = gelu_tanh(x) if use_gelu else 0.0 if x < 0 else x
+            x = gelu(x) if use_gelu else 0.0 if x < 0 else x
             found.append(rounded(x, self.dtype))
     return Tensor(self.dtype, (m, n), found)

@@ -162,7 +162,7 @@ def _chosen(self: Tensor, dim: int, chosen: Sequence[int]) -> Tensor:
     ],
 )
 def unique_dim(self: Tensor, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> list[Tensor]:
-    """The slices in lexical order, zeros of both signs equal; of equal ones the first."""
+    """The slices in lexical order, zeros of both signs equal; of equal ones the first. The inverse is always given."""
     slices = _slices(self, dim)
     firsts: dict[tuple[Any, ...], int] = {}
     for i, each in enumerate(slices):
@@ -173,6 +173,6 @@ def unique_dim(self: Tensor, dim: int, sorted: bool, return_inverse: bool, retur
     inverse = [place[each] for each in slices]
     return [
         _chosen(self, dim, [firsts[key] for key in keys]),
-        Tensor("int64", (len(inverse),), inverse) if return_inverse else Tensor("int64", (0,), []),
+        Tensor("int64", (len(inverse),), inverse),
         Tensor("int64", (len(keys),), [inverse.count(i) for i in range(len(keys))]),
     ]
