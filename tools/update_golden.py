@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes python/repdl/golden/<op>.txt: the samples of each declared op, with the results of the slow reference.
 
-    python tools/update_golden.py REFERENCE_PROGRAM [--check] [--torch-op NAME ...]
+    python tools/update_golden.py REFERENCE_PROGRAM [--check]
+    python tools/update_golden.py --torch-op NAME [--torch-op NAME ...] [--check]
 
 The reference (tests/reference) shares no arithmetic with the library. With --check nothing is written, and a file that
 would change is an error. golden/torch has the calls of torch, from tools/aten_reference; --torch-op makes no other
@@ -59,23 +60,25 @@ def of_core(reference: Path) -> Iterator[tuple[Path, str]]:
         yield GOLDEN / f"{op.name}.txt", HEADER.format(op=op.name) + result.stdout
 
 
-def of_torch(reference: Path, ops: Sequence[str]) -> dict[Path, str]:
+def of_torch(ops: Sequence[str]) -> dict[Path, str]:
     """Those of torch's ops."""
     aten_reference.load()
     return {
         GOLDEN / "torch" / f"{op}.txt": TORCH_HEADER.format(op=op) + "\n".join(lines) + "\n"
-        for op, lines in aten_reference.golden_lines(reference, ops).items()
+        for op, lines in aten_reference.golden_lines(ops).items()
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("reference", type=Path, help="the program repdl_reference")
+    parser.add_argument("reference", type=Path, nargs="?", help="the program repdl_reference")
     parser.add_argument("--torch-op", action="append", default=[], help="make the files of these ops of torch alone")
     parser.add_argument("--check", action="store_true", help="fail if a file would change")
     options = parser.parse_args()
+    if not (options.reference or options.torch_op):
+        parser.error("give the program repdl_reference, or ops of torch by --torch-op")
     pages = {} if options.torch_op else dict(of_core(options.reference))
-    pages |= of_torch(options.reference, options.torch_op)
+    pages |= of_torch(options.torch_op)
     changed = []
     for path, page in pages.items():
         if not path.exists() or path.read_text() != page:

@@ -84,3 +84,71 @@ def softplus(x: float) -> float:
     if abs(x) > 200:
         return 0.0 if x < 0 else x
     return _rounded(lambda v: mpmath.log1p(mpmath.exp(v)), x)
+
+
+def exp2(x: float) -> float:
+    if x != x or x == math.inf:
+        return x
+    return 0.0 if x < -200 else math.inf if x > 200 else _rounded(lambda v: mpmath.mpf(2) ** v, x)
+
+
+def _of_angle(function: Callable[[mpmath.mpf], mpmath.mpf], x: float, at_zero: float) -> float:
+    if not math.isfinite(x):
+        return math.nan
+    return at_zero if x == 0 else _rounded(function, x)
+
+
+def sin(x: float) -> float:
+    return _of_angle(mpmath.sin, x, x)
+
+
+def cos(x: float) -> float:
+    return _of_angle(mpmath.cos, x, 1.0)
+
+
+def sinpi(x: float) -> float:
+    """sin(pi x): a zero has the sign of x."""
+    value = _of_angle(mpmath.sinpi, x, x)
+    return math.copysign(value, x) if value == 0 else value
+
+
+def cospi(x: float) -> float:
+    return _of_angle(mpmath.cospi, x, 1.0)
+
+
+def gelu(x: float) -> float:
+    """x / 2 * erfc(-x / sqrt(2))."""
+    if x != x or x == 0:
+        return x
+    if abs(x) > 50:
+        return -0.0 if x < 0 else x
+    return _rounded(lambda v: v / 2 * mpmath.erfc(-v / mpmath.sqrt(2)), x)
+
+
+def power(x: float, y: float) -> float:
+    """x to the y."""
+    if y == 0 or x == 1:
+        return 1.0
+    if x != x or y != y:
+        return math.nan
+    if math.isinf(y):
+        return 1.0 if x == -1 else math.inf if (abs(x) > 1) == (y > 0) else 0.0
+    is_whole, is_odd = y == math.floor(y), y % 2 == 1
+    if x < 0 and not is_whole:
+        return math.nan
+    sign = -1.0 if is_odd and math.copysign(1.0, x) < 0 else 1.0
+    if x == 0:
+        return math.copysign(math.inf if y < 0 else 0.0, sign)
+    bits = y * math.log2(abs(x))
+    if abs(bits) > 200:
+        return math.copysign(math.inf if bits > 0 else 0.0, sign)
+    return sign * _rounded(lambda v: v ** mpmath.mpf(y), abs(x))
+
+
+def xlogy(x: float, y: float) -> float:
+    """x log(y), +0 where x is 0 and y is not NaN."""
+    if x == 0 and y == y:
+        return 0.0
+    if y == 1 or not (math.isfinite(x) and 0 < y < math.inf):
+        return x * log(y)
+    return _rounded(lambda v: v * mpmath.log(mpmath.mpf(y)), x)

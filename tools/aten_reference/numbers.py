@@ -77,6 +77,19 @@ def nearest(exact: Fraction | mpmath.mpf, dtype: str) -> float:
     return -result if value < 0 else result
 
 
+def below(x: float, dtype: str) -> float:
+    """The largest finite number of a dtype that is less than x."""
+    digits, lowest, too_large = _FORMATS[dtype]
+    number = nearest(Fraction(x), dtype)
+    if number < x:
+        return number
+    if number == math.inf:
+        return math.ldexp(1 - 2.0**-digits, too_large)
+    share, exponent = math.frexp(number)
+    unit = max(exponent - digits - (share == 0.5), lowest) if number else lowest
+    return number - math.ldexp(1.0, unit)
+
+
 def add(x: float, y: float) -> float:
     return float32(x + y)
 

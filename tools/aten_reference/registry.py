@@ -5,13 +5,9 @@
     def maximum(self: Tensor, other: Tensor) -> Tensor: ...
 
 The function takes the arguments of the call by their names, tensors as `Tensor`, and returns its results: a tensor, or
-several, those that the call changes first. An op that is one of the core has the line of that op's reference:
+several, those that the call changes first.
 
-    @by_core("mm", cases=["self=normal[3, 4]#1, mat2=wide[4, 5]#2"])
-    def mm(self: str, mat2: str) -> str:
-        return f"mm(input={self}, mat2={mat2})"
-
-Where the golden file of the core's op has good calls already, they are taken over, digests too:
+An op that is one of the core has lines of the golden file of that op, digests too:
 
     @from_core("mm", "mm")
     def mm(arguments: Arguments) -> str | None: ...
@@ -21,10 +17,8 @@ gets the arguments of each line, and returns those of the call of torch, or None
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from repdl.conformance import digests, golden_lines as core_lines
@@ -38,7 +32,6 @@ class Reference:
     name: str
     function: Callable[..., Any]
     cases: list[str]
-    is_core: bool = False
 
 
 Arguments = dict[str, Any]
@@ -56,29 +49,13 @@ class _Registry:
 registry = _Registry()
 
 
-def _declare(name: str, function: Callable[..., Any], cases: Iterable[str], is_core: bool) -> None:
-    registry.of.setdefault(name, []).append(Reference(name, function, list(cases), is_core))
-
-
 def reference(*names: str, cases: Iterable[str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares a function as the reference of overloads, each with these calls."""
     calls = list(cases)
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            _declare(name, function, calls, is_core=False)
-        return function
-
-    return declare
-
-
-def by_core(*names: str, cases: Iterable[str]) -> Callable[[Callable[..., str]], Callable[..., str]]:
-    """Declares what call of the core stands for an overload: a function of the texts of its arguments."""
-    calls = list(cases)
-
-    def declare(function: Callable[..., str]) -> Callable[..., str]:
-        for name in names:
-            _declare(name, function, calls, is_core=True)
+            registry.of.setdefault(name, []).append(Reference(name, function, calls))
         return function
 
     return declare
@@ -121,13 +98,6 @@ def _decoded(value: Any) -> Any:
     return value.name if isinstance(value, DtypeName) else value
 
 
-def _as_text(value: Any) -> Any:
-    """A tensor as the core's cases write it."""
-    if isinstance(value, TensorText):
-        return value.text
-    return value.name if isinstance(value, DtypeName) else value
-
-
 def _tensors(results: Any) -> list[Tensor]:
     if results is None:
         return []
@@ -148,19 +118,9 @@ def line_of(text: str, function: Callable[..., Any]) -> str:
     return f"{digests.digest(bits)}  {digests.marks(bits)}  {text}"
 
 
-def _run_core(program: Path, calls: list[str]) -> list[str]:
-    """The lines of the core's reference."""
-    text = "\n".join(calls) + "\n"
-    result = subprocess.run([program], input=text, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        raise SystemExit(result.stderr)
-    return result.stdout.splitlines()
-
-
-def golden_lines(program: Path, packets: Iterable[str] = ()) -> Mapping[str, list[str]]:
+def golden_lines(packets: Iterable[str] = ()) -> Mapping[str, list[str]]:
     """The golden lines of each packet of overloads, of all or of these."""
     wanted, lines = set(packets), dict[str, list[str]]()
-    of_core: list[tuple[list[str], int, str, str]] = []
     for name in sorted(registry.of.keys() | registry.of_core.keys()):
         packet = name.partition(".")[0]
         if wanted and packet not in wanted:
@@ -168,16 +128,5 @@ def golden_lines(program: Path, packets: Iterable[str] = ()) -> Mapping[str, lis
         found = lines.setdefault(packet, [])
         found += _from_core(name)
         for declared in registry.of.get(name, []):
-            for arguments in declared.cases:
-                text = f"aten::{name}({arguments})"
-                if declared.is_core:
-                    case = read_torch_case(text)
-                    core = declared.function(**{key: _as_text(value) for key, value in case.arguments.items()})
-                    of_core.append((found, len(found), text, core))
-                    found.append("")
-                else:
-                    found.append(line_of(text, declared.function))
-    if of_core:
-        for (found, place, text, _), line in zip(of_core, _run_core(program, [c[3] for c in of_core]), strict=True):
-            found[place] = "  ".join((*line.split("  ", 2)[:2], text))
+            found += [line_of(f"aten::{name}({arguments})", declared.function) for arguments in declared.cases]
     return lines

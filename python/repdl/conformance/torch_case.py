@@ -40,6 +40,9 @@ INTEGERS: dict[str, np.dtype[Any]] = {
 
 DTYPES = FLOATS | INTEGERS
 
+_ONLY_NAMED = ("float64", "qint8", "quint8", "qint32")
+"""Dtypes that a result may have, but no tensor of a case."""
+
 _ZEROS = (0.0, -0.0, 0.0, -0.0, 0.0, -0.0, 1.0, -1.0)
 _TIES = (*(i / 2 for i in range(-8, 9)), -0.0)
 
@@ -164,7 +167,7 @@ def read_torch_case(text: str) -> TorchCase:
                 return tensors[place]
             case ast.Name(id="inf" | "nan" as name):
                 return float(name)
-            case ast.Name(id=name) if name in DTYPES or name == "float64":
+            case ast.Name(id=name) if name in DTYPES or name in _ONLY_NAMED:
                 return DtypeName(name)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -value(operand)

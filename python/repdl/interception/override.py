@@ -476,6 +476,10 @@ def into(outs: list[str], converts: bool = True) -> Callable[[Kernel], Kernel]:
         def filled(*args: Any, **kwargs: Any) -> Any:
             targets = [kwargs.pop(name) for name in outs]
             results = kernel(*args, **kwargs)
+            if isinstance(targets[0], list):
+                for target, result in zip(targets[0], results, strict=True):
+                    fill(target, result, converts)
+                return None
             if len(outs) == 1:
                 return fill(targets[0], results, converts)
             return tuple(fill(target, result, converts) for target, result in zip(targets, results, strict=True))

@@ -62,24 +62,24 @@ def absolute(x: Any) -> Any:
     return math.copysign(x, 1.0) if isinstance(x, float) else abs(x)
 
 
-def _one(name: str, function: Any, integers: bool = True) -> None:
+def _one(*names: str, function: Any, integers: bool = True) -> None:
     cases = of_one() + (of_integers() if integers else [])
 
-    @reference(name, cases=cases)
+    @reference(*names, cases=cases)
     def run(self: Tensor) -> Tensor:
         return each(function, self)
 
 
-_one("abs", absolute)
-_one("neg", lambda x: -x)
-_one("sign", sign)
-_one("sgn", sign)
-_one("relu", lambda x: type(x)(0) if x < 0 else x)
-_one("ceil", lambda x: up(x) if isinstance(x, float) else x)
-_one("floor", lambda x: down(x) if isinstance(x, float) else x)
-_one("trunc", lambda x: toward_zero(x) if isinstance(x, float) else x)
-_one("round", lambda x: to_even(x) if isinstance(x, float) else x)
-_one("frac", lambda x: x - toward_zero(x), integers=False)
+_one("abs", "abs_", function=absolute)
+_one("neg", function=lambda x: -x)
+_one("sign", function=sign)
+_one("sgn", function=sign)
+_one("relu", function=lambda x: type(x)(0) if x < 0 else x)
+_one("ceil", function=lambda x: up(x) if isinstance(x, float) else x)
+_one("floor", function=lambda x: down(x) if isinstance(x, float) else x)
+_one("trunc", function=lambda x: toward_zero(x) if isinstance(x, float) else x)
+_one("round", function=lambda x: to_even(x) if isinstance(x, float) else x)
+_one("frac", function=lambda x: x - toward_zero(x), integers=False)
 
 
 def _test(name: str, function: Any, integers: bool = True) -> None:

@@ -93,6 +93,7 @@ _INDEXED = (
 
 @reference(
     "index_add",
+    "index_add_",
     cases=[
         *_INDEXED,
         *(f"{c}, alpha=0.3" for c in _INDEXED if "int" not in c),

@@ -7,9 +7,9 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from ..numbers import add, nearest
+from ..numbers import nearest
 from ..registry import reference
-from ..tensors import Tensor, each, expand, from_lines, lines, rounded
+from ..tensors import Tensor, each, from_lines, lines, rounded
 
 _LOW = ("", ".bfloat16", ".float16", ".int64", ".bool")
 
@@ -69,34 +69,6 @@ def cat(tensors: list[Tensor], dim: int) -> Tensor:
     each_of = [lines(t, dim) if t.shape[dim] else [[]] * t.shape[0] for t in tensors]
     found = [list(chain.from_iterable(parts)) for parts in zip(*each_of, strict=True)]
     return from_lines(found, (tensors[0].shape[0], len(found[0])), dim, tensors[0].dtype)
-
-
-@reference(
-    "index_put",
-    cases=[
-        f"self=normal{t}[5, 7]#1, indices=[classes5[40]#2], values={v}{t}[{shape}]#3, accumulate={accumulate}"
-        for t in ("", ".bfloat16", ".float16")
-        for v in ("normal", "special")
-        for shape in ("40, 7", "7")
-        for accumulate in (True, False)
-    ]
-    + [
-        "self=normal[5]#1, indices=[classes5[100003]#2], values=normal[100003]#3, accumulate=True",
-        "self=normal[5]#1, indices=[classes5[100003]#2], values=normal[100003]#3, accumulate=False",
-    ],
-)
-def index_put(self: Tensor, indices: list[Tensor], values: Tensor, accumulate: bool) -> Tensor:
-    """Of one index: terms are added in its order, in float32; of plain writes the last wins."""
-    (index,) = indices
-    width = len(self.data) // self.shape[0]
-    source = expand(values, (*index.shape, *self.shape[1:]))
-    data = list(self.data)
-    for k, row in enumerate(index.data):
-        for j in range(width):
-            value = source[k * width + j]
-            place = row * width + j
-            data[place] = add(data[place], value) if accumulate else value
-    return Tensor(self.dtype, self.shape, [rounded(x, self.dtype) for x in data])
 
 
 @reference(

@@ -13,7 +13,7 @@ from ..numbers import add, div, float32, mul, nearest, quotient, sub
 from ..registry import reference
 from ..sums import sum_of
 from ..tensors import Tensor, each, promoted, rounded
-from .choices import absolute, down, is_negative, to_even, toward_zero
+from .choices import absolute, down, is_negative, toward_zero
 
 _BOTH = of_two(large="normal")
 _INTEGERS = of_integers(names=("self", "other"))
@@ -167,13 +167,13 @@ _one("deg2rad", lambda x: mul(x, float32(_RADIAN)))
 _one("rad2deg", lambda x: mul(x, float32(_DEGREE)))
 
 
-def _held(x: float, low: float, high: float) -> float:
+def held(x: float, low: float, high: float) -> float:
     x = low if x < low else x
     return high if x > high else x
 
 
-_one("hardsigmoid", lambda x: div(_held(add(x, 3.0), 0.0, 6.0), 6.0))
-_one("hardswish", lambda x: div(mul(x, _held(add(x, 3.0), 0.0, 6.0)), 6.0))
+_one("hardsigmoid", lambda x: div(held(add(x, 3.0), 0.0, 6.0), 6.0))
+_one("hardswish", lambda x: div(mul(x, held(add(x, 3.0), 0.0, 6.0)), 6.0))
 
 _SLOPES = of_two(names=("grad_output", "self"), large="normal")
 
@@ -311,29 +311,3 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
     """grad * (mask * scale)."""
     factor = float32(scale)
     return each(lambda g, m: mul(g, m * factor), grad_output, mask, common=grad_output.dtype)
-
-
-@reference(
-    "fake_quantize_per_tensor_affine_cachemask",
-    cases=[
-        f"self={x}, scale={scale}, zero_point={zero}, quant_min={low}, quant_max={high}"
-        for x in ("normal[5, 301]#1", "ties[203]#2", "special[203]#1", f"normal[{LARGE}]#1")
-        for scale, zero, low, high in ((0.1, 0, -128, 127), (0.0371, 3, 0, 255), (0.5, -2, -8, 7))
-    ],
-)
-def fake_quantize(self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> list[Tensor]:
-    """Steps of round(x * (1 / scale)) + zero_point, and which of them were not held back."""
-    width = float32(scale)
-    inverse = div(1.0, width)
-
-    def step(x: float) -> float:
-        place = to_even(mul(x, inverse))
-        if not math.isfinite(place):
-            return place
-        return place + zero_point
-
-    steps = [step(x) for x in self.data]
-    held = [_held(s, quant_min, quant_max) if s == s else math.nan for s in steps]
-    values = [mul(h - zero_point, width) for h in held]
-    mask = [int(quant_min <= s <= quant_max) for s in steps]
-    return [Tensor(self.dtype, self.shape, values), Tensor("bool", self.shape, mask)]

@@ -85,7 +85,11 @@ def _with_tensors(
 def _learned(
     grad: torch.Tensor, x: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor, low: int, high: int, factor: float
 ) -> _Three:
-    """The gradients of the operand, and those of scale and zero for each of its elements."""
+    """The gradients of the operand, and those of scale and zero for each of its elements, which are then added.
+
+    Of a step that was not held back they are g, ((g * (number - x)) * (1 / scale)) * factor and +0; of others +0,
+    (g * (end - zero)) * factor and (-g * scale) * factor, the end the highest for NaN.
+    """
     inverse = scale.reciprocal()
     step = (x * inverse).round() + zero
     value, mask = _held(step, x, scale, zero, low, high)
@@ -177,6 +181,7 @@ def _(
     per_row_fake_quant: bool = False,
     symmetric_quant: bool = False,
 ) -> _Two:
+    """The ends move by (now - running) * c, or become those of now where they are infinite; then `chosen` says."""
     if per_row_fake_quant and ch_axis != 0:
         raise RuntimeError("[fused_moving_avg_obs_fake_quant] of channels, ch_axis must be 0")
     if int(observer_on):

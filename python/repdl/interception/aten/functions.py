@@ -166,6 +166,8 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> torch.Tensor:
+    """g * scale above 0 and of NaN, else (g * input_scale) * (y + a) of a result y, a = alpha * scale in float64, or
+    (g * (input_scale * a)) * exp(x * input_scale) of an operand x."""
     x, factor = self_or_result, alpha * scale
     if is_result:
         below = grad_output * input_scale * (x + factor)
@@ -213,6 +215,7 @@ def _(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops) -> 
 
 @override("logit_backward", wide="compute", **_POINTWISE)
 def _(grad_output: torch.Tensor, self: torch.Tensor, eps: float | None = None) -> torch.Tensor:
+    """g / (x * (1 - x)); outside of [0, 1] NaN, or with eps +0 outside of [eps, 1 - eps]."""
     inside = grad_output / (self * (1 - self))
     if eps is None:
         return torch.where((self < 0) | (self > 1), torch.full_like(inside, float("nan")), inside)
@@ -224,13 +227,13 @@ def _(grad_output: torch.Tensor, self: torch.Tensor, eps: float | None = None) -
 
 @override("sinc", integers="float32", wide="float64", **_POINTWISE)
 def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """sin(pi x) / (pi x), and 1 at 0."""
+    """sinpi(x) / (x * pi), pi rounded, and 1 at 0."""
     return torch.where(self == 0, torch.ones_like(self), ops["sinpi"](self) / (self * math.pi))
 
 
 @override("logaddexp2", wide="float64", **_POINTWISE)
 def _(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """max + log1p(2^-|x - y|) / log(2)."""
+    """max + log1p(2^-|x - y|) * c, with c = 1 / log(2) in float64, rounded; x + 1 of equal ones."""
     self, other = _alike(self, other)
     larger = torch.maximum(self, other)
     more = ops["log1p"](ops["exp2"]((self - other).abs().neg())) * (1 / math.log(2))
@@ -239,8 +242,9 @@ def _(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch
 
 @override("special_entr", integers="float32", wide="float64", **_POINTWISE)
 def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """-x log(x); -inf below 0."""
+    """-(x log(x)); +0 of zeros, -inf below."""
     inside = ops["xlogy"](self, self).neg()
+    inside = torch.where(self == 0, torch.zeros_like(inside), inside)
     return torch.where(self < 0, torch.full_like(inside, -math.inf), inside)
 
 
@@ -253,7 +257,7 @@ def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     **_POINTWISE,
 )
 def _(self: Any, other: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """x log1p(y); 0 where x is, unless y is NaN."""
+    """x * log1p(y); +0 where x is 0, unless y is NaN."""
     x, y = _alike(self, other)
     product = x * ops["log1p"](y)
     return torch.where((x == 0) & ~y.isnan(), torch.zeros_like(product), product)
@@ -261,6 +265,7 @@ def _(self: Any, other: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
 
 @override("polar", wide="float64")
 def _(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    """abs * cos(angle) + abs * sin(angle) i."""
     return torch.complex(abs * ops["cos"](angle), abs * ops["sin"](angle))
 
 
@@ -276,6 +281,7 @@ def _(
     training: bool = False,
     generator: Any = None,
 ) -> torch.Tensor:
+    """x above 0, else x times a slope: the noise, drawn by `uniform_`; or, unless training, the mean slope."""
     if training:
         if random.stream == "torch":  # which draws for numbers up to 0 alone, one after another
             args = (self, noise, lower, upper, training, generator)

@@ -83,8 +83,9 @@ def _(
     use_gelu: bool = False,
     ops: Ops = _core.ops,
 ) -> torch.Tensor:
+    """relu or gelu of `addmm`; of low types both in float32, rounded once."""
     result = addmm(self, mat1, mat2, beta=beta, alpha=alpha, ops=ops)
-    return ops["gelu_tanh"](result) if use_gelu else result.relu()
+    return ops["gelu"](result) if use_gelu else result.relu()
 
 
 @override("bmm", wide="float64", complex=True, op="mm", rank=3, low="alike", converts=False)

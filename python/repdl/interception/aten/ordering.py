@@ -136,11 +136,11 @@ _native_unique_dim = native_of("unique_dim")
 def unique_dim(
     self: torch.Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """torch's unique slices, of equal ones the first."""
+    """torch's unique slices, of equal ones the first. Like torch's own it gives the inverse in any case."""
     values, inverse, counts = _native_unique_dim(self, dim, sorted, True, return_counts)
     if self.is_floating_point() and values.numel():
         first = torch.full((values.shape[dim],), len(inverse)).scatter_reduce(
             0, inverse, torch.arange(len(inverse)), "amin"
         )
         values = self.index_select(dim, first)
-    return values, inverse if return_inverse else inverse.new_empty(0), counts
+    return values, inverse, counts
