@@ -16,7 +16,7 @@ import torch
 from repdl import _core, conformance
 from repdl._op import Op, registry
 from repdl.conformance import GOLDEN
-from repdl.interception.machine import CAPABILITIES
+from repdl.interception.machine import CAPABILITIES as CAPABILITIES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -97,23 +97,6 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
     )
     assert result.returncode == 0, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
     return result.stdout
-
-
-def digests_elsewhere(call: str) -> set[str]:
-    """What a digest of a test module, "test_gamma.digest", is in processes with other instruction sets and threads."""
-    module = call.partition(".")[0]
-    settings = (("default", "scalar", 1), ("default", "sse4", 2), ("avx2", "avx2", 3), ("avx512", "avx512", 2))
-    return {
-        run_python(
-            f"import sys, torch; sys.path.insert(0, 'tests/python'); torch.set_num_threads({threads});"
-            f"import {module}; print({call}())",
-            ATEN_CPU_CAPABILITY=capability,
-            REPDL_TARGET=target,
-            OMP_WAIT_POLICY="passive",
-        ).strip()
-        for capability, target, threads in settings
-        if target in TARGETS and capability in CAPABILITIES
-    }
 
 
 ALL_OPS = sorted(registry)

@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from mpmath import mp, mpf
 
 import repdl
-from support import digests_elsewhere
 
 Function = Callable[..., torch.Tensor]
 
@@ -383,10 +382,6 @@ def digest() -> str:
             for result in result_and_gradients(name):
                 add(result)
     return sha.hexdigest()
-
-
-def test_the_same_everywhere() -> None:
-    assert digests_elsewhere("test_float64.digest") == {digest()}
 
 
 def test_what_torch_makes_of_types() -> None:

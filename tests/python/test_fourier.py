@@ -16,7 +16,6 @@ from mpmath import mp, mpf
 import repdl
 from repdl.interception.aten import fourier, fourier_steps
 from repdl.interception.float64.trigonometry import roots_of_unity
-from support import digests_elsewhere
 
 COMPLEX = ("fft", "ifft", "irfft", "hfft")
 REAL = ("fft", "ifft", "rfft", "ihfft")
@@ -298,7 +297,3 @@ def digest() -> str:
             _bytes(torch.fft.fft2(drawn(2, 40, 56))) + _bytes(torch.fft.irfftn(drawn(3, 7, 5, dtype=torch.complex64)))
         )
     return sha.hexdigest()
-
-
-def test_same_bits_everywhere() -> None:
-    assert digests_elsewhere("test_fourier.digest") == {digest()}
