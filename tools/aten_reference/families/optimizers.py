@@ -118,6 +118,17 @@ def fused_adagrad(
 
 
 @reference(
+    "_fused_adagrad_.tensor_lr",
+    cases=[
+        f"{_PARAMS}, state_sums=[positive[303]#7, positive[3, 7]#8], state_steps=[unit[]#1, positive[]#2], "
+        "lr=unit[]#5, lr_decay=0.01, weight_decay=0.1, eps=1e-10, maximize=False"
+    ],
+)
+def fused_adagrad_by_tensor(lr: Tensor, **arguments: Any) -> list[list[Tensor]]:
+    return fused_adagrad(lr=lr.item(), **arguments)[:3]
+
+
+@reference(
     "_fused_sgd_",
     cases=[
         f"{_PARAMS}, momentum_buffer_list={buffers}, {setting}, momentum={momentum}, dampening={dampening}, "
