@@ -25,6 +25,11 @@ def exp(x: float) -> float:
     return 0.0 if x < -200 else math.inf if x > 200 else _rounded(mpmath.exp, x)
 
 
+def exp64(x: float) -> float:
+    """In binary64."""
+    return 0.0 if x < -800 else math.inf if x > 800 else float(mpmath.exp(x))
+
+
 def log(x: float) -> float:
     if x != x or x == math.inf:
         return x

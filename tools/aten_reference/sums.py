@@ -57,6 +57,18 @@ def _chain(a: Sequence[float], b: Sequence[float]) -> float:
     return total
 
 
+def product_of_present(terms: Sequence[tuple[float, float] | None], order: str = "blocked") -> float:
+    """The Product of pairs, some of which are absent."""
+
+    def chain(part: Sequence[tuple[float, float] | None]) -> float:
+        present = [pair for pair in part if pair is not None]
+        return _chain([x for x, _ in present], [y for _, y in present])
+
+    if order == "sequential":
+        return chain(terms)
+    return tree(chain(terms[i : i + 256]) for i in range(0, len(terms), 256))
+
+
 def product_of(a: Sequence[float], b: Sequence[float], order: str = "blocked") -> float:
     """The Product of two rows, all of whose terms are present."""
     if order == "sequential":

@@ -10,8 +10,8 @@ from typing import Any
 from ..cases import FLOATS, of_integers, of_two
 from ..numbers import add, div, float32, mul, sub
 from ..registry import reference
-from ..sums import product_of, sum_of
-from ..tensors import Tensor, each, expand, groups, promoted, reduced_shape, rounded
+from ..sums import product_of, product_of_present, sum_of
+from ..tensors import Tensor, each, expand, groups, lines, promoted, reduced_shape, rounded
 
 _LOW = ("", ".bfloat16", ".float16")
 
@@ -141,6 +141,87 @@ def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alpha: 
     return _plus(self, _batches(batch1, batch2, "blocked"), beta, alpha)
 
 
+@reference(
+    "addbmm",
+    cases=[
+        f"self={first}, batch1={g}{t}[2, 5, 301]#2, batch2={g}{t}[2, 301, 3]#3{more}"
+        for t in _LOW
+        for g in ("normal", "special")
+        for first in (f"normal{t}[5, 3]#1", f"special{t}[3]#1")
+        for more in (*_SCALES, ", order='sequential'")
+    ],
+)
+def addbmm(
+    self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alpha: Any = 1, order: str = "blocked"
+) -> Tensor:
+    """One product over the batch and k."""
+    _, rows, _ = batch1.shape
+    columns = batch2.shape[2]
+    row_of = [[x for b in lines(batch1, 2)[i::rows] for x in b] for i in range(rows)]
+    column_of = [batch2.data[j::columns] for j in range(columns)]
+    values = [product_of(row, column, order) for row in row_of for column in column_of]
+    return _plus(self, Tensor("float32", (rows, columns), values), beta, alpha)
+
+
+@reference(
+    "conv_tbc",
+    cases=[
+        f"self={g}{t}[9, 2, 5]#1, weight={w}{t}[3, 5, 4]#2, bias={b}{t}[4]#3, pad={pad}"
+        for t in _LOW
+        for g, w, b in (("normal", "normal", "normal"), ("wide", "special", "special"), ("special", "normal", "zeros"))
+        for pad in (0, 1, 3)
+    ]
+    + [
+        "self=normal[7, 2, 99]#1, weight=normal[3, 99, 4]#2, bias=normal[4]#3, pad=1",
+        "self=normal[7, 2, 99]#1, weight=normal[3, 99, 4]#2, bias=normal[4]#3, pad=2, order='sequential'",
+        "self=normal[50, 3, 40]#1, weight=normal[1, 40, 30]#2, bias=normal[30]#3",
+    ],
+)
+def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0, order: str = "blocked") -> Tensor:
+    """Products over (place in the kernel, channel); what lies in the padding is absent."""
+    times, batch, channels = self.shape
+    kernel, _, outputs = weight.shape
+    found = []
+    for t in range(times + 2 * pad - kernel + 1):
+        for n in range(batch):
+            for o in range(outputs):
+                terms = [
+                    (self[t + k - pad, n, c], weight[k, c, o]) if 0 <= t + k - pad < times else None
+                    for k in range(kernel)
+                    for c in range(channels)
+                ]
+                found.append(rounded(add(product_of_present(terms, order), bias.data[o]), self.dtype))
+    return Tensor(self.dtype, (times + 2 * pad - kernel + 1, batch, outputs), found)
+
+
+def _unsqueezed(x: Tensor, dims: Any) -> Tensor:
+    shape = list(x.shape)
+    for d in sorted(dims):
+        shape.insert(d, 1)
+    return Tensor(x.dtype, tuple(shape), x.data)
+
+
+@reference(
+    "_trilinear",
+    cases=[
+        f"i1={g}{t}[3, 40]#1, i2={g}{t}[40, 5]#2, i3=wide{t}[3, 5]#3, expand1=(2,), expand2=(0,), expand3=(1,), "
+        f"sumdim={dims}, unroll_dim={unroll}"
+        for t in _LOW
+        for g in ("normal", "special")
+        for dims, unroll in (((), 1), ((1,), 1), ((0, 2), 0), ((0, 1, 2), 2))
+    ],
+)
+def trilinear(
+    i1: Tensor, i2: Tensor, i3: Tensor, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int
+) -> Tensor:
+    operands = [_unsqueezed(x, dims) for x, dims in ((i1, expand1), (i2, expand2), (i3, expand3))]
+    terms = each(lambda x, y, z: mul(mul(x, y), z), *operands, dtype="float32")
+    if not sumdim:
+        return Tensor(i1.dtype, terms.shape, [rounded(x, i1.dtype) for x in terms.data])
+    found = [rounded(sum_of(group), i1.dtype) for group in groups(terms, sumdim)]
+    return Tensor(i1.dtype, reduced_shape(terms.shape, sumdim, False), found)
+
+
 @reference("bmm", cases=[f"self=normal{t}[3, 5, 301]#2, mat2=wide{t}[3, 301, 4]#3" for t in _LOW])
 def bmm(self: Tensor, mat2: Tensor) -> Tensor:
     result = _batches(self, mat2, "blocked")
@@ -185,6 +266,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def mv(self: Tensor, vec: Tensor) -> Tensor:
     values = _times(self, Tensor(vec.dtype, (*vec.shape, 1), vec.data), "blocked")
     return Tensor(self.dtype, self.shape[:1], [rounded(x, self.dtype) for x in values])
+
+
+@reference("vdot", cases=[f"self=wide{t}[{n}]#2, other=normal{t}[{n}]#3" for t in _LOW for n in (0, 7, 9001)])
+def vdot(self: Tensor, other: Tensor) -> Tensor:
+    return dot(self, other)
 
 
 @reference("dot", cases=[f"self=normal{t}[{n}]#2, tensor=normal{t}[{n}]#3" for t in _LOW for n in (0, 7, 9001)])

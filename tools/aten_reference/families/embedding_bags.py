@@ -198,7 +198,10 @@ _NORMS = ((2, 1.7), (1, 3.3), (math.inf, 0.7), (0, 3), (0.5, 9.1), (3, 1.3))
         for p, largest in _NORMS
         for indices in ("classes9[5]#2", "classes4[40]#3")[: 2 if p == 2 else 1]
     ]
-    + ["self=normal[9, 301]#1, indices=classes5.int32[3, 4]#2, max_norm=0.3, norm_type=2.0"],
+    + [
+        "self=normal[9, 301]#1, indices=classes5.int32[3, 4]#2, max_norm=0.3, norm_type=2.0",
+        "self=zeros[9, 7]#1, indices=classes9[9]#2, max_norm=1.0, norm_type=inf",  # the norm is just that
+    ],
 )
 def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     rows = [
@@ -216,7 +219,11 @@ def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: 
         for g in ("normal", "special")
         for (p, largest), dim in zip(_NORMS, (0, 1, 2, -1, 0, 1), strict=True)
     ]
-    + ["self=normal[5, 5003]#1, p=2, dim=0, maxnorm=3.1", "self=normal[301, 5]#1, p=2, dim=1, maxnorm=3.1"],
+    + [
+        "self=normal[5, 5003]#1, p=2, dim=0, maxnorm=3.1",
+        "self=normal[301, 5]#1, p=2, dim=1, maxnorm=3.1",
+        "self=zeros[9, 7]#1, p=inf, dim=0, maxnorm=1",
+    ],
 )
 def renorm(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Each slice along a dimension, as one row."""

@@ -138,6 +138,28 @@ def convolution(arguments: Arguments) -> str:
     return f"{tensors}, {_convolution(arguments)}"
 
 
+@from_core("conv2d", "_convolution")
+def convolution_of_traces(arguments: Arguments) -> str:
+    return f"{convolution(arguments)}, benchmark=False, deterministic=False, cudnn_enabled=False, allow_tf32=False"
+
+
+@from_core("conv2d", "_convolution.deprecated")
+def convolution_of_old_traces(arguments: Arguments) -> str:
+    return f"{convolution(arguments)}, benchmark=False, deterministic=False, cudnn_enabled=False"
+
+
+@from_core("conv2d", "_slow_conv2d_forward")
+def slow_conv2d(arguments: Arguments) -> str | None:
+    if arguments.get("groups", 1) != 1 or _pair(arguments.get("dilation", 1)) != (1, 1):
+        return None
+    input, weight = arguments["input"], arguments["weight"]
+    return (
+        f"self={text_of(input)}, weight={text_of(weight)}, kernel_size={_shape(weight)[2:]}, "
+        f"bias={text_of(arguments.get('bias'))}, stride={_pair(arguments.get('stride', 1))}, "
+        f"padding={_pair(arguments.get('padding', 0))}, order={arguments['order']!r}"
+    )
+
+
 def _other(like: Any, shape: Shape) -> str:
     """A tensor whose shape alone counts."""
     dtype = "" if like.dtype == "float32" else f".{like.dtype}"

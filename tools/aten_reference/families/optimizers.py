@@ -88,6 +88,47 @@ _adam("_fused_adamw_", decoupled=True)
 
 
 @reference(
+    "_fused_adagrad_",
+    cases=[
+        f"{_PARAMS}, state_sums=[positive[303]#7, {sums}[3, 7]#8], state_steps=[unit[]#1, positive[]#2], {setting}, "
+        f"lr_decay={decay}, eps=1e-10"
+        for setting in _SETTINGS
+        for decay in (0.0, 0.01)
+        for sums in ("positive", "zeros", "special")
+    ],
+)
+def fused_adagrad(
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> list[list[Tensor]]:
+    params, sums = [], []
+    for i, param in enumerate(self):
+        grad = _decayed(param, grads[i], weight_decay, maximize)
+        sums.append(_step(lambda s, g: add(s, mul(g, g)), state_sums[i], grad))
+        rate = lr / (1 + (state_steps[i].item() - 1) * lr_decay)
+        params.append(addcdiv(param, grad, _root(sums[-1], 1.0, float32(eps)), -rate))
+    return [params, grads, sums, state_steps]
+
+
+@reference(
+    "_fused_adagrad_.tensor_lr",
+    cases=[
+        f"{_PARAMS}, state_sums=[positive[303]#7, positive[3, 7]#8], state_steps=[unit[]#1, positive[]#2], "
+        "lr=unit[]#5, lr_decay=0.01, weight_decay=0.1, eps=1e-10, maximize=False"
+    ],
+)
+def fused_adagrad_by_tensor(lr: Tensor, **arguments: Any) -> list[list[Tensor]]:
+    return fused_adagrad(lr=lr.item(), **arguments)[:3]
+
+
+@reference(
     "_fused_sgd_",
     cases=[
         f"{_PARAMS}, momentum_buffer_list={buffers}, {setting}, momentum={momentum}, dampening={dampening}, "

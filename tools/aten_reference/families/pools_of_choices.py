@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from ..numbers import add, div, mul
+from ..numbers import add, div, float32, mul
 from ..registry import reference
 from ..tensors import Tensor, offset, rounded, size_of
 from .choices import larger, smaller
@@ -179,3 +179,47 @@ def segment_reduce(data: Tensor, reduce: str, lengths: Tensor, axis: int, unsafe
             found.append(rounded(total, data.dtype))
         start += length
     return Tensor(data.dtype, (len(lengths.data), width), found)
+
+
+@reference(
+    "_segment_reduce_backward",
+    cases=[
+        f"grad={g}{t}[3, 5]#2, output={x}{t}[3, 5]#3, data={x}{t}[9, 5]#1, reduce='{how}', lengths=classes4[3]#17, "
+        f"axis=0{more}"
+        for t in _LOW
+        for g, x in (("normal", "normal"), ("special", "ties"), ("zeros", "special"), ("normal", "zeros"))
+        for how in ("sum", "mean", "max", "min", "prod")
+        for more in ("", ", initial=0.3")[: 2 if how == "prod" else 1]
+    ],
+)
+def segment_reduce_backward(
+    grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor, axis: int, initial: float = 1.0
+) -> Tensor:
+    """As torch: of equal largest numbers each gets its part of a positive gradient, but all of a negative one.
+
+    A factor gets gradient * product / factor; one that is 0 or NaN the gradient times the product of the others.
+    """
+    start, width = 0, data.shape[1]
+    result = Tensor(data.dtype, data.shape, [0.0] * len(data.data))
+    for k, length in enumerate(lengths.data):
+        for j in range(width):
+            g, total = grad[k, j], output[k, j]
+            segment = range(start, start + length)
+            values = [data[i, j] for i in segment]
+            count = sum(x != x or x == total for x in values)
+            for i, x in zip(segment, values, strict=True):
+                if reduce in ("max", "min"):
+                    part = g if x != x or x == total else 0.0
+                    part = div(part, float(count)) if count > 1 and part > 0 else part
+                elif reduce == "prod" and (x != x or x == 0):
+                    others = float32(initial)
+                    for other in (y for at, y in zip(segment, values, strict=True) if at != i):
+                        others = mul(others, other)
+                    part = mul(g, others)
+                elif reduce == "prod":
+                    part = div(mul(g, total), x)
+                else:
+                    part = div(g, float(length)) if reduce == "mean" else g
+                result[i, j] = rounded(part, data.dtype)
+        start += length
+    return result

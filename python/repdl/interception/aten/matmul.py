@@ -194,22 +194,23 @@ def _(
     *,
     ops: Ops = _core.ops,
 ) -> torch.Tensor:
-    """i1 * i2 * i3, each with further dimensions of size 1, summed over some."""
+    """The Sum of (i1 * i2) * i3, each with further dimensions of size 1, over some dimensions, or none."""
     tensors = [i1, i2, i3]
     for i, dims in enumerate((expand1, expand2, expand3)):
         for dim in sorted(dims):
             tensors[i] = tensors[i].unsqueeze(dim)
-    return sum_of(tensors[0] * tensors[1] * tensors[2], sumdim, ops=ops)
+    terms = tensors[0] * tensors[1] * tensors[2]
+    return sum_of(terms, sumdim, ops=ops) if sumdim else terms
 
 
 @override("conv_tbc", wide="float64")
 def _(
     self: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, pad: int = 0, *, ops: Ops = _core.ops
 ) -> torch.Tensor:
-    """For time, batch, channel: one product over (kernel, channel)."""
-    padded = torch.nn.functional.pad(self, (0, 0, 0, 0, pad, pad))
-    length, batch, _ = padded.shape
-    windows = padded.unfold(0, weight.shape[0], 1).permute(0, 1, 3, 2)
-    rows = windows.reshape(-1, weight.shape[0] * weight.shape[1])
-    result = product(rows, weight.reshape(-1, weight.shape[2]), ops) + bias
-    return result.reshape(length - weight.shape[0] + 1, batch, weight.shape[2])
+    """For time, batch, channel: one Product over (kernel, channel), padding being absent, plus the bias.
+
+    That is a convolution of images of one channel, whose rows are the times and whose columns the channels.
+    """
+    images, kernels = self.transpose(0, 1)[:, None], weight.permute(2, 0, 1)[:, None]
+    result = ops["conv2d"](images, kernels, (1, 1), (pad, 0), 1, (1, 1), bias, get_order())
+    return result[..., 0].permute(2, 0, 1).contiguous()
