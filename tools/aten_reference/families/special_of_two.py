@@ -17,35 +17,40 @@ _LOW = ("", ".bfloat16", ".float16")
 
 
 def _zeta(s: float, q: float) -> float:
-    """The sum of (q + k)^-s; NaN for q up to -1000."""
-    if s != s or q != q:
-        return math.nan
+    """The sum of (q + k)^-s; NaN for q up to -1000. At s = 1 it is infinite, also for NaN, as torch has it."""
     if s == 1:
         return math.inf
-    if s < 1:
+    if not s > 1 or q != q:
         return math.nan
     if q == math.inf:
         return 0.0
-    if q <= 0 and q == math.floor(q) and q != -math.inf and s != math.inf:
-        return math.inf
     if s == math.inf:
         return 0.0 if q > 1 else 1.0 if q == 1 else math.inf
+    if q == -math.inf or (q <= 0 and q == math.floor(q)):
+        return math.inf
     if q < 0 and (s != math.floor(s) or q <= -1000):
         return math.nan
     return exact_of(_hurwitz, s, q)
+
+
+def _to_minus(q: Any, s: Any) -> Any:
+    """q^-s; of negative q for integers s."""
+    with mpmath.workprec(DIGITS + 160):
+        size = mpmath.exp(-s * mpmath.log(abs(q)))
+        return -size if q < 0 and s % 2 == 1 else +size
 
 
 def _hurwitz(s: Any, q: Any) -> Any:
     """Terms as long as they count, or some and Euler's and Maclaurin's formula for the others."""
     total = mpmath.mpf(0)
     while q < 0:
-        total += q ** -int(s)
+        total += _to_minus(q, s)
         q += 1
     last = s + 60
     if s > 1000 and s > q:
         last = mpmath.inf
     while q < last:
-        term = q**-s
+        term = _to_minus(q, s)
         total, q = total + term, q + 1
         if term < total * mpmath.mpf(2) ** -150:
             return total
