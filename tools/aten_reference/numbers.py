@@ -59,7 +59,9 @@ def nearest(exact: Fraction | mpmath.mpf, dtype: str) -> float:
     if isinstance(exact, mpmath.mpf):
         if not mpmath.isfinite(exact):
             return float(exact)
-        sign, mantissa, exponent, _ = exact._mpf_
+        sign, mantissa, exponent, bits = exact._mpf_
+        if mantissa and abs(exponent + bits) > 1000:  # whose fraction may be larger than memory
+            return math.copysign(math.inf if exponent > 0 else 0.0, -1.0 if sign else 1.0)
         value = Fraction(-mantissa if sign else mantissa) * Fraction(2) ** exponent
     else:
         value = exact

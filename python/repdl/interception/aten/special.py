@@ -14,7 +14,10 @@ from repdl.interception.strict import not_reproducible
 
 
 def in_float64(name: str, compute: Callable[..., torch.Tensor], elementwise: bool = True) -> None:
-    """Declares a function of tensors of float64, and of numbers beside them, for tensors of all real types."""
+    """Declares a function of tensors of float64, and of numbers beside them, for tensors of all real types.
+
+    Beside tensors that are not of float64, numbers are rounded to float32 first.
+    """
     native = native_of(name)
 
     @override(name, elementwise=elementwise, **ANY_DTYPE)
@@ -25,7 +28,14 @@ def in_float64(name: str, compute: Callable[..., torch.Tensor], elementwise: boo
         dtype = tensors[0].dtype if len(tensors) == 1 else torch.result_type(*args)
         if not dtype.is_floating_point:
             dtype = torch.float32
-        return compute(*(a.to(torch.float64) if isinstance(a, torch.Tensor) else a for a in args)).to(dtype)
+        return compute(*(_widened(a, dtype) for a in args)).to(dtype)
+
+
+def _widened(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.to(torch.float64)
+    is_narrow = isinstance(value, float) and dtype != torch.float64
+    return torch.full((), value, dtype=torch.float32).item() if is_narrow else value
 
 
 _NAMES = """

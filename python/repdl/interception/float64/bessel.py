@@ -125,7 +125,7 @@ def _j(n: int) -> Callable[[Steps], Steps]:
         size = abs(x)
         result = _j_of(n, where(size.equals(size), size, 0.0))
         if n:
-            result = where(x < 0.0, -result, result)
+            return where(x > 0.0, result, where(x < 0.0, -result, x))  # zeros keep their sign
         return where(x.equals(x), result, x)
 
     return function

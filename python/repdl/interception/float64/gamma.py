@@ -180,7 +180,8 @@ def zeta(s: Steps, q: Steps) -> Steps:
     for k, b in enumerate(_BERNOULLI, 1):
         tail = tail + term * float(b / math.factorial(2 * k))
         term = term * (s_held + (2.0 * k - 1.0)) * (s_held + 2.0 * k) * over
-    total = total + (low + (last * w / (s_held - 1.0) + last * tail))
+    rest = where(last.equals(0.0), 0.0, last * w / (s_held - 1.0) + last * tail)  # of large s the tail is infinite
+    total = where(abs(total).equals(INF), total, total + (low + rest))
     pole = where(s.equals(1.0) | ((s > 1.0) & below & whole), INF, NAN)
     endless = where(q > 1.0, 0.0, where(q.equals(1.0), 1.0, where(q < 1.0, INF, NAN)))
     result = where(inside, total, where(s.equals(INF), endless, pole))

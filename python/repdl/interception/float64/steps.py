@@ -38,8 +38,13 @@ _less, _greater, _equal = step("lt.Tensor"), step("gt.Tensor"), step("eq.Tensor"
 _add_out = step("add.out")
 
 
-@cache
 def _tensor_of(is_integer: bool, number: float) -> torch.Tensor:
+    return _kept(is_integer, number, math.copysign(1.0, number))
+
+
+@cache
+def _kept(is_integer: bool, number: float, sign: float) -> torch.Tensor:
+    """The sign tells zeros apart, which are equal."""
     return torch.full((), number, dtype=torch.int64 if is_integer else torch.float64, device="cpu")
 
 
