@@ -14,7 +14,7 @@ import torch
 from repdl.conformance.layouts import is_dense
 from repdl.conformance.torch_sweep.samples import Sample
 
-KINDS = ("zeros", "ties", "special", "sizes")
+KINDS = ("special", "zeros", "sizes", "ties")
 """zeros: nothing but zeros, of both signs at random.
 
 ties: a few small numbers and halves, zeros of both signs, indices that come twice, scalars that round.
