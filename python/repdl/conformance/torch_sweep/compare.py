@@ -79,26 +79,20 @@ def sweep(
             else:
                 collected.add(task, line)
 
-    head, left = _head(tasks), Counter(setting_and_dtype for task in tasks for setting_and_dtype in _parts(task))
+    head, left = _head(tasks), Counter(pair for task in tasks for pair in task.pairs)
 
     def run(task: Task) -> None:
         run_task(task, tell)
         with lock:
-            left.subtract(_parts(task))
-            result = collected.result(head, known)
-            result.left = [f"{dtype}: {setting}" for (setting, dtype), tasks in left.items() if tasks]
-            if result.left:
-                partial(result)
+            left.subtract(task.pairs)
+            if any(left.values()):
+                partial(collected.result(head, known, {pair for pair, tasks in left.items() if tasks}))
 
     with ThreadPoolExecutor(jobs) as pool:
         for future in [pool.submit(run, task) for task in tasks]:
             future.result()
     progress(total, total, "done")
     return collected.result(head, known)
-
-
-def _parts(task: Task) -> set[tuple[str, str]]:
-    return {(task.setting.name, dtype) for _, dtype in task.pairs}
 
 
 def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
@@ -110,7 +104,7 @@ def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
     return list(dict.fromkeys(named)) or there
 
 
-PIECE = 800
+PIECE = 200
 """So many entries and dtypes are done in all settings before the next."""
 
 
@@ -166,8 +160,9 @@ class _Collected:
             pair = line["cut"][0], line["cut"][1]
             self.cut[pair] = max(self.cut.get(pair, 0), line["trials"])
 
-    def result(self, head: dict[str, Any], known: dict[str, Entry]) -> Sweep:
+    def result(self, head: dict[str, Any], known: dict[str, Entry], left: Iterable[Pair] = ()) -> Sweep:
         result = Sweep(head, {name: self.classes[name] for name in known if name in self.classes}, cut=dict(self.cut))
+        result.left = dict(Counter(dtype for _, dtype in left))
         found = _Findings()
         for (op, dtype, case), lines in self.cases.items():
             base = lines.get(BASE)

@@ -97,7 +97,7 @@ def hostile(sample: Sample, kind: str, dtype: torch.dtype) -> Sample | None:
             elif not floating and x.dtype == dtype and i == 0:
                 new = _integers(x, kind, i)
             elif floating and kind == "ties" and x.dtype in (torch.int64, torch.int32) and bool((x >= 0).all()):
-                new = x - x % 2  # indices, within their range
+                new = torch.maximum(x - x % 2, x.min())  # indices, within their range
         any_changed |= new is not x
         changed.append(new)
     if not any_changed:

@@ -68,6 +68,6 @@ TOO_LARGE = (
     "pinverse", "logdet", "matrix_exp", "symeig", "inner", "unfold", "nn.TransformerDecoder",
     "nn.TransformerEncoder", "nn.Transformer", "nn.MultiheadAttention", "nn.GRU", "nn.LSTM", "nn.RNN",
     "nn.functional.scaled_dot", "to_sparse", "sparse", "jiterator", "repeat", "tile", "segment_reduce", "ctc_loss",
-    "polygamma", "special.polygamma", "special.zeta",
+    "polygamma", "special.polygamma", "special.zeta", "nn.functional.multilabel_margin", "nn.MultiLabelMargin",
 )  # fmt: skip
 """Names begin so of ops whose results or time grow with the square of the rows, or with the size of the numbers."""

@@ -45,7 +45,7 @@ class Sweep:
     findings: what is not as it must be. raises: by op and dtype, the forms that raise NotReproducibleError.
     trials: how many calls were tried. cut: by op and dtype, how many were left out because the time ran out.
     stock_ends: by op and dtype, whether stock torch "crashes" or "hangs" with the samples, so that none was tried.
-    left: dtypes and settings that were not done yet.
+    left: by dtype, how many ops were not done yet in all settings.
     """
 
     head: dict[str, Any]
@@ -55,7 +55,7 @@ class Sweep:
     trials: int = 0
     cut: dict[tuple[str, str], int] = field(default_factory=dict)
     stock_ends: dict[tuple[str, str], str] = field(default_factory=dict)
-    left: list[str] = field(default_factory=list)
+    left: dict[str, int] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:

@@ -56,7 +56,8 @@ def _left_out(result: Sweep) -> list[str]:
         "the first and the last there are fewer samples. Each sample takes two layouts and one row alone, in turn.\n",
     ]
     if result.left:
-        told.append(f"This is a part of the sweep. Not done were {'; '.join(result.left)}.\n")
+        named = ", ".join(f"{count} of {dtype}" for dtype, count in result.left.items())
+        told.append(f"This is a part of the sweep. So many ops are missing, or were not in all settings: {named}.\n")
     if result.cut:
         by_op: dict[str, list[str]] = {}
         for op, dtype in sorted(result.cut):

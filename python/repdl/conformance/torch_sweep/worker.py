@@ -23,7 +23,7 @@ import torch
 import repdl
 from repdl.conformance.layouts import LAYOUTS
 from repdl.conformance.torch_sweep import calls
-from repdl.conformance.torch_sweep.accuracy import wrong
+from repdl.conformance.torch_sweep.accuracy import CHOOSE_AMONG_EQUALS, MANY_EQUALS, wrong
 from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.exact_values import STOCK_FLOAT64_IS_OFF, STOCK_IS_OFF, wrong_function
 from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, laid_out, rows
@@ -194,6 +194,7 @@ class _Run:
         if stock is None or stock.random:
             return
         one = not self.trial.is_large and len(self.sample.tensors()) == 1 and isinstance(forward, torch.Tensor)
+        terms = max((x.numel() for x in self.sample.tensors()), default=1)
         with torch.no_grad():
             if one:
                 self.told("forward", wrong_function, self.entry.name, self.sample.tensors()[0], forward)
@@ -201,11 +202,11 @@ class _Run:
             if self.entry.name.startswith(off):
                 return
             values = [None if x is None else self.sample.reduced(x) for x in (forward, stock.forward, stock.wide)]
-            self.told("forward", wrong, self.entry.name, *values, self.entry.elementwise)
-            if both is not None and stock.gradient is not None:
-                self.told(
-                    "gradient", wrong, self.entry.name, gradients(both), stock.gradient, stock.wide_gradient, False
-                )
+            self.told("forward", wrong, self.entry.name, *values, self.entry.elementwise, terms)
+            chosen = self.entry.name.startswith(CHOOSE_AMONG_EQUALS) and self.trial.label.endswith(MANY_EQUALS)
+            if both is not None and stock.gradient is not None and not chosen:
+                found = gradients(both), stock.gradient, stock.wide_gradient
+                self.told("gradient", wrong, self.entry.name, *found, False, terms)
         if self.wrong and self.draws():
             self.wrong.clear()
 
