@@ -21,7 +21,7 @@ WIDER = {
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 
 NO_PLACE_OF_INFINITY = (
-    "fft.", "stft", "istft", "nn.functional.interpolate", "nn.functional.upsample",
+    "fft.", "stft", "istft", "nn.functional.interpolate", "nn.functional.upsample", "_upsample",
     "addcmul", "nn.functional.conv", "nn.Conv", "nn.LazyConv", "native_layer_norm",
 )  # fmt: skip
 """Names of ops begin so that multiply by 0 in some algorithms and not in others, which makes NaN of an infinity.
@@ -41,6 +41,9 @@ hardswish: its gradient at NaN is that of large numbers, as in torch's kernel fo
 CHOOSE_AMONG_EQUALS = ("kthvalue", "median", "nanmedian", "quantile", "nanquantile", "mode", "sort", "topk", "msort")
 MANY_EQUALS = ("zeros", "ties", "special")
 """Names of ops begin so whose gradient goes to one of equal numbers, here the first; and ends of labels."""
+
+HARDLY_REGULAR = ("cholesky", "linalg.", "lu", "pinverse", "logdet", "svd", "geqrf", "ormqr", "triangular_solve")
+"""Names of ops begin so of matrices, which hostile numbers make singular or nearly so, so that no digit is right."""
 
 ULPS = 4
 """So many units in the last place are allowed beside twice the error of stock torch; see also `_roundings`."""

@@ -23,9 +23,10 @@ import torch
 import repdl
 from repdl.conformance.layouts import LAYOUTS
 from repdl.conformance.torch_sweep import calls
-from repdl.conformance.torch_sweep.accuracy import CHOOSE_AMONG_EQUALS, MANY_EQUALS, wrong
+from repdl.conformance.torch_sweep.accuracy import CHOOSE_AMONG_EQUALS, HARDLY_REGULAR, MANY_EQUALS, wrong
 from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.exact_values import STOCK_FLOAT64_IS_OFF, STOCK_IS_OFF, wrong_function
+from repdl.conformance.torch_sweep.hostile import KINDS
 from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, laid_out, rows
 from repdl.conformance.torch_sweep.samples import Sample, spread_evenly
 from repdl.conformance.torch_sweep.stock import Stock, ask_stock, attempt, gradients, row_of
@@ -192,6 +193,8 @@ class _Run:
         """Compares with the exact values, as far as they are known."""
         stock = self.stock
         if stock is None or stock.random:
+            return
+        if self.entry.name.startswith(HARDLY_REGULAR) and self.trial.label.endswith(KINDS):
             return
         one = not self.trial.is_large and len(self.sample.tensors()) == 1 and isinstance(forward, torch.Tensor)
         terms = max((x.numel() for x in self.sample.tensors()), default=1)
