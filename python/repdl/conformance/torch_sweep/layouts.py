@@ -17,6 +17,9 @@ LAYOUT_IS_ASKED = (
 )  # fmt: skip
 """Names of ops begin so whose result is about strides or memory, or holds none."""
 
+NO_ROWS = ("lu_unpack",)
+"""Names of ops with which torch writes out of bounds, if they get a row alone."""
+
 
 def laid_out(sample: Sample, name: str, first_only: bool = False) -> Sample | None:
     """The call with tensors in a layout; None if that leaves all strides as they were."""

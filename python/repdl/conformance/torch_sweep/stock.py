@@ -46,7 +46,7 @@ def gradients(result: Any) -> Any:
     return None if result is None else [g for g in result[1] if g is not None]
 
 
-def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool, row: int) -> Stock:
+def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool, row: int | None) -> Stock:
     forward, error = attempt(calls.forward, sample)
     if error is not None:
         return Stock(error)
@@ -63,7 +63,8 @@ def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool, row: int
         stock.forms.add("in place")
     if sample.out and attempt(calls.into, sample, forward, False)[1] is None:
         stock.forms.add("out")
-    stock.row = row if not stock.random and _is_row(sample, forward, row) else None
+    if row is not None and not stock.random and _is_row(sample, forward, row):
+        stock.row = row
     return stock
 
 

@@ -27,7 +27,7 @@ from repdl.conformance.torch_sweep.accuracy import CHOOSE_AMONG_EQUALS, HARDLY_R
 from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.exact_values import STOCK_FLOAT64_IS_OFF, STOCK_IS_OFF, wrong_function
 from repdl.conformance.torch_sweep.hostile import KINDS
-from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, laid_out, rows
+from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, NO_ROWS, laid_out, rows
 from repdl.conformance.torch_sweep.samples import Sample, spread_evenly
 from repdl.conformance.torch_sweep.stock import Stock, ask_stock, attempt, gradients, row_of
 from repdl.conformance.torch_sweep.trials import AMOUNTS, Amount, Trial, trials
@@ -87,7 +87,7 @@ class _Worker:
             if time.process_time() - begin > self.seconds:
                 self.write({"cut": [entry.name, dtype], "trials": len(tries) - i})
                 break
-            row = ROWS[i % len(ROWS)]
+            row = None if entry.name in NO_ROWS else ROWS[i % len(ROWS)]
             found.append((trial, ask_stock(trial.sample, getattr(torch, dtype), entry.differentiable(dtype), row)))
         return found
 
@@ -206,7 +206,8 @@ class _Run:
                 return
             values = [None if x is None else self.sample.reduced(x) for x in (forward, stock.forward, stock.wide)]
             self.told("forward", wrong, self.entry.name, *values, self.entry.elementwise, terms)
-            chosen = self.entry.name.startswith(CHOOSE_AMONG_EQUALS) and self.trial.label.endswith(MANY_EQUALS)
+            equals = self.trial.is_large or self.trial.label.endswith(MANY_EQUALS)
+            chosen = equals and self.entry.name.startswith(CHOOSE_AMONG_EQUALS)
             if both is not None and stock.gradient is not None and not chosen:
                 found = gradients(both), stock.gradient, stock.wide_gradient
                 self.told("gradient", wrong, self.entry.name, *found, False, terms)
