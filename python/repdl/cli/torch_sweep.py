@@ -57,6 +57,13 @@ def run_sweep(options: SweepOptions) -> bool:
         if error.name != "torch":
             raise
         fail(NO_TORCH)
+
+    def write(result: Sweep) -> None:
+        if options.record is not None:
+            result.save(options.record)
+        if options.page is not None:
+            options.page.write_text(page(result), encoding="utf-8")
+
     columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}")
     try:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -69,16 +76,13 @@ def run_sweep(options: SweepOptions) -> bool:
                 progress=lambda done, total, what: bar.update(
                     task, completed=done, total=total, description=escape(what)
                 ),
+                partial=write,
             )
+            write(result)
     except (MissingError, ValueError) as error:
         fail(f"--torch: {error}")
     except WorkerError as error:
         fail(f"--torch: {error}", status=1)
-    try:
-        if options.record is not None:
-            result.save(options.record)
-        if options.page is not None:
-            options.page.write_text(page(result), encoding="utf-8")
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
     _print(result, Console())
@@ -100,7 +104,11 @@ def _print(result: Sweep, console: Console) -> None:
     typer.echo(f"\nrepdl {head['version']} ({head['commit']}), torch {head['torch']}, {head['CPU']}")
     typer.echo(f"settings: {', '.join(head['settings'])}")
     if result.cut:
-        typer.echo(f"of {result.cut} ops and dtypes the time ran out, and some samples were left out")
+        typer.echo(
+            f"of {len(result.cut)} ops and dtypes the time ran out: {sum(result.cut.values())} calls were left out"
+        )
+    for (op, dtype), fate in result.stock_ends.items():
+        typer.echo(f"torch itself {fate} with samples of {op} of {dtype}, which were left out")
     if not result.trials:
         typer.echo("No call could be tried.")
     elif result.findings:

@@ -136,6 +136,29 @@ def _of_rank(rank: int) -> None:
     def run_adaptive_back(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
         return _back(grad_output, self, indices, rank)
 
+    many = f"[1, 1, {'9, ' * (rank - 1)}9000]"
+    windows = f", stride={of(1, 1, 1)}, padding={of(0, 0, 0)}" if rank == 3 else ""
+
+    @reference(
+        f"max_unpool{rank}d",
+        cases=[
+            f"self={g}{t}[2, 3, {_SIZE[rank]}]#1, indices=classes{math.prod(to)}[2, 3, {_SIZE[rank]}]#2, "
+            f"output_size={to}{windows}"
+            for t in _LOW
+            for g in ("normal", "zeros", "special")
+            for to in (of(3, 4, 2), of(7, 6, 8))
+        ]
+        # Threads race for a place.
+        + [f"self=normal{many}#1, indices=classes4{many}#2, output_size={of(2, 2, 1)}{windows}"],
+    )
+    def run_unpool(self: Tensor, indices: Tensor, output_size: Any, **settings: Any) -> Tensor:
+        """Of several elements with one index the last stays; +0 where there is none."""
+        area, count = size_of(output_size), size_of(self.shape[-rank:])
+        found: list[Any] = [0.0] * (len(self.data) // count * area)
+        for i, (x, place) in enumerate(zip(self.data, indices.data, strict=True)):
+            found[i // count * area + place] = x
+        return Tensor(self.dtype, (*self.shape[:-rank], *output_size), found)
+
     @reference(
         f"fractional_max_pool{rank}d_backward",
         cases=[

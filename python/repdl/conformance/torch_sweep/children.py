@@ -16,7 +16,7 @@ from typing import Any
 
 from repdl.conformance.settings import Setting
 
-SILENCE = 600.0
+SILENCE = 120.0
 """Seconds after which a worker that writes nothing is taken to hang, on a busy machine too."""
 
 HELD_BACK_BY = ("REPDL_TARGET", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA", "REPDL_STRICT")
@@ -34,7 +34,7 @@ class Task:
     setting: Setting
     role: str
     pairs: list[Pair]
-    short: bool
+    amount: str
     source: str | None = None
 
 
@@ -42,19 +42,19 @@ def run_task(task: Task, tell: Callable[[Task, dict[str, Any]], None]) -> None:
     """Runs a task to its end, in as many processes as it takes; `tell` gets each line, and crashes and hangs."""
     rest = list(task.pairs)
     while rest:
-        started, fate = _run_process(task, rest, tell)
+        begun, fate = _run_process(task, rest, tell)
         if fate is None:
             return
-        if started is None:
+        if not begun:
             raise WorkerError(f"the worker for '{task.setting.name}' did not begin: {fate}")
-        tell(task, {"fate": fate, "pair": list(started)})
-        rest = rest[rest.index(started) + 1 :]
+        tell(task, {"fate": fate, "pair": list(begun[-1])})
+        rest = [pair for pair in rest if pair not in begun]
 
 
 def _run_process(
     task: Task, pairs: list[Pair], tell: Callable[[Task, dict[str, Any]], None]
-) -> tuple[Pair | None, str | None]:
-    """The pair that was under way, and what became of the process if it did not end as it should."""
+) -> tuple[list[Pair], str | None]:
+    """The pairs that were begun, and what became of the process in the last one if it did not end as it should."""
     environment = {k: v for k, v in os.environ.items() if k not in HELD_BACK_BY} | {"OMP_WAIT_POLICY": "passive"}
     with subprocess.Popen(
         [sys.executable, "-m", "repdl.conformance.torch_sweep.worker"],
@@ -74,43 +74,48 @@ def _run_process(
         for reader in readers:
             reader.start()
         try:
-            job = {"role": task.role, "pairs": pairs, "short": task.short, "source": task.source}
+            job = {"role": task.role, "pairs": pairs, "amount": task.amount, "source": task.source}
             with suppress(BrokenPipeError):  # it has ended already; why is told below
                 process.stdin.write(json.dumps(job))
                 process.stdin.close()
-            started, phase, ended = _read(task, lines, tell)
+            begun, phase, ended = _read(task, lines, tell)
             if not ended:
-                return started, f"hangs {phase}"
+                return begun, f"hangs {phase}"
             status = process.wait()
         finally:
             process.kill()
             for reader in readers:
                 reader.join()
     if status == 0:
-        return started, None
-    if started is None:
-        return None, "".join(errors).strip() or f"exit status {status}"
-    return started, f"crashes {phase}"
+        return begun, None
+    if not begun:
+        return begun, "".join(errors).strip() or f"exit status {status}"
+    return begun, f"crashes {phase}"
 
 
 def _read(
     task: Task, lines: queue.Queue[str | None], tell: Callable[[Task, dict[str, Any]], None]
-) -> tuple[Pair | None, str, bool]:
-    """Passes lines on; the last pair and phase that were begun, and whether the lines came to an end."""
-    started, phase = None, "ours"
+) -> tuple[list[Pair], str, bool]:
+    """Passes lines on; the pairs that were begun, the phase of the last, and whether the lines came to an end.
+
+    Stock torch is asked of several pairs before the first is begun: if it crashes, that pair alone counts as begun.
+    """
+    begun: list[Pair] = []
+    asked: list[Pair] = []
     while True:
         try:
             text = lines.get(timeout=SILENCE)
         except queue.Empty:
-            return started, phase, False
-        if text is None:
-            return started, phase, True
+            text = ""
+        if not text:
+            return begun + asked, "stock" if asked else "ours", text is None
         line = json.loads(text)
-        if "phase" in line:
-            phase = line["phase"]
+        if "stock" in line:
+            asked = [(line["stock"][0], line["stock"][1])]
             continue
         if "start" in line:
-            started, phase = (line["start"][0], line["start"][1]), "ours"
+            begun.append((line["start"][0], line["start"][1]))
+            asked = []
         tell(task, line)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 import os
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
@@ -17,7 +17,7 @@ from repdl.conformance.settings import Setting
 from repdl.conformance.torch_sweep.children import Pair, Task, run_task
 from repdl.conformance.torch_sweep.database import DTYPES, Entry, entries
 from repdl.conformance.torch_sweep.outcome import Finding, Sweep
-from repdl.conformance.torch_sweep.settings import BASE, RECORD, settings
+from repdl.conformance.torch_sweep.settings import BASE, HELD_BACK, RECORD, settings
 
 Progress = Callable[[int, int, str], None]
 """Is told the number of entries and dtypes done, that of all, and what runs."""
@@ -39,6 +39,7 @@ def sweep(
     jobs: int | None = None,
     source: str | None = None,
     progress: Progress = lambda done, total, what: None,
+    partial: Callable[[Sweep], None] = lambda result: None,
 ) -> Sweep:
     """Runs ops and modules of torch's databases (all if none is named) in every setting that this machine has.
 
@@ -49,6 +50,7 @@ def sweep(
         jobs: processes at a time; as many as there are cores if None.
         source: "module:function", gives other entries than torch's databases.
         progress: is told how far it is.
+        partial: gets what was found so far, a number of times; its `left` says what is to be done.
 
     Raises:
         MissingError: if torch or a package that its databases need is not installed.
@@ -74,11 +76,20 @@ def sweep(
             else:
                 collected.add(task, line)
 
+    head, left = _head(tasks), Counter(pair for task in tasks for pair in task.pairs)
+
+    def run(task: Task) -> None:
+        run_task(task, tell)
+        with lock:
+            left.subtract(task.pairs)
+            if any(left.values()):
+                partial(collected.result(head, known, {pair for pair, tasks in left.items() if tasks}))
+
     with ThreadPoolExecutor(jobs) as pool:
-        for future in [pool.submit(run_task, task, tell) for task in tasks]:
+        for future in [pool.submit(run, task) for task in tasks]:
             future.result()
     progress(total, total, "done")
-    return collected.result(_head(tasks), known)
+    return collected.result(head, known)
 
 
 def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
@@ -90,19 +101,21 @@ def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
     return list(dict.fromkeys(named)) or there
 
 
+PIECE = 200
+"""So many entries and dtypes are done in all settings before the next."""
+
+
 def _tasks(pairs: list[Pair], known: list[Setting], short: bool, jobs: int, source: str | None) -> Iterable[Task]:
-    """In pieces, so that all processes have work to the end; the base, which takes longest, in the smallest."""
-    pieces = 1 if short else max(1, min(len(pairs) // 40, 2 * jobs))
-    for setting in known:
-        role = "base" if setting.name == BASE else "other"
-        count = pieces * 3 if role == "base" and not short else pieces
-        for i in range(count):
-            if part := pairs[i::count]:
-                yield Task(setting, role, part, short, source)
-    if source is None:
-        for i in range(pieces):
-            if part := pairs[i::pieces]:
-                yield Task(Setting(RECORD), "audit", part, short)
+    """In pieces of few dtypes, so that all processes have work to the end, and what was done tells something before."""
+    pairs = sorted(pairs, key=lambda pair: DTYPES.index(pair[1]))
+    size = len(pairs) if short else min(PIECE, max(40, len(pairs) // (2 * jobs)))
+    for i in range(0, len(pairs), max(1, size)):
+        piece = pairs[i : i + size]
+        for setting in known:
+            amount = "slice" if short else "whole" if setting.name in (BASE, HELD_BACK) else "part"
+            yield Task(setting, "base" if setting.name == BASE else "other", piece, amount, source)
+        if source is None:
+            yield Task(Setting(RECORD), "audit", piece, "slice" if short else "whole")
 
 
 def _head(tasks: list[Task]) -> dict[str, Any]:
@@ -124,7 +137,7 @@ class _Collected:
         self.cases: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = defaultdict(dict)
         self.classes: dict[str, dict[str, str]] = defaultdict(dict)
         self.fates: list[tuple[str, Pair, str]] = []
-        self.cut: set[Pair] = set()
+        self.cut: dict[Pair, int] = {}
 
     def add(self, task: Task, line: dict[str, Any]) -> None:
         if "case" in line:
@@ -134,10 +147,12 @@ class _Collected:
         elif "fate" in line:
             self.fates.append((task.setting.name, (line["pair"][0], line["pair"][1]), line["fate"]))
         elif "cut" in line:
-            self.cut.add((line["cut"][0], line["cut"][1]))
+            pair = line["cut"][0], line["cut"][1]
+            self.cut[pair] = max(self.cut.get(pair, 0), line["trials"])
 
-    def result(self, head: dict[str, Any], known: dict[str, Entry]) -> Sweep:
-        result = Sweep(head, {name: self.classes[name] for name in known if name in self.classes}, cut=len(self.cut))
+    def result(self, head: dict[str, Any], known: dict[str, Entry], left: Iterable[Pair] = ()) -> Sweep:
+        result = Sweep(head, {name: self.classes[name] for name in known if name in self.classes}, cut=dict(self.cut))
+        result.left = dict(Counter(dtype for _, dtype in left))
         found = _Findings()
         for (op, dtype, case), lines in self.cases.items():
             base = lines.get(BASE)
@@ -154,6 +169,8 @@ class _Collected:
             kind, phase = fate.split()
             if phase == "ours":
                 found.add(kind, op, dtype, "forward", [setting], "")
+            else:
+                result.stock_ends[op, dtype] = kind
         result.findings = found.sorted()
         return result
 
@@ -207,7 +224,6 @@ def _of_case(lines: dict[str, dict[str, Any]], settings: list[str]) -> Iterable[
         differs[form] += [
             how if BASE in where else f"{how} (with {'any' if len(where) == len(settings) - 1 else ', '.join(where)})"
             for how, where in ways.items()
-            if not (how == "stepped, 3 threads" and ("stepped" in ways or "3 threads" in ways))
         ]
     for form, where in sorted(differs.items()):
         yield "differs", form, where

@@ -14,7 +14,7 @@ import torch
 from repdl.conformance.layouts import is_dense
 from repdl.conformance.torch_sweep.samples import Sample
 
-KINDS = ("zeros", "ties", "special", "sizes")
+KINDS = ("special", "zeros", "sizes", "ties")
 """zeros: nothing but zeros, of both signs at random.
 
 ties: a few small numbers and halves, zeros of both signs, indices that come twice, scalars that round.
@@ -97,7 +97,7 @@ def hostile(sample: Sample, kind: str, dtype: torch.dtype) -> Sample | None:
             elif not floating and x.dtype == dtype and i == 0:
                 new = _integers(x, kind, i)
             elif floating and kind == "ties" and x.dtype in (torch.int64, torch.int32) and bool((x >= 0).all()):
-                new = x - x % 2  # indices, within their range
+                new = torch.maximum(x - x % 2, x.min())  # indices, within their range
         any_changed |= new is not x
         changed.append(new)
     if not any_changed:

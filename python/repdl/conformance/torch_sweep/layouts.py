@@ -17,6 +17,9 @@ LAYOUT_IS_ASKED = (
 )  # fmt: skip
 """Names of ops begin so whose result is about strides or memory, or holds none."""
 
+NO_ROWS = ("lu_unpack",)
+"""Names of ops with which torch writes out of bounds, if they get a row alone."""
+
 
 def laid_out(sample: Sample, name: str, first_only: bool = False) -> Sample | None:
     """The call with tensors in a layout; None if that leaves all strides as they were."""
@@ -68,5 +71,6 @@ TOO_LARGE = (
     "pinverse", "logdet", "matrix_exp", "symeig", "inner", "unfold", "nn.TransformerDecoder",
     "nn.TransformerEncoder", "nn.Transformer", "nn.MultiheadAttention", "nn.GRU", "nn.LSTM", "nn.RNN",
     "nn.functional.scaled_dot", "to_sparse", "sparse", "jiterator", "repeat", "tile", "segment_reduce", "ctc_loss",
+    "polygamma", "special.polygamma", "special.zeta", "nn.functional.multilabel_margin", "nn.MultiLabelMargin",
 )  # fmt: skip
-"""Names begin so of ops whose results or time grow with the square of the rows, or more."""
+"""Names begin so of ops whose results or time grow with the square of the rows, or with the size of the numbers."""

@@ -43,7 +43,9 @@ class Sweep:
 
     head: commit, version of torch, date, CPU and settings. classes: by op, by dtype, "ours", "exact" or "raises".
     findings: what is not as it must be. raises: by op and dtype, the forms that raise NotReproducibleError.
-    trials: how many calls were tried. cut: of how many entries and dtypes the time ran out.
+    trials: how many calls were tried. cut: by op and dtype, how many were left out because the time ran out.
+    stock_ends: by op and dtype, whether stock torch "crashes" or "hangs" with the samples, so that none was tried.
+    left: by dtype, how many ops were not done yet in all settings.
     """
 
     head: dict[str, Any]
@@ -51,7 +53,9 @@ class Sweep:
     findings: list[Finding] = field(default_factory=list)
     raises: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     trials: int = 0
-    cut: int = 0
+    cut: dict[tuple[str, str], int] = field(default_factory=dict)
+    stock_ends: dict[tuple[str, str], str] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -64,11 +68,15 @@ class Sweep:
         )
 
     def _lines(self) -> Iterable[dict[str, Any]]:
-        yield {"format": FORMAT, **self.head, "trials": self.trials, "cut": self.cut}
+        yield {"format": FORMAT, **self.head, "trials": self.trials, "left": self.left}
         for op, by_dtype in sorted(self.classes.items()):
             yield {"op": op, "classes": by_dtype}
         for (op, dtype), forms in sorted(self.raises.items()):
             yield {"raises": op, "dtype": dtype, "forms": forms}
+        for (op, dtype), trials in sorted(self.cut.items()):
+            yield {"cut": op, "dtype": dtype, "trials": trials}
+        for (op, dtype), fate in sorted(self.stock_ends.items()):
+            yield {"stock": fate, "op": op, "dtype": dtype}
         for finding in self.findings:
             yield asdict(finding)
 
@@ -79,12 +87,16 @@ class Sweep:
             head, *lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
             if head.pop("format") != FORMAT:
                 raise ResultError(f"it does not say that its format is '{FORMAT}'")
-            result = Sweep(head, trials=head.pop("trials"), cut=head.pop("cut"))
+            result = Sweep(head, trials=head.pop("trials"), left=head.pop("left"))
             for line in lines:
                 if "classes" in line:
                     result.classes[line["op"]] = line["classes"]
                 elif "raises" in line:
                     result.raises[line["raises"], line["dtype"]] = line["forms"]
+                elif "cut" in line:
+                    result.cut[line["cut"], line["dtype"]] = line["trials"]
+                elif "stock" in line:
+                    result.stock_ends[line["op"], line["dtype"]] = line["stock"]
                 else:
                     result.findings.append(Finding(**line))
         except OSError as error:

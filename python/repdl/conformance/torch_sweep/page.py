@@ -39,6 +39,7 @@ def page(result: Sweep) -> str:
             f"several threads, in {len(head['settings'])} settings: {', '.join(head['settings'])}.",
             f"{len(result.findings)} findings.\n" if result.findings else "No bit differed.\n",
             "```sh\nrepdl conformance --torch --record docs/torch-ops.jsonl --page docs/torch-ops.md\n```\n",
+            *_left_out(result),
             *_findings(result),
             "## Table\n",
             _table(
@@ -46,6 +47,26 @@ def page(result: Sweep) -> str:
             ),
         ]
     )
+
+
+def _left_out(result: Sweep) -> list[str]:
+    """What the sweep does not try, for want of time or because torch itself does not stand it."""
+    told = [
+        "In place, into `out`, in other layouts and against float64 they are tried in the first setting alone; between",
+        "the first and the last there are fewer samples. Each sample takes two layouts and one row alone, in turn.\n",
+    ]
+    if result.left:
+        named = ", ".join(f"{count} of {dtype}" for dtype, count in result.left.items())
+        told.append(f"This is a part of the sweep. So many ops are missing, or were not in all settings: {named}.\n")
+    if result.cut:
+        by_op: dict[str, list[str]] = {}
+        for op, dtype in sorted(result.cut):
+            by_op.setdefault(op, []).append(dtype)
+        named = "; ".join(f"{op} of {', '.join(dtypes)}" for op, dtypes in by_op.items())
+        told.append(f"Of these the time ran out, and {sum(result.cut.values())} calls were left out: {named}.\n")
+    for (op, dtype), fate in sorted(result.stock_ends.items()):
+        told.append(f"torch itself {fate} with samples of {op} of {dtype}: none was tried.\n")
+    return told
 
 
 def _cells(by_dtype: dict[str, str]) -> list[list[str]]:

@@ -7,6 +7,7 @@ import random
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -38,8 +39,12 @@ class Sample:
     in_place: Function | None = None
     out: bool = False
 
+    @cached_property
+    def _flat(self) -> tuple[list[Any], Any]:
+        return tree_flatten((self.args, self.kwargs))
+
     def tensors(self) -> list[torch.Tensor]:
-        return [leaf for leaf in tree_flatten((self.args, self.kwargs))[0] if isinstance(leaf, torch.Tensor)]
+        return [leaf for leaf in self._flat[0] if isinstance(leaf, torch.Tensor)]
 
     def mapped(self, change: Callable[[Any], Any], label: str = "") -> Sample:
         """The call with every argument changed, numbers and tensors alike."""
@@ -47,7 +52,7 @@ class Sample:
         return replace(self, args=args, kwargs=kwargs, label=f"{self.label} {label}".rstrip())
 
     def with_tensors(self, tensors: list[torch.Tensor], label: str = "") -> Sample:
-        leaves, form = tree_flatten((self.args, self.kwargs))
+        leaves, form = self._flat
         given = iter(tensors)
         args, kwargs = tree_unflatten([next(given) if isinstance(x, torch.Tensor) else x for x in leaves], form)
         return replace(self, args=args, kwargs=kwargs, label=f"{self.label} {label}".rstrip())

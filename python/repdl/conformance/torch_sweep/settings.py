@@ -12,7 +12,10 @@ BASE, HELD_BACK, RECORD = "this machine", "all held back", "audit"
 
 
 def settings(short: bool = False) -> list[Setting]:
-    """One thing held back in each, and all of them at once; only the first and the last if short."""
+    """All that this CPU can; what lies between, of torch and of ours at once; the least. The first and last if short.
+
+    Each target of ours and each instruction set of torch is in one of them at least.
+    """
     import torch
 
     from repdl import _core
@@ -20,17 +23,16 @@ def settings(short: bool = False) -> list[Setting]:
 
     targets = [name for name in _core.supported_targets() if name != _core.active_target()]
     capabilities = [name for name in CAPABILITIES if name != CAPABILITY]
-    single = [Setting(f"REPDL_TARGET={name}", {"REPDL_TARGET": name}) for name in targets]
-    single += [Setting(f"ATEN_CPU_CAPABILITY={name}", {"ATEN_CPU_CAPABILITY": name}) for name in capabilities]
+    found = []
+    for i in range(max(len(targets), len(capabilities))):
+        environment = {"ATEN_CPU_CAPABILITY": (capabilities or ["default"])[min(i, max(len(capabilities) - 1, 0))]}
+        if targets:
+            environment["REPDL_TARGET"] = targets[min(i, len(targets) - 1)]
+        found.append(Setting(" ".join(f"{name}={value}" for name, value in environment.items()), environment))
+    libraries: dict[str, str] = {}
     if torch.backends.mkl.is_available():
-        single.append(Setting("MKL_CBWR=COMPATIBLE", {"MKL_CBWR": "COMPATIBLE"}))
+        libraries["MKL_CBWR"] = "COMPATIBLE"
     if torch.backends.mkldnn.is_available() and platform.machine() in ("x86_64", "AMD64"):
-        single.append(Setting("ONEDNN_MAX_CPU_ISA=SSE41", {"ONEDNN_MAX_CPU_ISA": "SSE41"}))
-    least: dict[str, str] = {}
-    for setting in reversed(single):
-        least |= {"ATEN_CPU_CAPABILITY": "default"} | setting.environment
-    if capabilities:
-        least["ATEN_CPU_CAPABILITY"] = capabilities[0]
-    if targets:
-        least["REPDL_TARGET"] = targets[0]
-    return [Setting(BASE), *([] if short else single), Setting(HELD_BACK, least)]
+        libraries["ONEDNN_MAX_CPU_ISA"] = "SSE41"
+    least = (found[0].environment if found else {}) | libraries
+    return [Setting(BASE), *([] if short else found[1:]), Setting(HELD_BACK, least)]

@@ -14,8 +14,6 @@ from repdl.conformance.torch_sweep.accuracy import tensors_of, widened
 from repdl.conformance.torch_sweep.layouts import rows
 from repdl.conformance.torch_sweep.samples import Sample
 
-ROWS = (0, 1, -1)
-
 
 @dataclass
 class Stock:
@@ -23,7 +21,7 @@ class Stock:
 
     error: of the forward call, which makes it no sample. gradient: None where there is none.
     wide, wide_gradient: of the same numbers in float64 or complex128.
-    random: whether it draws numbers. row_by_row: whether a row alone is a row of the result.
+    random: whether it draws numbers. row: the one that was tried alone, if it then is a row of the result.
     """
 
     error: str | None = None
@@ -32,7 +30,7 @@ class Stock:
     wide: Any = None
     wide_gradient: Any = None
     random: bool = False
-    row_by_row: bool = False
+    row: int | None = None
     forms: set[str] = field(default_factory=set)
 
 
@@ -48,7 +46,7 @@ def gradients(result: Any) -> Any:
     return None if result is None else [g for g in result[1] if g is not None]
 
 
-def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool) -> Stock:
+def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool, row: int | None) -> Stock:
     forward, error = attempt(calls.forward, sample)
     if error is not None:
         return Stock(error)
@@ -56,7 +54,7 @@ def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool) -> Stock
     stock.random = _is_random(sample, forward)
     if differentiable:
         stock.gradient = gradients(attempt(calls.gradient, sample)[0])
-    wide = widened(sample, dtype)
+    wide = widened(sample, dtype, forward)
     if wide is not None and not stock.random:
         stock.wide = attempt(calls.forward, wide)[0]
         if stock.gradient is not None:
@@ -65,7 +63,8 @@ def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool) -> Stock
         stock.forms.add("in place")
     if sample.out and attempt(calls.into, sample, forward, False)[1] is None:
         stock.forms.add("out")
-    stock.row_by_row = not stock.random and all(_is_row(sample, forward, row) for row in ROWS)
+    if row is not None and not stock.random and _is_row(sample, forward, row):
+        stock.row = row
     return stock
 
 
@@ -92,6 +91,10 @@ def _is_row(sample: Sample, whole: Any, row: int) -> bool:
             return False
         part = x[row % count][None]
         close = 1e-2 if x.dtype in (torch.bfloat16, torch.float16) else 1e-4
-        if not torch.allclose(part, y, close, close, equal_nan=True):
+        sizes = part.to(torch.complex128).abs()
+        size = float(torch.where(sizes.isfinite(), sizes, 0.0).max()) if part.numel() else 0.0
+        if not torch.allclose(part, y, close, close * size, equal_nan=True):
             return False
+        if x.dtype.is_floating_point and not torch.equal(part.signbit() & (part == 0), y.signbit() & (y == 0)):
+            return False  # of a call with zeros alone, nothing else tells what is a row
     return True

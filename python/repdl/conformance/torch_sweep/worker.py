@@ -14,6 +14,8 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import torch
@@ -21,19 +23,26 @@ import torch
 import repdl
 from repdl.conformance.layouts import LAYOUTS
 from repdl.conformance.torch_sweep import calls
-from repdl.conformance.torch_sweep.accuracy import wrong
+from repdl.conformance.torch_sweep.accuracy import CHOOSE_AMONG_EQUALS, HARDLY_REGULAR, MANY_EQUALS, wrong
 from repdl.conformance.torch_sweep.database import Entry, entries
-from repdl.conformance.torch_sweep.exact_values import STOCK_IS_OFF, wrong_function
-from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, laid_out, rows
-from repdl.conformance.torch_sweep.samples import Sample
-from repdl.conformance.torch_sweep.stock import ROWS, Stock, ask_stock, attempt, gradients, row_of
-from repdl.conformance.torch_sweep.trials import SHORT, WHOLE, Trial, trials
+from repdl.conformance.torch_sweep.exact_values import STOCK_FLOAT64_IS_OFF, STOCK_IS_OFF, wrong_function
+from repdl.conformance.torch_sweep.hostile import KINDS
+from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, NO_ROWS, laid_out, rows
+from repdl.conformance.torch_sweep.samples import Sample, spread_evenly
+from repdl.conformance.torch_sweep.stock import Stock, ask_stock, attempt, gradients, row_of
+from repdl.conformance.torch_sweep.trials import AMOUNTS, Amount, Trial, trials
 
 MEMORY = 12 * 2**30
 """Bytes of address space: a call that wants more is an error, and no sample."""
 
-SECONDS = 40.0
-"""After so long the rest of the trials of an entry and dtype is left out, and the line says so."""
+SECONDS = {"base": 2.0, "other": 1.0, "audit": 1.0}
+"""By role: after so long, in time of the CPU, the rest of the trials of an entry and dtype is left out."""
+
+TOGETHER = 16
+"""Of so many entries and dtypes stock torch is asked at once, since it takes 50 ms to disable and enable repdl."""
+
+ROWS = (0, 1, -1)
+"""Of the batch, in turn."""
 
 Line = dict[str, Any]
 
@@ -41,25 +50,51 @@ Line = dict[str, Any]
 class _Worker:
     def __init__(self, job: dict[str, Any], output: Any) -> None:
         self.role: str = job["role"]
-        self.amount = SHORT if job["short"] else WHOLE
+        self.amount: Amount = AMOUNTS[job["amount"]]
         self.output = output
+        self.seconds = SECONDS[self.role]
 
     def write(self, line: Line) -> None:
         self.output.write(json.dumps(line, separators=(",", ":")) + "\n")
         self.output.flush()
 
-    def run(self, entry: Entry, dtype: str) -> None:
-        self.write({"start": [entry.name, dtype]})
-        begin = time.monotonic()
+    def run(self, pairs: list[tuple[Entry, str]]) -> None:
+        for i in range(0, len(pairs), TOGETHER):
+            some = pairs[i : i + TOGETHER]
+            if self.role == "base":
+                given = self.with_stock(some)
+            else:
+                given = [[(trial, None) for trial in self.trials_of(*pair)] for pair in some]
+            for (entry, dtype), tries in zip(some, given):
+                self.write({"start": [entry.name, dtype]})
+                self.try_all(entry, dtype, tries)
+
+    def with_stock(self, pairs: list[tuple[Entry, str]]) -> list[list[tuple[Trial, Stock | None]]]:
+        """The trials, and what stock torch makes of them."""
+        tries = [self.trials_of(*pair) for pair in pairs]
+        torch.set_num_threads(1)
+        repdl.disable()
         try:
-            tries = self.trials_of(entry, dtype)
-        except Exception as error:
-            self.write({"no samples": [entry.name, dtype], "error": f"{type(error).__name__}: {error}"[:200]})
-            return
-        differentiable = entry.differentiable(dtype)
-        stocks = self.stocks(tries, dtype, differentiable) if self.role == "base" else [None] * len(tries)
-        for number, (trial, stock) in enumerate(zip(tries, stocks)):
-            if time.monotonic() - begin > SECONDS:
+            return [self.stocks(*pair, given) for pair, given in zip(pairs, tries)]
+        finally:
+            repdl.enable()
+
+    def stocks(self, entry: Entry, dtype: str, tries: list[Trial]) -> list[tuple[Trial, Stock | None]]:
+        self.write({"stock": [entry.name, dtype]})
+        found: list[tuple[Trial, Stock | None]] = []
+        begin = time.process_time()
+        for i, trial in enumerate(tries):
+            if time.process_time() - begin > self.seconds:
+                self.write({"cut": [entry.name, dtype], "trials": len(tries) - i})
+                break
+            row = None if entry.name in NO_ROWS else ROWS[i % len(ROWS)]
+            found.append((trial, ask_stock(trial.sample, getattr(torch, dtype), entry.differentiable(dtype), row)))
+        return found
+
+    def try_all(self, entry: Entry, dtype: str, tries: list[tuple[Trial, Stock | None]]) -> None:
+        begin = time.process_time()
+        for number, (trial, stock) in enumerate(tries):
+            if time.process_time() - begin > self.seconds:
                 self.write({"cut": [entry.name, dtype], "trials": len(tries) - number})
                 break
             line: Line = {"entry": entry.name, "dtype": dtype, "case": trial.label}
@@ -67,33 +102,27 @@ class _Worker:
                 self.write(line | {"status": "no sample"})
                 continue
             try:
-                self.write(line | _Run(entry, trial, differentiable, stock).line())
+                self.write(line | _Run(entry, trial, number, entry.differentiable(dtype), stock).line())
             except Exception as error:  # of the sweep itself, which must go on
                 traceback.print_exc()
                 failure = f"{type(error).__name__}: {error}".splitlines()[0][:200]
                 self.write(line | {"inputs": "", "status": "fails", "breaks": {"sweep": failure}})
 
     def trials_of(self, entry: Entry, dtype: str) -> list[Trial]:
-        with repdl.allow_native("samples"):
-            samples = list(entry.samples(dtype))
-            return list(trials(entry.name, samples, dtype, self.amount))
-
-    def stocks(self, tries: list[Trial], dtype: str, differentiable: bool) -> list[Stock | None]:
-        torch.set_num_threads(1)
-        self.write({"phase": "stock"})
-        repdl.disable()
         try:
-            return [ask_stock(trial.sample, getattr(torch, dtype), differentiable) for trial in tries]
-        finally:
-            repdl.enable()
-            self.write({"phase": "ours"})
+            with repdl.allow_native("samples"):
+                return list(trials(entry.name, list(entry.samples(dtype)), dtype, self.amount))
+        except Exception as error:
+            self.write({"no samples": [entry.name, dtype], "error": f"{type(error).__name__}: {error}"[:200]})
+            return []
 
 
 class _Run:
-    """One trial, under `repdl.enable()`."""
+    """One trial, under `repdl.enable()`. Its number chooses the layouts."""
 
-    def __init__(self, entry: Entry, trial: Trial, differentiable: bool, stock: Stock | None) -> None:
+    def __init__(self, entry: Entry, trial: Trial, number: int, differentiable: bool, stock: Stock | None) -> None:
         self.entry, self.trial, self.sample, self.stock = entry, trial, trial.sample, stock
+        self.number = number
         self.differentiable = differentiable
         self.bits: dict[str, str] = {}
         self.raises: list[str] = []
@@ -108,12 +137,10 @@ class _Run:
         if "forward" not in self.bits:
             return line | {"status": "raises" if self.raises else "fails", "breaks": self.breaks}
         both = self.gradient("gradient", self.sample)
-        self.forms(forward)
         if self.stock is not None:
+            self.forms(forward, self.stock)
             self.judge(forward, both)
-            self.vary(forward)
-        elif not self.trial.is_large:
-            self.again("stepped, 3 threads", laid_out(self.sample, "stepped"), 3)
+            self.vary(forward, self.stock.row)
         line |= {"status": "ok", "bits": self.bits}
         more = {"raises": self.raises, "breaks": self.breaks, "differs": self.differs, "wrong": self.wrong}
         return line | {name: value for name, value in more.items() if value}
@@ -143,22 +170,20 @@ class _Run:
             self.differs.append(("forward", "with a gradient"))
         return both
 
-    def forms(self, forward: Any) -> None:
-        allowed = {"in place", "out"} if self.stock is None else self.stock.forms
+    def forms(self, forward: Any, stock: Stock) -> None:
         first = self.sample.args[0] if self.sample.args else None
-        if self.sample.in_place is not None and "in place" in allowed:
+        if self.sample.in_place is not None and "in place" in stock.forms:
             self.attempt("in place", lambda: calls.in_place(self.sample, self.sample.in_place))
             alike = (
                 isinstance(forward, torch.Tensor) and isinstance(first, torch.Tensor) and forward.dtype == first.dtype
             )
             self.compare("in place", forward if alike else None)
-        if self.sample.out and "out" in allowed:
+        if self.sample.out and "out" in stock.forms:
             self.attempt("out", lambda: calls.into(self.sample, forward, False))
             self.compare("out", forward)
-            if self.stock is not None:
-                stepped, error = attempt(calls.into, self.sample, forward, True)
-                if error is None and calls.digest(stepped) != calls.digest(_as_out(forward)):
-                    self.differs.append(("out", "stepped"))
+            stepped, error = attempt(calls.into, self.sample, forward, True)
+            if error is None and calls.digest(stepped) != calls.digest(_as_out(forward)):
+                self.differs.append(("out", "stepped"))
 
     def compare(self, form: str, forward: Any) -> None:
         if forward is not None and form in self.bits and self.bits[form] != calls.digest(_as_out(forward)):
@@ -169,16 +194,23 @@ class _Run:
         stock = self.stock
         if stock is None or stock.random:
             return
+        if self.entry.name.startswith(HARDLY_REGULAR) and self.trial.label.endswith(KINDS):
+            return
         one = not self.trial.is_large and len(self.sample.tensors()) == 1 and isinstance(forward, torch.Tensor)
+        terms = max((x.numel() for x in self.sample.tensors()), default=1)
         with torch.no_grad():
             if one:
                 self.told("forward", wrong_function, self.entry.name, self.sample.tensors()[0], forward)
-            if self.entry.name in STOCK_IS_OFF:
+            off = STOCK_FLOAT64_IS_OFF if stock.wide is None else STOCK_IS_OFF
+            if self.entry.name.startswith(off):
                 return
             values = [None if x is None else self.sample.reduced(x) for x in (forward, stock.forward, stock.wide)]
-            self.told("forward", wrong, *values, self.entry.elementwise)
-            if both is not None and stock.gradient is not None:
-                self.told("gradient", wrong, gradients(both), stock.gradient, stock.wide_gradient, False)
+            self.told("forward", wrong, self.entry.name, *values, self.entry.elementwise, terms)
+            equals = self.trial.is_large or self.trial.label.endswith(MANY_EQUALS)
+            chosen = equals and self.entry.name.startswith(CHOOSE_AMONG_EQUALS)
+            if both is not None and stock.gradient is not None and not chosen:
+                found = gradients(both), stock.gradient, stock.wide_gradient
+                self.told("gradient", wrong, self.entry.name, *found, False, terms)
         if self.wrong and self.draws():
             self.wrong.clear()
 
@@ -192,27 +224,33 @@ class _Run:
         again, _ = attempt(calls.forward, self.sample, calls.SEED + 1)
         return calls.digest(again) != self.bits["forward"]
 
-    def vary(self, forward: Any) -> None:
+    def vary(self, forward: Any, row: int | None) -> None:
         """Threads, layouts and rows must not change a bit."""
         large = self.trial.is_large
-        for threads in (2, 3, 7) if large else (3,):
-            self.again(f"{threads} threads", self.sample, threads)
-        if not self.entry.name.startswith(LAYOUT_IS_ASKED):
-            for name in ("transposed", "stepped") if large else LAYOUTS:
-                self.again(name, laid_out(self.sample, name), 3 if large else 1)
-            if not large:
-                self.again("first transposed", laid_out(self.sample, "transposed", first_only=True), 1)
-        if self.stock is not None and self.stock.row_by_row:
-            for row in ROWS:
-                alone = rows(self.sample, row)
-                found, error = attempt(calls.forward, alone) if alone is not None else (None, "")
-                if error is None and calls.digest(row_of(forward, row)) != calls.digest(row_of(found, 0)):
-                    self.differs.append(("forward", f"row {row} alone"))
+        if large:
+            self.again("7 threads", self.sample, 7)
+        if self.entry.name.startswith(LAYOUT_IS_ASKED):
+            self.again("3 threads", self.sample, 3)
+        else:
+            self.again("stepped, 3 threads", laid_out(self.sample, "stepped") or self.sample, 3)
+            for name, sample in islice(self.layouts(), 1 if large else 2):
+                self.again(name, sample, 1)
+        if row is not None and (alone := rows(self.sample, row)) is not None:
+            found, error = attempt(calls.forward, alone)
+            if error is None and calls.digest(row_of(forward, row)) != calls.digest(row_of(found, 0)):
+                self.differs.append(("forward", f"row {row} alone"))
 
-    def again(self, how: str, sample: Sample | None, threads: int) -> None:
+    def layouts(self) -> Iterator[tuple[str, Sample]]:
+        """Those that change strides, beginning with another one in each trial."""
+        ways = [(name, name, False) for name in LAYOUTS if name != "stepped"]
+        ways.append(("first transposed", "transposed", True))
+        for i in range(len(ways)):
+            how, name, first_only = ways[(2 * self.number + i) % len(ways)]
+            if (sample := laid_out(self.sample, name, first_only=first_only)) is not None:
+                yield how, sample
+
+    def again(self, how: str, sample: Sample, threads: int) -> None:
         """Calls once more in another way, and compares with the bits that are known."""
-        if sample is None:
-            return
         torch.set_num_threads(threads)
         for form in ("forward", "gradient"):
             if form not in self.bits:
@@ -242,25 +280,22 @@ def _as_out(result: Any) -> Any:
     return tuple(result) if isinstance(result, (list, tuple)) else result
 
 
-def _audited(entry: Entry, dtype: str, short: bool, write: Any, recorder: Any) -> None:
+def _audited(entry: Entry, dtype: str, amount: Amount, recorder: Any) -> Line:
+    """The classes of the samples as they are: numbers do not decide which kernel is called."""
     from repdl.interception.classes import Counted
     from repdl.interception.report import Report
 
-    write({"start": [entry.name, dtype]})
     with recorder.hidden():
         samples = attempt(lambda: list(entry.samples(dtype)))[0] or []
-        tries = list(trials(entry.name, samples, dtype, SHORT if short else WHOLE))
-    differentiable = entry.differentiable(dtype)
-    found = Counted()
-    for trial in tries:
-        if trial.is_large:
-            continue
-        for form in ("forward", "gradient") if differentiable else ("forward",):
+    found, begin = Counted(), time.process_time()
+    for sample in spread_evenly(samples, amount.plain):
+        for call in (calls.forward, calls.gradient) if entry.differentiable(dtype) else (calls.forward,):
             recorder.report = Report()
-            call = calls.forward if form == "forward" else calls.gradient
-            if attempt(call, trial.sample)[1] is None:
+            if attempt(call, sample)[1] is None:
                 found.add(recorder.report)
-    write({"entry": entry.name, "dtype": dtype, "classes": found.words()})
+        if time.process_time() - begin > SECONDS["audit"]:
+            break
+    return {"entry": entry.name, "dtype": dtype, "classes": found.words()}
 
 
 def main() -> None:
@@ -270,22 +305,18 @@ def main() -> None:
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     known = entries(job["source"])
+    worker = _Worker(job, output)
+    pairs = [(known[name], dtype) for name, dtype in job["pairs"]]
     if job["role"] == "audit":
         from repdl.interception.recording import recording
 
         with recording() as recorder:
-
-            def write(line: Line) -> None:
-                output.write(json.dumps(line) + "\n")
-                output.flush()
-
-            for name, dtype in job["pairs"]:
-                _audited(known[name], dtype, job["short"], write, recorder)
+            for entry, dtype in pairs:
+                worker.write({"start": [entry.name, dtype]})
+                worker.write(_audited(entry, dtype, worker.amount, recorder))
         return
-    worker = _Worker(job, output)
     repdl.enable()
-    for name, dtype in job["pairs"]:
-        worker.run(known[name], dtype)
+    worker.run(pairs)
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ def index_put_(
     places = torch.arange(self.numel()).reshape(self.shape)
     written = torch.ops.aten.index(places, list(indices))
     values = values.to(self.device).expand(written.shape).reshape(-1)
-    return _write(self, written.reshape(-1), values, accumulate)
+    return write(self, written.reshape(-1), values, accumulate)
 
 
-def _write(self: torch.Tensor, places: torch.Tensor, values: torch.Tensor, accumulate: bool) -> torch.Tensor:
+def write(self: torch.Tensor, places: torch.Tensor, values: torch.Tensor, accumulate: bool) -> torch.Tensor:
     """Writes to places of the tensor as a row, in order."""
     flat = self.reshape(-1)
     own = flat.data_ptr() != self.data_ptr() or flat.numel() == 0
@@ -75,7 +75,7 @@ def _(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate:
     if bool(((places < -self.numel()) | (places >= self.numel())).any()):
         raise IndexError(f"put_(): index out of range for a tensor of {self.numel()} elements")
     places = torch.where(places < 0, places + self.numel(), places)
-    return _write(self, places, source.reshape(-1), accumulate)
+    return write(self, places, source.reshape(-1), accumulate)
 
 
 @override("index_copy", **ANY_DTYPE)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Pools whose kernels in torch see the layout, in their zeros or in the indices; and which NaN is the largest."""
+"""Pools whose kernels in torch see the layout or the threads; and which NaN is the largest."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
+from repdl.interception.aten.indexing import write
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, Kernel, override
 
@@ -23,6 +25,22 @@ def _with_packed_indices(name: str) -> None:
 
 for _name in ("adaptive_max_pool3d_backward", "fractional_max_pool2d_backward", "fractional_max_pool3d_backward"):
     _with_packed_indices(_name)
+
+
+def _unpool(name: str, rank: int) -> None:
+    native: Kernel = native_of(name)
+
+    @override(name, **ANY_DTYPE)
+    def unpool(self: torch.Tensor, indices: torch.Tensor, *settings: Any) -> torch.Tensor:
+        """Of several elements with one index the last stays. torch's threads race for it."""
+        result: torch.Tensor = native(self, indices, *settings)
+        planes = indices.reshape(-1, math.prod(indices.shape[-rank:]))
+        places = planes + torch.arange(len(planes))[:, None] * math.prod(result.shape[-rank:])
+        return write(result, places.reshape(-1), self.reshape(-1), accumulate=False)
+
+
+_unpool("max_unpool2d", 2)
+_unpool("max_unpool3d", 3)
 
 
 _native_average = native_of("avg_pool2d")
