@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sums in the order of the index, by torch's own kernels of float32 and float64.
 
-In low precision those round more than once: here bfloat16 and float16 are widened, and the result is rounded once.
+In low precision those round more than once; and in gradients of nearest neighbours they call, on a CPU with SVE of 256
+bits, a function that was compiled for 128. Here bfloat16 and float16 are widened, and the result is rounded once.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from repdl.interception.override import ANY_DTYPE, Kernel, fill, memory_format, 
 
 _WIDENED = """
     _adaptive_avg_pool3d _adaptive_avg_pool3d_backward
-    _segment_reduce_backward avg_pool2d_backward avg_pool3d avg_pool3d_backward col2im segment_reduce
+    _segment_reduce_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
+    _upsample_nearest_exact3d_backward avg_pool2d_backward avg_pool3d avg_pool3d_backward col2im segment_reduce
+    upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward
 """
+_STRUCTURED = ("avg_pool", "upsample_", "_upsample_")
 for _name in _WIDENED.split():
-    override(_name, wide="native", converts=not _name.startswith("avg_pool"))(native_of(_name))
+    override(_name, wide="native", converts=not _name.startswith(_STRUCTURED))(native_of(_name))
 
 
 _native_pool, _native_pool_gradient = native_of("_adaptive_avg_pool2d"), native_of("_adaptive_avg_pool2d_backward")
