@@ -35,7 +35,7 @@ class _Sequence:
         self.places = [blank]
         for label in labels:
             self.places += [label, blank]
-        self.skips = [s > 1 and place != blank and place != self.places[s - 2] for s, place in enumerate(self.places)]
+        self.skips = [s > 1 and place != self.places[s - 2] for s, place in enumerate(self.places)]
 
     def at(self, t: int, s: int) -> float:
         return self.log_probs[t][self.places[s]]

@@ -47,9 +47,9 @@ class _Alignment:
         self.places = torch.full((self.batch, 2 * labels.shape[1] + 1), blank)
         self.places[:, 1::2] = labels
         self.ends = 2 * self.lengths
-        # From two places before, over a blank, unless the label is the same.
+        # From two places before, over a blank, unless the label is the same; one that is the blank itself is as others.
         skips = torch.zeros_like(self.places, dtype=torch.bool)
-        skips[:, 2:] = (self.places[:, 2:] != blank) & (self.places[:, 2:] != self.places[:, :-2])
+        skips[:, 2:] = self.places[:, 2:] != self.places[:, :-2]
         self.skips = skips
         self.present = torch.arange(self.places.shape[1]) <= self.ends[:, None]
 
