@@ -14,6 +14,8 @@ A tensor is a generator, a dtype (float32 if none is said), a shape and a seed. 
     ties       halves from -4 to 4, with both zeros; of integers, -8 to 8
     extreme    of integers: the least and the largest numbers of the dtype, and those about 0
     rising     0, 0, 1/2, 1/2, 1, …, of integers 0, 0, 1, 1, …: in order, with repetitions
+
+The core's `classesN` has the integers from 0 to N - 1, also as floating-point numbers.
 """
 
 from __future__ import annotations
@@ -87,7 +89,9 @@ def _of_core(generator: str, dtype: str, count: int, seed: int) -> Bits:
     of_dtype = f".{dtype}" if dtype in ("bfloat16", "float16") else ""
     _, arguments = _core.read_case(f"relu(input={generator}{of_dtype}[{count}]#{seed})")
     elements: Bits = arguments["input"]
-    return elements.astype(DTYPES[dtype]) if elements.dtype == np.int64 else elements.view(DTYPES[dtype])
+    if elements.dtype != np.int64:
+        return elements.view(DTYPES[dtype])
+    return _narrow(elements.astype(np.float32), dtype) if dtype in FLOATS else elements.astype(DTYPES[dtype])
 
 
 _OWN: dict[str, Callable[[str, int, int], Bits]] = {
