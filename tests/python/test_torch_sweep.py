@@ -5,18 +5,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from typer.testing import CliRunner
 
+from repdl import _core
 from repdl.cli.main import app
 from repdl.conformance import torch_sweep
-from repdl.conformance.torch_sweep import calls, hostile, layouts
+from repdl.conformance.torch_sweep import accuracy, calls, hostile, layouts, stock
 from repdl.conformance.torch_sweep.outcome import Finding, ResultError, Sweep
 from repdl.conformance.torch_sweep.samples import Sample
+from repdl.conformance.torch_sweep.settings import settings
 from repdl.interception import classes
+from repdl.interception.machine import CAPABILITIES, CAPABILITY
 from support import TARGETS
 
 BROKEN = "broken_entries:entries"
@@ -99,6 +103,88 @@ def test_page() -> None:
     assert "| mm | ours | – | – | – | – | – | – | exact / raises |" in text
     assert "| mm | float32 | differs | forward | a \\| b |" in text
     assert "commit abc with torch 2.13.0 on 2026-01-01, on a CPU" in text
+
+
+def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+    head = {"commit": "abc", "torch": "2.13.0", "date": "2026-01-01", "CPU": "a CPU", "settings": ["this machine"]}
+    result = Sweep(head, trials=7)
+    result.cut, result.stock_ends = {("i0", "float32"): 3, ("i0", "float64"): 2}, {("lu_unpack", "float32"): "crashes"}
+    result.left = {"float64": 5}
+    result.save(tmp_path / "sweep.jsonl")
+    assert Sweep.load(tmp_path / "sweep.jsonl") == result
+    text = torch_sweep.page(result)
+    assert "5 calls were left out: i0 of float32, float64." in text
+    assert "torch itself crashes with samples of lu_unpack of float32" in text
+    assert "This is a part of the sweep" in text and "5 of float64" in text
+
+
+def test_settings_have_every_target_and_capability() -> None:
+    environments = [setting.environment for setting in settings()]
+    assert {e["REPDL_TARGET"] for e in environments if "REPDL_TARGET" in e} == set(TARGETS) - {_core.active_target()}
+    held_back = set(CAPABILITIES) - {CAPABILITY}
+    assert {e["ATEN_CPU_CAPABILITY"] for e in environments if e} == (held_back or {"default"})
+
+
+def test_an_op_that_seeds_itself_is_random() -> None:
+    def seeded(x: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(42)
+        return torch.rand_like(x)
+
+    x = torch.linspace(1, 2, 6)
+    assert stock.ask_stock(Sample("0", seeded, (x,), {}), torch.float32, False, 0).random
+    assert not stock.ask_stock(Sample("0", torch.abs, (x,), {}), torch.float32, False, 0).random
+    assert stock.ask_stock(Sample("0", torch.dropout, (x * 0, 0.5, True), {}), torch.float32, False, 0).random
+
+
+def test_digest_of_a_tensor_that_holds_nothing() -> None:
+    assert calls.digest(torch._efficientzerotensor((3,))) == calls.digest(torch.zeros(3))
+
+
+def test_rows() -> None:
+    """Of zeros, and of numbers so small that all seem alike."""
+
+    def row(function: Callable[..., torch.Tensor], x: torch.Tensor) -> int | None:
+        return stock.ask_stock(Sample("0", function, (x,), {}), torch.float32, False, 1).row
+
+    x = torch.linspace(-1, 1, 12).reshape(4, 3)
+    assert row(torch.abs, x) == 1
+    assert row(lambda x: x * x.mean(), x * 1e-6) is None
+    assert (
+        row(lambda x: x.flatten()[-3:].expand(4, 3) if len(x) > 1 else x, torch.copysign(torch.zeros(4, 3), x)) is None
+    )
+
+
+@pytest.mark.parametrize("numbers", [[0, 1, 2, 3, 4], [3, 1, 2, 4]])
+def test_hostile_indices_keep_their_range(numbers: list[int]) -> None:
+    sample = Sample("0", torch.take, (torch.ones(9), torch.tensor(numbers)), {})
+    ties = hostile.hostile(sample, "ties", torch.float32)
+    assert ties is not None
+    assert (int(ties.args[1].min()), len(set(ties.args[1].tolist()))) in ((0, 3), (1, 3))
+
+
+def test_sums_may_round_more_often_than_elements() -> None:
+    one = torch.ones(1)
+    off = one * (1 + 8 * 2.0**-23)
+    assert accuracy.wrong("sum", off, one, one.double(), False, 100_003) is None
+    assert accuracy.wrong("sum", off, one, one.double(), False, 1) is not None
+    assert accuracy.wrong("abs", off, one, one.double(), True, 100_003) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "is_large", "free"),
+    [("topk", "0", False, False), ("topk", "0 ties", False, True), ("topk", "0 flat sizes", True, True),
+     ("nn.functional.elu", "0 special", False, True), ("nn.functional.elu", "0", False, False),
+     ("tanh", "0 special", True, False)],
+)  # fmt: skip
+def test_gradients_that_are_free(name: str, label: str, is_large: bool, free: bool) -> None:
+    assert accuracy.gradient_is_free(name, label, is_large) == free
+
+
+def test_a_limit_is_not_nan() -> None:
+    limit, nan = -torch.zeros(1), torch.full((1,), float("nan"))
+    assert accuracy.wrong("nn.functional.silu", limit, nan, nan.double(), True, 1) is None
+    assert accuracy.wrong("tanh", limit, nan, nan.double(), True, 1) is not None
+    assert accuracy.wrong("nn.functional.silu", nan, limit, limit.double(), True, 1) is not None
 
 
 @pytest.mark.parametrize(

@@ -22,25 +22,41 @@ INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torc
 
 NO_PLACE_OF_INFINITY = (
     "fft.", "stft", "istft", "nn.functional.interpolate", "nn.functional.upsample", "_upsample",
-    "addcmul", "nn.functional.conv", "nn.Conv", "nn.LazyConv", "native_layer_norm",
+    "nn.functional.scaled_dot_product", "addcmul", "nn.functional.conv", "nn.Conv", "nn.LazyConv", "native_layer_norm",
 )  # fmt: skip
 """Names of ops begin so that multiply by 0 in some algorithms and not in others, which makes NaN of an infinity.
 
 addcmul: a product that overflows, added to the other infinity, is NaN here and not where torch fuses both.
-conv: what lies outside of the image is absent here, and 0 in torch."""
+conv, attention: what lies outside of the image or is masked is absent here, and times 0 in torch."""
 
 LIMIT_FOR_NAN = (
     "nn.functional.silu", "nn.functional.mish", "nn.functional.gelu", "nn.functional.softsign",
     "nn.SiLU", "nn.Mish", "nn.GELU", "nn.Softsign", "i0", "i1", "special.i0", "special.i1",
-    "polygamma", "special.polygamma", "nn.functional.hardswish", "nn.Hardswish",
+    "polygamma", "special.polygamma", "nn.functional.soft_margin", "nn.SoftMargin",
 )  # fmt: skip
 """Names of ops begin so that have the limit at an infinity, by docs/arithmetic.md, where torch's steps give NaN.
 
-hardswish: its gradient at NaN is that of large numbers, as in torch's kernel for the elements beside whole vectors."""
+soft_margin: or a number, where torch's exp overflows."""
 
 CHOOSE_AMONG_EQUALS = ("kthvalue", "median", "nanmedian", "quantile", "nanquantile", "mode", "sort", "topk", "msort")
 MANY_EQUALS = ("zeros", "ties", "special")
 """Names of ops begin so whose gradient goes to one of equal numbers, here the first; and ends of labels."""
+
+SLOPE_AT_NAN = (
+    "nn.functional.elu", "nn.functional.celu", "nn.functional.selu", "nn.functional.hardswish",
+    "nn.functional.hardtanh", "nn.functional.relu6", "nn.functional.hardshrink", "nn.functional.softshrink",
+    "nn.ELU", "nn.CELU", "nn.SELU",
+    "nn.Hardswish", "nn.Hardtanh", "nn.ReLU6", "nn.Hardshrink", "nn.Softshrink",
+)  # fmt: skip
+"""Names of ops begin so whose gradient at NaN is one in torch's vectors and another beside them; here the latter."""
+
+
+def gradient_is_free(name: str, label: str, is_large: bool) -> bool:
+    """Whether the gradient of a sample need not be torch's: of equal numbers, which a large sample has, and of NaN."""
+    if name.startswith(CHOOSE_AMONG_EQUALS):
+        return is_large or label.endswith(MANY_EQUALS)
+    return label.endswith("special") and name.startswith(SLOPE_AT_NAN)
+
 
 HARDLY_REGULAR = ("cholesky", "linalg.", "lu", "pinverse", "logdet", "svd", "geqrf", "ormqr", "triangular_solve")
 """Names of ops begin so of matrices, which hostile numbers make singular or nearly so, so that no digit is right."""
@@ -134,7 +150,7 @@ def _wrong_numbers(
 ) -> str | None:
     """Of ours, stock's, the exact numbers, and those rounded.
 
-    infinite: whether to look at NaN and infinities. limits: whether there may be a number where torch has NaN.
+    infinite: whether to look at NaN and infinities. limits: whether there may be a number where torch has none.
     """
     eps = info.eps
     finite = np.isfinite(rounded) & np.isfinite(y)
@@ -142,7 +158,7 @@ def _wrong_numbers(
     misplaced = finite & ~np.isfinite(x)
     if not limits:
         misplaced |= np.isnan(rounded) & np.isnan(y) & ~np.isnan(x)
-    misplaced |= np.isinf(rounded) & (rounded == y) & ~np.isinf(x)
+        misplaced |= np.isinf(rounded) & (rounded == y) & ~np.isinf(x)
     if infinite and misplaced.any():
         i = int(misplaced.argmax())
         return f"{x[i]} where torch gives {y[i]} and float64 {r[i]}"

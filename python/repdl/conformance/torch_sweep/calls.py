@@ -25,6 +25,8 @@ def _seed_otherwise(seed: int) -> torch.Generator:
 def _bytes(x: torch.Tensor) -> bytes:
     """The elements in row-major order, with every NaN as one."""
     x = x.detach().resolve_conj().resolve_neg().contiguous()
+    if x._is_zerotensor():
+        x = x.clone()
     if x.is_complex():
         x = torch.view_as_real(x)
     if x.is_floating_point():

@@ -56,6 +56,7 @@ def _run_process(
 ) -> tuple[list[Pair], str | None]:
     """The pairs that were begun, and what became of the process in the last one if it did not end as it should."""
     environment = {k: v for k, v in os.environ.items() if k not in HELD_BACK_BY} | {"OMP_WAIT_POLICY": "passive"}
+    environment["PYTHONHASHSEED"] = "0"  # torch takes some samples from sets
     with subprocess.Popen(
         [sys.executable, "-m", "repdl.conformance.torch_sweep.worker"],
         stdin=subprocess.PIPE,

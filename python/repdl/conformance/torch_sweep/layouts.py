@@ -17,6 +17,9 @@ LAYOUT_IS_ASKED = (
 )  # fmt: skip
 """Names of ops begin so whose result is about strides or memory, or holds none."""
 
+HOLDS_NOTHING = ("empty", "new_empty")
+"""Names of ops begin so whose result is memory as it was found."""
+
 NO_ROWS = ("lu_unpack",)
 """Names of ops with which torch writes out of bounds, if they get a row alone."""
 

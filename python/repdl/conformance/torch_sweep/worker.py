@@ -23,11 +23,11 @@ import torch
 import repdl
 from repdl.conformance.layouts import LAYOUTS
 from repdl.conformance.torch_sweep import calls
-from repdl.conformance.torch_sweep.accuracy import CHOOSE_AMONG_EQUALS, HARDLY_REGULAR, MANY_EQUALS, wrong
+from repdl.conformance.torch_sweep.accuracy import HARDLY_REGULAR, gradient_is_free, wrong
 from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.exact_values import STOCK_FLOAT64_IS_OFF, STOCK_IS_OFF, wrong_function
 from repdl.conformance.torch_sweep.hostile import KINDS
-from repdl.conformance.torch_sweep.layouts import LAYOUT_IS_ASKED, NO_ROWS, laid_out, rows
+from repdl.conformance.torch_sweep.layouts import HOLDS_NOTHING, LAYOUT_IS_ASKED, NO_ROWS, laid_out, rows
 from repdl.conformance.torch_sweep.samples import Sample, spread_evenly
 from repdl.conformance.torch_sweep.stock import Stock, ask_stock, attempt, gradients, row_of
 from repdl.conformance.torch_sweep.trials import AMOUNTS, Amount, Trial, trials
@@ -192,7 +192,7 @@ class _Run:
     def judge(self, forward: Any, both: Any) -> None:
         """Compares with the exact values, as far as they are known."""
         stock = self.stock
-        if stock is None or stock.random:
+        if stock is None or stock.random or self.entry.name.startswith(HOLDS_NOTHING):
             return
         if self.entry.name.startswith(HARDLY_REGULAR) and self.trial.label.endswith(KINDS):
             return
@@ -206,9 +206,8 @@ class _Run:
                 return
             values = [None if x is None else self.sample.reduced(x) for x in (forward, stock.forward, stock.wide)]
             self.told("forward", wrong, self.entry.name, *values, self.entry.elementwise, terms)
-            equals = self.trial.is_large or self.trial.label.endswith(MANY_EQUALS)
-            chosen = equals and self.entry.name.startswith(CHOOSE_AMONG_EQUALS)
-            if both is not None and stock.gradient is not None and not chosen:
+            free = gradient_is_free(self.entry.name, self.trial.label, self.trial.is_large)
+            if both is not None and stock.gradient is not None and not free:
                 found = gradients(both), stock.gradient, stock.wide_gradient
                 self.told("gradient", wrong, self.entry.name, *found, False, terms)
         if self.wrong and self.draws():
