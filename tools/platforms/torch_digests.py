@@ -5,7 +5,7 @@
     python tools/platforms/torch_digests.py programs [NAME...]   # training programs of stock torch and other libraries
 
 `repdl conformance --torch --lines` and the tests run the same. This program says after each op and each program what
-became of it, as under an emulator all take hours. Exit status 1: a digest differs.
+became of it, since an emulator is slow. Exit status 1: a digest differs, or none was compared.
 """
 
 from __future__ import annotations
