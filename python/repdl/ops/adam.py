@@ -63,6 +63,9 @@ def _samples() -> Iterator[Sample]:
     yield sample(
         param="special[300]#1", grad="bits[300]#2", exp_avg="special[300]#3", exp_avg_sq="special[300]#4", step=2
     )
+    yield sample(
+        param="normal[20000]#1", grad="normal[20000]#2", exp_avg="uniform[20000]#3", exp_avg_sq="positive[20000]#4"
+    )
     yield sample(param="normal[3, 5]#1", grad="wide[3, 5]#2", exp_avg="wide[3, 5]#3", exp_avg_sq="positive[3, 5]#4")
 
 

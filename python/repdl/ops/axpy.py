@@ -100,6 +100,7 @@ def _samples(op: Op[..., Any], names: tuple[str, ...], scalar: str, numbers: tup
                 yield sample(**_operands(names, kind, *["1000"] * count), **{scalar: number})
         for shapes in (("5, 7, 9", "7, 1", "9"), ("9", "4, 1", ""), ("", "3, 0", "1"), ("", "", "")):
             yield sample(**_operands(names, "normal", *shapes[:count]), **{scalar: numbers[-1]})
+        yield sample(**_operands(names, "normal", *["20000"] * count), **{scalar: numbers[-1]})
         for dtype in ("bfloat16", "float16"):
             yield sample(
                 **_operands(names, f"normal.{dtype}", *("3, 50", "50", "3, 1")[:count]), **{scalar: numbers[-1]}

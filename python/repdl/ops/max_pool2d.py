@@ -55,5 +55,6 @@ def _() -> Iterator[Sample]:
 @max_pool2d_grad.samples
 def _() -> Iterator[Sample]:
     yield sample(grad_output="normal[2, 3, 4, 5]#1", indices="classes80[2, 3, 4, 5]#2", input_shape=(2, 3, 8, 10))
+    yield sample(grad_output="normal[2, 8, 15, 15]#1", indices="classes900[2, 8, 15, 15]#2", input_shape=(2, 8, 30, 30))
     yield sample(grad_output="wide[3, 20, 20]#1", indices="classes9[3, 20, 20]#2", input_shape=(3, 3, 3))
     yield sample(grad_output="special[3, 9, 9]#1", indices="classes64[3, 9, 9]#2", input_shape=(3, 8, 8))

@@ -35,6 +35,7 @@ def sgd_step(
 def _() -> Iterator[Sample]:
     state = {"param": "normal[1000]#1", "grad": "normal[1000]#2"}
     yield sample(**state, lr=0.1)
+    yield sample(param="normal[20000]#1", grad="normal[20000]#2", momentum_buffer="normal[20000]#3", momentum=0.9)
     yield sample(**state, lr=0.1, weight_decay=0.01, maximize=True)
     yield sample(**state, momentum_buffer="normal[1000]#3", first_step=True, momentum=0.9)
     yield sample(**state, momentum_buffer="normal[1000]#3", momentum=0.9, dampening=0.2)

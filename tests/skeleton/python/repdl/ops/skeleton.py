@@ -28,9 +28,11 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 
 @skeleton.samples
 def _() -> Iterator[Sample]:
-    # The calls of the golden file and of every test over all ops: usual shapes, odd sizes, nothing, hard numbers.
+    # The calls of the golden file and of every test over all ops: usual shapes, odd sizes, nothing, one that is worth a
+    # fork, hard numbers.
     yield sample(input="normal[5, 7]#1", factor=0.7)
     yield sample(input="normal[3, 4, 131]#2", factor=-3.0)
+    yield sample(input="normal[20000]#4", factor=0.1)
     yield sample(input="normal[]#3")
     yield sample(input="normal[0, 4]#3", factor=2.0)
     for kind in ("wide", "tiny", "bits", "special"):
