@@ -11,8 +11,8 @@ torch that cannot be installed, since there is no network say, is told and passe
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import re
 import subprocess
 import sys
 import sysconfig
@@ -29,13 +29,21 @@ PIP = ("-m", "pip", "--disable-pip-version-check")
 
 
 def newest() -> str:
-    """The version that `pip install torch` would give now, "2.15.0"."""
-    asked = [sys.executable, *PIP, "index", "versions", "torch"]
-    said = subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = re.match(r"torch \((\S+)\)", said)
-    if found is None:
-        raise SystemExit(f"`pip index versions torch` names no version: {said!r}")
-    return found[1]
+    """The version that `pip install torch` would give now, "2.15.0", within the constraints that pip was given."""
+    asked = [
+        sys.executable,
+        *PIP,
+        "install",
+        "--quiet",
+        "--dry-run",
+        "--ignore-installed",
+        "--no-deps",
+        "--report",
+        "-",
+    ]
+    report = json.loads(subprocess.run([*asked, "torch"], check=True, stdout=subprocess.PIPE).stdout)
+    version: str = report["install"][0]["metadata"]["version"]
+    return version
 
 
 def release(version: str) -> str:
