@@ -29,6 +29,7 @@ from repdl.interception.aten import (
     matmul as matmul,
     normalization as normalization,
     optimizer as optimizer,
+    order_of_gradients as order_of_gradients,
     ordering as ordering,
     polynomials as polynomials,
     pooling as pooling,

@@ -6,8 +6,6 @@ They stand above autograd, and are made of differentiable calls of torch.
 
 from __future__ import annotations
 
-import math
-
 import torch
 
 from repdl.interception.native import native_of
@@ -99,19 +97,3 @@ def det(A: torch.Tensor) -> torch.Tensor:
 def slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     sign, logarithm, *_ = torch._linalg_slogdet(_in_rows(A))
     return sign, logarithm
-
-
-@composite("poisson_nll_loss")
-def poisson_nll_loss(
-    input: torch.Tensor, target: torch.Tensor, log_input: bool, full: bool, eps: float, reduction: int
-) -> torch.Tensor:
-    """The product before the exponential: in torch the compiler chooses, and gradients are added in that order."""
-    if log_input:
-        product = target * input
-        loss = input.exp() - product
-    else:
-        loss = input - target * (input + eps).log()
-    if full:
-        logarithm = 0.5 * (2 * math.pi * target).log()
-        loss += (target * target.log() - target + logarithm).masked_fill(target <= 1, 0)
-    return loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
