@@ -21,7 +21,7 @@ import repdl
 from repdl import _core
 from repdl._machine import describe_machine
 from repdl.conformance import digests
-from repdl.conformance.layouts import LAYOUTS, Layout
+from repdl.conformance.layouts import LAYOUTS, Layout, stepped
 from repdl.conformance.report import Report, Result
 from repdl.conformance.suite import GOLDEN, Progress, check_names
 from repdl.conformance.torch_case import FLOATS, DtypeName, TensorText, TorchCase, read_torch_case
@@ -202,7 +202,8 @@ def _other_forms(case: TorchCase, function: Any) -> Iterator[Form]:
         other = overload(name)
         outs = [a.name for a in other._schema.arguments if a.is_out]
         if outs:
-            yield name, partial(_run_out, case, function, other, outs)
+            yield name, partial(_run_out, case, function, other, outs, _as_it_is)
+            yield f"{name} with strides", partial(_run_out, case, function, other, outs, stepped)
         else:
             yield name, partial(_run_in_place, case, function, other)
 
@@ -218,12 +219,12 @@ def _run_in_place(case: TorchCase, function: Any, other: Any) -> list[torch.Tens
     return targets
 
 
-def _run_out(case: TorchCase, function: Any, other: Any, outs: list[str]) -> list[torch.Tensor] | None:
+def _run_out(case: TorchCase, function: Any, other: Any, outs: list[str], layout: Layout) -> list[torch.Tensor] | None:
     made, ours = _arguments(case, other, _as_it_is)
     expected = _call(function, *_arguments(case, function, _as_it_is))
     if any(value is None or value.is_quantized for value in _flat([expected])):  # no memory for those is made here
         return None
-    targets = map_tensors(lambda t: torch.full_like(t, 1, memory_format=torch.contiguous_format), expected)
+    targets = map_tensors(lambda t: layout(torch.full_like(t, 1, memory_format=torch.contiguous_format)), expected)
     named = targets if isinstance(targets, tuple) else (targets,)
     if len(named) != len(outs):
         return None

@@ -41,6 +41,18 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 @reference(
+    "narrow_copy",
+    cases=[f"self={_of(t)}[9, 37, 2]#1, dim=1, start={start}, length=5" for t in _LOW for start in (0, 32, -7)]
+    + ["self=normal[3, 4]#1, dim=-2, start=3, length=0"],
+)
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    dim %= len(self.shape)
+    start = start + self.shape[dim] if start < 0 else start
+    shape = tuple(length if d == dim else n for d, n in enumerate(self.shape))
+    return from_lines([line[start : start + length] for line in lines(self, dim)], shape, dim, self.dtype)
+
+
+@reference(
     "where.self",
     cases=[f"condition=classes2.bool[9, 37]#3, self={_of(t)}[9, 37]#1, other={_of(t)}[37]#2" for t in _LOW],
 )

@@ -78,6 +78,12 @@ def _(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate:
     return write(self, places, source.reshape(-1), accumulate)
 
 
+@override("narrow_copy", **ANY_DTYPE)
+def narrow_copy(self: torch.Tensor, dim: int, start: int, length: int) -> torch.Tensor:
+    """torch's kernel writes into an `out` with strides as if it were packed."""
+    return self.narrow(dim, start, length).clone(memory_format=torch.contiguous_format)
+
+
 @override("index_copy", **ANY_DTYPE)
 def _(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
     out = self.clone(memory_format=torch.contiguous_format)
