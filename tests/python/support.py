@@ -84,19 +84,29 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.equal(nan, b.isnan()) and torch.equal(a.contiguous().view(bits)[~nan], b.contiguous().view(bits)[~nan])
 
 
-def run_python(code: str, *arguments: str, **environment: str) -> str:
-    """Runs Python code in a process of its own; returns what it prints."""
+def _printed(arguments: list[str], environment: dict[str, str], timeout: float) -> str:
     result = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
+        [sys.executable, *arguments],
         capture_output=True,
         text=True,
         check=False,
-        timeout=500,
+        timeout=timeout,
         env=os.environ | environment,
         cwd=ROOT,
     )
     assert result.returncode == 0, f"exit status {result.returncode}\n{result.stdout}{result.stderr}"
     return result.stdout
+
+
+def run_python(code: str, *arguments: str, **environment: str) -> str:
+    """Runs Python code in a process of its own; returns what it prints."""
+    return _printed(["-c", code, *arguments], environment, 500)
+
+
+def run_with_capability(capability: str, program: str, *arguments: str, timeout: float) -> str:
+    """Runs the file of a program in a process with an instruction set of torch's; returns what it prints."""
+    environment = {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"}
+    return _printed([program, *arguments], environment, timeout)
 
 
 ALL_OPS = sorted(registry)

@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -16,7 +13,7 @@ import pytest
 
 import exact_digests
 import repdl.interception.exact as exact
-from support import CAPABILITIES
+from support import CAPABILITIES, run_with_capability
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +21,8 @@ def runs() -> list[dict[str, Any]]:
     """What the program prints in a process for each of torch's instruction sets that this CPU has."""
     found = {}
     for capability in CAPABILITIES:
-        result = subprocess.run(
-            [sys.executable, exact_digests.__file__, *([] if found else ["--ops"])],
-            env=os.environ | {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=300,
-        )
-        run = json.loads(result.stdout)
+        whole = [] if found else ["--ops"]
+        run = json.loads(run_with_capability(capability, exact_digests.__file__, *whole, timeout=300))
         found[run["capability"]] = run
     return list(found.values())
 

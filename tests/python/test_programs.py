@@ -6,15 +6,12 @@ instruction set of torch's own kernels: all combinations that this CPU has.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 import programs
-from support import CAPABILITIES
+from support import CAPABILITIES, run_with_capability
 
 EXPECTED = json.loads(programs.EXPECTED.read_text())
 GROUPS = 4
@@ -31,16 +28,8 @@ def test_digests_are_of_these_versions() -> None:
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_same_bits_everywhere(capability: str, group: int) -> None:
     names = list(programs.PROGRAMS)[group::GROUPS]
-    done = subprocess.run(
-        [sys.executable, programs.__file__, *names],
-        env=os.environ | {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, dict[str, Any]] = dict(json.loads(line) for line in done.stdout.splitlines())
+    printed = run_with_capability(capability, programs.__file__, *names, timeout=900)
+    found: dict[str, dict[str, Any]] = dict(json.loads(line) for line in printed.splitlines())
     different = {
         name: {setting: digest for setting, digest in of.items() if digest != EXPECTED["digests"][name]}
         for name, of in found.items()

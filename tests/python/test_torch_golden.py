@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
-import subprocess
 import sys
 import tomllib
 from fractions import Fraction
@@ -30,7 +28,7 @@ from repdl.conformance.torch_golden import TORCH_GOLDEN, run_torch_golden, tenso
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.native import native_of
 from repdl.interception.registration import register
-from support import CAPABILITIES, ROOT
+from support import CAPABILITIES, ROOT, run_with_capability
 
 PARTS = 6
 """Into which all lines are cut, to run side by side."""
@@ -49,15 +47,7 @@ def test_every_line_passes(part: int) -> None:
 
 @pytest.mark.parametrize("capability", [name for name in CAPABILITIES if name != CAPABILITY])
 def test_every_line_passes_with_other_instruction_sets(capability: str) -> None:
-    result = subprocess.run(
-        [sys.executable, torch_golden_elsewhere.__file__, "1"],
-        env=os.environ | {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
-    )
-    found = json.loads(result.stdout)
+    found = json.loads(run_with_capability(capability, torch_golden_elsewhere.__file__, "1", timeout=600))
     assert found["failures"] == [], found["capability"]
     assert found["passed"] > 0
 
