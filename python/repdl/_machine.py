@@ -36,15 +36,8 @@ def _cuda_devices() -> list[str] | str:
 
 def commit() -> str | None:
     """The commit of the source tree that this package is used from, with "-dirty" if files differ from it."""
-    command = [
-        "git",
-        "-C",
-        str(Path(repdl.__file__).resolve().parent),
-        "describe",
-        "--always",
-        "--dirty",
-        "--abbrev=12",
-    ]
+    folder = str(Path(repdl.__file__).resolve().parent)
+    command = ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
     except OSError:
