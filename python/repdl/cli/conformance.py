@@ -80,7 +80,7 @@ def conformance(
     times.
 
     With --torch the golden cases are calls of the installed torch under `repdl.enable()`, in several layouts, with one
-    thread and with more. Then comes the sweep, an hour on one core unless --op, --dtype or --slice chooses a part: ops
+    thread and with more. Then comes the sweep, which takes hours unless --op, --dtype or --slice chooses a part: ops
     and modules of which torch has samples, with hostile numbers, in more layouts, on each CPU target and with each
     instruction set of torch. --op is a name such as maximum, index_add or nn.functional.linear.
 
