@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import exact_digests
 import repdl.interception.exact as exact
+from repdl.interception import switch
 from support import CAPABILITIES, run_with_capability
 
 
@@ -57,3 +59,24 @@ def test_every_exact_op_is_run(runs: list[dict[str, Any]]) -> None:
     ran = {plain(name) for run in runs for name in run["ops"]}
     trusted = {plain(name) for names in TRUSTED.values() for name in names.split()}
     assert declared - ran == trusted
+
+
+# Kernels of torch's for a CPU that only call others, through the dispatcher, as was read in its sources.
+CALL_OTHERS = {
+    "_fake_quantize_learnable_per_channel_affine", "_fake_quantize_learnable_per_tensor_affine", "hardtanh",
+    "hardtanh.out", "hardtanh_", "native_dropout", "remainder.Scalar_Tensor",
+}  # fmt: skip
+
+
+def test_composites_have_no_kernel_of_their_own() -> None:
+    """A name without an overload stands for all of its overloads, of which one may compute by itself."""
+    overridden = switch.kernels()["CPU"]
+    registered = [name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names()]
+    computing = {
+        name
+        for name in registered
+        if exact.calls_others(name)
+        and name not in overridden
+        and torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CPU")
+    }
+    assert computing == CALL_OTHERS & set(registered)

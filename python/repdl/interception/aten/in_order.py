@@ -41,6 +41,13 @@ def adaptive_avg_pool2d_backward(grad_output: torch.Tensor, self: torch.Tensor) 
     return grad.contiguous(memory_format=memory_format(self))
 
 
+@override("adaptive_avg_pool2d.out", "adaptive_avg_pool3d.out", **ANY_DTYPE)
+def adaptive_avg_pool_out(self: torch.Tensor, output_size: Any, *, out: torch.Tensor) -> torch.Tensor:
+    """Of torch's own kernel the form with `out` is another than the composite: it does not ask the dispatcher."""
+    pool = torch.ops.aten.adaptive_avg_pool2d if len(output_size) == 2 else torch.ops.aten.adaptive_avg_pool3d
+    return fill(out, pool(self, output_size), converts=False)
+
+
 def _cumulative(name: str, of_complex: Kernel | None = None) -> None:
     native: Kernel = native_of(name)
 

@@ -147,6 +147,11 @@ _sampler("random_.to", lambda self, to, generator=None: philox.random_(self, 0, 
 _sampler("multinomial", philox.multinomial)
 
 
+@override("bernoulli", **ANY_DTYPE)
+def bernoulli(self: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
+    return torch.empty_like(self).bernoulli_(self, generator=generator)
+
+
 @override("normal.Tensor_Tensor", **ANY_DTYPE)
 def _(mean: torch.Tensor, std: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
     shape = torch.broadcast_shapes(mean.shape, std.shape)
@@ -184,6 +189,11 @@ _counted_only("binomial", counts.binomial)
 @override("normal.float_float", **ANY_DTYPE)
 def _(mean: float, std: float, size: Any, *, generator: Any = None, **options: Any) -> torch.Tensor:
     return torch.empty(size, **options).normal_(mean, std, generator=generator)
+
+
+@override("normal.float_float_out", **ANY_DTYPE)
+def _(mean: float, std: float, size: Any, *, generator: Any = None, out: torch.Tensor) -> torch.Tensor:
+    return out.resize_(size).normal_(mean, std, generator=generator)
 
 
 _native_permutation = native_of("randperm.generator_out")
