@@ -238,6 +238,11 @@ def test_out() -> None:
         real = torch.empty(0)
         torch.fft.irfft(z, out=real)
         assert torch.equal(real, torch.fft.irfft(z))
+        for transform in (torch.fft.ihfft2, torch.fft.ihfftn):
+            for options in ({}, {"dim": (0,)}, {"dim": (0, 1), "norm": "ortho"}, {"s": (2, 5)}):
+                expected = transform(z.real, **options)
+                spread = torch.zeros(*expected.shape, 2, dtype=expected.dtype)[..., 0]
+                assert transform(z.real, **options, out=spread) is spread and torch.equal(spread, expected)
 
 
 GRADIENTS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {

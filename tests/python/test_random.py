@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -102,3 +104,28 @@ def test_the_numbers_of_torch_do_not_depend_on_the_instruction_set() -> None:
     ]
     first, second = (run_python(DRAWS, **setting) for setting in settings)
     assert first == second and "uniform_ random" not in first and "normal_ random" in first
+
+
+@pytest.mark.parametrize("rng", ["philox", "torch"])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda p, **out: torch.bernoulli(p, **out),
+        lambda p, **out: torch.normal(p, p, **out),
+        lambda p, **out: torch.normal(p, 2.0, **out),
+        lambda p, **out: torch.normal(0.5, 2.0, p.shape, **out),
+        lambda p, **out: torch.rand(p.shape, **out),
+        lambda p, **out: torch.randn(p.shape, **out),
+    ],
+    ids=["bernoulli", "normal", "normal of a number", "normal of numbers", "rand", "randn"],
+)
+def test_out_is_drawn_as_a_result_is(draw: Any, rng: str) -> None:
+    p = torch.linspace(0.0, 1.0, 35).reshape(5, 7)
+    with repdl.reproducible(rng=rng):
+        torch.manual_seed(3)
+        expected = draw(p)
+        # Where torch itself draws, a tensor with strides gets other numbers.
+        spread = [torch.empty(5, 14)[:, ::2]] if rng == "philox" else []
+        for out in (torch.empty(5, 7), torch.empty(0), *spread):
+            torch.manual_seed(3)
+            assert draw(p, out=out) is out and same_bits(out, expected)

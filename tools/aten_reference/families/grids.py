@@ -124,6 +124,11 @@ def _times(factors: Sequence[float]) -> float:
     return result
 
 
+def _lost(grid: Tensor, at: tuple[int, ...]) -> bool:
+    """Whether a coordinate of a place is NaN."""
+    return any(math.isnan(grid[(*at, d)]) for d in range(grid.shape[-1]))
+
+
 _SHAPES = {2: ("3, 4", "5, 3"), 3: ("3, 2, 4", "2, 3, 3")}
 
 
@@ -180,7 +185,7 @@ def _define(rank: int) -> None:
                 total = terms[0]
                 for term in terms[1:]:
                     total = add(total, term)
-                result[(n, c, *at)] = total
+                result[(n, c, *at)] = math.nan if _lost(grid, (n, *at)) else total
         return Tensor(input.dtype, result.shape, [rounded(v, input.dtype) for v in result.data])
 
     @reference(f"{name}_backward", cases=_cases(rank, True))
@@ -212,6 +217,8 @@ def _define(rank: int) -> None:
                 for d in range(rank):
                     slope = _times([s if i == d else w for i, (w, s) in enumerate(taps)])
                     slopes[d] = add(slopes[d], mul(along, slope))
+            if interpolation_mode != _NEAREST and _lost(grid, (n, *at)):
+                slopes = [math.nan] * rank
             for d, slope in enumerate(slopes):
                 size = input.shape[-1 - d]
                 by_grid.append(mul(slope, float32((size - 1) / 2 if align_corners else size / 2)))

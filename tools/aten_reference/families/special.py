@@ -76,11 +76,11 @@ def digamma(x: float) -> float:
 
 
 def trigamma_and_higher(n: int, x: float) -> float:
-    """(-1)^(n + 1) n! zeta(n + 1, x), infinite at the poles; NaN below -1000 for n > 1."""
+    """(-1)^(n + 1) n! zeta(n + 1, x), infinite at the poles."""
     sign = (-1.0) ** (n + 1)
     if x == math.inf:
         return 0.0 * sign
-    if x == -math.inf or (n > 1 and x <= -1000 and x != math.floor(x)):
+    if x == -math.inf:
         return math.nan
     if x <= 0 and x == math.floor(x):
         return sign * math.inf

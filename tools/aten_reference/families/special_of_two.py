@@ -17,7 +17,7 @@ _LOW = ("", ".bfloat16", ".float16")
 
 
 def _zeta(s: float, q: float) -> float:
-    """The sum of (q + k)^-s; NaN for q up to -1000. At s = 1 it is infinite, also for NaN, as torch has it."""
+    """The sum of (q + k)^-s. At s = 1 it is infinite, also for NaN, as torch has it."""
     if s == 1:
         return math.inf
     if not s > 1 or q != q:
@@ -28,7 +28,7 @@ def _zeta(s: float, q: float) -> float:
         return 0.0 if q > 1 else 1.0 if q == 1 else math.inf
     if q == -math.inf or (q <= 0 and q == math.floor(q)):
         return math.inf
-    if q < 0 and (s != math.floor(s) or q <= -1000):
+    if q < 0 and s != math.floor(s):
         return math.nan
     return exact_of(_hurwitz, s, q)
 
@@ -43,6 +43,11 @@ def _to_minus(q: Any, s: Any) -> Any:
 def _hurwitz(s: Any, q: Any) -> Any:
     """Terms as long as they count, or some and Euler's and Maclaurin's formula for the others."""
     total = mpmath.mpf(0)
+    if q < -1000:
+        # The terms below 0 are those in which two endless sums of (k + .)^-s differ, but for the sign of odd powers.
+        above = q + mpmath.ceil(-q)
+        terms = _hurwitz(s, 1 - above) - _hurwitz(s, 1 - q)
+        return _hurwitz(s, above) + (-terms if s % 2 == 1 else terms)
     while q < 0:
         total += _to_minus(q, s)
         q += 1

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import platform
+from itertools import zip_longest
 
 from repdl.conformance.settings import Setting
 
@@ -24,10 +25,10 @@ def settings(short: bool = False) -> list[Setting]:
     targets = [name for name in _core.supported_targets() if name != _core.active_target()]
     capabilities = [name for name in CAPABILITIES if name != CAPABILITY]
     found = []
-    for i in range(max(len(targets), len(capabilities))):
-        environment = {"ATEN_CPU_CAPABILITY": (capabilities or ["default"])[min(i, max(len(capabilities) - 1, 0))]}
+    for capability, target in zip_longest(capabilities, targets):
+        environment = {"ATEN_CPU_CAPABILITY": capability or (capabilities or ["default"])[-1]}
         if targets:
-            environment["REPDL_TARGET"] = targets[min(i, len(targets) - 1)]
+            environment["REPDL_TARGET"] = target or targets[-1]
         found.append(Setting(" ".join(f"{name}={value}" for name, value in environment.items()), environment))
     libraries: dict[str, str] = {}
     if torch.backends.mkl.is_available():

@@ -23,10 +23,9 @@ import torch
 import repdl
 from repdl.conformance.layouts import LAYOUTS
 from repdl.conformance.torch_sweep import calls
-from repdl.conformance.torch_sweep.accuracy import HARDLY_REGULAR, gradient_is_free, wrong
+from repdl.conformance.torch_sweep.accuracy import gradient_is_free, is_breach, is_hardly_defined, wrong
 from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.exact_values import STOCK_FLOAT64_IS_OFF, STOCK_IS_OFF, wrong_function
-from repdl.conformance.torch_sweep.hostile import KINDS
 from repdl.conformance.torch_sweep.layouts import HOLDS_NOTHING, LAYOUT_IS_ASKED, NO_ROWS, laid_out, rows
 from repdl.conformance.torch_sweep.samples import Sample, spread_evenly
 from repdl.conformance.torch_sweep.stock import Stock, ask_stock, attempt, gradients, row_of
@@ -89,6 +88,10 @@ class _Worker:
                 break
             row = None if entry.name in NO_ROWS else ROWS[i % len(ROWS)]
             found.append((trial, ask_stock(trial.sample, getattr(torch, dtype), entry.differentiable(dtype), row)))
+        if any(stock.random for _, stock in found if stock is not None):
+            for _, stock in found:  # of zeros, say, the result does not show it, but the gradient does
+                if stock is not None:
+                    stock.random = True
         return found
 
     def try_all(self, entry: Entry, dtype: str, tries: list[tuple[Trial, Stock | None]]) -> None:
@@ -155,7 +158,8 @@ class _Run:
             self.raises.append(form)
             del error
         except Exception as error:
-            self.breaks[form] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            if is_breach(self.trial.label, type(error).__name__):
+                self.breaks[form] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
         return None
 
     def gradient(self, form: str, sample: Sample) -> Any:
@@ -194,7 +198,7 @@ class _Run:
         stock = self.stock
         if stock is None or stock.random or self.entry.name.startswith(HOLDS_NOTHING):
             return
-        if self.entry.name.startswith(HARDLY_REGULAR) and self.trial.label.endswith(KINDS):
+        if is_hardly_defined(self.entry.name, self.trial.label):
             return
         one = not self.trial.is_large and len(self.sample.tensors()) == 1 and isinstance(forward, torch.Tensor)
         terms = max((x.numel() for x in self.sample.tensors()), default=1)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from repdl.interception.aten import fourier_steps as steps
-from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.override import ANY_DTYPE, fill, override
 
-Transform = Callable[[torch.Tensor], torch.Tensor]
+Transform = Callable[..., torch.Tensor]
 
 _PIECE = 2**16
 """So many numbers at a time, for each thread: their steps stay in the cache."""
@@ -148,3 +149,16 @@ def _(self: torch.Tensor, dim: list[int], normalization: int, last_dim_size: int
     order = [*_batch(source, [last]), last]
     result = _along(source, last, order, _divided(_of_halves(n), [n], normalization))
     return _lying(result, order) if n % 2 else _unpaired(result, order)
+
+
+def _into(transform: Transform) -> Transform:
+    """A transform into `out`, which torch's own leaves as it was where a single dimension is transformed."""
+
+    def transformed_into(self: torch.Tensor, *args: Any, out: torch.Tensor, **kwargs: Any) -> torch.Tensor:
+        return fill(out, transform(self, *args, **kwargs))
+
+    return transformed_into
+
+
+override("fft_ihfft2.out", **ANY_DTYPE)(_into(torch.fft.ihfft2))
+override("fft_ihfftn.out", **ANY_DTYPE)(_into(torch.fft.ihfftn))

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Samples of an image or volume at the places of a grid: weighted neighbours, added in the order of their places.
 
-Every step is rounded to the type of the operand. A neighbour outside of the image counts as +0, whatever its weight; so
-do all neighbours of a place that is NaN.
+Every step is rounded to the type of the operand. A neighbour outside of the image counts as +0, whatever its weight. A
+place of which a coordinate is NaN has the sample NaN, and so is its gradient unless elements are the nearest.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import torch
@@ -108,8 +109,8 @@ class _Sampling:
             )
             for d in range(self.rank)
         ]
-        self.batch, self.channels = input.shape[:2]
         self.shape = grid.shape[1:-1]
+        self.lost = grid.isnan().any(-1)
 
     def neighbours(self) -> Any:
         """For each neighbour: its place in the image as a row, whether it lies in it, and its taps by axis."""
@@ -148,7 +149,7 @@ def _sample(input: torch.Tensor, grid: torch.Tensor, mode: int, padding: int, al
         value = _if_inside(inside, value)
         total = value if total is None else total + value
     assert total is not None
-    return total.reshape(*input.shape[:2], *sampling.shape)
+    return total.reshape(*input.shape[:2], *sampling.shape).masked_fill(sampling.lost[:, None], math.nan)
 
 
 def _sample_backward(
@@ -162,9 +163,9 @@ def _sample_backward(
 ) -> tuple[torch.Tensor | None, torch.Tensor]:
     """An element gets grad * weight, neighbour after neighbour and of each place after place, added to +0.
 
-    A place gets for each neighbour Sum(element * grad) over the channels, times the product of the weights in which one
-    is its derivative, added to +0 neighbour after neighbour, and at last times half of the size (less 1 between
-    centres). The nearest element has no derivative: +0.
+    A place with a coordinate that is NaN gets NaN. Another one gets for each neighbour Sum(element * grad) over the
+    channels, times the product of the weights in which one is its derivative, added to +0 neighbour after neighbour,
+    and at last times half of the size (less 1 between centres). The nearest element has no derivative: +0.
     """
     sampling = _Sampling(input, grid, mode, padding, align_corners)
     image = input.flatten(2)
@@ -183,7 +184,10 @@ def _sample_backward(
             slope = sampling.weight([(s if i == d else w, s) for i, (w, s) in enumerate(taps)])
             by_place[d] = by_place[d] + _if_inside(inside, along * slope)[:, 0]
     by_grid = torch.stack([g * factor for g, factor in zip(by_place, sampling.factors, strict=True)], -1)
-    return by_input.reshape(input.shape) if output_mask[0] else None, by_grid.reshape(grid.shape)
+    by_grid = by_grid.reshape(grid.shape)
+    if mode != _NEAREST:
+        by_grid = by_grid.masked_fill(sampling.lost[..., None], math.nan)
+    return by_input.reshape(input.shape) if output_mask[0] else None, by_grid
 
 
 override("grid_sampler_2d", "grid_sampler_3d", wide="float64")(_sample)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import torch
@@ -158,38 +159,51 @@ def _zeta(s: int, x: Steps) -> Pair:
     return pair_sum(total, (tail, zeros(x)))
 
 
-def zeta(s: Steps, q: Steps) -> Steps:
-    """The sum of (q + k)^-s over k from 0, by ten terms and Euler's and Maclaurin's formula."""
-    whole, below = q.equals(q.round()), ~(q > 0.0)
-    inside = (s > 1.0) & (s < INF) & (abs(q) < INF) & ~(below & (whole | ~s.equals(s.round()))) & (q > _LEAST)
-    exponent, w = -where(inside, s, 2.0), where(inside, q, 1.0)
+def _zeta_of(exponent: Steps, w: Steps) -> Pair:
+    """The sum of (w + k)^exponent over k from 0 for w > 0, by ten terms and Euler's and Maclaurin's formula."""
     total, low = parts(zeros(w))
-    negative = where(w > 0.0, 0.0, w)
-    while bool((negative < 0.0).any()):
-        more = where(negative < 0.0, power(where(negative < 0.0, negative, 1.0), exponent), 0.0)
-        (total, lost), negative = two_sum(total, more), negative + 1.0
-        low = low + lost
-        w = where(negative > 0.0, where(w > 0.0, w, negative), w)
     for _ in range(10):
         total, lost = two_sum(total, power(w, exponent))
         low, w = low + lost, w + 1.0
     over = 1.0 / w / w
     last = power(w, exponent)
-    s_held = -exponent
-    term, tail = s_held / w, 0.5 + zeros(w)
+    s = -exponent
+    term, tail = s / w, 0.5 + zeros(w)
     for k, b in enumerate(_BERNOULLI, 1):
         tail = tail + term * float(b / math.factorial(2 * k))
-        term = term * (s_held + (2.0 * k - 1.0)) * (s_held + 2.0 * k) * over
-    rest = where(last.equals(0.0), 0.0, last * w / (s_held - 1.0) + last * tail)  # of large s the tail is infinite
-    total = where(abs(total).equals(INF), total, total + (low + rest))
+        term = term * (s + (2.0 * k - 1.0)) * (s + 2.0 * k) * over
+    rest = where(last.equals(0.0), 0.0, last * w / (s - 1.0) + last * tail)  # of large s the tail is infinite
+    return total, where(abs(total).equals(INF), 0.0, low + rest)
+
+
+def _from_below(x: Steps, odd: Steps, zeta: Callable[[Steps], Pair]) -> Pair:
+    """The sum of (x + k)^-s over k from 0, of x < 0 too, s being an integer there.
+
+    With y = x - trunc(x): what is above 0 is the sum from 1 + y; what is below, but for its sign where s is odd, the
+    sum from -y less that from 1 - x.
+    """
+    below = x < 0.0
+    if not bool(below.any()):
+        return zeta(x)
+    y = x - x.round()
+    y = where(y > 0.0, y - 1.0, y)
+    total = zeta(where(below, 1.0 + y, x))
+    beyond = pair_sum(zeta(where(below, -y, 1.0)), minus(zeta(where(below, 1.0 - x, 1.0))))
+    return pair_where(below, pair_sum(total, pair_where(below & odd, minus(beyond), beyond)), total)
+
+
+def zeta(s: Steps, q: Steps) -> Steps:
+    """The sum of (q + k)^-s over k from 0."""
+    whole, below = q.equals(q.round()), ~(q > 0.0)
+    inside = (s > 1.0) & (s < INF) & (abs(q) < INF) & ~(below & (whole | ~s.equals(s.round())))
+    exponent = -where(inside, s, 2.0)
+    half = exponent * 0.5
+    total, low = _from_below(where(inside, q, 1.0), ~half.equals(half.round()), lambda w: _zeta_of(exponent, w))
+    total = where(abs(total).equals(INF), total, total + low)
     pole = where(s.equals(1.0) | ((s > 1.0) & below & whole), INF, NAN)
     endless = where(q > 1.0, 0.0, where(q.equals(1.0), 1.0, where(q < 1.0, INF, NAN)))
     result = where(inside, total, where(s.equals(INF), endless, pole))
     return where((s > 1.0) & q.equals(INF), 0.0, result)
-
-
-_LEAST = -1000.0
-"""Below, where n > 1, polygamma is NaN: it takes a step for each 1."""
 
 
 def polygamma(n: int, x: Steps) -> Steps:
@@ -205,8 +219,8 @@ def polygamma(n: int, x: Steps) -> Steps:
         turned = constants.PI[0] / sine
         result = where(below, turned * turned - (high + low), high + low)
     else:
-        high, low = _zeta(n + 1, where(held > _LEAST, held, 1.0))
-        result = where(held > _LEAST, (high + low) * factor, NAN)
+        high, low = _from_below(held, (zeros(x) + 1.0) > n % 2, lambda w: _zeta(n + 1, w))
+        result = (high + low) * factor
     result = where(tiny, factor / _power(where(x.equals(0.0), 0.0, x), n + 1), where(whole, factor * INF, result))
     return where(x.equals(INF), 0.0 * factor, where(x > -INF, result, NAN))
 
