@@ -29,7 +29,7 @@ NO_PLACE_OF_INFINITY = (
 """Names of ops begin so that multiply by 0 in some algorithms and not in others, which makes NaN of an infinity.
 
 embedding_bag: sums that overflow on the way in one order and not in another. grid_sample: NaN places have NaN here, and
-0 in torch where elements are the nearest or of a volume. addcmul: a product that overflows, added to the other infinity,
+0 in torch where elements are the nearest or of a volume. addcmul: a product that overflows, beside the other infinity,
 is NaN here and not where torch fuses both. conv, attention: what lies outside of the image or is masked is absent here,
 and times 0 in torch."""
 

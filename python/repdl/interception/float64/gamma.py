@@ -176,7 +176,7 @@ def _zeta_of(exponent: Steps, w: Steps) -> Pair:
     return total, where(abs(total).equals(INF), 0.0, low + rest)
 
 
-def _from_below(x: Steps, odd: Steps, zeta: Callable[[Steps], Pair]) -> Pair:
+def _from_below(x: Steps, odd: torch.Tensor, zeta: Callable[[Steps], Pair]) -> Pair:
     """The sum of (x + k)^-s over k from 0, of x < 0 too, s being an integer there.
 
     With y = x - trunc(x): what is above 0 is the sum from 1 + y; what is below, but for its sign where s is odd, the
