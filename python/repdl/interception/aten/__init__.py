@@ -44,6 +44,7 @@ from repdl.interception.aten import (
     solving as solving,
     sparse as sparse,
     sparse_products as sparse_products,
+    sparse_reductions as sparse_reductions,
     sparse_softmax as sparse_softmax,
     special as special,
     spectral as spectral,

@@ -15,20 +15,20 @@ from repdl.interception.strict import not_reproducible
 
 _COO, _CSR = "SparseCPU", "SparseCsrCPU"
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
-_TERMS = 1 << 22  # at once, for memory
+TERMS = 1 << 22  # at once, for memory
 
 
-def _wide(dtype: torch.dtype) -> torch.dtype:
+def wide(dtype: torch.dtype) -> torch.dtype:
     return torch.float32 if dtype in LOW_DTYPES else dtype
 
 
-def _product(sparse: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
+def product(sparse: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
     """Each term is rounded, and each sum; a low precision is widened, and not yet rounded again."""
-    sparse, dtype = sparse.to_sparse().coalesce(), _wide(dense.dtype)
+    sparse, dtype = sparse.to_sparse().coalesce(), wide(dense.dtype)
     row, column = sparse._indices().unbind(0)
     values, dense = sparse._values().to(dtype)[:, None], dense.to(dtype)
     result = torch.zeros(sparse.shape[0], dense.shape[1], dtype=dtype)
-    step = max(_TERMS // max(dense.shape[1], 1), 1)
+    step = max(TERMS // max(dense.shape[1], 1), 1)
     for first in range(0, row.numel(), step):
         part = slice(first, first + step)
         result.index_add_(0, row[part], values[part] * dense.index_select(0, column[part]))
@@ -37,7 +37,7 @@ def _product(sparse: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
 
 def _of_sparse(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
     """For each element of mat1 the row of mat2 that it meets. In order, so that `coalesce` adds in the order of k."""
-    a, b, dtype = mat1.coalesce(), mat2.coalesce(), _wide(mat1.dtype)
+    a, b, dtype = mat1.coalesce(), mat2.coalesce(), wide(mat1.dtype)
     (row, k), (of_row, column) = a._indices().unbind(0), b._indices().unbind(0)
     met = torch.bincount(of_row, minlength=b.shape[0])
     first = met.cumsum(0) - met
@@ -49,7 +49,7 @@ def _of_sparse(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
     return made(product, torch.stack([row[left], column[right]]), terms, False).coalesce().to(mat1.dtype)
 
 
-def _matrices(*operands: torch.Tensor) -> bool:
+def fit(*operands: torch.Tensor) -> bool:
     """Whether their shapes and dtypes fit; if not, torch's own kernel says what is wrong."""
     a, b = operands
     return a.dim() == 2 == b.dim() and a.dtype == b.dtype and a.shape[1] == b.shape[0]
@@ -61,16 +61,16 @@ def _mm(key: str) -> None:
     @layout(key, "mm")
     def _(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
         layouts = (self.layout, mat2.layout)
-        if not _matrices(self, mat2):
+        if not fit(self, mat2):
             return native(self, mat2)
         if layouts == (torch.sparse_coo, torch.sparse_coo):
             return _of_sparse(self, mat2)
         if set(layouts) <= {torch.sparse_csr, torch.sparse_csc}:
             return _of_sparse(self.to_sparse(), mat2.to_sparse()).to_sparse_csr()
         if self.layout in _SPARSE and mat2.layout == torch.strided:
-            return _product(self, mat2).to(self.dtype)
+            return product(self, mat2).to(self.dtype)
         if self.layout == torch.strided and mat2.layout in _SPARSE:
-            return _product(mat2.to_sparse().t(), self.t()).t().to(self.dtype)
+            return product(mat2.to_sparse().t(), self.t()).t().to(self.dtype)
         return not_reproducible("mm", (self, mat2), {}, native, "layout")
 
 
@@ -82,12 +82,12 @@ def _addmm(name: str, key: str) -> None:
         self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, **out: Any
     ) -> torch.Tensor:
         numbers = {"beta": beta, "alpha": alpha, **out}
-        if not _matrices(mat1, mat2) or self.dtype != mat1.dtype:
+        if not fit(mat1, mat2) or self.dtype != mat1.dtype:
             return native(self, mat1, mat2, **numbers)
         if not (mat1.layout in _SPARSE and self.layout == torch.strided == mat2.layout):
             return not_reproducible(name, (self, mat1, mat2), numbers, native, "layout")
-        whole = self.to(_wide(self.dtype)).expand(mat1.shape[0], mat2.shape[1])
-        result = plus(whole, _product(mat1, mat2), beta, alpha).to(self.dtype)
+        whole = self.to(wide(self.dtype)).expand(mat1.shape[0], mat2.shape[1])
+        result = plus(whole, product(mat1, mat2), beta, alpha).to(self.dtype)
         return self.copy_(result) if name == "addmm_" else fill(out["out"], result) if out else result
 
 
@@ -118,9 +118,9 @@ def _(
 ) -> torch.Tensor:
     """What mv calls, too."""
     numbers = {"beta": beta, "alpha": alpha, "out": out}
-    if vec.dim() != 1 or not _matrices(mat, vec[:, None]) or out.dtype != mat.dtype or self.dtype != mat.dtype:
+    if vec.dim() != 1 or not fit(mat, vec[:, None]) or out.dtype != mat.dtype or self.dtype != mat.dtype:
         return _native_addmv(self, mat, vec, **numbers)
     if not (mat.layout in _SPARSE and self.layout == torch.strided == vec.layout):
         return not_reproducible("addmv.out", (self, mat, vec), numbers, _native_addmv, "layout")
-    whole = self.to(_wide(self.dtype)).expand(mat.shape[0])
-    return fill(out, plus(whole, _product(mat, vec[:, None])[:, 0], beta, alpha).to(self.dtype))
+    whole = self.to(wide(self.dtype)).expand(mat.shape[0])
+    return fill(out, plus(whole, product(mat, vec[:, None])[:, 0], beta, alpha).to(self.dtype))
