@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Orthogonal polynomials, in float64, rounded once: by their recurrences, or by cosines where the degree is high.
 
-The degree is what of n is left of its fraction; below 0 the value is 0, and of NaN NaN.
+The degree is what of n is left of its fraction; below 0 the value is 0, and of NaN NaN. So is a value that would take
+more than 2^17 steps.
 """
 
 from __future__ import annotations
@@ -19,19 +20,22 @@ Closed = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """A value from n and x."""
 
 _HIGHEST = 2.0**40
+_STEPS = 2.0**17
 
 
 def _climbed(n: torch.Tensor, x: torch.Tensor, first: torch.Tensor, step: Step) -> torch.Tensor:
     """By the recurrence, each element up to its own degree; elements of degree -1 are 0."""
-    before, now = torch.ones_like(x), first
-    result = torch.where(n == 0, before, torch.where(n == 1, now, torch.zeros_like(x)))
-    highest = int(n.max()) if n.numel() else 0
-    for k in range(1, highest):
+    result = torch.where(n == 0, 1.0, torch.where(n == 1, first, torch.where(n > _STEPS, torch.nan, 0.0))).flatten()
+    places = ((n > 1) & (n <= _STEPS)).flatten().nonzero()[:, 0]
+    n, x, now = (t.flatten()[places] for t in (n, x, first))
+    before, k = torch.ones_like(x), 1
+    while places.numel():
         before, now = now, step(k, x, now, before)
-        left = n > k
-        result = torch.where(left, now, result)
-        if not bool((left & ~now.isnan()).any()):  # NaN stays
-            break
+        k += 1
+        ended = (n <= k) | now.isnan()  # NaN stays
+        if bool(ended.any()):
+            result[places[ended]] = now[ended]
+            places, n, x, now, before = (t[~ended] for t in (places, n, x, now, before))
     return result
 
 
@@ -59,7 +63,7 @@ def _declared(
             found = (degree > limit) & ~inside.isnan() & ~done
             known, done = torch.where(found, inside, known), done | found
         climbed = _climbed(torch.where(done, -1.0, degree), x, first(degree, x), step)
-        return torch.where(n.isnan(), torch.nan, torch.where(done, known, climbed))
+        return torch.where(n.isnan(), torch.nan, torch.where(done, known, climbed.reshape(x.shape)))
 
     for overload in (name, f"{name}.x_scalar", f"{name}.n_scalar"):
         in_float64(f"special_{overload}", compute)
