@@ -16,7 +16,7 @@ from repdl import _core
 from repdl.cli.main import app
 from repdl.conformance import torch_sweep
 from repdl.conformance.torch_sweep import accuracy, calls, hostile, layouts, stock
-from repdl.conformance.torch_sweep.outcome import Finding, ResultError, Sweep
+from repdl.conformance.torch_sweep.outcome import Finding, Outcome, ResultError, Sweep
 from repdl.conformance.torch_sweep.samples import Sample
 from repdl.conformance.torch_sweep.settings import settings
 from repdl.interception import classes
@@ -31,9 +31,10 @@ def test_slice_holds() -> None:
     result = torch_sweep.sweep(short=True)
     assert result.trials > 120
     assert not result.findings
-    assert not result.raises
-    assert result.classes["mm"] == {"float32": "ours", "bfloat16": "ours"}
-    assert result.classes["cat"] == {"float32": "exact", "bfloat16": "exact"}
+    assert not any(outcome.raises for _, _, outcome in result.pairs())
+    words = {(op, dtype): outcome.word for op, dtype, outcome in result.pairs()}
+    assert words["mm", "float32"] == words["mm", "bfloat16"] == "ours"
+    assert words["cat", "float32"] == words["cat", "bfloat16"] == "exact"
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,8 @@ def test_what_is_broken_is_found(op: str, broken: Sweep) -> None:
 
 def test_what_is_sound_is_not_found(broken: Sweep) -> None:
     assert {f.op for f in broken.findings} == FOUND.keys()
-    assert broken.raises == {("raising", "float32"): ["forward"]}
+    raising = {(op, dtype): outcome.raises for op, dtype, outcome in broken.pairs() if outcome.raises}
+    assert raising == {("raising", "float32"): ["forward"]}
     assert not broken.passed
 
 
@@ -96,26 +98,52 @@ def test_saved_and_loaded(broken: Sweep, tmp_path: Path) -> None:
         Sweep.load(tmp_path / "none")
 
 
+HEAD = {"version": "0.2.0", "torch": "2.13.0", "date": "2026-01-01", "CPU": "a CPU", "settings": ["this machine"]}
+
+
+def outcomes(commit: str = "abc", **words: str) -> dict[str, Outcome]:
+    return {dtype: Outcome(word, commit, trials=7) for dtype, word in words.items()}
+
+
 def test_page() -> None:
-    head = {"commit": "abc", "torch": "2.13.0", "date": "2026-01-01", "CPU": "a CPU", "settings": ["this machine"]}
-    made = {"mm": {"float32": "ours", "int64": "exact", "int8": "raises"}}
-    text = torch_sweep.page(Sweep(head, made, [Finding("differs", "mm", "float32", "forward", "a | b", ["0"])], {}, 7))
+    made = {"mm": outcomes(float32="ours", int64="exact", int8="raises")}
+    finding = Finding("differs", "mm", "float32", "forward", "a | b", ["0"])
+    text = torch_sweep.page(Sweep(HEAD, {}, made, [finding]))
     assert "| mm | ours | – | – | – | – | – | – | exact / raises |" in text
     assert "| mm | float32 | differs | forward | a \\| b |" in text
     assert "commit abc with torch 2.13.0 on 2026-01-01, on a CPU" in text
 
 
 def test_what_is_left_out_is_told(tmp_path: Path) -> None:
-    head = {"commit": "abc", "torch": "2.13.0", "date": "2026-01-01", "CPU": "a CPU", "settings": ["this machine"]}
-    result = Sweep(head, trials=7)
-    result.cut, result.stock_ends = {("i0", "float32"): 3, ("i0", "float64"): 2}, {("lu_unpack", "float32"): "crashes"}
-    result.left = {"float64": 5}
+    result = Sweep(HEAD, {"float32": 3, "float64": 6}, {name: outcomes(float32="ours") for name in ("i0", "lu_unpack")})
+    result.outcomes["i0"]["float64"] = Outcome("ours", "abc", 3, ["gradient"], 2)
+    result.outcomes["i0"]["float32"].cut = 3
+    result.outcomes["lu_unpack"]["float32"].stock = "crashes"
     result.save(tmp_path / "sweep.jsonl")
     assert Sweep.load(tmp_path / "sweep.jsonl") == result
     text = torch_sweep.page(result)
     assert "5 calls were left out: i0 of float32, float64." in text
     assert "torch itself crashes with samples of lu_unpack of float32" in text
-    assert "This is a part of the sweep" in text and "5 of float64" in text
+    assert "This is a part of the sweep" in text and "1 of float32, 5 of float64" in text
+
+
+def test_a_record_is_extended() -> None:
+    """Op by op and dtype by dtype; of what is done again, earlier findings go."""
+    findings = [Finding("differs", "mm", dtype, "forward", "a", ["0"]) for dtype in ("float32", "float64")]
+    earlier = Sweep(HEAD, {"float32": 2}, {"mm": outcomes(float32="ours", float64="ours")}, findings)
+    later = Sweep(
+        HEAD, {"float32": 2}, {"mm": outcomes("def", float32="exact"), "abs": outcomes("def", float32="ours")}
+    )
+    both = later.onto(earlier)
+    assert both.outcomes == {
+        "mm": outcomes("def", float32="exact") | outcomes(float64="ours"),
+        "abs": outcomes("def", float32="ours"),
+    }
+    assert both.findings == findings[1:]
+    assert both.trials == 21 and not both.left
+    assert "commits def (2 ops and dtypes), abc (1 ops and dtypes)" in torch_sweep.page(both)
+    with pytest.raises(ResultError, match="its torch is 2.13.0, and now 2.14.0"):
+        Sweep(HEAD | {"torch": "2.14.0"}).onto(earlier)
 
 
 def test_settings_have_every_target_and_capability() -> None:

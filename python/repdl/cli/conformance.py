@@ -68,7 +68,7 @@ def conformance(
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Of the sweep: processes at a time.")] = None,
     short: Annotated[bool, typer.Option("--slice", help="Of the sweep: few ops, samples and settings.")] = False,
     record: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Of the sweep: keep what it found.")
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Of the sweep: add what it found to FILE.")
     ] = None,
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Of the sweep: write docs/torch-ops.md.")

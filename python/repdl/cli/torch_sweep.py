@@ -51,14 +51,21 @@ def swept_ops(names: Sequence[str]) -> list[str]:
 def run_sweep(options: SweepOptions) -> bool:
     """Runs the sweep, prints what it found and writes its files; whether nothing was found."""
     try:
-        from repdl.conformance.torch_sweep import MissingError, page, sweep
+        from repdl.conformance.torch_sweep import MissingError, ResultError, Sweep, page, sweep
         from repdl.conformance.torch_sweep.children import WorkerError
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         fail(NO_TORCH)
 
+    try:
+        earlier = Sweep.load(options.record) if options.record is not None and options.record.exists() else None
+    except ResultError as error:
+        fail(f"--record: {error}")
+
     def write(result: Sweep) -> None:
+        if earlier is not None:
+            result = result.onto(earlier)
         if options.record is not None:
             result.save(options.record)
         if options.page is not None:
@@ -79,6 +86,8 @@ def run_sweep(options: SweepOptions) -> bool:
                 partial=write,
             )
             write(result)
+    except ResultError as error:
+        fail(f"--record {options.record}: {error}")
     except (MissingError, ValueError) as error:
         fail(f"--torch: {error}")
     except WorkerError as error:
@@ -93,22 +102,23 @@ def _print(result: Sweep, console: Console) -> None:
     for finding in result.findings:
         console.print(f"[red]{finding.kind.upper()}[/] [bold]{finding.op}[/] {finding.dtype}", highlight=False)
         typer.echo(f"    {finding.form}: {finding.detail}\n    {_cases(finding.cases)}")
-    if result.raises:
+    raising: dict[str, list[str]] = {}
+    for op, dtype, outcome in result.pairs():
+        if outcome.raises:
+            raising.setdefault(op, []).append(dtype)
+    if raising:
         typer.echo("\nNotReproducibleError, in some calls at least:")
-        by_op: dict[str, list[str]] = {}
-        for op, dtype in result.raises:
-            by_op.setdefault(op, []).append(dtype)
-        for op, dtypes in by_op.items():
+        for op, dtypes in raising.items():
             typer.echo(f"    {op}: {', '.join(dtypes)}")
     head = result.head
-    typer.echo(f"\nrepdl {head['version']} ({head['commit']}), torch {head['torch']}, {head['CPU']}")
+    typer.echo(f"\nrepdl {head['version']}, torch {head['torch']}, {head['CPU']}")
     typer.echo(f"settings: {', '.join(head['settings'])}")
-    if result.cut:
-        typer.echo(
-            f"of {len(result.cut)} ops and dtypes the time ran out: {sum(result.cut.values())} calls were left out"
-        )
-    for (op, dtype), fate in result.stock_ends.items():
-        typer.echo(f"torch itself {fate} with samples of {op} of {dtype}, which were left out")
+    cut = [outcome.cut for _, _, outcome in result.pairs() if outcome.cut]
+    if cut:
+        typer.echo(f"of {len(cut)} ops and dtypes the time ran out: {sum(cut)} calls were left out")
+    for op, dtype, outcome in result.pairs():
+        if outcome.stock:
+            typer.echo(f"torch itself {outcome.stock} with samples of {op} of {dtype}, which were left out")
     if not result.trials:
         typer.echo("No call could be tried.")
     elif result.findings:

@@ -16,7 +16,7 @@ from repdl._machine import commit, describe_machine
 from repdl.conformance.settings import Setting
 from repdl.conformance.torch_sweep.children import Pair, Task, run_task
 from repdl.conformance.torch_sweep.database import DTYPES, Entry, entries
-from repdl.conformance.torch_sweep.outcome import Finding, Sweep
+from repdl.conformance.torch_sweep.outcome import Finding, Outcome, Sweep
 from repdl.conformance.torch_sweep.settings import BASE, HELD_BACK, RECORD, settings
 
 Progress = Callable[[int, int, str], None]
@@ -50,7 +50,7 @@ def sweep(
         jobs: processes at a time; as many as there are cores if None.
         source: "module:function", gives other entries than torch's databases.
         progress: is told how far it is.
-        partial: gets what was found so far, a number of times; its `left` says what is to be done.
+        partial: gets what was found so far, a number of times.
 
     Raises:
         MissingError: if torch or a package that its databases need is not installed.
@@ -83,13 +83,14 @@ def sweep(
         with lock:
             left.subtract(task.pairs)
             if any(left.values()):
-                partial(collected.result(head, known, {pair for pair, tasks in left.items() if tasks}))
+                partial(collected.result(head, known, {pair for pair, tasks in left.items() if tasks == 0}))
 
+    partial(collected.result(head, known, set()))
     with ThreadPoolExecutor(jobs) as pool:
         for future in [pool.submit(run, task) for task in tasks]:
             future.result()
     progress(total, total, "done")
-    return collected.result(head, known)
+    return collected.result(head, known, set(pairs))
 
 
 def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
@@ -150,29 +151,36 @@ class _Collected:
             pair = line["cut"][0], line["cut"][1]
             self.cut[pair] = max(self.cut.get(pair, 0), line["trials"])
 
-    def result(self, head: dict[str, Any], known: dict[str, Entry], left: Iterable[Pair] = ()) -> Sweep:
-        result = Sweep(head, {name: self.classes[name] for name in known if name in self.classes}, cut=dict(self.cut))
-        result.left = dict(Counter(dtype for _, dtype in left))
+    def result(self, head: dict[str, Any], known: dict[str, Entry], done: set[Pair]) -> Sweep:
+        """Of those entries and dtypes that were done in all settings."""
+        outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)
+        for op in known:
+            for dtype in DTYPES:
+                if (op, dtype) in done:
+                    word, cut = self.classes[op].get(dtype, "–"), self.cut.get((op, dtype), 0)
+                    outcomes[op][dtype] = Outcome(word, head["commit"], cut=cut)
         found = _Findings()
         for (op, dtype, case), lines in self.cases.items():
             base = lines.get(BASE)
-            if base is None or base["status"] == "no sample":
+            if (op, dtype) not in done or base is None or base["status"] == "no sample":
                 continue
-            result.trials += 1
+            outcome = outcomes[op][dtype]
+            outcome.trials += 1
             forms = ["forward"] if base["status"] == "raises" else base.get("raises", [])
-            if forms:
-                known_forms = result.raises.setdefault((op, dtype), [])
-                known_forms += [form for form in forms if form not in known_forms]
+            outcome.raises += [form for form in forms if form not in outcome.raises]
             for kind, form, details in _of_case(lines, head["settings"]):
                 found.add(kind, op, dtype, form, details, case)
         for setting, (op, dtype), fate in self.fates:
             kind, phase = fate.split()
+            if (op, dtype) not in done:
+                continue
             if phase == "ours":
                 found.add(kind, op, dtype, "forward", [setting], "")
             else:
-                result.stock_ends[op, dtype] = kind
-        result.findings = found.sorted()
-        return result
+                outcomes[op][dtype].stock = kind
+        of = Counter(dtype for entry in known.values() for dtype in entry.dtypes())
+        told = {name: value for name, value in head.items() if name != "commit"}
+        return Sweep(told, {dtype: of[dtype] for dtype in DTYPES if of[dtype]}, dict(outcomes), found.sorted())
 
 
 class _Findings:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-FORMAT = "repdl torch sweep 1"
+FORMAT = "repdl torch sweep 2"
 KINDS = ("differs", "wrong", "breaks", "crashes", "hangs")
 """Other bits in another setting, layout or form; far from the exact value; an error where torch has none; no end."""
 
@@ -38,29 +39,69 @@ class Finding:
 
 
 @dataclass
-class Sweep:
-    """The outcome.
+class Outcome:
+    """Of an op and dtype.
 
-    head: commit, version of torch, date, CPU and settings. classes: by op, by dtype, "ours", "exact" or "raises".
-    findings: what is not as it must be. raises: by op and dtype, the forms that raise NotReproducibleError.
-    trials: how many calls were tried. cut: by op and dtype, how many were left out because the time ran out.
-    stock_ends: by op and dtype, whether stock torch "crashes" or "hangs" with the samples, so that none was tried.
-    left: by dtype, how many ops were not done yet in all settings.
+    word: "ours", "exact" or "raises", as `repdl.audit` has it. commit: of the sweep. trials: how many calls were tried.
+    raises: the forms in which calls raise NotReproducibleError. cut: how many calls were left out because the time ran
+    out. stock: whether stock torch "crashes" or "hangs" with the samples, so that none was tried.
+    """
+
+    word: str
+    commit: str
+    trials: int = 0
+    raises: list[str] = field(default_factory=list)
+    cut: int = 0
+    stock: str = ""
+
+
+@dataclass
+class Sweep:
+    """What is known: of those ops and dtypes that were done in all settings.
+
+    head: version of torch, date, CPU and settings. of: by dtype, how many ops there are. outcomes: by op, by dtype.
+    findings: what is not as it must be.
     """
 
     head: dict[str, Any]
-    classes: dict[str, dict[str, str]] = field(default_factory=dict)
+    of: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
-    raises: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    trials: int = 0
-    cut: dict[tuple[str, str], int] = field(default_factory=dict)
-    stock_ends: dict[tuple[str, str], str] = field(default_factory=dict)
-    left: dict[str, int] = field(default_factory=dict)
+
+    def pairs(self) -> Iterable[tuple[str, str, Outcome]]:
+        """Op, dtype and outcome."""
+        for op, by_dtype in self.outcomes.items():
+            for dtype, outcome in by_dtype.items():
+                yield op, dtype, outcome
+
+    @property
+    def trials(self) -> int:
+        return sum(outcome.trials for _, _, outcome in self.pairs())
+
+    @property
+    def left(self) -> dict[str, int]:
+        """By dtype, of how many ops nothing is known."""
+        done = Counter(dtype for _, dtype, _ in self.pairs())
+        return {dtype: count - done[dtype] for dtype, count in self.of.items() if count > done[dtype]}
 
     @property
     def passed(self) -> bool:
         """Nothing was found, and something was tried."""
         return not self.findings and self.trials > 0
+
+    def onto(self, earlier: Sweep) -> Sweep:
+        """What an earlier sweep found, but of the ops and dtypes of this one what this one found.
+
+        Raises ResultError if they are of different versions of torch, or ran in different settings.
+        """
+        for name in ("torch", "CPU", "settings"):
+            if self.head[name] != earlier.head[name]:
+                raise ResultError(f"its {name} is {earlier.head[name]}, and now {self.head[name]}: name another file")
+        outcomes = {op: dict(by_dtype) for op, by_dtype in earlier.outcomes.items()}
+        for op, by_dtype in self.outcomes.items():
+            outcomes.setdefault(op, {}).update(by_dtype)
+        kept = [f for f in earlier.findings if f.dtype not in self.outcomes.get(f.op, {})]
+        return Sweep(self.head, self.of, outcomes, kept + self.findings)
 
     def save(self, path: Path) -> None:
         path.write_text(
@@ -68,16 +109,10 @@ class Sweep:
         )
 
     def _lines(self) -> Iterable[dict[str, Any]]:
-        yield {"format": FORMAT, **self.head, "trials": self.trials, "left": self.left}
-        for op, by_dtype in sorted(self.classes.items()):
-            yield {"op": op, "classes": by_dtype}
-        for (op, dtype), forms in sorted(self.raises.items()):
-            yield {"raises": op, "dtype": dtype, "forms": forms}
-        for (op, dtype), trials in sorted(self.cut.items()):
-            yield {"cut": op, "dtype": dtype, "trials": trials}
-        for (op, dtype), fate in sorted(self.stock_ends.items()):
-            yield {"stock": fate, "op": op, "dtype": dtype}
-        for finding in self.findings:
+        yield {"format": FORMAT, **self.head, "of": self.of}
+        for op, by_dtype in sorted(self.outcomes.items()):
+            yield {"op": op, "dtypes": {dtype: _told(outcome) for dtype, outcome in sorted(by_dtype.items())}}
+        for finding in sorted(self.findings, key=lambda f: (f.kind, f.op, f.dtype, f.form)):
             yield asdict(finding)
 
     @staticmethod
@@ -87,16 +122,10 @@ class Sweep:
             head, *lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
             if head.pop("format") != FORMAT:
                 raise ResultError(f"it does not say that its format is '{FORMAT}'")
-            result = Sweep(head, trials=head.pop("trials"), left=head.pop("left"))
+            result = Sweep(head, head.pop("of"))
             for line in lines:
-                if "classes" in line:
-                    result.classes[line["op"]] = line["classes"]
-                elif "raises" in line:
-                    result.raises[line["raises"], line["dtype"]] = line["forms"]
-                elif "cut" in line:
-                    result.cut[line["cut"], line["dtype"]] = line["trials"]
-                elif "stock" in line:
-                    result.stock_ends[line["op"], line["dtype"]] = line["stock"]
+                if "dtypes" in line:
+                    result.outcomes[line["op"]] = {dtype: Outcome(**told) for dtype, told in line["dtypes"].items()}
                 else:
                     result.findings.append(Finding(**line))
         except OSError as error:
@@ -104,3 +133,7 @@ class Sweep:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ResultError(f"{path} holds no sweep of `repdl conformance --torch --record`: {error}") from error
         return result
+
+
+def _told(outcome: Outcome) -> dict[str, Any]:
+    return {name: value for name, value in asdict(outcome).items() if value}

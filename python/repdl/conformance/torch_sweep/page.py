@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from repdl.conformance.torch_sweep.database import DTYPES
-from repdl.conformance.torch_sweep.outcome import Sweep
+from repdl.conformance.torch_sweep.outcome import Outcome, Sweep
 
 _INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
 COLUMNS = {dtype: (dtype,) for dtype in DTYPES if dtype not in _INTEGERS} | {"integers": _INTEGERS}
@@ -34,7 +36,7 @@ def page(result: Sweep) -> str:
     return "\n".join(
         [
             INTRODUCTION,
-            f"Measured at commit {head['commit']} with torch {head['torch']} on {head['date']}, on {head['CPU']}:",
+            f"Measured at {_commits(result)} with torch {head['torch']} on {head['date']}, on {head['CPU']}:",
             f"{result.trials:,} calls, forward, backward, in place and into `out`, each in several layouts and with",
             f"several threads, in {len(head['settings'])} settings: {', '.join(head['settings'])}.",
             f"{len(result.findings)} findings.\n" if result.findings else "No bit differed.\n",
@@ -42,11 +44,16 @@ def page(result: Sweep) -> str:
             *_left_out(result),
             *_findings(result),
             "## Table\n",
-            _table(
-                ["op", *COLUMNS], [[op, *map(_merged, _cells(by_dtype))] for op, by_dtype in result.classes.items()]
-            ),
+            _table(["op", *COLUMNS], [[op, *_cells(by_dtype)] for op, by_dtype in result.outcomes.items()]),
         ]
     )
+
+
+def _commits(result: Sweep) -> str:
+    counts = Counter(outcome.commit for _, _, outcome in result.pairs())
+    if len(counts) == 1:
+        return f"commit {next(iter(counts))}"
+    return "commits " + ", ".join(f"{commit} ({count:,} ops and dtypes)" for commit, count in counts.most_common())
 
 
 def _left_out(result: Sweep) -> list[str]:
@@ -57,20 +64,22 @@ def _left_out(result: Sweep) -> list[str]:
     ]
     if result.left:
         named = ", ".join(f"{count} of {dtype}" for dtype, count in result.left.items())
-        told.append(f"This is a part of the sweep. So many ops are missing, or were not in all settings: {named}.\n")
-    if result.cut:
+        told.append(f"This is a part of the sweep. So many ops are missing: {named}.\n")
+    cut = {(op, dtype): outcome.cut for op, dtype, outcome in result.pairs() if outcome.cut}
+    if cut:
         by_op: dict[str, list[str]] = {}
-        for op, dtype in sorted(result.cut):
+        for op, dtype in sorted(cut):
             by_op.setdefault(op, []).append(dtype)
         named = "; ".join(f"{op} of {', '.join(dtypes)}" for op, dtypes in by_op.items())
-        told.append(f"Of these the time ran out, and {sum(result.cut.values())} calls were left out: {named}.\n")
-    for (op, dtype), fate in sorted(result.stock_ends.items()):
-        told.append(f"torch itself {fate} with samples of {op} of {dtype}: none was tried.\n")
+        told.append(f"Of these the time ran out, and {sum(cut.values())} calls were left out: {named}.\n")
+    for op, dtype, outcome in result.pairs():
+        if outcome.stock:
+            told.append(f"torch itself {outcome.stock} with samples of {op} of {dtype}: none was tried.\n")
     return told
 
 
-def _cells(by_dtype: dict[str, str]) -> list[list[str]]:
-    return [[by_dtype[dtype] for dtype in dtypes if dtype in by_dtype] for dtypes in COLUMNS.values()]
+def _cells(by_dtype: dict[str, Outcome]) -> list[str]:
+    return [_merged([by_dtype[dtype].word for dtype in dtypes if dtype in by_dtype]) for dtypes in COLUMNS.values()]
 
 
 def _merged(words: list[str]) -> str:
