@@ -142,7 +142,7 @@ def test_a_record_is_extended() -> None:
     assert both.findings == findings[1:]
     assert both.trials == 21 and not both.left
     assert "commits def (2 ops and dtypes), abc (1 ops and dtypes)" in torch_sweep.page(both)
-    with pytest.raises(ResultError, match="its torch is 2.13.0, and now 2.14.0"):
+    with pytest.raises(ResultError, match=r"its torch is 2\.13\.0, and now 2\.14\.0"):
         Sweep(HEAD | {"torch": "2.14.0"}).onto(earlier)
 
 

@@ -26,8 +26,8 @@ NO_PLACE_OF_INFINITY = (
     "nn.functional.scaled_dot_product", "addcmul", "nn.functional.conv", "nn.Conv", "nn.LazyConv", "native_layer_norm",
     "nn.functional.embedding_bag", "grid_sampler", "nn.functional.grid_sample", "nn.Bilinear", "nn.BatchNorm",
     "nn.GroupNorm", "nn.InstanceNorm", "nn.LayerNorm", "nn.functional.batch_norm", "nn.functional.group_norm",
-    "nn.functional.instance_norm", "nn.functional.layer_norm", "polar", "special.chebyshev", "special.shifted_chebyshev",
-    "special.hermite", "special.laguerre", "special.legendre",
+    "nn.functional.instance_norm", "nn.functional.layer_norm", "polar", "special.chebyshev",
+    "special.shifted_chebyshev", "special.hermite", "special.laguerre", "special.legendre",
 )  # fmt: skip
 """Names of ops begin so that multiply by 0 in some algorithms and not in others, which makes NaN of an infinity.
 
@@ -91,7 +91,7 @@ CANCELS = (
     "nn.functional.multi_margin_loss", "nn.MultiMarginLoss", "nn.functional.tanhshrink", "nn.Tanhshrink", "sinc",
     "special.sinc",
 )  # fmt: skip
-"""Names of ops begin so whose terms cancel in hostile samples, by weights of both signs say, so that no digit is right."""
+"""Names of ops begin so whose terms cancel in hostile samples, by weights of both signs say: no digit is right."""
 
 NOT_FINITE = "LinAlgError"
 """An error for a matrix with infinities or NaN, of which some kernels of LAPACK make numbers, and others an error."""
