@@ -77,7 +77,7 @@ def test_what_is_sound_is_not_found(broken: Sweep) -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(ValueError, match="no op 'maximun'; did you mean maximum"):
+    with pytest.raises(ValueError, match="no op 'maximun' here; did you mean maximum"):
         _known("op", ["maximun"], ["maximum", "mm"])
 
 

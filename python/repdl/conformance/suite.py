@@ -16,6 +16,9 @@ from repdl.conformance.report import Report, Result
 GOLDEN = Path(repdl.__file__).resolve().parent / "golden"
 """The folder of the golden files."""
 
+MANY = 150
+"""Of more names an error does not tell all."""
+
 Progress = Callable[[int, int, str], None]
 """Is told the number of cases done, that of all, and what runs next."""
 
@@ -26,12 +29,13 @@ def golden_lines(op: str, golden: Path = GOLDEN) -> list[tuple[str, str, str]]:
 
 
 def check_names(what: str, named: Collection[str], there: Collection[str]) -> None:
-    """Raises ValueError for a name that is not there, with those that are."""
+    """Raises ValueError for a name that is not there, with those that are, or how many."""
     for name in named:
         if name not in there:
             close = get_close_matches(name, there)
             hint = f"; did you mean {' or '.join(close)}?" if close else "."
-            raise ValueError(f"there is no {what} '{name}' here{hint} There are: {', '.join(there) or 'none'}")
+            known = f"There are: {', '.join(there) or 'none'}" if len(there) <= MANY else f"There are {len(there)}."
+            raise ValueError(f"there is no {what} '{name}' here{hint} {known}")
 
 
 def _choose_places(targets: Sequence[str], devices: Sequence[str]) -> list[str]:

@@ -9,11 +9,11 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from difflib import get_close_matches
 from typing import Any
 
 from repdl._machine import commit, describe_machine
 from repdl.conformance.settings import Setting
+from repdl.conformance.suite import check_names
 from repdl.conformance.torch_sweep.children import Pair, Task, run_task
 from repdl.conformance.torch_sweep.database import DTYPES, Entry, entries
 from repdl.conformance.torch_sweep.outcome import Finding, Outcome, Sweep
@@ -94,11 +94,7 @@ def sweep(
 
 
 def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
-    for name in named:
-        if name not in there:
-            close = get_close_matches(name, there)
-            hint = f"; did you mean {' or '.join(close)}?" if close else f", among {len(there)}."
-            raise ValueError(f"there is no {what} '{name}'{hint}")
+    check_names(what, named, there)
     return list(dict.fromkeys(named)) or there
 
 
