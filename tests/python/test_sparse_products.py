@@ -135,6 +135,9 @@ def test_sampled_products_are_those_of_mm(monkeypatch: pytest.MonkeyPatch) -> No
             monkeypatch.setattr("repdl.interception.aten.sparse_products.TERMS", terms)
             sampled = torch.sparse.sampled_addmm(pattern, x, y, beta=0.0)
             assert same_bits(sampled.to_dense(), torch.where(B != 0, whole, 0.0))
+        for out in (pattern.clone(), torch.zeros(30, 20).to_sparse_csr(), torch.ones(30, 20).to_sparse_csr()):
+            assert torch.sparse.sampled_addmm(pattern, x, y, beta=0.0, out=out) is out
+            assert same_bits(out.to_dense(), sampled.to_dense())
 
 
 @pytest.mark.parametrize(

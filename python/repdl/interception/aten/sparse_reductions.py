@@ -148,8 +148,7 @@ def _sampled_addmm(name: str) -> None:
         result = _sampled(self, mat1, mat2, beta, alpha)
         if not out:
             return result
-        out["out"].copy_(result)
-        return out["out"]
+        return out["out"].resize_as_sparse_(result).copy_(result)
 
 
 _sampled_addmm("sparse_sampled_addmm")
