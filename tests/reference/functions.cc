@@ -105,9 +105,12 @@ const Function* FindFunction(std::string_view op) {
   return nullptr;
 }
 
-float Rounded(const Function& function, float x, float y, const Format& format) {
-  return static_cast<float>(Nearest(function.exact, x, y, format));
+template <class T>
+T Rounded(const Function& function, T x, T y, const Format& format) {
+  return static_cast<T>(Nearest(function.exact, x, y, format));
 }
+template float Rounded(const Function& function, float x, float y, const Format& format);
+template double Rounded(const Function& function, double x, double y, const Format& format);
 
 float Exp(float x) { return static_cast<float>(Nearest(MpfrUnary<mpfr_exp>, x, 0, kFloat32)); }
 
