@@ -46,10 +46,12 @@ template <class T = float>
 T Rounded(const Function& function, T x, T y = 0, const Format& format = kFloat32);
 
 /// exp(x), correctly rounded.
-float Exp(float x);
+template <class T>
+T Exp(T x);
 
 /// log(x), correctly rounded.
-float Log(float x);
+template <class T>
+T Log(T x);
 
 /// base to the power of exponent, rounded to double.
 double Power(double base, int64_t exponent);

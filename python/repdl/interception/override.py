@@ -44,9 +44,9 @@ _KINDS = {
 
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 
-float64_ops: dict[str, Kernel] = {n: op for n, op in core.ops.items() if "float64" in _core.dtypes[n]}
-"""Ops of float64 tensors: those of the core that take them, and others by the names and with the arguments of those of
-the core: interception/float64."""
+float64_ops: dict[str, Kernel] = {}
+"""Ops of float64 tensors: those of the core that take them, and others by its names and with its arguments, which are
+in interception/float64."""
 
 
 complex_ops: dict[str, Kernel] = {}

@@ -26,12 +26,8 @@ def _log_softmax(x: torch.Tensor, dim: int, order: str = "blocked") -> torch.Ten
     return rest - ops["log"](_sum(ops["exp"](rest), dim, order))
 
 
-def _softmax_grad(grad: torch.Tensor, output: torch.Tensor, dim: int, order: str = "blocked") -> torch.Tensor:
-    return (grad - _sum(grad * output, dim, order)) * output
-
-
 def _log_softmax_grad(grad: torch.Tensor, output: torch.Tensor, dim: int, order: str = "blocked") -> torch.Tensor:
     return grad - ops["exp"](output) * _sum(grad, dim, order)
 
 
-ops.update(softmax=_softmax, log_softmax=_log_softmax, softmax_grad=_softmax_grad, log_softmax_grad=_log_softmax_grad)
+ops.update(softmax=_softmax, log_softmax=_log_softmax, log_softmax_grad=_log_softmax_grad)
