@@ -83,18 +83,18 @@ def op_row(op: Op[..., Any]) -> list[str]:
         for p in inspect.signature(op.function).parameters.values()
     )
     cases = golden_cases(op)
-    dtypes = {
-        str(value.dtype).replace("uint16", "bfloat16")
+    integers = {
+        str(value.dtype)
         for case in cases
         for value in _core.read_case(case)[1].values()
-        if isinstance(value, np.ndarray)
+        if isinstance(value, np.ndarray) and value.dtype == np.int64
     }
     family = op.function.__module__.split(".")[2]  # an op's Python file or package and its folder have the same name
     return [
         f"[{op.name}](arithmetic.md#{op.name})",
         f"`{arguments}`",
         "both" if op.takes_order else NO,
-        ", ".join(sorted(dtypes)),
+        ", ".join([*_core.dtypes[op.name], *sorted(integers)]),
         YES,
         YES if list((ROOT / "src/ops" / family).glob("*_cuda.cu")) else NO,
         YES if op.gradient is not None else "in place" if op.mutates else NO,

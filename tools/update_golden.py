@@ -24,7 +24,7 @@ from repdl.conformance import GOLDEN
 
 HEADER = """\
 # Golden results of {op}, from the slow reference. A line is `<digest>  <marks>  <case>`.
-# digest: SHA-256 of the elements of all results, little-endian, every NaN as 0x7fc00000 (0x7fc0, 0x7e00).
+# digest: SHA-256 of the elements of all results, little-endian, every NaN as the quiet one (0x7fc00000).
 # marks: of the same bytes, in blocks of ceil(elements / 64) elements, the CRC: 16 bits, polynomial 0x1021, start 0.
 # Made by `make golden` from the samples in python/repdl/ops. A digest may change only with arithmetic_version.
 """

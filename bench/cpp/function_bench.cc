@@ -28,9 +28,9 @@ struct Function {
   FunctionRun run;
 };
 constexpr Function kFunctions[] = {
-#define REPDL_UNARY(op, Function, Lanes) \
+#define REPDL_UNARY(op, Function, Lanes, dtypes) \
   {#op, 1, [](const float* x, const float*, float* out, int64_t n) { Function(MakeView(x, {n}), MakeView(out, {n})); }},
-#define REPDL_BINARY(op, Function, Lanes, first, second)               \
+#define REPDL_BINARY(op, Function, Lanes, dtypes, first, second)       \
   {#op, 2, [](const float* x, const float* y, float* out, int64_t n) { \
      Function(MakeView(x, {n}), MakeView(y, {n}), MakeView(out, {n})); \
    }},

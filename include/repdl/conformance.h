@@ -41,7 +41,9 @@ class TensorMemory {
 ///   classesN   int64 in [0, N)
 ///
 /// `normal.bfloat16[100]#1` and `….float16` round the floats to nearest even; `bits` is then any 16 bits, and `sweep` the
-/// pattern i (mod 2^16), so that `sweep.float16[65536]#0` is every number.
+/// pattern i (mod 2^16), so that `sweep.float16[65536]#0` is every number. `….float64` has random bits down to the last
+/// place: uniform, positive and unit are multiples of 2^-52 and 2^-53, normal of 2^-50, the exponents of wide and tiny go
+/// from -320 to 319 and from -640 to -513, and sweep is i * 0x1000100010001 + seed * 0x9e3779b97f4a7c15 (mod 2^64).
 class Case {
  public:
   /// Parses the text and makes the tensors. Arguments that are left out take their defaults. Throws

@@ -45,6 +45,8 @@ struct OpInfo {
   std::string_view name;
   std::vector<ArgInfo> args;
   int num_outputs = 0;
+  /// Of the tensors that are computed with; tensors of indices or masks have types of their own.
+  DTypes dtypes = kFloat32Only;
   bool has_cuda = false;
 
   /// Checks the arguments and says what the outputs are. Reads shapes and dtypes, never data.

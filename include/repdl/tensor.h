@@ -31,6 +31,25 @@ std::string_view Name(DType dtype);
 /// Bytes of one element; 0 for kOther.
 int ItemSize(DType dtype);
 
+/// A set of dtypes.
+class DTypes {
+ public:
+  constexpr DTypes(std::initializer_list<DType> dtypes) {
+    for (DType dtype : dtypes) bits_ |= 1u << static_cast<int>(dtype);
+  }
+  constexpr bool Has(DType dtype) const { return (bits_ >> static_cast<int>(dtype) & 1) != 0; }
+
+ private:
+  uint32_t bits_ = 0;
+};
+inline constexpr DTypes kFloat32Only = {DType::kFloat32};
+inline constexpr DTypes kFloat32Or64 = {DType::kFloat32, DType::kFloat64};
+inline constexpr DTypes kUpToFloat32 = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+inline constexpr DTypes kUpToFloat64 = {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kFloat16};
+
+/// "float32, bfloat16 or float16"
+std::string Name(DTypes dtypes);
+
 enum class DeviceType : uint8_t { kCpu, kCuda, kOther };
 
 struct Device {

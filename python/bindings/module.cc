@@ -42,7 +42,7 @@ NB_MODULE(repdl_core, m) {
   m.attr("has_cuda") = HasCuda();
 
   // The table: name -> callable, and name -> what it takes.
-  nb::dict ops, schemas, arguments;
+  nb::dict ops, schemas, arguments, dtypes;
   for (const OpInfo& op : AllOps()) {
     const std::string name(op.name);
     ops[name.c_str()] = MakeOpCallable(op);
@@ -52,10 +52,16 @@ NB_MODULE(repdl_core, m) {
       list.append(nb::make_tuple(std::string(arg.name), std::string(arg.type), std::string(arg.default_text)));
     }
     arguments[name.c_str()] = nb::tuple(list);
+    nb::list held;
+    for (DType dtype : {DType::kBFloat16, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
+      if (op.dtypes.Has(dtype)) held.append(std::string(Name(dtype)));
+    }
+    dtypes[name.c_str()] = nb::tuple(held);
   }
   m.attr("ops") = ops;
   m.attr("schemas") = schemas;
   m.attr("arguments") = arguments;
+  m.attr("dtypes") = dtypes;
   m.def(
       "infer",
       [](std::string_view name, const nb::args& args) {

@@ -83,7 +83,13 @@ class Call {
     if (!dtype_ || (function_.key_at < parameters.size() && !has_keys)) return false;
     if (function_.target == Target::kFirstArgument || function_.callable.op->num_outputs == 0) out_ = args[0];
     // Beside single numbers of a low precision, a Python number would count in the type of the result.
-    if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32) return false;
+    const bool is_double = *dtype_ == DType::kFloat64;
+    if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32 && !is_double) return false;
+    for (size_t i = 0; i < num_numbers_; ++i) {
+      numbers_[i].as_float = static_cast<float>(numbers_[i].value);
+      void* data = is_double ? static_cast<void*>(&numbers_[i].value) : &numbers_[i].as_float;
+      read_.values[numbers_[i].at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, IntList{});
+    }
     if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
     if (order_of_strides_) {
       for (size_t i = 0; i < read_.size; ++i) {
@@ -156,7 +162,8 @@ class Call {
     }
     if (!dtype_) dtype_ = view.dtype;
     const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
-    if (view.dtype != *dtype_ || !(view.dtype == DType::kFloat32 || (is_low && function_.ordinary.low))) return false;
+    if (view.dtype != *dtype_ || !function_.callable.op->dtypes.Has(view.dtype)) return false;
+    if (is_low && !function_.ordinary.low) return false;
     if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
     if (view.device.type != DeviceType::kCpu) return false;
     all_contiguous_ = all_contiguous_ && view.IsContiguous();
@@ -165,15 +172,13 @@ class Call {
     return true;
   }
 
-  /// A Python number among tensors: a single float32.
+  /// A Python number among tensors: a single float32, or float64 among those.
   bool ReadNumber(size_t at, PyObject* object) {
     const double value = PyFloat_AsDouble(object);
     constexpr double kExact = 9007199254740992.0;  // integers up to here are doubles
     if (PyErr_Occurred() != nullptr || (PyLong_Check(object) && !(value < kExact && value > -kExact))) return false;
     if (num_numbers_ == std::size(numbers_)) return false;
-    float& number = numbers_[num_numbers_++];
-    number = static_cast<float>(value);
-    read_.values[at] = MakeView(&number, IntList{});
+    numbers_[num_numbers_++] = {at, value, 0};
     return true;
   }
 
@@ -222,7 +227,11 @@ class Call {
   bool all_single_ = true;
   std::optional<IntList> order_of_strides_;
   bool target_fits_ = false;
-  float numbers_[3];
+  struct {
+    size_t at;
+    double value;
+    float as_float;
+  } numbers_[3];
   size_t num_numbers_ = 0;
   // Borrowed.
   PyObject* out_ = nullptr;

@@ -8,6 +8,7 @@ has_cuda: bool
 ops: dict[str, Callable[..., Any]]
 schemas: dict[str, str]
 arguments: dict[str, tuple[tuple[str, str, str], ...]]
+dtypes: dict[str, tuple[str, ...]]
 
 def infer(op: str, *args: object) -> list[tuple[str, tuple[int, ...]]]: ...
 

@@ -8,6 +8,7 @@ only Python can say: a typed signature with a docstring, the gradient, sample ca
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -66,6 +67,14 @@ class Sample:
 
     def text(self, op: str) -> str:
         return f"{op}({', '.join(f'{name}={_literal(value)}' for name, value in self.arguments.items())})"
+
+    def in_float64(self) -> Sample | None:
+        """The same call of float64 tensors; None if they are not all float32."""
+        tensors = {name: value for name, value in self.arguments.items() if isinstance(value, str) and "[" in value}
+        if any("." in value for value in tensors.values()):
+            return None
+        wide = {name: re.sub(r"^(?!classes)(\w+)", r"\1.float64", value) for name, value in tensors.items()}
+        return Sample({**self.arguments, **wide})
 
 
 def sample(**arguments: object) -> Sample:
@@ -162,8 +171,18 @@ class Op(Generic[P, R]):
         return declare
 
     def samples(self, make: Callable[[], Iterable[Sample]]) -> None:
-        """Declares the calls that the golden files, the tests and the documents use."""
-        self.make_samples = make
+        """Declares the calls that the golden files, the tests and the documents use.
+
+        Where the op takes float64, those of float32 stand for the same calls of float64, too.
+        """
+
+        def samples() -> Iterable[Sample]:
+            declared = list(make())
+            yield from declared
+            if "float64" in _core.dtypes[self.name]:
+                yield from (wide for s in declared if (wide := s.in_float64()) is not None)
+
+        self.make_samples = samples
 
     def oracle(self, compute: Callable[..., Any]) -> None:
         """Declares a float64 NumPy version, for tests of accuracy; never for bits."""

@@ -7,6 +7,8 @@
 #include <new>
 #include <vector>
 
+#include "repdl/tensor.h"
+
 namespace repdl {
 
 /// Scratch memory of the calling thread, given back when the object dies; objects must nest.
@@ -23,6 +25,12 @@ class Scratch {
   T* Get(int64_t count) {
     if (count < 0 || count > PTRDIFF_MAX / static_cast<int64_t>(sizeof(T)) - 256) throw std::bad_alloc();
     return static_cast<T*>(Bytes(static_cast<size_t>(count) * sizeof(T)));
+  }
+  /// A row-major tensor on the CPU.
+  TensorView New(DType dtype, const IntList& shape) {
+    TensorView view = MakeView(nullptr, dtype, shape);
+    view.data = Get<std::byte>(view.numel() * ItemSize(dtype));
+    return view;
   }
 
  private:

@@ -26,6 +26,9 @@ TensorSpec BroadcastSpec(std::initializer_list<NamedTensor> operands) {
   bool only_numbers = true;
   for (const auto& [name, tensor] : operands) {
     CheckFloating(name, tensor);
+    // float32 and narrower types meet as float32; float64 only meets itself.
+    const bool is_wide = first.dtype == DType::kFloat64;
+    if (is_wide != (tensor.dtype == DType::kFloat64)) CheckDType(name, tensor, is_wide ? first.dtype : DType::kFloat32);
     CheckSameDevice(name, tensor, first);
     spec.shape = BroadcastShape(name, spec.shape, tensor.shape);
     const bool is_number = tensor.rank() == 0;

@@ -46,8 +46,24 @@ void CheckSameDevice(const ArgName& name, const TensorView& tensor, const Tensor
               Name(other.device), "; move one of them");
 }
 
+void CheckFloating(const ArgName& name, const TensorView& tensor) {
+  if (tensor.dtype != DType::kFloat32) {  // which every op takes
+    const OpInfo* op = FindOp(name.op);
+    const DTypes dtypes = op == nullptr ? kFloat32Only : op->dtypes;
+    if (!dtypes.Has(tensor.dtype)) {
+      throw TypeError(Message(name, " must be ", Name(dtypes), ", got ", Name(tensor.dtype),
+                              "; convert it first, with .to(torch.float32) or .astype('float32')"));
+    }
+  }
+  CheckSizes(name, tensor);
+}
+
 void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView& like) {
-  CheckDType(name, tensor, DType::kFloat32);
+  if (tensor.dtype == like.dtype) {
+    CheckFloating(name, tensor);
+  } else {
+    CheckDType(name, tensor, like.dtype);
+  }
   CheckSameDevice(name, tensor, like);
 }
 
@@ -56,15 +72,6 @@ void CheckFloat(const ArgName& name, const std::optional<TensorView>& tensor, co
   if (!tensor) return;
   CheckFloat(name, *tensor, like);
   CheckShape(name, *tensor, shape);
-}
-
-void CheckFloating(const ArgName& name, const TensorView& tensor) {
-  if (tensor.dtype == DType::kFloat32 || tensor.dtype == DType::kBFloat16 || tensor.dtype == DType::kFloat16) {
-    return CheckSizes(name, tensor);
-  }
-  throw TypeError(Message(name, " must be float32, bfloat16 or float16, got ", Name(tensor.dtype),
-                          tensor.dtype == DType::kFloat64 ? ", which is not reproducible yet" : "",
-                          "; convert it first, with .to(torch.float32) or .astype('float32')"));
 }
 
 int CheckDim(const ArgName& name, int64_t dim, int rank) {

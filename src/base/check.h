@@ -33,15 +33,15 @@ void CheckShape(const ArgName& name, const TensorView& tensor, const IntList& sh
 /// ValueError unless both live on one device.
 void CheckSameDevice(const ArgName& name, const TensorView& tensor, const TensorView& other);
 
-/// float32 on the device of `like`.
+/// TypeError unless the tensor holds one of the dtypes that the table has for the op.
+void CheckFloating(const ArgName& name, const TensorView& tensor);
+
+/// The same, and the dtype and the device of `like`.
 void CheckFloat(const ArgName& name, const TensorView& tensor, const TensorView& like);
 
 /// The same, and exactly this shape, of a tensor that there is.
 void CheckFloat(const ArgName& name, const std::optional<TensorView>& tensor, const IntList& shape,
                 const TensorView& like);
-
-/// TypeError unless the tensor holds float32, bfloat16 or float16.
-void CheckFloating(const ArgName& name, const TensorView& tensor);
 
 /// A dimension counted from the end if negative; ValueError if it is out of range.
 int CheckDim(const ArgName& name, int64_t dim, int rank);

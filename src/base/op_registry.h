@@ -162,11 +162,12 @@ struct Boxed<kInfer, kRun, Types<Inputs...>, kOutputs> {
     }
     op.args.push_back(arg);
   }
-  static OpInfo Make(std::string_view name, std::string_view names) {
+  static OpInfo Make(std::string_view name, std::string_view names, DTypes dtypes) {
     static_assert(sizeof...(Inputs) <= kMaxArgs);
     OpInfo op;
     op.name = name;
     op.num_outputs = kOutputs;
+    op.dtypes = dtypes;
     op.infer = &Infer;
     op.run = &Run;
     (AppendArg<Inputs>(op, names), ...);
@@ -176,19 +177,19 @@ struct Boxed<kInfer, kRun, Types<Inputs...>, kOutputs> {
 };
 
 template <auto kInfer, auto kRun, class... Params>
-OpInfo MakeFrom(std::string_view name, std::string_view names, void (*)(Params...)) {
+OpInfo MakeFrom(std::string_view name, std::string_view names, DTypes dtypes, void (*)(Params...)) {
   using Split = InputTypes<Types<>, std::decay_t<Params>...>;
-  return Boxed<kInfer, kRun, typename Split::type, Split::kOutputs>::Make(name, names);
+  return Boxed<kInfer, kRun, typename Split::type, Split::kOutputs>::Make(name, names, dtypes);
 }
 
 }  // namespace internal
 
 /// A row of the table. `kRun` takes the inputs and parameters, then the outputs (Out) that it fills;
 /// `kInfer` takes the same without the outputs. `names` lists the arguments as Python would:
-/// "input, mat2, transA=False". The text must outlive the program.
+/// "input, mat2, transA=False". The text must outlive the program. `dtypes` are those that CheckFloat lets through.
 template <auto kInfer, auto kRun>
-OpInfo MakeOp(std::string_view name, std::string_view names) {
-  return internal::MakeFrom<kInfer, kRun>(name, names, kRun);
+OpInfo MakeOp(std::string_view name, std::string_view names, DTypes dtypes = kFloat32Only) {
+  return internal::MakeFrom<kInfer, kRun>(name, names, dtypes, kRun);
 }
 
 }  // namespace repdl

@@ -39,6 +39,17 @@ int ItemSize(DType dtype) {
   return 0;
 }
 
+std::string Name(DTypes dtypes) {
+  std::string text;
+  std::string_view last;
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kFloat16}) {
+    if (!dtypes.Has(dtype)) continue;
+    if (!last.empty()) text += Message(text.empty() ? "" : ", ", last);
+    last = Name(dtype);
+  }
+  return text.empty() ? std::string(last) : Message(text, " or ", last);
+}
+
 std::string Name(const Device& device) {
   switch (device.type) {
     case DeviceType::kCpu: return "cpu";

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "numerics/lanes/scalar.h"
 #include "repdl/conformance.h"
@@ -54,6 +55,56 @@ float Element(std::string_view generator, uint64_t seed, int64_t i) {
   if (generator == "infinite") {
     return i % 8 == 7 ? std::bit_cast<float>(x % 2 == 0 ? 0x7f800000u : 0xff800000u) : Normal(x);
   }
+  throw ValueError(Message("there is no generator '", generator, "'"));
+}
+
+/// A normal double from sign, exponent and fraction bits.
+double ComposeDouble(uint64_t x, int lowest_exponent, int num_exponents) {
+  const auto exponent = static_cast<uint64_t>(lowest_exponent + static_cast<int>((x >> 32) % num_exponents) + 1023);
+  return std::bit_cast<double>((x >> 31 & 1) << 63 | exponent << 52 | SplitMix64(x) >> 12);
+}
+
+double NormalDouble(uint64_t x) {
+  const auto sum = static_cast<int64_t>((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48));
+  const int64_t high = (sum - 2 * int64_t{65535}) * (int64_t{1} << 35);
+  return static_cast<double>(high + static_cast<int64_t>(SplitMix64(x) >> 29)) * 0x1p-50;
+}
+
+constexpr double kSpecialDoubles[] = {std::numeric_limits<double>::quiet_NaN(),
+                                      std::numeric_limits<double>::infinity(),
+                                      -std::numeric_limits<double>::infinity(),
+                                      0.0,
+                                      -0.0,
+                                      1.0,
+                                      -1.0,
+                                      0x1p-1074,
+                                      -0x1p-1074,
+                                      0x1p-1022,
+                                      -0x1p-1022,
+                                      std::numeric_limits<double>::max(),
+                                      std::numeric_limits<double>::lowest(),
+                                      0.5,
+                                      -1.5,
+                                      3.0};
+
+/// The same for float64: numbers whose 53 bits are all random.
+double DoubleElement(std::string_view generator, uint64_t seed, int64_t i) {
+  const uint64_t x = Bits(seed, i);
+  const auto top53 = static_cast<int64_t>(x >> 11);
+  if (generator == "uniform") return static_cast<double>(top53 - (int64_t{1} << 52)) * 0x1p-52;
+  if (generator == "normal") return NormalDouble(x);
+  if (generator == "wide") return ComposeDouble(x, -320, 640);
+  if (generator == "tiny") return ComposeDouble(x, -640, 128);
+  if (generator == "positive") return static_cast<double>(top53 + 1) * 0x1p-52;
+  if (generator == "unit") return static_cast<double>(top53) * 0x1p-53;
+  if (generator == "bits") return std::bit_cast<double>(x);
+  if (generator == "sweep") {
+    return std::bit_cast<double>(static_cast<uint64_t>(i) * 0x0001000100010001 + seed * 0x9e3779b97f4a7c15);
+  }
+  if (generator == "special") return kSpecialDoubles[x % std::size(kSpecialDoubles)];
+  if (generator == "zeros") return x % 2 == 0 ? 0.0 : -0.0;
+  if (generator == "infinite" && i % 8 == 7) return kSpecialDoubles[x % 2 == 0 ? 1 : 2];
+  if (generator == "infinite") return NormalDouble(x);
   throw ValueError(Message("there is no generator '", generator, "'"));
 }
 
@@ -151,10 +202,10 @@ class CaseReader {
 
   DType FloatType() {
     const std::string_view word = Word();
-    for (DType dtype : {DType::kBFloat16, DType::kFloat16}) {
+    for (DType dtype : {DType::kBFloat16, DType::kFloat16, DType::kFloat64}) {
       if (word == Name(dtype)) return dtype;
     }
-    Fail("expected bfloat16 or float16");
+    Fail("expected bfloat16, float16 or float64");
   }
 
   Value ReadValue(const ArgInfo& info) {
@@ -229,6 +280,8 @@ TensorView Case::Generate(std::string_view generator, DType dtype, const IntList
       view.Data<int64_t>()[i] = static_cast<int64_t>(Bits(seed, i) % num_classes);
     } else if (dtype == DType::kFloat32) {
       view.Data<float>()[i] = Element(generator, seed, i);
+    } else if (dtype == DType::kFloat64) {
+      view.Data<double>()[i] = DoubleElement(generator, seed, i);
     } else {
       view.Data<uint16_t>()[i] = HalfElement(generator, dtype, seed, i);
     }

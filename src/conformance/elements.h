@@ -32,6 +32,14 @@ void VisitElements(std::string_view who, const TensorView& tensor, const Visit& 
       }
       return;
     }
+    case DType::kFloat64: {
+      const auto* elements = rows.Data<const double>();
+      for (int64_t i = 0; i < count; ++i) {
+        const auto bits = std::bit_cast<uint64_t>(elements[i]);
+        visit((bits & 0x7fffffffffffffff) > 0x7ff0000000000000 ? uint64_t{0x7ff8000000000000} : bits);
+      }
+      return;
+    }
     case DType::kBFloat16: return visit_halves(0x7f80, 0x7fc0);
     case DType::kFloat16: return visit_halves(0x7c00, 0x7e00);
     case DType::kInt64: {
@@ -41,7 +49,7 @@ void VisitElements(std::string_view who, const TensorView& tensor, const Visit& 
     }
     default:
       throw TypeError(
-          Message('[', who, "] tensor must be float32, bfloat16, float16 or int64, got ", Name(tensor.dtype)));
+          Message('[', who, "] tensor must be float32, float64, bfloat16, float16 or int64, got ", Name(tensor.dtype)));
   }
 }
 

@@ -31,8 +31,9 @@ std::string IndexOf(const TensorView& tensor, int64_t i) {
   return Name(index);
 }
 
-/// The number of a 16-bit or 32-bit pattern.
+/// The number of a pattern.
 double ValueOf(DType dtype, uint64_t bits) {
+  if (dtype == DType::kFloat64) return std::bit_cast<double>(bits);
   if (dtype == DType::kFloat32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
   if (dtype == DType::kBFloat16) return std::bit_cast<float>(static_cast<uint32_t>(bits << 16));
   const auto fraction = static_cast<double>(bits & 0x3ff);

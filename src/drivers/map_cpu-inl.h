@@ -11,21 +11,23 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
 /// y[i] = f(x[0][i], ...) for i < n, all side by side in memory.
-using MapRun = void (*)(const void* f, const float* const* x, float* y, int64_t n);
+template <class T>
+using MapRun = void (*)(const void* f, const T* const* x, T* y, int64_t n);
 
-/// What the operands of a run go through where they are not floats side by side.
+/// What the operands of a run go through where they are not such numbers side by side.
 constexpr int64_t kMapRun = 512;
 
 /// output = run(inputs...), in parallel. `grain` is the number of elements worth a fork. A low-precision output is
 /// rounded from what `run` gives.
-inline HWY_MAYBE_UNUSED void MapRuns(const MapArgs& args, int64_t grain, MapRun run, const void* f) {
+template <class T>
+HWY_NOINLINE void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, const void* f) {
   const int inner = args.rank - 1;
-  bool direct = args.output_dtype == DType::kFloat32;
+  bool direct = args.output_dtype == kDTypeOf<T>;
   for (int t = 0; t < args.num_inputs; ++t) {
-    direct = direct && args.input_dtypes[t] == DType::kFloat32 && args.strides[t][inner] == 1;
+    direct = direct && args.input_dtypes[t] == kDTypeOf<T> && args.strides[t][inner] == 1;
   }
   ParallelRanges(args.numel, grain, [&](int64_t begin, int64_t end) HWY_ATTR {
-    HWY_ALIGN float buffers[MapArgs::kMaxInputs + 1][kMapRun];
+    HWY_ALIGN T buffers[MapArgs::kMaxInputs + 1][kMapRun];
     for (int64_t at = begin; at < end;) {
       // The place of element `at`: an offset into every operand.
       int64_t rest = at;
@@ -39,18 +41,18 @@ inline HWY_MAYBE_UNUSED void MapRuns(const MapArgs& args, int64_t grain, MapRun 
       }
       const int64_t row_end = std::min(end, at + args.shape[inner] - column);
       const int64_t longest = direct ? row_end - at : kMapRun;
-      const float* x[MapArgs::kMaxInputs] = {};
+      const T* x[MapArgs::kMaxInputs] = {};
       for (; at < row_end; at += longest) {
         const int64_t n = std::min(longest, row_end - at);
         for (int t = 0; t < args.num_inputs; ++t) {
           const int64_t stride = args.strides[t][inner];
           if (stride == 0 && x[t] != nullptr) continue;  // the number that repeats is in the buffer already
-          x[t] = FloatsSideBySide(args.inputs[t], args.input_dtypes[t], offsets[t], stride, n, buffers[t]);
+          x[t] = NumbersSideBySide(args.inputs[t], args.input_dtypes[t], offsets[t], stride, n, buffers[t]);
           offsets[t] += n * stride;
         }
-        if (args.output_dtype == DType::kFloat32) {
-          run(f, x, static_cast<float*>(args.output) + at, n);
-        } else {
+        if (args.output_dtype == kDTypeOf<T>) {
+          run(f, x, static_cast<T*>(args.output) + at, n);
+        } else if constexpr (std::is_same_v<T, float>) {
           float* rounded = buffers[MapArgs::kMaxInputs];
           run(f, x, rounded, n);
           NarrowTo(args.output_dtype, rounded, static_cast<uint16_t*>(args.output) + at, n);
@@ -61,24 +63,29 @@ inline HWY_MAYBE_UNUSED void MapRuns(const MapArgs& args, int64_t grain, MapRun 
   });
 }
 
-/// output = f(inputs...), in parallel; f takes and gives vectors of floats.
-template <int kInputs, class F>
+/// output = f(inputs...), in parallel; f takes and gives vectors of T.
+template <int kInputs, class T = float, class F>
 void Map(const MapArgs& args, int64_t grain, const F& f) {
-  const MapRun run = [](const void* context, const float* const* x, float* y, int64_t n) HWY_ATTR {
+  const MapRun<T> run = [](const void* context, const T* const* x, T* y, int64_t n) HWY_ATTR {
     const F& function = *static_cast<const F*>(context);
-    ForVectors(n, [&](int64_t i, int64_t count) HWY_ATTR {
+    ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
       // Lanes behind the end compute f(1...): no slow subnormals, no traps.
       if constexpr (kInputs == 1) {
-        StoreN(function(LoadN(x[0] + i, count, 1.0f)), y + i, count);
+        StoreN(function(LoadN(x[0] + i, count, 1)), y + i, count);
       } else if constexpr (kInputs == 2) {
-        StoreN(function(LoadN(x[0] + i, count, 1.0f), LoadN(x[1] + i, count, 1.0f)), y + i, count);
+        StoreN(function(LoadN(x[0] + i, count, 1), LoadN(x[1] + i, count, 1)), y + i, count);
       } else {
-        StoreN(function(LoadN(x[0] + i, count, 1.0f), LoadN(x[1] + i, count, 1.0f), LoadN(x[2] + i, count, 1.0f)),
-               y + i, count);
+        StoreN(function(LoadN(x[0] + i, count, 1), LoadN(x[1] + i, count, 1), LoadN(x[2] + i, count, 1)), y + i, count);
       }
     });
   };
-  MapRuns(args, grain, run, &f);
+  MapRuns<T>(args, grain, run, &f);
+}
+
+/// output = F()(tag, inputs...), of doubles.
+template <int kInputs, class F>
+void MapDouble(const MapArgs& args, int64_t grain) {
+  Map<kInputs, double>(args, grain, [](auto... x) HWY_ATTR { return F()(TagOf<double>(), x...); });
 }
 
 /// y[i] = F()(tag, x[i]), computed in double; rounded to odd where a second rounding follows.
@@ -109,7 +116,7 @@ void MapWideRun(const void*, const float* const* x, float* y, int64_t n) {
 template <class F>
 void MapWide(const MapArgs& args, int64_t grain) {
   const bool to_odd = args.output_dtype != DType::kFloat32;
-  MapRuns(args, grain, to_odd ? &MapWideRun<F, true> : &MapWideRun<F, false>, nullptr);
+  MapRuns<float>(args, grain, to_odd ? &MapWideRun<F, true> : &MapWideRun<F, false>, nullptr);
 }
 
 /// y[i] = F()(tag, x[0][i], x[1][i]), computed in double, for an F of few steps: then the conversions count, which are
@@ -138,7 +145,7 @@ void MapWide2Run(const void*, const float* const* x, float* y, int64_t n) {
 /// output = F()(tag, inputs...), computed in double and rounded to float32, then to the type of the output.
 template <class F>
 void MapWide2(const MapArgs& args, int64_t grain) {
-  MapRuns(args, grain, &MapWide2Run<F>, nullptr);
+  MapRuns<float>(args, grain, &MapWide2Run<F>, nullptr);
 }
 
 }  // namespace repdl::HWY_NAMESPACE

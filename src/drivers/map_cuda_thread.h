@@ -30,15 +30,21 @@ REPDL_LANE void MapOffsets(const MapArgs& args, int64_t at, int64_t (&offsets)[k
   }
 }
 
-/// Element `at`, widened.
-REPDL_LANE float LoadFloat(const void* data, DType dtype, int64_t at) {
-  if (dtype == DType::kFloat32) return static_cast<const float*>(data)[at];
-  const int32_t bits = static_cast<const uint16_t*>(data)[at];
-  return dtype == DType::kBFloat16 ? WidenBFloat16(bits) : WidenFloat16(bits);
+/// Element `at`, widened to a float; or a double as it is.
+template <class T>
+REPDL_LANE T LoadNumber(const void* data, DType dtype, int64_t at) {
+  if constexpr (sizeof(T) == 8) {
+    return static_cast<const double*>(data)[at];
+  } else {
+    if (dtype == DType::kFloat32) return static_cast<const float*>(data)[at];
+    const int32_t bits = static_cast<const uint16_t*>(data)[at];
+    return dtype == DType::kBFloat16 ? WidenBFloat16(bits) : WidenFloat16(bits);
+  }
 }
 
-/// Element `at`, rounded.
-REPDL_LANE void StoreFloat(void* data, DType dtype, int64_t at, float value) {
+/// Element `at`, rounded from a float; or a double as it is.
+REPDL_LANE void StoreNumber(void* data, DType, int64_t at, double value) { static_cast<double*>(data)[at] = value; }
+REPDL_LANE void StoreNumber(void* data, DType dtype, int64_t at, float value) {
   if (dtype == DType::kFloat32) {
     static_cast<float*>(data)[at] = value;
   } else {
@@ -47,17 +53,18 @@ REPDL_LANE void StoreFloat(void* data, DType dtype, int64_t at, float value) {
   }
 }
 
-/// Thread `thread` of `num_threads` computes the elements thread, thread + num_threads, and so on.
-template <int kInputs, class F>
+/// Thread `thread` of `num_threads` computes the elements thread, thread + num_threads, and so on, as f(T...).
+template <int kInputs, class T = float, class F>
 REPDL_LANE void MapThread(const MapArgs& args, int64_t thread, int64_t num_threads, const F& f) {
   for (int64_t at = thread; at < args.numel; at += num_threads) {
     int64_t offsets[kInputs];
     MapOffsets<kInputs>(args, at, offsets);
-    const float x = LoadFloat(args.inputs[0], args.input_dtypes[0], offsets[0]);
+    const T x = LoadNumber<T>(args.inputs[0], args.input_dtypes[0], offsets[0]);
     if constexpr (kInputs == 1) {
-      StoreFloat(args.output, args.output_dtype, at, f(x));
+      StoreNumber(args.output, args.output_dtype, at, f(x));
     } else {
-      StoreFloat(args.output, args.output_dtype, at, f(x, LoadFloat(args.inputs[1], args.input_dtypes[1], offsets[1])));
+      StoreNumber(args.output, args.output_dtype, at,
+                  f(x, LoadNumber<T>(args.inputs[1], args.input_dtypes[1], offsets[1])));
     }
   }
 }

@@ -50,8 +50,8 @@ HWY_INLINE void NarrowRun(const float* x, uint16_t* y, int64_t n, const Convert&
 }
 
 /// n elements as floats side by side: the memory itself where it holds that, else the buffer.
-inline HWY_MAYBE_UNUSED const float* FloatsSideBySide(const void* data, DType dtype, int64_t offset, int64_t stride,
-                                                      int64_t n, float* buffer) {
+inline HWY_MAYBE_UNUSED const float* NumbersSideBySide(const void* data, DType dtype, int64_t offset, int64_t stride,
+                                                       int64_t n, float* buffer) {
   if (dtype == DType::kFloat32) {
     return SideBySide(static_cast<const float*>(data) + offset, stride, n, buffer);
   }
@@ -72,6 +72,12 @@ inline HWY_MAYBE_UNUSED const float* FloatsSideBySide(const void* data, DType dt
     }
   }
   return buffer;
+}
+
+/// Of float64 there is only the one type.
+inline HWY_MAYBE_UNUSED const double* NumbersSideBySide(const void* data, DType, int64_t offset, int64_t stride,
+                                                        int64_t n, double* buffer) {
+  return SideBySide(static_cast<const double*>(data) + offset, stride, n, buffer);
 }
 
 /// n floats, rounded to bfloat16 or float16.

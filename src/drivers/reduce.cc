@@ -24,7 +24,7 @@ void SplitLoops(const TensorView& x, const bool (&is_reduced)[kMaxRank], Loops& 
 }
 
 ReduceArgs MakeReduceArgs(const TensorView& x, const bool (&is_reduced)[kMaxRank], Order order) {
-  ReduceArgs args{x.Data<const float>(), {}, {}, order, {}, nullptr};
+  ReduceArgs args{x.dtype, x.data, {}, {}, order, {}, nullptr};
   SplitLoops(x, is_reduced, args.kept, args.reduced);
   return args;
 }

@@ -35,19 +35,30 @@ struct Loops {
 };
 
 /// What happens to a sum at its end: times `factor` (1 does nothing), then divided by `divisor`, then its square root.
+/// The numbers are rounded to the type of the sum.
 struct SumEnd {
-  float factor = 1.0f;
-  float divisor = 1.0f;
+  double factor = 1;
+  double divisor = 1;
   bool root = false;
 };
 
 /// out[r] = Sum over the reduced loops, for each r of the kept loops.
 struct ReduceArgs {
-  const float* x;
+  DType dtype;
+  const void* x;
   Loops kept, reduced;
   Order order;
   SumEnd end;
-  float* out;
+  void* out;
+
+  template <class T>
+  const T* X() const {
+    return static_cast<const T*>(x);
+  }
+  template <class T>
+  T* Out() const {
+    return static_cast<T*>(out);
+  }
 };
 
 /// Splits the dimensions of a tensor into kept and reduced ones.

@@ -11,83 +11,87 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
 /// Terms begin, begin + 1, … of the reduced loops, side by side: in place where they lie so, else copied
-/// to the buffer (kSumChunk floats).
-HWY_INLINE const float* GatherTerms(const float* x, const Loops& reduced, int64_t begin, int64_t count, float* buffer) {
+/// to the buffer (kSumChunk numbers).
+template <class T>
+HWY_INLINE const T* GatherTerms(const T* x, const Loops& reduced, int64_t begin, int64_t count, T* buffer) {
   const int64_t inner = reduced.InnerSize(), stride = reduced.InnerStride();
   const int64_t column = reduced.shape.size() <= 1 ? begin : begin % inner;
   if (column + count <= inner) return SideBySide(x + reduced.Offset(begin), stride, count, buffer);
   for (int64_t done = 0; done < count;) {
     const int64_t n = std::min(count - done, inner - (begin + done) % inner);
-    const float* from = x + reduced.Offset(begin + done);
+    const T* from = x + reduced.Offset(begin + done);
     for (int64_t i = 0; i < n; ++i) buffer[done + i] = from[i * stride];
     done += n;
   }
   return buffer;
 }
 
-HWY_INLINE float EndSum(float sum, const SumEnd& end) {
-  if (end.factor != 1.0f) sum = sum * end.factor;
-  if (end.divisor != 1.0f) sum = sum / end.divisor;
-  return end.root ? hn::GetLane(Sqrt(Set(FloatTag(), sum))) : sum;
+template <class T>
+HWY_INLINE T EndSum(T sum, const SumEnd& end) {
+  if (end.factor != 1) sum = sum * static_cast<T>(end.factor);
+  if (end.divisor != 1) sum = sum / static_cast<T>(end.divisor);
+  return end.root ? hn::GetLane(Sqrt(Set(TagOf<T>(), sum))) : sum;
 }
 
 /// Rows [begin, end) from left to right. One chain is bound by the latency of an addition, so eight rows run side by
 /// side; the last group repeats its last row.
-inline void SumRowsInSequence(const ReduceArgs& args, int64_t begin, int64_t end) {
+template <class T>
+void SumRowsInSequence(const ReduceArgs& args, int64_t begin, int64_t end) {
   constexpr int kRows = 8;
   constexpr int64_t kTerms = 512;
   const int64_t n = args.reduced.Count();
-  HWY_ALIGN float buffers[kRows][kTerms];
+  HWY_ALIGN T buffers[kRows][kTerms];
   for (int64_t r = begin; r < end; r += kRows) {
-    float acc[kRows] = {};
+    T acc[kRows] = {};
     for (int64_t first = 0; first < n; first += kTerms) {
       const int64_t count = std::min(kTerms, n - first);
-      const float* terms[kRows];
+      const T* terms[kRows];
       for (int q = 0; q < kRows; ++q) {
         const int64_t row = std::min(r + q, end - 1);
-        terms[q] = GatherTerms(args.x + args.kept.Offset(row), args.reduced, first, count, buffers[q]);
+        terms[q] = GatherTerms(args.X<T>() + args.kept.Offset(row), args.reduced, first, count, buffers[q]);
       }
       for (int64_t i = 0; i < count; ++i) {
 #pragma GCC unroll 8
         for (int q = 0; q < kRows; ++q) acc[q] = acc[q] + terms[q][i];
       }
     }
-    for (int64_t q = 0; q < std::min<int64_t>(kRows, end - r); ++q) args.out[r + q] = EndSum(acc[q], args.end);
+    for (int64_t q = 0; q < std::min<int64_t>(kRows, end - r); ++q) args.Out<T>()[r + q] = EndSum(acc[q], args.end);
   }
 }
 
 /// Rows whose terms lie side by side, or anyhow.
-inline void ReduceRows(const ReduceArgs& args) {
+template <class T>
+void ReduceRows(const ReduceArgs& args) {
   const int64_t num_rows = args.kept.Count(), n = args.reduced.Count();
   const int64_t num_chunks = (n + kSumChunk - 1) / kSumChunk;
   if (args.order == Order::kBlocked && num_chunks > 8 && num_rows < 4 * GetNumThreads()) {
     // Few long rows: the chunks are what runs in parallel.
     Scratch scratch;
-    float* const values = scratch.Get<float>(num_chunks);
+    T* const values = scratch.Get<T>(num_chunks);
     for (int64_t r = 0; r < num_rows; ++r) {
-      const float* const row = args.x + args.kept.Offset(r);
+      const T* const row = args.X<T>() + args.kept.Offset(r);
       ParallelRanges(num_chunks, 8, [&](int64_t begin, int64_t end) HWY_ATTR {
-        HWY_ALIGN float buffer[kSumChunk];
+        HWY_ALIGN T buffer[kSumChunk];
         for (int64_t c = begin; c < end; ++c) {
           const int64_t count = std::min(kSumChunk, n - c * kSumChunk);
           values[c] = SumChunk(GatherTerms(row, args.reduced, c * kSumChunk, count, buffer), count);
         }
       });
-      SumTree tree;
+      SumTree<T> tree;
       for (int64_t c = 0; c < num_chunks; ++c) tree.Push(values[c]);
-      args.out[r] = EndSum(tree.Total(), args.end);
+      args.Out<T>()[r] = EndSum(tree.Total(), args.end);
     }
     return;
   }
   ParallelRanges(num_rows, 32768 / std::max<int64_t>(n, 1) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
-    if (args.order == Order::kSequential) return SumRowsInSequence(args, begin, end);
-    HWY_ALIGN float buffer[kSumChunk];
+    if (args.order == Order::kSequential) return SumRowsInSequence<T>(args, begin, end);
+    HWY_ALIGN T buffer[kSumChunk];
     for (int64_t r = begin; r < end; ++r) {
-      const float* const row = args.x + args.kept.Offset(r);
-      const float sum = SumTerms(n, args.order, [&](int64_t first, int64_t count) HWY_ATTR {
+      const T* const row = args.X<T>() + args.kept.Offset(r);
+      const T sum = SumTerms<T>(n, args.order, [&](int64_t first, int64_t count) HWY_ATTR {
         return GatherTerms(row, args.reduced, first, count, buffer);
       });
-      args.out[r] = EndSum(sum, args.end);
+      args.Out<T>()[r] = EndSum(sum, args.end);
     }
   });
 }
@@ -98,11 +102,11 @@ inline constexpr int64_t kMaxStrip = 1024;
 inline constexpr int kRowsAtOnce = 8;
 
 /// to[j] = from[j] + rows[0][j] + … + rows[kRows - 1][j], from left to right; a null `from` stands for +0.
-template <int kRows>
-HWY_INLINE void AddRows(const float* const* rows, int64_t cols, const float* from, float* to) {
-  const FloatTag d;
-  ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-    Vec acc = from == nullptr ? Zero(d) : Load(d, from + j);
+template <int kRows, class T>
+HWY_INLINE void AddRows(const T* const* rows, int64_t cols, const T* from, T* to) {
+  const TagOf<T> d;
+  ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
+    VecOf<T> acc = from == nullptr ? Zero(d) : Load(d, from + j);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) acc = Add(acc, LoadN(rows[r] + j, count));
     Store(acc, d, to + j);
@@ -110,19 +114,19 @@ HWY_INLINE void AddRows(const float* const* rows, int64_t cols, const float* fro
 }
 
 /// out[j] = term_at(0)[j] + term_at(1)[j] + … for j < cols <= kMaxStrip, n terms from left to right.
-template <class TermAt>
-HWY_INLINE void SumColumnsInSequence(int64_t n, int64_t cols, const TermAt& term_at, float* out) {
-  HWY_ALIGN float acc[kMaxStrip + kLanes];
-  std::fill_n(acc, cols, 0.0f);
-  const float* rows[kRowsAtOnce];
+template <class T, class TermAt>
+HWY_INLINE void SumColumnsInSequence(int64_t n, int64_t cols, const TermAt& term_at, T* out) {
+  HWY_ALIGN T acc[kMaxStrip + kLanesOf<T>];
+  std::fill_n(acc, cols, T{0});
+  const T* rows[kRowsAtOnce];
   int64_t i = 0;
   for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) {
     for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(i + r);
-    AddRows<kRowsAtOnce>(rows, cols, acc, acc);
+    AddRows<kRowsAtOnce, T>(rows, cols, acc, acc);
   }
   for (; i < n; ++i) {
     rows[0] = term_at(i);
-    AddRows<1>(rows, cols, acc, acc);
+    AddRows<1, T>(rows, cols, acc, acc);
   }
   std::copy_n(acc, cols, out);
 }
@@ -132,14 +136,16 @@ inline constexpr int64_t kGroups = 16;
 
 /// Sum(lane) for lanes 0 to kGroups - 1 of a chunk: the fold of the lanes lane, lane + kGroups, lane + 2 kGroups, …, for
 /// kVecs vectors of columns, which stays in registers. row_at(i) is row i of n, and row_at(i)(j, count) a vector of it.
-template <int kVecs, class RowAt>
+template <class T, int kVecs, class RowAt>
 struct ColumnFold {
+  static constexpr int64_t kLanes = kLanesOf<T>;
+
   int64_t n;
   int64_t cols;  // from the first column on; less than a vector only if kVecs is 1
   const RowAt& row_at;
 
   template <int64_t kStep>
-  HWY_INLINE void Sum(int64_t lane, int64_t j, VecElement* sum) const {
+  HWY_INLINE void Sum(int64_t lane, int64_t j, VecElementOf<T>* sum) const {
     if constexpr (kStep == kSumLanes) {
       const auto count = [&](int v) { return kVecs == 1 ? cols - j : (kVecs - v) * kLanes; };
       const auto first = row_at(lane);
@@ -153,18 +159,18 @@ struct ColumnFold {
     } else {
       Sum<2 * kStep>(lane, j, sum);
       if (lane + kStep >= n) return;  // lanes without a term are +0 and change nothing
-      VecElement right[kVecs];
+      VecElementOf<T> right[kVecs];
       Sum<2 * kStep>(lane + kStep, j, right);
 #pragma GCC unroll 8
       for (int v = 0; v < kVecs; ++v) sum[v] = Add(sum[v], right[v]);
     }
   }
-  HWY_INLINE int64_t Store(int64_t lane, int64_t j, float* out) const {
+  HWY_INLINE int64_t Store(int64_t lane, int64_t j, T* out) const {
     for (; j + (kVecs == 1 ? 1 : kVecs * kLanes) <= cols; j += kVecs * kLanes) {
-      VecElement sum[kVecs];
+      VecElementOf<T> sum[kVecs];
       Sum<kGroups>(lane, j, sum);
 #pragma GCC unroll 8
-      for (int v = 0; v < kVecs; ++v) hn::Store(sum[v], FloatTag(), out + j + v * kLanes);
+      for (int v = 0; v < kVecs; ++v) hn::Store(sum[v], TagOf<T>(), out + j + v * kLanes);
     }
     return j;
   }
@@ -172,20 +178,20 @@ struct ColumnFold {
 
 /// One chunk, rows [begin, end) of columns [0, cols), out of the caches. `groups` has room for kGroups rows of `width`;
 /// the sums end in the first.
-template <class RowAt>
+template <class T, class RowAt>
 HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const RowAt& row_at, int64_t width,
-                               float* groups) {
-  const FloatTag d;
+                               T* groups) {
+  const TagOf<T> d;
   constexpr int kVecs = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // with three sums of each under way: 24 or 12 registers
   const auto row = [&](int64_t i) HWY_ATTR { return row_at(begin + i); };
   const int64_t n = end - begin, used = std::min(n, kGroups);
   for (int64_t lane = 0; lane < used; ++lane) {
-    float* const out = groups + lane * width;
-    const int64_t j = ColumnFold<kVecs, decltype(row)>{n, cols, row}.Store(lane, 0, out);
-    ColumnFold<1, decltype(row)>{n, cols, row}.Store(lane, j, out);
+    T* const out = groups + lane * width;
+    const int64_t j = ColumnFold<T, kVecs, decltype(row)>{n, cols, row}.Store(lane, 0, out);
+    ColumnFold<T, 1, decltype(row)>{n, cols, row}.Store(lane, j, out);
   }
-  for (int64_t j = 0; j < width; j += kLanes) {
-    VecElement sum[kGroups];
+  for (int64_t j = 0; j < width; j += kLanesOf<T>) {
+    VecElementOf<T> sum[kGroups];
     for (int64_t lane = 0; lane < kGroups; ++lane)
       sum[lane] = lane < used ? Load(d, groups + lane * width + j) : Zero(d);
 #pragma GCC unroll 8
@@ -200,23 +206,23 @@ HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const R
 
 /// The same out of memory: row by row, as the rows lie there. `lanes` has room for kSumLanes rows of `width`; the sums
 /// end in the first.
-template <class TermAt>
+template <class T, class TermAt>
 HWY_INLINE void SumStreamedChunk(int64_t begin, int64_t end, int64_t cols, const TermAt& term_at, int64_t width,
-                                 float* lanes) {
-  const FloatTag d;
+                                 T* lanes) {
+  const TagOf<T> d;
   for (int64_t first = begin; first < end; first += kRowsAtOnce * kSumLanes) {
     for (int64_t l = 0; l < std::min(kSumLanes, end - first); ++l) {
-      float* const lane = lanes + l * width;
-      const float* from = first == begin ? nullptr : lane;
-      const float* rows[kRowsAtOnce];
+      T* const lane = lanes + l * width;
+      const T* from = first == begin ? nullptr : lane;
+      const T* rows[kRowsAtOnce];
       if (first + l + (kRowsAtOnce - 1) * kSumLanes < end) {
         for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(first + l + r * kSumLanes);
-        AddRows<kRowsAtOnce>(rows, cols, from, lane);
+        AddRows<kRowsAtOnce, T>(rows, cols, from, lane);
         continue;
       }
       for (int64_t i = first + l; i < end; i += kSumLanes, from = lane) {
         rows[0] = term_at(i);
-        AddRows<1>(rows, cols, from, lane);
+        AddRows<1, T>(rows, cols, from, lane);
       }
     }
   }
@@ -224,8 +230,8 @@ HWY_INLINE void SumStreamedChunk(int64_t begin, int64_t end, int64_t cols, const
   const int64_t used = std::min(kSumLanes, end - begin);
   for (int64_t h = kSumLanes / 2; h >= 1; h /= 2) {
     for (int64_t lane = 0; lane < h && lane + h < used; ++lane) {
-      for (int64_t j = 0; j < width; j += kLanes) {
-        float* const left = lanes + lane * width + j;
+      for (int64_t j = 0; j < width; j += kLanesOf<T>) {
+        T* const left = lanes + lane * width + j;
         Store(Add(Load(d, left), Load(d, left + h * width)), d, left);
       }
     }
@@ -237,21 +243,21 @@ inline constexpr int64_t kStreamedBytes = int64_t{4} << 20;
 
 /// The tree over chunks of `chunk` rows each. sum_chunk(begin, end, width, sums) sums rows [begin, end) in `sums`, which
 /// has room for `room` rows of `width`; the sums end in the first.
-template <class SumChunkTo>
+template <class T, class SumChunkTo>
 HWY_INLINE void SumChunksOfColumns(int64_t n, int64_t cols, int64_t chunk, int64_t room, const SumChunkTo& sum_chunk,
-                                   float* out) {
-  const FloatTag d;
-  const int64_t width = (cols + kLanes - 1) / kLanes * kLanes;
+                                   T* out) {
+  const TagOf<T> d;
+  const int64_t width = (cols + kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>;
   const int64_t num_chunks = (n + chunk - 1) / chunk;
   Scratch scratch;
-  float* const sums = scratch.Get<float>(room * width);
-  float* const waiting = scratch.Get<float>(NumLevels(num_chunks) * width);
-  std::fill(out, out + cols, 0.0f);
+  T* const sums = scratch.Get<T>(room * width);
+  T* const waiting = scratch.Get<T>(NumLevels(num_chunks) * width);
+  std::fill(out, out + cols, T{0});
   for (int64_t c = 0; c < num_chunks; ++c) {
     sum_chunk(c * chunk, std::min(n, (c + 1) * chunk), width, sums);
     const bool last = c + 1 == num_chunks;
-    ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-      Vec value = Load(d, sums + j);
+    ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
+      VecOf<T> value = Load(d, sums + j);
       TakeIn(c, last, [&](int level) HWY_ATTR { value = Add(Load(d, waiting + level * width + j), value); });
       if (last) {
         StoreN(value, out + j, count);
@@ -264,36 +270,40 @@ HWY_INLINE void SumChunksOfColumns(int64_t n, int64_t cols, int64_t chunk, int64
 
 /// Sums row_at(i)(j, count), a vector from column j on, over i in [0, n), for columns [0, cols), cols <= kMaxStrip, in
 /// order `blocked`. With chunks of kSumLanes the rows are the lanes of chunks.
-template <class RowAt>
-HWY_INLINE void SumColumnsOf(int64_t n, int64_t cols, const RowAt& row_at, float* out, int64_t chunk = kSumChunk) {
+template <class T, class RowAt>
+HWY_INLINE void SumColumnsOf(int64_t n, int64_t cols, const RowAt& row_at, T* out, int64_t chunk = kSumChunk) {
   SumChunksOfColumns(
       n, cols, chunk, kGroups,
-      [&](int64_t begin, int64_t end, int64_t width, float* sums)
+      [&](int64_t begin, int64_t end, int64_t width, T* sums)
           HWY_ATTR { SumCachedChunk(begin, end, cols, row_at, width, sums); },
       out);
 }
 
 /// A row that lies in memory, for SumColumnsOf.
+template <class T>
 struct StoredRow {
-  const float* x;
-  HWY_INLINE Vec operator()(int64_t j, int64_t count) const { return LoadN(x + j, count); }
+  const T* x;
+  HWY_INLINE VecOf<T> operator()(int64_t j, int64_t count) const { return LoadN(x + j, count); }
 };
+template <class T>
+StoredRow(const T*) -> StoredRow<T>;
 
 /// Sums term_at(i)[j] over i in [0, n), for j in [0, cols), cols <= kMaxStrip, in order `blocked`.
-template <class TermAt>
-HWY_INLINE void SumColumnsInBlocks(int64_t n, int64_t cols, bool streamed, const TermAt& term_at, float* out) {
+template <class T, class TermAt>
+HWY_INLINE void SumColumnsInBlocks(int64_t n, int64_t cols, bool streamed, const TermAt& term_at, T* out) {
   if (!streamed) return SumColumnsOf(n, cols, [&](int64_t i) HWY_ATTR { return StoredRow{term_at(i)}; }, out);
   SumChunksOfColumns(
       n, cols, kSumChunk, kSumLanes,
-      [&](int64_t begin, int64_t end, int64_t width, float* lanes)
+      [&](int64_t begin, int64_t end, int64_t width, T* lanes)
           HWY_ATTR { SumStreamedChunk(begin, end, cols, term_at, width, lanes); },
       out);
 }
 
-inline void ReduceColumns(const ReduceArgs& args) {
+template <class T>
+void ReduceColumns(const ReduceArgs& args) {
   const int64_t cols = args.kept.InnerSize(), n = args.reduced.Count();
   const int64_t num_outer = args.kept.Count() / cols;
-  const bool streamed = num_outer * cols * n * static_cast<int64_t>(sizeof(float)) >= kStreamedBytes;
+  const bool streamed = num_outer * cols * n * static_cast<int64_t>(sizeof(T)) >= kStreamedBytes;
   // Strips as wide as leaves each thread one.
   const int64_t share = cols * num_outer / GetNumThreads();
   const int64_t strip = std::clamp((share + 63) / 64 * 64, int64_t{64}, kMaxStrip);
@@ -302,8 +312,8 @@ inline void ReduceColumns(const ReduceArgs& args) {
   ParallelRanges(num_outer * strips, 32768 / strip_work + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t outer = task / strips, j = task % strips * strip;
-      const float* const x = args.x + args.kept.Offset(outer * cols) + j;
-      float* const out = args.out + outer * cols + j;
+      const T* const x = args.X<T>() + args.kept.Offset(outer * cols) + j;
+      T* const out = args.Out<T>() + outer * cols + j;
       const int64_t count = std::min(strip, cols - j);
       const auto term_at = [&](int64_t i) HWY_ATTR { return x + args.reduced.Offset(i); };
       if (args.order == Order::kSequential) {
@@ -316,13 +326,14 @@ inline void ReduceColumns(const ReduceArgs& args) {
   });
 }
 
-inline void Reduce(const ReduceArgs& args) {
+template <class T>
+void Reduce(const ReduceArgs& args) {
   const bool terms_side_by_side = args.reduced.InnerStride() == 1 && args.reduced.InnerSize() > 1;
   const bool columns_side_by_side = args.kept.InnerStride() == 1 && args.kept.InnerSize() >= 4;
   if (columns_side_by_side && !terms_side_by_side) {
-    ReduceColumns(args);
+    ReduceColumns<T>(args);
   } else {
-    ReduceRows(args);
+    ReduceRows<T>(args);
   }
 }
 

@@ -12,22 +12,24 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-inline constexpr int64_t kSumVecs = kSumLanes / kLanes;
+template <class T>
+inline constexpr int64_t kSumVecs = kSumLanes / kLanesOf<T>;
 
 /// The tree of order.h over values that arrive one after the other.
+template <class T>
 class SumTree {
  public:
   /// Takes in the value of the next chunk. At most 2^50 chunks.
-  void Push(float value) {
+  void Push(T value) {
     TakeIn(count_, /*last=*/false, [&](int level) { value = waiting_[level] + value; });
     waiting_[Park(count_)] = value;
     ++count_;
   }
-  float Total() const {
-    if (count_ == 0) return 0.0f;
+  T Total() const {
+    if (count_ == 0) return 0;
     int level = 0;
     while ((count_ >> level & 1) == 0) ++level;
-    float total = waiting_[level];
+    T total = waiting_[level];
     for (++level; count_ >> level != 0; ++level) {
       if ((count_ >> level & 1) != 0) total = waiting_[level] + total;
     }
@@ -35,24 +37,26 @@ class SumTree {
   }
 
  private:
-  std::array<float, 50> waiting_;
+  std::array<T, 50> waiting_;
   int64_t count_ = 0;
 };
 
 /// lane[j] + lane[j + h] for h = half the lanes, then a quarter, … down to one number.
 #if defined(REPDL_SVE)
 // Highway has no parts of vectors there that could be halved again.
-HWY_INLINE float FoldVector(FloatTag d, Vec v) {
-  float lanes[kLanes];
+template <class D>
+HWY_INLINE hn::TFromD<D> FoldVector(D d, hn::Vec<D> v) {
+  using T = hn::TFromD<D>;
+  T lanes[kLanesOf<T>];
   StoreU(v, d, lanes);
-  for (int64_t h = kLanes / 2; h >= 1; h /= 2) {
+  for (int64_t h = kLanesOf<T> / 2; h >= 1; h /= 2) {
     for (int64_t j = 0; j < h; ++j) lanes[j] = lanes[j] + lanes[j + h];
   }
   return lanes[0];
 }
 #else
 template <class D>
-HWY_INLINE float FoldVector([[maybe_unused]] D d, hn::Vec<D> v) {
+HWY_INLINE hn::TFromD<D> FoldVector([[maybe_unused]] D d, hn::Vec<D> v) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (hn::MaxLanes(D()) > 1) {
     const hn::Half<D> half;
@@ -64,86 +68,92 @@ HWY_INLINE float FoldVector([[maybe_unused]] D d, hn::Vec<D> v) {
 #endif
 
 /// The 64 lanes, spread over vectors, folded to one number.
-HWY_INLINE float FoldLanes(VecElement* acc) {
+template <class T>
+HWY_INLINE T FoldLanes(VecElementOf<T>* acc) {
 #pragma GCC unroll 8
-  for (int64_t h = kSumVecs / 2; h >= 1; h /= 2) {
+  for (int64_t h = kSumVecs<T> / 2; h >= 1; h /= 2) {
 #pragma GCC unroll 64
     for (int64_t v = 0; v < h; ++v) acc[v] = Add(acc[v], acc[v + h]);
   }
-  return FoldVector(FloatTag(), acc[0]);
+  return FoldVector(TagOf<T>(), acc[0]);
 }
 
 /// One chunk of order `blocked`, n <= kSumChunk: term(i, count) is terms i, i + 1, … as a vector, with +0 after count.
-template <class Term>
-HWY_INLINE float SumChunkOf(int64_t n, const Term& term) {
-  VecElement acc[kSumVecs];
-  for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Zero(FloatTag());
+template <class T, class Term>
+HWY_INLINE T SumChunkOf(int64_t n, const Term& term) {
+  VecElementOf<T> acc[kSumVecs<T>];
+  for (int64_t v = 0; v < kSumVecs<T>; ++v) acc[v] = Zero(TagOf<T>());
   int64_t i = 0;
   for (; i + kSumLanes <= n; i += kSumLanes) {
 #pragma GCC unroll 64
-    for (int64_t v = 0; v < kSumVecs; ++v) acc[v] = Add(acc[v], term(i + v * kLanes, kLanes));
+    for (int64_t v = 0; v < kSumVecs<T>; ++v) acc[v] = Add(acc[v], term(i + v * kLanesOf<T>, kLanesOf<T>));
   }
   // A lane that has no term left gets +0, which changes no lane: none of them is -0.
-  for (int64_t v = 0; i < n; ++v, i += kLanes) acc[v] = Add(acc[v], term(i, n - i));
-  return FoldLanes(acc);
+  for (int64_t v = 0; i < n; ++v, i += kLanesOf<T>) acc[v] = Add(acc[v], term(i, n - i));
+  return FoldLanes<T>(acc);
 }
 
 /// One chunk of numbers side by side.
-HWY_INLINE float SumChunk(const float* x, int64_t n) {
-  return SumChunkOf(n, [x](int64_t i, int64_t count) HWY_ATTR { return LoadN(x + i, count); });
+template <class T>
+HWY_INLINE T SumChunk(const T* x, int64_t n) {
+  return SumChunkOf<T>(n, [x](int64_t i, int64_t count) HWY_ATTR { return LoadN(x + i, count); });
 }
 
-inline float SumInSequence(const float* x, int64_t n, float acc) {
+template <class T>
+T SumInSequence(const T* x, int64_t n, T acc) {
   for (int64_t i = 0; i < n; ++i) acc = acc + x[i];
   return acc;
 }
 
 /// The tree over the chunks of n terms; sum_chunk(begin, count) is the value of one.
-template <class Chunk>
-HWY_INLINE float SumChunks(int64_t n, const Chunk& sum_chunk) {
-  if (n <= kSumChunk) return n == 0 ? 0.0f : sum_chunk(0, n);
-  SumTree tree;
+template <class T, class Chunk>
+HWY_INLINE T SumChunks(int64_t n, const Chunk& sum_chunk) {
+  if (n <= kSumChunk) return n == 0 ? 0 : sum_chunk(0, n);
+  SumTree<T> tree;
   for (int64_t i = 0; i < n; i += kSumChunk) tree.Push(sum_chunk(i, std::min(kSumChunk, n - i)));
   return tree.Total();
 }
 
 /// Sum of n terms that `terms(begin, count)` lays side by side, at most kSumChunk at a time: it returns
 /// a pointer to terms begin, begin + 1, ….
-template <class Terms>
-HWY_INLINE float SumTerms(int64_t n, Order order, const Terms& terms) {
+template <class T = float, class Terms>
+HWY_INLINE T SumTerms(int64_t n, Order order, const Terms& terms) {
   if (order == Order::kSequential) {
-    float acc = 0.0f;
+    T acc = 0;
     for (int64_t i = 0; i < n; i += kSumChunk) {
       const int64_t count = std::min(kSumChunk, n - i);
       acc = SumInSequence(terms(i, count), count, acc);
     }
     return acc;
   }
-  return SumChunks(n, [&](int64_t begin, int64_t count) HWY_ATTR { return SumChunk(terms(begin, count), count); });
+  return SumChunks<T>(n, [&](int64_t begin, int64_t count) HWY_ATTR { return SumChunk(terms(begin, count), count); });
 }
 
 /// Sum of n terms of which term(i, count) makes a vector: terms i to i + count - 1 of it count.
-template <class Term>
-HWY_INLINE float SumOf(int64_t n, Order order, const Term& term) {
-  const FloatTag d;
+template <class T = float, class Term>
+HWY_INLINE T SumOf(int64_t n, Order order, const Term& term) {
+  const TagOf<T> d;
   if (order == Order::kSequential) {
-    HWY_ALIGN float buffer[kSumChunk];
-    return SumTerms(n, order, [&](int64_t begin, int64_t length) HWY_ATTR {
-      ForVectors(length, [&](int64_t i, int64_t count) HWY_ATTR { StoreN(term(begin + i, count), buffer + i, count); });
+    HWY_ALIGN T buffer[kSumChunk];
+    return SumTerms<T>(n, order, [&](int64_t begin, int64_t length) HWY_ATTR {
+      ForVectors<T>(length,
+                    [&](int64_t i, int64_t count) HWY_ATTR { StoreN(term(begin + i, count), buffer + i, count); });
       return buffer;
     });
   }
-  return SumChunks(n, [&](int64_t begin, int64_t length) HWY_ATTR {
-    return SumChunkOf(length, [&](int64_t i, int64_t count) HWY_ATTR {
-      const Vec terms = term(begin + i, count);
-      return HWY_LIKELY(count >= kLanes) ? terms : IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count)), terms);
+  return SumChunks<T>(n, [&](int64_t begin, int64_t length) HWY_ATTR {
+    return SumChunkOf<T>(length, [&](int64_t i, int64_t count) HWY_ATTR {
+      const VecOf<T> terms = term(begin + i, count);
+      return HWY_LIKELY(count >= kLanesOf<T>) ? terms
+                                              : IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count)), terms);
     });
   });
 }
 
 /// Sum of n numbers side by side.
-HWY_INLINE float SumRow(const float* x, int64_t n, Order order) {
-  return SumTerms(n, order, [x](int64_t begin, int64_t) HWY_ATTR { return x + begin; });
+template <class T>
+HWY_INLINE T SumRow(const T* x, int64_t n, Order order) {
+  return SumTerms<T>(n, order, [x](int64_t begin, int64_t) HWY_ATTR { return x + begin; });
 }
 
 }  // namespace repdl::HWY_NAMESPACE

@@ -32,9 +32,13 @@ inline constexpr int kTileRows = 12;
 inline constexpr int kTileRows = 4;
 #endif
 inline constexpr int kTileVecs = 2;
-inline constexpr int kTileCols = kTileVecs * static_cast<int>(kLanes);
+template <class T>
+inline constexpr int kTileColsOf = kTileVecs * static_cast<int>(kLanesOf<T>);
+inline constexpr int kTileCols = kTileColsOf<float>;
 /// Bytes that hold the validity bits of one vector.
-inline constexpr int kMaskBytes = (static_cast<int>(kLanes) + 7) / 8;
+template <class T>
+inline constexpr int kMaskBytesOf = (static_cast<int>(kLanesOf<T>) + 7) / 8;
+inline constexpr int kMaskBytes = kMaskBytesOf<float>;
 
 /// Columns and rows of c that share packed panels, and the k of one packed panel. They follow the sizes of the
 /// caches and do not reach the bits.
@@ -47,37 +51,41 @@ struct Blocking {
 };
 
 /// Where the tile reads a run of k of its columns.
-struct Panel {
+template <class T>
+struct PanelOf {
   // Columns side by side: row k at b + k * stride. Or, if `offsets` is set, each vector by itself: vector v at
   // vectors[v] + offsets[k].
-  const float* b = nullptr;
+  const T* b = nullptr;
   int64_t stride = 0;
   int64_t prefetch = 0;  // how far ahead of its use a row is asked for
-  const float* vectors[kTileVecs] = {};
+  const T* vectors[kTileVecs] = {};
   const int64_t* offsets = nullptr;
   // Null, or which terms are present: bits of vector v at present[v] + present_at[k].
   const uint8_t* present[kTileVecs] = {};
   const uint32_t* present_at = nullptr;
 };
 
+using Panel = PanelOf<float>;
+
 /// One run of the register tile over consecutive k.
-struct TileRun {
+template <class T>
+struct TileRunOf {
   int64_t k;
-  const float* a;  // packed: a[k * rows + i]
-  Panel panel;
-  const float* resume;         // null, or where the chain stands: rows of kTileCols
-  const float* const* merges;  // earlier partial sums to take in afterwards: rows of kTileCols
+  const T* a;  // packed: a[k * rows + i]
+  PanelOf<T> panel;
+  const T* resume;         // null, or where the chain stands: rows of kTileCols
+  const T* const* merges;  // earlier partial sums to take in afterwards: rows of kTileCols
   int num_merges;
-  const float* row_bias;  // null, or a number for each row that is added at last
-  const float* col_bias;  // null, or one for each column
-  float* out;             // rows of out_stride
+  const T* row_bias;  // null, or a number for each row that is added at last
+  const T* col_bias;  // null, or one for each column
+  T* out;             // rows of out_stride
   int64_t out_stride;
 };
 
-template <int kRows, bool kByVector, bool kMasked>
-HWY_NOINLINE void RunTile(const TileRun& run) {
-  const FloatTag d;
-  VecElement acc[kRows][kTileVecs];
+template <class T, int kRows, bool kByVector, bool kMasked>
+HWY_NOINLINE void RunTile(const TileRunOf<T>& run) {
+  const TagOf<T> d;
+  VecElementOf<T> acc[kRows][kTileVecs];
   if (run.resume == nullptr) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
@@ -88,11 +96,11 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Load(d, run.resume + i * kTileCols + v * kLanes);
+      for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Load(d, run.resume + i * kTileColsOf<T> + v * kLanesOf<T>);
     }
   }
-  const float* HWY_RESTRICT a = run.a;
-  const float* HWY_RESTRICT b = run.panel.b;
+  const T* HWY_RESTRICT a = run.a;
+  const T* HWY_RESTRICT b = run.panel.b;
   const int64_t stride = run.panel.stride, prefetch = run.panel.prefetch;
   const int64_t num_k = run.k;
   // What the end of the run will touch is asked for on the way there, row by row: all at once would hold up b.
@@ -100,21 +108,21 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
   int64_t k = 0;
   for (int asked = 0; asked <= kRows; ++asked) {
     for (int v = 0; v < kTileVecs && asked > 0; ++v) {
-      __builtin_prefetch(run.out + (asked - 1) * run.out_stride + v * kLanes, 1);
+      __builtin_prefetch(run.out + (asked - 1) * run.out_stride + v * kLanesOf<T>, 1);
       for (int m = 0; m < run.num_merges; ++m) {
-        __builtin_prefetch(run.merges[m] + (asked - 1) * kTileCols + v * kLanes);
+        __builtin_prefetch(run.merges[m] + (asked - 1) * kTileColsOf<T> + v * kLanesOf<T>);
       }
     }
     for (const int64_t end = num_k - (kRows - asked) * kStepsPerRow; k < end; ++k) {
-      VecElement bv[kTileVecs];
-      [[maybe_unused]] MaskElement present[kTileVecs];
+      VecElementOf<T> bv[kTileVecs];
+      [[maybe_unused]] MaskElementOf<T> present[kTileVecs];
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
         if constexpr (kByVector) {
           bv[v] = LoadU(d, run.panel.vectors[v] + run.panel.offsets[k]);
         } else {
-          bv[v] = LoadU(d, b + v * kLanes);
-          __builtin_prefetch(b + prefetch + v * kLanes);
+          bv[v] = LoadU(d, b + v * kLanesOf<T>);
+          __builtin_prefetch(b + prefetch + v * kLanesOf<T>);
         }
         if constexpr (kMasked) {
           present[v] = hn::LoadMaskBits(d, run.panel.present[v] + run.panel.present_at[k]);
@@ -122,10 +130,10 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
       }
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
-        const Vec av = Set(d, a[i]);
+        const VecOf<T> av = Set(d, a[i]);
 #pragma GCC unroll 2
         for (int v = 0; v < kTileVecs; ++v) {
-          const Vec next = Fma<Vec>(av, bv[v], acc[i][v]);
+          const VecOf<T> next = Fma<VecOf<T>>(av, bv[v], acc[i][v]);
           if constexpr (kMasked) {
             acc[i][v] = IfThenElse(present[v], next, acc[i][v]);
           } else {
@@ -138,19 +146,19 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
     }
   }
   for (int m = 0; m < run.num_merges; ++m) {
-    const float* HWY_RESTRICT earlier = run.merges[m];
+    const T* HWY_RESTRICT earlier = run.merges[m];
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
-        acc[i][v] = Add(Load(d, earlier + i * kTileCols + v * kLanes), acc[i][v]);
+        acc[i][v] = Add(Load(d, earlier + i * kTileColsOf<T> + v * kLanesOf<T>), acc[i][v]);
       }
     }
   }
   if (run.row_bias != nullptr) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
-      const Vec bias = Set(d, run.row_bias[i]);
+      const VecOf<T> bias = Set(d, run.row_bias[i]);
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Add(acc[i][v], bias);
     }
@@ -158,7 +166,7 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
   if (run.col_bias != nullptr) {
 #pragma GCC unroll 2
     for (int v = 0; v < kTileVecs; ++v) {
-      const Vec bias = LoadU(d, run.col_bias + v * kLanes);
+      const VecOf<T> bias = LoadU(d, run.col_bias + v * kLanesOf<T>);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) acc[i][v] = Add(acc[i][v], bias);
     }
@@ -166,102 +174,117 @@ HWY_NOINLINE void RunTile(const TileRun& run) {
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, run.out + i * run.out_stride + v * kLanes);
+    for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, run.out + i * run.out_stride + v * kLanesOf<T>);
   }
 }
 
-using TileFn = void (*)(const TileRun&);
+template <class T>
+using TileFn = void (*)(const TileRunOf<T>&);
 
-template <bool kByVector, bool kMasked, int... kRows>
+template <class T, bool kByVector, bool kMasked, int... kRows>
 constexpr auto TileTable(std::integer_sequence<int, kRows...>) {
-  return std::array<TileFn, sizeof...(kRows)>{&RunTile<kRows + 1, kByVector, kMasked>...};
+  return std::array<TileFn<T>, sizeof...(kRows)>{&RunTile<T, kRows + 1, kByVector, kMasked>...};
 }
 
 /// The tile for `rows` rows, 1 <= rows <= kTileRows, and a kind of panel.
-template <bool kByVector, bool kMayMask>
-TileFn ChooseTile(int rows, bool masked) {
+template <class T, bool kByVector, bool kMayMask>
+TileFn<T> ChooseTile(int rows, bool masked) {
   static constexpr auto kRowCounts = std::make_integer_sequence<int, kTileRows>();
-  static constexpr auto kPlain = TileTable<kByVector, false>(kRowCounts);
+  static constexpr auto kPlain = TileTable<T, kByVector, false>(kRowCounts);
   if constexpr (kMayMask) {
-    static constexpr auto kMasked = TileTable<kByVector, true>(kRowCounts);
+    static constexpr auto kMasked = TileTable<T, kByVector, true>(kRowCounts);
     if (masked) return kMasked[rows - 1];
   }
   return kPlain[rows - 1];
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// A square of kLanes vectors exchanges its rows and columns.
-HWY_INLINE void TransposeSquare(VecElement* t) {
-  const FloatTag d;
-  const hn::Repartition<double, FloatTag> dd;
-  // 4 x 4 squares within the 128-bit blocks ...
+/// A square of as many vectors as one has lanes exchanges its rows and columns.
+template <class T>
+HWY_INLINE void TransposeSquare(VecElementOf<T>* t) {
+  using V = VecOf<T>;
+  const TagOf<T> d;
+  constexpr int kBlock = 16 / sizeof(T);
+  // Small squares within the 128-bit blocks ...
+  if constexpr (kBlock == 4) {
+    const hn::Repartition<double, TagOf<T>> dd;
 #pragma GCC unroll 4
-  for (int64_t g = 0; g < kLanes; g += 4) {
-    const Vec x0 = t[g], x1 = t[g + 1], x2 = t[g + 2], x3 = t[g + 3];
-    const auto low01 = BitCast(dd, hn::InterleaveLower(d, x0, x1));
-    const auto high01 = BitCast(dd, hn::InterleaveUpper(d, x0, x1));
-    const auto low23 = BitCast(dd, hn::InterleaveLower(d, x2, x3));
-    const auto high23 = BitCast(dd, hn::InterleaveUpper(d, x2, x3));
-    t[g] = BitCast(d, hn::InterleaveLower(dd, low01, low23));
-    t[g + 1] = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
-    t[g + 2] = BitCast(d, hn::InterleaveLower(dd, high01, high23));
-    t[g + 3] = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
+    for (int64_t g = 0; g < kLanesOf<T>; g += 4) {
+      const V x0 = t[g], x1 = t[g + 1], x2 = t[g + 2], x3 = t[g + 3];
+      const auto low01 = BitCast(dd, hn::InterleaveLower(d, x0, x1));
+      const auto high01 = BitCast(dd, hn::InterleaveUpper(d, x0, x1));
+      const auto low23 = BitCast(dd, hn::InterleaveLower(d, x2, x3));
+      const auto high23 = BitCast(dd, hn::InterleaveUpper(d, x2, x3));
+      t[g] = BitCast(d, hn::InterleaveLower(dd, low01, low23));
+      t[g + 1] = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
+      t[g + 2] = BitCast(d, hn::InterleaveLower(dd, high01, high23));
+      t[g + 3] = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
+    }
+  } else {
+#pragma GCC unroll 4
+    for (int64_t g = 0; g < kLanesOf<T>; g += 2) {
+      const V x0 = t[g], x1 = t[g + 1];
+      t[g] = hn::InterleaveLower(d, x0, x1);
+      t[g + 1] = hn::InterleaveUpper(d, x0, x1);
+    }
   }
   // ... then the blocks.
 #if HWY_MAX_BYTES == 64
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    const Vec x0 = t[i], x1 = t[4 + i], x2 = t[8 + i], x3 = t[12 + i];
-    const Vec even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x1), x0);
-    const Vec odd01 = hn::OddEvenBlocks(x1, hn::SwapAdjacentBlocks(x0));
-    const Vec even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x3), x2);
-    const Vec odd23 = hn::OddEvenBlocks(x3, hn::SwapAdjacentBlocks(x2));
+  for (int i = 0; i < kBlock; ++i) {
+    const V x0 = t[i], x1 = t[kBlock + i], x2 = t[2 * kBlock + i], x3 = t[3 * kBlock + i];
+    const V even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x1), x0);
+    const V odd01 = hn::OddEvenBlocks(x1, hn::SwapAdjacentBlocks(x0));
+    const V even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x3), x2);
+    const V odd23 = hn::OddEvenBlocks(x3, hn::SwapAdjacentBlocks(x2));
     t[i] = hn::ConcatLowerLower(d, even23, even01);
-    t[4 + i] = hn::ConcatLowerLower(d, odd23, odd01);
-    t[8 + i] = hn::ConcatUpperUpper(d, even23, even01);
-    t[12 + i] = hn::ConcatUpperUpper(d, odd23, odd01);
+    t[kBlock + i] = hn::ConcatLowerLower(d, odd23, odd01);
+    t[2 * kBlock + i] = hn::ConcatUpperUpper(d, even23, even01);
+    t[3 * kBlock + i] = hn::ConcatUpperUpper(d, odd23, odd01);
   }
 #elif HWY_MAX_BYTES == 32
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    const Vec x0 = t[i], x1 = t[4 + i];
+  for (int i = 0; i < kBlock; ++i) {
+    const V x0 = t[i], x1 = t[kBlock + i];
     t[i] = hn::ConcatLowerLower(d, x1, x0);
-    t[4 + i] = hn::ConcatUpperUpper(d, x1, x0);
+    t[kBlock + i] = hn::ConcatUpperUpper(d, x1, x0);
   }
 #endif
 }
 
 /// to[k * to_stride + i] = row(i)[k] for i < kLanes, 0 from `rows` on, and k < num_k.
-template <class Row>
-HWY_INLINE void PackTransposed(const Row& row, int rows, int64_t num_k, float* to, int64_t to_stride) {
-  const FloatTag d;
-  for (int64_t k = 0; k < num_k; k += kLanes) {
-    const int64_t length = std::min(kLanes, num_k - k);
-    VecElement t[kLanes];
+template <class T, class Row>
+HWY_INLINE void PackTransposed(const Row& row, int rows, int64_t num_k, T* to, int64_t to_stride) {
+  const TagOf<T> d;
+  for (int64_t k = 0; k < num_k; k += kLanesOf<T>) {
+    const int64_t length = std::min(kLanesOf<T>, num_k - k);
+    VecElementOf<T> t[kLanesOf<T>];
 #pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes; ++i) t[i] = i < rows ? LoadN(row(i) + k, length) : Zero(d);
-    TransposeSquare(t);
+    for (int64_t i = 0; i < kLanesOf<T>; ++i) t[i] = i < rows ? LoadN(row(i) + k, length) : Zero(d);
+    TransposeSquare<T>(t);
 #pragma GCC unroll 16
-    for (int64_t q = 0; q < kLanes; ++q) {
+    for (int64_t q = 0; q < kLanesOf<T>; ++q) {
       if (q < length) StoreU(t[q], d, to + (k + q) * to_stride);
     }
   }
 }
 
 /// Of rows that lie `stride` apart.
-inline void PackTransposed(const float* from, int64_t stride, int rows, int64_t num_k, float* to, int64_t to_stride) {
+template <class T>
+void PackTransposed(const T* from, int64_t stride, int rows, int64_t num_k, T* to, int64_t to_stride) {
   PackTransposed([&](int64_t i) HWY_ATTR { return from + i * stride; }, rows, num_k, to, to_stride);
 }
 #endif
 
 /// A matrix in memory: element (i, j) at data[i * row_stride + j * col_stride].
-struct Matrix {
-  const float* data;
+template <class T>
+struct MatrixOf {
+  const T* data;
   int64_t row_stride;
   int64_t col_stride;
 
-  const float* At(int64_t i, int64_t j) const { return data + i * row_stride + j * col_stride; }
-  Matrix Transposed() const { return {data, col_stride, row_stride}; }
+  const T* At(int64_t i, int64_t j) const { return data + i * row_stride + j * col_stride; }
+  MatrixOf<T> Transposed() const { return {data, col_stride, row_stride}; }
 
   /// Asks for share `part` of `parts` of rows [i, i + rows) x columns [j, j + cols), for soon.
   void Prefetch(int64_t i, int64_t rows, int64_t j, int64_t cols, int64_t part, int64_t parts) const {
@@ -271,31 +294,35 @@ struct Matrix {
     }
     const int64_t end = rows * (part + 1) / parts;
     for (int64_t row = rows * part / parts; row < end; ++row) {
-      const float* p = At(i + row, j);
-      for (int64_t q = 0; q < cols; q += kLineFloats) __builtin_prefetch(p + q, 0, 2);
+      const T* p = At(i + row, j);
+      for (int64_t q = 0; q < cols; q += kLineOf<T>) __builtin_prefetch(p + q, 0, 2);
       __builtin_prefetch(p + cols - 1, 0, 2);
     }
   }
 };
 
+using Matrix = MatrixOf<float>;
+
 /// packed[k * rows + i] = a(i, k0 + k)
-inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t num_k, float* packed) {
-  const float* p = a.At(i0, k0);
+template <class T>
+void PackRows(const MatrixOf<T>& a, int64_t i0, int rows, int64_t k0, int64_t num_k, T* packed) {
+  const T* p = a.At(i0, k0);
   int64_t k = 0;
 #if HWY_TARGET != HWY_SCALAR
   if (a.row_stride == 1) {
-    const FloatTag d;
+    const TagOf<T> d;
     for (; k < num_k; ++k, p += a.col_stride, packed += rows) {
       // Whole vectors: what the last one has too much, the next k overwrites.
-      for (int i = 0; i < rows; i += kLanes) StoreU(LoadN(p + i, std::min<int64_t>(kLanes, rows - i)), d, packed + i);
+      for (int i = 0; i < rows; i += kLanesOf<T>)
+        StoreU(LoadN(p + i, std::min<int64_t>(kLanesOf<T>, rows - i)), d, packed + i);
     }
     return;
   }
   if (a.col_stride == 1) {
-    for (int i = 0; i < rows; i += kLanes) {
+    for (int i = 0; i < rows; i += kLanesOf<T>) {
       // The last rows overlap those before, or else what a vector has too much is overwritten by the next k.
-      const int64_t at = std::max<int64_t>(0, std::min<int64_t>(i, rows - kLanes));
-      PackTransposed(p + at * a.row_stride, a.row_stride, static_cast<int>(std::min<int64_t>(kLanes, rows)), num_k,
+      const int64_t at = std::max<int64_t>(0, std::min<int64_t>(i, rows - kLanesOf<T>));
+      PackTransposed(p + at * a.row_stride, a.row_stride, static_cast<int>(std::min<int64_t>(kLanesOf<T>, rows)), num_k,
                      packed + at, rows);
     }
     return;
@@ -307,20 +334,22 @@ inline void PackRows(const Matrix& a, int64_t i0, int rows, int64_t k0, int64_t 
 }
 
 /// panel[k * kTileCols + j] = b(k0 + k, j0 + j), zero for columns from `cols` on.
-inline void PackCols(const Matrix& b, int64_t j0, int cols, int64_t k0, int64_t num_k, float* panel) {
-  const float* p = b.At(k0, j0);
+template <class T>
+void PackCols(const MatrixOf<T>& b, int64_t j0, int cols, int64_t k0, int64_t num_k, T* panel) {
+  const T* p = b.At(k0, j0);
   int64_t k = 0;
 #if HWY_TARGET != HWY_SCALAR
   if (b.row_stride == 1) {
-    for (int v = 0; v < kTileVecs; ++v, p += kLanes * b.col_stride) {
-      PackTransposed(p, b.col_stride, cols - v * static_cast<int>(kLanes), num_k, panel + v * kLanes, kTileCols);
+    for (int v = 0; v < kTileVecs; ++v, p += kLanesOf<T> * b.col_stride) {
+      PackTransposed(p, b.col_stride, cols - v * static_cast<int>(kLanesOf<T>), num_k, panel + v * kLanesOf<T>,
+                     kTileColsOf<T>);
     }
     return;
   }
 #endif
   for (; k < num_k; ++k) {
-    for (int j = 0; j < cols; ++j) panel[k * kTileCols + j] = p[k * b.row_stride + j * b.col_stride];
-    for (int j = cols; j < kTileCols; ++j) panel[k * kTileCols + j] = 0.0f;
+    for (int j = 0; j < cols; ++j) panel[k * kTileColsOf<T> + j] = p[k * b.row_stride + j * b.col_stride];
+    for (int j = cols; j < kTileColsOf<T>; ++j) panel[k * kTileColsOf<T> + j] = T{0};
   }
 }
 
@@ -328,36 +357,38 @@ inline void PackCols(const Matrix& b, int64_t j0, int cols, int64_t k0, int64_t 
 inline constexpr int64_t kMaxRowsInPlace = 10 * kTileRows;
 
 /// The right operand of a plain product.
+template <class T>
 struct MatrixCols {
-  Matrix b;
+  MatrixOf<T> b;
   int64_t num_cols;
   bool in_place;  // read whole panels where they lie, if b is row-major
 
   static constexpr bool kByVector = false, kMayMask = false;
   static constexpr bool kPacks = true;
 
-  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, float* buffer, int64_t buffer_stride,
-           Panel* panels) const {
-    const FloatTag d;
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* buffer, int64_t buffer_stride,
+           PanelOf<T>* panels) const {
+    const TagOf<T> d;
     // Whole panels row by row, as the rows lie in memory.
-    const int64_t whole = b.col_stride == 1 ? std::max<int64_t>(0, (std::min(j1, num_cols) - j0) / kTileCols) : 0;
+    const int64_t whole = b.col_stride == 1 ? std::max<int64_t>(0, (std::min(j1, num_cols) - j0) / kTileColsOf<T>) : 0;
     for (int64_t q = 0; !in_place && q < num_k; ++q) {
-      const float* from = b.At(k + q, j0);
-      float* to = buffer + q * kTileCols;
-      for (int64_t p = 0; p < whole; ++p, from += kTileCols, to += buffer_stride) {
+      const T* from = b.At(k + q, j0);
+      T* to = buffer + q * kTileColsOf<T>;
+      for (int64_t p = 0; p < whole; ++p, from += kTileColsOf<T>, to += buffer_stride) {
 #pragma GCC unroll 2
-        for (int v = 0; v < kTileVecs; ++v) Store(LoadU(d, from + v * kLanes), d, to + v * kLanes);
+        for (int v = 0; v < kTileVecs; ++v) Store(LoadU(d, from + v * kLanesOf<T>), d, to + v * kLanesOf<T>);
       }
     }
-    for (int64_t p = 0; j0 + p * kTileCols < j1; ++p) {
-      const int64_t j = j0 + p * kTileCols;
+    for (int64_t p = 0; j0 + p * kTileColsOf<T> < j1; ++p) {
+      const int64_t j = j0 + p * kTileColsOf<T>;
       if (p < whole && in_place) {
         panels[p] = {.b = b.At(k, j), .stride = b.row_stride, .prefetch = 12 * b.row_stride};
         continue;
       }
-      float* const panel = buffer + p * buffer_stride;
-      if (p >= whole) PackCols(b, j, static_cast<int>(std::min<int64_t>(kTileCols, num_cols - j)), k, num_k, panel);
-      panels[p] = {.b = panel, .stride = kTileCols, .prefetch = 8 * kTileCols};
+      T* const panel = buffer + p * buffer_stride;
+      if (p >= whole)
+        PackCols(b, j, static_cast<int>(std::min<int64_t>(kTileColsOf<T>, num_cols - j)), k, num_k, panel);
+      panels[p] = {.b = panel, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
     }
   }
   void Prefetch(int64_t j0, int64_t j1, int64_t k, int64_t num_k, int64_t part, int64_t parts) const {
@@ -365,39 +396,47 @@ struct MatrixCols {
   }
 };
 
+template <class T>
+MatrixCols(const MatrixOf<T>&, int64_t, bool) -> MatrixCols<T>;
+
 /// Where a plain product goes, with an optional bias to add at the end.
+template <class T>
 struct MatrixSink {
-  float* c;
+  T* c;
   int64_t row_stride, col_stride;
   int64_t num_cols;
-  const float* row_bias;  // null, or one number a row
-  const float* col_bias;  // null, or one number a column
+  const T* row_bias;  // null, or one number a row
+  const T* col_bias;  // null, or one number a column
 
-  float* InPlace(int64_t i, int64_t j) const {
-    return col_stride == 1 && j + kTileCols <= num_cols ? c + i * row_stride + j : nullptr;
+  T* InPlace(int64_t i, int64_t j) const {
+    return col_stride == 1 && j + kTileColsOf<T> <= num_cols ? c + i * row_stride + j : nullptr;
   }
   int64_t InPlaceStride() const { return row_stride; }
-  const float* InPlaceRowBias(int64_t i) const { return row_bias == nullptr ? nullptr : row_bias + i; }
-  const float* InPlaceColBias(int64_t j) const { return col_bias == nullptr ? nullptr : col_bias + j; }
-  void Store(int64_t i, int rows, int64_t j, float* tile) const {
-    const int64_t cols = std::min<int64_t>(kTileCols, num_cols - j);
+  const T* InPlaceRowBias(int64_t i) const { return row_bias == nullptr ? nullptr : row_bias + i; }
+  const T* InPlaceColBias(int64_t j) const { return col_bias == nullptr ? nullptr : col_bias + j; }
+  void Store(int64_t i, int rows, int64_t j, T* tile) const {
+    const int64_t cols = std::min<int64_t>(kTileColsOf<T>, num_cols - j);
     for (int r = 0; r < rows; ++r) {
-      float* from = tile + r * kTileCols;
+      T* from = tile + r * kTileColsOf<T>;
       if (row_bias != nullptr) {
         for (int64_t q = 0; q < cols; ++q) from[q] = from[q] + row_bias[i + r];
       }
       if (col_bias != nullptr) {
         for (int64_t q = 0; q < cols; ++q) from[q] = from[q] + col_bias[j + q];
       }
-      float* to = c + (i + r) * row_stride + j * col_stride;
+      T* to = c + (i + r) * row_stride + j * col_stride;
       if (col_stride == 1) {
-        std::memcpy(to, from, sizeof(float) * static_cast<size_t>(cols));
+        std::memcpy(to, from, sizeof(T) * static_cast<size_t>(cols));
       } else {
         for (int64_t q = 0; q < cols; ++q) to[q * col_stride] = from[q];
       }
     }
   }
 };
+
+template <class T>
+MatrixSink(T*, int64_t, int64_t, int64_t, const std::type_identity_t<T>*, const std::type_identity_t<T>*)
+    -> MatrixSink<T>;
 
 /// How `m` rows are cut into tiles of nearly equal height.
 struct RowTiles {
@@ -413,14 +452,15 @@ struct Grid {
   int64_t rows = 1, cols = 1;
 };
 
-inline Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
-  const int64_t tiles = (m + kTileRows - 1) / kTileRows, panels = (n + kTileCols - 1) / kTileCols;
+template <class T = float>
+Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
+  const int64_t tiles = (m + kTileRows - 1) / kTileRows, panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>;
   Grid best;
   int64_t best_cost = INT64_MAX;
   for (int64_t cols = 1; cols <= std::min(parts, panels); ++cols) {
     const int64_t rows = std::min(parts / cols, tiles);
     // The largest share, plus its packing: about 12 multiplications a number of a, and 8 one of b.
-    const int64_t share_m = (m + rows - 1) / rows, share_n = (panels + cols - 1) / cols * kTileCols;
+    const int64_t share_m = (m + rows - 1) / rows, share_n = (panels + cols - 1) / cols * kTileColsOf<T>;
     const int64_t cost = share_m * share_n + 12 * share_m + 8 * share_n;
     if (cost < best_cost) best = {rows, cols}, best_cost = cost;
   }
@@ -428,10 +468,11 @@ inline Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
 }
 
 /// The left operand of a plain product, packed tile by tile when it is needed.
+template <class T>
 struct MatrixRows {
-  Matrix a;
+  MatrixOf<T> a;
 
-  const float* Get(int64_t i, int rows, int64_t k, int64_t num_k, float* buffer) const {
+  const T* Get(int64_t i, int rows, int64_t k, int64_t num_k, T* buffer) const {
     PackRows(a, i, rows, k, num_k, buffer);
     return buffer;
   }
@@ -441,15 +482,21 @@ struct MatrixRows {
   }
 };
 
+template <class T>
+MatrixRows(const MatrixOf<T>&) -> MatrixRows<T>;
+
 /// Which terms of a product are added: [begin, end), for which the operands count k from 0. Those before `first`, which
 /// is less than `end`, are absent.
-struct Terms {
+template <class T>
+struct TermsOf {
   int64_t begin, end;
   int64_t first = 0;
   // For a product in several calls, with ascending terms and within a block of rows and columns: NumWaiting numbers,
   // in which sums wait from call to call. The first one has term `first`, the last one stores the result.
-  float* waiting = nullptr;
+  T* waiting = nullptr;
 };
+
+using Terms = TermsOf<float>;
 
 /// Where the chains of a product over num_k terms restart.
 struct Chunks {
@@ -469,10 +516,12 @@ struct Chunks {
 };
 
 /// For a product of m x n over num_k terms in several calls.
-inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
+template <class T = float>
+int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
   const RowTiles tiles{m};
   const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
-  return (NumLevels(num_chunks) + 1) * tiles.count * tiles.Rows(0) * ((n + kTileCols - 1) / kTileCols * kTileCols);
+  return (NumLevels(num_chunks) + 1) * tiles.count * tiles.Rows(0) *
+         ((n + kTileColsOf<T> - 1) / kTileColsOf<T> * kTileColsOf<T>);
 }
 
 /// Rows [0, m) x columns [j_begin, j_end) of the product, or what `terms` add to it.
@@ -484,33 +533,34 @@ inline int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
 ///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), InPlaceRowBias(i) and InPlaceColBias(j), or
 ///   null for Store(i, rows, j, tile)
-template <class Left, class Right, class Sink>
+template <class T = float, class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks, const Left& left, const Right& right,
-                 const Sink& sink, const Terms& terms, const Blocking& blocking = {}) {
+                 const Sink& sink, const TermsOf<T>& terms, const Blocking& blocking = {.cols = 8192 / sizeof(T)}) {
   const int64_t num_k = chunks.num_k;
   const int num_levels = NumLevels(chunks.count);
-  const int64_t num_panels = std::min(blocking.cols / kTileCols, (j_end - j_begin + kTileCols - 1) / kTileCols);
-  const int64_t block_cols = num_panels * kTileCols;
+  const int64_t num_panels =
+      std::min(blocking.cols / kTileColsOf<T>, (j_end - j_begin + kTileColsOf<T> - 1) / kTileColsOf<T>);
+  const int64_t block_cols = num_panels * kTileColsOf<T>;
   const int64_t block_k = std::min(terms.end - terms.begin, blocking.k);
   const RowTiles tiles{m};
   const int64_t block_tiles = std::min<int64_t>(tiles.count, blocking.rows / kTileRows);
-  const int64_t tile_size = tiles.Rows(0) * kTileCols;
+  const int64_t tile_size = tiles.Rows(0) * kTileColsOf<T>;
 
   Scratch scratch;
   // A row more than a panel has, so that the rows that are packed together do not meet in the same set of a cache.
-  const int64_t panel_stride = (block_k + 1) * kTileCols;
-  float* const buffers = scratch.Get<float>(Right::kPacks ? num_panels * panel_stride : 0);
-  float* const rows_buffer = scratch.Get<float>(block_k * kTileRows + kTileCols);
-  float* const edge = scratch.Get<float>(tile_size);
+  const int64_t panel_stride = (block_k + 1) * kTileColsOf<T>;
+  T* const buffers = scratch.Get<T>(Right::kPacks ? num_panels * panel_stride : 0);
+  T* const rows_buffer = scratch.Get<T>(block_k * kTileRows + kTileColsOf<T>);
+  T* const edge = scratch.Get<T>(tile_size);
   // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
-  float* waiting = terms.waiting;
+  T* waiting = terms.waiting;
   if (waiting == nullptr && (num_k > block_k || chunks.count > 1)) {
-    waiting = scratch.Get<float>((num_levels + 1) * block_tiles * num_panels * tile_size);
+    waiting = scratch.Get<T>((num_levels + 1) * block_tiles * num_panels * tile_size);
   }
   const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
     return waiting + ((level * block_tiles + tile) * num_panels + panel) * tile_size;
   };
-  Panel* const panels = scratch.Get<Panel>(num_panels);
+  PanelOf<T>* const panels = scratch.Get<PanelOf<T>>(num_panels);
 
   for (int64_t j0 = j_begin; j0 < j_end; j0 += block_cols) {
     const int64_t j1 = std::min(j0 + block_cols, j_end);
@@ -520,7 +570,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks
       const int64_t absent = terms.first / chunks.length;
       for (int level = 0; terms.begin <= terms.first && absent >> level != 0; ++level) {
         if ((absent >> level & 1) == 0) continue;
-        std::fill_n(waiting_tile(level, 0, 0), block_tiles * num_panels * tile_size, 0.0f);
+        std::fill_n(waiting_tile(level, 0, 0), block_tiles * num_panels * tile_size, T{0});
       }
       int64_t k = std::max(terms.begin, terms.first), chunk_index = k / chunks.length;
       do {
@@ -529,17 +579,17 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks
         const bool last = chunk_index == chunks.count - 1 && block_end == num_k;
         const int64_t at = k - terms.begin, next = block_end - terms.begin;
         const int64_t next_length = std::min(terms.end - block_end, blocking.k);
-        TileRun run{};
+        TileRunOf<T> run{};
         run.k = block_end - k;
 
         right.Get(j0, j1, at, run.k, buffers, panel_stride, panels);
-        const int64_t panels_here = (j1 - j0 + kTileCols - 1) / kTileCols;
+        const int64_t panels_here = (j1 - j0 + kTileColsOf<T> - 1) / kTileColsOf<T>;
         for (int64_t t = t0; t < t1; ++t) {
           const int64_t i = tiles.Begin(t);
           const int rows = tiles.Rows(t);
           run.a = left.Get(i, rows, at, run.k, rows_buffer);
           if (next_length > 0) right.Prefetch(j0, j1, next, next_length, t - t0, t1 - t0);
-          for (int64_t j = j0, panel = 0; j < j1; j += kTileCols, ++panel) {
+          for (int64_t j = j0, panel = 0; j < j1; j += kTileColsOf<T>, ++panel) {
             if (t + 1 < t1) {
               left.Prefetch(tiles.Begin(t + 1), tiles.Rows(t + 1), at, run.k, panel, panels_here);
             } else if (next_length > 0) {
@@ -549,11 +599,11 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks
             run.resume = k == std::max(terms.first, chunks.Begin(chunk_index))
                              ? nullptr
                              : waiting_tile(num_levels, t - t0, panel);
-            const float* merges[64];
+            const T* merges[64];
             run.merges = merges;
             run.num_merges = 0;
             run.row_bias = run.col_bias = nullptr;
-            run.out_stride = kTileCols;
+            run.out_stride = kTileColsOf<T>;
             bool to_edge = false;
             if (block_end < chunk_end) {
               run.out = waiting_tile(num_levels, t - t0, panel);
@@ -574,7 +624,7 @@ void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks
                 }
               }
             }
-            ChooseTile<Right::kByVector, Right::kMayMask>(rows, run.panel.present_at != nullptr)(run);
+            ChooseTile<T, Right::kByVector, Right::kMayMask>(rows, run.panel.present_at != nullptr)(run);
             if (to_edge) sink.Store(i, rows, j, edge);
           }
         }

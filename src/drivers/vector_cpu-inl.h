@@ -4,74 +4,113 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
+#include "base/dispatch.h"
 #include "numerics/lanes/highway-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-inline constexpr int64_t kLanes = HWY_LANES(float);
-/// Numbers in a cache line.
-inline constexpr int64_t kLineFloats = 16;
-using Vec = hn::Vec<FloatTag>;
-using Mask = hn::Mask<FloatTag>;
-
 #if HWY_TARGET == HWY_SVE_256 || HWY_TARGET == HWY_SVE2_128
 #define REPDL_SVE
 #endif
 
+/// Vectors of T, which is float or double.
+template <class T>
+struct VectorOf {
+  using Tag = hn::ScalableTag<T>;
+  using V = hn::Vec<Tag>;
+  using M = hn::Mask<Tag>;
+};
+
 /// The same as elements of an array. The types of SVE have no size; those that have one convert to and from them.
 #if defined(REPDL_SVE)
-typedef Vec VecElement __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8)));
-typedef Mask MaskElement __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8)));
+template <class T>
+struct ElementOf;
+#define REPDL_ELEMENTS_OF(T)                                                          \
+  template <>                                                                         \
+  struct ElementOf<T> {                                                               \
+    typedef VectorOf<T>::V V __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8))); \
+    typedef VectorOf<T>::M M __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8))); \
+  };
+REPDL_ELEMENTS_OF(float)
+REPDL_ELEMENTS_OF(double)
+#undef REPDL_ELEMENTS_OF
 #else
-using VecElement = Vec;
-using MaskElement = Mask;
+template <class T>
+using ElementOf = VectorOf<T>;
 #endif
 
+/// Numbers in a vector.
+template <class T>
+inline constexpr int64_t kLanesOf = HWY_LANES(T);
+/// Numbers in a cache line.
+template <class T>
+inline constexpr int64_t kLineOf = 64 / sizeof(T);
+
+template <class T>
+using TagOf = typename VectorOf<T>::Tag;
+template <class T>
+using VecOf = typename VectorOf<T>::V;
+template <class T>
+using MaskOf = typename VectorOf<T>::M;
+template <class T>
+using VecElementOf = typename ElementOf<T>::V;
+template <class T>
+using MaskElementOf = typename ElementOf<T>::M;
+
+// Of floats.
+inline constexpr int64_t kLanes = kLanesOf<float>;
+using Vec = VecOf<float>;
+using VecElement = VecElementOf<float>;
+
 /// The first `count` lanes from memory, the others `fill`; nothing behind them is read.
-HWY_INLINE Vec LoadN(const float* p, int64_t count, float fill = 0.0f) {
-  const FloatTag d;
-  if (HWY_LIKELY(count >= kLanes)) return LoadU(d, p);
-#if HWY_CAP_GE256  // a masked load of floats, which touches nothing else
+template <class T>
+HWY_INLINE VecOf<T> LoadN(const T* p, int64_t count, std::type_identity_t<T> fill = 0) {
+  const TagOf<T> d;
+  if (HWY_LIKELY(count >= kLanesOf<T>)) return LoadU(d, p);
+#if HWY_CAP_GE256  // a masked load, which touches nothing else
   const auto mask = hn::FirstN(d, static_cast<size_t>(count));
   return IfThenElse(mask, hn::MaskedLoad(mask, d, p), Set(d, fill));
 #else
-  HWY_ALIGN float buffer[kLanes];
-  for (int64_t i = 0; i < kLanes; ++i) buffer[i] = fill;
-  std::memcpy(buffer, p, sizeof(float) * static_cast<size_t>(count));
+  HWY_ALIGN T buffer[kLanesOf<T>];
+  for (int64_t i = 0; i < kLanesOf<T>; ++i) buffer[i] = fill;
+  std::memcpy(buffer, p, sizeof(T) * static_cast<size_t>(count));
   return Load(d, buffer);
 #endif
 }
 
 /// The first `count` lanes to memory; nothing behind them is written.
-HWY_INLINE void StoreN(Vec v, float* p, int64_t count) {
-  const FloatTag d;
-  if (HWY_LIKELY(count >= kLanes)) {
+template <class T>
+HWY_INLINE void StoreN(std::type_identity_t<VecOf<T>> v, T* p, int64_t count) {
+  const TagOf<T> d;
+  if (HWY_LIKELY(count >= kLanesOf<T>)) {
     StoreU(v, d, p);
     return;
   }
 #if HWY_CAP_GE256
   hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(count)), d, p);
 #else
-  HWY_ALIGN float buffer[kLanes];
+  HWY_ALIGN T buffer[kLanesOf<T>];
   Store(v, d, buffer);
-  std::memcpy(p, buffer, sizeof(float) * static_cast<size_t>(count));
+  std::memcpy(p, buffer, sizeof(T) * static_cast<size_t>(count));
 #endif
 }
 
 /// A run of an operand side by side: itself if its elements are, else copied to the buffer.
-HWY_INLINE const float* SideBySide(const float* x, int64_t stride, int64_t n, float* buffer) {
+template <class T>
+HWY_INLINE const T* SideBySide(const T* x, int64_t stride, int64_t n, T* buffer) {
   if (stride == 1) return x;
   for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * stride];
   return buffer;
 }
 
-/// Calls body(i, count) for runs of kLanes indices that cover [0, n); the last run may be shorter.
-template <class Body>
+/// Calls body(i, count) for runs of a vector's length that cover [0, n); the last run may be shorter.
+template <class T = float, class Body>
 HWY_INLINE void ForVectors(int64_t n, const Body& body) {
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) body(i, kLanes);
+  for (; i + kLanesOf<T> <= n; i += kLanesOf<T>) body(i, kLanesOf<T>);
   if (i < n) body(i, n - i);
 }
 

@@ -53,3 +53,28 @@
 #include "numerics/functions/tan.lane.h"
 #include "numerics/functions/tanh.lane.h"
 #include "numerics/functions/xlogy.lane.h"
+
+/// Function##Double is the text for floats, which is right for doubles too: each of its steps is exact or what the contract
+/// rounds.
+#define REPDL_SAME_FOR_DOUBLES(Function)          \
+  struct Function##Double {                       \
+    template <class D, class... V>                \
+    REPDL_LANE auto operator()(D, V... x) const { \
+      return Function(x...);                      \
+    }                                             \
+  };
+REPDL_SAME_FOR_DOUBLES(ClampMax)
+REPDL_SAME_FOR_DOUBLES(ClampMin)
+REPDL_SAME_FOR_DOUBLES(Cube)
+REPDL_SAME_FOR_DOUBLES(Div)
+REPDL_SAME_FOR_DOUBLES(Fmax)
+REPDL_SAME_FOR_DOUBLES(Fmin)
+REPDL_SAME_FOR_DOUBLES(Maximum)
+REPDL_SAME_FOR_DOUBLES(Minimum)
+REPDL_SAME_FOR_DOUBLES(Mul)
+REPDL_SAME_FOR_DOUBLES(Reciprocal)
+REPDL_SAME_FOR_DOUBLES(Relu)
+REPDL_SAME_FOR_DOUBLES(ReluGrad)
+REPDL_SAME_FOR_DOUBLES(Sqrt)
+REPDL_SAME_FOR_DOUBLES(Square)
+#undef REPDL_SAME_FOR_DOUBLES

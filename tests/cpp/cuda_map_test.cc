@@ -21,20 +21,30 @@ using RunThread = std::function<void(const MapArgs& args, int64_t thread, int64_
 
 /// The elementwise ops as the CUDA kernels have them.
 const std::map<std::string, RunThread> kOps = {
-#define REPDL_UNARY(op, Function, Lanes)                                                                  \
+#define REPDL_DOUBLE_kUpToFloat32(kInputs, Function)
+#define REPDL_DOUBLE_kUpToFloat64(kInputs, Function)                                                  \
+  if (args.output_dtype == DType::kFloat64) {                                                         \
+    const auto f = [](auto... x) { return scalar::Function##Double()(scalar::Tag<double>(), x...); }; \
+    return scalar::MapThread<kInputs, double>(args, thread, num_threads, f);                          \
+  }
+#define REPDL_UNARY(op, Function, Lanes, dtypes)                                                          \
   {#op, [](const MapArgs& args, int64_t thread, int64_t num_threads) {                                    \
+     REPDL_DOUBLE_##dtypes(1, Function);                                                                  \
      scalar::MapThread<1>(args, thread, num_threads, [&](float x) {                                       \
        return args.output_dtype == DType::kFloat32 ? scalar::Function(x)                                  \
                                                    : scalar::ViaDoubleToOdd(scalar::Function##Wide(), x); \
      });                                                                                                  \
    }},
-#define REPDL_BINARY(op, Function, Lanes, first, second)                                                       \
+#define REPDL_BINARY(op, Function, Lanes, dtypes, first, second)                                               \
   {#op, [](const MapArgs& args, int64_t thread, int64_t num_threads) {                                         \
+     REPDL_DOUBLE_##dtypes(2, Function);                                                                       \
      scalar::MapThread<2>(args, thread, num_threads, [](float x, float y) { return scalar::Function(x, y); }); \
    }},
 #include "repdl/ops/elementwise.def"
 #undef REPDL_UNARY
 #undef REPDL_BINARY
+#undef REPDL_DOUBLE_kUpToFloat32
+#undef REPDL_DOUBLE_kUpToFloat64
 };
 
 class CudaMap : public ::testing::TestWithParam<std::string> {};

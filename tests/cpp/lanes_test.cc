@@ -136,22 +136,81 @@ TEST_P(Lanes, FmaKeepsSpecialValues) {
   ExpectFmas(a, b, c);
 }
 
-TEST_P(Lanes, DoubleFmaRoundsOnceAwayFromTheLimits) {
+void ExpectDoubleFmas(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c) {
+  std::vector<double> out(a.size());
+  ProbeFmaDouble({a.data(), b.data(), c.data(), out.data(), static_cast<int64_t>(a.size())});
+  int wrong = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double expected = std::fma(a[i], b[i], c[i]);
+    const bool same = std::bit_cast<uint64_t>(out[i]) == std::bit_cast<uint64_t>(expected);
+    if (!same && !(std::isnan(out[i]) && std::isnan(expected)) && ++wrong < 5) {
+      ADD_FAILURE() << std::hexfloat << "fma(" << a[i] << ", " << b[i] << ", " << c[i] << ") = " << out[i];
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+/// Products of every size, with a sum that cancels, ties, lies far away, is subnormal or nearly overflows.
+TEST_P(Lanes, DoubleFmaRoundsOnce) {
   std::mt19937_64 random(2);
-  std::uniform_real_distribution<double> exponent(-30, 30);
-  constexpr size_t kCount = 100000;
-  std::vector<double> a(kCount), b(kCount), c(kCount), out(kCount);
-  const auto any = [&] {
-    return std::ldexp(1.0 + static_cast<double>(random() >> 12) * 0x1p-52, static_cast<int>(exponent(random)));
-  };
-  for (size_t i = 0; i < kCount; ++i) {
-    a[i] = any(), b[i] = -any();
-    c[i] = i % 3 == 0 ? -(a[i] * b[i]) : i % 3 == 1 ? a[i] * b[i] * 0x1p-53 : any();
+  constexpr int kExponents[][2] = {{-30, 30}, {-1074, 1023}, {-560, -480}, {480, 515}};
+  std::vector<double> a, b, c;
+  for (const auto& [lowest, highest] : kExponents) {
+    for (int i = 0; i < 100000; ++i) {
+      // A third of the fractions have few bits: their products tie.
+      const auto any = [&, low = lowest, high = highest] {
+        const uint64_t fraction = random() >> (i % 3 == 0 ? 12 : 0) & (i % 3 == 0 ? ~uint64_t{0} : 0x000ffffff0000000);
+        const double x = 1.0 + static_cast<double>(fraction & 0xfffffffffffff) * 0x1p-52;
+        const int exponent = low + static_cast<int>(random() % static_cast<uint64_t>(high - low + 1));
+        return std::ldexp(random() % 2 == 0 ? x : -x, exponent);
+      };
+      a.push_back(any());
+      b.push_back(any());
+      const double product = a.back() * b.back();
+      const int shift = 53 - static_cast<int>(random() % 107);
+      const double terms[] = {any(), -product, std::ldexp(product, shift), std::ldexp(-product, -53),
+                              std::copysign(std::ldexp(1.0, std::ilogb(product) + shift), any())};
+      c.push_back(terms[random() % 5]);
+    }
   }
-  ProbeFmaDouble({a.data(), b.data(), c.data(), out.data(), kCount});
-  for (size_t i = 0; i < kCount; ++i) {
-    ASSERT_EQ(out[i], std::fma(a[i], b[i], c[i])) << std::hexfloat << a[i] << ' ' << b[i] << ' ' << c[i];
+  ExpectDoubleFmas(a, b, c);
+}
+
+/// All triples of numbers at the limits.
+TEST_P(Lanes, DoubleFmaKeepsSpecialValues) {
+  std::vector<double> special = {NAN};
+  for (double x : {0.0,
+                   0x1p-1074,
+                   0x3p-1074,
+                   0x0.fffffffffffffp-1022,
+                   0x1p-1022,
+                   0x1.0000000000001p-1022,
+                   0x1p-960,
+                   0x1.0000000000001p-537,
+                   0x1p-512,
+                   0x1p-480,
+                   0x1p-53,
+                   0x1.fffffffffffffp-1,
+                   1.0,
+                   0x1.0000000000001p+0,
+                   3.0,
+                   0x1p+53,
+                   0x1.fffffffffffffp+511,
+                   0x1p+512,
+                   0x1p+990,
+                   0x1p+1000,
+                   0x1.fffffffffffffp+1023,
+                   HUGE_VAL}) {
+    special.push_back(x);
+    special.push_back(-x);
   }
+  std::vector<double> a, b, c;
+  for (double x : special) {
+    for (double y : special) {
+      for (double z : special) a.push_back(x), b.push_back(y), c.push_back(z);
+    }
+  }
+  ExpectDoubleFmas(a, b, c);
 }
 
 /// The lane files in the words for one number, which CUDA kernels use: the bits of every target.

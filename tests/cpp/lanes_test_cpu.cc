@@ -12,11 +12,9 @@ void ProbeFma(const FmaProbe& args) {
 }
 
 void ProbeFmaDouble(const FmaDoubleProbe& args) {
-  const hn::ScalableTag<double> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t i = 0; i + lanes <= args.n; i += lanes) {
-    StoreU(Fma(LoadU(d, args.a + i), LoadU(d, args.b + i), LoadU(d, args.c + i)), d, args.out + i);
-  }
+  ForVectors<double>(args.n, [&](int64_t i, int64_t count) HWY_ATTR {
+    StoreN(Fma(LoadN(args.a + i, count), LoadN(args.b + i, count), LoadN(args.c + i, count)), args.out + i, count);
+  });
 }
 
 void ProbeTarget(const TargetProbe& args) {

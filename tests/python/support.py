@@ -33,6 +33,8 @@ def digest(results: list[np.ndarray[Any, Any]]) -> str:
     for array in results:
         if array.dtype == np.float32:
             array = np.where(np.isnan(array), np.uint32(0x7FC00000), array.view(np.uint32))
+        elif array.dtype == np.float64:
+            array = np.where(np.isnan(array), np.uint64(0x7FF8000000000000), array.view(np.uint64))
         elif array.dtype == np.float16:
             array = np.where(np.isnan(array), np.uint16(0x7E00), array.view(np.uint16))
         elif array.dtype == np.uint16:

@@ -23,7 +23,7 @@ QKV = torch.randn(2, 6, 5, 8)
 
 BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.mm(X, X), ValueError, r"\[mm\] mat2 of shape \(2, 3\) has 2 rows .*, but input .* has 3 columns"),
-    (lambda: ops.mm(X.double(), X.T), TypeError, r"\[mm\] input must be float32, got float64; convert it"),
+    (lambda: ops.mm(X.long(), X.T), TypeError, r"\[mm\] input must be float32 or float64, got int64; convert it"),
     (lambda: ops.mm(X, X.T.half()), TypeError, r"\[mm\] mat2 must be float32, got float16"),
     (lambda: ops.mm(X, X.T.bfloat16()), TypeError, r"\[mm\] mat2 must be float32, got bfloat16"),
     (lambda: ops.mm(X, X.to(torch.complex64).T), TypeError, r"\[mm\] mat2 must be float32, got an unsupported dtype"),

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""float64 under `repdl.enable()`: steps that round once; accuracy, special numbers, rows, gradients, other machines."""
+"""float64 under `repdl.enable()`: ops and steps; accuracy, special numbers, rows, gradients, other machines."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -138,37 +141,41 @@ def test_special_numbers_are_those_of_torch(name: str) -> None:
         assert ours[SPECIAL.index(0.0) + len(SPECIAL)].signbit()
 
 
-def tree(terms: list[np.float64]) -> np.float64:
-    while len(terms) > 1:
-        middle = (len(terms) + 1) // 2
-        rest = terms[middle:]
-        terms = [a + b for a, b in zip(terms, rest, strict=False)] + terms[len(rest) : middle]
-    return terms[0] + np.float64(0) if terms else np.float64(0)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 64, 1001])
-def test_sums_are_a_tree_by_halves(n: int) -> None:
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 64, 1001, 5000])
+def test_sums_are_those_of_the_order(n: int) -> None:
     x = torch.from_numpy(np.random.default_rng(n).standard_normal((3, n)))
-    with repdl.reproducible():
-        assert x.sum(1).tolist() == [tree(list(row)) for row in x.numpy()]
-        assert x.mT.contiguous().sum(0).tolist() == x.sum(1).tolist()
-        assert x.sum().item() == tree(list(x.numpy().reshape(-1)))
-        assert torch.equal(x.float().sum(1, dtype=torch.float64), x.float().double().sum(1))
+    for order in ("blocked", "sequential"):
+        with repdl.reproducible(order=order):
+            rows = x.sum(1)
+            assert torch.equal(rows, repdl.ops.sum(x, 1, order=order))
+            assert torch.equal(x.mT.contiguous().sum(0), rows)
+            assert torch.equal(x.float().sum(1, dtype=torch.float64), x.float().double().sum(1))
+    assert rows.tolist() == [reduce(add, row, np.float64(0)) for row in x.numpy()]
 
 
-def test_products_are_sums_of_rounded_products() -> None:
+def chain(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
+    """Of fused multiply-adds."""
+    total = 0.0
+    for x, y in zip(a.tolist(), b.tolist(), strict=True):
+        total = float(Fraction(x) * Fraction(y) + Fraction(total))
+    return total
+
+
+def test_products_are_chains() -> None:
     draw = np.random.default_rng(8)
     a, b = (torch.from_numpy(draw.standard_normal(shape)) for shape in ((5, 77), (77, 4)))
-    expected = [[tree(list(row * column)) for column in b.numpy().T] for row in a.numpy()]
+    expected = [[chain(row, column) for column in b.numpy().T] for row in a.numpy()]
     with repdl.reproducible():
         assert (a @ b).tolist() == expected
         assert (a @ b[:, 0]).tolist() == [row[0] for row in expected]
         assert torch.dot(a[0], b[:, 0]).item() == expected[0][0]
         assert torch.einsum("ik,kj->ij", a, b).tolist() == expected
         assert torch.equal(F.linear(a, b.mT, b[0]), a @ b + b[0])
-        large = torch.from_numpy(draw.standard_normal((40, 3000)))
-        whole = large @ large.mT  # in pieces
-        assert whole[7, 9].item() == tree(list(large[7].numpy() * large[9].numpy()))
+    large = torch.from_numpy(draw.standard_normal((40, 3000)))
+    with repdl.reproducible(order="sequential"):
+        assert (large @ large.mT)[7, 9].item() == chain(large[7].numpy(), large[9].numpy())
+    with repdl.reproducible():
+        assert torch.equal(large @ large.mT, repdl.ops.mm(large, large.mT, order="blocked"))
 
 
 ROWS: dict[str, Function] = {

@@ -97,7 +97,8 @@ def test_results_are_accurate(name: str) -> None:
             for got, want in zip(results, expected, strict=True):
                 assert got.shape == np.shape(want)
                 scale = np.abs(want).max(initial=1e-30)
-                np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6 * scale, err_msg=str(order))
+                rtol = 1e-12 if got.dtype == np.float64 else 2e-5
+                np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol / 10 * scale, err_msg=str(order))
             checked += 1
     assert checked > 0
 
@@ -125,7 +126,7 @@ def test_gradients_agree_with_differences_of_the_oracle(name: str) -> None:
         floats = [
             k
             for k, v in arguments.items()
-            if isinstance(v, np.ndarray) and v.dtype == np.float32 and k not in CONSTANT.get(name, set())
+            if isinstance(v, np.ndarray) and v.dtype.kind == "f" and k not in CONSTANT.get(name, set())
         ]
         if not in_domain(name, arguments):
             continue
@@ -135,7 +136,7 @@ def test_gradients_agree_with_differences_of_the_oracle(name: str) -> None:
         outputs = op(**tensors)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         outputs = tuple(o for o in outputs if o.requires_grad)
-        cotangents = [random.standard_normal(o.shape).astype(np.float32) for o in outputs]
+        cotangents = [random.standard_normal(o.shape).astype(o.detach().numpy().dtype) for o in outputs]
         grads = torch.autograd.grad(outputs, [tensors[k] for k in floats], [torch.from_numpy(c) for c in cotangents])
 
         plain = {k: v.astype(np.float64) if k in floats else v for k, v in arguments.items() if k != "order"}

@@ -83,7 +83,7 @@ def calls(draw: Any, name: str) -> str:
     case = with_sizes(case, {size: draw(number) for size in changed})
     assume(numel(case) <= 2000)
     kinds = draw(st.lists(st.sampled_from([*KINDS, ""]), min_size=1, max_size=3))
-    dtypes = draw(st.sampled_from([[], [""], [".bfloat16"], [".float16"], [".bfloat16", ""]]))
+    dtypes = draw(st.sampled_from([[], [""], [".bfloat16"], [".float16"], [".bfloat16", ""], [".float64"]]))
     return with_generators(case, kinds, dtypes, draw(st.integers(0, 999)))
 
 

@@ -61,20 +61,22 @@ Places Columns(const ConvShape& s) {
 
 }  // namespace
 
-Floats Conv2d(const Floats& input, const Floats& weight, const Floats& bias, const ConvShape& s, Order order) {
+template <class T>
+Numbers<T> Conv2d(const Numbers<T>& input, const Numbers<T>& weight, const Numbers<T>& bias, const ConvShape& s,
+                  Order order) {
   const auto rows = Rows<InputPlaces>(s);
   const auto columns = Columns<InputPlaces>(s);
-  Floats output(s.samples * s.outputs * s.out_h * s.out_w);
+  Numbers<T> output(s.samples * s.outputs * s.out_h * s.out_w);
   ForEach(s.samples * s.outputs, [&](int64_t plane) {
     const int64_t n = plane / s.outputs;
     const int64_t o = plane % s.outputs;
     const int64_t first_channel = o / s.group_outputs() * s.group_channels();
     for (int64_t p = 0; p < s.out_h; ++p) {
       for (int64_t q = 0; q < s.out_w; ++q) {
-        Product product(order);
+        ProductOf<T> product(order);
         for (int64_t c = 0; c < s.group_channels(); ++c) {
-          const float* image = input.data() + (n * s.channels + first_channel + c) * s.height * s.width;
-          const float* kernel = weight.data() + (o * s.group_channels() + c) * s.kernel_h * s.kernel_w;
+          const T* image = input.data() + (n * s.channels + first_channel + c) * s.height * s.width;
+          const T* kernel = weight.data() + (o * s.group_channels() + c) * s.kernel_h * s.kernel_w;
           for (int64_t u = 0; u < s.kernel_h; ++u) {
             const int64_t h = rows(p, u);
             for (int64_t v = 0; v < s.kernel_w; ++v) {
@@ -87,7 +89,7 @@ Floats Conv2d(const Floats& input, const Floats& weight, const Floats& bias, con
             }
           }
         }
-        float value = product.Result();
+        T value = product.Result();
         if (!bias.empty()) value = value + bias[o];
         output[(plane * s.out_h + p) * s.out_w + q] = value;
       }
@@ -96,10 +98,11 @@ Floats Conv2d(const Floats& input, const Floats& weight, const Floats& bias, con
   return output;
 }
 
-Floats Conv2dGradInput(const Floats& weight, const Floats& grad_output, const ConvShape& s, Order order) {
+template <class T>
+Numbers<T> Conv2dGradInput(const Numbers<T>& weight, const Numbers<T>& grad_output, const ConvShape& s, Order order) {
   const auto rows = Rows<OutputPlaces>(s);
   const auto columns = Columns<OutputPlaces>(s);
-  Floats grad_input(s.samples * s.channels * s.height * s.width);
+  Numbers<T> grad_input(s.samples * s.channels * s.height * s.width);
   ForEach(s.samples * s.channels, [&](int64_t plane) {
     const int64_t n = plane / s.channels;
     const int64_t group = plane % s.channels / s.group_channels();
@@ -107,10 +110,10 @@ Floats Conv2dGradInput(const Floats& weight, const Floats& grad_output, const Co
     const int64_t first_output = group * s.group_outputs();
     for (int64_t h = 0; h < s.height; ++h) {
       for (int64_t w = 0; w < s.width; ++w) {
-        Product product(order);
+        ProductOf<T> product(order);
         for (int64_t o = first_output; o < first_output + s.group_outputs(); ++o) {
-          const float* grad = grad_output.data() + (n * s.outputs + o) * s.out_h * s.out_w;
-          const float* kernel = weight.data() + (o * s.group_channels() + c) * s.kernel_h * s.kernel_w;
+          const T* grad = grad_output.data() + (n * s.outputs + o) * s.out_h * s.out_w;
+          const T* kernel = weight.data() + (o * s.group_channels() + c) * s.kernel_h * s.kernel_w;
           for (int64_t u = 0; u < s.kernel_h; ++u) {
             const int64_t p = rows(h, u);
             for (int64_t v = 0; v < s.kernel_w; ++v) {
@@ -130,19 +133,20 @@ Floats Conv2dGradInput(const Floats& weight, const Floats& grad_output, const Co
   return grad_input;
 }
 
-Floats Conv2dGradKernel(const Floats& input, const Floats& grad_output, const ConvShape& s, Order order) {
+template <class T>
+Numbers<T> Conv2dGradKernel(const Numbers<T>& input, const Numbers<T>& grad_output, const ConvShape& s, Order order) {
   const auto rows = Rows<InputPlaces>(s);
   const auto columns = Columns<InputPlaces>(s);
-  Floats grad_weight(s.outputs * s.group_channels() * s.kernel_h * s.kernel_w);
+  Numbers<T> grad_weight(s.outputs * s.group_channels() * s.kernel_h * s.kernel_w);
   ForEach(s.outputs * s.group_channels(), [&](int64_t plane) {
     const int64_t o = plane / s.group_channels();
     const int64_t channel = o / s.group_outputs() * s.group_channels() + plane % s.group_channels();
     for (int64_t u = 0; u < s.kernel_h; ++u) {
       for (int64_t v = 0; v < s.kernel_w; ++v) {
-        Product product(order);
+        ProductOf<T> product(order);
         for (int64_t n = 0; n < s.samples; ++n) {
-          const float* grad = grad_output.data() + (n * s.outputs + o) * s.out_h * s.out_w;
-          const float* image = input.data() + (n * s.channels + channel) * s.height * s.width;
+          const T* grad = grad_output.data() + (n * s.outputs + o) * s.out_h * s.out_w;
+          const T* image = input.data() + (n * s.channels + channel) * s.height * s.width;
           for (int64_t p = 0; p < s.out_h; ++p) {
             const int64_t h = rows(p, u);
             for (int64_t q = 0; q < s.out_w; ++q) {
@@ -161,6 +165,10 @@ Floats Conv2dGradKernel(const Floats& input, const Floats& grad_output, const Co
   });
   return grad_weight;
 }
+
+template Floats Conv2d(const Floats& input, const Floats& weight, const Floats& bias, const ConvShape& s, Order order);
+template Floats Conv2dGradInput(const Floats& weight, const Floats& grad_output, const ConvShape& s, Order order);
+template Floats Conv2dGradKernel(const Floats& input, const Floats& grad_output, const ConvShape& s, Order order);
 
 namespace {
 
@@ -190,35 +198,43 @@ ConvShape ReadShape(const Arguments& args, const IntList& input, const IntList& 
 
 }  // namespace
 
+template <class T>
 static Results RunConv2d(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.OutputShape();
   const ConvShape s = ReadShape(args, args.Shape("input"), args.Shape("weight"), shape);
   Results results;
-  Append(results, Conv2d(args.FloatsOf("input"), args.FloatsOf("weight"), args.FloatsOf("bias"), s, args.TheOrder()),
-         shape);
+  Append(
+      results,
+      Conv2d<T>(args.NumbersOf<T>("input"), args.NumbersOf<T>("weight"), args.NumbersOf<T>("bias"), s, args.TheOrder()),
+      shape);
   return results;
 }
 
+template <class T>
 static Results RunConv2dGradInput(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.List("input_shape");
   const ConvShape s = ReadShape(args, shape, args.Shape("weight"), args.Shape("grad_output"));
   Results results;
-  Append(results, Conv2dGradInput(args.FloatsOf("weight"), args.FloatsOf("grad_output"), s, args.TheOrder()), shape);
+  Append(results, Conv2dGradInput<T>(args.NumbersOf<T>("weight"), args.NumbersOf<T>("grad_output"), s, args.TheOrder()),
+         shape);
   return results;
 }
 
+template <class T>
 static Results RunConv2dGradKernel(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.List("weight_shape");
   const ConvShape s = ReadShape(args, args.Shape("input"), shape, args.Shape("grad_output"));
   Results results;
-  Append(results, Conv2dGradKernel(args.FloatsOf("input"), args.FloatsOf("grad_output"), s, args.TheOrder()), shape);
+  Append(results, Conv2dGradKernel<T>(args.NumbersOf<T>("input"), args.NumbersOf<T>("grad_output"), s, args.TheOrder()),
+         shape);
   return results;
 }
 
-static const Op kOps[] = {
-    {"conv2d", RunConv2d}, {"conv2d_grad_input", RunConv2dGradInput}, {"conv2d_grad_kernel", RunConv2dGradKernel}};
+static const Op kOps[] = {{"conv2d", REPDL_EITHER(RunConv2d)},
+                          {"conv2d_grad_input", REPDL_EITHER(RunConv2dGradInput)},
+                          {"conv2d_grad_kernel", REPDL_EITHER(RunConv2dGradKernel)}};
 
 }  // namespace repdl::reference

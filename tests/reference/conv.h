@@ -21,8 +21,12 @@ struct ConvShape {
 };
 
 /// `bias` may be empty.
-Floats Conv2d(const Floats& input, const Floats& weight, const Floats& bias, const ConvShape& s, Order order);
-Floats Conv2dGradInput(const Floats& weight, const Floats& grad_output, const ConvShape& s, Order order);
-Floats Conv2dGradKernel(const Floats& input, const Floats& grad_output, const ConvShape& s, Order order);
+template <class T>
+Numbers<T> Conv2d(const Numbers<T>& input, const Numbers<T>& weight, const Numbers<T>& bias, const ConvShape& s,
+                  Order order);
+template <class T>
+Numbers<T> Conv2dGradInput(const Numbers<T>& weight, const Numbers<T>& grad_output, const ConvShape& s, Order order);
+template <class T>
+Numbers<T> Conv2dGradKernel(const Numbers<T>& input, const Numbers<T>& grad_output, const ConvShape& s, Order order);
 
 }  // namespace repdl::reference

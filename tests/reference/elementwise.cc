@@ -8,41 +8,22 @@
 
 namespace repdl::reference {
 
-Floats Relu(Floats values) {
-  for (float& x : values) {
-    if (x < 0.0f) x = 0.0f;
-  }
-  return values;
-}
-
-Floats ReluGrad(const Floats& grad_output, const Floats& output) {
-  Floats grad_input(output.size());
-  for (size_t i = 0; i < output.size(); ++i) grad_input[i] = output[i] <= 0.0f ? 0.0f : grad_output[i];
-  return grad_input;
-}
-
-float LargerOf(float x, float y) {
-  if (std::isnan(x)) return x;
-  if (std::isnan(y)) return y;
-  if (x == y) return std::signbit(x) ? y : x;
-  return x > y ? x : y;
-}
-
 namespace {
 
-template <class Function>
+template <class T, class Function>
 Results Map(const Case& test_case, Function function) {
   const Arguments args(test_case);
-  Floats values = args.FloatsOf("input");
-  for (float& x : values) x = function(x);
+  Numbers<T> values = args.NumbersOf<T>("input");
+  for (T& x : values) x = function(x);
   Results results;
   Append(results, values, args.OutputShape(), args.OutputType());
   return results;
 }
 
 /// The tensor with shape `from`, broadcast to the shape `to`.
-Floats Broadcast(const Floats& data, const IntList& from, const IntList& to) {
-  Floats result(Size(to));
+template <class T>
+Numbers<T> Broadcast(const Numbers<T>& data, const IntList& from, const IntList& to) {
+  Numbers<T> result(Size(to));
   for (int64_t i = 0; i < Size(to); ++i) {
     int64_t rest = i;
     int64_t at = 0;
@@ -59,14 +40,14 @@ Floats Broadcast(const Floats& data, const IntList& from, const IntList& to) {
 }
 
 /// function(first, second) of two tensors that are broadcast to the shape of the output.
-template <class Function>
+template <class T, class Function>
 Results MapTwo(const Case& test_case, std::string_view first, std::string_view second, Function function) {
   const Arguments args(test_case);
   const IntList shape = args.OutputShape();
   Results results;
   Append(results,
-         function(Broadcast(args.FloatsOf(first), args.Shape(first), shape),
-                  Broadcast(args.FloatsOf(second), args.Shape(second), shape)),
+         function(Broadcast(args.NumbersOf<T>(first), args.Shape(first), shape),
+                  Broadcast(args.NumbersOf<T>(second), args.Shape(second), shape)),
          shape, args.OutputType());
   return results;
 }
@@ -78,52 +59,61 @@ static Results RunUniform(const Case& test_case) {
   const float low = static_cast<float>(args.Number("low"));
   const float high = static_cast<float>(args.Number("high"));
   const float range = high - low;
-  return Map(test_case, [=](float x) { return std::fma(x, range, low); });
+  return Map<float>(test_case, [=](float x) { return std::fma(x, range, low); });
 }
 
-/// Two products of float32, each rounded; of other types the exact value, rounded once.
+/// Two products of float32 or float64, each rounded; of other types the exact value, rounded once.
+template <class T>
 static Results RunCube(const Case& test_case) {
   const DType dtype = Arguments(test_case).OutputType();
-  return Map(test_case, [&](float x) {
-    if (dtype != DType::kFloat32) return Rounded(*FindFunction("pow"), x, 3.0f, FormatOf(dtype));
-    const float squared = x * x;
+  return Map<T>(test_case, [&](T x) {
+    if (dtype != DType::kFloat32 && dtype != DType::kFloat64)
+      return Rounded<T>(*FindFunction("pow"), x, T{3}, FormatOf(dtype));
+    const T squared = x * x;
     return squared * x;
   });
 }
 
+template <class T>
 static Results RunRelu(const Case& test_case) {
   const Arguments args(test_case);
   Results results;
-  Append(results, Relu(args.FloatsOf("input")), args.OutputShape(), args.OutputType());
+  Append(results, Relu(args.NumbersOf<T>("input")), args.OutputShape(), args.OutputType());
   return results;
 }
 
-static Results RunReluGrad(const Case& test_case) { return MapTwo(test_case, "grad_output", "output", ReluGrad); }
+template <class T>
+static Results RunReluGrad(const Case& test_case) {
+  return MapTwo<T>(test_case, "grad_output", "output", ReluGrad<T>);
+}
 
+template <class T>
 static Results RunDiv(const Case& test_case) {
-  return MapTwo(test_case, "input", "other", [](const Floats& input, const Floats& other) {
-    Floats output(input.size());
+  return MapTwo<T>(test_case, "input", "other", [](const Numbers<T>& input, const Numbers<T>& other) {
+    Numbers<T> output(input.size());
     for (size_t i = 0; i < output.size(); ++i) output[i] = input[i] / other[i];
     return output;
   });
 }
 
+template <class T>
 static Results RunMul(const Case& test_case) {
-  return MapTwo(test_case, "input", "other", [](const Floats& input, const Floats& other) {
-    Floats output(input.size());
+  return MapTwo<T>(test_case, "input", "other", [](const Numbers<T>& input, const Numbers<T>& other) {
+    Numbers<T> output(input.size());
     for (size_t i = 0; i < output.size(); ++i) output[i] = input[i] * other[i];
     return output;
   });
 }
 
 /// One of two numbers; the smaller one is the larger of the negated ones.
+template <class T>
 static Results RunSelection(const Case& test_case) {
   const std::string_view op = test_case.op().name;
-  return MapTwo(test_case, "input", "other", [op](const Floats& input, const Floats& other) {
-    Floats output(input.size());
+  return MapTwo<T>(test_case, "input", "other", [op](const Numbers<T>& input, const Numbers<T>& other) {
+    Numbers<T> output(input.size());
     for (size_t i = 0; i < output.size(); ++i) {
-      const float x = input[i];
-      const float y = other[i];
+      const T x = input[i];
+      const T y = other[i];
       if (op == "clamp_min" || op == "clamp_max") {
         const bool beyond = op == "clamp_min" ? x < y : x > y;
         output[i] = beyond || (std::isnan(y) && !std::isnan(x)) ? y : x;
@@ -139,19 +129,20 @@ static Results RunSelection(const Case& test_case) {
 }
 
 /// clamp and clamp_tensor.
+template <class T>
 static Results RunClamp(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.OutputShape();
   const bool by_tensor = test_case.op().name == "clamp_tensor";
   const auto bound = [&](std::string_view name) {
-    if (by_tensor) return Broadcast(args.FloatsOf(name), args.Shape(name), shape);
-    return Floats(Size(shape), static_cast<float>(args.Number(name)));
+    if (by_tensor) return Broadcast(args.NumbersOf<T>(name), args.Shape(name), shape);
+    return Numbers<T>(Size(shape), static_cast<T>(args.Number(name)));
   };
-  Floats output = Broadcast(args.FloatsOf("input"), args.Shape("input"), shape);
-  const Floats low = bound("min");
-  const Floats high = bound("max");
+  Numbers<T> output = Broadcast(args.NumbersOf<T>("input"), args.Shape("input"), shape);
+  const Numbers<T> low = bound("min");
+  const Numbers<T> high = bound("max");
   for (size_t i = 0; i < output.size(); ++i) {
-    float& x = output[i];
+    T& x = output[i];
     if (std::isnan(x)) continue;
     if (x < low[i] || std::isnan(low[i])) x = low[i];
     if (x > high[i] || std::isnan(high[i])) x = high[i];
@@ -162,18 +153,21 @@ static Results RunClamp(const Case& test_case) {
 }
 
 /// An op of functions.def; a derivative is rounded, then multiplied.
+template <class T>
 static Results RunFunction(const Case& test_case) {
   const OpInfo& op = test_case.op();
   const Function& function = *FindFunction(op.name);
   if (function.kind == Function::Kind::kUnary) {
     const Format& format = FormatOf(Arguments(test_case).OutputType());
-    return Map(test_case, [&](float x) { return Rounded(function, x, 0.0f, format); });
+    return Map<T>(test_case, [&](T x) { return Rounded<T>(function, x, T{0}, format); });
   }
-  return MapTwo(test_case, op.args[0].name, op.args[1].name, [&](const Floats& first, const Floats& second) {
-    Floats output(first.size());
+  return MapTwo<T>(test_case, op.args[0].name, op.args[1].name, [&](const Numbers<T>& first, const Numbers<T>& second) {
+    const Format& format = sizeof(T) == 8 ? kFloat64 : kFloat32;  // a float is rounded again to a narrower type
+    Numbers<T> output(first.size());
     for (size_t i = 0; i < output.size(); ++i) {
-      output[i] = function.kind == Function::Kind::kDerivative ? first[i] * Rounded(function, second[i])
-                                                               : Rounded(function, first[i], second[i]);
+      const bool is_slope = function.kind == Function::Kind::kDerivative;
+      output[i] = is_slope ? first[i] * Rounded<T>(function, second[i], 0, format)
+                           : Rounded<T>(function, first[i], second[i], format);
     }
     return output;
   });
@@ -181,14 +175,14 @@ static Results RunFunction(const Case& test_case) {
 
 static const std::vector<Op> kFunctions = [] {
   std::vector<Op> ops;
-  for (const Function& function : Functions()) ops.emplace_back(function.name, RunFunction);
+  for (const Function& function : Functions()) ops.emplace_back(function.name, REPDL_EITHER(RunFunction));
   return ops;
 }();
 
 /// grad_output * slope(output), in double, rounded to float at the end.
 template <class Slope>
 static Results RunGradFromOutput(const Case& test_case, Slope slope) {
-  return MapTwo(test_case, "grad_output", "output", [&](const Floats& grad_output, const Floats& output) {
+  return MapTwo<float>(test_case, "grad_output", "output", [&](const Floats& grad_output, const Floats& output) {
     Floats grad_input(output.size());
     for (size_t i = 0; i < output.size(); ++i) grad_input[i] = static_cast<float>(grad_output[i] * slope(output[i]));
     return grad_input;
@@ -203,31 +197,33 @@ static Results RunTanhGrad(const Case& test_case) {
   return RunGradFromOutput(test_case, [](double y) { return 1 - y * y; });
 }
 
+template <class T>
 static Results RunAddOrSub(const Case& test_case) {
-  const auto alpha = static_cast<float>(Arguments(test_case).Number("alpha"));
+  const auto alpha = static_cast<T>(Arguments(test_case).Number("alpha"));
   const bool subtracts = test_case.op().name == "sub";
-  return MapTwo(test_case, "input", "other", [=](const Floats& input, const Floats& other) {
-    Floats output(input.size());
+  return MapTwo<T>(test_case, "input", "other", [=](const Numbers<T>& input, const Numbers<T>& other) {
+    Numbers<T> output(input.size());
     for (size_t i = 0; i < output.size(); ++i) {
-      const float product = other[i] * alpha;
+      const T product = other[i] * alpha;
       output[i] = subtracts ? input[i] - product : input[i] + product;
     }
     return output;
   });
 }
 
+template <class T>
 static Results RunLerp(const Case& test_case) {
-  const auto weight = static_cast<float>(Arguments(test_case).Number("weight"));
-  return MapTwo(test_case, "input", "end", [=](const Floats& input, const Floats& end) {
-    Floats output(input.size());
+  const auto weight = static_cast<T>(Arguments(test_case).Number("weight"));
+  return MapTwo<T>(test_case, "input", "end", [=](const Numbers<T>& input, const Numbers<T>& end) {
+    Numbers<T> output(input.size());
     for (size_t i = 0; i < output.size(); ++i) {
-      const float difference = end[i] - input[i];
-      if (std::fabs(weight) < 0.5f) {
-        const float step = difference * weight;
+      const T difference = end[i] - input[i];
+      if (std::fabs(weight) < 0.5) {
+        const T step = difference * weight;
         output[i] = input[i] + step;
       } else {
-        const float rest = 1.0f - weight;
-        const float step = difference * rest;
+        const T rest = 1 - weight;
+        const T step = difference * rest;
         output[i] = end[i] - step;
       }
     }
@@ -236,17 +232,18 @@ static Results RunLerp(const Case& test_case) {
 }
 
 /// addcmul and addcdiv.
+template <class T>
 static Results RunAddc(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.OutputShape();
-  const auto value = static_cast<float>(args.Number("value"));
-  Floats operands[3];
+  const auto value = static_cast<T>(args.Number("value"));
+  Numbers<T> operands[3];
   const std::string_view names[] = {"input", "tensor1", "tensor2"};
-  for (int t = 0; t < 3; ++t) operands[t] = Broadcast(args.FloatsOf(names[t]), args.Shape(names[t]), shape);
-  Floats output(operands[0].size());
+  for (int t = 0; t < 3; ++t) operands[t] = Broadcast(args.NumbersOf<T>(names[t]), args.Shape(names[t]), shape);
+  Numbers<T> output(operands[0].size());
   for (size_t i = 0; i < output.size(); ++i) {
-    const float scaled = operands[1][i] * value;
-    const float term = test_case.op().name == "addcmul" ? scaled * operands[2][i] : scaled / operands[2][i];
+    const T scaled = operands[1][i] * value;
+    const T term = test_case.op().name == "addcmul" ? scaled * operands[2][i] : scaled / operands[2][i];
     output[i] = operands[0][i] + term;
   }
   Results results;
@@ -255,25 +252,25 @@ static Results RunAddc(const Case& test_case) {
 }
 
 static const Op kOps[] = {{"uniform", RunUniform},
-                          {"cube", RunCube},
-                          {"relu", RunRelu},
-                          {"relu_grad", RunReluGrad},
-                          {"div", RunDiv},
-                          {"mul", RunMul},
+                          {"cube", REPDL_EITHER(RunCube)},
+                          {"relu", REPDL_EITHER(RunRelu)},
+                          {"relu_grad", REPDL_EITHER(RunReluGrad)},
+                          {"div", REPDL_EITHER(RunDiv)},
+                          {"mul", REPDL_EITHER(RunMul)},
                           {"sigmoid_grad", RunSigmoidGrad},
                           {"tanh_grad", RunTanhGrad},
-                          {"add", RunAddOrSub},
-                          {"sub", RunAddOrSub},
-                          {"addcmul", RunAddc},
-                          {"addcdiv", RunAddc},
-                          {"lerp", RunLerp},
-                          {"maximum", RunSelection},
-                          {"minimum", RunSelection},
-                          {"fmax", RunSelection},
-                          {"fmin", RunSelection},
-                          {"clamp_min", RunSelection},
-                          {"clamp_max", RunSelection},
-                          {"clamp", RunClamp},
-                          {"clamp_tensor", RunClamp}};
+                          {"add", REPDL_EITHER(RunAddOrSub)},
+                          {"sub", REPDL_EITHER(RunAddOrSub)},
+                          {"addcmul", REPDL_EITHER(RunAddc)},
+                          {"addcdiv", REPDL_EITHER(RunAddc)},
+                          {"lerp", REPDL_EITHER(RunLerp)},
+                          {"maximum", REPDL_EITHER(RunSelection)},
+                          {"minimum", REPDL_EITHER(RunSelection)},
+                          {"fmax", REPDL_EITHER(RunSelection)},
+                          {"fmin", REPDL_EITHER(RunSelection)},
+                          {"clamp_min", REPDL_EITHER(RunSelection)},
+                          {"clamp_max", REPDL_EITHER(RunSelection)},
+                          {"clamp", REPDL_EITHER(RunClamp)},
+                          {"clamp_tensor", REPDL_EITHER(RunClamp)}};
 
 }  // namespace repdl::reference

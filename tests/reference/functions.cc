@@ -105,13 +105,26 @@ const Function* FindFunction(std::string_view op) {
   return nullptr;
 }
 
-float Rounded(const Function& function, float x, float y, const Format& format) {
-  return static_cast<float>(Nearest(function.exact, x, y, format));
+template <class T>
+T Rounded(const Function& function, T x, T y, const Format& format) {
+  return static_cast<T>(Nearest(function.exact, x, y, format));
 }
+template float Rounded(const Function& function, float x, float y, const Format& format);
+template double Rounded(const Function& function, double x, double y, const Format& format);
 
-float Exp(float x) { return static_cast<float>(Nearest(MpfrUnary<mpfr_exp>, x, 0, kFloat32)); }
+template <class T>
+T Exp(T x) {
+  return static_cast<T>(Nearest(MpfrUnary<mpfr_exp>, x, 0, sizeof(T) == 8 ? kFloat64 : kFloat32));
+}
+template float Exp(float x);
+template double Exp(double x);
 
-float Log(float x) { return static_cast<float>(Nearest(MpfrUnary<mpfr_log>, x, 0, kFloat32)); }
+template <class T>
+T Log(T x) {
+  return static_cast<T>(Nearest(MpfrUnary<mpfr_log>, x, 0, sizeof(T) == 8 ? kFloat64 : kFloat32));
+}
+template float Log(float x);
+template double Log(double x);
 
 double Power(double base, int64_t exponent) {
   return Nearest(MpfrBinary<mpfr_pow>, base, static_cast<double>(exponent), kFloat64);

@@ -42,13 +42,16 @@ std::span<const Function> Functions();
 const Function* FindFunction(std::string_view op);
 
 /// function(x) or function(x, y), rounded once to `format`: correctly rounded, subnormals included.
-float Rounded(const Function& function, float x, float y = 0.0f, const Format& format = kFloat32);
+template <class T = float>
+T Rounded(const Function& function, T x, T y = 0, const Format& format = kFloat32);
 
 /// exp(x), correctly rounded.
-float Exp(float x);
+template <class T>
+T Exp(T x);
 
 /// log(x), correctly rounded.
-float Log(float x);
+template <class T>
+T Log(T x);
 
 /// base to the power of exponent, rounded to double.
 double Power(double base, int64_t exponent);

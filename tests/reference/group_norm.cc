@@ -8,22 +8,23 @@ namespace repdl::reference {
 namespace {
 
 /// A group is n numbers in a row: places of one channel, then of the next.
+template <class T>
 struct Groups {
   Arguments args;
   IntList shape = args.Shape("input");
-  Floats x = args.FloatsOf("input");
-  Floats weight = args.FloatsOf("weight");
+  Numbers<T> x = args.NumbersOf<T>("input");
+  Numbers<T> weight = args.NumbersOf<T>("weight");
   int64_t samples = shape[0], channels = shape[1], count;
   int64_t places = 1;
   int64_t n;
-  float r;
+  T r;
 
   Groups(const Case& test_case, bool is_grad) : args(test_case) {
     for (int i = 2; i < shape.size(); ++i) places *= shape[i];
     const int64_t of_sample = is_grad ? args.Shape("mean")[1] : args.Int("num_groups");
     count = samples * of_sample;
     n = channels / of_sample * places;
-    r = static_cast<float>(1.0 / static_cast<double>(n));
+    r = static_cast<T>(1.0 / static_cast<double>(n));
   }
 
   int64_t Channel(int64_t at) const { return at / places % channels; }
@@ -31,25 +32,26 @@ struct Groups {
 
 }  // namespace
 
+template <class T>
 static Results RunGroupNorm(const Case& test_case) {
-  const Groups groups(test_case, false);
-  const Floats bias = groups.args.FloatsOf("bias");
-  const float eps = static_cast<float>(groups.args.Number("eps"));
-  Floats output(groups.x.size());
-  Floats means;
-  Floats rstds;
+  const Groups<T> groups(test_case, false);
+  const Numbers<T> bias = groups.args.template NumbersOf<T>("bias");
+  const T eps = static_cast<T>(groups.args.Number("eps"));
+  Numbers<T> output(groups.x.size());
+  Numbers<T> means;
+  Numbers<T> rstds;
   for (int64_t group = 0; group < groups.count; ++group) {
-    Sum sum(groups.args.TheOrder());
+    SumOf<T> sum(groups.args.TheOrder());
     for (int64_t i = 0; i < groups.n; ++i) sum.Add(groups.x[group * groups.n + i]);
-    const float mean = sum.Result() * groups.r;
-    Sum squares(groups.args.TheOrder());
+    const T mean = sum.Result() * groups.r;
+    SumOf<T> squares(groups.args.TheOrder());
     for (int64_t i = 0; i < groups.n; ++i) {
-      const float difference = groups.x[group * groups.n + i] - mean;
+      const T difference = groups.x[group * groups.n + i] - mean;
       squares.Add(difference * difference);
     }
-    const float rstd = 1.0f / std::sqrt(squares.Result() * groups.r + eps);
+    const T rstd = T{1} / std::sqrt(squares.Result() * groups.r + eps);
     for (int64_t at = group * groups.n; at < (group + 1) * groups.n; ++at) {
-      float value = (groups.x[at] - mean) * rstd;
+      T value = (groups.x[at] - mean) * rstd;
       if (!groups.weight.empty()) value = value * groups.weight[groups.Channel(at)];
       if (!bias.empty()) value = value + bias[groups.Channel(at)];
       output[at] = value;
@@ -64,23 +66,24 @@ static Results RunGroupNorm(const Case& test_case) {
   return results;
 }
 
+template <class T>
 static Results RunGroupNormGrad(const Case& test_case) {
-  const Groups groups(test_case, true);
-  const Floats g = groups.args.FloatsOf("grad_output");
-  const Floats mean = groups.args.FloatsOf("mean");
-  const Floats rstd = groups.args.FloatsOf("rstd");
-  std::vector<Sum> weight_sums(groups.channels, Sum(groups.args.TheOrder()));
-  std::vector<Sum> bias_sums(groups.channels, Sum(groups.args.TheOrder()));
-  Floats grad_input(groups.x.size());
+  const Groups<T> groups(test_case, true);
+  const Numbers<T> g = groups.args.template NumbersOf<T>("grad_output");
+  const Numbers<T> mean = groups.args.template NumbersOf<T>("mean");
+  const Numbers<T> rstd = groups.args.template NumbersOf<T>("rstd");
+  std::vector<SumOf<T>> weight_sums(groups.channels, SumOf<T>(groups.args.TheOrder()));
+  std::vector<SumOf<T>> bias_sums(groups.channels, SumOf<T>(groups.args.TheOrder()));
+  Numbers<T> grad_input(groups.x.size());
   for (int64_t group = 0; group < groups.count; ++group) {
     const int64_t first = group * groups.n;
-    Floats h(groups.n);
-    Floats u(groups.n);
-    Sum sum_of_u(groups.args.TheOrder());
-    Sum sum_of_uh(groups.args.TheOrder());
+    Numbers<T> h(groups.n);
+    Numbers<T> u(groups.n);
+    SumOf<T> sum_of_u(groups.args.TheOrder());
+    SumOf<T> sum_of_uh(groups.args.TheOrder());
     for (int64_t i = 0; i < groups.n; ++i) {
       const int64_t channel = groups.Channel(first + i);
-      const float grad = g[first + i];
+      const T grad = g[first + i];
       h[i] = (groups.x[first + i] - mean[group]) * rstd[group];
       u[i] = groups.weight.empty() ? grad : grad * groups.weight[channel];
       sum_of_u.Add(u[i]);
@@ -88,16 +91,16 @@ static Results RunGroupNormGrad(const Case& test_case) {
       weight_sums[channel].Add(grad * h[i]);
       bias_sums[channel].Add(grad);
     }
-    const float a = sum_of_u.Result();
-    const float b = sum_of_uh.Result();
+    const T a = sum_of_u.Result();
+    const T b = sum_of_uh.Result();
     for (int64_t i = 0; i < groups.n; ++i) {
       grad_input[first + i] = rstd[group] * ((u[i] - a * groups.r) - h[i] * (b * groups.r));
     }
   }
-  Floats grad_weight;
-  Floats grad_bias;
-  for (Sum& sum : weight_sums) grad_weight.push_back(sum.Result());
-  for (Sum& sum : bias_sums) grad_bias.push_back(sum.Result());
+  Numbers<T> grad_weight;
+  Numbers<T> grad_bias;
+  for (SumOf<T>& sum : weight_sums) grad_weight.push_back(sum.Result());
+  for (SumOf<T>& sum : bias_sums) grad_bias.push_back(sum.Result());
   Results results;
   Append(results, grad_input, groups.args.OutputShape(0));
   Append(results, grad_weight, groups.args.OutputShape(1));
@@ -105,6 +108,7 @@ static Results RunGroupNormGrad(const Case& test_case) {
   return results;
 }
 
-static const Op kOps[] = {{"group_norm", RunGroupNorm}, {"group_norm_grad", RunGroupNormGrad}};
+static const Op kOps[] = {{"group_norm", REPDL_EITHER(RunGroupNorm)},
+                          {"group_norm_grad", REPDL_EITHER(RunGroupNormGrad)}};
 
 }  // namespace repdl::reference

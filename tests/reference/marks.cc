@@ -34,6 +34,12 @@ Bytes ElementBytes(const TensorView& tensor, int64_t i) {
     std::memcpy(&bits, &value, sizeof bits);
     return LittleEndian(std::isnan(value) ? 0x7fc00000 : bits, 4);
   }
+  if (tensor.dtype == DType::kFloat64) {
+    const double value = tensor.Data<double>()[i];
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return LittleEndian(std::isnan(value) ? 0x7ff8000000000000 : bits, 8);
+  }
   if (tensor.dtype == DType::kBFloat16) return HalfBytes(tensor.Data<uint16_t>()[i], 8);
   if (tensor.dtype == DType::kFloat16) return HalfBytes(tensor.Data<uint16_t>()[i], 5);
   if (tensor.dtype == DType::kInt64) return LittleEndian(static_cast<uint64_t>(tensor.Data<int64_t>()[i]), 8);

@@ -15,22 +15,23 @@ constexpr int64_t kNoPlace = -1;  // of a window outside the image
 
 }  // namespace
 
-Pooled MaxPool2d(const Floats& input, const PoolShape& s) {
-  Pooled pooled;
+template <class T>
+PooledOf<T> MaxPool2d(const Numbers<T>& input, const PoolShape& s) {
+  PooledOf<T> pooled;
   pooled.output.resize(s.images * s.out_h * s.out_w);
   pooled.indices.resize(s.images * s.out_h * s.out_w);
   ForEach(s.images, [&](int64_t n) {
-    const float* image = input.data() + n * s.height * s.width;
+    const T* image = input.data() + n * s.height * s.width;
     for (int64_t p = 0; p < s.out_h; ++p) {
       for (int64_t q = 0; q < s.out_w; ++q) {
-        float best = -std::numeric_limits<float>::infinity();
+        T best = -std::numeric_limits<T>::infinity();
         int64_t place = kNoPlace;
         for (int64_t u = 0; u < s.kernel_h; ++u) {
           const int64_t h = p * s.stride_h - s.pad_h + u * s.dilation_h;
           for (int64_t v = 0; v < s.kernel_w; ++v) {
             const int64_t w = q * s.stride_w - s.pad_w + v * s.dilation_w;
             if (h < 0 || h >= s.height || w < 0 || w >= s.width) continue;
-            const float x = image[h * s.width + w];
+            const T x = image[h * s.width + w];
             const bool first_nan = std::isnan(x) && !std::isnan(best);
             if (place == kNoPlace || first_nan || x > best) {
               best = x;
@@ -47,21 +48,27 @@ Pooled MaxPool2d(const Floats& input, const PoolShape& s) {
   return pooled;
 }
 
-Floats MaxPool2dGrad(const Floats& grad_output, const Indices& indices, int64_t images, int64_t places,
-                     int64_t outputs) {
-  Floats grad_input(images * places, 0.0f);
+template <class T>
+Numbers<T> MaxPool2dGrad(const Numbers<T>& grad_output, const Indices& indices, int64_t images, int64_t places,
+                         int64_t outputs) {
+  Numbers<T> grad_input(images * places, T{0});
   for (int64_t n = 0; n < images; ++n) {
     for (int64_t i = 0; i < outputs; ++i) {
       const int64_t place = indices[n * outputs + i];
       if (place == kNoPlace) continue;
       if (place < 0 || place >= places) throw std::logic_error("an index of max_pool2d is outside the image");
-      float& sum = grad_input[n * places + place];
+      T& sum = grad_input[n * places + place];
       sum = sum + grad_output[n * outputs + i];
     }
   }
   return grad_input;
 }
 
+template Pooled MaxPool2d(const Floats& input, const PoolShape& s);
+template Floats MaxPool2dGrad(const Floats& grad_output, const Indices& indices, int64_t images, int64_t places,
+                              int64_t outputs);
+
+template <class T>
 static Results RunMaxPool2d(const Case& test_case) {
   const Arguments args(test_case);
   const IntList input = args.Shape("input");
@@ -88,13 +95,14 @@ static Results RunMaxPool2d(const Case& test_case) {
   s.dilation_h = dilation[0];
   s.dilation_w = dilation[1];
 
-  const Pooled pooled = MaxPool2d(args.FloatsOf("input"), s);
+  const PooledOf<T> pooled = MaxPool2d<T>(args.NumbersOf<T>("input"), s);
   Results results;
   Append(results, pooled.output, output);
   Append(results, pooled.indices, args.OutputShape(1));
   return results;
 }
 
+template <class T>
 static Results RunMaxPool2dGrad(const Case& test_case) {
   const Arguments args(test_case);
   const IntList shape = args.List("input_shape");
@@ -104,12 +112,13 @@ static Results RunMaxPool2dGrad(const Case& test_case) {
   for (int d = 0; d < rank - 2; ++d) images *= shape[d];
   Results results;
   Append(results,
-         MaxPool2dGrad(args.FloatsOf("grad_output"), args.IndicesOf("indices"), images,
-                       shape[rank - 2] * shape[rank - 1], pooled[rank - 2] * pooled[rank - 1]),
+         MaxPool2dGrad<T>(args.NumbersOf<T>("grad_output"), args.IndicesOf("indices"), images,
+                          shape[rank - 2] * shape[rank - 1], pooled[rank - 2] * pooled[rank - 1]),
          shape);
   return results;
 }
 
-static const Op kOps[] = {{"max_pool2d", RunMaxPool2d}, {"max_pool2d_grad", RunMaxPool2dGrad}};
+static const Op kOps[] = {{"max_pool2d", REPDL_EITHER(RunMaxPool2d)},
+                          {"max_pool2d_grad", REPDL_EITHER(RunMaxPool2dGrad)}};
 
 }  // namespace repdl::reference

@@ -15,15 +15,19 @@ struct PoolShape {
   int64_t dilation_h = 1, dilation_w = 1;
 };
 
-struct Pooled {
-  Floats output;
+template <class T>
+struct PooledOf {
+  Numbers<T> output;
   Indices indices;
 };
+using Pooled = PooledOf<float>;
 
-Pooled MaxPool2d(const Floats& input, const PoolShape& s);
+template <class T>
+PooledOf<T> MaxPool2d(const Numbers<T>& input, const PoolShape& s);
 
 /// `places` and `outputs` count the elements of one image before and after pooling.
-Floats MaxPool2dGrad(const Floats& grad_output, const Indices& indices, int64_t images, int64_t places,
-                     int64_t outputs);
+template <class T>
+Numbers<T> MaxPool2dGrad(const Numbers<T>& grad_output, const Indices& indices, int64_t images, int64_t places,
+                         int64_t outputs);
 
 }  // namespace repdl::reference

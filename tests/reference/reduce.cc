@@ -13,16 +13,18 @@ struct Reduction {
   int64_t outputs, terms;          // how many, and of how many terms each
   std::vector<int64_t> output_of;  // for each number of the input, in row-major order
 
-  Floats Sums(const Floats& values, Order order) const {
-    std::vector<Sum> sums(outputs, Sum(order));
+  template <class T>
+  Numbers<T> Sums(const Numbers<T>& values, Order order) const {
+    std::vector<SumOf<T>> sums(outputs, SumOf<T>(order));
     for (size_t i = 0; i < values.size(); ++i) sums[output_of[i]].Add(values[i]);
-    Floats results;
-    for (Sum& sum : sums) results.push_back(sum.Result());
+    Numbers<T> results;
+    for (SumOf<T>& sum : sums) results.push_back(sum.Result());
     return results;
   }
-  Floats Means(const Floats& values, Order order) const {
-    Floats results = Sums(values, order);
-    for (float& value : results) value = value / static_cast<float>(terms);
+  template <class T>
+  Numbers<T> Means(const Numbers<T>& values, Order order) const {
+    Numbers<T> results = Sums(values, order);
+    for (T& value : results) value = value / static_cast<T>(terms);
     return results;
   }
 };
@@ -60,88 +62,98 @@ Reduction ReductionOf(const Arguments& args) {
   return {outputs, terms, output_of};
 }
 
-Results ResultsOf(const Arguments& args, const Floats& values) {
+template <class T>
+Results ResultsOf(const Arguments& args, const Numbers<T>& values) {
   Results results;
   Append(results, values, args.OutputShape());
   return results;
 }
 
-Floats Variances(const Arguments& args) {
+template <class T>
+Numbers<T> Variances(const Arguments& args) {
   const Reduction reduction = ReductionOf(args);
-  const Floats input = args.FloatsOf("input"), means = reduction.Means(input, args.TheOrder());
-  Floats squares(input.size());
+  const Numbers<T> input = args.NumbersOf<T>("input"), means = reduction.Means(input, args.TheOrder());
+  Numbers<T> squares(input.size());
   for (size_t i = 0; i < input.size(); ++i) {
-    const float away = input[i] - means[reduction.output_of[i]];
+    const T away = input[i] - means[reduction.output_of[i]];
     squares[i] = away * away;
   }
   const double freedom = static_cast<double>(reduction.terms) - args.Number("correction");
-  Floats results = reduction.Sums(squares, args.TheOrder());
-  for (float& value : results) value = value / static_cast<float>(freedom < 0 ? 0 : freedom);
+  Numbers<T> results = reduction.Sums(squares, args.TheOrder());
+  for (T& value : results) value = value / static_cast<T>(freedom < 0 ? 0 : freedom);
   return results;
 }
 
 }  // namespace
 
+template <class T>
 static Results RunSum(const Case& test_case) {
   const Arguments args(test_case);
   const Reduction reduction = ReductionOf(args);
-  Floats sums = reduction.Sums(args.FloatsOf("input"), args.TheOrder());
+  Numbers<T> sums = reduction.Sums(args.NumbersOf<T>("input"), args.TheOrder());
   if (args.Flag("average")) {
-    const float scale = static_cast<float>(1.0 / static_cast<double>(reduction.terms));
-    for (float& value : sums) value = value * scale;
+    const T scale = static_cast<T>(1.0 / static_cast<double>(reduction.terms));
+    for (T& value : sums) value = value * scale;
   }
   return ResultsOf(args, sums);
 }
 
+template <class T>
 static Results RunMean(const Case& test_case) {
   const Arguments args(test_case);
-  return ResultsOf(args, ReductionOf(args).Means(args.FloatsOf("input"), args.TheOrder()));
+  return ResultsOf(args, ReductionOf(args).Means(args.NumbersOf<T>("input"), args.TheOrder()));
 }
 
+template <class T>
 static Results RunNorm(const Case& test_case) {
   const Arguments args(test_case);
-  Floats squares = args.FloatsOf("input");
-  for (float& value : squares) value = value * value;
-  Floats norms = ReductionOf(args).Sums(squares, args.TheOrder());
-  for (float& value : norms) value = std::sqrt(value);
+  Numbers<T> squares = args.NumbersOf<T>("input");
+  for (T& value : squares) value = value * value;
+  Numbers<T> norms = ReductionOf(args).Sums(squares, args.TheOrder());
+  for (T& value : norms) value = std::sqrt(value);
   return ResultsOf(args, norms);
 }
 
+template <class T>
 static Results RunVar(const Case& test_case) {
   const Arguments args(test_case);
-  return ResultsOf(args, Variances(args));
+  return ResultsOf(args, Variances<T>(args));
 }
 
+template <class T>
 static Results RunStd(const Case& test_case) {
   const Arguments args(test_case);
-  Floats results = Variances(args);
-  for (float& value : results) value = std::sqrt(value);
+  Numbers<T> results = Variances<T>(args);
+  for (T& value : results) value = std::sqrt(value);
   return ResultsOf(args, results);
 }
 
 /// amax, and amin with the numbers and the result negated.
+template <class T>
 static Results RunExtreme(const Case& test_case) {
   const Arguments args(test_case);
   const Reduction reduction = ReductionOf(args);
   const bool smallest = test_case.op().name == "amin";
-  const Floats input = args.FloatsOf("input");
-  Floats results(reduction.outputs);
+  const Numbers<T> input = args.NumbersOf<T>("input");
+  Numbers<T> results(reduction.outputs);
   std::vector<bool> met(reduction.outputs, false);
   for (size_t i = 0; i < input.size(); ++i) {
-    const float x = smallest ? -input[i] : input[i];
+    const T x = smallest ? -input[i] : input[i];
     const int64_t at = reduction.output_of[i];
     results[at] = met[at] ? LargerOf(results[at], x) : x;
     met[at] = true;
   }
   if (smallest) {
-    for (float& value : results) value = -value;
+    for (T& value : results) value = -value;
   }
   Results packed;
   Append(packed, results, args.OutputShape(), args.OutputType());
   return packed;
 }
 
-static const Op kOps[] = {{"sum", RunSum}, {"mean", RunMean},    {"norm", RunNorm},   {"var", RunVar},
-                          {"std", RunStd}, {"amax", RunExtreme}, {"amin", RunExtreme}};
+static const Op kOps[] = {{"sum", REPDL_EITHER(RunSum)},     {"mean", REPDL_EITHER(RunMean)},
+                          {"norm", REPDL_EITHER(RunNorm)},   {"var", REPDL_EITHER(RunVar)},
+                          {"std", REPDL_EITHER(RunStd)},     {"amax", REPDL_EITHER(RunExtreme)},
+                          {"amin", REPDL_EITHER(RunExtreme)}};
 
 }  // namespace repdl::reference

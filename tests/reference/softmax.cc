@@ -8,8 +8,9 @@
 namespace repdl::reference {
 namespace {
 
-float Largest(const Floats& x, const Layout& layout, int64_t row) {
-  float largest = -std::numeric_limits<float>::infinity();
+template <class T>
+T Largest(const Numbers<T>& x, const Layout& layout, int64_t row) {
+  T largest = -std::numeric_limits<T>::infinity();
   for (int64_t i = 0; i < layout.length; ++i) {
     if (x[layout.At(row, i)] > largest) largest = x[layout.At(row, i)];
   }
@@ -22,20 +23,21 @@ Layout LayoutOf(const Arguments& args, std::string_view tensor) {
 
 }  // namespace
 
+template <class T>
 static Results RunSoftmax(const Case& test_case) {
   const Arguments args(test_case);
-  const Floats x = args.FloatsOf("input");
+  const Numbers<T> x = args.NumbersOf<T>("input");
   const Layout layout = LayoutOf(args, "input");
-  Floats output(x.size());
+  Numbers<T> output(x.size());
   for (int64_t row = 0; row < layout.rows(); ++row) {
-    const float m = Largest(x, layout, row);
-    Sum sum(args.TheOrder());
+    const T m = Largest(x, layout, row);
+    SumOf<T> sum(args.TheOrder());
     for (int64_t i = 0; i < layout.length; ++i) {
       const int64_t at = layout.At(row, i);
       output[at] = Exp(x[at] - m);
       sum.Add(output[at]);
     }
-    const float total = sum.Result();
+    const T total = sum.Result();
     for (int64_t i = 0; i < layout.length; ++i) output[layout.At(row, i)] /= total;
   }
   Results results;
@@ -43,16 +45,17 @@ static Results RunSoftmax(const Case& test_case) {
   return results;
 }
 
+template <class T>
 static Results RunLogSoftmax(const Case& test_case) {
   const Arguments args(test_case);
-  const Floats x = args.FloatsOf("input");
+  const Numbers<T> x = args.NumbersOf<T>("input");
   const Layout layout = LayoutOf(args, "input");
-  Floats output(x.size());
+  Numbers<T> output(x.size());
   for (int64_t row = 0; row < layout.rows(); ++row) {
-    const float m = Largest(x, layout, row);
-    Sum sum(args.TheOrder());
+    const T m = Largest(x, layout, row);
+    SumOf<T> sum(args.TheOrder());
     for (int64_t i = 0; i < layout.length; ++i) sum.Add(Exp(x[layout.At(row, i)] - m));
-    const float log = Log(sum.Result());
+    const T log = Log(sum.Result());
     for (int64_t i = 0; i < layout.length; ++i) {
       const int64_t at = layout.At(row, i);
       output[at] = (x[at] - m) - log;
@@ -64,17 +67,17 @@ static Results RunLogSoftmax(const Case& test_case) {
 }
 
 /// grad_input[i] = grad(gᵢ, yᵢ, Sum(term(gᵢ, yᵢ))) in each row.
-template <class Term, class Grad>
+template <class T, class Term, class Grad>
 static Results RunGrad(const Case& test_case, Term term, Grad grad) {
   const Arguments args(test_case);
-  const Floats g = args.FloatsOf("grad_output");
-  const Floats y = args.FloatsOf("output");
+  const Numbers<T> g = args.NumbersOf<T>("grad_output");
+  const Numbers<T> y = args.NumbersOf<T>("output");
   const Layout layout = LayoutOf(args, "output");
-  Floats grad_input(y.size());
+  Numbers<T> grad_input(y.size());
   for (int64_t row = 0; row < layout.rows(); ++row) {
-    Sum sum(args.TheOrder());
+    SumOf<T> sum(args.TheOrder());
     for (int64_t i = 0; i < layout.length; ++i) sum.Add(term(g[layout.At(row, i)], y[layout.At(row, i)]));
-    const float t = sum.Result();
+    const T t = sum.Result();
     for (int64_t i = 0; i < layout.length; ++i) {
       const int64_t at = layout.At(row, i);
       grad_input[at] = grad(g[at], y[at], t);
@@ -85,18 +88,19 @@ static Results RunGrad(const Case& test_case, Term term, Grad grad) {
   return results;
 }
 
+template <class T>
 static Results RunSoftmaxGrad(const Case& test_case) {
-  return RunGrad(
-      test_case, [](float g, float y) { return g * y; }, [](float g, float y, float t) { return (g - t) * y; });
+  return RunGrad<T>(test_case, [](T g, T y) { return g * y; }, [](T g, T y, T t) { return (g - t) * y; });
 }
 
+template <class T>
 static Results RunLogSoftmaxGrad(const Case& test_case) {
-  return RunGrad(test_case, [](float g, float) { return g; }, [](float g, float y, float t) { return g - Exp(y) * t; });
+  return RunGrad<T>(test_case, [](T g, T) { return g; }, [](T g, T y, T t) { return g - Exp(y) * t; });
 }
 
-static const Op kOps[] = {{"softmax", RunSoftmax},
-                          {"log_softmax", RunLogSoftmax},
-                          {"softmax_grad", RunSoftmaxGrad},
-                          {"log_softmax_grad", RunLogSoftmaxGrad}};
+static const Op kOps[] = {{"softmax", REPDL_EITHER(RunSoftmax)},
+                          {"log_softmax", REPDL_EITHER(RunLogSoftmax)},
+                          {"softmax_grad", REPDL_EITHER(RunSoftmaxGrad)},
+                          {"log_softmax_grad", REPDL_EITHER(RunLogSoftmaxGrad)}};
 
 }  // namespace repdl::reference

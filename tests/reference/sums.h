@@ -12,9 +12,10 @@
 namespace repdl::reference {
 
 /// Joins the values of chunks in an aligned binary tree, as a binary counter.
+template <class T>
 class Tree {
  public:
-  void Push(float value) {
+  void Push(T value) {
     for (int64_t i = count_; i % 2 == 1; i /= 2) {
       value = waiting_[--size_] + value;
     }
@@ -22,15 +23,15 @@ class Tree {
     ++count_;
   }
 
-  float Result() const {
-    if (size_ == 0) return 0.0f;
-    float result = waiting_[size_ - 1];
+  T Result() const {
+    if (size_ == 0) return 0;
+    T result = waiting_[size_ - 1];
     for (int i = size_ - 2; i >= 0; --i) result = waiting_[i] + result;
     return result;
   }
 
  private:
-  float waiting_[64];
+  T waiting_[64];
   int size_ = 0;
   int64_t count_ = 0;
 };
@@ -39,11 +40,12 @@ class Tree {
 inline constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
 
 /// Product(a_k, b_k).
-class Product {
+template <class T>
+class ProductOf {
  public:
-  explicit Product(Order order) : length_(order == Order::kBlocked ? 256 : kEndless) {}
+  explicit ProductOf(Order order) : length_(order == Order::kBlocked ? 256 : kEndless) {}
 
-  void Add(float a, float b) {
+  void Add(T a, T b) {
     acc_ = std::fma(a, b, acc_);
     Skip();
   }
@@ -53,7 +55,7 @@ class Product {
     if (++terms_ == length_) CloseChunk();
   }
 
-  float Result() {
+  T Result() {
     if (terms_ > 0) CloseChunk();
     return tree_.Result();
   }
@@ -61,29 +63,32 @@ class Product {
  private:
   void CloseChunk() {
     tree_.Push(acc_);
-    acc_ = 0.0f;
+    acc_ = 0;
     terms_ = 0;
   }
 
   int64_t length_;
   int64_t terms_ = 0;  // of the open chunk
-  float acc_ = 0.0f;
-  Tree tree_;
+  T acc_ = 0;
+  Tree<T> tree_;
 };
 
+using Product = ProductOf<float>;
+
 /// Sum(x_i).
-class Sum {
+template <class T>
+class SumOf {
  public:
-  explicit Sum(Order order)
+  explicit SumOf(Order order)
       : length_(order == Order::kBlocked ? 4096 : kEndless), lanes_(order == Order::kBlocked ? 64 : 1) {}
 
-  void Add(float x) {
-    float& lane = lane_[terms_ % lanes_];
+  void Add(T x) {
+    T& lane = lane_[terms_ % lanes_];
     lane = lane + x;
     if (++terms_ == length_) CloseChunk();
   }
 
-  float Result() {
+  T Result() {
     if (terms_ > 0) CloseChunk();
     return tree_.Result();
   }
@@ -94,15 +99,17 @@ class Sum {
       for (int j = 0; j < h; ++j) lane_[j] = lane_[j] + lane_[j + h];
     }
     tree_.Push(lane_[0]);
-    for (float& lane : lane_) lane = 0.0f;
+    for (T& lane : lane_) lane = 0;
     terms_ = 0;
   }
 
   int64_t length_;
   int lanes_;
   int64_t terms_ = 0;  // of the open chunk
-  float lane_[64] = {};
-  Tree tree_;
+  T lane_[64] = {};
+  Tree<T> tree_;
 };
+
+using Sum = SumOf<float>;
 
 }  // namespace repdl::reference

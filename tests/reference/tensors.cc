@@ -93,7 +93,13 @@ IntList Arguments::Shape(std::string_view name) const { return Tensor(name).shap
 
 DType Arguments::Type(std::string_view name) const { return Tensor(name).dtype; }
 
-Floats Arguments::FloatsOf(std::string_view name) const {
+template <>
+Numbers<double> Arguments::NumbersOf<double>(std::string_view name) const {
+  return Has(name) ? Copy<double>(Tensor(name)) : Numbers<double>();
+}
+
+template <>
+Floats Arguments::NumbersOf<float>(std::string_view name) const {
   if (!Has(name)) return {};
   const TensorView tensor = Tensor(name);
   if (tensor.dtype == DType::kFloat32) return Copy<float>(tensor);
@@ -101,6 +107,8 @@ Floats Arguments::FloatsOf(std::string_view name) const {
   for (uint16_t bits : Copy<uint16_t>(tensor)) values.push_back(Decode(bits, HalfOf(tensor.dtype)));
   return values;
 }
+
+Floats Arguments::FloatsOf(std::string_view name) const { return NumbersOf<float>(name); }
 
 Indices Arguments::IndicesOf(std::string_view name) const {
   return Has(name) ? Copy<int64_t>(Tensor(name)) : Indices();
@@ -138,6 +146,11 @@ void Append(Results& results, Floats data, const IntList& shape, DType dtype) {
   std::vector<uint16_t> bits;
   for (float value : data) bits.push_back(Encode(value, HalfOf(dtype)));
   AppendAny(results, std::move(bits), dtype, shape);
+}
+
+void Append(Results& results, Numbers<double> data, const IntList& shape, DType dtype) {
+  if (dtype != DType::kFloat64) throw std::logic_error("doubles are no results of dtype " + std::string(Name(dtype)));
+  AppendAny(results, std::move(data), dtype, shape);
 }
 
 void Append(Results& results, Indices data, const IntList& shape) {

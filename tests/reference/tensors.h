@@ -11,7 +11,9 @@
 
 namespace repdl::reference {
 
-using Floats = std::vector<float>;
+template <class T>
+using Numbers = std::vector<T>;
+using Floats = Numbers<float>;
 using Indices = std::vector<int64_t>;
 
 /// Number of elements.
@@ -40,6 +42,9 @@ class Arguments {
   DType Type(std::string_view name) const;
   /// Copies of the elements, of 16-bit types widened; empty for None.
   Floats FloatsOf(std::string_view name) const;
+  /// The same for T = float, and the elements of a float64 tensor for T = double.
+  template <class T>
+  Numbers<T> NumbersOf(std::string_view name) const;
   Indices IndicesOf(std::string_view name) const;
 
   bool Flag(std::string_view name) const;
@@ -62,8 +67,14 @@ class Arguments {
   const Case& case_;
 };
 
+template <>
+Floats Arguments::NumbersOf<float>(std::string_view name) const;
+template <>
+Numbers<double> Arguments::NumbersOf<double>(std::string_view name) const;
+
 /// Adds a tensor to the results. Floats are rounded to nearest even to `dtype` if that has 16 bits.
 void Append(Results& results, Floats data, const IntList& shape, DType dtype = DType::kFloat32);
+void Append(Results& results, Numbers<double> data, const IntList& shape, DType dtype = DType::kFloat64);
 void Append(Results& results, Indices data, const IntList& shape);
 
 }  // namespace repdl::reference

@@ -45,7 +45,8 @@ _KINDS = {
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 
 float64_ops: dict[str, Kernel] = {}
-"""Ops of float64 tensors, by the names and with the arguments of those of the core: interception/float64."""
+"""Ops of float64 tensors: those of the core that take them, and others by its names and with its arguments, which are
+in interception/float64."""
 
 
 complex_ops: dict[str, Kernel] = {}

@@ -15,7 +15,7 @@ def amax(input: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool 
     """The largest number over some dimensions, or over all; NaN if there is one, and +0 rather than -0.
 
     Args:
-        input: float32, bfloat16 or float16, any shape with numbers to reduce.
+        input: float32, float64, bfloat16 or float16, any shape with numbers to reduce.
         dim: a dimension or several; None for all.
         keepdim: leave the reduced dimensions in the result, with size 1.
 

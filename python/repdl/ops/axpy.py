@@ -15,9 +15,9 @@ def add(input: Tensor, other: Tensor | float, alpha: float = 1.0) -> Tensor:
     """input + other * alpha, the product rounded; the operands are broadcast.
 
     Args:
-        input: float32, bfloat16 or float16, any shape.
-        other: the same, of a shape that broadcasts, or a number, which is rounded to float32 first.
-        alpha: rounded to float32.
+        input: float32, float64, bfloat16 or float16, any shape.
+        other: the same, of a shape that broadcasts, or a number, which is rounded to float32, or float64, first.
+        alpha: rounded to float32, or float64.
     """
 
 

@@ -22,8 +22,8 @@ def batch_norm(
     """Batch normalization by the statistics of the batch.
 
     Args:
-        input: float32, (n, c) or (n, c, …).
-        weight, bias: float32, (c), or None.
+        input: float32 or float64, (n, c) or (n, c, …).
+        weight, bias: float32 or float64, (c), or None.
         eps: added to the variance.
         order: "blocked", "sequential", or None for the current one.
 

@@ -15,8 +15,8 @@ def clamp(input: Tensor, min: float, max: float) -> Tensor:
     """Each number, or the bound that it lies beyond. What equals a bound stays, zeros too; NaN stays.
 
     Args:
-        input: float32, bfloat16 or float16, any shape.
-        min, max: the bounds, which are rounded to float32; infinite for none. If they cross, max is taken.
+        input: float32, float64, bfloat16 or float16, any shape.
+        min, max: the bounds, which are rounded to float32, or float64; infinite for none. If they cross, max is taken.
     """
 
 
@@ -25,7 +25,7 @@ def clamp_tensor(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
     """The same with a bound for each number; the operands are broadcast.
 
     Args:
-        input: float32, bfloat16 or float16, any shape.
+        input: float32, float64, bfloat16 or float16, any shape.
         min, max: the same, of shapes that broadcast.
     """
 
@@ -34,7 +34,8 @@ def clamp_tensor(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     import torch
 
-    low, high = (torch.full((), bound, dtype=torch.float32) for bound in (saved.min, saved.max))
+    dtype = torch.promote_types(saved.input.dtype, torch.float32)
+    low, high = (torch.full((), bound, dtype=dtype) for bound in (saved.min, saved.max))
     inside = (saved.input >= low) & (saved.input <= high)
     return {"input": lambda: grad.masked_fill(~inside, 0.0)}
 

@@ -24,15 +24,15 @@ def conv2d(
     """Two-dimensional convolution (cross-correlation), as torch.nn.functional.conv2d.
 
     Args:
-        input: float32, (n, c, h, w).
-        weight: float32, (o, c / groups, kh, kw).
+        input: float32 or float64, (n, c, h, w).
+        weight: float32 or float64, (o, c / groups, kh, kw).
         stride, padding, dilation: a number, or a pair (height, width).
         groups: divides c and o.
-        bias: float32, (o), or None.
+        bias: float32 or float64, (o), or None.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, (n, o, p, q).
+        float32 or float64, (n, o, p, q).
     """
 
 

@@ -21,9 +21,9 @@ def group_norm(
     """Normalization of each sample over groups of its channels.
 
     Args:
-        input: float32, (n, c) or (n, c, …).
+        input: float32 or float64, (n, c) or (n, c, …).
         num_groups: a divisor of c.
-        weight, bias: float32, (c), or None.
+        weight, bias: float32 or float64, (c), or None.
         eps: added to the variance.
         order: "blocked", "sequential", or None for the current one.
 

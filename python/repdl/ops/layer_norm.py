@@ -21,9 +21,9 @@ def layer_norm(
     """Layer normalization over the last dimensions.
 
     Args:
-        input: float32, (…, *normalized_shape).
+        input: float32 or float64, (…, *normalized_shape).
         normalized_shape: the last dimensions of input, at least one.
-        weight, bias: float32, normalized_shape, or None.
+        weight, bias: float32 or float64, normalized_shape, or None.
         eps: added to the variance.
         order: "blocked", "sequential", or None for the current one.
 

@@ -15,13 +15,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, order: str
     """A linear layer: input times weight transposed, plus bias.
 
     Args:
-        input: float32, (…, k).
-        weight: float32, (n, k).
-        bias: float32, (n), or None.
+        input: float32 or float64, (…, k).
+        weight: float32 or float64, (n, k).
+        bias: float32 or float64, (n), or None.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, (…, n).
+        float32 or float64, (…, n).
     """
 
 
@@ -30,13 +30,13 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, order: str | None = None) -
     """The product of two matrices, plus a row: mat1 times mat2, plus input.
 
     Args:
-        input: float32, (n).
-        mat1: float32, (m, k).
-        mat2: float32, (k, n).
+        input: float32 or float64, (n).
+        mat1: float32 or float64, (m, k).
+        mat2: float32 or float64, (k, n).
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, (m, n).
+        float32 or float64, (m, n).
     """
 
 

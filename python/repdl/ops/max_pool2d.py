@@ -14,13 +14,13 @@ def max_pool2d(
     """The largest element of each window, and its place.
 
     Args:
-        input: float32, (n, c, h, w) or (c, h, w).
+        input: float32 or float64, (n, c, h, w) or (c, h, w).
         kernel_size, stride, padding, dilation: a number, or a pair (height, width). A stride of 0 stands for the
             kernel size.
         ceil_mode: a last window that reaches over the edge counts too.
 
     Returns:
-        float32 and int64, (…, p, q); a place is h * width + w in its image.
+        float32 or float64, and int64, (…, p, q); a place is h * width + w in its image.
     """
 
 

@@ -14,15 +14,15 @@ def mm(input: Tensor, mat2: Tensor, transA: bool = False, transB: bool = False, 
     """Matrix product, of two matrices or matrix by matrix of a batch.
 
     Args:
-        input: float32, (…, m, k), or (…, k, m) with transA.
-        mat2: float32, (…, k, n), or (…, n, k) with transB. Batch dimensions must be those of input; an operand
+        input: float32 or float64, (…, m, k), or (…, k, m) with transA.
+        mat2: of its type, (…, k, n), or (…, n, k) with transB. Batch dimensions must be those of input; an operand
             without any serves the whole batch.
         transA: take input with its last two dimensions exchanged.
         transB: take mat2 likewise.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, (…, m, n).
+        float32 or float64, (…, m, n).
     """
 
 

@@ -20,14 +20,14 @@ def sum(
     """Sum over some dimensions, or over all.
 
     Args:
-        input: float32, any shape.
+        input: float32 or float64, any shape.
         dim: a dimension or several; None for all.
         keepdim: leave the reduced dimensions in the result, with size 1.
         average: multiply the sum of N terms by float32(1 / N): the mean of microsoft/RepDL.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, the other dimensions of input.
+        Of its type, the other dimensions of input.
     """
 
 
@@ -56,14 +56,14 @@ def var(
     """Variance over some dimensions, or over all: the sum of squared distances from the mean, over N - correction.
 
     Args:
-        input: float32, any shape.
+        input: float32 or float64, any shape.
         dim: a dimension or several; None for all.
         correction: what is taken from the number of terms N.
         keepdim: leave the reduced dimensions in the result, with size 1.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, the other dimensions of input.
+        Of its type, the other dimensions of input.
     """
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! cube
-Of float32 `(x * x) * x`, each product rounded. Of bfloat16 and float16 `x^3`, rounded once.
+Of float32 and float64 `(x * x) * x`, each product rounded. Of bfloat16 and float16 `x^3`, rounded once.
 */
 struct CubeWide {
   template <class D, class V>

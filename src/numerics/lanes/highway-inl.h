@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "numerics/fma.h"
 
 #define REPDL_LANE HWY_INLINE HWY_MAYBE_UNUSED
 
@@ -266,20 +267,46 @@ REPDL_LANE V FmaOfFloats(V a, V b, V c) {
 
 #endif
 
+/// Every lane by itself, where a step of FmaOfDoubles might overflow or underflow.
+template <class V>
+HWY_NOINLINE V FmaOfAnyDoubles(V a, V b, V c) {
+  const hn::DFromV<V> d;
+  constexpr size_t kCount = hn::MaxLanes(d);
+  HWY_ALIGN double x[kCount], y[kCount], z[kCount];
+  Store(a, d, x);
+  Store(b, d, y);
+  Store(c, d, z);
+  for (size_t i = 0; i < kCount; ++i) z[i] = FmaInIntegers(x[i], y[i], z[i]);
+  return Load(d, z);
+}
+
+template <class V>
+REPDL_LANE V FmaOfDoubles(V a, V b, V c) {
+  const hn::DFromV<V> d;
+  V product_error, low_error, sum_error;
+  const V product = TwoProd(a, b, product_error);
+  // The splitting and the sums do not overflow up to here, and from there on the error of the product is a double. A
+  // factor of zero has none.
+  const V limit = Set(d, 0x1p+990), least = Set(d, 0x1p-960), zero = Zero(d);
+  const auto is_below = And(And(Lt(Abs(a), limit), Lt(Abs(b), limit)), And(Lt(Abs(product), limit), Lt(Abs(c), limit)));
+  const auto is_above = Or(Ge(Abs(product), least), Or(Eq(a, zero), Eq(b, zero)));
+  if (Any(d, Not(And(is_below, is_above)))) [[unlikely]]
+    return FmaOfAnyDoubles(a, b, c);
+  const V low = TwoSum(c, product_error, low_error);
+  const V sum = TwoSum(product, low, sum_error);
+  V tail_error;
+  const V tail = TwoSum(sum_error, low_error, tail_error);
+  const V result = Add(sum, RoundToOdd(tail, tail_error));
+  // The steps above lose the sign of a zero; two roundings have it right.
+  return IfThenElse(Gt(Abs(result), zero), result, Add(product, c));
+}
+
 template <class V>
 REPDL_LANE V Fma(V a, V b, V c) {
   if constexpr (sizeof(LaneOf<V>) == 4) {
     return FmaOfFloats(a, b, c);
   } else {
-    V product_error, low_error, sum_error;
-    const V product = TwoProd(a, b, product_error);
-    const V low = TwoSum(c, product_error, low_error);
-    const V sum = TwoSum(product, low, sum_error);
-    V tail_error;
-    const V tail = TwoSum(sum_error, low_error, tail_error);
-    const V result = Add(sum, RoundToOdd(tail, tail_error));
-    // The steps above lose the sign of a zero, and infinities; two roundings have both right.
-    return IfThenElse(Gt(Abs(result), Zero(hn::DFromV<V>())), result, Add(product, c));
+    return FmaOfDoubles(a, b, c);
   }
 }
 
@@ -287,8 +314,7 @@ REPDL_LANE V Fma(V a, V b, V c) {
 
 }  // namespace detail
 
-/// a * b + c, rounded once. Without hardware it is computed in software (Boldo and Melquiond, 2008):
-/// for every float; for doubles as long as nothing overflows or underflows, which lane files keep to.
+/// a * b + c, rounded once. Without hardware it is computed in software (Boldo and Melquiond, 2008).
 template <class V>
 REPDL_LANE V Fma(V a, V b, V c) {
   return detail::Fma(a, b, c);

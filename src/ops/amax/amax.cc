@@ -51,5 +51,5 @@ void Amin(const TensorView& input, const std::optional<IntList>& dim, bool keepd
 
 }  // namespace repdl
 
-REPDL_OPS(amax, MakeOp<InferAmax, Amax>("amax", "input, dim=None, keepdim=False"),
-          MakeOp<InferAmin, Amin>("amin", "input, dim=None, keepdim=False"))
+REPDL_OPS(amax, MakeOp<InferAmax, Amax>("amax", "input, dim=None, keepdim=False", kUpToFloat64),
+          MakeOp<InferAmin, Amin>("amin", "input, dim=None, keepdim=False", kUpToFloat64))

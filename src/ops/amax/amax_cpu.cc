@@ -12,58 +12,64 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-/// Numbers that are copied at a time where they are not floats side by side.
+/// Numbers that are copied at a time where they do not lie side by side as they are.
 constexpr int64_t kPiece = 512;
 /// Columns that are reduced at a time.
 constexpr int64_t kStrip = 1024;
 /// Numbers that are worth a fork.
 constexpr int64_t kGrain = 32768;
 
+template <class T>
 struct Largest {
-  static constexpr float kLeast = -std::numeric_limits<float>::infinity();
-  HWY_INLINE Vec operator()(Vec x, Vec y) const { return Maximum(x, y); }
+  using Number = T;
+  static constexpr T kLeast = -std::numeric_limits<T>::infinity();
+  HWY_INLINE VecOf<T> operator()(VecOf<T> x, VecOf<T> y) const { return Maximum(x, y); }
 };
+template <class T>
 struct Smallest {
-  static constexpr float kLeast = std::numeric_limits<float>::infinity();
-  HWY_INLINE Vec operator()(Vec x, Vec y) const { return Minimum(x, y); }
+  using Number = T;
+  static constexpr T kLeast = std::numeric_limits<T>::infinity();
+  HWY_INLINE VecOf<T> operator()(VecOf<T> x, VecOf<T> y) const { return Minimum(x, y); }
 };
 
 /// The reduction of numbers as they come: vectors of what was met so far.
 template <class Pick>
 class Met {
+  using T = typename Pick::Number;
+
  public:
   HWY_INLINE Met() {
-    for (VecElement& v : met_) v = Set(FloatTag(), Pick::kLeast);
+    for (VecElementOf<T>& v : met_) v = Set(TagOf<T>(), Pick::kLeast);
   }
-  HWY_INLINE void Take(const float* x, int64_t n) {
-    const FloatTag d;
-    constexpr int64_t kStep = kVecs * kLanes;
+  HWY_INLINE void Take(const T* x, int64_t n) {
+    const TagOf<T> d;
+    constexpr int64_t kStep = kVecs * kLanesOf<T>;
     int64_t i = 0;
     if (n < kStep) {
-      for (; i < n; i += kLanes) met_[0] = Pick()(met_[0], LoadN(x + i, n - i, Pick::kLeast));
+      for (; i < n; i += kLanesOf<T>) met_[0] = Pick()(met_[0], LoadN(x + i, n - i, Pick::kLeast));
       return;
     }
     is_long_ = true;
-    VecElement met[kVecs];
+    VecElementOf<T> met[kVecs];
 #pragma GCC unroll 8
     for (int v = 0; v < kVecs; ++v) met[v] = met_[v];
     for (; i + kStep <= n; i += kStep) {
 #pragma GCC unroll 8
-      for (int v = 0; v < kVecs; ++v) met[v] = Pick()(met[v], LoadU(d, x + i + v * kLanes));
+      for (int v = 0; v < kVecs; ++v) met[v] = Pick()(met[v], LoadU(d, x + i + v * kLanesOf<T>));
     }
-    for (; i < n; i += kLanes) met[0] = Pick()(met[0], LoadN(x + i, n - i, Pick::kLeast));
+    for (; i < n; i += kLanesOf<T>) met[0] = Pick()(met[0], LoadN(x + i, n - i, Pick::kLeast));
 #pragma GCC unroll 8
     for (int v = 0; v < kVecs; ++v) met_[v] = met[v];
   }
-  HWY_INLINE float Result() const {
-    const FloatTag d;
-    Vec all = met_[0];
+  HWY_INLINE T Result() const {
+    const TagOf<T> d;
+    VecOf<T> all = met_[0];
     if (is_long_) {
       for (int v = 1; v < kVecs; ++v) all = Pick()(all, met_[v]);
     }
-    HWY_ALIGN float lanes[2 * kLanes];
-    Store(all, d, lanes + kLanes);
-    for (int64_t half = kLanes / 2; half >= 1; half /= 2) {
+    HWY_ALIGN T lanes[2 * kLanesOf<T>];
+    Store(all, d, lanes + kLanesOf<T>);
+    for (int64_t half = kLanesOf<T> / 2; half >= 1; half /= 2) {
       Store(all, d, lanes);
       all = Pick()(all, LoadU(d, lanes + half));
     }
@@ -72,27 +78,27 @@ class Met {
 
  private:
   static constexpr int kVecs = 8;
-  VecElement met_[kVecs];
+  VecElementOf<T> met_[kVecs];
   bool is_long_ = false;
 };
 
 /// Terms [begin, end) of the row that starts at `offset`.
-template <class Pick>
-float ReduceTerms(const AmaxArgs& args, int64_t offset, int64_t begin, int64_t end) {
-  HWY_ALIGN float buffer[kPiece];
+template <class Pick, class T = typename Pick::Number>
+T ReduceTerms(const AmaxArgs& args, int64_t offset, int64_t begin, int64_t end) {
+  HWY_ALIGN T buffer[kPiece];
   Met<Pick> met;
   const int64_t inner = args.reduced.InnerSize(), stride = args.reduced.InnerStride();
-  const int64_t longest = args.dtype == DType::kFloat32 && stride == 1 ? end - begin : kPiece;
+  const int64_t longest = args.dtype == kDTypeOf<T> && stride == 1 ? end - begin : kPiece;
   for (int64_t i = begin; i < end;) {
     const int64_t n = std::min({longest, end - i, inner - i % inner});
-    met.Take(FloatsSideBySide(args.x, args.dtype, offset + args.reduced.Offset(i), stride, n, buffer), n);
+    met.Take(NumbersSideBySide(args.x, args.dtype, offset + args.reduced.Offset(i), stride, n, buffer), n);
     i += n;
   }
   return met.Result();
 }
 
-template <class Pick>
-void ReduceRows(const AmaxArgs& args, float* out) {
+template <class Pick, class T = typename Pick::Number>
+void ReduceRows(const AmaxArgs& args, T* out) {
   const int64_t rows = args.kept.Count(), n = args.reduced.Count();
   if (rows >= 4 * GetNumThreads() || n <= kGrain) {
     ParallelRanges(rows, kGrain / n + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
@@ -103,7 +109,7 @@ void ReduceRows(const AmaxArgs& args, float* out) {
   // Few long rows: their parts are what runs in parallel.
   const int64_t parts = (n + kGrain - 1) / kGrain;
   Scratch scratch;
-  float* const values = scratch.Get<float>(parts);
+  T* const values = scratch.Get<T>(parts);
   for (int64_t r = 0; r < rows; ++r) {
     ParallelRanges(parts, 1, [&](int64_t begin, int64_t end) HWY_ATTR {
       for (int64_t p = begin; p < end; ++p) {
@@ -117,22 +123,22 @@ void ReduceRows(const AmaxArgs& args, float* out) {
 }
 
 /// The columns of a strip, which lie side by side, from row to row.
-template <class Pick>
-void ReduceStrip(const AmaxArgs& args, int64_t offset, int64_t cols, float* out) {
-  const FloatTag d;
+template <class Pick, class T = typename Pick::Number>
+void ReduceStrip(const AmaxArgs& args, int64_t offset, int64_t cols, T* out) {
+  const TagOf<T> d;
   constexpr int kRows = 4;
-  HWY_ALIGN float buffers[kRows][kStrip];
-  HWY_ALIGN float met[kStrip + kLanes];
-  std::fill_n(met, kStrip + kLanes, Pick::kLeast);
+  HWY_ALIGN T buffers[kRows][kStrip];
+  HWY_ALIGN T met[kStrip + kLanesOf<T>];
+  std::fill_n(met, kStrip + kLanesOf<T>, Pick::kLeast);
   const int64_t n = args.reduced.Count();
   for (int64_t i = 0; i < n; i += kRows) {
-    const float* rows[kRows];
+    const T* rows[kRows];
     for (int r = 0; r < kRows; ++r) {  // the last row again changes nothing
       const int64_t at = offset + args.reduced.Offset(std::min(i + r, n - 1));
-      rows[r] = FloatsSideBySide(args.x, args.dtype, at, 1, cols, buffers[r]);
+      rows[r] = NumbersSideBySide(args.x, args.dtype, at, 1, cols, buffers[r]);
     }
-    ForVectors(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-      Vec largest = Load(d, met + j);
+    ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
+      VecOf<T> largest = Load(d, met + j);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) largest = Pick()(largest, LoadN(rows[r] + j, count, Pick::kLeast));
       Store(largest, d, met + j);
@@ -141,8 +147,8 @@ void ReduceStrip(const AmaxArgs& args, int64_t offset, int64_t cols, float* out)
   std::copy_n(met, cols, out);
 }
 
-template <class Pick>
-void ReduceColumns(const AmaxArgs& args, float* out) {
+template <class Pick, class T = typename Pick::Number>
+void ReduceColumns(const AmaxArgs& args, T* out) {
   const int64_t cols = args.kept.InnerSize(), n = args.reduced.Count();
   const int64_t outer = args.kept.Count() / cols;
   // Strips as wide as leaves each thread one.
@@ -157,24 +163,28 @@ void ReduceColumns(const AmaxArgs& args, float* out) {
   });
 }
 
-template <class Pick>
+template <class Pick, class T = typename Pick::Number>
 void Reduce(const AmaxArgs& args) {
   const int64_t outputs = args.kept.Count();
-  const bool narrow = args.dtype != DType::kFloat32;
+  const bool narrow = args.dtype != kDTypeOf<T>;
   Scratch scratch;
-  float* const out = narrow ? scratch.Get<float>(outputs) : static_cast<float*>(args.out);
+  T* const out = narrow ? scratch.Get<T>(outputs) : static_cast<T*>(args.out);
   const bool terms_side_by_side = args.reduced.InnerStride() == 1 && args.reduced.InnerSize() > 1;
   if (args.kept.InnerStride() == 1 && args.kept.InnerSize() >= 4 && !terms_side_by_side) {
     ReduceColumns<Pick>(args, out);
   } else {
     ReduceRows<Pick>(args, out);
   }
-  if (narrow) NarrowTo(args.dtype, out, static_cast<uint16_t*>(args.out), outputs);
+  if constexpr (std::is_same_v<T, float>) {
+    if (narrow) NarrowTo(args.dtype, out, static_cast<uint16_t*>(args.out), outputs);
+  }
 }
 
 }  // namespace
 
-void AmaxKernel(const AmaxArgs& args) { args.smallest ? Reduce<Smallest>(args) : Reduce<Largest>(args); }
+void AmaxKernel(const AmaxArgs& args) {
+  DispatchReal(args.dtype, [&]<class T>() { args.smallest ? Reduce<Smallest<T>>(args) : Reduce<Largest<T>>(args); });
+}
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -222,7 +222,7 @@ class Head {
                    float* grad_query) const {
     const int64_t rows = i1 - i0, width = args_.width, value_width = args_.value_width;
     const auto multiply = [&](int64_t columns, int64_t k, const float* a, const PackedCols& b, float* c) {
-      TileProduct(rows, 0, columns, {k, ChainLength(args_.order, k)}, MatrixRows{{a, k, 1}}, b,
+      TileProduct(rows, 0, columns, {k, ChainLength(args_.order, k)}, MatrixRows{Matrix{a, k, 1}}, b,
                   MatrixSink{c, columns, 1, columns, nullptr, nullptr}, {0, k});
     };
     CopyRows(query_, i0, i1, width, args_.scale, block.q);

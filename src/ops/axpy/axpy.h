@@ -4,29 +4,29 @@
 #include "repdl/op.h"
 
 /*! add
-`output = input + (other * alpha)`, alpha rounded to float32; the operands are broadcast.
+`output = input + (other * alpha)`, alpha rounded as a number parameter is; the operands are broadcast.
 */
 
 /*! sub
-`output = input - (other * alpha)`, alpha rounded to float32; the operands are broadcast.
+`output = input - (other * alpha)`, alpha rounded as a number parameter is; the operands are broadcast.
 */
 
 /*! addcmul
-`output = input + ((tensor1 * value) * tensor2)`, value rounded to float32; the operands are broadcast.
+`output = input + ((tensor1 * value) * tensor2)`, value rounded as a number parameter is; the operands are broadcast.
 */
 
 /*! addcdiv
-`output = input + ((tensor1 * value) / tensor2)`, value rounded to float32; the operands are broadcast.
+`output = input + ((tensor1 * value) / tensor2)`, value rounded as a number parameter is; the operands are broadcast.
 */
 
 /*! lerp
-With w = weight rounded to float32: `output = input + ((end - input) * w)` if |w| < 0.5, and else
+With w = weight rounded as a number parameter is: `output = input + ((end - input) * w)` if |w| < 0.5, and else
 `output = end - ((end - input) * (1 - w))`; the operands are broadcast.
 */
 
 namespace repdl {
 
-/// Operands are float32, bfloat16 or float16 and are computed as float32; BroadcastSpec says what the result is.
+/// Operands are float32, bfloat16 or float16, computed as float32, or all float64; BroadcastSpec says what the result is.
 Specs InferAdd(const TensorView& input, const TensorView& other, double alpha);
 void Add(const TensorView& input, const TensorView& other, double alpha, Out output);
 

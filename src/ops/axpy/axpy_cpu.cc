@@ -5,30 +5,37 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-void AxpyKernel(const AxpyArgs& args) {
+template <class T>
+void Run(const AxpyArgs& args) {
+  using V = VecOf<T>;
   constexpr int64_t kGrain = 8192;
   const MapArgs& map = args.map;
-  const Vec c = Set(FloatTag(), args.scalar);
+  const T scalar = static_cast<T>(args.scalar);
+  const V c = Set(TagOf<T>(), scalar);
   // A product by 1 is exact; without it an add is as fast as memory.
-  const bool is_plain = args.scalar == 1.0f;
+  const bool is_plain = scalar == 1;
   switch (args.op) {
     case Axpy::kAdd:
-      if (is_plain) return Map<2>(map, kGrain, [](Vec x, Vec y) HWY_ATTR { return Add(x, y); });
-      return Map<2>(map, kGrain, [&](Vec x, Vec y) HWY_ATTR { return Add(x, Mul(y, c)); });
+      if (is_plain) return Map<2, T>(map, kGrain, [](V x, V y) HWY_ATTR { return Add(x, y); });
+      return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(y, c)); });
     case Axpy::kSub:
-      if (is_plain) return Map<2>(map, kGrain, [](Vec x, Vec y) HWY_ATTR { return Sub(x, y); });
-      return Map<2>(map, kGrain, [&](Vec x, Vec y) HWY_ATTR { return Sub(x, Mul(y, c)); });
+      if (is_plain) return Map<2, T>(map, kGrain, [](V x, V y) HWY_ATTR { return Sub(x, y); });
+      return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Sub(x, Mul(y, c)); });
     case Axpy::kAddcmul:
-      return Map<3>(map, kGrain, [&](Vec x, Vec y, Vec z) HWY_ATTR { return Add(x, Mul(Mul(y, c), z)); });
+      return Map<3, T>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Mul(Mul(y, c), z)); });
     case Axpy::kAddcdiv:
-      return Map<3>(map, kGrain, [&](Vec x, Vec y, Vec z) HWY_ATTR { return Add(x, Div(Mul(y, c), z)); });
+      return Map<3, T>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Div(Mul(y, c), z)); });
     case Axpy::kLerp:
-      if (args.scalar > -0.5f && args.scalar < 0.5f) {
-        return Map<2>(map, kGrain, [&](Vec x, Vec y) HWY_ATTR { return Add(x, Mul(Sub(y, x), c)); });
+      if (scalar > -0.5 && scalar < 0.5) {
+        return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(Sub(y, x), c)); });
       }
-      const Vec rest = Sub(Set(FloatTag(), 1.0f), c);
-      return Map<2>(map, kGrain, [&](Vec x, Vec y) HWY_ATTR { return Sub(y, Mul(Sub(y, x), rest)); });
+      const V rest = Sub(Set(TagOf<T>(), 1), c);
+      return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Sub(y, Mul(Sub(y, x), rest)); });
   }
+}
+
+void AxpyKernel(const AxpyArgs& args) {
+  DispatchReal(args.map.output_dtype, [&]<class T>() { Run<T>(args); });
 }
 
 }  // namespace repdl::HWY_NAMESPACE

@@ -11,7 +11,7 @@ enum class Axpy : uint8_t { kAdd, kSub, kAddcmul, kAddcdiv, kLerp };
 struct AxpyArgs {
   Axpy op;
   MapArgs map;
-  float scalar;
+  double scalar;  // rounded to the type that is computed in
 };
 
 REPDL_KERNEL(AxpyKernel, AxpyArgs)

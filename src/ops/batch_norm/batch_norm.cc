@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "drivers/contiguous.h"
@@ -30,19 +31,21 @@ class Layout {
   Layout(const TensorView& like, Scratch& scratch) : scratch_(scratch), transposed_(like.rank() == 2) {}
 
   /// Of an input that is not empty.
-  void SetSizes(const TensorView& input, BatchNormArgs& args) const {
+  template <class T>
+  void SetSizes(const TensorView& input, BatchNormArgs<T>& args) const {
     args.samples = transposed_ ? 1 : input.shape[0];
     args.channels = input.shape[1];
     args.places = transposed_ ? input.shape[0] : input.numel() / (input.shape[0] * args.channels);
   }
-  const float* In(const TensorView& tensor) const {
-    return Contiguous(transposed_ ? Permuted(tensor, {1, 0}) : tensor, scratch_).Data<const float>();
+  void* In(const TensorView& tensor) const {
+    return Contiguous(transposed_ ? Permuted(tensor, {1, 0}) : tensor, scratch_).data;
   }
-  float* Out(const TensorView& tensor) const {
-    return transposed_ ? scratch_.Get<float>(tensor.numel()) : tensor.Data<float>();
+  void* Out(const TensorView& tensor) const {
+    return transposed_ ? scratch_.New(tensor.dtype, tensor.shape).data : tensor.data;
   }
-  void PutBack(const float* data, const TensorView& tensor) const {
-    if (transposed_) CopyElements(MakeView(data, {tensor.shape[1], tensor.shape[0]}), Permuted(tensor, {1, 0}));
+  void PutBack(void* data, const TensorView& tensor) const {
+    if (!transposed_) return;
+    CopyElements(MakeView(data, tensor.dtype, {tensor.shape[1], tensor.shape[0]}), Permuted(tensor, {1, 0}));
   }
 
  private:
@@ -50,26 +53,34 @@ class Layout {
   bool transposed_;
 };
 
+/// Its numbers side by side, or null.
+template <class T>
+T* NumbersOf(const std::optional<TensorView>& tensor, Scratch& scratch) {
+  return tensor ? Contiguous(*tensor, scratch).Data<T>() : nullptr;
+}
+
 void Run(std::string_view op, const TensorView& input, const std::optional<TensorView>& weight,
-         const std::optional<TensorView>& bias, double eps, Order order, bool training, float* mean, float* var,
-         const TensorView& output) {
+         const std::optional<TensorView>& bias, double eps, Order order, bool training, const TensorView& mean,
+         const TensorView& var, const TensorView& output) {
   CheckCpu(op, input);
   if (input.numel() == 0) return;
-  Scratch scratch;
-  BatchNormArgs args{};
-  const Layout layout(input, scratch);
-  layout.SetSizes(input, args);
-  args.input = layout.In(input);
-  args.weight = weight ? Contiguous(*weight, scratch).Data<const float>() : nullptr;
-  args.bias = bias ? Contiguous(*bias, scratch).Data<const float>() : nullptr;
-  args.eps = static_cast<float>(eps);
-  args.order = order;
-  args.training = training;
-  args.mean = mean;
-  args.var = var;
-  args.output = layout.Out(output);
-  BatchNormKernel(args);
-  layout.PutBack(args.output, output);
+  DispatchReal(input.dtype, [&]<class T>() {
+    Scratch scratch;
+    BatchNormArgs<T> args{};
+    const Layout layout(input, scratch);
+    layout.SetSizes(input, args);
+    args.input = static_cast<const T*>(layout.In(input));
+    args.weight = NumbersOf<T>(weight, scratch);
+    args.bias = NumbersOf<T>(bias, scratch);
+    args.eps = static_cast<T>(eps);
+    args.order = order;
+    args.training = training;
+    args.mean = NumbersOf<T>(mean, scratch);
+    args.var = NumbersOf<T>(var, scratch);
+    args.output = static_cast<T*>(layout.Out(output));
+    BatchNormKernel(args);
+    layout.PutBack(args.output, output);
+  });
 }
 
 Specs InferGrad(std::string_view op, const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -81,7 +92,7 @@ Specs InferGrad(std::string_view op, const TensorView& grad_output, const Tensor
   CheckFloat({op, "var"}, var, {input.shape[1]}, input);
   CheckFloat({op, "weight"}, weight, {input.shape[1]}, input);
   const IntList channels{input.shape[1]};
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, channels}, {DType::kFloat32, channels}};
+  return {{input.dtype, input.shape}, {input.dtype, channels}, {input.dtype, channels}};
 }
 
 void RunGrad(std::string_view op, const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -91,26 +102,28 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
   CheckOutputs(op, InferGrad(op, grad_output, input, mean, var, weight), {&grad_input, &grad_weight, &grad_bias},
                input);
   CheckCpu(op, input);
-  std::fill_n(grad_weight.Data<float>(), grad_weight.numel(), 0.0f);
-  std::fill_n(grad_bias.Data<float>(), grad_bias.numel(), 0.0f);
-  if (input.numel() == 0) return;
-  Scratch scratch;
-  BatchNormArgs args{};
-  const Layout layout(input, scratch);
-  layout.SetSizes(input, args);
-  args.input = layout.In(input);
-  args.grad_output = layout.In(grad_output);
-  args.weight = weight ? Contiguous(*weight, scratch).Data<const float>() : nullptr;
-  args.eps = static_cast<float>(eps);
-  args.order = order;
-  args.training = training;
-  args.mean = Contiguous(mean, scratch).Data<float>();
-  args.var = Contiguous(var, scratch).Data<float>();
-  args.grad_input = layout.Out(grad_input);
-  args.grad_weight = grad_weight.Data<float>();
-  args.grad_bias = grad_bias.Data<float>();
-  BatchNormGradKernel(args);
-  layout.PutBack(args.grad_input, grad_input);
+  DispatchReal(input.dtype, [&]<class T>() {
+    std::fill_n(grad_weight.Data<T>(), grad_weight.numel(), T{0});
+    std::fill_n(grad_bias.Data<T>(), grad_bias.numel(), T{0});
+    if (input.numel() == 0) return;
+    Scratch scratch;
+    BatchNormArgs<T> args{};
+    const Layout layout(input, scratch);
+    layout.SetSizes(input, args);
+    args.input = static_cast<const T*>(layout.In(input));
+    args.grad_output = static_cast<const T*>(layout.In(grad_output));
+    args.weight = NumbersOf<T>(weight, scratch);
+    args.eps = static_cast<T>(eps);
+    args.order = order;
+    args.training = training;
+    args.mean = NumbersOf<T>(mean, scratch);
+    args.var = NumbersOf<T>(var, scratch);
+    args.grad_input = static_cast<T*>(layout.Out(grad_input));
+    args.grad_weight = grad_weight.Data<T>();
+    args.grad_bias = grad_bias.Data<T>();
+    BatchNormGradKernel(args);
+    layout.PutBack(args.grad_input, grad_input);
+  });
 }
 
 }  // namespace
@@ -121,14 +134,14 @@ Specs InferBatchNorm(const TensorView& input, const std::optional<TensorView>& w
   REPDL_CHECK(input.numel() > 0 || input.shape[1] == 0, ArgName{"batch_norm", "input"}, " of shape ", Name(input.shape),
               " has no value a channel to take the mean of");
   const IntList channels{input.shape[1]};
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, channels}, {DType::kFloat32, channels}};
+  return {{input.dtype, input.shape}, {input.dtype, channels}, {input.dtype, channels}};
 }
 
 void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight, const std::optional<TensorView>& bias,
                double eps, Order order, Out output, Out mean, Out var) {
   const FpEnvGuard guard;
   CheckOutputs("batch_norm", InferBatchNorm(input, weight, bias, eps, order), {&output, &mean, &var}, input);
-  Run("batch_norm", input, weight, bias, eps, order, /*training=*/true, mean.Data<float>(), var.Data<float>(), output);
+  Run("batch_norm", input, weight, bias, eps, order, /*training=*/true, mean, var, output);
 }
 
 Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,
@@ -136,7 +149,7 @@ Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const 
   CheckAffine("batch_norm_eval", input, weight, bias);
   CheckFloat({"batch_norm_eval", "mean"}, mean, {input.shape[1]}, input);
   CheckFloat({"batch_norm_eval", "var"}, var, {input.shape[1]}, input);
-  return {{DType::kFloat32, input.shape}};
+  return {{input.dtype, input.shape}};
 }
 
 void BatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,
@@ -144,9 +157,7 @@ void BatchNormEval(const TensorView& input, const TensorView& mean, const Tensor
                    Out output) {
   const FpEnvGuard guard;
   CheckOutputs("batch_norm_eval", InferBatchNormEval(input, mean, var, weight, bias, eps), {&output}, input);
-  Scratch scratch;
-  Run("batch_norm_eval", input, weight, bias, eps, Order::kBlocked, /*training=*/false,
-      Contiguous(mean, scratch).Data<float>(), Contiguous(var, scratch).Data<float>(), output);
+  Run("batch_norm_eval", input, weight, bias, eps, Order::kBlocked, /*training=*/false, mean, var, output);
 }
 
 Specs InferBatchNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -185,22 +196,27 @@ void BatchNormUpdate(InOut running, const TensorView& value, double momentum, do
   const FpEnvGuard guard;
   InferBatchNormUpdate(running, value, momentum, scale);
   CheckCpu("batch_norm_update", running);
-  const auto keep = static_cast<float>(1.0 - momentum), take = static_cast<float>(momentum);
-  const auto factor = static_cast<float>(scale);
-  for (int64_t c = 0; c < running.shape[0]; ++c) {
-    float& r = running.Data<float>()[c * running.strides[0]];
-    r = r * keep + take * (value.Data<const float>()[c * value.strides[0]] * factor);
-  }
+  DispatchReal(running.dtype, [&]<class T>() {
+    const auto keep = static_cast<T>(1.0 - momentum), take = static_cast<T>(momentum);
+    const auto factor = static_cast<T>(scale);
+    for (int64_t c = 0; c < running.shape[0]; ++c) {
+      T& r = running.Data<T>()[c * running.strides[0]];
+      r = r * keep + take * (value.Data<const T>()[c * value.strides[0]] * factor);
+    }
+  });
 }
 
 }  // namespace repdl
 
 REPDL_OPS(
     batch_norm,
-    MakeOp<InferBatchNorm, BatchNorm>("batch_norm", "input, weight=None, bias=None, eps=1e-05, order='blocked'"),
-    MakeOp<InferBatchNormEval, BatchNormEval>("batch_norm_eval", "input, mean, var, weight=None, bias=None, eps=1e-05"),
+    MakeOp<InferBatchNorm, BatchNorm>("batch_norm", "input, weight=None, bias=None, eps=1e-05, order='blocked'",
+                                      kFloat32Or64),
+    MakeOp<InferBatchNormEval, BatchNormEval>("batch_norm_eval", "input, mean, var, weight=None, bias=None, eps=1e-05",
+                                              kFloat32Or64),
     MakeOp<InferBatchNormGrad, BatchNormGrad>("batch_norm_grad",
-                                              "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'"),
+                                              "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'",
+                                              kFloat32Or64),
     MakeOp<InferBatchNormEvalGrad, BatchNormEvalGrad>(
-        "batch_norm_eval_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'"),
-    MakeOp<InferBatchNormUpdate, BatchNormUpdate>("batch_norm_update", "running, value, momentum, scale"))
+        "batch_norm_eval_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'", kFloat32Or64),
+    MakeOp<InferBatchNormUpdate, BatchNormUpdate>("batch_norm_update", "running, value, momentum, scale", kFloat32Or64))

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/cpu_target.h"
+#include "base/real_kernel.h"
 #include "drivers/reduce.h"
 
 namespace repdl {
 
 /// Tensors are (samples, channels, places), row-major.
+template <class T>
 struct BatchNormArgs {
   int64_t samples, channels, places;
-  const float* input;
-  const float* weight;  // null, or one number a channel
-  const float* bias;    // likewise
-  float eps;
+  const T* input;
+  const T* weight;  // null, or one number a channel
+  const T* bias;    // likewise
+  T eps;
   Order order;
   bool training;
-  float* mean;  // filled by a training forward pass, else read
-  float* var;
-  float* output;
+  T* mean;  // filled by a training forward pass, else read
+  T* var;
+  T* output;
 
   // Gradient.
-  const float* grad_output;
-  float* grad_input;
-  float* grad_weight;
-  float* grad_bias;
+  const T* grad_output;
+  T* grad_input;
+  T* grad_weight;
+  T* grad_bias;
 };
 
-REPDL_KERNEL(BatchNormKernel, BatchNormArgs)
-REPDL_KERNEL(BatchNormGradKernel, BatchNormArgs)
+REPDL_REAL_KERNEL(BatchNormKernel, BatchNormArgs)
+REPDL_REAL_KERNEL(BatchNormGradKernel, BatchNormArgs)
 
 }  // namespace repdl

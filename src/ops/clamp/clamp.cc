@@ -18,7 +18,7 @@ void Clamp(const TensorView& input, double min, double max, Out output) {
   CheckOutputs("clamp", InferClamp(input, min, max), {&output}, input);
   CheckCpu("clamp", input);
   if (output.numel() == 0) return;
-  ClampKernel({MakeMapArgs({&input}, output), static_cast<float>(min), static_cast<float>(max)});
+  ClampKernel({MakeMapArgs({&input}, output), min, max});
 }
 
 Specs InferClampTensor(const TensorView& input, const TensorView& min, const TensorView& max) {
@@ -30,10 +30,10 @@ void ClampTensor(const TensorView& input, const TensorView& min, const TensorVie
   const FpEnvGuard guard;
   CheckOutputs("clamp_tensor", InferClampTensor(input, min, max), {&output}, input);
   CheckCpu("clamp_tensor", input);
-  if (output.numel() > 0) ClampKernel({MakeMapArgs({&input, &min, &max}, output), 0.0f, 0.0f});
+  if (output.numel() > 0) ClampKernel({MakeMapArgs({&input, &min, &max}, output), 0, 0});
 }
 
 }  // namespace repdl
 
-REPDL_OPS(clamp, MakeOp<InferClamp, Clamp>("clamp", "input, min, max"),
-          MakeOp<InferClampTensor, ClampTensor>("clamp_tensor", "input, min, max"))
+REPDL_OPS(clamp, MakeOp<InferClamp, Clamp>("clamp", "input, min, max", kUpToFloat64),
+          MakeOp<InferClampTensor, ClampTensor>("clamp_tensor", "input, min, max", kUpToFloat64))

@@ -4,7 +4,7 @@
 #include "repdl/op.h"
 
 /*! clamp
-`output = clamp_max(clamp_min(input, min), max)`, `min` and `max` rounded to float32: a number between the bounds or equal to one
+`output = clamp_max(clamp_min(input, min), max)`, `min` and `max` rounded as number parameters are: a number between the bounds or equal to one
 stays as it is, and so does NaN; of bounds that cross, max.
 */
 
@@ -14,7 +14,7 @@ stays as it is, and so does NaN; of bounds that cross, max.
 
 namespace repdl {
 
-/// Operands are float32, bfloat16 or float16. The result of clamp has the type of its input; BroadcastSpec says which
+/// Operands are float32, bfloat16 or float16, or all float64. The result of clamp has the type of its input; BroadcastSpec says which
 /// that of clamp_tensor has.
 Specs InferClamp(const TensorView& input, double min, double max);
 void Clamp(const TensorView& input, double min, double max, Out output);

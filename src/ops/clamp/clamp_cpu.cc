@@ -6,13 +6,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-void ClampKernel(const ClampArgs& args) {
+template <class T>
+void Run(const ClampArgs& args) {
+  using V = VecOf<T>;
   constexpr int64_t kGrain = 8192;
   if (args.map.num_inputs == 3) {
-    return Map<3>(args.map, kGrain, [](Vec x, Vec min, Vec max) HWY_ATTR { return ClampMax(ClampMin(x, min), max); });
+    return Map<3, T>(args.map, kGrain, [](V x, V min, V max) HWY_ATTR { return ClampMax(ClampMin(x, min), max); });
   }
-  const Vec min = Set(FloatTag(), args.min), max = Set(FloatTag(), args.max);
-  Map<1>(args.map, kGrain, [&](Vec x) HWY_ATTR { return ClampMax(ClampMin(x, min), max); });
+  const V min = Set(TagOf<T>(), static_cast<T>(args.min)), max = Set(TagOf<T>(), static_cast<T>(args.max));
+  Map<1, T>(args.map, kGrain, [&](V x) HWY_ATTR { return ClampMax(ClampMin(x, min), max); });
+}
+
+void ClampKernel(const ClampArgs& args) {
+  DispatchReal(args.map.output_dtype, [&]<class T>() { Run<T>(args); });
 }
 
 }  // namespace repdl::HWY_NAMESPACE

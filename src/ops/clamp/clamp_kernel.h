@@ -9,7 +9,7 @@ namespace repdl {
 /// With one operand the bounds are the numbers, with three the last two operands.
 struct ClampArgs {
   MapArgs map;
-  float min, max;
+  double min, max;  // rounded to the type that is computed in
 };
 
 REPDL_KERNEL(ClampKernel, ClampArgs)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/conv2d.h"
 
+#include <cstring>
+
 #include <algorithm>
 #include <iterator>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "drivers/contiguous.h"
@@ -75,22 +78,25 @@ std::vector<int64_t> ChunkEnds(const ConvPlan& plan, const Conv2dSizes& sizes, O
 /// What of the kernel rows, or columns, a plan has: every so many of them.
 void Slice(const std::vector<int64_t>& taken, int dim, TensorView& weight) {
   const int64_t step = taken.size() > 1 ? taken[1] - taken[0] : 1;
-  weight.data = weight.Data<float>() + taken[0] * weight.strides[dim];
+  weight.data = weight.Data<char>() + taken[0] * weight.strides[dim] * ItemSize(weight.dtype);
   weight.shape[dim] = std::ssize(taken);
   weight.strides[dim] *= step;
 }
 
 /// +0 at the positions of a plan.
-void FillPositions(const ConvPlan& plan, int64_t planes, float* result) {
+template <class T>
+void FillPositions(const ConvPlan& plan, int64_t planes, T* result) {
   for (int64_t plane = 0; plane < planes; ++plane, result += plan.result_size) {
     for (int64_t row = 0; row < plan.rows; ++row) {
-      float* const to = result + plan.first_result + row * plan.result_row_step;
-      for (int64_t col = 0; col < plan.cols; ++col) to[col * plan.result_col_step] = 0.0f;
+      T* const to = result + plan.first_result + row * plan.result_row_step;
+      for (int64_t col = 0; col < plan.cols; ++col) to[col * plan.result_col_step] = 0;
     }
   }
 }
 
-void Fill(const TensorView& tensor, float value) { std::fill_n(tensor.Data<float>(), tensor.numel(), value); }
+void FillZero(const TensorView& tensor) {
+  std::memset(tensor.data, 0, static_cast<size_t>(tensor.numel() * ItemSize(tensor.dtype)));
+}
 
 }  // namespace
 
@@ -103,7 +109,7 @@ Specs InferConv2d(const TensorView& input, const TensorView& weight, IntPair str
     CheckFloat({"conv2d", "bias"}, *bias, input);
     CheckShape({"conv2d", "bias"}, *bias, {weight.shape[0]});
   }
-  return {{DType::kFloat32, OutputShape(sizes)}};
+  return {{input.dtype, OutputShape(sizes)}};
 }
 
 void Conv2d(const TensorView& input, const TensorView& weight, IntPair stride, IntPair padding, int64_t groups,
@@ -115,13 +121,15 @@ void Conv2d(const TensorView& input, const TensorView& weight, IntPair stride, I
   Scratch scratch;
   const Conv2dSizes sizes = MakeSizes("conv2d", input.shape, weight.shape, stride, padding, groups, dilation);
   const ConvPlan plan = ConvPlan::Forward(sizes);
-  Conv2dKernel({.sizes = sizes,
-                .plan = &plan,
-                .source = Contiguous(input, scratch).Data<const float>(),
-                .other = Contiguous(weight, scratch).Data<const float>(),
-                .bias = bias ? Contiguous(*bias, scratch).Data<const float>() : nullptr,
-                .result = output.Data<float>(),
-                .order = order});
+  DispatchReal(input.dtype, [&]<class T>() {
+    Conv2dKernel(Conv2dArgs<T>{.sizes = sizes,
+                               .plan = &plan,
+                               .source = Contiguous(input, scratch).Data<const T>(),
+                               .other = Contiguous(weight, scratch).Data<const T>(),
+                               .bias = bias ? Contiguous(*bias, scratch).Data<const T>() : nullptr,
+                               .result = output.Data<T>(),
+                               .order = order});
+  });
 }
 
 Specs InferConv2dGradInput(const IntList& input_shape, const TensorView& weight, const TensorView& grad_output,
@@ -131,7 +139,7 @@ Specs InferConv2dGradInput(const IntList& input_shape, const TensorView& weight,
   const Conv2dSizes sizes =
       MakeSizes("conv2d_grad_input", input_shape, weight.shape, stride, padding, groups, dilation);
   CheckShape({"conv2d_grad_input", "grad_output"}, grad_output, OutputShape(sizes));
-  return {{DType::kFloat32, input_shape}};
+  return {{weight.dtype, input_shape}};
 }
 
 void Conv2dGradInput(const IntList& input_shape, const TensorView& weight, const TensorView& grad_output,
@@ -144,34 +152,37 @@ void Conv2dGradInput(const IntList& input_shape, const TensorView& weight, const
   if (grad_input.numel() == 0) return;
   const Conv2dSizes sizes =
       MakeSizes("conv2d_grad_input", input_shape, weight.shape, stride, padding, groups, dilation);
-  if (weight.numel() == 0) return Fill(grad_input, 0.0f);
+  if (weight.numel() == 0) return FillZero(grad_input);
   Scratch scratch;
   TensorView by_group = Contiguous(weight, scratch);
   by_group.shape = {groups, sizes.o, sizes.c, sizes.kh, sizes.kw};
   by_group.strides = ContiguousStrides(by_group.shape);
-  const auto* const source = Contiguous(grad_output, scratch).Data<const float>();
-  for (int64_t h = 0; h < std::min(sizes.stride.h, sizes.h); ++h) {
-    for (int64_t w = 0; w < std::min(sizes.stride.w, sizes.w); ++w) {
-      const ConvPlan plan = ConvPlan::GradInput(sizes, {h, w});
-      if (plan.taps() == 0) {
-        FillPositions(plan, sizes.n * groups * sizes.c, grad_input.Data<float>());
-        continue;
+  DispatchReal(weight.dtype, [&]<class T>() {
+    const T* const source = Contiguous(grad_output, scratch).Data<const T>();
+    for (int64_t h = 0; h < std::min(sizes.stride.h, sizes.h); ++h) {
+      for (int64_t w = 0; w < std::min(sizes.stride.w, sizes.w); ++w) {
+        const ConvPlan plan = ConvPlan::GradInput(sizes, {h, w});
+        if (plan.taps() == 0) {
+          FillPositions(plan, sizes.n * groups * sizes.c, grad_input.Data<T>());
+          continue;
+        }
+        Scratch of_plan;
+        TensorView taps = by_group;
+        Slice(plan.kernel_rows, 3, taps);
+        Slice(plan.kernel_cols, 4, taps);
+        Conv2dGradInputKernel(
+            Conv2dArgs<T>{.sizes = sizes,
+                          .plan = &plan,
+                          .source = source,
+                          // The sum runs over output channels and taps.
+                          .other = Contiguous(Permuted(taps, {0, 2, 1, 3, 4}), of_plan).Data<const T>(),
+                          .bias = nullptr,
+                          .result = grad_input.Data<T>(),
+                          .order = order,
+                          .chunk_ends = ChunkEnds(plan, sizes, order)});
       }
-      Scratch of_plan;
-      TensorView taps = by_group;
-      Slice(plan.kernel_rows, 3, taps);
-      Slice(plan.kernel_cols, 4, taps);
-      Conv2dGradInputKernel({.sizes = sizes,
-                             .plan = &plan,
-                             .source = source,
-                             // The sum runs over output channels and taps.
-                             .other = Contiguous(Permuted(taps, {0, 2, 1, 3, 4}), of_plan).Data<const float>(),
-                             .bias = nullptr,
-                             .result = grad_input.Data<float>(),
-                             .order = order,
-                             .chunk_ends = ChunkEnds(plan, sizes, order)});
     }
-  }
+  });
 }
 
 Specs InferConv2dGradKernel(const TensorView& input, const IntList& weight_shape, const TensorView& grad_output,
@@ -181,7 +192,7 @@ Specs InferConv2dGradKernel(const TensorView& input, const IntList& weight_shape
   const Conv2dSizes sizes =
       MakeSizes("conv2d_grad_kernel", input.shape, weight_shape, stride, padding, groups, dilation);
   CheckShape({"conv2d_grad_kernel", "grad_output"}, grad_output, OutputShape(sizes));
-  return {{DType::kFloat32, weight_shape}};
+  return {{input.dtype, weight_shape}};
 }
 
 void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, const TensorView& grad_output,
@@ -192,28 +203,32 @@ void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, cons
                {&grad_weight}, input);
   CheckCpu("conv2d_grad_kernel", input);
   if (grad_weight.numel() == 0) return;
-  if (input.numel() == 0) return Fill(grad_weight, 0.0f);
+  if (input.numel() == 0) return FillZero(grad_weight);
   Scratch scratch;
   const Conv2dSizes sizes =
       MakeSizes("conv2d_grad_kernel", input.shape, weight_shape, stride, padding, groups, dilation);
   const ConvPlan plan = ConvPlan::Forward(sizes);
-  Conv2dGradWeightKernel({.sizes = sizes,
-                          .plan = &plan,
-                          .source = Contiguous(input, scratch).Data<const float>(),
-                          .other = Contiguous(grad_output, scratch).Data<const float>(),
-                          .bias = nullptr,
-                          .result = grad_weight.Data<float>(),
-                          .order = order});
+  DispatchReal(input.dtype, [&]<class T>() {
+    Conv2dGradWeightKernel(Conv2dArgs<T>{.sizes = sizes,
+                                         .plan = &plan,
+                                         .source = Contiguous(input, scratch).Data<const T>(),
+                                         .other = Contiguous(grad_output, scratch).Data<const T>(),
+                                         .bias = nullptr,
+                                         .result = grad_weight.Data<T>(),
+                                         .order = order});
+  });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(conv2d,
-          MakeOp<InferConv2d, Conv2d>(
-              "conv2d", "input, weight, stride=1, padding=0, groups=1, dilation=1, bias=None, order='blocked'"),
-          MakeOp<InferConv2dGradInput, Conv2dGradInput>(
-              "conv2d_grad_input",
-              "input_shape, weight, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'"),
-          MakeOp<InferConv2dGradKernel, Conv2dGradKernel>(
-              "conv2d_grad_kernel",
-              "input, weight_shape, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'"))
+REPDL_OPS(
+    conv2d,
+    MakeOp<InferConv2d, Conv2d>("conv2d",
+                                "input, weight, stride=1, padding=0, groups=1, dilation=1, bias=None, order='blocked'",
+                                kFloat32Or64),
+    MakeOp<InferConv2dGradInput, Conv2dGradInput>(
+        "conv2d_grad_input",
+        "input_shape, weight, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'", kFloat32Or64),
+    MakeOp<InferConv2dGradKernel, Conv2dGradKernel>(
+        "conv2d_grad_kernel",
+        "input, weight_shape, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'", kFloat32Or64))

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/cpu_target.h"
+#include "base/real_kernel.h"
 #include "ops/conv2d/conv2d_plan.h"
 #include "repdl/order.h"
 
 namespace repdl {
 
 /// All tensors are row-major.
+template <class T>
 struct Conv2dArgs {
   Conv2dSizes sizes;
   const ConvPlan* plan;
-  const float* source;  // what the plan reads
-  const float* other;   // forward: weight; by input: weight as (groups, c, o, taps); by weight: grad_output
-  const float* bias;    // null, or one number an output channel
-  float* result;
+  const T* source;  // what the plan reads
+  const T* other;   // forward: weight; by input: weight as (groups, c, o, taps); by weight: grad_output
+  const T* bias;    // null, or one number an output channel
+  T* result;
   Order order;
   // Where the chunks of a product end of which the plan has not all taps; empty if it has.
   std::vector<int64_t> chunk_ends = {};
 };
 
-REPDL_KERNEL(Conv2dKernel, Conv2dArgs)            // result: output
-REPDL_KERNEL(Conv2dGradInputKernel, Conv2dArgs)   // result: gradient of the input, where the plan has positions
-REPDL_KERNEL(Conv2dGradWeightKernel, Conv2dArgs)  // result: gradient of the weight
+REPDL_REAL_KERNEL(Conv2dKernel, Conv2dArgs)            // result: output
+REPDL_REAL_KERNEL(Conv2dGradInputKernel, Conv2dArgs)   // result: gradient of the input, where the plan has positions
+REPDL_REAL_KERNEL(Conv2dGradWeightKernel, Conv2dArgs)  // result: gradient of the weight
 
 }  // namespace repdl

@@ -105,23 +105,26 @@ void ConvPlan::Finish(const std::vector<int64_t>& tap_rows, const std::vector<in
   masked = !All(row_present_) || !All(col_present_);
 }
 
-void ConvPlan::Pad(const float* source, float* padded) const {
-  std::memset(padded, 0, sizeof(float) * static_cast<size_t>(plane_size));
+template <class T>
+void ConvPlan::Pad(const T* source, T* padded) const {
+  std::memset(padded, 0, sizeof(T) * static_cast<size_t>(plane_size));
   const int64_t y_end = std::min(source_h, padded_h_ - top_), x_end = std::min(source_w, padded_w_ - left_);
   for (int64_t y = 0; y < y_end; ++y) {
-    const float* from = source + y * source_w;
-    float* to = padded + RowAt(y + top_);
+    const T* from = source + y * source_w;
+    T* to = padded + RowAt(y + top_);
     if (phases_w_ == 1) {
       std::copy(from, from + std::max<int64_t>(0, x_end), to + left_);
       continue;
     }
     for (int64_t phase = 0; phase < phases_w_; ++phase) {
       int64_t x = (phase + phases_w_ - left_ % phases_w_) % phases_w_;
-      float* out = to + phase * phase_size_ + (x + left_) / phases_w_;
+      T* out = to + phase * phase_size_ + (x + left_) / phases_w_;
       for (; x < x_end; x += phases_w_) *out++ = from[x];
     }
   }
 }
+template void ConvPlan::Pad(const float* source, float* padded) const;
+template void ConvPlan::Pad(const double* source, double* padded) const;
 
 ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   Slots slots;

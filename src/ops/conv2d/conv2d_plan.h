@@ -61,7 +61,8 @@ class ConvPlan {
     return phases_h_ * phases_w_ == 1 && top_ == 0 && left_ == 0 && padded_h_ == source_h && padded_w_ == source_w;
   }
   /// Copies a source plane, rows and columns side by side, into a padded one.
-  void Pad(const float* source, float* padded) const;
+  template <class T>
+  void Pad(const T* source, T* padded) const;
 
   /// Positions that a vector can serve: its lanes are neighbours in the padded plane.
   struct Slots {

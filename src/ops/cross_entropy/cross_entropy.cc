@@ -91,7 +91,7 @@ CrossEntropyArgs MakeArgs(std::string_view op, const TensorView& input, const Te
 
 float SumOf(const float* x, int64_t n, Order order) {
   float sum = 0.0f;
-  ReduceArgs args{x, {}, {}, order, {}, &sum};
+  ReduceArgs args{DType::kFloat32, x, {}, {}, order, {}, &sum};
   args.reduced.Append(n, 1);
   SumKernel(args);
   return sum;

@@ -25,14 +25,14 @@ Place Check(std::string_view op, const Specs& specs, const TensorView& result, c
 
 }  // namespace
 
-#define REPDL_UNARY(op, Function, Lanes)                                                       \
+#define REPDL_UNARY(op, Function, Lanes, dtypes)                                               \
   Specs Infer##Function(const TensorView& input) { return InferUnary({#op, "input"}, input); } \
   void Function(const TensorView& input, Out result) {                                         \
     const FpEnvGuard guard;                                                                    \
     const Place place = Check(#op, Infer##Function(input), result, input);                     \
     if (result.numel() > 0) Function##Kernel(place, MakeMapArgs({&input}, result));            \
   }
-#define REPDL_BINARY(op, Function, Lanes, first, second)                                     \
+#define REPDL_BINARY(op, Function, Lanes, dtypes, first, second)                             \
   Specs Infer##Function(const TensorView& first, const TensorView& second) {                 \
     return InferBinary({#op, #first}, first, {#op, #second}, second);                        \
   }                                                                                          \
@@ -47,8 +47,9 @@ Place Check(std::string_view op, const Specs& specs, const TensorView& result, c
 
 }  // namespace repdl
 
-#define REPDL_UNARY(op, Function, Lanes) MakeOp<Infer##Function, Function>(#op, "input"),
-#define REPDL_BINARY(op, Function, Lanes, first, second) MakeOp<Infer##Function, Function>(#op, #first ", " #second),
+#define REPDL_UNARY(op, Function, Lanes, dtypes) MakeOp<Infer##Function, Function>(#op, "input", dtypes),
+#define REPDL_BINARY(op, Function, Lanes, dtypes, first, second) \
+  MakeOp<Infer##Function, Function>(#op, #first ", " #second, dtypes),
 namespace repdl::internal {
 std::vector<OpInfo> OpsOf_elementwise() {
   return {

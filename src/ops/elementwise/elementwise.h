@@ -15,12 +15,12 @@
 
 namespace repdl {
 
-/// Operands are float32, bfloat16 or float16 (in a call of two, of both types, the result is float32). The result has
-/// the shape that the operands broadcast to.
-#define REPDL_UNARY(op, Function, Lanes)          \
+/// Operands have the dtypes of the row (in a call of two, of several narrow types, the result is float32; float64 stays
+/// by itself). The result has the shape that the operands broadcast to.
+#define REPDL_UNARY(op, Function, Lanes, dtypes)  \
   Specs Infer##Function(const TensorView& input); \
   void Function(const TensorView& input, Out result);
-#define REPDL_BINARY(op, Function, Lanes, first, second)                    \
+#define REPDL_BINARY(op, Function, Lanes, dtypes, first, second)            \
   Specs Infer##Function(const TensorView& first, const TensorView& second); \
   void Function(const TensorView& first, const TensorView& second, Out result);
 #include "repdl/ops/elementwise.def"

@@ -6,8 +6,9 @@
 
 namespace repdl {
 
-#define REPDL_UNARY(op, Function, Lanes) REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
-#define REPDL_BINARY(op, Function, Lanes, first, second) REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
+#define REPDL_UNARY(op, Function, Lanes, dtypes) REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
+#define REPDL_BINARY(op, Function, Lanes, dtypes, first, second) \
+  REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
 #include "repdl/ops/elementwise.def"
 #undef REPDL_UNARY
 #undef REPDL_BINARY

@@ -10,8 +10,12 @@ namespace repdl::HWY_NAMESPACE {
 // 3 µs of work at the memory's pace; of functions that take longer, more.
 constexpr int64_t kGrain = 8192;
 
-#define REPDL_UNARY(op, Function, Lanes)                                         \
+#define REPDL_DOUBLE_kUpToFloat32(kInputs, Function)
+#define REPDL_DOUBLE_kUpToFloat64(kInputs, Function) \
+  if (args.output_dtype == DType::kFloat64) return MapDouble<kInputs, Function##Double>(args, kGrain);
+#define REPDL_UNARY(op, Function, Lanes, dtypes)                                 \
   void Function##Kernel(const MapArgs& args) {                                   \
+    REPDL_DOUBLE_##dtypes(1, Function);                                          \
     if constexpr (std::is_same_v<Lanes, float>) {                                \
       if (args.output_dtype == DType::kFloat32) {                                \
         return Map<1>(args, kGrain, [](Vec x) HWY_ATTR { return Function(x); }); \
@@ -21,13 +25,18 @@ constexpr int64_t kGrain = 8192;
   }
 #define REPDL_MAP_float(Function) Map<2>(args, kGrain, [](Vec x, Vec y) HWY_ATTR { return Function(x, y); })
 #define REPDL_MAP_double(Function) MapWide2<Function##Wide>(args, kGrain)
-#define REPDL_BINARY(op, Function, Lanes, first, second) \
-  void Function##Kernel(const MapArgs& args) { REPDL_MAP_##Lanes(Function); }
+#define REPDL_BINARY(op, Function, Lanes, dtypes, first, second) \
+  void Function##Kernel(const MapArgs& args) {                   \
+    REPDL_DOUBLE_##dtypes(2, Function);                          \
+    REPDL_MAP_##Lanes(Function);                                 \
+  }
 #include REPDL_FAMILY
 #undef REPDL_UNARY
 #undef REPDL_BINARY
 #undef REPDL_MAP_float
 #undef REPDL_MAP_double
+#undef REPDL_DOUBLE_kUpToFloat32
+#undef REPDL_DOUBLE_kUpToFloat64
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -6,7 +6,10 @@
 
 namespace repdl::cuda {
 
-#define REPDL_UNARY(op, Function, Lanes)                                                            \
+#define REPDL_DOUBLE_kUpToFloat32(kInputs, Function)
+#define REPDL_DOUBLE_kUpToFloat64(kInputs, Function) \
+  if (args.output_dtype == DType::kFloat64) return MapDouble<kInputs, scalar::Function##Double>(place, args);
+#define REPDL_UNARY(op, Function, Lanes, dtypes)                                                    \
   struct Function##Lane {                                                                           \
     DType output_dtype;                                                                             \
     REPDL_LANE float operator()(float x) const {                                                    \
@@ -14,15 +17,23 @@ namespace repdl::cuda {
                                              : scalar::ViaDoubleToOdd(scalar::Function##Wide(), x); \
     }                                                                                               \
   };                                                                                                \
-  void Function##Kernel(const Place& place, const MapArgs& args) { Map<1, Function##Lane>(place, args); }
-#define REPDL_BINARY(op, Function, Lanes, first, second)                                   \
+  void Function##Kernel(const Place& place, const MapArgs& args) {                                  \
+    REPDL_DOUBLE_##dtypes(1, Function);                                                             \
+    Map<1, Function##Lane>(place, args);                                                            \
+  }
+#define REPDL_BINARY(op, Function, Lanes, dtypes, first, second)                           \
   struct Function##Lane {                                                                  \
     DType output_dtype;                                                                    \
     REPDL_LANE float operator()(float x, float y) const { return scalar::Function(x, y); } \
   };                                                                                       \
-  void Function##Kernel(const Place& place, const MapArgs& args) { Map<2, Function##Lane>(place, args); }
+  void Function##Kernel(const Place& place, const MapArgs& args) {                         \
+    REPDL_DOUBLE_##dtypes(2, Function);                                                    \
+    Map<2, Function##Lane>(place, args);                                                   \
+  }
 #include REPDL_FAMILY
 #undef REPDL_UNARY
 #undef REPDL_BINARY
+#undef REPDL_DOUBLE_kUpToFloat32
+#undef REPDL_DOUBLE_kUpToFloat64
 
 }  // namespace repdl::cuda

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "drivers/contiguous.h"
@@ -27,25 +28,26 @@ int64_t Places(const TensorView& input) {
 }
 
 /// The number of each channel at each of its places, or of none one that leaves what meets it as it is.
-const float* AtPlaces(const OptionalTensor& of_channels, float neutral, int64_t channels, int64_t places,
-                      Scratch& scratch) {
-  float* const numbers = scratch.Get<float>(channels * places);
+template <class T>
+const T* AtPlaces(const OptionalTensor& of_channels, T neutral, int64_t channels, int64_t places, Scratch& scratch) {
+  T* const numbers = scratch.Get<T>(channels * places);
   for (int64_t c = 0; c < channels; ++c) {
-    const float number = of_channels ? of_channels->Data<const float>()[c * of_channels->strides[0]] : neutral;
+    const T number = of_channels ? of_channels->Data<const T>()[c * of_channels->strides[0]] : neutral;
     std::fill_n(numbers + c * places, places, number);
   }
   return numbers;
 }
 
 /// A row for each group of each sample.
-LayerNormArgs MakeRows(const TensorView& input, int64_t num_groups, const OptionalTensor& weight, Order order,
-                       Scratch& scratch) {
+template <class T>
+LayerNormArgs<T> MakeRows(const TensorView& input, int64_t num_groups, const OptionalTensor& weight, Order order,
+                          Scratch& scratch) {
   const int64_t channels = input.shape[1], places = Places(input);
-  LayerNormArgs args{};
+  LayerNormArgs<T> args{};
   args.rows = input.shape[0] * num_groups;
   args.n = channels / num_groups * places;
-  args.input = Contiguous(input, scratch).Data<const float>();
-  args.weight = AtPlaces(weight, 1.0f, channels, places, scratch);
+  args.input = Contiguous(input, scratch).Data<const T>();
+  args.weight = AtPlaces<T>(weight, 1, channels, places, scratch);
   args.affine_rows = num_groups;
   args.order = order;
   return args;
@@ -64,7 +66,7 @@ Specs InferGroupNorm(const TensorView& input, int64_t num_groups, const Optional
   REPDL_CHECK(channels > 0 && Places(input) > 0, ArgName{"group_norm", "input"}, " of shape ", Name(input.shape),
               " has no value a group to take the mean of");
   const IntList groups{input.shape[0], num_groups};
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, groups}, {DType::kFloat32, groups}};
+  return {{input.dtype, input.shape}, {input.dtype, groups}, {input.dtype, groups}};
 }
 
 void GroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor& weight, const OptionalTensor& bias,
@@ -74,14 +76,16 @@ void GroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor
                input);
   CheckCpu("group_norm", input);
   if (input.numel() == 0) return;
-  Scratch scratch;
-  LayerNormArgs args = MakeRows(input, num_groups, weight, order, scratch);
-  args.bias = AtPlaces(bias, -0.0f, input.shape[1], Places(input), scratch);
-  args.eps = static_cast<float>(eps);
-  args.mean = mean.Data<float>();
-  args.rstd = rstd.Data<float>();
-  args.output = output.Data<float>();
-  LayerNormKernel(args);
+  DispatchReal(input.dtype, [&]<class T>() {
+    Scratch scratch;
+    LayerNormArgs<T> args = MakeRows<T>(input, num_groups, weight, order, scratch);
+    args.bias = AtPlaces<T>(bias, -0.0, input.shape[1], Places(input), scratch);
+    args.eps = static_cast<T>(eps);
+    args.mean = mean.Data<T>();
+    args.rstd = rstd.Data<T>();
+    args.output = output.Data<T>();
+    LayerNormKernel(args);
+  });
 }
 
 Specs InferGroupNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -97,7 +101,7 @@ Specs InferGroupNormGrad(const TensorView& grad_output, const TensorView& input,
               ", num_groups) with a divisor of the ", channels, " channels of input, got ", Name(mean.shape));
   CheckFloat({"group_norm_grad", "rstd"}, rstd, mean.shape, input);
   CheckFloat({"group_norm_grad", "weight"}, weight, {channels}, input);
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, {channels}}, {DType::kFloat32, {channels}}};
+  return {{input.dtype, input.shape}, {input.dtype, {channels}}, {input.dtype, {channels}}};
 }
 
 void GroupNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -107,35 +111,39 @@ void GroupNormGrad(const TensorView& grad_output, const TensorView& input, const
   CheckOutputs("group_norm_grad", InferGroupNormGrad(grad_output, input, mean, rstd, weight, order),
                {&grad_input, &grad_weight, &grad_bias}, input);
   CheckCpu("group_norm_grad", input);
-  if (input.numel() == 0) {
-    std::fill_n(grad_weight.Data<float>(), grad_weight.numel(), 0.0f);
-    std::fill_n(grad_bias.Data<float>(), grad_bias.numel(), 0.0f);
-    return;
-  }
-  Scratch scratch;
-  LayerNormArgs rows = MakeRows(input, mean.shape[1], weight, order, scratch);
-  rows.grad_output = Contiguous(grad_output, scratch).Data<const float>();
-  rows.mean = Contiguous(mean, scratch).Data<float>();
-  rows.rstd = Contiguous(rstd, scratch).Data<float>();
-  rows.grad_input = grad_input.Data<float>();
-  LayerNormGradKernel(rows);
-  GroupNormGradKernel({.samples = input.shape[0],
-                       .channels = input.shape[1],
-                       .places = Places(input),
-                       .groups = mean.shape[1],
-                       .grad_output = rows.grad_output,
-                       .input = rows.input,
-                       .mean = rows.mean,
-                       .rstd = rows.rstd,
-                       .order = order,
-                       .grad_weight = grad_weight.Data<float>(),
-                       .grad_bias = grad_bias.Data<float>()});
+  DispatchReal(input.dtype, [&]<class T>() {
+    if (input.numel() == 0) {
+      std::fill_n(grad_weight.Data<T>(), grad_weight.numel(), T{0});
+      std::fill_n(grad_bias.Data<T>(), grad_bias.numel(), T{0});
+      return;
+    }
+    Scratch scratch;
+    LayerNormArgs<T> rows = MakeRows<T>(input, mean.shape[1], weight, order, scratch);
+    rows.grad_output = Contiguous(grad_output, scratch).Data<const T>();
+    rows.mean = Contiguous(mean, scratch).Data<T>();
+    rows.rstd = Contiguous(rstd, scratch).Data<T>();
+    rows.grad_input = grad_input.Data<T>();
+    LayerNormGradKernel(rows);
+    GroupNormGradKernel(GroupNormGradArgs<T>{.samples = input.shape[0],
+                                             .channels = input.shape[1],
+                                             .places = Places(input),
+                                             .groups = mean.shape[1],
+                                             .grad_output = rows.grad_output,
+                                             .input = rows.input,
+                                             .mean = rows.mean,
+                                             .rstd = rows.rstd,
+                                             .order = order,
+                                             .grad_weight = grad_weight.Data<T>(),
+                                             .grad_bias = grad_bias.Data<T>()});
+  });
 }
 
 }  // namespace repdl
 
 REPDL_OPS(group_norm,
           MakeOp<InferGroupNorm, GroupNorm>("group_norm",
-                                            "input, num_groups, weight=None, bias=None, eps=1e-05, order='blocked'"),
+                                            "input, num_groups, weight=None, bias=None, eps=1e-05, order='blocked'",
+                                            kFloat32Or64),
           MakeOp<InferGroupNormGrad, GroupNormGrad>("group_norm_grad",
-                                                    "grad_output, input, mean, rstd, weight=None, order='blocked'"))
+                                                    "grad_output, input, mean, rstd, weight=None, order='blocked'",
+                                                    kFloat32Or64))

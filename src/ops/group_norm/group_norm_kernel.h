@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/cpu_target.h"
+#include "base/real_kernel.h"
 #include "repdl/order.h"
 
 namespace repdl {
 
 /// The gradients by weight and bias; the rest is layer_norm's kernels, a row for each group of each sample. Tensors are
 /// (samples, channels, places), row-major.
+template <class T>
 struct GroupNormGradArgs {
   int64_t samples, channels, places, groups;
-  const float* grad_output;
-  const float* input;
-  const float* mean;  // (samples, groups)
-  const float* rstd;
+  const T* grad_output;
+  const T* input;
+  const T* mean;  // (samples, groups)
+  const T* rstd;
   Order order;
-  float* grad_weight;
-  float* grad_bias;
+  T* grad_weight;
+  T* grad_bias;
 };
 
-REPDL_KERNEL(GroupNormGradKernel, GroupNormGradArgs)
+REPDL_REAL_KERNEL(GroupNormGradKernel, GroupNormGradArgs)
 
 }  // namespace repdl

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "drivers/contiguous.h"
@@ -50,59 +51,74 @@ void CheckGrad(std::string_view op, const TensorView& grad_output, const TensorV
 }
 
 /// A row-major copy, or numbers that leave what meets them as it is.
-const float* RowOr(float neutral, const OptionalTensor& tensor, int64_t n, Scratch& scratch) {
-  if (tensor) return Contiguous(*tensor, scratch).Data<const float>();
-  float* const row = scratch.Get<float>(n);
+template <class T>
+const T* RowOr(T neutral, const OptionalTensor& tensor, int64_t n, Scratch& scratch) {
+  if (tensor) return Contiguous(*tensor, scratch).Data<const T>();
+  T* const row = scratch.Get<T>(n);
   std::fill_n(row, n, neutral);
   return row;
 }
 
-LayerNormArgs MakeArgs(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
-                       Order order, Scratch& scratch) {
-  LayerNormArgs args{};
+template <class T>
+LayerNormArgs<T> MakeArgs(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
+                          Order order, Scratch& scratch) {
+  LayerNormArgs<T> args{};
   args.n = 1;
   for (const int64_t size : normalized_shape) args.n *= size;
   args.rows = input.numel() / args.n;
-  args.input = Contiguous(input, scratch).Data<const float>();
-  args.weight = RowOr(1.0f, weight, args.n, scratch);
+  args.input = Contiguous(input, scratch).Data<const T>();
+  args.weight = RowOr<T>(1, weight, args.n, scratch);
   args.affine_rows = 1;
   args.order = order;
   return args;
 }
 
-void Run(std::string_view op, const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
-         const OptionalTensor& bias, double eps, Order order, const TensorView& output, float* mean, float* rstd) {
+template <class T>
+void RunOn(std::string_view op, const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
+           const OptionalTensor& bias, double eps, Order order, const TensorView& output, const TensorView* mean,
+           const TensorView& rstd) {
   CheckCpu(op, input);
   if (input.numel() == 0) return;
   Scratch scratch;
-  LayerNormArgs args = MakeArgs(input, normalized_shape, weight, order, scratch);
-  args.bias = RowOr(-0.0f, bias, args.n, scratch);
-  args.eps = static_cast<float>(eps);
-  args.mean = mean;
-  args.rstd = rstd;
-  args.output = output.Data<float>();
+  LayerNormArgs<T> args = MakeArgs<T>(input, normalized_shape, weight, order, scratch);
+  args.bias = RowOr<T>(-0.0, bias, args.n, scratch);
+  args.eps = static_cast<T>(eps);
+  if (mean != nullptr) args.mean = mean->Data<T>();
+  args.rstd = rstd.Data<T>();
+  args.output = output.Data<T>();
   LayerNormKernel(args);
 }
 
-void RunGrad(std::string_view op, const TensorView& grad_output, const TensorView& input,
-             const IntList& normalized_shape, const OptionalTensor& mean, const TensorView& rstd,
-             const OptionalTensor& weight, Order order, const TensorView& grad_input, const TensorView& grad_weight,
-             float* grad_bias) {
+template <class T>
+void RunGradOn(std::string_view op, const TensorView& grad_output, const TensorView& input,
+               const IntList& normalized_shape, const OptionalTensor& mean, const TensorView& rstd,
+               const OptionalTensor& weight, Order order, const TensorView& grad_input, const TensorView& grad_weight,
+               const TensorView* grad_bias) {
   CheckCpu(op, input);
   if (input.numel() == 0) {
-    std::fill_n(grad_weight.Data<float>(), grad_weight.numel(), 0.0f);
-    if (grad_bias != nullptr) std::fill_n(grad_bias, grad_weight.numel(), 0.0f);
+    std::fill_n(grad_weight.Data<T>(), grad_weight.numel(), T{0});
+    if (grad_bias != nullptr) std::fill_n(grad_bias->Data<T>(), grad_weight.numel(), T{0});
     return;
   }
   Scratch scratch;
-  LayerNormArgs args = MakeArgs(input, normalized_shape, weight, order, scratch);
-  args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
-  if (mean) args.mean = Contiguous(*mean, scratch).Data<float>();
-  args.rstd = Contiguous(rstd, scratch).Data<float>();
-  args.grad_input = grad_input.Data<float>();
-  args.grad_weight = grad_weight.Data<float>();
-  args.grad_bias = grad_bias;
+  LayerNormArgs<T> args = MakeArgs<T>(input, normalized_shape, weight, order, scratch);
+  args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
+  if (mean) args.mean = Contiguous(*mean, scratch).Data<T>();
+  args.rstd = Contiguous(rstd, scratch).Data<T>();
+  args.grad_input = grad_input.Data<T>();
+  args.grad_weight = grad_weight.Data<T>();
+  if (grad_bias != nullptr) args.grad_bias = grad_bias->Data<T>();
   LayerNormGradKernel(args);
+}
+
+template <class... Args>
+void Run(std::string_view op, const TensorView& input, const Args&... args) {
+  DispatchReal(input.dtype, [&]<class T>() { RunOn<T>(op, input, args...); });
+}
+
+template <class... Args>
+void RunGrad(std::string_view op, const TensorView& grad_output, const Args&... args) {
+  DispatchReal(grad_output.dtype, [&]<class T>() { RunGradOn<T>(op, grad_output, args...); });
 }
 
 }  // namespace
@@ -110,7 +126,7 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
 Specs InferLayerNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
                      const OptionalTensor& bias, double, Order) {
   const IntList row_shape = CheckForward("layer_norm", input, normalized_shape, weight, bias);
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, row_shape}, {DType::kFloat32, row_shape}};
+  return {{input.dtype, input.shape}, {input.dtype, row_shape}, {input.dtype, row_shape}};
 }
 
 void LayerNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
@@ -118,13 +134,13 @@ void LayerNorm(const TensorView& input, const IntList& normalized_shape, const O
   const FpEnvGuard guard;
   CheckOutputs("layer_norm", InferLayerNorm(input, normalized_shape, weight, bias, eps, order), {&output, &mean, &rstd},
                input);
-  Run("layer_norm", input, normalized_shape, weight, bias, eps, order, output, mean.Data<float>(), rstd.Data<float>());
+  Run("layer_norm", input, normalized_shape, weight, bias, eps, order, output, &mean, rstd);
 }
 
 Specs InferLayerNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
                          const TensorView& mean, const TensorView& rstd, const OptionalTensor& weight, Order) {
   CheckGrad("layer_norm_grad", grad_output, input, normalized_shape, mean, rstd, weight);
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, normalized_shape}, {DType::kFloat32, normalized_shape}};
+  return {{input.dtype, input.shape}, {input.dtype, normalized_shape}, {input.dtype, normalized_shape}};
 }
 
 void LayerNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
@@ -134,26 +150,26 @@ void LayerNormGrad(const TensorView& grad_output, const TensorView& input, const
   CheckOutputs("layer_norm_grad", InferLayerNormGrad(grad_output, input, normalized_shape, mean, rstd, weight, order),
                {&grad_input, &grad_weight, &grad_bias}, input);
   RunGrad("layer_norm_grad", grad_output, input, normalized_shape, mean, rstd, weight, order, grad_input, grad_weight,
-          grad_bias.Data<float>());
+          &grad_bias);
 }
 
 Specs InferRmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double,
                    Order) {
   const IntList row_shape = CheckForward("rms_norm", input, normalized_shape, weight, std::nullopt);
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, row_shape}};
+  return {{input.dtype, input.shape}, {input.dtype, row_shape}};
 }
 
 void RmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double eps,
              Order order, Out output, Out rstd) {
   const FpEnvGuard guard;
   CheckOutputs("rms_norm", InferRmsNorm(input, normalized_shape, weight, eps, order), {&output, &rstd}, input);
-  Run("rms_norm", input, normalized_shape, weight, std::nullopt, eps, order, output, nullptr, rstd.Data<float>());
+  Run("rms_norm", input, normalized_shape, weight, std::nullopt, eps, order, output, nullptr, rstd);
 }
 
 Specs InferRmsNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
                        const TensorView& rstd, const OptionalTensor& weight, Order) {
   CheckGrad("rms_norm_grad", grad_output, input, normalized_shape, std::nullopt, rstd, weight);
-  return {{DType::kFloat32, input.shape}, {DType::kFloat32, normalized_shape}};
+  return {{input.dtype, input.shape}, {input.dtype, normalized_shape}};
 }
 
 void RmsNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
@@ -170,13 +186,17 @@ void RmsNormGrad(const TensorView& grad_output, const TensorView& input, const I
 REPDL_OPS(layer_norm,
           MakeOp<InferLayerNorm, LayerNorm>("layer_norm",
                                             "input, normalized_shape, weight=None, bias=None, eps=1e-05, "
-                                            "order='blocked'"),
+                                            "order='blocked'",
+                                            kFloat32Or64),
           MakeOp<InferLayerNormGrad, LayerNormGrad>("layer_norm_grad",
                                                     "grad_output, input, normalized_shape, mean, rstd, weight=None, "
-                                                    "order='blocked'"),
+                                                    "order='blocked'",
+                                                    kFloat32Or64),
           MakeOp<InferRmsNorm, RmsNorm>("rms_norm",
                                         "input, normalized_shape, weight=None, eps=1.1920928955078125e-07, "
-                                        "order='blocked'"),
+                                        "order='blocked'",
+                                        kFloat32Or64),
           MakeOp<InferRmsNormGrad, RmsNormGrad>("rms_norm_grad",
                                                 "grad_output, input, normalized_shape, rstd, weight=None, "
-                                                "order='blocked'"))
+                                                "order='blocked'",
+                                                kFloat32Or64))

@@ -22,14 +22,15 @@ void Run(const TensorView& input, const TensorView& weight, const std::optional<
   args.n = weight.shape[0], args.k = weight.shape[1];
   args.m = output.numel() / args.n;
   args.batch = 1;
-  const float* const a = rows.Data<const float>();
-  const float* const b = weight.Data<const float>();
+  args.dtype = input.dtype;
+  const void* const a = rows.data;
+  const void* const b = weight.data;
   args.a = &a, args.b = &b;
   args.a_row_stride = rows.rank() == 2 ? rows.strides[0] : args.k;
   args.a_col_stride = rows.rank() == 2 ? rows.strides[1] : 1;
   args.b_row_stride = weight.strides[1], args.b_col_stride = weight.strides[0];
-  args.c = output.Data<float>();
-  args.bias = bias ? Contiguous(*bias, scratch).Data<const float>() : nullptr;
+  args.c = output.data;
+  args.bias = bias ? Contiguous(*bias, scratch).data : nullptr;
   args.order = order;
   MmKernel(args);
 }
@@ -50,7 +51,7 @@ Specs InferLinear(const TensorView& input, const TensorView& weight, const std::
   }
   IntList shape = input.shape;
   shape[shape.size() - 1] = n;
-  return {{DType::kFloat32, shape}};
+  return {{input.dtype, shape}};
 }
 
 void Linear(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias, Order order,
@@ -71,7 +72,7 @@ Specs InferAddmm(const TensorView& input, const TensorView& mat1, const TensorVi
               mat2.shape[0], " rows to multiply, but mat1 of shape ", Name(mat1.shape), " has ", mat1.shape[1],
               " columns");
   CheckShape({"addmm", "input"}, input, {mat2.shape[1]});
-  return {{DType::kFloat32, {mat1.shape[0], mat2.shape[1]}}};
+  return {{input.dtype, {mat1.shape[0], mat2.shape[1]}}};
 }
 
 void Addmm(const TensorView& input, const TensorView& mat1, const TensorView& mat2, Order order, Out output) {
@@ -86,5 +87,5 @@ void Addmm(const TensorView& input, const TensorView& mat1, const TensorView& ma
 
 }  // namespace repdl
 
-REPDL_OPS(linear, MakeOp<InferLinear, Linear>("linear", "input, weight, bias=None, order='blocked'"),
-          MakeOp<InferAddmm, Addmm>("addmm", "input, mat1, mat2, order='blocked'"))
+REPDL_OPS(linear, MakeOp<InferLinear, Linear>("linear", "input, weight, bias=None, order='blocked'", kFloat32Or64),
+          MakeOp<InferAddmm, Addmm>("addmm", "input, mat1, mat2, order='blocked'", kFloat32Or64))

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "drivers/contiguous.h"
@@ -49,7 +50,7 @@ Specs InferMaxPool2d(const TensorView& input, IntPair kernel_size, IntPair strid
               ", ", kernel_size.w, ") has more than 2^31 - 1 places, which is not supported");
   REPDL_CHECK(h > 0 && w > 0, name, " of shape ", Name(input.shape), " is smaller than the window (", kernel_size.h,
               ", ", kernel_size.w, ")");
-  return {{DType::kFloat32, shape}, {DType::kInt64, shape}};
+  return {{input.dtype, shape}, {DType::kInt64, shape}};
 }
 
 void MaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, IntPair padding, IntPair dilation,
@@ -59,20 +60,22 @@ void MaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, Int
                {&output, &indices}, input);
   CheckCpu("max_pool2d", input);
   if (output.numel() == 0) return;
-  Scratch scratch;
-  MaxPool2dArgs args{};
-  args.h = input.shape[input.rank() - 2], args.w = input.shape[input.rank() - 1];
-  args.out_h = output.shape[output.rank() - 2], args.out_w = output.shape[output.rank() - 1];
-  args.planes = output.numel() / (args.out_h * args.out_w);
-  args.kernel = kernel_size, args.stride = StrideOr(stride, kernel_size);
-  // The stride to a second row or column of windows that is not there would only cost room.
-  if (args.out_h == 1) args.stride.h = 1;
-  if (args.out_w == 1) args.stride.w = 1;
-  args.padding = padding, args.dilation = dilation;
-  args.input = Contiguous(input, scratch).Data<const float>();
-  args.output = output.Data<float>();
-  args.indices = indices.Data<int64_t>();
-  MaxPool2dKernel(args);
+  DispatchReal(input.dtype, [&]<class T>() {
+    Scratch scratch;
+    MaxPool2dArgs<T> args{};
+    args.h = input.shape[input.rank() - 2], args.w = input.shape[input.rank() - 1];
+    args.out_h = output.shape[output.rank() - 2], args.out_w = output.shape[output.rank() - 1];
+    args.planes = output.numel() / (args.out_h * args.out_w);
+    args.kernel = kernel_size, args.stride = StrideOr(stride, kernel_size);
+    // The stride to a second row or column of windows that is not there would only cost room.
+    if (args.out_h == 1) args.stride.h = 1;
+    if (args.out_w == 1) args.stride.w = 1;
+    args.padding = padding, args.dilation = dilation;
+    args.input = Contiguous(input, scratch).Data<const T>();
+    args.output = output.Data<T>();
+    args.indices = indices.Data<int64_t>();
+    MaxPool2dKernel(args);
+  });
 }
 
 Specs InferMaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, const IntList& input_shape) {
@@ -89,7 +92,7 @@ Specs InferMaxPool2dGrad(const TensorView& grad_output, const TensorView& indice
       " must have the leading dimensions of grad_output, ", Name(grad_output.shape));
   REPDL_CHECK(input_shape[rank - 2] >= 0 && input_shape[rank - 1] >= 0, ArgName{"max_pool2d_grad", "input_shape"}, " ",
               Name(input_shape), " has a negative size");
-  return {{DType::kFloat32, input_shape}};
+  return {{grad_output.dtype, input_shape}};
 }
 
 void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, const IntList& input_shape,
@@ -99,26 +102,30 @@ void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, con
   CheckCpu("max_pool2d_grad", grad_output);
   // An empty image still has no place for an index to name.
   if (grad_input.numel() == 0 && indices.numel() == 0) return;
-  Scratch scratch;
-  MaxPool2dArgs args{};
-  const int rank = grad_output.rank();
-  args.h = input_shape[rank - 2], args.w = input_shape[rank - 1];
-  args.out_h = grad_output.shape[rank - 2], args.out_w = grad_output.shape[rank - 1];
-  args.planes = 1;
-  for (int i = 0; i < rank - 2; ++i) args.planes *= input_shape[i];
-  args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
-  args.indices = Contiguous(indices, scratch).Data<int64_t>();
-  args.grad_input = grad_input.Data<float>();
-  std::atomic<bool> bad_index = false;
-  args.bad_index = &bad_index;
-  MaxPool2dGradKernel(args);
-  REPDL_CHECK(!bad_index, ArgName{"max_pool2d_grad", "indices"}, " holds a number that is not a place in an image of ",
-              args.h, " x ", args.w);
+  DispatchReal(grad_output.dtype, [&]<class T>() {
+    Scratch scratch;
+    MaxPool2dArgs<T> args{};
+    const int rank = grad_output.rank();
+    args.h = input_shape[rank - 2], args.w = input_shape[rank - 1];
+    args.out_h = grad_output.shape[rank - 2], args.out_w = grad_output.shape[rank - 1];
+    args.planes = 1;
+    for (int i = 0; i < rank - 2; ++i) args.planes *= input_shape[i];
+    args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
+    args.indices = Contiguous(indices, scratch).Data<int64_t>();
+    args.grad_input = grad_input.Data<T>();
+    std::atomic<bool> bad_index = false;
+    args.bad_index = &bad_index;
+    MaxPool2dGradKernel(args);
+    REPDL_CHECK(!bad_index, ArgName{"max_pool2d_grad", "indices"},
+                " holds a number that is not a place in an image of ", args.h, " x ", args.w);
+  });
 }
 
 }  // namespace repdl
 
 REPDL_OPS(max_pool2d,
           MakeOp<InferMaxPool2d, MaxPool2d>("max_pool2d",
-                                            "input, kernel_size, stride=0, padding=0, dilation=1, ceil_mode=False"),
-          MakeOp<InferMaxPool2dGrad, MaxPool2dGrad>("max_pool2d_grad", "grad_output, indices, input_shape"))
+                                            "input, kernel_size, stride=0, padding=0, dilation=1, ceil_mode=False",
+                                            kFloat32Or64),
+          MakeOp<InferMaxPool2dGrad, MaxPool2dGrad>("max_pool2d_grad", "grad_output, indices, input_shape",
+                                                    kFloat32Or64))

@@ -3,24 +3,25 @@
 
 #include <atomic>
 
-#include "base/cpu_target.h"
+#include "base/real_kernel.h"
 #include "repdl/tensor.h"
 
 namespace repdl {
 
 /// Images are planes of h x w, row-major, side by side.
+template <class T>
 struct MaxPool2dArgs {
   int64_t planes, h, w, out_h, out_w;
   IntPair kernel, stride, padding, dilation;
-  const float* input;
-  float* output;
+  const T* input;
+  T* output;
   int64_t* indices;
-  const float* grad_output;
-  float* grad_input;
+  const T* grad_output;
+  T* grad_input;
   std::atomic<bool>* bad_index;  // set if an index is not a place of the image
 };
 
-REPDL_KERNEL(MaxPool2dKernel, MaxPool2dArgs)
-REPDL_KERNEL(MaxPool2dGradKernel, MaxPool2dArgs)
+REPDL_REAL_KERNEL(MaxPool2dKernel, MaxPool2dArgs)
+REPDL_REAL_KERNEL(MaxPool2dGradKernel, MaxPool2dArgs)
 
 }  // namespace repdl

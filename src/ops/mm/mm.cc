@@ -43,26 +43,27 @@ Sizes Check(const TensorView& input, const TensorView& mat2, bool transA, bool t
 /// The first element of every matrix of a batch.
 class Matrices {
  public:
-  Matrices(const TensorView& tensor, const IntList& batch) : one_(tensor.Data<const float>()) {
+  Matrices(const TensorView& tensor, const IntList& batch) : one_(tensor.data) {
     if (batch.size() == 0) return;
     int64_t count = 1;
     for (int64_t size : batch) count *= size;
     many_.assign(count, one_);
     if (tensor.rank() == 2 || tensor.numel() == 0) return;
     for (int64_t i = 0; i < count; ++i) {
-      int64_t rest = i;
+      int64_t rest = i, offset = 0;
       for (int dim = batch.size() - 1; dim >= 0; --dim) {
-        many_[i] += rest % batch[dim] * tensor.strides[dim];
+        offset += rest % batch[dim] * tensor.strides[dim];
         rest /= batch[dim];
       }
+      many_[i] = tensor.Data<const char>() + offset * ItemSize(tensor.dtype);
     }
   }
   int64_t size() const { return many_.empty() ? 1 : static_cast<int64_t>(many_.size()); }
-  const float* const* data() const { return many_.empty() ? &one_ : many_.data(); }
+  const void* const* data() const { return many_.empty() ? &one_ : many_.data(); }
 
  private:
-  const float* one_;  // where there is no batch
-  std::vector<const float*> many_;
+  const void* one_;  // where there is no batch
+  std::vector<const void*> many_;
 };
 
 }  // namespace
@@ -72,7 +73,7 @@ Specs InferMm(const TensorView& input, const TensorView& mat2, bool transA, bool
   IntList shape = sizes.batch;
   shape.Append(sizes.m);
   shape.Append(sizes.n);
-  return {{DType::kFloat32, shape}};
+  return {{input.dtype, shape}};
 }
 
 void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order, Out output) {
@@ -85,16 +86,17 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
   MmArgs args{};
   args.m = sizes.m, args.n = sizes.n, args.k = sizes.k;
   args.batch = a.size();
+  args.dtype = input.dtype;
   args.a = a.data(), args.b = b.data();
   args.a_row_stride = input.strides[input.rank() - (transA ? 1 : 2)];
   args.a_col_stride = input.strides[input.rank() - (transA ? 2 : 1)];
   args.b_row_stride = mat2.strides[mat2.rank() - (transB ? 1 : 2)];
   args.b_col_stride = mat2.strides[mat2.rank() - (transB ? 2 : 1)];
-  args.c = output.Data<float>();
+  args.c = output.data;
   args.order = order;
   MmKernel(args);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(mm, MakeOp<InferMm, Mm>("mm", "input, mat2, transA=False, transB=False, order='blocked'"))
+REPDL_OPS(mm, MakeOp<InferMm, Mm>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64))

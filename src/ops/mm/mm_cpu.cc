@@ -5,15 +5,17 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
-void MmKernel(const MmArgs& args) {
+
+template <class T>
+void Run(const MmArgs& args) {
   int64_t m = args.m, n = args.n;
-  Matrix a_layout{nullptr, args.a_row_stride, args.a_col_stride};
-  Matrix b_layout{nullptr, args.b_row_stride, args.b_col_stride};
+  MatrixOf<T> a_layout{nullptr, args.a_row_stride, args.a_col_stride};
+  MatrixOf<T> b_layout{nullptr, args.b_row_stride, args.b_col_stride};
   if (args.k == 0) a_layout = b_layout = {};  // operands without elements may lie nowhere: do not step through them
-  const float* const* a_data = args.a;
-  const float* const* b_data = args.b;
+  const void* const* a_data = args.a;
+  const void* const* b_data = args.b;
   // A narrow result leaves lanes idle: compute its transpose.
-  const bool swapped = n < kTileCols && m > n;
+  const bool swapped = n < kTileColsOf<T> && m > n;
   if (swapped) {
     std::swap(m, n);
     std::swap(a_layout, b_layout);
@@ -25,37 +27,43 @@ void MmKernel(const MmArgs& args) {
   constexpr int64_t kWorthAFork = 100000;
   const int64_t work = args.batch * m * n * args.k;
   const int64_t parts = std::min<int64_t>(GetNumThreads(), work / kWorthAFork + 1);
-  const Grid grid = args.batch >= 2 * parts ? Grid{} : CutAmong(m, n, (parts + args.batch - 1) / args.batch);
+  const Grid grid = args.batch >= 2 * parts ? Grid{} : CutAmong<T>(m, n, (parts + args.batch - 1) / args.batch);
 
-  const int64_t panels = (n + kTileCols - 1) / kTileCols;
+  const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>;
   const int64_t shares = grid.rows * grid.cols;
+  T* const c = static_cast<T*>(args.c);
+  const T* const bias = static_cast<const T*>(args.bias);
   const auto share = [&](int64_t task) HWY_ATTR {
     const int64_t matrix = task / shares, row = task % shares / grid.cols, col = task % grid.cols;
     const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;
-    const int64_t j0 = std::min(n, panels * col / grid.cols * kTileCols);
-    const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileCols);
-    Matrix a = a_layout, b = b_layout;
-    a.data = a_data[matrix];
+    const int64_t j0 = std::min(n, panels * col / grid.cols * kTileColsOf<T>);
+    const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>);
+    MatrixOf<T> a = a_layout, b = b_layout;
+    a.data = static_cast<const T*>(a_data[matrix]);
     a.data = a.At(i0, 0);
-    b.data = b_data[matrix];
-    MatrixSink sink{args.c + matrix * m * n, n, 1, n, nullptr, args.bias};
-    if (swapped) sink = {args.c + matrix * m * n, 1, m, n, args.bias, nullptr};
+    b.data = static_cast<const T*>(b_data[matrix]);
+    MatrixSink<T> sink{c + matrix * m * n, n, 1, n, nullptr, bias};
+    if (swapped) sink = {c + matrix * m * n, 1, m, n, bias, nullptr};
     sink.c += i0 * sink.row_stride;
     if (sink.row_bias != nullptr) sink.row_bias += i0;
     const int64_t chunk = ChainLength(args.order, args.k);
     int64_t done = j0;
-    if (!swapped && args.bias == nullptr) {
-      done +=
-          SkinnyProduct(i1 - i0, j1 - j0, args.k, chunk, a, {b.At(0, j0), b.row_stride, b.col_stride}, sink.c + j0, n);
+    if (!swapped && bias == nullptr) {
+      done += SkinnyProduct<T>(i1 - i0, j1 - j0, args.k, chunk, a, {b.At(0, j0), b.row_stride, b.col_stride},
+                               sink.c + j0, n);
     }
-    const MatrixCols right{b, n, /*in_place=*/i1 - i0 <= kMaxRowsInPlace};
-    if (done < j1) TileProduct(i1 - i0, done, j1, {args.k, chunk}, MatrixRows{a}, right, sink, {0, args.k});
+    const MatrixCols<T> right{b, n, /*in_place=*/i1 - i0 <= kMaxRowsInPlace};
+    if (done < j1) TileProduct<T>(i1 - i0, done, j1, {args.k, chunk}, MatrixRows<T>{a}, right, sink, {0, args.k});
   };
   if (parts == 1) {
     for (int64_t task = 0; task < args.batch * shares; ++task) share(task);
   } else {
     ParallelFor(args.batch * shares, share);
   }
+}
+
+void MmKernel(const MmArgs& args) {
+  DispatchReal(args.dtype, [&]<class T>() { Run<T>(args); });
 }
 
 }  // namespace repdl::HWY_NAMESPACE

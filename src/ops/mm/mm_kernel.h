@@ -6,6 +6,7 @@
 #include "base/cpu_target.h"
 #include "numerics/order.h"
 #include "repdl/order.h"
+#include "repdl/tensor.h"
 
 namespace repdl {
 
@@ -14,12 +15,13 @@ namespace repdl {
 struct MmArgs {
   int64_t m, n, k;
   int64_t batch;
-  const float* const* a;  // one pointer a matrix
+  DType dtype;
+  const void* const* a;  // one pointer a matrix
   int64_t a_row_stride, a_col_stride;
-  const float* const* b;
+  const void* const* b;
   int64_t b_row_stride, b_col_stride;
-  float* c;
-  const float* bias;  // null, or one number a column
+  void* c;
+  const void* bias;  // null, or one number a column
   Order order;
 };
 

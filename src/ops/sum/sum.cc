@@ -18,7 +18,7 @@ using Reduced = bool[kMaxRank];
 Specs Infer(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim) {
   CheckFloat({op, "input"}, input, input);
   const IntList shape = ReducedDims({op, "dim"}, input, dim).OutputShape(input, keepdim);
-  return {{DType::kFloat32, shape}};
+  return {{input.dtype, shape}};
 }
 
 /// Checks the operands of a reduction, and calls fill(is_reduced, number of terms) if there is something to fill.
@@ -37,13 +37,13 @@ void SumInto(const TensorView& output, const TensorView& input, const Reduced& i
              const SumEnd& end) {
   ReduceArgs args = MakeReduceArgs(input, is_reduced, order);
   args.end = end;
-  args.out = output.Data<float>();
+  args.out = output.data;
   SumKernel(args);
 }
 
 /// The squares of the numbers, or of their distances from `centre`, which broadcasts.
 TensorView Squares(const TensorView& input, const TensorView* centre, Scratch& scratch) {
-  const TensorView squares = MakeView(scratch.Get<float>(input.numel()), input.shape);
+  const TensorView squares = scratch.New(input.dtype, input.shape);
   if (squares.numel() == 0) return squares;
   if (centre == nullptr) {
     SquareKernel(MakeMapArgs({&input}, squares));
@@ -59,11 +59,10 @@ void RunVar(std::string_view op, const TensorView& input, const std::optional<In
     Scratch scratch;
     IntList kept = input.shape;
     for (int i = 0; i < kept.size(); ++i) kept[i] = is_reduced[i] ? 1 : kept[i];
-    const TensorView mean = MakeView(scratch.Get<float>(output.numel()), kept);
-    SumInto(mean, input, is_reduced, order, {.divisor = static_cast<float>(n)});
+    const TensorView mean = scratch.New(input.dtype, kept);
+    SumInto(mean, input, is_reduced, order, {.divisor = static_cast<double>(n)});
     const double freedom = std::max(static_cast<double>(n) - correction, 0.0);
-    SumInto(output, Squares(input, &mean, scratch), is_reduced, order,
-            {.divisor = static_cast<float>(freedom), .root = root});
+    SumInto(output, Squares(input, &mean, scratch), is_reduced, order, {.divisor = freedom, .root = root});
   });
 }
 
@@ -75,7 +74,7 @@ Specs InferSum(const TensorView& input, const std::optional<IntList>& dim, bool 
 void Sum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average, Order order,
          Out output) {
   Run("sum", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
-    const float factor = average ? static_cast<float>(1.0 / static_cast<double>(n)) : 1.0f;
+    const double factor = average ? 1.0 / static_cast<double>(n) : 1.0;
     SumInto(output, input, is_reduced, order, {.factor = factor});
   });
 }
@@ -85,7 +84,7 @@ Specs InferMean(const TensorView& input, const std::optional<IntList>& dim, bool
 }
 void Mean(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order, Out output) {
   Run("mean", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
-    SumInto(output, input, is_reduced, order, {.divisor = static_cast<float>(n)});
+    SumInto(output, input, is_reduced, order, {.divisor = static_cast<double>(n)});
   });
 }
 
@@ -116,8 +115,9 @@ void Std(const TensorView& input, const std::optional<IntList>& dim, double corr
 
 }  // namespace repdl
 
-REPDL_OPS(sum, MakeOp<InferSum, Sum>("sum", "input, dim=None, keepdim=False, average=False, order='blocked'"),
-          MakeOp<InferMean, Mean>("mean", "input, dim=None, keepdim=False, order='blocked'"),
-          MakeOp<InferNorm, Norm>("norm", "input, dim=None, keepdim=False, order='blocked'"),
-          MakeOp<InferVar, Var>("var", "input, dim=None, correction=1, keepdim=False, order='blocked'"),
-          MakeOp<InferStd, Std>("std", "input, dim=None, correction=1, keepdim=False, order='blocked'"))
+REPDL_OPS(sum,
+          MakeOp<InferSum, Sum>("sum", "input, dim=None, keepdim=False, average=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferMean, Mean>("mean", "input, dim=None, keepdim=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferNorm, Norm>("norm", "input, dim=None, keepdim=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferVar, Var>("var", "input, dim=None, correction=1, keepdim=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferStd, Std>("std", "input, dim=None, correction=1, keepdim=False, order='blocked'", kFloat32Or64))

@@ -5,13 +5,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-void SumKernel(const ReduceArgs& args) { Reduce(args); }
+void SumKernel(const ReduceArgs& args) {
+  DispatchReal(args.dtype, [&]<class T>() { Reduce<T>(args); });
+}
 
 void SquaredDistanceKernel(const MapArgs& args) {
   constexpr int64_t kGrain = 8192;
-  Map<2>(args, kGrain, [](Vec x, Vec c) HWY_ATTR {
-    const Vec away = Sub(x, c);
-    return Mul(away, away);
+  DispatchReal(args.output_dtype, [&]<class T>() {
+    Map<2, T>(args, kGrain, [](VecOf<T> x, VecOf<T> c) HWY_ATTR {
+      const VecOf<T> away = Sub(x, c);
+      return Mul(away, away);
+    });
   });
 }
 

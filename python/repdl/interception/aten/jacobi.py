@@ -12,8 +12,7 @@ from __future__ import annotations
 import torch
 
 from repdl import _core
-from repdl.interception.float64.steps import Steps, mul, step, where
-from repdl.interception.float64.sums import folded
+from repdl.interception.float64.steps import Steps, add, add_into, mul, step, where, zero
 
 _SWEEPS = 60
 """Matrices take 5 to 12."""
@@ -40,9 +39,21 @@ def _pieces(x: torch.Tensor) -> list[slice]:
     return [slice(i, i + count) for i in range(0, x.shape[1], count)]
 
 
+def _folded(x: torch.Tensor) -> torch.Tensor:
+    """The sum along the last dimension, which keeps the size 1: by halves, in the place of the numbers."""
+    count = x.shape[2]
+    if count == 0:
+        return x.new_zeros(*x.shape[:2], 1)
+    while count > 1:
+        middle = (count + 1) // 2
+        add_into(x[:, :, : count - middle], x[:, :, middle:count])
+        count = middle
+    return add(x[:, :, :1], zero)
+
+
 def _inner(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Of the rows of two, each with the other's."""
-    parts = [folded(mul(a[:, rows], b[:, rows]), 2, own=True) for rows in _pieces(a)]
+    parts = [_folded(mul(a[:, rows], b[:, rows])) for rows in _pieces(a)]
     return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 
 

@@ -128,7 +128,7 @@ def _(self: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torc
 
 
 def _running_product(x: torch.Tensor, dim: int, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
-    """In the order of the index; of complex numbers by halves, as the sum of float64."""
+    """In the order of the index; of complex numbers by halves."""
     if x.dim() == 0:
         return x.clone()
     if x.numel() == 0:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Ops of float64, by the names and with the arguments of those of the core, in steps of torch that round once."""
+"""Ops of float64 that the core does not have yet, by its names and arguments, in steps of torch that round once."""
 
+from repdl import _core
+from repdl.interception import core
 from repdl.interception.float64 import (
     activations as activations,
     bessel as bessel,
@@ -8,13 +10,12 @@ from repdl.interception.float64 import (
     functions as functions,
     gamma as gamma,
     gamma_integral as gamma_integral,
-    layers as layers,
     losses as losses,
-    selection as selection,
     softmax as softmax,
-    sums as sums,
     trigonometry as trigonometry,
 )
 from repdl.interception.override import float64_ops as ops
+
+ops.update({name: op for name, op in core.ops.items() if "float64" in _core.dtypes[name]})
 
 __all__ = ["ops"]

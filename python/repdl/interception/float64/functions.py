@@ -352,5 +352,5 @@ def xlogy(x: Steps, y: Steps) -> Steps:
     return where(x.equals(0.0) & y.equals(y), 0.0, product)
 
 
-declare(acosh, asinh, atanh, cosh, exp, exp2, expm1, hypot, log, log10, log1p, log2, rsqrt, sinh, sqrt, tanh, xlogy)
+declare(acosh, asinh, atanh, cosh, exp, exp2, expm1, hypot, log, log10, log1p, log2, rsqrt, sinh, tanh, xlogy)
 declare(pow=power)

@@ -27,7 +27,7 @@ def _nll_loss(
     weight: torch.Tensor | None,
     reduction: str,
     ignore_index: int,
-    order: str = "",
+    order: str = "blocked",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     classes, weights, dim = _weighed(input, target, weight, ignore_index)
     # A class that is ignored counts nothing, even if its number is infinite.
@@ -36,8 +36,8 @@ def _nll_loss(
     if reduction == "none":
         return loss, input.new_zeros(())
     dims = tuple(range(loss.dim()))
-    total = ops["sum"](weights, dims, False)
-    loss = ops["sum"](loss, dims, False)
+    total = ops["sum"](weights, dims, False, False, order)
+    loss = ops["sum"](loss, dims, False, False, order)
     return (loss / total if reduction == "mean" else loss), total
 
 

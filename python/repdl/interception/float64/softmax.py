@@ -8,30 +8,26 @@ import torch
 from repdl.interception.override import float64_ops as ops
 
 
-def _sum(x: torch.Tensor, dim: int) -> torch.Tensor:
-    return ops["sum"](x, (dim,), True) if x.dim() else x
+def _sum(x: torch.Tensor, dim: int, order: str) -> torch.Tensor:
+    return ops["sum"](x, (dim,), True, False, order) if x.dim() else x
 
 
 def _less_largest(x: torch.Tensor, dim: int) -> torch.Tensor:
     return x - x.amax(dim, True) if x.numel() else x
 
 
-def _softmax(x: torch.Tensor, dim: int, order: str = "") -> torch.Tensor:
+def _softmax(x: torch.Tensor, dim: int, order: str = "blocked") -> torch.Tensor:
     e = ops["exp"](_less_largest(x, dim))
-    return e / _sum(e, dim)
+    return e / _sum(e, dim, order)
 
 
-def _log_softmax(x: torch.Tensor, dim: int, order: str = "") -> torch.Tensor:
+def _log_softmax(x: torch.Tensor, dim: int, order: str = "blocked") -> torch.Tensor:
     rest = _less_largest(x, dim)
-    return rest - ops["log"](_sum(ops["exp"](rest), dim))
+    return rest - ops["log"](_sum(ops["exp"](rest), dim, order))
 
 
-def _softmax_grad(grad: torch.Tensor, output: torch.Tensor, dim: int, order: str = "") -> torch.Tensor:
-    return (grad - _sum(grad * output, dim)) * output
+def _log_softmax_grad(grad: torch.Tensor, output: torch.Tensor, dim: int, order: str = "blocked") -> torch.Tensor:
+    return grad - ops["exp"](output) * _sum(grad, dim, order)
 
 
-def _log_softmax_grad(grad: torch.Tensor, output: torch.Tensor, dim: int, order: str = "") -> torch.Tensor:
-    return grad - ops["exp"](output) * _sum(grad, dim)
-
-
-ops.update(softmax=_softmax, log_softmax=_log_softmax, softmax_grad=_softmax_grad, log_softmax_grad=_log_softmax_grad)
+ops.update(softmax=_softmax, log_softmax=_log_softmax, log_softmax_grad=_log_softmax_grad)

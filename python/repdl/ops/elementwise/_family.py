@@ -53,7 +53,7 @@ def to_shape(grad: Any, shape: tuple[int, ...]) -> Any:
 
 
 def takes_numbers(op: Op[..., Any]) -> None:
-    """Lets one of the two operands be a Python number, which is rounded to float32 first."""
+    """Lets one of the two operands be a Python number, which is rounded to float32 first, or to float64 beside that."""
 
     def prepare(*args: Any) -> tuple[Any, ...]:
         if len(args) != 2 or not any(isinstance(arg, (int, float)) for arg in args):
@@ -68,7 +68,10 @@ def takes_numbers(op: Op[..., Any]) -> None:
 
 def _number_like(tensor: Any, number: float) -> Any:
     if isinstance(tensor, np.ndarray):
-        return np.array(number, np.float32)
+        return np.array(number, np.float64 if tensor.dtype == np.float64 else np.float32)
     import torch
 
-    return tensor.new_full((), number, dtype=torch.float32) if isinstance(tensor, torch.Tensor) else number
+    if not isinstance(tensor, torch.Tensor):
+        return number
+    dtype = torch.float64 if tensor.dtype == torch.float64 else torch.float32
+    return tensor.new_full((), number, dtype=dtype)

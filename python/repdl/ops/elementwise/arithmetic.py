@@ -17,8 +17,8 @@ def div(input: Tensor, other: Tensor | float) -> Tensor:
     """input / other, rounded once; the operands are broadcast. Always a true division.
 
     Args:
-        input: float32, bfloat16 or float16, any shape.
-        other: the same, of a shape that broadcasts, or a number, which is rounded to float32 first.
+        input: float32, float64, bfloat16 or float16, any shape.
+        other: the same, of a shape that broadcasts, or a number, which is rounded to float32, or float64, first.
     """
 
 
@@ -57,7 +57,7 @@ def cube(input: Tensor) -> Tensor:
     """input * input * input. Any shape.
 
     Args:
-        input: float32, where each product is rounded, or bfloat16 or float16, where the result is rounded once.
+        input: float32 or float64, where each product is rounded; of bfloat16 and float16 the result is rounded once.
     """
 
 

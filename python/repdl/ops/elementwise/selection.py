@@ -17,8 +17,8 @@ def maximum(input: Tensor, other: Tensor | float) -> Tensor:
     """The larger of two numbers; +0 is larger than -0, and NaN wins. The operands are broadcast.
 
     Args:
-        input: float32, bfloat16 or float16, any shape.
-        other: the same, of a shape that broadcasts, or a number, which is rounded to float32 first.
+        input: float32, float64, bfloat16 or float16, any shape.
+        other: the same, of a shape that broadcasts, or a number, which is rounded to float32, or float64, first.
     """
 
 
