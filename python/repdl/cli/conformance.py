@@ -70,6 +70,7 @@ def conformance(
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Of the sweep: add what it found to FILE.")
     ] = None,
+    missing: Annotated[bool, typer.Option("--missing", help="Of the sweep: only what --record's FILE lacks.")] = False,
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Of the sweep: write docs/torch-ops.md.")
     ] = None,
@@ -89,12 +90,15 @@ def conformance(
     if context.invoked_subcommand is not None:
         return
     check_folder("--json", json)
-    of_sweep = {"--dtype": dtype, "--jobs": jobs, "--slice": short, "--record": record, "--page": page}
+    of_sweep = {"--dtype": dtype, "--jobs": jobs, "--slice": short, "--record": record, "--missing": missing}
+    of_sweep["--page"] = page
     for name, value in (of_sweep if not torch or lines else {}).items():
         if value:
             fail(f"{name} goes with --torch, and not with --lines")
     if lines and not torch:
         fail("--lines goes with --torch")
+    if missing and record is None:
+        fail("--missing goes with --record")
     check_folder("--record", record)
     check_folder("--page", page)
     if torch and not lines and threads is not None:
@@ -105,10 +109,10 @@ def conformance(
     # Other names are those of golden lines, or wrong.
     names = [name for name in names if name not in swept or (TORCH_GOLDEN / f"{name}.txt").exists()]
     passed = True
-    if names or not op:
+    if names or not (op or missing):
         passed = _run_lines(torch, names, target, device, threads, json, golden)
     if to_sweep:
-        passed &= run_sweep(SweepOptions(swept, dtype or (), jobs, short, record, page))
+        passed &= run_sweep(SweepOptions(swept, dtype or (), jobs, short, record, missing, page))
     raise typer.Exit(0 if passed else 1)
 
 

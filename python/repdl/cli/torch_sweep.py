@@ -29,6 +29,7 @@ class SweepOptions:
     jobs: int | None
     short: bool
     record: Path | None
+    missing: bool
     page: Path | None
 
 
@@ -80,6 +81,7 @@ def run_sweep(options: SweepOptions) -> bool:
                 options.dtypes,
                 short=options.short,
                 jobs=options.jobs,
+                known_already={(op, dtype) for op, dtype, _ in earlier.pairs()} if earlier and options.missing else (),
                 progress=lambda done, total, what: bar.update(
                     task, completed=done, total=total, description=escape(what)
                 ),
@@ -94,6 +96,9 @@ def run_sweep(options: SweepOptions) -> bool:
         fail(f"--torch: {error}", status=1)
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
+    if options.missing and not result.outcomes:
+        typer.echo(f"{options.record} lacks none of them.")
+        return True
     _print(result, Console())
     return result.passed
 

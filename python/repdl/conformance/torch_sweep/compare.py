@@ -7,7 +7,7 @@ import datetime
 import os
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -38,6 +38,7 @@ def sweep(
     short: bool = False,
     jobs: int | None = None,
     source: str | None = None,
+    known_already: Collection[Pair] = (),
     progress: Progress = lambda done, total, what: None,
     partial: Callable[[Sweep], None] = lambda result: None,
 ) -> Sweep:
@@ -49,6 +50,7 @@ def sweep(
         short: a slice: few samples in two settings, and of few ops and dtypes unless they are named.
         jobs: processes at a time; as many as there are cores if None.
         source: "module:function", gives other entries than torch's databases.
+        known_already: ops and dtypes that are left out.
         progress: is told how far it is.
         partial: gets what was found so far, a number of times.
 
@@ -62,8 +64,10 @@ def sweep(
         ops, dtypes = ops or SLICE, dtypes or SLICE_DTYPES
     chosen = _chosen("op", ops, list(known))
     pairs = [(n, d) for n in chosen for d in _chosen("dtype", dtypes, list(DTYPES)) if d in known[n].dtypes()]
+    pairs = [pair for pair in pairs if pair not in known_already]
     jobs = jobs or len(os.sched_getaffinity(0))
-    tasks = list(_tasks(pairs, settings(short), short, jobs, source))
+    places = settings(short)
+    tasks = list(_tasks(pairs, places, short, jobs, source))
     total = sum(len(task.pairs) for task in tasks)
     collected, lock, done = _Collected(), threading.Lock(), 0
 
@@ -76,7 +80,7 @@ def sweep(
             else:
                 collected.add(task, line)
 
-    head, left = _head(tasks), Counter(pair for task in tasks for pair in task.pairs)
+    head, left = _head(places), Counter(pair for task in tasks for pair in task.pairs)
 
     def run(task: Task) -> None:
         run_task(task, tell)
@@ -115,7 +119,7 @@ def _tasks(pairs: list[Pair], known: list[Setting], short: bool, jobs: int, sour
             yield Task(Setting(RECORD), "audit", piece, "slice" if short else "whole")
 
 
-def _head(tasks: list[Task]) -> dict[str, Any]:
+def _head(places: list[Setting]) -> dict[str, Any]:
     machine = describe_machine()
     return {
         "commit": commit() or "not known",
@@ -123,7 +127,7 @@ def _head(tasks: list[Task]) -> dict[str, Any]:
         "torch": machine["torch"],
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "CPU": machine["CPU"],
-        "settings": list(dict.fromkeys(task.setting.name for task in tasks if task.role != "audit")),
+        "settings": [setting.name for setting in places],
     }
 
 
