@@ -3,6 +3,7 @@
 
 #include <mpfr.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "formulas.h"
@@ -107,6 +108,29 @@ const Function* FindFunction(std::string_view op) {
 
 float Rounded(const Function& function, float x, float y, const Format& format) {
   return static_cast<float>(Nearest(function.exact, x, y, format));
+}
+
+double RoundedToDouble(const Function& function, double x, double y) {
+  // Nearly all results can be told from this many bits, although sums cancel: all but those near underflow.
+  constexpr mpfr_prec_t kUsual = 200, kAll = 2400;
+  const auto moderate = [](double v) { return v == 0 || std::abs(v) > 0x1p-100; };
+  const mpfr_prec_t before = Real::precision;
+  if (moderate(x) && moderate(y)) {
+    thread_local Numbers n;
+    mpfr_set_d(n.x, x, MPFR_RNDN);
+    mpfr_set_d(n.y, y, MPFR_RNDN);
+    mpfr_set_prec(n.result, 120);
+    Real::precision = kUsual;
+    function.exact(n.result, n.x, n.y);
+    Real::precision = before;
+    const double result = mpfr_get_d(n.result, MPFR_RNDN);
+    const bool normal = std::abs(result) > 0x1p-1020 && std::abs(result) < 0x1p1023;
+    if (normal && mpfr_can_round(n.result, 110, MPFR_RNDN, MPFR_RNDN, 53) != 0) return result;
+  }
+  Real::precision = kAll;
+  const double result = Nearest(function.exact, x, y, kFloat64);
+  Real::precision = before;
+  return result;
 }
 
 float Exp(float x) { return static_cast<float>(Nearest(MpfrUnary<mpfr_exp>, x, 0, kFloat32)); }
