@@ -54,7 +54,7 @@ void Evaluate(double* parts, double& n, double& size, double& bound, Xs... x) {
   const scalar::Tag<double> d;
   const N value = F::template Of<N>(d, n, x...);
   size = value.high;
-  if constexpr (requires { F::kCancels; }) size = F::Size(d, n, size, x...);
+  if constexpr (requires { F::kSized; }) size = F::Size(d, n, size, x...);
   size = std::abs(size);
   bound = F::kBound;
   parts[0] = value.high;
@@ -164,7 +164,8 @@ std::vector<double> Specials() {
                            std::nan(""), 0x1p-1074,
                            0x1.8p-1073,  0x1.fffffffffffffp-1023,
                            0x1p-1022,    0x1.fffffffffffffp+1023};
-  for (int e = -1074; e < 1024; e += e < -1060 || (e > -60 && e < 60) || e > 1015 ? 1 : 17) x.push_back(std::ldexp(1.0, e));
+  for (int e = -1074; e < 1024; e += e < -1060 || (e > -60 && e < 60) || e > 1015 ? 1 : 17)
+    x.push_back(std::ldexp(1.0, e));
   for (int i = 0; i < 150; ++i) x.insert(x.end(), {0.5 * i, i / 3.0, i * 0x1p-52, i * 0x1p-54, i * 0x1p-1074});
   for (int i = -30; i < 30; ++i) x.push_back(std::pow(10.0, i));
   const double limits[] = {0x1.62e42fefa39efp+9, -0x1.74385446d71c3p+9, -0x1.74910d52d3051p+9,

@@ -72,6 +72,8 @@ def _factorials() -> list[mpf]:
 PROBLEMS = {
     # exp(r) - 1 = r + r^2 / 2 + r^3 / 6 + r^4 p(r), |r| <= ln(2) / 32; the error counts relative to r, in units of reach^-3.
     "double_exp": Problem(_exp_tail, lambda r: abs(r / _REACH) ** 3, -_REACH, _REACH, 5),
+    # 2 p, with an error that counts relative to 1.
+    "double_exp_short": Problem(lambda r: 2 * _exp_tail(r), lambda r: (r / _REACH) ** 4, -_REACH, _REACH, 4),
     # log(1 + r) = r - r^2 / 2 + r^3 / 3 + r^4 p(r).
     "double_log": Problem(_log_tail, lambda r: abs(r / _LARGEST_R) ** 3, -_LARGEST_R, _LARGEST_R, 6),
 }

@@ -25,7 +25,7 @@ REPDL_LANE V Acosh(V x) {
 // log(1 + t) with t = u + sqrt(u (u + 2)), u = x - 1 > 0; or log(2 x).
 struct AcoshFormula {
   static constexpr bool kScaled = false;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V&, V x) {
     const auto large = Gt(x, Set(d, 0x1p200));

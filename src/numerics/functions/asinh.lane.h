@@ -33,7 +33,7 @@ REPDL_LANE V Asinh(V x) {
 // Of |x|: log(1 + t) with t = |x| + x^2 / (1 + sqrt(1 + x^2)), or log(2 |x|).
 struct AsinhFormula {
   static constexpr bool kScaled = false;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V&, V x) {
     const V a = Abs(x), zero = Zero(d);

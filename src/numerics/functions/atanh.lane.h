@@ -24,7 +24,7 @@ REPDL_LANE V Atanh(V x) {
 // Of |x|: log(1 + 2 |x| / (1 - |x|)) / 2.
 struct AtanhFormula {
   static constexpr bool kScaled = false;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V&, V x) {
     const V a = Abs(x);

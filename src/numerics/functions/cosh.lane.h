@@ -21,7 +21,7 @@ REPDL_LANE V Cosh(V x) {
 // (e^|x| + e^-|x|) / 2, divided by 2^n.
 struct CoshFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     const N e = ExpOver(d, Exactly<N>(d, Limit(Abs(x), Zero(d), Set(d, 720.0))), n);

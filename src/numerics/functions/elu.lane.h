@@ -19,7 +19,7 @@ REPDL_LANE V Elu(V x) {
 // For x < 0.
 struct EluFormula {
   static constexpr bool kScaled = false;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V&, V x) {
     return Expm1Number(d, Exactly<N>(d, Limit(x, Set(d, -50.0), Zero(d))));
@@ -57,7 +57,7 @@ REPDL_LANE V EluGrad(V grad_output, V input) {
 
 struct EluDerivativeFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     return ExpOver(d, Exactly<N>(d, Limit(x, Set(d, -800.0), Zero(d))), n);

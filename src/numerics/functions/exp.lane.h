@@ -49,7 +49,7 @@ REPDL_LANE V Exp(V x) {
 
 struct ExpFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     return ExpOver(d, Exactly<N>(d, Limit(x, Set(d, -750.0), Set(d, 720.0))), n);

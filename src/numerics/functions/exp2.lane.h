@@ -24,7 +24,7 @@ REPDL_LANE V Exp2(V x) {
 
 struct Exp2Formula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     return ExpOver(d, Times(Ln2<N>(d), Limit(x, Set(d, -1080.0), Set(d, 1030.0))), n);

@@ -18,7 +18,7 @@ REPDL_LANE V Expm1(V x) {
 
 struct Expm1Formula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     return Expm1Over(d, Exactly<N>(d, Limit(x, Set(d, -50.0), Set(d, 720.0))), n);

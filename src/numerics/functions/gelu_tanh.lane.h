@@ -39,7 +39,7 @@ REPDL_LANE N GeluTanhArgument(D d, V x) {
 // As silu.
 struct GeluTanhFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     x = IfThenElse(Lt(x, Set(d, -24.0)), Set(d, -24.0), x);
@@ -103,8 +103,8 @@ REPDL_LANE V GeluTanhGrad(V grad_output, V input) {
 }
 
 struct GeluTanhDerivativeFormula {
-  static constexpr bool kScaled = true, kCancels = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr bool kScaled = true, kSized = true;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     x = Limit(x, Set(d, -24.0), Set(d, 24.0));

@@ -31,7 +31,7 @@ REPDL_LANE V Log(V x) {
 
 struct LogFormula {
   static constexpr bool kScaled = false;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V&, V x) {
     return LogOfDouble<N>(d, x);

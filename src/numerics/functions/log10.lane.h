@@ -32,7 +32,7 @@ REPDL_LANE V Log10(V x) {
 
 struct Log10Formula {
   static constexpr bool kScaled = false;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V&, V x) {
     const N reciprocal = Constant<N>(d, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.ee191f71a3012p-112);

@@ -34,7 +34,7 @@ REPDL_LANE V Log1p(V x) {
 
 struct Log1pFormula {
   static constexpr bool kScaled = false;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V&, V x) {
     const auto large = Gt(x, Set(d, 0x1p400));

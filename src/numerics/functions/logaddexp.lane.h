@@ -51,8 +51,8 @@ REPDL_LANE V Logaddexp(V x, V y) {
 
 // max + log1p(e^(min - max)), where the sum may cancel.
 struct LogaddexpFormula {
-  static constexpr bool kScaled = true, kCancels = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr bool kScaled = true, kSized = true;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x, V y) {
     const auto swap = Lt(x, y);

@@ -16,7 +16,7 @@ REPDL_LANE V Logsigmoid(V x) {
 
 struct LogsigmoidFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     return Negated(Log1pExpOver<N>(d, Neg(x), n));

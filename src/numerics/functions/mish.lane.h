@@ -22,7 +22,7 @@ REPDL_LANE V Mish(V x) {
 // x m / (m + 2) with w = e^x, m = w (w + 2), divided by 2^n.
 struct MishFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     x = IfThenElse(Lt(x, Set(d, -800.0)), Set(d, -800.0), x);
@@ -75,8 +75,8 @@ REPDL_LANE V MishGrad(V grad_output, V input) {
 
 // w ((w + 2) (m + 2) + 4 x (w + 1)) / (m + 2)^2, divided by 2^n.
 struct MishDerivativeFormula {
-  static constexpr bool kScaled = true, kCancels = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr bool kScaled = true, kSized = true;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     x = Limit(x, Set(d, -800.0), Set(d, 45.0));

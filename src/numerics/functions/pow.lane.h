@@ -69,7 +69,7 @@ REPDL_LANE V Pow(V x, V y) {
 
 // e^(y log|x|) for finite x other than 0.
 struct PowFormula {
-  static constexpr bool kScaled = true;
+  static constexpr bool kScaled = true, kSized = true;
   static constexpr double kBound = 0x1p-62;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x, V y) {
@@ -79,6 +79,11 @@ struct PowFormula {
     exponent = Choose(Lt(high, least), Exactly<N>(d, least), exponent);
     exponent = Choose(Gt(high, largest), Exactly<N>(d, largest), exponent);
     return Exact(d, magnitude, y, ExpOver(d, exponent, n));
+  }
+  /// The logarithm's error grows with the exponent, which is about n ln 2.
+  template <class D, class V>
+  static REPDL_LANE V Size(D d, V n, V sum, V, V) {
+    return Mul(sum, Fma(Abs(n), Set(d, 0x1p-10), Set(d, 0x1p-7)));
   }
 
   /// The power, which may be a double or the midpoint of two, without what is left of errors. Let |x| = c 2^e with c odd.

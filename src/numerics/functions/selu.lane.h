@@ -28,7 +28,7 @@ REPDL_LANE N SeluSlope(D d, V x) {
 
 struct SeluFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     const V factor = Moderate(d, x, n), zero = Zero(d);
@@ -72,7 +72,7 @@ REPDL_LANE V SeluGrad(V grad_output, V input) {
 
 struct SeluDerivativeFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     return Times(SeluSlope<N>(d, x), ExpOver(d, Exactly<N>(d, Limit(x, Set(d, -800.0), Zero(d))), n));

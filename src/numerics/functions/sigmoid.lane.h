@@ -45,7 +45,7 @@ REPDL_LANE Pair<V> NearHalf(D, V, double, double, Pair<V> y) {
 
 struct SigmoidFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     const N y = SigmoidOver(d, Exactly<N>(d, Limit(x, Set(d, -800.0), Set(d, 800.0))), n);

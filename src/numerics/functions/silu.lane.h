@@ -23,7 +23,7 @@ REPDL_LANE V Silu(V x) {
 // x sigmoid(x). Half of a subnormal x may lie midway between two doubles: so sigmoid is not quite 1/2.
 struct SiluFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     x = IfThenElse(Lt(x, Set(d, -800.0)), Set(d, -800.0), x);
@@ -90,8 +90,8 @@ REPDL_LANE N GateDerivativeOver(D d, N v, N slope, V& n) {
 
 // It is 0 near -1.28, where the sum cancels.
 struct SiluDerivativeFormula {
-  static constexpr bool kScaled = true, kCancels = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr bool kScaled = true, kSized = true;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     const N v = Exactly<N>(d, Limit(x, Set(d, -800.0), Set(d, 800.0)));

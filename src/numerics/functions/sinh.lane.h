@@ -23,7 +23,7 @@ REPDL_LANE V Sinh(V x) {
 // |sinh(x)| = (t + t / (t + 1)) / 2 with t = e^|x| - 1, divided by 2^n.
 struct SinhFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     const N t = Expm1Over(d, Exactly<N>(d, Limit(Abs(x), Zero(d), Set(d, 720.0))), n);

@@ -16,7 +16,7 @@ REPDL_LANE V Softplus(V x) {
 
 struct SoftplusFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x) {
     return Log1pExpOver<N>(d, x, n);

@@ -30,7 +30,7 @@ REPDL_LANE V Tanh(V x) {
 // t / (t + 2) with t = e^2x - 1. Beyond the limits the result is +-1 all the same.
 struct TanhFormula {
   static constexpr bool kScaled = false;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V&, V x) {
     x = Limit(x, Set(d, -20.0), Set(d, 20.0));

@@ -50,7 +50,7 @@ REPDL_LANE V Xlogy(V x, V y) {
 
 struct XlogyFormula {
   static constexpr bool kScaled = true;
-  static constexpr double kBound = 0x1p-69;
+  static constexpr double kBound = 0x1p-68;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x, V y) {
     return Times(LogOfDouble<N>(d, y), Moderate(d, x, n));

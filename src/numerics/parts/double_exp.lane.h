@@ -29,52 +29,60 @@ REPDL_LANE Pair<V> ShortSeries(D d, Pair<V> r, double half, double third, double
   return PairOf(sum, Add(error, Add(l, product_low)));
 }
 
-/// e^x = 2^n power (1 + q): q, with a relative error below 2^-73; power is in [1, 2), and 1 for |x| < ln(2) / 32.
+/// x less n' ln(2) / 16 for the nearest integer n', with an error below 2^-78; n' = 16 n + i, and the power is 2^(i / 16).
 template <class D, class V>
-REPDL_LANE Pair<V> ReducedExpm1(D d, Pair<V> x, V& n, Pair<V>& power) {
+REPDL_LANE Pair<V> ReducedForExp(D d, Pair<V> x, V& n, Pair<V>& power) {
   const V shift = Set(d, 0x1.8p52);
   const V shifted = Fma(V(x.high), Set(d, 0x1.71547652b82fep+4), shift);
   const V steps = Sub(shifted, shift);
   const auto bits = BitCast(IntTag<D>(), shifted);
   power = {LookUp<16>(d, PairPowers(), bits), LookUp<16>(d, PairPowersLow(), bits)};
   n = Round(Fma(steps, Set(d, 0.0625), Set(d, -0.46875)));  // steps / 16, rounded down
-  // x less steps ln(2) / 16; the first step is exact.
+  // The first step is exact. Where it leaves less than the second one, the error is still small enough.
   V product_low, error;
   const V first = Fma(steps, Set(d, -0x1.62e42fefa0000p-5), V(x.high));
   const V product = TwoProd(steps, Set(d, -0x1.cf79abc9e3b3ap-44), product_low);
-  const V sum = TwoSum(first, product, error);
-  const Pair<V> r = PairOf(sum, Add(error, Add(product_low, V(x.low))));
-  const V h = r.high, square = Mul(h, h);
-  const V p01 = Fma(Set(d, 0x1.1111111111112p-7), h, Set(d, 0x1.5555555555556p-5));
-  const V p23 = Fma(Set(d, 0x1.a01a019fbbe1fp-13), h, Set(d, 0x1.6c16c16bbd904p-10));
-  const V p45 = Fma(Set(d, 0x1.71df345f1f855p-19), h, Set(d, 0x1.a01b250588e93p-16));
-  const V p = Fma(Fma(p45, square, p23), square, p01);
-  return ShortSeries(d, r, 0.5, 0x1.5555555555555p-3, 0x1.5555555555555p-57, p);
+  const V sum = FastTwoSum(first, product, error);
+  return PairOf(sum, Add(error, Add(product_low, V(x.low))));
 }
 
-/// e^x / 2^n, in [0.9, 2.1), for |x| <= 1500.
+/// e^x / 2^n, in [0.9, 2.1), for |x| <= 1500, with a relative error below 2^-71.
 template <class D, class V>
 REPDL_LANE Pair<V> ExpOver(D d, Pair<V> x, V& n) {
   Pair<V> power;
-  const Pair<V> q = ReducedExpm1(d, x, n, power);
-  const V t = power.high, h = q.high;
-  V product_low, error;
-  const V product = TwoProd(t, h, product_low);
+  const Pair<V> r = ReducedForExp(d, x, n, power);
+  const V h = r.high, l = r.low, t = power.high, half = Mul(h, Set(d, 0.5));
+  // q = h + h^2 / 2 + h^3 p + l (1 + h + h^2 / 2)
+  V square_low, q_low, product_low, error;
+  const V square = TwoProd(half, h, square_low), cube = Mul(square, h), square2 = Add(square, square);
+  const V p01 = Fma(Set(d, 0x1.5555555555557p-4), h, Set(d, 0x1.5555555555555p-2));
+  const V p23 = Fma(Set(d, 0x1.6c16c16ba9878p-9), h, Set(d, 0x1.11111110db9fbp-6));
+  const V p45 = Fma(Set(d, 0x1.a01b41d25ffe1p-15), h, Set(d, 0x1.a01b2003b0a09p-12));
+  const V p = Fma(Fma(p45, square2, p23), square2, p01);  // 2 p
+  const V q = FastTwoSum(h, square, q_low);
+  q_low = Add(q_low, Fma(cube, p, Fma(l, q, Add(l, square_low))));
+  const V product = TwoProd(t, q, product_low);
   const V sum = FastTwoSum(t, product, error);
-  const V low = Fma(t, V(q.low), Fma(V(power.low), h, Add(product_low, V(power.low))));
-  return PairOf(sum, Add(error, low));
+  return PairOf(sum, Add(error, Fma(t, q_low, Fma(V(power.low), q, Add(product_low, V(power.low))))));
 }
 
 /// (e^x - 1) / 2^n, of any magnitude below 2, for -50 <= x <= 1500.
 template <class D, class V>
 REPDL_LANE Pair<V> Expm1Over(D d, Pair<V> x, V& n) {
   Pair<V> power;
-  const Pair<V> q = ReducedExpm1(d, x, n, power);
+  const Pair<V> r = ReducedForExp(d, x, n, power);
+  const V h = r.high, square = Mul(h, h);
+  const V p01 = Fma(Set(d, 0x1.1111111111112p-7), h, Set(d, 0x1.5555555555556p-5));
+  const V p23 = Fma(Set(d, 0x1.a01a019fbbe1fp-13), h, Set(d, 0x1.6c16c16bbd904p-10));
+  const V p45 = Fma(Set(d, 0x1.71df345f1f855p-19), h, Set(d, 0x1.a01b250588e93p-16));
+  const V p = Fma(Fma(p45, square, p23), square, p01);
+  const Pair<V> q = ShortSeries(d, r, 0.5, 0x1.5555555555555p-3, 0x1.5555555555555p-57, p);
   V error;
   const V base = TwoSum(V(power.high), Neg(PowerOfTwo(d, Neg(Min(n, Set(d, 300.0))))), error);
   const Pair<V> rest = Times(power, q);
-  const Pair<V> start = PairOf(base, Add(error, V(power.low)));
-  return Plus(start, rest);
+  V sum_error;
+  const V sum = FastTwoSum(base, V(rest.high), sum_error);  // base is 0 or the larger one
+  return PairOf(sum, Add(sum_error, Add(V(rest.low), Add(error, V(power.low)))));
 }
 
 // 1 / k! beyond InverseFactorialsLow.

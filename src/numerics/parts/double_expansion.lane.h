@@ -129,10 +129,11 @@ REPDL_LANE Triple<V> Times(Triple<V> a, V b) {
 
 template <class V>
 REPDL_LANE Pair<V> Over(Pair<V> a, Pair<V> b) {
-  const V quotient = Div(V(a.high), V(b.high));
+  const V reciprocal = Div(Set(TagFor(V(b.high)), 1.0), V(b.high));
+  const V quotient = Mul(V(a.high), reciprocal);
   const V exact = Fma(Neg(quotient), V(b.high), V(a.high));
   const V rest = Fma(Neg(quotient), V(b.low), Add(exact, V(a.low)));
-  return PairOf(quotient, Div(rest, V(b.high)));
+  return PairOf(quotient, Mul(rest, reciprocal));
 }
 template <class V>
 REPDL_LANE Triple<V> Over(Triple<V> a, Triple<V> b) {
@@ -213,28 +214,46 @@ REPDL_LANE_RARE V RoundedWithTriples(D d, V x, Vs... more) {
   }
 }
 
+/// `rest` beside `sum`, off by less than `bound`: the sum rounded once, and where that is not certain.
+template <class V, class M>
+REPDL_LANE V RoundedIfCertain(V sum, V rest, V bound, M& uncertain) {
+  const V up = Add(sum, Add(rest, bound)), down = Add(sum, Sub(rest, bound));
+  uncertain = Or(Lt(up, down), Gt(up, down));  // not where it is NaN
+  return up;
+}
+
+/// The same times 2^n, where the result may be subnormal.
+template <class D, class V, class M>
+REPDL_LANE_RARE V RoundedIfCertain(D d, Pair<V> y, V n, V bound, M& uncertain) {
+  V error;
+  const V offset = SubnormalOffset(d, V(y.high), n);
+  const V sum = TwoSum(offset, V(y.high), error);
+  bound = Add(Abs(bound), Mul(Abs(sum), Set(d, 0x1p-80)));
+  const V rounded = RoundedIfCertain(sum, Add(error, V(y.low)), bound, uncertain);
+  return CopySign(ScaledBy(d, Sub(rounded, offset), n), V(y.high));
+}
+
 /// The formula F, rounded once. F::Of<N>(d, n, x…) gives it divided by 2^n with numbers of the kind N. Pairs are off by
-/// less than F::kBound times it or, where there is F::kCancels, times F::Size(d, n, it, x…); triples by less than their
-/// rounding needs.
-/// Only an F::kScaled formula sets n, and may have results that are subnormal or overflow.
+/// less than F::kBound times it or, where there is F::kSized, times F::Size(d, n, it, x…); triples by less than their
+/// rounding needs. Only an F::kScaled formula sets n, and may have results that are subnormal or overflow.
 template <class F, class D, class V, class... Vs>
 REPDL_LANE V Correctly(D d, V x, Vs... more) {
   V n = Zero(d);
   const Pair<V> y = F::template Of<Pair<V>>(d, n, x, more...);
-  V sum = y.high, rest = y.low, offset = Zero(d);
-  if constexpr (F::kScaled) {
-    V error;
-    offset = SubnormalOffset(d, V(y.high), n);
-    sum = TwoSum(offset, V(y.high), error);
-    rest = Add(error, V(y.low));
-  }
-  V size = sum;
-  if constexpr (requires { F::kCancels; }) size = F::Size(d, n, sum, x, more...);
+  V size = y.high;
+  if constexpr (requires { F::kSized; }) size = F::Size(d, n, size, x, more...);
   const V bound = Mul(Set(d, F::kBound), size);
-  const V up = Add(sum, Add(rest, bound)), down = Add(sum, Sub(rest, bound));
-  const auto undecided = Gt(Abs(Sub(up, down)), Zero(d));  // not where it is NaN
-  V result = up;
-  if constexpr (F::kScaled) result = CopySign(ScaledBy(d, Sub(up, offset), n), V(y.high));
-  if (Any(d, undecided)) return IfThenElse(undecided, RoundedWithTriples<F>(d, x, more...), result);
+  auto uncertain = Lt(size, size);
+  V result = RoundedIfCertain(V(y.high), V(y.low), bound, uncertain);
+  if constexpr (F::kScaled) {
+    result = Mul(result, PowerOfTwo(d, n));
+    const V magnitude = Abs(result);
+    const auto normal =
+        And(Lt(Abs(n), Set(d, 900.0)), And(Gt(magnitude, Set(d, 0x1p-1000)), Lt(magnitude, Set(d, 0x1p1000))));
+    if (Any(d, Not(normal))) [[unlikely]]
+      result = RoundedIfCertain(d, y, n, bound, uncertain);
+  }
+  if (Any(d, uncertain)) [[unlikely]]
+    return IfThenElse(uncertain, RoundedWithTriples<F>(d, x, more...), result);
   return result;
 }

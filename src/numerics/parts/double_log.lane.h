@@ -53,20 +53,9 @@ REPDL_LANE V LogFraction(D d, V v, V& e, decltype(BitCast(IntTag<D>(), v))& bits
   return BitCast(d, Add(And(bits, Set(di, 0x000fffffffffffff)), Set(di, start)));
 }
 
-/// ln(v 2^more) for v of a moderate exponent, with a relative error below 2^-73. Where `near` is set, v is 1 + t with |t|
-/// < 0.005, and t is taken.
-template <class D, class V, class M>
-REPDL_LANE Pair<V> LogNumber(D d, Pair<V> v, V more, M near, Pair<V> t) {
-  V e, product_low, error;
-  decltype(BitCast(IntTag<D>(), e)) bits;
-  const V m = LogFraction(d, V(v.high), e, bits);
-  const V m_low = Mul(V(v.low), PowerOfTwo(d, Neg(e)));
-  e = Add(e, more);
-  const auto cell = ShiftRightLogical<46>(bits);
-  const V c = LookUp<64>(d, PairLogReciprocals(), cell);
-  const V product = TwoProd(m, c, product_low);
-  Pair<V> r = PairOf(Sub(product, Set(d, 1.0)), Fma(m_low, c, product_low));
-  r = Choose(near, t, r);
+/// e ln 2 - ln(c) + ln(1 + r) for the cell that these bits say, with a relative error below 2^-72.
+template <class D, class V, class VI>
+REPDL_LANE Pair<V> LogSum(D d, V e, VI cell, Pair<V> r) {
   const V h = r.high, square = Mul(h, h);
   const V p01 = Fma(Set(d, 0x1.9999999999b21p-3), h, Set(d, -0.25));
   const V p23 = Fma(Set(d, 0x1.2492490c4aa5dp-3), h, Set(d, -0x1.55555555559e1p-3));
@@ -74,10 +63,24 @@ REPDL_LANE Pair<V> LogNumber(D d, Pair<V> v, V more, M near, Pair<V> t) {
   const V p46 = Fma(Set(d, -0x1.99aaec1bc5ce6p-4), square, p45);
   const V p = Fma(Fma(p46, square, p23), square, p01);
   const Pair<V> q = ShortSeries(d, r, -0.5, 0x1.5555555555555p-2, 0x1.5555555555555p-56, p);
+  V error;
   const V base = Fma(e, Set(d, 0x1.62e42fefa3800p-1), LookUp<64>(d, PairLogs(), cell));
   const V base_low = Fma(e, Set(d, 0x1.ef35793c76730p-45), LookUp<64>(d, PairLogsLow(), cell));
   const V sum = FastTwoSum(base, V(q.high), error);
   return PairOf(sum, Add(error, Add(base_low, V(q.low))));
+}
+
+/// ln(v 2^more) for v of a moderate exponent. Where `near` is set, v is 1 + t with |t| < 0.005, and t is taken.
+template <class D, class V, class M>
+REPDL_LANE Pair<V> LogNumber(D d, Pair<V> v, V more, M near, Pair<V> t) {
+  V e, product_low;
+  decltype(BitCast(IntTag<D>(), e)) bits;
+  const V m = LogFraction(d, V(v.high), e, bits), m_low = Mul(V(v.low), PowerOfTwo(d, Neg(e)));
+  const auto cell = ShiftRightLogical<46>(bits);
+  const V c = LookUp<64>(d, PairLogReciprocals(), cell);
+  const V product = TwoProd(m, c, product_low);
+  const Pair<V> r = PairOf(Sub(product, Set(d, 1.0)), Fma(m_low, c, product_low));
+  return LogSum(d, Add(e, more), cell, Choose(near, t, r));
 }
 
 /// The same for triples, by a step of Newton's method.
@@ -105,9 +108,21 @@ REPDL_LANE_RARE Triple<V> LogNumber(D d, Triple<V> v, V more, M near, Triple<V> 
 /// ln(x) for a double x, 0 < x < inf.
 template <class N, class D, class V>
 REPDL_LANE N LogOfDouble(D d, V x) {
-  V n;
-  const N v = Exactly<N>(d, Moderate(d, x, n));
-  return LogNumber(d, v, n, Gt(Zero(d), Zero(d)), v);
+  if constexpr (std::is_same_v<N, Pair<V>>) {
+    const auto subnormal = Lt(x, Set(d, 0x1p-1022));
+    x = IfThenElse(subnormal, Mul(x, Set(d, 0x1p54)), x);
+    V e, product_low;
+    decltype(BitCast(IntTag<D>(), e)) bits;
+    const V m = LogFraction(d, x, e, bits);
+    const auto cell = ShiftRightLogical<46>(bits);
+    const V product = TwoProd(m, LookUp<64>(d, PairLogReciprocals(), cell), product_low);
+    e = Sub(e, IfThenElseZero(subnormal, Set(d, 54.0)));
+    return LogSum(d, e, cell, PairOf(Sub(product, Set(d, 1.0)), product_low));
+  } else {
+    V n;
+    const N v = Exactly<N>(d, Moderate(d, x, n));
+    return LogNumber(d, v, n, Lt(x, x), v);
+  }
 }
 
 /// ln(1 + t) for t > -1 of a moderate exponent.
