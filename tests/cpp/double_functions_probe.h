@@ -11,9 +11,11 @@ namespace repdl {
 enum class DoubleFunction {
 #define DOUBLE_UNARY(op, Name) k##Name,
 #define DOUBLE_BINARY(op, Name) k##Name,
+#define DOUBLE_GRADIENT(Name, expression) k##Name,
 #include "cpp/double_functions.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
+#undef DOUBLE_GRADIENT
 };
 
 /// out[i] = function(x[i]) or function(x[i], y[i]) on the active target; n is a multiple of 8.

@@ -29,21 +29,31 @@ struct Row {
 const Row kRows[] = {
 #define DOUBLE_UNARY(op, Name) {#op, DoubleFunction::k##Name, false},
 #define DOUBLE_BINARY(op, Name) {#op, DoubleFunction::k##Name, true},
+#define DOUBLE_GRADIENT(Name, expression)
 #include "cpp/double_functions.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
+#undef DOUBLE_GRADIENT
 };
 
-double Scalar(DoubleFunction function, double x, [[maybe_unused]] double y) {
+double Scalar(DoubleFunction function, double x, double y) {
   const scalar::Tag<double> d;
   switch (function) {
 #define DOUBLE_UNARY(op, Name) \
   case DoubleFunction::k##Name: return scalar::Name##Double()(d, x);
 #define DOUBLE_BINARY(op, Name) \
   case DoubleFunction::k##Name: return scalar::Name##Double()(d, x, y);
+#define DOUBLE_GRADIENT(Name, expression)           \
+  case DoubleFunction::k##Name: {                   \
+    const double g = x;                             \
+    return [&](double x) { return expression; }(y); \
+  }
+#define D(Name, x) scalar::Name##Double()(d, x)
 #include "cpp/double_functions.def"
+#undef D
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
+#undef DOUBLE_GRADIENT
   }
   return 0;
 }
@@ -72,9 +82,12 @@ void EvaluateRow(DoubleFunction function, double x, double y, double* parts, dou
   case DoubleFunction::k##Name: return Evaluate<scalar::Name##Formula, N>(parts, n, size, bound, x);
 #define DOUBLE_BINARY(op, Name) \
   case DoubleFunction::k##Name: return Evaluate<scalar::Name##Formula, N>(parts, n, size, bound, x, y);
+#define DOUBLE_GRADIENT(Name, expression) \
+  case DoubleFunction::k##Name: break;
 #include "cpp/double_functions.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
+#undef DOUBLE_GRADIENT
   }
 }
 
@@ -325,6 +338,34 @@ TEST_P(DoubleFunctions, KeepToTheirBounds) {
                 worst_pair, worst_x, std::log2(worst_triple));
   }
   mpfr_clears(x, y, exact, value, nullptr);
+}
+
+TEST(DoubleGradients, RoundEachStepOnce) {
+  const DoubleFunction functions[] = {
+#define DOUBLE_UNARY(op, Name)
+#define DOUBLE_BINARY(op, Name)
+#define DOUBLE_GRADIENT(Name, expression) DoubleFunction::k##Name,
+#include "cpp/double_functions.def"
+#undef DOUBLE_UNARY
+#undef DOUBLE_BINARY
+#undef DOUBLE_GRADIENT
+  };
+  std::mt19937_64 random(3);
+  std::vector<double> g(4096), x(4096), out(4096);
+  for (double& value : g) value = OfExponents(random, -1074, 1023);
+  for (double& value : x) value = RandomOf(random, {-50, 50});
+  const std::string saved(ActiveTarget());
+  for (const std::string_view target : SupportedTargets()) {
+    SetTarget(target);
+    for (const DoubleFunction function : functions) {
+      ProbeDoubleFunction({function, g.data(), x.data(), out.data(), static_cast<int64_t>(x.size())});
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_EQ(Bits(out[i]), Bits(Scalar(function, g[i], x[i])))
+            << target << " " << static_cast<int>(function) << " " << g[i] << " " << x[i];
+      }
+    }
+  }
+  SetTarget(saved);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DoubleFunctions, ::testing::ValuesIn(kRows),

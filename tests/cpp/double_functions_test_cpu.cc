@@ -29,9 +29,11 @@ void ProbeDoubleFunction(const DoubleFunctionProbe& args) {
   case DoubleFunction::k##Name: return EachUnary(Name##Double(), args);
 #define DOUBLE_BINARY(op, Name) \
   case DoubleFunction::k##Name: return EachBinary(Name##Double(), args);
+#define DOUBLE_GRADIENT(Name, expression) DOUBLE_BINARY(, Name)
 #include "cpp/double_functions.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
+#undef DOUBLE_GRADIENT
   }
 }
 

@@ -70,7 +70,7 @@ def _factorials() -> list[mpf]:
 
 
 PROBLEMS = {
-    # exp(r) - 1 = r + r^2 / 2 + r^3 / 6 + r^4 p(r), |r| <= ln(2) / 32; the error counts relative to r, in units of reach^-3.
+    # exp(r) - 1 = r + r^2 / 2 + r^3 / 6 + r^4 p(r), |r| <= ln(2) / 32; the error counts relative to r, over reach^3.
     "double_exp": Problem(_exp_tail, lambda r: abs(r / _REACH) ** 3, -_REACH, _REACH, 5),
     # 2 p, with an error that counts relative to 1.
     "double_exp_short": Problem(lambda r: 2 * _exp_tail(r), lambda r: (r / _REACH) ** 4, -_REACH, _REACH, 4),
@@ -92,7 +92,8 @@ TABLES = {
     "double_log_logs": _logs,
     "double_log_base": lambda: [_LN2_HIGH, _LN2 - _LN2_HIGH],
     "double_factorials": _factorials,
-    "double_bases": lambda: _parts([_LN2, 1 / _LN2, mp.log(10), 1 / mp.log(10), mpf(1) / 3, mpf(1) / 6], 3),
+    "double_bases": lambda: _parts([_LN2, 1 / _LN2, mp.log(10), 1 / mp.log(10)], 3),
+    "double_thirds": lambda: _parts([mpf(1) / 3, mpf(1) / 6], 2),
     "double_selu": lambda: _parts([_SELU_SCALE, _SELU_SCALE * _SELU_ALPHA], 3),
     "double_gelu_tanh": lambda: _parts([_SLOPE, _SLOPE * mpf("0.044715"), 3 * _SLOPE * mpf("0.044715")], 3),
 }

@@ -87,7 +87,7 @@ REPDL_LANE Pair<V> Plus(Pair<V> a, Pair<V> b) {
   return PairOf(sum, Add(error, Add(V(a.low), V(b.low))));
 }
 template <class V>
-REPDL_LANE Triple<V> Plus(Triple<V> a, Triple<V> b) {
+REPDL_LANE_RARE Triple<V> Plus(Triple<V> a, Triple<V> b) {
   V high_error, middle_error, carry;
   const V high = TwoSum(V(a.high), V(b.high), high_error);
   V middle = TwoSum(V(a.middle), V(b.middle), middle_error);
@@ -102,7 +102,7 @@ REPDL_LANE Pair<V> Times(Pair<V> a, Pair<V> b) {
   return PairOf(product, Fma(V(a.high), V(b.low), Fma(V(a.low), V(b.high), error)));
 }
 template <class V>
-REPDL_LANE Triple<V> Times(Triple<V> a, Triple<V> b) {
+REPDL_LANE_RARE Triple<V> Times(Triple<V> a, Triple<V> b) {
   const V a0 = a.high, a1 = a.middle, b0 = b.high, b1 = b.middle;
   V e00, e01, e10, carry1, carry2;
   const V p00 = TwoProd(a0, b0, e00), p01 = TwoProd(a0, b1, e01), p10 = TwoProd(a1, b0, e10);
@@ -120,7 +120,7 @@ REPDL_LANE Pair<V> Times(Pair<V> a, V b) {
   return PairOf(product, Fma(V(a.low), b, error));
 }
 template <class V>
-REPDL_LANE Triple<V> Times(Triple<V> a, V b) {
+REPDL_LANE_RARE Triple<V> Times(Triple<V> a, V b) {
   V high_error, middle_error, carry;
   const V high = TwoProd(V(a.high), b, high_error), product = TwoProd(V(a.middle), b, middle_error);
   const V middle = TwoSum(product, high_error, carry);
@@ -136,7 +136,7 @@ REPDL_LANE Pair<V> Over(Pair<V> a, Pair<V> b) {
   return PairOf(quotient, Mul(rest, reciprocal));
 }
 template <class V>
-REPDL_LANE Triple<V> Over(Triple<V> a, Triple<V> b) {
+REPDL_LANE_RARE Triple<V> Over(Triple<V> a, Triple<V> b) {
   const V high = Div(V(a.high), V(b.high));
   Triple<V> rest = Plus(a, Times(b, Neg(high)));
   const V middle = Div(V(rest.high), V(b.high));
@@ -152,7 +152,7 @@ REPDL_LANE Pair<V> Root(Pair<V> a) {
   return PairOf(root, Div(rest, Add(root, root)));
 }
 template <class V>
-REPDL_LANE Triple<V> Root(Triple<V> a) {
+REPDL_LANE_RARE Triple<V> Root(Triple<V> a) {
   const auto d = TagFor(V(a.high));
   const V high = Sqrt(V(a.high)), twice = Add(high, high), zero = Zero(d);
   Triple<V> root = {high, zero, zero};

@@ -57,7 +57,7 @@ REPDL_LANE V LogFraction(D d, V v, V& e, decltype(BitCast(IntTag<D>(), v))& bits
 template <class D, class V, class VI>
 REPDL_LANE Pair<V> LogSum(D d, V e, VI cell, Pair<V> r) {
   const V h = r.high, square = Mul(h, h);
-  const V p01 = Fma(Set(d, 0x1.9999999999b21p-3), h, Set(d, -0.25));
+  const V p01 = Fma(Set(d, 0x1.9999999999b21p-3), h, Set(d, -0x1p-2));
   const V p23 = Fma(Set(d, 0x1.2492490c4aa5dp-3), h, Set(d, -0x1.55555555559e1p-3));
   const V p45 = Fma(Set(d, 0x1.c72b6265f3b63p-4), h, Set(d, -0x1.ffffffb0fb413p-4));
   const V p46 = Fma(Set(d, -0x1.99aaec1bc5ce6p-4), square, p45);
