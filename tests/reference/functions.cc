@@ -44,11 +44,11 @@ int Binary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y) {
 }
 
 constexpr Function kFunctions[] = {
-#define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>},
-#define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>},
-#define DERIVATIVE(op, Formula) {#op, Kind::kDerivative, Unary<Formula>},
-#define MPFR_BINARY(op, function) {#op, Kind::kBinary, MpfrBinary<function>},
-#define BINARY(op, Formula) {#op, Kind::kBinary, Binary<Formula>},
+#define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>, false},
+#define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>, true},
+#define DERIVATIVE(op, Formula) {#op, Kind::kDerivative, Unary<Formula>, true},
+#define MPFR_BINARY(op, function) {#op, Kind::kBinary, MpfrBinary<function>, false},
+#define BINARY(op, Formula) {#op, Kind::kBinary, Binary<Formula>, true},
 #include "functions.def"
 #undef MPFR_UNARY
 #undef UNARY
@@ -111,7 +111,7 @@ float Rounded(const Function& function, float x, float y, const Format& format) 
 }
 
 double RoundedToDouble(const Function& function, double x, double y) {
-  // Nearly all results can be told from this many bits, although sums cancel: all but those near underflow.
+  // Nearly all results can be told from few bits, although sums cancel: all but those near underflow.
   constexpr mpfr_prec_t kUsual = 200, kAll = 2400;
   const auto moderate = [](double v) { return v == 0 || std::abs(v) > 0x1p-100; };
   const mpfr_prec_t before = Real::precision;
@@ -119,15 +119,16 @@ double RoundedToDouble(const Function& function, double x, double y) {
     thread_local Numbers n;
     mpfr_set_d(n.x, x, MPFR_RNDN);
     mpfr_set_d(n.y, y, MPFR_RNDN);
-    mpfr_set_prec(n.result, 120);
+    mpfr_set_prec(n.result, function.is_formula ? 120 : 64);
     Real::precision = kUsual;
     function.exact(n.result, n.x, n.y);
     Real::precision = before;
     const double result = mpfr_get_d(n.result, MPFR_RNDN);
     const bool normal = std::abs(result) > 0x1p-1020 && std::abs(result) < 0x1p1023;
-    if (normal && mpfr_can_round(n.result, 110, MPFR_RNDN, MPFR_RNDN, 53) != 0) return result;
+    if (normal && mpfr_can_round(n.result, function.is_formula ? 110 : 63, MPFR_RNDN, MPFR_RNDN, 53) != 0)
+      return result;
   }
-  Real::precision = kAll;
+  if (function.is_formula) Real::precision = kAll;
   const double result = Nearest(function.exact, x, y, kFloat64);
   Real::precision = before;
   return result;

@@ -86,10 +86,10 @@ struct PowFormula {
     return Mul(sum, Fma(Abs(n), Set(d, 0x1p-10), Set(d, 0x1p-7)));
   }
 
-  /// The power, which may be a double or the midpoint of two, without what is left of errors. Let |x| = c 2^e with c odd.
-  /// If c = 1, 2^(e y) is so short only where 1024 y is an integer. Else c^y is so short only for y > 0 where 32 y is an
-  /// integer and, if y >= 2, c has at most 27 bits. With these few y, a result within 2^-136 of such a number is taken for
-  /// it.
+  /// The power, which may be a double or the midpoint of two, without what is left of errors. Let |x| = c 2^e with c
+  /// odd. If c = 1, 2^(e y) is so short only where 1024 y is an integer. Else c^y is so short only for y > 0 where 32 y is
+  /// an integer and, if y >= 2, c has at most 27 bits. With these few y, a result within 2^-136 of such a number is taken
+  /// for it.
   template <class D, class V>
   static REPDL_LANE Triple<V> Exact(D d, V x, V y, Triple<V> power) {
     const IntTag<D> di;

@@ -29,7 +29,7 @@ REPDL_LANE Pair<V> ShortSeries(D d, Pair<V> r, double half, double third, double
   return PairOf(sum, Add(error, Add(l, product_low)));
 }
 
-/// x less n' ln(2) / 16 for the nearest integer n', with an error below 2^-78; n' = 16 n + i, and the power is 2^(i / 16).
+/// x less (16 n + i) ln(2) / 16 for the nearest such number, with an error below 2^-78; the power is 2^(i / 16).
 template <class D, class V>
 REPDL_LANE Pair<V> ReducedForExp(D d, Pair<V> x, V& n, Pair<V>& power) {
   const V shift = Set(d, 0x1.8p52);

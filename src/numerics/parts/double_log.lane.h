@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Logarithms of pairs and triples. Constants from tools/coefficients/double_exp_log.py.
 //
-// v = 2^e m, m in [0.698, 1.396), in one of 64 cells in each of which c is close to 1 / m: ln v = e ln 2 - ln c + ln(1 + r)
-// with r = c m - 1, |r| < 2^-6.8. In the cell of 1, c = 1.
+// v = 2^e m, m in [0.698, 1.396), in one of 64 cells in each of which c is close to 1 / m: ln v is e ln 2 - ln c +
+// ln(1 + r) with r = c m - 1, |r| < 2^-6.8. In the cell of 1, c = 1.
 
 REPDL_TABLE(PairLogReciprocals, double, 64, 0x1.6dp+0, 0x1.688p+0, 0x1.65p+0, 0x1.61p+0, 0x1.5dp+0, 0x1.598p+0,
             0x1.56p+0, 0x1.528p+0, 0x1.4fp+0, 0x1.4b8p+0, 0x1.48p+0, 0x1.45p+0, 0x1.42p+0, 0x1.3e8p+0, 0x1.3b8p+0,
