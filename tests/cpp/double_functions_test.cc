@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The functions of doubles against MPFR, on every CPU target and as the text for one number. REPDL_DOUBLE_CASES is the
-// number of random inputs for each function, REPDL_DOUBLE_SEED chooses others.
+// number of random inputs for each function, REPDL_DOUBLE_SEED chooses others, REPDL_DOUBLE_INPUTS names a folder of
+// more inputs.
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
-#include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -169,8 +171,7 @@ void RandomPair(std::mt19937_64& random, const std::string& op, double& x, doubl
   }
 }
 
-/// Zeros, infinities, NaN, ends of the range, limits of overflow and underflow with their neighbours, and the inputs
-/// whose results are known to lie nearest to a midpoint.
+/// Zeros, infinities, NaN, ends of the range, and limits of overflow and underflow with their neighbours.
 std::vector<double> Specials() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<double> x = {0.0,          kInfinity,
@@ -181,13 +182,22 @@ std::vector<double> Specials() {
     x.push_back(std::ldexp(1.0, e));
   for (int i = 0; i < 150; ++i) x.insert(x.end(), {0.5 * i, i / 3.0, i * 0x1p-52, i * 0x1p-54, i * 0x1p-1074});
   for (int i = -30; i < 30; ++i) x.push_back(std::pow(10.0, i));
-  const double limits[] = {0x1.62e42fefa39efp+9, -0x1.74385446d71c3p+9, -0x1.74910d52d3051p+9,
-                           -0x1.6232bdd7abcd2p+9,                                               // exp
-                           1024, -1022, -1074, -1075, -1076,                                    // exp2
-                           0x1.34413509f79fep+8, -0x1.434e6420f4374p+8, -0x1.439b746e36b52p+8,  // exp10
-                           0x1.633ce8fb9f87dp+9, 20, 1, 0x1.205966f2b4f12p+5,
-                           // Hardest to round: of exp, log and exp2.
-                           0x1.9e9cbbfd6080bp-31, 0x1.62a88613629b6p+678, 0x1.e4596526bf94dp-10};
+  const double limits[] = {0x1.62e42fefa39efp+9,
+                           -0x1.74385446d71c3p+9,
+                           -0x1.74910d52d3051p+9,
+                           -0x1.6232bdd7abcd2p+9,  // exp
+                           1024,
+                           -1022,
+                           -1074,
+                           -1075,
+                           -1076,  // exp2
+                           0x1.34413509f79fep+8,
+                           -0x1.434e6420f4374p+8,
+                           -0x1.439b746e36b52p+8,  // exp10
+                           0x1.633ce8fb9f87dp+9,
+                           20,
+                           1,
+                           0x1.205966f2b4f12p+5};
   for (const double limit : limits) {
     double below = limit, above = limit;
     for (int i = 0; i < 4; ++i) {
@@ -258,6 +268,27 @@ TEST_P(DoubleFunctions, RoundSpecialValues) {
   }
   for (int i = 0; i < 1000; ++i) x.push_back(all[random() % all.size()]), y.push_back(all[random() % all.size()]);
   Check(x, y);
+  EXPECT_EQ(wrong_, 0);
+}
+
+/// The inputs of a file <op>.txt: of our own folder, and of the one that REPDL_DOUBLE_INPUTS names.
+TEST_P(DoubleFunctions, RoundHardCases) {
+  const char* more = std::getenv("REPDL_DOUBLE_INPUTS");
+  for (const std::string folder : {REPDL_HARD_CASES "_double", more == nullptr ? "" : more}) {
+    std::vector<double> x, y;
+    std::ifstream file(folder + "/" + GetParam().op + ".txt");
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line.substr(0, line.find('#')));
+      std::string first, second = "0";
+      if (!(words >> first)) continue;
+      words >> second;
+      for (const double sign : {1.0, -1.0}) {
+        x.push_back(sign * std::strtod(first.c_str(), nullptr));
+        y.push_back(std::strtod(second.c_str(), nullptr));
+      }
+    }
+    if (!x.empty()) Check(x, y);
+  }
   EXPECT_EQ(wrong_, 0);
 }
 
