@@ -266,6 +266,28 @@ TEST_P(DoubleFunctions, RoundSpecialValues) {
       for (int signs = 0; signs < 4; ++signs) x.push_back(signs % 2 ? -a : a), y.push_back(signs / 2 ? -b : b);
     }
   }
+  if (GetParam().op == "pow") {
+    // Midpoints, and the same beside them.
+    const double midpoints[][2] = {{134217727, 2},
+                                   {94906267, 2},
+                                   {208065, 3},
+                                   {9743, 4},
+                                   {208065.0 * 208065, 1.5},
+                                   {3, 34},
+                                   {0x1p-215, 5},
+                                   {0x1.8p-214, 5},
+                                   {0x1p-43, 25},
+                                   {0x1p-5, 215},
+                                   {0x1p-512, 1075.0 / 512},
+                                   {0x1p-1024, 1075.0 / 1024},
+                                   {0x1.8p-42, 25}};
+    for (const auto& [base, exponent] : midpoints) {
+      for (const int step : {-1, 0, 1}) {
+        x.push_back(std::nextafter(base, base + step)), y.push_back(exponent);
+        x.push_back(base), y.push_back(std::nextafter(exponent, exponent + step));
+      }
+    }
+  }
   for (int i = 0; i < 1000; ++i) x.push_back(all[random() % all.size()]), y.push_back(all[random() % all.size()]);
   Check(x, y);
   EXPECT_EQ(wrong_, 0);
