@@ -3,7 +3,9 @@
 
 #include <mpfr.h>
 
+#include <cmath>
 #include <stdexcept>
+#include <type_traits>
 
 #include "formulas.h"
 
@@ -43,11 +45,11 @@ int Binary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y) {
 }
 
 constexpr Function kFunctions[] = {
-#define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>},
-#define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>},
-#define DERIVATIVE(op, Formula) {#op, Kind::kDerivative, Unary<Formula>},
-#define MPFR_BINARY(op, function) {#op, Kind::kBinary, MpfrBinary<function>},
-#define BINARY(op, Formula) {#op, Kind::kBinary, Binary<Formula>},
+#define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>, false},
+#define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>, true},
+#define DERIVATIVE(op, Formula) {#op, Kind::kDerivative, Unary<Formula>, true},
+#define MPFR_BINARY(op, function) {#op, Kind::kBinary, MpfrBinary<function>, false},
+#define BINARY(op, Formula) {#op, Kind::kBinary, Binary<Formula>, true},
 #include "functions.def"
 #undef MPFR_UNARY
 #undef UNARY
@@ -105,9 +107,37 @@ const Function* FindFunction(std::string_view op) {
   return nullptr;
 }
 
+double RoundedToDouble(const Function& function, double x, double y) {
+  // Nearly all results can be told from few bits, although sums cancel: all but those near underflow.
+  constexpr mpfr_prec_t kUsual = 200, kAll = 2400;
+  const auto moderate = [](double v) { return v == 0 || std::abs(v) > 0x1p-100; };
+  const mpfr_prec_t before = Real::precision;
+  if (moderate(x) && moderate(y)) {
+    thread_local Numbers n;
+    mpfr_set_d(n.x, x, MPFR_RNDN);
+    mpfr_set_d(n.y, y, MPFR_RNDN);
+    mpfr_set_prec(n.result, function.is_formula ? 120 : 64);
+    Real::precision = kUsual;
+    function.exact(n.result, n.x, n.y);
+    Real::precision = before;
+    const double result = mpfr_get_d(n.result, MPFR_RNDN);
+    const bool normal = std::abs(result) > 0x1p-1020 && std::abs(result) < 0x1p1023;
+    if (normal && mpfr_can_round(n.result, function.is_formula ? 110 : 63, MPFR_RNDN, MPFR_RNDN, 53) != 0)
+      return result;
+  }
+  if (function.is_formula) Real::precision = kAll;
+  const double result = Nearest(function.exact, x, y, kFloat64);
+  Real::precision = before;
+  return result;
+}
+
 template <class T>
 T Rounded(const Function& function, T x, T y, const Format& format) {
-  return static_cast<T>(Nearest(function.exact, x, y, format));
+  if constexpr (std::is_same_v<T, double>) {
+    return RoundedToDouble(function, x, y);
+  } else {
+    return static_cast<T>(Nearest(function.exact, x, y, format));
+  }
 }
 template float Rounded(const Function& function, float x, float y, const Format& format);
 template double Rounded(const Function& function, double x, double y, const Format& format);

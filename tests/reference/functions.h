@@ -33,6 +33,7 @@ struct Function {
   std::string_view name;  // of the op
   Kind kind;
   int (*exact)(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y);
+  bool is_formula;  // of formulas.cc, where each step rounds
 };
 
 /// The rows of functions.def.
@@ -44,6 +45,9 @@ const Function* FindFunction(std::string_view op);
 /// function(x) or function(x, y), rounded once to `format`: correctly rounded, subnormals included.
 template <class T = float>
 T Rounded(const Function& function, T x, T y = 0, const Format& format = kFloat32);
+
+/// The same for double; some formulas need more digits for it.
+double RoundedToDouble(const Function& function, double x, double y = 0.0);
 
 /// exp(x), correctly rounded.
 template <class T>
