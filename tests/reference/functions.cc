@@ -3,7 +3,9 @@
 
 #include <mpfr.h>
 
+#include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "formulas.h"
 
@@ -107,6 +109,21 @@ const Function* FindFunction(std::string_view op) {
 
 float Rounded(const Function& function, float x, float y, const Format& format) {
   return static_cast<float>(Nearest(function.exact, x, y, format));
+}
+
+double RoundedToDouble(const Function& function, double x, double y) {
+  const auto with = [&](mpfr_prec_t precision) {
+    const mpfr_prec_t before = std::exchange(Real::precision, precision);
+    const double result = Nearest(function.exact, x, y, kFloat64);
+    Real::precision = before;
+    return result;
+  };
+  // Enough for all numbers; far fewer are, where two roundings of different length agree and none is near underflow.
+  constexpr mpfr_prec_t kAll = 2400;
+  const bool moderate = std::abs(x) > 0x1p-100 && (y == 0 || std::abs(y) > 0x1p-100);
+  if (!moderate) return with(kAll);
+  const double result = with(260);
+  return std::abs(result) > 0x1p-1020 && result == with(230) ? result : with(kAll);
 }
 
 float Exp(float x) { return static_cast<float>(Nearest(MpfrUnary<mpfr_exp>, x, 0, kFloat32)); }

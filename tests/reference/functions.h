@@ -44,6 +44,9 @@ const Function* FindFunction(std::string_view op);
 /// function(x) or function(x, y), rounded once to `format`: correctly rounded, subnormals included.
 float Rounded(const Function& function, float x, float y = 0.0f, const Format& format = kFloat32);
 
+/// The same for double; some formulas need more digits for it.
+double RoundedToDouble(const Function& function, double x, double y = 0.0);
+
 /// exp(x), correctly rounded.
 float Exp(float x);
 

@@ -7,11 +7,13 @@
 
 namespace repdl::reference {
 
-/// A number of MPFR, and what formulas are written with. Each operation rounds to 384 bits: enough to hold the sum of
-/// any two float32 numbers, and to see on which side of x / 2 a result x / 2 * (1 + x) lies for the smallest x.
+/// A number of MPFR, and what formulas are written with. Each operation rounds to `precision` bits. 384 are enough to hold
+/// the sum of any two float32 numbers, and to see on which side of x / 2 a result x / 2 * (1 + x) lies for the smallest x.
 class Real {
  public:
-  Real() { mpfr_init2(value_, 384); }
+  static inline thread_local mpfr_prec_t precision = 384;
+
+  Real() { mpfr_init2(value_, precision); }
   Real(double x) : Real() { mpfr_set_d(value_, x, MPFR_RNDN); }  // NOLINT: formulas name small numbers
   explicit Real(const char* decimal) : Real() { mpfr_set_str(value_, decimal, 10, MPFR_RNDN); }
   explicit Real(mpfr_srcptr x) : Real() { mpfr_set(value_, x, MPFR_RNDN); }
