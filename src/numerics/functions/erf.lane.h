@@ -50,8 +50,8 @@ struct ErfDouble {
     const V limit = Set(d, 6.0);
     V a = Abs(x);
     a = IfThenElse(Gt(a, limit), limit, a);
-    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, error, step_error;
-    ErfcAbout(d, a, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest);
+    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low, error, step_error;
+    ErfcAbout(d, a, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
     V high = FastTwoSum(Set(d, 1.0), Neg(tail), error);
     high = FastTwoSum(high, step, step_error);
     const V low = Add(Add(error, step_error), Sub(step_low, tail_low));

@@ -97,8 +97,8 @@ struct ErfinvDouble {
   REPDL_LANE V operator()(D d, V x) const {
     const V one = Set(d, 1.0), a = Abs(x);
     const V g = ErfinvGuess(d, a);
-    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, step_error, start_error;
-    ErfcAbout(d, g, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest);
+    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low, step_error, start_error;
+    ErfcAbout(d, g, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
     // erf(g) = start + step, or -erfc(g) = -tail + step.
     const auto big = Ge(a, Set(d, 0.5));
     V start = FastTwoSum(Set(d, 1.0), Neg(tail), start_error);
@@ -107,7 +107,7 @@ struct ErfinvDouble {
     const V low = Add(Add(IfThenElseZero(Not(big), start_error), step_error), Sub(step_low, tail_low));
     const V aim = IfThenElse(big, Sub(a, one), a);
     const V difference = Sub(Sub(aim, high), low);
-    const V density = Mul(slope, Add(Fma(w, Set(d, -2.0), one), rest));
+    const V density = Mul(slope, Add(Fma(w, Set(d, -2.0), one), Add(rest, rest_low)));
     const V t = Div(difference, density);
     // g + t + g t^2 + (8 g^2 + 2) / 6 t^3
     const V cubic = Fma(Mul(g, g), Set(d, 0x1.5555555555555p+0), Set(d, 0x1.5555555555555p-2));

@@ -128,13 +128,14 @@ struct GeluDerivativeDouble {
     const auto far = Gt(t, limit);
     t = IfThenElse(far, limit, t);
     t_low = IfThenZeroElse(far, t_low);
-    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, error, low;
-    ErfcAbout(d, t, t_low, tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest);
+    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low, error, low;
+    ErfcAbout(d, t, t_low, tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
     // erf'(t): of t_low the derivative is enough.
     const V first = Mul(w, minus_two);
-    V f_low;
-    const V f = FastTwoSum(one, first, f_low);
-    f_low = Fma(w_low, minus_two, Add(f_low, rest));
+    V f_low, f_error;
+    V f = FastTwoSum(one, first, f_low);
+    f = FastTwoSum(f, rest, f_error);
+    f_low = Fma(w_low, minus_two, Add(Add(f_low, f_error), rest_low));
     f_low = Fma(Mul(Mul(t, t_low), minus_two), Add(f, f_low), f_low);
     V density_low, product_low;
     const V density = MulPairs(slope, slope_low, f, f_low, density_low);
@@ -148,7 +149,7 @@ struct GeluDerivativeDouble {
     V end_error;
     high = TwoSum(IfThenElseZero(right, two), IfThenElse(right, Neg(high), high), end_error);
     low = Add(end_error, IfThenElse(right, Neg(low), low));
-    const V part = Fma(Mul(w, w), Set(d, 0x1.8p-50), Set(d, 0x1p-66));
+    const V part = Fma(Mul(Mul(w, w), Abs(w)), Set(d, 0x1p-49), Set(d, 0x1p-68));
     const V wrong = Fma(Add(tail, product), part, IfThenElseZero(right, Set(d, 0x1p-100)));
     const auto usual = Not(Or(far, IsNaN(x)));
     return RoundOr(d, usual, Mul(high, half), Mul(low, half), wrong, accurate::GeluDerivative, x);

@@ -340,10 +340,10 @@ REPDL_TABLE(
 
 /// erfc about c = i / 64 next to a: erfc(a) = tail - step, for 0 <= a <= 6, a + a_low; and what the derivatives need.
 /// For h = a - c, step = slope h (f0 + f1 / 2 + f2 / 3 + ...) and erf'(a) = slope (f0 + f1 + f2 + ...), where
-/// f0 = 1, f1 = -2 w, w = c h, and f(n + 1) = -2 (w f(n) + h^2 f(n - 1)) / (n + 1).
+/// f0 = 1, f1 = -2 w, w = c h, and f(n + 1) = -2 (w f(n) + h^2 f(n - 1)) / (n + 1). f2 + f3 + ... is rest + rest_low.
 template <class D, class V>
 REPDL_LANE void ErfcAbout(D d, V a, V a_low, V& tail, V& tail_low, V& step, V& step_low, V& slope, V& slope_low, V& w,
-                          V& w_low, V& rest) {
+                          V& w_low, V& rest, V& rest_low) {
   const IntTag<D> di;
   const V shift = Set(d, 0x1.8p52);
   const V shifted = Fma(a, Set(d, 64.0), shift);
@@ -354,8 +354,13 @@ REPDL_LANE void ErfcAbout(D d, V a, V a_low, V& tail, V& tail_low, V& step, V& s
   w = TwoProd(c, h, w_low);
   const V h2 = Mul(h, h);
   const V minus_2w = Mul(w, Set(d, -2.0)), minus_2h2 = Mul(h2, Set(d, -2.0));
-  V before = minus_2w, f = Fma(Mul(w, Set(d, 2.0)), w, Neg(h2));
-  rest = f;
+  // f2 = 2 w^2 - h^2
+  V square_low, square_error;
+  const V square = TwoProd(Neg(minus_2w), w, square_low);
+  rest = TwoSum(square, Neg(h2), square_error);
+  square_low = Fma(Mul(w, Set(d, 4.0)), w_low, Sub(square_low, Fma(h, h, Neg(h2))));
+  rest_low = Add(square_error, square_low);
+  V before = minus_2w, f = rest;
   V sum = Mul(f, Set(d, 0x1.5555555555555p-2));
   constexpr double kInverses[] = {1.0 / 3, 1.0 / 4, 1.0 / 5,  1.0 / 6,  1.0 / 7,
                                   1.0 / 8, 1.0 / 9, 1.0 / 10, 1.0 / 11, 1.0 / 12};
@@ -363,7 +368,7 @@ REPDL_LANE void ErfcAbout(D d, V a, V a_low, V& tail, V& tail_low, V& step, V& s
     const V next = Mul(Fma(minus_2w, f, Mul(minus_2h2, before)), Set(d, kInverses[i]));
     before = f;
     f = next;
-    rest = Add(rest, f);
+    rest_low = Add(rest_low, f);
     sum = Fma(f, Set(d, kInverses[i + 1]), sum);
   }
   const V s = FastTwoSum(Set(d, 1.0), Neg(w), f_error);
@@ -372,7 +377,7 @@ REPDL_LANE void ErfcAbout(D d, V a, V a_low, V& tail, V& tail_low, V& step, V& s
   slope_low = LookUp<512>(d, ErfSlopeAtLow(), index);
   // Of a_low the derivative is enough.
   const V product = MulPairs(h, Zero(d), s, s_low, product_low);
-  product_low = Fma(a_low, Add(Add(Set(d, 1.0), minus_2w), rest), product_low);
+  product_low = Fma(a_low, Add(Add(Set(d, 1.0), minus_2w), Add(rest, rest_low)), product_low);
   step = MulPairs(slope, slope_low, product, product_low, step_low);
   tail = LookUp<512>(d, ErfcAt(), index);
   tail_low = LookUp<512>(d, ErfcAtLow(), index);
@@ -387,8 +392,8 @@ REPDL_LANE V ErfcError(D d, V w) {
 /// erfc(a) as a sum of two doubles, and the part of it that may be wrong.
 template <class D, class V>
 REPDL_LANE V ErfcPair(D d, V a, V a_low, V& low, V& part) {
-  V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, error;
-  ErfcAbout(d, a, a_low, tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest);
+  V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low, error;
+  ErfcAbout(d, a, a_low, tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
   const V sum = FastTwoSum(tail, Neg(step), error);
   low = Add(error, Sub(tail_low, step_low));
   part = ErfcError(d, w);
