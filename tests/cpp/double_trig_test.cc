@@ -130,10 +130,17 @@ std::vector<double> Specials(int step) {
       37.51937935, 38.46739, 8.485281374238571, 8.2923611, 9.0, 40.0, 3.5, 0.7517915246935645,
       // sin, cos and tan: the double nearest to a multiple of pi / 2, and others hard to reduce.
       6381956970095103 * 0x1p797, 0x1.6ac5b262ca1ffp+849, 0x1p1023, 1e22, 0x1.921fb54442d18p+0, 0x1.921fb54442d18p+1,
-      // Hardest to round: sin, cos, tan, asin, acos, atan, erf, cbrt.
-      0x1.e0000000001c2p-20, 0x1.598bae9e632f6p-7, 0x1.fe767739d0f6dp-2, 0x1.57fdb1bf8ab2dp-18, 0x1.8000000000009p-23,
-      0x1.8000000000024p-22, 0x1.d6b4fcb73ac1bp-2, 0x1.06b505550e6b2p-9, 0x1.e6c70f1ec2d1cp-2, 0x1.1ba39ff28e3eap-2,
-      0x1.6298b5896ed3cp+1, 0x1.beeeeb3e0c5f0p-2, 0x1.fffffffffff70p-1, 0x1.0p-27, 0x1.9bcd9d3a7c3d6p-3};
+      // Among the hardest to round: acos, asin, atan, cbrt, cos, cospi, erf, erfc, rsqrt, sin, sinpi, tan.
+      0x1.53ea6c7255e88p-4, 0x1.cf37d41c69889p-24, 0x1.2c759e3848cc8p-13, 0x1.ae48c77beb466p-13, 0x1.c373ff4aad79bp-14,
+      0x1.a4816b2066707p-5, 0x1.7137449123ef6p-26, 0x1.522bffce02485p-19, 0x1.6298b5896ed3cp+1, 0x1.22e8d75e2bc7fp-11,
+      0x1.ccda26ad0cd1cp+47, 0x1.3e450e3933b22p+7, 0x1.9b78223aa307cp+1, 0x1.a202bfc89ddffp-1, 0x1.00357fdfa5412p+0,
+      0x1.05b93f3e0caf9p+0, 0x1.34ec2f9fc9c00p+1, 0x1.6b8a6273d7c21p+0, 0x1.16e534ee36580p-4, 0x1.37b1311fb4936p-22,
+      0x1.8242846e3d0afp-24, 0x1.f3beb28414801p-10, 0x1.f9a45ce01134fp-20, 0x1.e4dee8168d6bp-5, 0x1.51f3182edb17ap-36,
+      0x1.52b76545cc8efp-6, 0x1.2759b6d41c68ep-29, 0x1.3a013a3c71e92p+0, 0x1.32cf39dceda5ap-16, 0x1.8bc46e0d85524p-9,
+      0x1.c2117d7da5d67p-31, 0x1.544fa6d47b390p-52, 0x1.a6a9cc15abccep+0, 0x1.c562b857453ddp+1, 0x1.ffffffffffffep+1,
+      0x0.fffffffffffffp-1022, 0x1.598bae9e632f6p-7, 0x1.1fa4f6c3eb138p+10, 0x1.1c63df63d59dp-2,
+      0x1.021b4c18f7825p+1023, 0x1.f339ab57731d3p-50, 0x1.c36422fd2e52ap-2, 0x1.1e4dee8168d6bp-1, 0x1.ad53f8db92afp-34,
+      0x1.dffffffffff1fp-22, 0x1.67fffffffe845p-19, 0x1.50486b2f87014p-5, 0x1.ccaffe66878dbp+0};
   for (const double limit : limits) {
     double below = limit, above = limit;
     for (int i = 0; i < (step == 1 ? 8 : 2); ++i) {
@@ -206,6 +213,11 @@ TEST_P(DoubleTrigFunctions, RoundSpecialValues) {
       }
     }
     for (int i = 0; i < 5000; ++i) x.push_back(all[random() % all.size()]), y.push_back(all[random() % all.size()]);
+    // Among the hardest to round: of atan2 up to 2^-102 ulp from a midpoint, then of hypot.
+    x.insert(x.end(), {0x1.07a11ffd843abp+53, 0x1.fdfe11f61919cp+74, 0x1.2981ce8381491p+52, 0x1.2d3d9a4b9aefap+70,
+                       0x1.1732e04bf1488p-1, 0x1.9a4d68bfabb24p-1, 0x1.82e5c2faa9fdcp-1, 0x1.23810a4fe8244p-1});
+    y.insert(y.end(), {0x1.f9982dddc9cccp+52, 0x1.53feb7b3de47bp+52, 0x1.4efd17defb8d1p+52, 0x1.4534432011dc4p+51,
+                       0x1.0b590d18d9545p-27, 0x1.441841c2157f4p-27, 0x1.3ab7223afd2dbp-27, 0x1.112d03efd5b11p-27});
     Check(x, y);
   } else {
     Check(all, std::vector<double>(all.size()));
