@@ -11,5 +11,8 @@
 #include "numerics/parts/quick_log2.lane.h"
 #include "numerics/parts/double_double.lane.h"
 #include "numerics/parts/hard_case.lane.h"
+#include "numerics/parts/double_expansion.lane.h"
+#include "numerics/parts/double_exp.lane.h"
+#include "numerics/parts/double_log.lane.h"
 #include "numerics/parts/double_trig.lane.h"
 #include "numerics/parts/double_erf.lane.h"

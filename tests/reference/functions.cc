@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 #include "formulas.h"
 
@@ -45,11 +44,11 @@ int Binary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y) {
 }
 
 constexpr Function kFunctions[] = {
-#define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>},
-#define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>},
-#define DERIVATIVE(op, Formula) {#op, Kind::kDerivative, Unary<Formula>},
-#define MPFR_BINARY(op, function) {#op, Kind::kBinary, MpfrBinary<function>},
-#define BINARY(op, Formula) {#op, Kind::kBinary, Binary<Formula>},
+#define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>, false},
+#define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>, true},
+#define DERIVATIVE(op, Formula) {#op, Kind::kDerivative, Unary<Formula>, true},
+#define MPFR_BINARY(op, function) {#op, Kind::kBinary, MpfrBinary<function>, false},
+#define BINARY(op, Formula) {#op, Kind::kBinary, Binary<Formula>, true},
 #include "functions.def"
 #undef MPFR_UNARY
 #undef UNARY
@@ -112,18 +111,27 @@ float Rounded(const Function& function, float x, float y, const Format& format) 
 }
 
 double RoundedToDouble(const Function& function, double x, double y) {
-  const auto with = [&](mpfr_prec_t precision) {
-    const mpfr_prec_t before = std::exchange(Real::precision, precision);
-    const double result = Nearest(function.exact, x, y, kFloat64);
+  // Nearly all results can be told from few bits, although sums cancel: all but those near underflow.
+  constexpr mpfr_prec_t kUsual = 200, kAll = 2400;
+  const auto moderate = [](double v) { return v == 0 || std::abs(v) > 0x1p-100; };
+  const mpfr_prec_t before = Real::precision;
+  if (moderate(x) && moderate(y)) {
+    thread_local Numbers n;
+    mpfr_set_d(n.x, x, MPFR_RNDN);
+    mpfr_set_d(n.y, y, MPFR_RNDN);
+    mpfr_set_prec(n.result, function.is_formula ? 120 : 64);
+    Real::precision = kUsual;
+    function.exact(n.result, n.x, n.y);
     Real::precision = before;
-    return result;
-  };
-  // Enough for all numbers; far fewer are, where two roundings of different length agree and none is near underflow.
-  constexpr mpfr_prec_t kAll = 2400;
-  const bool moderate = std::abs(x) > 0x1p-100 && (y == 0 || std::abs(y) > 0x1p-100);
-  if (!moderate) return with(kAll);
-  const double result = with(260);
-  return std::abs(result) > 0x1p-1020 && result == with(230) ? result : with(kAll);
+    const double result = mpfr_get_d(n.result, MPFR_RNDN);
+    const bool normal = std::abs(result) > 0x1p-1020 && std::abs(result) < 0x1p1023;
+    if (normal && mpfr_can_round(n.result, function.is_formula ? 110 : 63, MPFR_RNDN, MPFR_RNDN, 53) != 0)
+      return result;
+  }
+  if (function.is_formula) Real::precision = kAll;
+  const double result = Nearest(function.exact, x, y, kFloat64);
+  Real::precision = before;
+  return result;
 }
 
 float Exp(float x) { return static_cast<float>(Nearest(MpfrUnary<mpfr_exp>, x, 0, kFloat32)); }

@@ -33,6 +33,7 @@ struct Function {
   std::string_view name;  // of the op
   Kind kind;
   int (*exact)(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y);
+  bool is_formula;  // of formulas.cc, where each step rounds
 };
 
 /// The rows of functions.def.

@@ -21,3 +21,30 @@ template <class V>
 REPDL_LANE V Acosh(V x) {
   return ViaDouble(AcoshWide(), x);
 }
+
+// log(1 + t) with t = u + sqrt(u (u + 2)), u = x - 1 > 0; or log(2 x).
+struct AcoshFormula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    const auto large = Gt(x, Set(d, 0x1p200));
+    V n;
+    const N big = Exactly<N>(d, Moderate(d, x, n)), one = Exactly<N>(d, Set(d, 1.0));
+    const N rest = Plus(Exactly<N>(d, IfThenElse(large, Set(d, 2.0), x)), Negated(one));
+    const N t = Plus(rest, Root(Times(rest, Plus(rest, Exactly<N>(d, Set(d, 2.0))))));
+    const V more = IfThenElseZero(large, Add(n, Set(d, 1.0)));
+    const auto near = Lt(V(t.high), Set(d, 0.0048));
+    return LogNumber(d, Choose(large, big, Plus(one, t)), more, near, t);
+  }
+};
+
+struct AcoshDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V one = Set(d, 1.0), infinity = Inf(d);
+    V y = Correctly<AcoshFormula>(d, x);
+    y = IfThenElse(Lt(x, infinity), y, x);
+    return IfThenElse(Gt(x, one), y, IfThenElse(Eq(x, one), Zero(d), Sub(infinity, infinity)));
+  }
+};

@@ -29,3 +29,31 @@ template <class V>
 REPDL_LANE V Asinh(V x) {
   return ViaDouble(AsinhWide(), x);
 }
+
+// Of |x|: log(1 + t) with t = |x| + x^2 / (1 + sqrt(1 + x^2)), or log(2 |x|).
+struct AsinhFormula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    const V a = Abs(x), zero = Zero(d);
+    const auto large = Gt(a, Set(d, 0x1p200));
+    V n;
+    const N big = Exactly<N>(d, Moderate(d, a, n)), one = Exactly<N>(d, Set(d, 1.0));
+    const N small = Exactly<N>(d, IfThenZeroElse(large, a)), square = Times(small, small);
+    const N t = Plus(small, Over(square, Plus(one, Root(Plus(one, square)))));
+    const V more = IfThenElseZero(large, Add(n, Set(d, 1.0)));
+    const auto near = Lt(V(t.high), IfThenElse(large, zero, Set(d, 0.0048)));
+    return LogNumber(d, Choose(large, big, Plus(one, t)), more, near, t);
+  }
+};
+
+struct AsinhDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V a = Abs(x);
+    V y = Correctly<AsinhFormula>(d, x);
+    y = IfThenElse(Lt(a, Set(d, 0x1p-28)), a, y);
+    return CopySign(IfThenElse(Lt(a, Inf(d)), y, a), x);
+  }
+};

@@ -17,3 +17,24 @@ template <class V>
 REPDL_LANE V Cosh(V x) {
   return ViaDouble(CoshWide(), x);
 }
+
+// (e^|x| + e^-|x|) / 2, divided by 2^n.
+struct CoshFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    const N e = ExpOver(d, Exactly<N>(d, Limit(Abs(x), Zero(d), Set(d, 720.0))), n);
+    const V down = PowerOfTwo(d, Mul(Min(n, Set(d, 250.0)), Set(d, -2.0)));
+    const N reciprocal = Over(Exactly<N>(d, Set(d, 1.0)), e);
+    n = Sub(n, Set(d, 1.0));
+    return Plus(e, Scaled(reciprocal, down));
+  }
+};
+
+struct CoshDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return Correctly<CoshFormula>(d, x);
+  }
+};

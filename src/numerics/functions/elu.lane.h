@@ -16,6 +16,23 @@ REPDL_LANE V Elu(V x) {
   return ViaDouble(EluWide(), x);
 }
 
+// For x < 0.
+struct EluFormula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    return Expm1Number(d, Exactly<N>(d, Limit(x, Set(d, -50.0), Zero(d))));
+  }
+};
+
+struct EluDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return IfThenElse(Lt(x, Set(d, -0x1p-54)), Correctly<EluFormula>(d, x), x);
+  }
+};
+
 struct EluDerivativeWide {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
@@ -37,3 +54,26 @@ template <class V>
 REPDL_LANE V EluGrad(V grad_output, V input) {
   return Mul(grad_output, EluDerivative(input));
 }
+
+struct EluDerivativeFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    return ExpOver(d, Exactly<N>(d, Limit(x, Set(d, -800.0), Zero(d))), n);
+  }
+};
+
+struct EluDerivativeDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return Correctly<EluDerivativeFormula>(d, x);
+  }
+};
+
+struct EluGradDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V input) const {
+    return Mul(grad_output, EluDerivativeDouble()(d, input));
+  }
+};

@@ -46,3 +46,19 @@ REPDL_LANE V Exp(V x) {
   if (Any(d, Not(is_certain))) return IfThenElse(is_certain, scaled, ViaDouble(ExpWide(), x));
   return scaled;
 }
+
+struct ExpFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    return ExpOver(d, Exactly<N>(d, Limit(x, Set(d, -750.0), Set(d, 720.0))), n);
+  }
+};
+
+struct ExpDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return Correctly<ExpFormula>(d, x);
+  }
+};

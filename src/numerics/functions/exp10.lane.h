@@ -20,3 +20,21 @@ template <class V>
 REPDL_LANE V Exp10(V x) {
   return ViaDouble(Exp10Wide(), x);
 }
+
+struct Exp10Formula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    const N ln10 = Constant<N>(d, 0x1.26bb1bbb55516p+1, -0x1.f48ad494ea3e9p-53, -0x1.9ebae3ae0260cp-107);
+    return ExpOver(d, Times(ln10, Limit(x, Set(d, -330.0), Set(d, 310.0))), n);
+  }
+};
+
+struct Exp10Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    // 10^23 is midway between two doubles; other powers of ten are not.
+    return Patch(d, x, Correctly<Exp10Formula>(d, x), 23.0, 0x1.52d02c7e14af6p+76);
+  }
+};

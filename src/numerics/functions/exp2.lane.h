@@ -21,3 +21,20 @@ template <class V>
 REPDL_LANE V Exp2(V x) {
   return ViaDouble(Exp2Wide(), x);
 }
+
+struct Exp2Formula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    return ExpOver(d, Times(Ln2<N>(d), Limit(x, Set(d, -1080.0), Set(d, 1030.0))), n);
+  }
+};
+
+struct Exp2Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    // 2^-1075 is midway between 0 and the least double.
+    return IfThenZeroElse(Le(x, Set(d, -1075.0)), Correctly<Exp2Formula>(d, x));
+  }
+};

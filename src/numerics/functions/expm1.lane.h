@@ -15,3 +15,19 @@ template <class V>
 REPDL_LANE V Expm1(V x) {
   return ViaDouble(Expm1Wide(), x);
 }
+
+struct Expm1Formula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    return Expm1Over(d, Exactly<N>(d, Limit(x, Set(d, -50.0), Set(d, 720.0))), n);
+  }
+};
+
+struct Expm1Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return IfThenElse(Lt(Abs(x), Set(d, 0x1p-54)), x, Correctly<Expm1Formula>(d, x));
+  }
+};

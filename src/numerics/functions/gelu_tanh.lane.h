@@ -28,6 +28,37 @@ REPDL_LANE V GeluTanh(V x) {
   return ViaDouble(GeluTanhWide(), x);
 }
 
+/// 2 sqrt(2 / pi) (x + 0.044715 x^3).
+template <class N, class D, class V>
+REPDL_LANE N GeluTanhArgument(D d, V x) {
+  const N linear = Constant<N>(d, 0x1.9884533d43651p+0, -0x1.cbc0d30ebfd15p-54, -0x1.c7402c7d60cfbp-110);
+  const N cubic = Constant<N>(d, 0x1.2444f2a4d8b4bp-4, -0x1.6c843a29d1c70p-61, -0x1.e59a5ef3f43e4p-115);
+  return Times(Plus(linear, Times(Times(cubic, x), x)), x);
+}
+
+// As silu.
+struct GeluTanhFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    x = IfThenElse(Lt(x, Set(d, -24.0)), Set(d, -24.0), x);
+    const V argument = CopySign(Limit(Abs(x), Set(d, 0x1p-100), Set(d, 24.0)), x);
+    V exponent;
+    const V factor = Moderate(d, x, exponent);
+    const N y = Times(SigmoidOver(d, GeluTanhArgument<N>(d, argument), n), factor);
+    n = Add(n, exponent);
+    return y;
+  }
+};
+
+struct GeluTanhDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return IfThenElse(Eq(x, Inf(d)), x, CopySign(Correctly<GeluTanhFormula>(d, x), x));
+  }
+};
+
 /*! gelu_tanh_derivative
 The derivative of gelu_tanh, correctly rounded. It is -0 at -inf, 1 at +inf.
 */
@@ -70,3 +101,35 @@ template <class V>
 REPDL_LANE V GeluTanhGrad(V grad_output, V input) {
   return Mul(grad_output, GeluTanhDerivative(input));
 }
+
+struct GeluTanhDerivativeFormula {
+  static constexpr bool kScaled = true, kSized = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    x = Limit(x, Set(d, -24.0), Set(d, 24.0));
+    const N linear = Constant<N>(d, 0x1.9884533d43651p+0, -0x1.cbc0d30ebfd15p-54, -0x1.c7402c7d60cfbp-110);
+    const N cubic = Constant<N>(d, 0x1.b6676bf7450f0p-3, 0x1.bba7351828aabp-57, -0x1.6c33c736f72ebp-113);
+    const N slope = Times(Plus(linear, Times(Times(cubic, x), x)), x);
+    return GateDerivativeOver(d, GeluTanhArgument<N>(d, x), slope, n);
+  }
+  template <class D, class V>
+  static REPDL_LANE V Size(D d, V, V sum, V x) {
+    x = Limit(Abs(x), Zero(d), Set(d, 24.0));
+    return Add(Abs(sum), Fma(Mul(x, Set(d, 4.0)), Fma(x, x, Set(d, 2.0)), Set(d, 4.0)));
+  }
+};
+
+struct GeluTanhDerivativeDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return Correctly<GeluTanhDerivativeFormula>(d, x);
+  }
+};
+
+struct GeluTanhGradDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V input) const {
+    return Mul(grad_output, GeluTanhDerivativeDouble()(d, input));
+  }
+};

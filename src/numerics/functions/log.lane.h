@@ -28,3 +28,19 @@ REPDL_LANE V Log(V x) {
   y = Patch(d, x, y, 0x1.b121a6p+76, 0x1.a9a3f2p+5);
   return LogSpecials(d, x, Zero(d), y);
 }
+
+struct LogFormula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    return LogOfDouble<N>(d, x);
+  }
+};
+
+struct LogDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return LogSpecials(d, x, Zero(d), Correctly<LogFormula>(d, x));
+  }
+};

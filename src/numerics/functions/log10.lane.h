@@ -29,3 +29,20 @@ REPDL_LANE V Log10(V x) {
   y = Patch(d, x, y, 0x1.fddcf4p-98, -0x1.d33a46p+4);
   return LogSpecials(d, x, Zero(d), y);
 }
+
+struct Log10Formula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    const N reciprocal = Constant<N>(d, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.ee191f71a3012p-112);
+    return Times(LogOfDouble<N>(d, x), reciprocal);  // 1 / ln 10
+  }
+};
+
+struct Log10Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return LogSpecials(d, x, Zero(d), Correctly<Log10Formula>(d, x));
+  }
+};

@@ -31,3 +31,23 @@ REPDL_LANE V Log1p(V x) {
   y = Patch(d, x, y, 0x1.b121a6p+76, 0x1.a9a3f2p+5);
   return LogSpecials(d, x, Set(d, -1.0f), y);
 }
+
+struct Log1pFormula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    const auto large = Gt(x, Set(d, 0x1p400));
+    const N t = Exactly<N>(d, x), one = Exactly<N>(d, Set(d, 1.0));
+    const N v = Choose(large, Exactly<N>(d, Mul(x, Set(d, 0x1p-700))), Plus(one, t));
+    return LogNumber(d, v, IfThenElseZero(large, Set(d, 700.0)), Lt(Abs(x), Set(d, 0.0048)), t);
+  }
+};
+
+struct Log1pDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V y = IfThenElse(Lt(Abs(x), Set(d, 0x1p-54)), x, Correctly<Log1pFormula>(d, x));
+    return LogSpecials(d, x, Set(d, -1.0), y);
+  }
+};

@@ -26,3 +26,20 @@ REPDL_LANE V Log2(V x) {
   const auto d = TagFor(x);
   return LogSpecials(d, x, Zero(d), ViaDouble(Log2OfFinite(), x));
 }
+
+struct Log2Formula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    const N reciprocal = Constant<N>(d, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, -0x1.60bb8a5442ab9p-110);
+    return Times(LogOfDouble<N>(d, x), reciprocal);  // 1 / ln 2
+  }
+};
+
+struct Log2Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return LogSpecials(d, x, Zero(d), Correctly<Log2Formula>(d, x));
+  }
+};

@@ -48,3 +48,44 @@ template <class V>
 REPDL_LANE V Logaddexp(V x, V y) {
   return ViaDouble(LogaddexpWide(), x, y);
 }
+
+// max + log1p(e^(min - max)), where the sum may cancel.
+struct LogaddexpFormula {
+  static constexpr bool kScaled = true, kSized = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x, V y) {
+    const auto swap = Lt(x, y);
+    const V larger = IfThenElse(swap, y, x), smaller = IfThenElse(swap, x, y), zero = Zero(d);
+    // Both parts of the sum may be tiny.
+    const auto tiny = Lt(Abs(larger), Set(d, 0x1p-100));
+    const V lift = IfThenElseZero(tiny, Set(d, 900.0));
+    N difference = Plus(Exactly<N>(d, smaller), Exactly<N>(d, Neg(larger)));
+    difference = Choose(Gt(V(difference.high), Set(d, -800.0)), difference, Exactly<N>(d, Set(d, -800.0)));
+    V exponent;
+    const N e = ExpOver(d, difference, exponent);
+    const N log = Log1pNumber(d, Scaled(e, PowerOfTwo(d, Limit(exponent, Set(d, -300.0), zero))));
+    const auto far = Lt(V(difference.high), Set(d, -120.0));
+    const N moved =
+        Scaled(e, PowerOfTwo(d, Add(lift, Limit(exponent, IfThenElse(tiny, Set(d, -1200.0), Set(d, -300.0)), zero))));
+    const N tail = Choose(far, moved, Scaled(log, PowerOfTwo(d, lift)));
+    n = Neg(lift);
+    return Plus(Exactly<N>(d, Mul(larger, PowerOfTwo(d, lift))), tail);
+  }
+  template <class D, class V>
+  static REPDL_LANE V Size(D d, V n, V sum, V x, V y) {
+    const V larger = IfThenElse(Lt(x, y), y, x);
+    return Add(Abs(sum), Mul(Abs(larger), PowerOfTwo(d, Neg(n))));
+  }
+};
+
+struct LogaddexpDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x, V y) const {
+    const V infinity = Inf(d);
+    V z = Correctly<LogaddexpFormula>(d, x, y);
+    z = IfThenElse(Or(Eq(x, y), Eq(x, infinity)), IfThenElse(Eq(Abs(x), infinity), x, z), z);
+    z = IfThenElse(Eq(y, infinity), y, z);
+    return IfThenElse(Or(IsNaN(x), IsNaN(y)), Add(x, y), z);
+  }
+};

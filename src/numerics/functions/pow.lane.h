@@ -66,3 +66,52 @@ template <class V>
 REPDL_LANE V Pow(V x, V y) {
   return ViaDouble(PowWide(), x, y);
 }
+
+// e^(y log|x|) for finite x other than 0.
+struct PowFormula {
+  static constexpr bool kScaled = true, kSized = true;
+  static constexpr double kBound = 0x1p-62;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x, V y) {
+    const V magnitude = Abs(x), limit = Set(d, 0x1p70);
+    N exponent = Times(LogOfDouble<N>(d, magnitude), Limit(y, Neg(limit), limit));
+    const V high = exponent.high, least = Set(d, -760.0), largest = Set(d, 720.0);
+    exponent = Choose(Lt(high, least), Exactly<N>(d, least), exponent);
+    exponent = Choose(Gt(high, largest), Exactly<N>(d, largest), exponent);
+    return Exact(d, magnitude, y, ExpOver(d, exponent, n));
+  }
+  /// The logarithm's error grows with the exponent, which is about n ln 2.
+  template <class D, class V>
+  static REPDL_LANE V Size(D d, V n, V sum, V, V) {
+    return Mul(sum, Fma(Abs(n), Set(d, 0x1p-10), Set(d, 0x1p-7)));
+  }
+
+  /// The power, which may be a double or the midpoint of two, without what is left of errors. Let |x| = c 2^e with c
+  /// odd. If c = 1, 2^(e y) is so short only where 1024 y is an integer. Else c^y is so short only for y > 0 where 32 y is
+  /// an integer and, if y >= 2, c has at most 27 bits. With these few y, a result within 2^-136 of such a number is taken
+  /// for it.
+  template <class D, class V>
+  static REPDL_LANE Triple<V> Exact(D d, V x, V y, Triple<V> power) {
+    const IntTag<D> di;
+    const V y32 = Mul(y, Set(d, 32.0)), y1024 = Mul(y, Set(d, 1024.0)), bound = Set(d, 0x1p-136), middle = power.middle;
+    const auto bits = BitCast(di, x);
+    const auto is_short = MaskTo(d, Eq(And(bits, Set(di, (1 << 26) - 1)), Zero(di)));
+    const auto is_power = MaskTo(d, Eq(And(bits, Set(di, 0xfffffffffffff)), Zero(di)));
+    const auto root = And(Eq(Round(y32), y32), Or(Lt(y, Set(d, 2.0)), is_short));
+    const auto exact = Or(root, And(Eq(Round(y1024), y1024), is_power));
+    const auto at_double = And(exact, Lt(Abs(middle), bound));
+    const auto at_midpoint = And(exact, Lt(Abs(V(power.low)), bound));
+    return {V(power.high), IfThenZeroElse(at_double, middle), IfThenZeroElse(at_midpoint, V(power.low))};
+  }
+  template <class D, class V>
+  static REPDL_LANE Pair<V> Exact(D, V, V, Pair<V> power) {
+    return power;
+  }
+};
+
+struct PowDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x, V y) const {
+    return PowWide::Special(d, x, y, Correctly<PowFormula>(d, x, y));
+  }
+};

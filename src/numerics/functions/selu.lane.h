@@ -18,6 +18,34 @@ REPDL_LANE V Selu(V x) {
   return ViaDouble(SeluWide(), x);
 }
 
+/// `scale` for x > 0, else `scale alpha`.
+template <class N, class D, class V>
+REPDL_LANE N SeluSlope(D d, V x) {
+  const N right = Constant<N>(d, 0x1.0cfabd6a91132p+0, 0x1.6fc7d272f2695p-55, 0x1.4e9ab43a155ffp-110);
+  const N left = Constant<N>(d, 0x1.c212cc640f031p+0, 0x1.05161b045a1fep-56, -0x1.86ea9161b1aeep-110);
+  return Choose(Gt(x, Zero(d)), right, left);
+}
+
+struct SeluFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    const V factor = Moderate(d, x, n), zero = Zero(d);
+    const auto linear = Gt(x, Set(d, -0x1p-160));
+    const N em1 = Expm1Number(d, Exactly<N>(d, Limit(x, Set(d, -50.0), zero)));
+    n = IfThenElseZero(linear, n);
+    return Times(SeluSlope<N>(d, x), Choose(linear, Exactly<N>(d, factor), em1));
+  }
+};
+
+struct SeluDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return IfThenElse(Eq(x, Inf(d)), x, CopySign(Correctly<SeluFormula>(d, x), x));
+  }
+};
+
 struct SeluDerivativeWide {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
@@ -41,3 +69,26 @@ template <class V>
 REPDL_LANE V SeluGrad(V grad_output, V input) {
   return Mul(grad_output, SeluDerivative(input));
 }
+
+struct SeluDerivativeFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    return Times(SeluSlope<N>(d, x), ExpOver(d, Exactly<N>(d, Limit(x, Set(d, -800.0), Zero(d))), n));
+  }
+};
+
+struct SeluDerivativeDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return Correctly<SeluDerivativeFormula>(d, x);
+  }
+};
+
+struct SeluGradDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V input) const {
+    return Mul(grad_output, SeluDerivativeDouble()(d, input));
+  }
+};

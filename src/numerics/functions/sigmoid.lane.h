@@ -19,6 +19,47 @@ REPDL_LANE V Sigmoid(V x) {
   return ViaDouble(SigmoidWide(), x);
 }
 
+/// 1 / (1 + e^-x) / 2^n for |x| <= 1100.
+template <class D, class N, class V>
+REPDL_LANE N SigmoidOver(D d, N x, V& n) {
+  const auto negative = Lt(V(x.high), Zero(d));
+  const N e = ExpOver(d, Choose(negative, x, Negated(x)), n);
+  const N one = Exactly<N>(d, Set(d, 1.0));
+  const N sum = Plus(one, Scaled(e, PowerOfTwo(d, Limit(n, Set(d, -300.0), Zero(d)))));
+  n = IfThenElseZero(negative, n);
+  return Over(Choose(negative, e, one), sum);
+}
+
+/// y with the digits that three doubles of Taylor's series 1/2 + slope x - cubic x^3 have: x near 0 may put 1/2 + slope x
+/// midway between two doubles, and the next term is too small for sums of other triples.
+template <class D, class V>
+REPDL_LANE Triple<V> NearHalf(D d, V x, double slope, double cubic, Triple<V> y) {
+  const V cube = Mul(Mul(x, x), Mul(x, Set(d, -cubic)));
+  const auto near = And(Lt(Abs(x), Set(d, 0x1p-45)), Gt(Abs(x), Set(d, 0x1p-100)));
+  return Choose(near, Triple<V>{Set(d, 0.5), Mul(x, Set(d, slope)), cube}, y);
+}
+template <class D, class V>
+REPDL_LANE Pair<V> NearHalf(D, V, double, double, Pair<V> y) {
+  return y;
+}
+
+struct SigmoidFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    const N y = SigmoidOver(d, Exactly<N>(d, Limit(x, Set(d, -800.0), Set(d, 800.0))), n);
+    return NearHalf(d, x, 0.25, 0x1.5555555555555p-6, y);
+  }
+};
+
+struct SigmoidDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return Correctly<SigmoidFormula>(d, x);
+  }
+};
+
 /*! sigmoid_grad
 `grad_input = grad_output * ((1 - output) * output)`, each of the three steps rounded to binary64 and the last one to
 float32 after that. The operands are broadcast.
@@ -34,3 +75,11 @@ template <class V>
 REPDL_LANE V SigmoidGrad(V grad_output, V output) {
   return ViaDouble(SigmoidGradWide(), grad_output, output);
 }
+
+/// For doubles the same three steps.
+struct SigmoidGradDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V output) const {
+    return Mul(grad_output, Mul(Sub(Set(d, 1.0), output), output));
+  }
+};

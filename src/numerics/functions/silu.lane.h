@@ -20,6 +20,30 @@ REPDL_LANE V Silu(V x) {
   return ViaDouble(SiluWide(), x);
 }
 
+// x sigmoid(x). Half of a subnormal x may lie midway between two doubles: so sigmoid is not quite 1/2.
+struct SiluFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    x = IfThenElse(Lt(x, Set(d, -800.0)), Set(d, -800.0), x);
+    const V argument = CopySign(Limit(Abs(x), Set(d, 0x1p-100), Set(d, 800.0)), x);
+    V exponent;
+    const V factor = Moderate(d, x, exponent);
+    const N sigmoid = SigmoidOver(d, Exactly<N>(d, argument), n);
+    const N y = Times(NearHalf(d, argument, 0.25, 0x1.5555555555555p-6, sigmoid), factor);
+    n = Add(n, exponent);
+    return y;
+  }
+};
+
+struct SiluDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return IfThenElse(Eq(x, Inf(d)), x, CopySign(Correctly<SiluFormula>(d, x), x));
+  }
+};
+
 // (1 + (1 + x) e) / (1 + e)^2 with e = e^-x; beyond the limits the result is -0 or 1 all the same. Near 0 the function is
 // 1/2 + x/2 - x^3 / 12, and 1/2 + x/2 may lie midway between two floats: a 1 that is a little off moves it to the right
 // side.
@@ -50,3 +74,45 @@ template <class V>
 REPDL_LANE V SiluGrad(V grad_output, V input) {
   return Mul(grad_output, SiluDerivative(input));
 }
+
+/// s (1 + slope (1 - s)) / 2^n with s = sigmoid(v), slope of the sign of v: the derivative of x sigmoid(v) with slope = x v'.
+template <class D, class N, class V>
+REPDL_LANE N GateDerivativeOver(D d, N v, N slope, V& n) {
+  const auto negative = Lt(V(v.high), Zero(d));
+  const N e = ExpOver(d, Choose(negative, v, Negated(v)), n);
+  const N small = Scaled(e, PowerOfTwo(d, Limit(n, Set(d, -300.0), Zero(d))));
+  const N sum = Plus(Exactly<N>(d, Set(d, 1.0)), small);
+  n = IfThenElseZero(negative, n);
+  // e (sum + slope) / sum^2, or (sum + e slope) / sum^2
+  const N numerator = Choose(negative, Times(e, Plus(sum, slope)), Plus(sum, Times(small, slope)));
+  return Over(numerator, Times(sum, sum));
+}
+
+// It is 0 near -1.28, where the sum cancels.
+struct SiluDerivativeFormula {
+  static constexpr bool kScaled = true, kSized = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    const N v = Exactly<N>(d, Limit(x, Set(d, -800.0), Set(d, 800.0)));
+    return NearHalf(d, x, 0.5, 0x1.5555555555555p-4, GateDerivativeOver(d, v, v, n));
+  }
+  template <class D, class V>
+  static REPDL_LANE V Size(D d, V, V sum, V x) {
+    return Add(Abs(sum), Fma(Limit(Abs(x), Zero(d), Set(d, 800.0)), Set(d, 4.0), Set(d, 4.0)));
+  }
+};
+
+struct SiluDerivativeDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return Correctly<SiluDerivativeFormula>(d, x);
+  }
+};
+
+struct SiluGradDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V input) const {
+    return Mul(grad_output, SiluDerivativeDouble()(d, input));
+  }
+};

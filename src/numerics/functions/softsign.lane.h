@@ -16,6 +16,23 @@ REPDL_LANE V Softsign(V x) {
   return ViaDouble(SoftsignWide(), x);
 }
 
+struct SoftsignFormula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-98;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    const V limited = Limit(x, Set(d, -0x1p60), Set(d, 0x1p60));
+    return Over(Exactly<N>(d, limited), Plus(Exactly<N>(d, Set(d, 1.0)), Exactly<N>(d, Abs(limited))));
+  }
+};
+
+struct SoftsignDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return IfThenElse(Lt(Abs(x), Set(d, 0x1p-55)), x, Correctly<SoftsignFormula>(d, x));
+  }
+};
+
 /*! softsign_grad
 `grad_output * d`, rounded once, with `d = 1 / (1 + |input|)^2`, correctly rounded. The operands are broadcast.
 */
@@ -40,3 +57,31 @@ template <class V>
 REPDL_LANE V SoftsignGrad(V grad_output, V input) {
   return Mul(grad_output, SoftsignDerivative(input));
 }
+
+struct SoftsignDerivativeFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-98;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x) {
+    const V a = Limit(Abs(x), Zero(d), Set(d, 0x1p600)), one = Set(d, 1.0);
+    const auto large = Gt(a, Set(d, 0x1p200));
+    const V scale = IfThenElse(large, Set(d, 0x1p-400), one);
+    n = IfThenElseZero(large, Set(d, -800.0));
+    const N u = Plus(Exactly<N>(d, scale), Exactly<N>(d, Mul(a, scale)));
+    return Over(Exactly<N>(d, one), Times(u, u));
+  }
+};
+
+struct SoftsignDerivativeDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return Correctly<SoftsignDerivativeFormula>(d, x);
+  }
+};
+
+struct SoftsignGradDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V input) const {
+    return Mul(grad_output, SoftsignDerivativeDouble()(d, input));
+  }
+};

@@ -27,6 +27,25 @@ REPDL_LANE V Tanh(V x) {
   return ViaDouble(TanhWide(), x);
 }
 
+// t / (t + 2) with t = e^2x - 1. Beyond the limits the result is +-1 all the same.
+struct TanhFormula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    x = Limit(x, Set(d, -20.0), Set(d, 20.0));
+    const N t = Expm1Number(d, Exactly<N>(d, Add(x, x)));
+    return Over(t, Plus(t, Exactly<N>(d, Set(d, 2.0))));
+  }
+};
+
+struct TanhDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return IfThenElse(Lt(Abs(x), Set(d, 0x1p-28)), x, Correctly<TanhFormula>(d, x));
+  }
+};
+
 /*! tanh_grad
 In float64: `d = 1 - output * output`, rounded once (the product is exact); `grad_input = grad_output * d`, rounded to
 float64, then to float32. The operands are broadcast.
@@ -42,3 +61,11 @@ template <class V>
 REPDL_LANE V TanhGrad(V grad_output, V output) {
   return ViaDouble(TanhGradWide(), grad_output, output);
 }
+
+/// `d` is rounded once here too.
+struct TanhGradDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V output) const {
+    return Mul(grad_output, Fma(Neg(output), output, Set(d, 1.0)));
+  }
+};

@@ -16,14 +16,21 @@ struct XlogyWide {
     if (Any(d, Or(HardToRound(d, magnitude), Not(ordinary)))) {
       const auto hard = And(HardToRound(d, magnitude), NotTiny(d, magnitude));
       if (Any(d, hard)) z = IfThenElse(hard, Slow(d, x, y), z);
-      const V y_less_one = Sub(y, Set(d, 1.0));  // has the sign of log(y)
-      z = IfThenElse(Or(Eq(Abs(x), infinity), Eq(y_less_one, zero)), Mul(x, y_less_one), z);
-      z = IfThenElse(Eq(y, zero), Neg(Mul(x, infinity)), z);
-      z = IfThenElse(Eq(y, infinity), Mul(x, infinity), z);
-      z = IfThenElse(Ge(y, zero), z, Sub(infinity, infinity));
-      z = IfThenElse(And(Eq(x, zero), Eq(y, y)), zero, z);
+      z = Special(d, x, y, z);
     }
     return z;
+  }
+
+  /// z is x log(y) for finite x and finite y > 0.
+  template <class D, class V>
+  static REPDL_LANE V Special(D d, V x, V y, V z) {
+    const V zero = Zero(d), infinity = Inf(d);
+    const V y_less_one = Sub(y, Set(d, 1.0));  // has the sign of log(y)
+    z = IfThenElse(Or(Eq(Abs(x), infinity), Eq(y_less_one, zero)), Mul(x, y_less_one), z);
+    z = IfThenElse(Eq(y, zero), Neg(Mul(x, infinity)), z);
+    z = IfThenElse(Eq(y, infinity), Mul(x, infinity), z);
+    z = IfThenElse(Ge(y, zero), z, Sub(infinity, infinity));
+    return IfThenElse(And(Eq(x, zero), Eq(y, y)), zero, z);
   }
 
   /// For finite x and finite y > 0.
@@ -40,3 +47,19 @@ template <class V>
 REPDL_LANE V Xlogy(V x, V y) {
   return ViaDouble(XlogyWide(), x, y);
 }
+
+struct XlogyFormula {
+  static constexpr bool kScaled = true;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V& n, V x, V y) {
+    return Times(LogOfDouble<N>(d, y), Moderate(d, x, n));
+  }
+};
+
+struct XlogyDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x, V y) const {
+    return XlogyWide::Special(d, x, y, Correctly<XlogyFormula>(d, x, y));
+  }
+};

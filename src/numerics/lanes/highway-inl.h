@@ -5,10 +5,12 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "hwy/highway.h"
 
 #define REPDL_LANE HWY_INLINE HWY_MAYBE_UNUSED
+#define REPDL_LANE_RARE HWY_NOINLINE HWY_MAYBE_UNUSED
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
@@ -83,6 +85,16 @@ using IntTag = hn::RebindToSigned<D>;
 /// The tag of floats for a vector of int32.
 template <class VI>
 using FloatTagOf = hn::RebindToFloat<hn::DFromV<VI>>;
+
+/// The vector type V as a member of a struct: the types of SVE have no size.
+#if HWY_TARGET == HWY_SVE_256 || HWY_TARGET == HWY_SVE2_128
+typedef hn::Vec<hn::ScalableTag<double>> SizedDoubles __attribute__((arm_sve_vector_bits(HWY_MAX_BYTES * 8)));
+template <class V>
+using MemberOf = SizedDoubles;
+#else
+template <class V>
+using MemberOf = V;
+#endif
 
 template <int kBits, class V>
 REPDL_LANE V ShiftLeft(V v) {

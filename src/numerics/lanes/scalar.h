@@ -7,11 +7,14 @@
 #include <cstring>
 #include <type_traits>
 
+// REPDL_LANE_RARE is for long texts that few lanes need: they are functions that are called.
 #if defined(__CUDACC__)
 #define REPDL_LANE __host__ __device__ __forceinline__
+#define REPDL_LANE_RARE __host__ __device__ __noinline__
 #else
 #include <cmath>
 #define REPDL_LANE inline
+#define REPDL_LANE_RARE [[gnu::noinline, gnu::cold]] inline
 #endif
 
 /// Name() points to these numbers.
@@ -47,6 +50,10 @@ template <class T>
 using FloatTagOf = std::enable_if_t<std::is_same_v<T, int32_t>, Tag<float>>;
 template <class D>
 using IntTag = Tag<typename IntOf<typename TagOf<D>::type>::type>;
+
+/// The lane type T as a member of a struct.
+template <class T>
+using MemberOf = T;
 
 template <class T>
 REPDL_LANE T Set(Tag<T>, std::type_identity_t<T> value) {
