@@ -4,8 +4,10 @@
 // kernel.
 #pragma once
 
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #define REPDL_ACCURATE __host__ __device__ __noinline__ inline
+#elif defined(__CUDACC__)
+#define REPDL_ACCURATE __host__ __device__ inline
 #else
 #define REPDL_ACCURATE
 #endif
