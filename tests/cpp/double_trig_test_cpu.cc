@@ -10,7 +10,7 @@ HWY_NOINLINE void EachOf(const F& function, const DoubleTrigProbe& args) {
   const hn::ScalableTag<double> d;
   for (int64_t i = 0; i < args.n; i += static_cast<int64_t>(hn::Lanes(d))) {
     const auto x = LoadU(d, args.x + i);
-    if constexpr (std::is_invocable_v<F, decltype(d), decltype(x)>) {
+    if constexpr (requires { function(d, x); }) {
       StoreU(function(d, x), d, args.out + i);
     } else {
       StoreU(function(d, x, LoadU(d, args.y + i)), d, args.out + i);

@@ -70,7 +70,7 @@ REPDL_LANE V Pow(V x, V y) {
 // e^(y log|x|) for finite x other than 0.
 struct PowFormula {
   static constexpr bool kScaled = true, kSized = true;
-  static constexpr double kBound = 0x1p-62;
+  static constexpr double kBound = 0x1p-61;
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V x, V y) {
     const V magnitude = Abs(x), limit = Set(d, 0x1p70);

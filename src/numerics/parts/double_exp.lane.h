@@ -49,7 +49,7 @@ REPDL_LANE Pair<V> ReducedForExp(D d, Pair<V> x, V& n, Pair<V>& power) {
 /// e^x / 2^n, in [0.9, 2.1), for |x| <= 1500, with a relative error below 2^-71.
 template <class D, class V>
 REPDL_LANE Pair<V> ExpOver(D d, Pair<V> x, V& n) {
-  Pair<V> power;
+  Pair<V> power = {Zero(d), Zero(d)};
   const Pair<V> r = ReducedForExp(d, x, n, power);
   const V h = r.high, l = r.low, t = power.high, half = Mul(h, Set(d, 0.5));
   // q = h + h^2 / 2 + h^3 p + l (1 + h + h^2 / 2)
@@ -69,7 +69,7 @@ REPDL_LANE Pair<V> ExpOver(D d, Pair<V> x, V& n) {
 /// (e^x - 1) / 2^n, of any magnitude below 2, for -50 <= x <= 1500.
 template <class D, class V>
 REPDL_LANE Pair<V> Expm1Over(D d, Pair<V> x, V& n) {
-  Pair<V> power;
+  Pair<V> power = {Zero(d), Zero(d)};
   const Pair<V> r = ReducedForExp(d, x, n, power);
   const V h = r.high, square = Mul(h, h);
   const V p01 = Fma(Set(d, 0x1.1111111111112p-7), h, Set(d, 0x1.5555555555556p-5));
