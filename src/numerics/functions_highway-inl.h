@@ -2,6 +2,7 @@
 // The functions of src/numerics for Highway vectors.
 #pragma once
 
+#include "numerics/accurate.h"
 #include "numerics/lanes/highway-inl.h"
 
 HWY_BEFORE_NAMESPACE();

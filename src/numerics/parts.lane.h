@@ -14,3 +14,5 @@
 #include "numerics/parts/double_expansion.lane.h"
 #include "numerics/parts/double_exp.lane.h"
 #include "numerics/parts/double_log.lane.h"
+#include "numerics/parts/double_trig.lane.h"
+#include "numerics/parts/double_erf.lane.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! asin
-`asin(x)`, correctly rounded. asin(±0) = ±0, NaN for |x| > 1.
+`asin(x)`, correctly rounded. asin(±0) = ±0, NaN for |x| > 1. Of doubles that is tested, not proven.
 */
 
 // In double: asin(s) = s + s^3 p(s^2) for |s| <= 1/2, p from tools/coefficients. Beyond, asin(x) = pi / 2 - 2 asin(s)
@@ -40,13 +40,29 @@ struct AsinWide {
   }
 };
 
+// atan(x / sqrt(1 - x^2)).
+struct AsinDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V a = Abs(x), zero = Zero(d);
+    V side_low, low;
+    const V side = OtherSidePair(d, a, side_low);
+    const auto swap = Gt(a, side);
+    V high = AtanPair(d, IfThenElse(swap, side, a), IfThenElseZero(swap, side_low), IfThenElse(swap, a, side),
+                      IfThenElse(swap, zero, side_low), low);
+    high = AngleFrom(d, IfThenElseZero(swap, Set(d, 0x1.921fb54442d18p+0)), IfThenElse(swap, Neg(high), high),
+                     IfThenElse(swap, Neg(low), low), low);
+    return RoundOrWithSign(d, Lt(a, Set(d, 1.0)), high, low, Mul(high, Set(d, 0x1p-67)), x, accurate::Asin, x);
+  }
+};
+
 template <class V>
 REPDL_LANE V Asin(V x) {
   return ViaDouble(AsinWide(), x);
 }
 
 /*! acos
-`acos(x)`, correctly rounded. acos(1) = +0, NaN for |x| > 1.
+`acos(x)`, correctly rounded. acos(1) = +0, NaN for |x| > 1. Of doubles that is tested, not proven.
 */
 
 // pi / 2 - asin(x), or 0 + 2 asin(s), or pi - 2 asin(s). The first leans to the larger by 2^-53, for two results that
@@ -64,6 +80,23 @@ struct AcosWide {
     const V base_low = IfThenElse(big, IfThenElse(negative, Set(d, 0x1.1a62633145c07p-53), zero),
                                   Set(d, 0x1.1a62633145c07p-54 + 0x1p-53));
     return Add(base, Add(s, Fma(Mul(s, z), AsinPolynomial(d, z), base_low)));
+  }
+};
+
+// The angle of (x, sqrt(1 - x^2)).
+struct AcosDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V a = Abs(x), zero = Zero(d);
+    V side_low, low;
+    const V side = OtherSidePair(d, a, side_low);
+    const auto steep = Gt(side, a), left = Lt(x, zero);
+    V high = AtanPair(d, IfThenElse(steep, a, side), IfThenElse(steep, zero, side_low), IfThenElse(steep, side, a),
+                      IfThenElseZero(steep, side_low), low);
+    const auto minus = Not(Or(And(steep, left), And(Not(steep), Not(left))));
+    const V start = IfThenElse(steep, Set(d, 0x1.921fb54442d18p+0), IfThenElseZero(left, Set(d, 0x1.921fb54442d18p+1)));
+    high = AngleFrom(d, start, IfThenElse(minus, Neg(high), high), IfThenElse(minus, Neg(low), low), low);
+    return RoundOr(d, Lt(a, Set(d, 1.0)), high, low, Mul(high, Set(d, 0x1p-67)), accurate::Acos, x);
   }
 };
 

@@ -68,6 +68,24 @@ struct Atan2Wide {
   }
 };
 
+struct Atan2Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V y, V x) const {
+    const V x_magnitude = Abs(x), y_magnitude = Abs(y), zero = Zero(d);
+    const auto swap = Gt(y_magnitude, x_magnitude);
+    const V larger = IfThenElse(swap, y_magnitude, x_magnitude), smaller = IfThenElse(swap, x_magnitude, y_magnitude);
+    V low;
+    V high = AtanPair(d, smaller, zero, larger, zero, low);
+    // From the positive x axis: angle, pi / 2 - angle, pi / 2 + angle, pi - angle.
+    const auto left = Lt(x, zero);
+    const auto minus = Not(Or(And(swap, left), And(Not(swap), Not(left))));
+    const V start = IfThenElse(swap, Set(d, 0x1.921fb54442d18p+0), IfThenElseZero(left, Set(d, 0x1.921fb54442d18p+1)));
+    high = AngleFrom(d, start, IfThenElse(minus, Neg(high), high), IfThenElse(minus, Neg(low), low), low);
+    const auto usual = And(Ge(smaller, Set(d, 0x1p-400)), Le(larger, Set(d, 0x1p400)));
+    return RoundOrWithSign(d, usual, high, low, Mul(high, Set(d, 0x1p-67)), y, accurate::Atan2, y, x);
+  }
+};
+
 template <class V>
 REPDL_LANE V Atan2(V y, V x) {
   return ViaDouble(Atan2Wide(), y, x);

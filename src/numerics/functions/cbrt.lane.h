@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*! cbrt
-`cbrt(x)`, correctly rounded, so exact for cubes. cbrt(±0) = ±0, cbrt(±inf) = ±inf.
+`cbrt(x)`, correctly rounded, so exact for cubes. cbrt(±0) = ±0, cbrt(±inf) = ±inf. Of doubles that is tested, not
+proven.
 */
 
 // c near 1 / m, for m in each sixteenth of [1, 2); and 1 / cbrt(c). Constants from tools/coefficients/root.py.
@@ -43,6 +44,21 @@ struct CbrtWide {
     y = BitCast(d, Add(BitCast(di, y), ShiftLeft<52>(BitCast(di, shifted))));
     // For 0 this is far below the least float.
     return CopySign(IfThenElse(Lt(a, Inf(d)), y, a), x);
+  }
+};
+
+// A step of Newton's method, with the rest x - y^3 in two doubles.
+struct CbrtDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V y = CbrtWide()(d, x);
+    V square_low, cube_low;
+    const V square = TwoProd(y, y, square_low);
+    const V cube = MulPairs(square, square_low, y, Zero(d), cube_low);
+    const V low = Div(Sub(Sub(x, cube), cube_low), Mul(square, Set(d, 3.0)));
+    const V a = Abs(x);
+    const auto usual = And(Ge(a, Set(d, 0x1p-900)), Le(a, Set(d, 0x1p990)));
+    return RoundOr(d, usual, y, low, Mul(y, Set(d, 0x1p-90)), accurate::Cbrt, x);
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*! erf
-`2 / sqrt(pi) * integral of e^(-t^2) from 0 to x`, correctly rounded. erf(±0) = ±0, erf(±inf) = ±1.
+`2 / sqrt(pi) * integral of e^(-t^2) from 0 to x`, correctly rounded. erf(±0) = ±0, erf(±inf) = ±1. Of doubles that is
+tested, not proven.
 */
 
 // In double: erf(x) = x p(x^2 - 8), every fourth term of p in a sum of its own. Beyond the limits erf(x) rounds to ±1.
@@ -39,6 +40,23 @@ struct ErfWide {
     p3 = Fma(p3, z4, Set(d, -0x1.76e8649cf9827p-26));
     p3 = Fma(p3, z4, Set(d, -0x1.b92e95c193c44p-13));
     return Mul(x, Fma(Fma(p3, z, p2), z2, Fma(p1, z, p0)));
+  }
+};
+
+// About i / 64 (parts/double_erf.lane.h). From 6 on, the result is as at 6.
+struct ErfDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V limit = Set(d, 6.0);
+    V a = Abs(x);
+    a = IfThenElse(Gt(a, limit), limit, a);
+    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low, error, step_error;
+    ErfcAbout(d, a, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
+    V high = FastTwoSum(Set(d, 1.0), Neg(tail), error);
+    high = FastTwoSum(high, step, step_error);
+    const V low = Add(Add(error, step_error), Sub(step_low, tail_low));
+    const V part = Fma(Abs(step), Set(d, 0x1p-65), Mul(high, Set(d, 0x1p-70)));
+    return RoundOrWithSign(d, Ge(a, Set(d, 0x1p-900)), high, low, part, x, accurate::Erf, x);
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*! erfinv
-The inverse of erf, correctly rounded. erfinv(±0) = ±0, erfinv(±1) = ±inf, erfinv(x) = NaN for |x| > 1.
+The inverse of erf, correctly rounded. erfinv(±0) = ±0, erfinv(±1) = ±inf, erfinv(x) = NaN for |x| > 1. Of doubles that
+is tested, not proven.
 */
 
 // In double: erfinv(x) = x p(v), v = log(1 - x^2), and for v < -4.5, |x| > 0.994, x p(sqrt(-v) - 3), another p.
@@ -61,6 +62,59 @@ struct ErfinvWide {
     const V infinity = Inf(d);
     p = IfThenElse(Eq(a, one), infinity, p);
     return IfThenElse(Gt(a, one), Sub(infinity, infinity), p);
+  }
+};
+
+/// A guess of erfinv(a), for 0 <= a < 1, within 2^-30 or so. Beyond 1 - 2^-23, which floats do not reach, it is a
+/// polynomial in sqrt(-log(1 - a)) from tools/coefficients/double_trig.py.
+template <class D, class V>
+REPDL_LANE V ErfinvGuess(D d, V a) {
+  V y = ErfinvWide()(d, a);
+  const auto large = Gt(a, Set(d, 1.0 - 0x1p-23));
+  if (Any(d, large)) {
+    V log2;
+    const V q = Sub(Set(d, 1.0), a);
+    const V scale = LogScale(d, q, log2);
+    const V s = Sqrt(Neg(LogOf(d, Fma(q, scale, Set(d, -1.0)), log2)));
+    V p = Set(d, 0x1.6141108e9f4fap-24);
+    p = Fma(p, s, Set(d, -0x1.e2edaf57021fcp-19));
+    p = Fma(p, s, Set(d, 0x1.21453637cffbfp-14));
+    p = Fma(p, s, Set(d, -0x1.8b86a8a909f6ep-11));
+    p = Fma(p, s, Set(d, 0x1.4ea39afcd2d93p-8));
+    p = Fma(p, s, Set(d, -0x1.5c845bfa38527p-6));
+    p = Fma(p, s, Set(d, 0x1.7eaaae355fd63p-5));
+    p = Fma(p, s, Set(d, 0x1.019d3606f3602p+0));
+    p = Fma(p, s, Set(d, -0x1.b1a094182c10bp-2));
+    y = IfThenElse(large, p, y);
+  }
+  return y;
+}
+
+// By a step of Newton's method from a guess g and two terms more, with erf(g) - x, or erfc(g) - (1 - x), in two
+// doubles.
+struct ErfinvDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V one = Set(d, 1.0), a = Abs(x);
+    const V g = ErfinvGuess(d, a);
+    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low, step_error, start_error;
+    ErfcAbout(d, g, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
+    // erf(g) = start + step, or -erfc(g) = -tail + step.
+    const auto big = Ge(a, Set(d, 0.5));
+    V start = FastTwoSum(Set(d, 1.0), Neg(tail), start_error);
+    start = IfThenElse(big, Neg(tail), start);
+    const V high = FastTwoSum(start, step, step_error);
+    const V low = Add(Add(IfThenElseZero(Not(big), start_error), step_error), Sub(step_low, tail_low));
+    const V aim = IfThenElse(big, Sub(a, one), a);
+    const V difference = Sub(Sub(aim, high), low);
+    const V density = Mul(slope, Add(Fma(w, Set(d, -2.0), one), Add(rest, rest_low)));
+    const V t = Div(difference, density);
+    // g + t + g t^2 + (8 g^2 + 2) / 6 t^3
+    const V cubic = Fma(Mul(g, g), Set(d, 0x1.5555555555555p+0), Set(d, 0x1.5555555555555p-2));
+    const V correction = Fma(Mul(t, t), Fma(cubic, t, g), t);
+    const V part = Mul(Fma(Mul(Mul(w, w), Abs(w)), Set(d, 0x1p-50), Set(d, 0x1.8p-66)), g);
+    const auto usual = And(Ge(a, Set(d, 0x1p-900)), Lt(a, one));
+    return RoundOrWithSign(d, usual, g, correction, part, x, accurate::Erfinv, x);
   }
 };
 

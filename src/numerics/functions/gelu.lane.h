@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*! gelu
-`x * Phi(x)`, correctly rounded; Phi is the distribution function of the standard normal law. gelu(±0) = ±0,
-gelu(-inf) = -0, gelu(+inf) = +inf.
+`x * Phi(x)`, correctly rounded; Phi is the distribution function of the standard normal law. gelu(±0) = ±0, gelu(-inf)
+= -0, gelu(+inf) = +inf. Of doubles that is tested, not proven.
 */
 
 // In double, t = |x|: -t Phi(-t) for x < 0, else x - t Phi(-t). t^2 is exact. From t = 15 on, the result is -0 or x.
@@ -43,6 +43,32 @@ struct GeluToFloat {
   }
 };
 
+// x Phi(x) with Phi(-t) = erfc(t / sqrt(2)) / 2 in two doubles. From 8.5 on, the result is x; from -8.5 downwards the
+// accurate step computes it.
+struct GeluDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V limit = Set(d, 6.0), inverse = Set(d, 0x1.6a09e667f3bcdp-1), zero = Zero(d), two = Set(d, 2.0);
+    const V a = Abs(x);
+    V t_low;
+    V t = TwoProd(a, inverse, t_low);
+    t_low = Fma(a, Set(d, -0x1.bdd3413b26456p-55), t_low);
+    const auto far = Gt(t, limit);
+    t = IfThenElse(far, limit, t);
+    t_low = IfThenZeroElse(far, t_low);
+    V tail_low, part, error, low;
+    const V tail = ErfcPair(d, t, t_low, tail_low, part);
+    const auto right = Gt(x, zero);
+    const V twice = FastTwoSum(IfThenElseZero(right, two), IfThenElse(right, Neg(tail), tail), error);
+    const V twice_low = Add(error, IfThenElse(right, Neg(tail_low), tail_low));
+    const V half = Mul(x, Set(d, 0.5));
+    const V high = MulPairs(half, zero, twice, twice_low, low);
+    const auto usual = And(And(Ge(a, Set(d, 0x1p-900)), Le(a, Set(d, 0x1p900))), Or(right, Not(far)));
+    const V wrong = Mul(a, Fma(tail, part, Mul(twice, Set(d, 0x1p-100))));
+    return RoundOr(d, usual, high, low, wrong, accurate::Gelu, x);
+  }
+};
+
 template <class V>
 REPDL_LANE V Gelu(V x) {
   const auto d = TagFor(x);
@@ -54,7 +80,8 @@ REPDL_LANE V Gelu(V x) {
 }
 
 /*! gelu_derivative
-`Phi(x) + x * phi(x)`, correctly rounded; phi is the density of the standard normal law. It is -0 at -inf, 1 at +inf.
+`Phi(x) + x * phi(x)`, correctly rounded; phi is the density of the standard normal law. It is -0 at -inf, 1 at +inf. Of
+doubles that is tested, not proven.
 */
 
 // gelu'(-t) = e^(-t^2 / 2) (zero - t) p(t) / q(t), where zero is its only one, and gelu'(t) = 1 - gelu'(-t).
@@ -89,6 +116,46 @@ struct GeluDerivativeWide {
   }
 };
 
+// For t = |x| / sqrt(2), gelu'(-|x|) = (erfc(t) - t erf'(t)) / 2, and gelu'(|x|) = 1 - gelu'(-|x|).
+struct GeluDerivativeDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V limit = Set(d, 6.0), inverse = Set(d, 0x1.6a09e667f3bcdp-1), zero = Zero(d), two = Set(d, 2.0);
+    const V minus_two = Set(d, -2.0), one = Set(d, 1.0), half = Set(d, 0.5), a = Abs(x);
+    V t_low;
+    V t = TwoProd(a, inverse, t_low);
+    t_low = Fma(a, Set(d, -0x1.bdd3413b26456p-55), t_low);
+    const auto far = Gt(t, limit);
+    t = IfThenElse(far, limit, t);
+    t_low = IfThenZeroElse(far, t_low);
+    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low, error, low;
+    ErfcAbout(d, t, t_low, tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
+    // erf'(t): of t_low the derivative is enough.
+    const V first = Mul(w, minus_two);
+    V f_low, f_error;
+    V f = FastTwoSum(one, first, f_low);
+    f = FastTwoSum(f, rest, f_error);
+    f_low = Fma(w_low, minus_two, Add(Add(f_low, f_error), rest_low));
+    f_low = Fma(Mul(Mul(t, t_low), minus_two), Add(f, f_low), f_low);
+    V density_low, product_low;
+    const V density = MulPairs(slope, slope_low, f, f_low, density_low);
+    const V product = MulPairs(t, t_low, density, density_low, product_low);
+    V sum_error;
+    V high = FastTwoSum(tail, Neg(step), error);
+    low = Add(error, Sub(tail_low, step_low));
+    high = TwoSum(high, Neg(product), sum_error);
+    low = Add(sum_error, Sub(low, product_low));
+    const auto right = Gt(x, zero);
+    V end_error;
+    high = TwoSum(IfThenElseZero(right, two), IfThenElse(right, Neg(high), high), end_error);
+    low = Add(end_error, IfThenElse(right, Neg(low), low));
+    const V part = Fma(Mul(Mul(w, w), Abs(w)), Set(d, 0x1p-49), Set(d, 0x1p-68));
+    const V wrong = Fma(Add(tail, product), part, IfThenElseZero(right, Set(d, 0x1p-100)));
+    const auto usual = Not(Or(far, IsNaN(x)));
+    return RoundOr(d, usual, Mul(high, half), Mul(low, half), wrong, accurate::GeluDerivative, x);
+  }
+};
+
 template <class V>
 REPDL_LANE V GeluDerivative(V x) {
   return ViaDouble(GeluDerivativeWide(), x);
@@ -101,3 +168,10 @@ template <class V>
 REPDL_LANE V GeluGrad(V grad_output, V input) {
   return Mul(grad_output, GeluDerivative(input));
 }
+
+struct GeluGradDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V grad_output, V input) const {
+    return Mul(grad_output, GeluDerivativeDouble()(d, input));
+  }
+};

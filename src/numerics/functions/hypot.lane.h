@@ -21,6 +21,22 @@ struct HypotWide {
   }
 };
 
+struct HypotDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x, V y) const {
+    V x_error, y_error, error;
+    const V x_square = TwoProd(x, x, x_error), y_square = TwoProd(y, y, y_error);
+    const V sum = TwoSum(x_square, y_square, error);
+    const V root = Sqrt(sum);
+    const V rest = Add(Fma(Neg(root), root, sum), Add(error, Add(x_error, y_error)));
+    const V low = Div(rest, Add(root, root));
+    const V x_magnitude = Abs(x), y_magnitude = Abs(y), least = Set(d, 0x1p-400), most = Set(d, 0x1p400);
+    const auto usual =
+        And(And(Ge(x_magnitude, least), Ge(y_magnitude, least)), And(Le(x_magnitude, most), Le(y_magnitude, most)));
+    return RoundOr(d, usual, root, low, Mul(root, Set(d, 0x1p-100)), accurate::Hypot, x, y);
+  }
+};
+
 template <class V>
 REPDL_LANE V Hypot(V x, V y) {
   return ViaDouble(HypotWide(), x, y);

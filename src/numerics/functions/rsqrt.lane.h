@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*! rsqrt
-`1 / sqrt(x)`, correctly rounded. rsqrt(±0) = ±inf, rsqrt(x) = NaN for x < 0, rsqrt(+inf) = +0.
+`1 / sqrt(x)`, correctly rounded. rsqrt(±0) = ±inf, rsqrt(x) = NaN for x < 0, rsqrt(+inf) = +0. Of doubles that is
+tested, not proven.
 */
 
 struct RsqrtWide {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     return Div(Set(d, 1.0), Sqrt(x));
+  }
+};
+
+// y = 1 / sqrt(x) and e = 1 - x y^2: 1 / sqrt(x) = y (1 + e / 2 + 3/8 e^2 + ...).
+struct RsqrtDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V one = Set(d, 1.0);
+    const V y = Div(one, Sqrt(x));
+    V t_error;
+    const V t = TwoProd(x, y, t_error);
+    const V e = Fma(Neg(t_error), y, Fma(Neg(t), y, one));
+    const V low = Mul(Mul(y, e), Fma(e, Set(d, 0.375), Set(d, 0.5)));
+    const auto usual = And(Ge(x, Set(d, 0x1p-900)), Le(x, Set(d, 0x1p990)));
+    return RoundOr(d, usual, y, low, Mul(y, Set(d, 0x1p-100)), accurate::Rsqrt, x);
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! sin
-`sin(x)`, correctly rounded for every x. sin(±0) = ±0, sin(±inf) = NaN.
+`sin(x)`, correctly rounded for every x. sin(±0) = ±0, sin(±inf) = NaN. Of doubles that is tested, not proven.
 */
 
 // In double: |x| = n pi + r, |r| <= pi / 2, and sin(x) = (-1)^n sin(r), sin(r) = r + r^3 p(r^2), p from
@@ -39,13 +39,27 @@ struct SinWide {
   }
 };
 
+struct SinDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V a = Abs(x), to_integer = Set(d, 0x1.8p52);
+    const V n_biased = Fma(a, Set(d, 0x1.45f306dc9c883p-2), to_integer);  // 1 / pi
+    V r_low, low;
+    const V r = RemainderPair<false>(d, a, Sub(n_biased, to_integer), 1.0, r_low);
+    const V high = SinePair(d, r, r_low, low);
+    const V sign = XorSign(d, NegateOdd(d, high, n_biased), x);
+    const V error = Mul(high, Set(d, 0x1p-67));
+    return RoundOrWithSign(d, Lt(a, Set(d, kLargeAngle)), high, low, error, sign, accurate::Sin, x);
+  }
+};
+
 template <class V>
 REPDL_LANE V Sin(V x) {
   return ViaDouble(SinWide(), x);
 }
 
 /*! cos
-`cos(x)`, correctly rounded for every x. cos(±0) = 1, cos(±inf) = NaN.
+`cos(x)`, correctly rounded for every x. cos(±0) = 1, cos(±inf) = NaN. Of doubles that is tested, not proven.
 */
 
 // The same about the zeros of cos: |x| = (n + 1/2) pi + r, cos(x) = (-1)^(n + 1) sin(r).
@@ -67,6 +81,20 @@ struct CosWide {
       n_biased = IfThenElse(large, Add(n, to_integer), n_biased);
     }
     return NegateOdd(d, SinOfRemainder(d, r), n_biased);
+  }
+};
+
+struct CosDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V a = Abs(x), half = Set(d, 0.5), to_integer = Set(d, 0x1.8p52 + 1);
+    const V n_biased = Add(Fma(a, Set(d, 0x1.45f306dc9c883p-2), Neg(half)), to_integer);
+    const V h = Add(Sub(n_biased, to_integer), half);
+    V r_low, low;
+    const V r = RemainderPair<true>(d, a, h, 1.0, r_low);
+    const V high = SinePair(d, r, r_low, low);
+    const V error = Mul(high, Set(d, 0x1p-67)), sign = NegateOdd(d, high, n_biased);
+    return RoundOrWithSign(d, Lt(a, Set(d, kLargeAngle)), high, low, error, sign, accurate::Cos, x);
   }
 };
 

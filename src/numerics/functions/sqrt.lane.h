@@ -9,3 +9,5 @@ struct SqrtWide {
     return Sqrt(x);
   }
 };
+
+using SqrtDouble = SqrtWide;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! tan
-`tan(x)`, correctly rounded for every x. tan(±0) = ±0, tan(±inf) = NaN.
+`tan(x)`, correctly rounded for every x. tan(±0) = ±0, tan(±inf) = NaN. Of doubles that is tested, not proven.
 */
 
 // In double: |x| = n pi / 2 + r, |r| <= pi / 4, tan(r) = (r + r^3 p(r^2)) / q(r^2), p and q from tools/coefficients;
@@ -33,6 +33,24 @@ struct TanWide {
     const auto odd = MaskTo(d, Eq(And(BitCast(di, n_biased), one), one));
     const V y = Div(IfThenElse(odd, q, p), IfThenElse(odd, p, q));
     return XorSign(d, NegateOdd(d, y, n_biased), x);
+  }
+};
+
+struct TanDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const IntTag<D> di;
+    const V a = Abs(x), to_integer = Set(d, 0x1.8p52);
+    const V n_biased = Fma(a, Set(d, 0x1.45f306dc9c883p-1), to_integer);  // 2 / pi
+    V r_low, sine, sine_low, cosine, cosine_low, low;
+    const V r = RemainderPair<false>(d, a, Sub(n_biased, to_integer), 2.0, r_low);
+    SineAndCosinePairs(d, r, r_low, sine, sine_low, cosine, cosine_low);
+    const auto one = Set(di, 1);
+    const auto odd = MaskTo(d, Eq(And(BitCast(di, n_biased), one), one));
+    const V high = DivPairs(d, IfThenElse(odd, cosine, sine), IfThenElse(odd, cosine_low, sine_low),
+                            IfThenElse(odd, sine, cosine), IfThenElse(odd, sine_low, cosine_low), low);
+    const V error = Mul(high, Set(d, 0x1p-67)), sign = XorSign(d, NegateOdd(d, high, n_biased), x);
+    return RoundOrWithSign(d, Lt(a, Set(d, kLargeAngle)), high, low, error, sign, accurate::Tan, x);
   }
 };
 

@@ -176,6 +176,7 @@ REPDL_LANE bool Any(D d, M mask) {
   return !hn::AllFalse(d, mask);
 }
 
+#include "numerics/lanes/if_then_each-inl.h"
 #include "numerics/lanes/look_up-inl.h"
 
 /// f(tag, v...) computed on the lanes of float vectors widened to double, and rounded once.

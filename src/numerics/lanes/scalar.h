@@ -211,6 +211,11 @@ template <class D>
 REPDL_LANE bool Any(D, bool mask) {
   return mask;
 }
+/// f(x...) where the mask is set.
+template <class F, class... Ts>
+REPDL_LANE double IfThenEach(Tag<double>, bool mask, F f, double otherwise, Ts... x) {
+  return mask ? f(x...) : otherwise;
+}
 template <int kSize, class T, class I>
 REPDL_LANE T LookUp(Tag<T>, const T* table, I index) {
   static_assert((kSize & (kSize - 1)) == 0);

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+#include "numerics/accurate.h"
+
+#include "numerics/accurate_scalar.h"

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Trigonometric functions, roots and error functions of doubles against MPFR, on every CPU target and for one number.
+// REPDL_DOUBLE_CASES is the number of random inputs for each function, REPDL_DOUBLE_SEED chooses others.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cpp/double_trig_probe.h"
+#include "numerics/accurate.h"
+#include "numerics/functions_scalar.h"
+#include "reference/functions.h"
+#include "repdl/target.h"
+
+namespace repdl {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Row {
+  std::string op;
+  DoubleTrig function;
+  bool binary;
+};
+const Row kRows[] = {
+#define DOUBLE_UNARY(op, Name) {#op, DoubleTrig::k##Name, false},
+#define DOUBLE_BINARY(op, Name) {#op, DoubleTrig::k##Name, true},
+#include "cpp/double_trig.def"
+#undef DOUBLE_UNARY
+#undef DOUBLE_BINARY
+};
+
+double ForOneNumber(DoubleTrig function, double x, double y) {
+  const scalar::Tag<double> d;
+  switch (function) {
+#define DOUBLE_UNARY(op, Name) \
+  case DoubleTrig::k##Name: return scalar::Name##Double()(d, x);
+#define DOUBLE_BINARY(op, Name) \
+  case DoubleTrig::k##Name: return scalar::Name##Double()(d, x, y);
+#include "cpp/double_trig.def"
+#undef DOUBLE_UNARY
+#undef DOUBLE_BINARY
+  }
+  return 0;
+}
+
+/// The accurate steps are the functions, too.
+double Accurate(DoubleTrig function, double x, double y) {
+  switch (function) {
+#define DOUBLE_UNARY(op, Name) \
+  case DoubleTrig::k##Name: return accurate::Name(x);
+#define DOUBLE_BINARY(op, Name) \
+  case DoubleTrig::k##Name: return accurate::Name(x, y);
+#include "cpp/double_trig.def"
+#undef DOUBLE_UNARY
+#undef DOUBLE_BINARY
+  }
+  return 0;
+}
+
+double AnyBits(std::mt19937_64& random) { return std::bit_cast<double>(random()); }
+
+/// +-2^e m with a random fraction m, of few bits now and then.
+double OfExponents(std::mt19937_64& random, int low, int high) {
+  const int e = low + static_cast<int>(random() % static_cast<uint64_t>(high - low + 1));
+  uint64_t fraction = random() >> 12;
+  if (random() % 8 == 0) fraction &= ~uint64_t{0} << (random() % 53);
+  const double x = std::ldexp(std::bit_cast<double>(0x3ff0000000000000 | (fraction & 0xfffffffffffff)), e);
+  return random() % 2 == 0 ? x : -x;
+}
+
+double Uniform(std::mt19937_64& random, double low, double high) {
+  return low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
+}
+
+double RandomOperand(std::mt19937_64& random) {
+  switch (random() % 10) {
+    case 0: return AnyBits(random);
+    case 1: return OfExponents(random, -1074, -1000);
+    case 2: return OfExponents(random, -60, 10);
+    case 3: return OfExponents(random, -30, 1);
+    case 4: return 1 + OfExponents(random, -53, -1);
+    case 5: return OfExponents(random, -10, 30);
+    case 6: return std::round(OfExponents(random, 0, 40)) * (std::acos(-1.0) / 2);  // near zeros of sin and cos
+    case 7: return Uniform(random, -40, 40);
+    default: return OfExponents(random, -5, 3);
+  }
+}
+
+/// Pairs of any quotient, of similar size, and triangles of integers, whose hypotenuse may be a midpoint.
+void RandomPair(std::mt19937_64& random, double& x, double& y) {
+  x = RandomOperand(random);
+  y = RandomOperand(random);
+  switch (random() % 6) {
+    case 0: y = x * OfExponents(random, -60, 60); break;
+    case 1: y = x * OfExponents(random, -1074, -1000); break;
+    case 2: {
+      const auto m = static_cast<double>(random() % (1 << 27) + 1), n = static_cast<double>(random() % (1 << 26) + 1);
+      const double scale = OfExponents(random, -100, 100) > 0 ? 1.0 : 0x1p-1074;
+      x = std::abs(m * m - n * n) * scale;
+      y = 2 * m * n * scale;
+      break;
+    }
+    default: break;
+  }
+}
+
+/// Whether the reference takes milliseconds for some arguments.
+bool IsSlow(const std::string& op) { return op == "erfinv" || op == "gelu" || op == "gelu_grad"; }
+
+/// Zeros, infinities, NaN, powers of two and of ten, simple fractions, limits with their neighbours; inputs whose results
+/// are known to lie nearest to a midpoint, or which lie nearest to a multiple of pi / 2.
+std::vector<double> Specials(int step) {
+  std::vector<double> x = {0.0, kInfinity, std::nan(""), 0x1.fffffffffffffp-1023, 0x1.fffffffffffffp+1023};
+  for (int e = -1074; e < 1024; e += step) x.push_back(std::ldexp(1.0, e));
+  for (int i = 0; i < 1000; i += step) {
+    x.insert(x.end(), {0.125 * i, i / 3.0, i * 0x1p-52, 1 - i * 0x1p-53, i * 0x1p-1074, i / 64.0, i / 128.0});
+    x.insert(x.end(), {0x1p51 + 0.5 * i, 0x1p52 + i, static_cast<double>(i) * i * i});
+  }
+  for (int i = -330; i < 309; i += step) x.push_back(std::pow(10.0, i));
+  const double limits[] = {
+      0x1p-26, 0x1p-27, 0x1p-30, 0x1p26, 0x1p52, 0x1p53, 0x1p64, 0x1p-900, 0x1p990, 1.0,
+      // Where erfc, gelu and their like become subnormal or 0, 1 and 2.
+      0x1.b39dc41e48bfdp+4, 26.543258454250983, 27.226017111108366, 5.921587195794507, 5.863584748755168, 6.0, 6.5,
+      37.51937935, 38.46739, 8.485281374238571, 8.2923611, 9.0, 40.0, 3.5, 0.7517915246935645,
+      // sin, cos and tan: the double nearest to a multiple of pi / 2, and others hard to reduce.
+      6381956970095103 * 0x1p797, 0x1.6ac5b262ca1ffp+849, 0x1p1023, 1e22, 0x1.921fb54442d18p+0, 0x1.921fb54442d18p+1,
+      // Among the hardest to round: acos, asin, atan, cbrt, cos, cospi, erf, erfc, rsqrt, sin, sinpi, tan.
+      0x1.53ea6c7255e88p-4, 0x1.cf37d41c69889p-24, 0x1.2c759e3848cc8p-13, 0x1.ae48c77beb466p-13, 0x1.c373ff4aad79bp-14,
+      0x1.a4816b2066707p-5, 0x1.7137449123ef6p-26, 0x1.522bffce02485p-19, 0x1.6298b5896ed3cp+1, 0x1.22e8d75e2bc7fp-11,
+      0x1.ccda26ad0cd1cp+47, 0x1.3e450e3933b22p+7, 0x1.9b78223aa307cp+1, 0x1.a202bfc89ddffp-1, 0x1.00357fdfa5412p+0,
+      0x1.05b93f3e0caf9p+0, 0x1.34ec2f9fc9c00p+1, 0x1.6b8a6273d7c21p+0, 0x1.16e534ee36580p-4, 0x1.37b1311fb4936p-22,
+      0x1.8242846e3d0afp-24, 0x1.f3beb28414801p-10, 0x1.f9a45ce01134fp-20, 0x1.e4dee8168d6bp-5, 0x1.51f3182edb17ap-36,
+      0x1.52b76545cc8efp-6, 0x1.2759b6d41c68ep-29, 0x1.3a013a3c71e92p+0, 0x1.32cf39dceda5ap-16, 0x1.8bc46e0d85524p-9,
+      0x1.c2117d7da5d67p-31, 0x1.544fa6d47b390p-52, 0x1.a6a9cc15abccep+0, 0x1.c562b857453ddp+1, 0x1.ffffffffffffep+1,
+      0x0.fffffffffffffp-1022, 0x1.598bae9e632f6p-7, 0x1.1fa4f6c3eb138p+10, 0x1.1c63df63d59dp-2,
+      0x1.021b4c18f7825p+1023, 0x1.f339ab57731d3p-50, 0x1.c36422fd2e52ap-2, 0x1.1e4dee8168d6bp-1, 0x1.ad53f8db92afp-34,
+      0x1.dffffffffff1fp-22, 0x1.67fffffffe845p-19, 0x1.50486b2f87014p-5, 0x1.ccaffe66878dbp+0};
+  for (const double limit : limits) {
+    double below = limit, above = limit;
+    for (int i = 0; i < (step == 1 ? 8 : 2); ++i) {
+      x.insert(x.end(), {below, above});
+      below = std::nextafter(below, -kInfinity), above = std::nextafter(above, kInfinity);
+    }
+  }
+  for (size_t i = 0, size = x.size(); i < size; ++i) x.push_back(-x[i]);
+  return x;
+}
+
+uint64_t Bits(double x) { return std::isnan(x) ? 0x7ff8000000000000 : std::bit_cast<uint64_t>(x); }
+
+long CountOf(const char* variable, long otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atol(text);
+}
+
+/// Triangles whose hypotenuse is half-way between two doubles, or almost.
+void AddMidpointsOfHypot(std::mt19937_64& random, std::vector<double>& x, std::vector<double>& y) {
+  for (int i = 0; i < 10000; ++i) {
+    // (k^2 - j^2)^2 + (2 k j)^2 = (k^2 + j^2)^2, of 54 bits and odd; k^2 - j^2 has no more than 53, since j is near k.
+    const auto k = static_cast<double>((uint64_t{1} << 26) + random() % (1 << 25));
+    const double j = k - 1 - 2.0 * static_cast<double>(random() % 64);
+    x.insert(x.end(), {2 * k * j, 2 * k * j});
+    y.insert(y.end(), {k * k - j * j, k * k - j * j + static_cast<double>(random() % 3) - 1});
+  }
+}
+
+class DoubleTrigFunctions : public ::testing::TestWithParam<Row> {
+ protected:
+  ~DoubleTrigFunctions() override { SetTarget(saved_); }
+
+  /// Compares a block with the reference, on every target and for one number.
+  void Check(std::vector<double> x, std::vector<double> y) {
+    while (x.size() % 8 != 0) x.push_back(x[0]), y.push_back(y[0]);
+    const Row& row = GetParam();
+    const reference::Function& function = *reference::FindFunction(row.op);
+    std::vector<double> expected(x.size()), out(x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      expected[i] = reference::RoundedToDouble(function, x[i], row.binary ? y[i] : 0.0);
+    }
+    for (const std::string_view target : SupportedTargets()) {
+      SetTarget(target);
+      ProbeDoubleTrig({row.function, x.data(), y.data(), out.data(), static_cast<int64_t>(x.size())});
+      Compare(target, x, y, out, expected);
+    }
+    for (size_t i = 0; i < x.size(); ++i) out[i] = ForOneNumber(row.function, x[i], y[i]);
+    Compare("one number", x, y, out, expected);
+    for (size_t i = 0; i < x.size(); ++i) out[i] = Accurate(row.function, x[i], y[i]);
+    Compare("the accurate step", x, y, out, expected);
+  }
+
+  void Compare(std::string_view where, const std::vector<double>& x, const std::vector<double>& y,
+               const std::vector<double>& out, const std::vector<double>& expected) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (Bits(out[i]) != Bits(expected[i]) && ++wrong_ < 10) {
+        ADD_FAILURE() << GetParam().op << " by " << where << std::hexfloat << ": f(" << x[i] << ", " << y[i]
+                      << ") = " << out[i] << ", not " << expected[i];
+      }
+    }
+  }
+
+  int wrong_ = 0;
+
+ private:
+  std::string_view saved_ = ActiveTarget();
+};
+
+TEST_P(DoubleTrigFunctions, RoundSpecialValues) {
+  const std::vector<double> all = Specials(IsSlow(GetParam().op) ? 100 : 1);
+  if (GetParam().binary) {
+    std::mt19937_64 random(1);
+    std::vector<double> x, y;
+    const double few[] = {
+        0.0,    0x1p-1074, 0x1.fffffffffffffp-1023, 0x1p-1022, 0.5,         1.0, 1.0 + 0x1p-52, 1.5, 2.0, 3.0, 4.0,
+        0x1p53, 0x1p970,   0x1.fffffffffffffp+1023, kInfinity, std::nan("")};
+    for (const double a : few) {
+      for (const double b : few) {
+        for (int signs = 0; signs < 4; ++signs) x.push_back(signs % 2 ? -a : a), y.push_back(signs / 2 ? -b : b);
+      }
+    }
+    for (int i = 0; i < 5000; ++i) x.push_back(all[random() % all.size()]), y.push_back(all[random() % all.size()]);
+    // Among the hardest to round: of atan2 up to 2^-102 ulp from a midpoint, then of hypot.
+    x.insert(x.end(), {0x1.07a11ffd843abp+53, 0x1.fdfe11f61919cp+74, 0x1.2981ce8381491p+52, 0x1.2d3d9a4b9aefap+70,
+                       0x1.1732e04bf1488p-1, 0x1.9a4d68bfabb24p-1, 0x1.82e5c2faa9fdcp-1, 0x1.23810a4fe8244p-1});
+    y.insert(y.end(), {0x1.f9982dddc9cccp+52, 0x1.53feb7b3de47bp+52, 0x1.4efd17defb8d1p+52, 0x1.4534432011dc4p+51,
+                       0x1.0b590d18d9545p-27, 0x1.441841c2157f4p-27, 0x1.3ab7223afd2dbp-27, 0x1.112d03efd5b11p-27});
+    if (GetParam().op == "hypot") AddMidpointsOfHypot(random, x, y);
+    Check(x, y);
+  } else {
+    Check(all, std::vector<double>(all.size()));
+  }
+  EXPECT_EQ(wrong_, 0);
+}
+
+TEST_P(DoubleTrigFunctions, RoundRandomValues) {
+  std::mt19937_64 random(static_cast<uint64_t>(CountOf("REPDL_DOUBLE_SEED", 1)));
+  const long block = IsSlow(GetParam().op) ? 256 : 4096;
+  for (long done = 0, count = CountOf("REPDL_DOUBLE_CASES", block); done < count; done += block) {
+    std::vector<double> x(block), y(block);
+    for (long i = 0; i < block; ++i) {
+      if (GetParam().binary) {
+        RandomPair(random, x[i], y[i]);
+      } else {
+        x[i] = RandomOperand(random);
+      }
+    }
+    Check(x, y);
+  }
+  EXPECT_EQ(wrong_, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DoubleTrigFunctions, ::testing::ValuesIn(kRows),
+                         [](const auto& param) { return param.param.op; });
+
+}  // namespace
+}  // namespace repdl
