@@ -10,4 +10,3 @@ struct SqrtWide {
   }
 };
 
-using SqrtDouble = SqrtWide;
