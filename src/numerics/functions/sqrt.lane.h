@@ -9,4 +9,3 @@ struct SqrtWide {
     return Sqrt(x);
   }
 };
-
