@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/fp_env.h"
 #include "numerics/lanes/scalar.h"
 #include "repdl/conformance.h"
 #include "repdl/error.h"
@@ -257,6 +258,7 @@ std::vector<TensorView> TensorMemory::New(const Specs& specs) {
 }
 
 Case::Case(std::string_view text, int64_t max_elements) : elements_left_(max_elements) {
+  const FpEnvGuard guard;  // which from_chars heeds
   CaseReader(text, *this).Read();
 }
 

@@ -34,23 +34,21 @@ def _zeta(s: float, q: float) -> float:
 
 
 def _to_minus(q: Any, s: Any) -> Any:
-    """q^-s; of negative q for integers s."""
+    """q^-s."""
     with mpmath.workprec(DIGITS + 160):
-        size = mpmath.exp(-s * mpmath.log(abs(q)))
-        return -size if q < 0 and s % 2 == 1 else +size
+        return mpmath.exp(-s * mpmath.log(q))
 
 
 def _hurwitz(s: Any, q: Any) -> Any:
     """Terms as long as they count, or some and Euler's and Maclaurin's formula for the others."""
-    total = mpmath.mpf(0)
-    if q < -1000:
+    if q < 0:
         # The terms below 0 are those in which two endless sums of (k + .)^-s differ, but for the sign of odd powers.
+        # The first of them cancel where q is half an integer.
         above = q + mpmath.ceil(-q)
-        terms = _hurwitz(s, 1 - above) - _hurwitz(s, 1 - q)
-        return _hurwitz(s, above) + (-terms if s % 2 == 1 else terms)
-    while q < 0:
-        total += _to_minus(q, s)
-        q += 1
+        sign = -1 if s % 2 == 1 else 1
+        near = 0 if sign < 0 and above == 1 - above else _hurwitz(s, above) + sign * _hurwitz(s, 1 - above)
+        return near - sign * _hurwitz(s, 1 - q)
+    total = mpmath.mpf(0)
     last = s + 60
     if s > 1000 and s > q:
         last = mpmath.inf

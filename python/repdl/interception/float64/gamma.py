@@ -180,16 +180,27 @@ def _from_below(x: Steps, odd: torch.Tensor, zeta: Callable[[Steps], Pair]) -> P
     """The sum of (x + k)^-s over k from 0, of x < 0 too, s being an integer there.
 
     With y = x - trunc(x): what is above 0 is the sum from 1 + y; what is below, but for its sign where s is odd, the
-    sum from -y less that from 1 - x.
+    sum from -y less that from 1 - x. The two from 1 + y and -y come first, since they may cancel.
     """
     below = x < 0.0
     if not bool(below.any()):
         return zeta(x)
+    odd = below & odd
     y = x - x.round()
     y = where(y > 0.0, y - 1.0, y)
-    total = zeta(where(below, 1.0 + y, x))
-    beyond = pair_sum(zeta(where(below, -y, 1.0)), minus(zeta(where(below, 1.0 - x, 1.0))))
-    return pair_where(below, pair_sum(total, pair_where(below & odd, minus(beyond), beyond)), total)
+    above = zeta(where(below, 1.0 + y, x))
+    beneath = zeta(where(below, -y, 1.0))
+    beneath = pair_where(odd, minus(beneath), beneath)
+    beyond = zeta(where(below, 1.0 - x, 1.0))
+    near = pair_sum(above, beneath)
+    total = pair_sum(near, pair_where(odd, beyond, minus(beyond)))
+    # Of two infinities the one from the smaller number is larger.
+    plain = above[0] + beneath[0]
+    larger = where(-y < 1.0 + y, -INF, where(-y > 1.0 + y, INF, beyond[0]))
+    plain = where(abs(above[0]).equals(INF) & abs(beneath[0]).equals(INF) & odd, larger, plain)
+    endless = abs(above[0]).equals(INF) | abs(beneath[0]).equals(INF)
+    total = where(endless, plain, total[0]), where(endless, 0.0, total[1])
+    return pair_where(below, total, above)
 
 
 def zeta(s: Steps, q: Steps) -> Steps:
