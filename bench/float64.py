@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""float64 under `repdl.enable()`, in steps of exact calls of torch, against torch's own kernels."""
+"""float64 under `repdl.enable()` against torch's own kernels."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_functions_are_accurate(name: str) -> None:
     with repdl.reproducible(), mp.workprec(1200 if name in ("sin", "cos", "tan") else 200):
         results = function(x).tolist()
         worst = max((off(r, exact(mpf(v))), v) for r, v in zip(results, x.tolist(), strict=True))
-    assert worst[0] < (0.5000001 if name == "sqrt" else 0.8), worst
+    assert worst[0] <= 0.5, worst
 
 
 def test_the_inverse_of_the_error_function_is_accurate() -> None:
@@ -106,7 +106,7 @@ def test_functions_of_two_numbers_are_accurate(name: str) -> None:
         results = function(x, y).tolist()
         pairs = zip(results, x.tolist(), y.tolist(), strict=True)
         worst = max((off(r, exact(mpf(a), mpf(b))), a, b) for r, a, b in pairs)
-    assert worst[0] < 0.8, worst
+    assert worst[0] <= 0.5, worst
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *BINARY])
@@ -118,6 +118,8 @@ def test_special_numbers_are_those_of_torch(name: str) -> None:
     else:
         function, args = FUNCTIONS[name][0], [x]
     stock = function(*args)
+    if name == "silu":
+        stock = torch.where(x == -np.inf, -0.0, stock)  # the limit, where torch has NaN
     with repdl.reproducible():
         ours = function(*args)
     # torch loses subnormal numbers and signs of zero in some functions.

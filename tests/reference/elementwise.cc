@@ -179,22 +179,25 @@ static const std::vector<Op> kFunctions = [] {
   return ops;
 }();
 
-/// grad_output * slope(output), in double, rounded to float at the end.
-template <class Slope>
+/// grad_output * slope(output), in double, rounded to T at the end.
+template <class T, class Slope>
 static Results RunGradFromOutput(const Case& test_case, Slope slope) {
-  return MapTwo<float>(test_case, "grad_output", "output", [&](const Floats& grad_output, const Floats& output) {
-    Floats grad_input(output.size());
-    for (size_t i = 0; i < output.size(); ++i) grad_input[i] = static_cast<float>(grad_output[i] * slope(output[i]));
+  return MapTwo<T>(test_case, "grad_output", "output", [&](const Numbers<T>& grad_output, const Numbers<T>& output) {
+    Numbers<T> grad_input(output.size());
+    for (size_t i = 0; i < output.size(); ++i) grad_input[i] = static_cast<T>(grad_output[i] * slope(output[i]));
     return grad_input;
   });
 }
 
+template <class T>
 static Results RunSigmoidGrad(const Case& test_case) {
-  return RunGradFromOutput(test_case, [](double y) { return (1 - y) * y; });
+  return RunGradFromOutput<T>(test_case, [](double y) { return (1 - y) * y; });
 }
 
+/// 1 - y^2 is rounded once.
+template <class T>
 static Results RunTanhGrad(const Case& test_case) {
-  return RunGradFromOutput(test_case, [](double y) { return 1 - y * y; });
+  return RunGradFromOutput<T>(test_case, [](double y) { return std::fma(-y, y, 1.0); });
 }
 
 template <class T>
@@ -257,8 +260,8 @@ static const Op kOps[] = {{"uniform", RunUniform},
                           {"relu_grad", REPDL_EITHER(RunReluGrad)},
                           {"div", REPDL_EITHER(RunDiv)},
                           {"mul", REPDL_EITHER(RunMul)},
-                          {"sigmoid_grad", RunSigmoidGrad},
-                          {"tanh_grad", RunTanhGrad},
+                          {"sigmoid_grad", REPDL_EITHER(RunSigmoidGrad)},
+                          {"tanh_grad", REPDL_EITHER(RunTanhGrad)},
                           {"add", REPDL_EITHER(RunAddOrSub)},
                           {"sub", REPDL_EITHER(RunAddOrSub)},
                           {"addcmul", REPDL_EITHER(RunAddc)},

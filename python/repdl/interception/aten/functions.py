@@ -13,7 +13,7 @@ import torch
 from repdl.interception import core as _core
 from repdl.interception.aten import random
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import WIDE, Ops, complex_ops, float64_ops, kinds_of, ops_of, override
+from repdl.interception.override import Ops, complex_ops, ops_of, override
 from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
@@ -67,7 +67,7 @@ def _(self: Any, exponent: Any) -> torch.Tensor:
 
 
 _LARGEST_PRODUCT = 8
-"""Up to here an integral power of float64 or complex numbers is a product from left to right, each step rounded."""
+"""Up to here an integral power of complex numbers is a product from left to right, each step rounded."""
 
 
 _POWERS = {"square": {1: 2}, "cube": {1: 3}}
@@ -88,7 +88,7 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
         return (self * self).mul_(self) if self.dtype not in LOW_DTYPES else _core.ops["cube"](self)
     if exponent == -1:
         return self.reciprocal()
-    if kinds_of((self,)) & WIDE:
+    if self.is_complex():
         if exponent == 0:
             return torch.ones_like(self)
         if exponent in range(_LARGEST_PRODUCT + 1):
@@ -98,14 +98,12 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
         if self.dtype == torch.complex32:
             return not_reproducible("pow.Tensor_Scalar", (self, exponent), {}, _native_power, "dtype")
         if exponent == 0.5:
-            return ops_of(self)["sqrt"](self)
-        if not self.is_complex() and not isinstance(exponent, complex):
-            return float64_ops["pow"](self, exponent)
+            return complex_ops["sqrt"](self)
     if self.is_complex() or isinstance(exponent, complex):
         return complex_ops["pow"](*_alike(self, exponent))
     if exponent == 0.5:
-        return _core.ops["sqrt"](self)
-    return _core.ops["pow"](*_alike(self, exponent))
+        return ops_of(self)["sqrt"](self)
+    return ops_of(self)["pow"](*_alike(self, exponent))
 
 
 @override("pow.Scalar", low="compute", wide="float64", complex=True)
@@ -181,7 +179,7 @@ def _(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _cor
     if self.dtype in LOW_DTYPES and beta != 1:
         return torch.nn.functional.softplus(self.to(torch.float32), beta, threshold).to(self.dtype)
     scaled = self if beta == 1 else self * beta
-    soft = ops["softplus"](scaled)
+    soft = ops["logsigmoid"](-scaled).neg()  # for any threshold: the op softplus has one of its own, 20
     return torch.where(scaled > threshold, self, soft if beta == 1 else soft / beta)
 
 

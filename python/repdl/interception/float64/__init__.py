@@ -4,7 +4,6 @@
 from repdl import _core
 from repdl.interception import core
 from repdl.interception.float64 import (
-    activations as activations,
     bessel as bessel,
     erf as erf,
     functions as functions,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The error function of float64, in steps, as functions.py."""
+"""What is made of the error function of float64, in steps, as functions.py."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ from repdl.interception.float64.steps import (
     power_of_two,
     quick_two_sum,
     scaled,
-    signed,
     two_product,
     two_sum,
     where,
@@ -69,17 +68,6 @@ def _erf_near(x: Steps) -> Pair:
     more = square * polynomial(square, *constants.ERF[1:])
     high, low = quick_two_sum(constants.ERF[0] + zeros(x), more)
     return pair_product((high, low + constants.RESTS[0]), parts(x))
-
-
-def erf(x: Steps) -> Steps:
-    size = abs(x)
-    near = _erf_near(where(size < 0.75, x, 0.0))
-    (high, low), k = _erfc_pair(where((size > 0.7) & (size < 6.0), size, 6.0))
-    scale = power_of_two(k)
-    far = pair_sum((1.0 + zeros(x), zeros(x)), (-(high * scale), -(low * scale)))
-    result = where(size < 0.75, near[0] + near[1], signed(where(size > 6.0, 1.0, far[0] + far[1]), x))
-    result = where(size < 2.0**-500, x * constants.PI[2] + x * constants.PI[7], result)
-    return where(x.equals(x), result, x)
 
 
 def erfc(x: Steps) -> Steps:
@@ -121,17 +109,7 @@ def _erfinv_far(c: Steps) -> Steps:
     return x
 
 
-_LOG_2 = constants.LOG_SCALES[2]
-
-
-def erfinv(y: Steps) -> Steps:
-    size = abs(y)
-    near = size < 0.7
-    far = _erfinv_far(where(near | ~(size < 1.0), 0.25, 1.0 - size))
-    x = where(near, _erfinv_near(where(near, size, 0.0)), far)
-    x = where(size < 2.0**-28, size * _HALF_ROOT_PI, x)
-    x = where(size.equals(1.0), INF, where(size > 1.0, NAN, x))
-    return where(y.equals(y), signed(x, y), y)
+_LOG_2 = constants.LOG_SCALES[1]
 
 
 def erfcx(x: Steps) -> Steps:
@@ -171,4 +149,4 @@ def ndtri(p: Steps) -> Steps:
     return where(p.equals(p), result, p)
 
 
-declare(erf, erfc, erfcx, erfinv, log_ndtr, ndtri)
+declare(erfcx, log_ndtr, ndtri)

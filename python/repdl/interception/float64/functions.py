@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions of float64 in steps that round once: results within 0.6 ulp, the same on every machine.
+"""Functions in steps that round once, of which those of float64 are made that the core lacks; within 0.6 ulp.
 
 Each ends in a sum of two parts, of which the first has the digits of the result and the second some more.
 """
@@ -18,10 +18,7 @@ from repdl.interception.float64.steps import (
     Number,
     Pair,
     Steps,
-    declare,
     number_of,
-    pair_product,
-    pair_quotient,
     pair_sum,
     power_of_two,
     quick_two_sum,
@@ -138,24 +135,10 @@ def expm1(x: Steps) -> Steps:
     return where((x.equals(x)) & ~(abs(x) < 2.0**-54), result, x)
 
 
-def exp2(x: Steps) -> Steps:
-    whole = where(abs(x) < 2000.0, x, 0.0).round()
-    left = where(abs(x) < 2000.0, x - whole, 0.0)
-    (high, low), k = exp_pair(pair_product(parts(left), _ln2()))
-    result = scaled(high + low, k + whole.integer())
-    result = where(x > 1024.5, INF, where(x < -1080.0, 0.0, result))
-    return where(x.equals(x), result, x)
-
-
 # Logarithms.
 
-_LOG_SCALES = constants.LOG_SCALES
 _RECIPROCALS, _LOGS = table_of(constants.RECIPROCALS), tables_of(constants.LOGS)
 _FIRST_CELL = 0x3FE6000000000000
-
-
-def _ln2() -> tuple[float, float]:
-    return _LOG_SCALES[2], _LOG_SCALES[5]
 
 
 def log_pair(x: Pair, less: Number = 0) -> Pair:
@@ -185,28 +168,14 @@ def log_of_any(x: Steps) -> Pair:
     return log_pair(parts(where(small, x * 2.0**54, x)), where(small, 54, 0))
 
 
-def _log_of(x: Steps, scale: tuple[float, float] | None = None) -> Steps:
-    log = log_of_any(x)
-    if scale is not None:
-        log = pair_product(log, scale)
-    return _logs_end(x, log[0] + log[1])
-
-
 def _logs_end(x: Steps, log: Steps) -> Steps:
     inside = (x > 0.0) & (x < INF)
     return where(inside, log, where(x.equals(0.0), -INF, where(x < 0.0, NAN, x)))
 
 
 def log(x: Steps) -> Steps:
-    return _log_of(x)
-
-
-def log2(x: Steps) -> Steps:
-    return _log_of(x, (_LOG_SCALES[0], _LOG_SCALES[3]))
-
-
-def log10(x: Steps) -> Steps:
-    return _log_of(x, (_LOG_SCALES[1], _LOG_SCALES[4]))
+    high, low = log_of_any(x)
+    return _logs_end(x, high + low)
 
 
 def log1p_pair(x: Pair) -> Pair:
@@ -240,117 +209,3 @@ def power(x: Steps, y: Steps) -> Steps:
     result = where(negative & is_odd, -result, result)
     result = where((x < 0.0) & (x > -INF) & ~is_whole, NAN, result)
     return where(y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & abs(y).equals(INF)), 1.0, result)
-
-
-# Hyperbolic functions.
-
-
-def tanh(x: Steps) -> Steps:
-    size = abs(x)
-    t = _expm1_pair(where(size < 22.0, size, 0.0) * 2.0)
-    high, low = pair_quotient(t, pair_sum(t, (2.0 + zeros(x), zeros(x))))
-    result = where(size > 21.0, 1.0, high + low)
-    result = where(x < 0.0, -result, result)
-    return where((x.equals(x)) & ~(size < 2.0**-28), result, x)
-
-
-def sinh(x: Steps) -> Steps:
-    size = abs(x)
-    held = where(size < 42.0, size, 0.0)
-    e = _expm1_pair(held)
-    more = pair_quotient(e, pair_sum(e, (1.0 + zeros(x), zeros(x))))
-    high, low = pair_sum(e, more)
-    result = where(size > 40.0, _half_exp(size), (high + low) * 0.5)
-    result = where(x < 0.0, -result, result)
-    return where((x.equals(x)) & ~(size < 2.0**-28), result, x)
-
-
-def cosh(x: Steps) -> Steps:
-    size = abs(x)
-    (high, low), k = exp_pair(parts(where(size < 42.0, size, 0.0)))
-    scale = power_of_two(k)
-    e = high * scale, low * scale
-    high, low = pair_sum(e, pair_quotient((1.0 + zeros(x), zeros(x)), e))
-    result = where(size > 40.0, _half_exp(size), (high + low) * 0.5)
-    return where(x.equals(x), result, x)
-
-
-def _half_exp(x: Steps) -> Steps:
-    (high, low), k = exp_pair(parts(where(x < 712.0, x, 0.0)))
-    return where(x > 711.0, INF, scaled(high + low, k - 1))
-
-
-# Roots of pairs, and what is made of them.
-
-
-def root_of(x: Pair) -> Pair:
-    root = sqrt(x[0])
-    square, rest = two_product(root, root)
-    return root, where(x[0] > 0.0, (((x[0] - square) - rest) + x[1]) / (root * 2.0), 0.0)
-
-
-def rsqrt(x: Steps) -> Steps:
-    inside = (x > 0.0) & (x < INF)
-    small, large = x < TINY, x > 2.0**900
-    held = where(inside, x * where(small, 2.0**54, where(large, 2.0**-54, 1.0)), 1.0)
-    high, low = pair_quotient(parts(1.0 + zeros(x)), root_of(parts(held)))
-    return where(inside, (high + low) * where(small, 2.0**27, where(large, 2.0**-27, 1.0)), 1.0 / sqrt(x))
-
-
-def hypot(x: Steps, y: Steps) -> Steps:
-    up, across = abs(x), abs(y)
-    infinite = up.equals(INF) | across.equals(INF)
-    larger = where(up > across, up, across)
-    k = where(larger > 1.0, -600, 600)
-    near = (larger > 2.0**-400) & (larger < 2.0**400)
-    k = where(near, 0, k)
-    up, across = scaled(up, k), scaled(across, k)
-    high, low = root_of(pair_sum(two_product(up, up), two_product(across, across)))
-    return where(infinite, INF, scaled(high + low, -k))
-
-
-def _log_of_twice(x: Steps) -> Steps:
-    high, low = log_pair(parts(x), -1)
-    return where(x < INF, high + low, x)
-
-
-def asinh(x: Steps) -> Steps:
-    """log1p(x + x^2 / (1 + sqrt(1 + x^2))) of |x|."""
-    size = abs(x)
-    held = where((size > 2.0**-28) & (size < 2.0**28), size, 1.0)
-    square = two_product(held, held)
-    one = parts(1.0 + zeros(x))
-    over = pair_quotient(square, pair_sum(one, root_of(pair_sum(one, square))))
-    high, low = log1p_pair(pair_sum(parts(held), over))
-    result = where(size > 2.0**27, _log_of_twice(size), high + low)
-    return where((x.equals(x)) & ~(size < 2.0**-28), where(x < 0.0, -result, result), x)
-
-
-def acosh(x: Steps) -> Steps:
-    """log1p(t + sqrt(2 t + t^2)) of t = x - 1."""
-    held = where((x > 1.0) & (x < 2.0**28), x, 2.0)
-    t = two_sum(-1.0, held)
-    root = root_of(pair_product(t, two_sum(1.0, held)))
-    high, low = log1p_pair(pair_sum(t, root))
-    result = where(x > 2.0**27, _log_of_twice(x), high + low)
-    return where(x > 1.0, result, where(x.equals(1.0), 0.0, where(x < 1.0, NAN, x)))
-
-
-def atanh(x: Steps) -> Steps:
-    """log1p(2 x / (1 - x)) / 2 of |x|."""
-    size = abs(x)
-    held = where((size > 2.0**-28) & (size < 1.0), size, 0.5)
-    high, low = log1p_pair(pair_quotient(parts(held * 2.0), two_sum(1.0, -held)))
-    result = where(size.equals(1.0), INF, where(size > 1.0, NAN, (high + low) * 0.5))
-    return where((x.equals(x)) & ~(size < 2.0**-28), where(x < 0.0, -result, result), x)
-
-
-def xlogy(x: Steps, y: Steps) -> Steps:
-    log = log_of_any(y)
-    high, low = pair_product((_logs_end(y, log[0]), log[1]), parts(x))
-    product = where((y > 0.0) & (y < INF) & (abs(x) < 2.0**900), high + low, x * _logs_end(y, log[0] + log[1]))
-    return where(x.equals(0.0) & y.equals(y), 0.0, product)
-
-
-declare(acosh, asinh, atanh, cosh, exp, exp2, expm1, hypot, log, log10, log1p, log2, rsqrt, sinh, tanh, xlogy)
-declare(pow=power)

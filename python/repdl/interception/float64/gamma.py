@@ -71,7 +71,7 @@ def _log_gamma_high(x: Steps) -> Pair:
     """For 10 <= x <= 2^1015: Stirling's series."""
     high = pair_product(log_pair(parts(x)), two_sum(-0.5, x))
     tail = polynomial(1.0 / x / x, *_STIRLING) / x
-    constant = constants.PI[3] + zeros(x), constants.PI[8] + zeros(x)
+    constant = constants.PI[1] + zeros(x), constants.PI[4] + zeros(x)
     return pair_sum(pair_sum(high, (-x, zeros(x))), pair_sum(constant, (tail, zeros(x))))
 
 
@@ -90,7 +90,7 @@ def lgamma(x: Steps) -> Steps:
     whole = held.equals(held.round())
     sine = where(whole, 1.0, sine[0]), where(whole, 0.0, sine[1])
     held = where(held < 2.0**52, held, 1.0)
-    pi = constants.PI[4] + zeros(x), constants.PI[9] + zeros(x)
+    pi = constants.PI[2] + zeros(x), constants.PI[5] + zeros(x)
     below = pair_sum(pair_sum(pi, minus(log_pair(pair_product(sine, parts(held))))), minus(above))
     high, low = pair_where(x < 0.0, below, above)
     result = where((x < 0.0) & whole, INF, high + low)

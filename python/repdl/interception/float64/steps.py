@@ -146,10 +146,6 @@ def add_into(target: torch.Tensor, other: torch.Tensor) -> None:
 zero = _tensor_of(False, 0.0)
 
 
-def signed(size: Steps, like: Steps) -> Steps:
-    return Steps(torch.copysign(size.tensor, like.tensor))
-
-
 def number_of(integer: Steps) -> Steps:
     """As float64, of an integer below 2^51."""
     return (integer + _MAGIC_BITS).bits() - _MAGIC

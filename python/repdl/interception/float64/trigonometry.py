@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sines of float64 and their inverses, in steps, as functions.py."""
+"""Sines of float64 in steps, as functions.py."""
 
 from __future__ import annotations
 
@@ -8,23 +8,16 @@ import math
 import torch
 
 from repdl.interception.float64 import constants
-from repdl.interception.float64.functions import parts, polynomial, root_of, table_of, tables_of, zeros
+from repdl.interception.float64.functions import parts, polynomial, table_of
 from repdl.interception.float64.steps import (
     INF,
     NAN,
-    TINY,
     Pair,
     Steps,
-    declare,
     elementwise,
     pair_product,
     pair_quotient,
-    pair_sum,
-    pair_where,
-    power_of_two,
     quick_two_sum,
-    scaled,
-    signed,
     two_product,
     two_sum,
     where,
@@ -99,12 +92,6 @@ def cos(x: Steps) -> Steps:
     return where(abs(x) < INF, high + low, NAN)
 
 
-def tan(x: Steps) -> Steps:
-    k, r = angle(x)
-    high, low = pair_quotient(sine_pair(k, r), sine_pair(k + 16, r))
-    return where(abs(x) < 2.0**-28, x, where(abs(x) < INF, high + low, NAN))
-
-
 def half_turns(x: Steps) -> tuple[Steps, Pair]:
     """The angle pi x."""
     left = x - (x * 0.5).round() * 2.0
@@ -114,12 +101,7 @@ def half_turns(x: Steps) -> tuple[Steps, Pair]:
 
 
 def _pi() -> tuple[float, float]:
-    return constants.PI[0], constants.PI[5]
-
-
-def sinpi(x: Steps) -> Steps:
-    high, low = sine_pair(*half_turns(where(abs(x) < 2.0**53, x, 0.0)))
-    return where(abs(x) < INF, where(x.equals(x.round()), x * 0.0, high + low), NAN)
+    return constants.PI[0], constants.PI[3]
 
 
 # Roots of unity.
@@ -127,7 +109,7 @@ def sinpi(x: Steps) -> Steps:
 
 def _sixty_fourths(k: Steps, left: Steps, n: Steps) -> Steps:
     """The sine of k + left / n 64ths of a turn."""
-    pi_32 = constants.PI[0] / 32, constants.PI[5] / 32
+    pi_32 = constants.PI[0] / 32, constants.PI[3] / 32
     high, low = sine_pair(k.integer(), pair_product(pair_quotient(parts(left), parts(n)), pi_32))
     return high + low
 
@@ -141,95 +123,3 @@ def roots_of_unity(j: torch.Tensor, n: int) -> torch.Tensor:
     k = torch.div(128 * j + n, 2 * n, rounding_mode="floor")
     angle = k.double(), (64 * j - k * n).double()
     return torch.stack([_sine_of_turn(angle[0] + turn, angle[1], float(n)) for turn in (16, 32)])
-
-
-# Their inverses.
-
-_ARCTANGENTS = tables_of(constants.ARCTANGENTS)
-
-
-def _arctangent(n: Pair, d: Pair) -> Pair:
-    """atan(n / d) for 0 <= n <= d, d in [1/2, 4): atan(c) + atan((n - c d) / (d + c n)) for c = j / 32 near n / d."""
-    j = (n[0] / d[0] * 32.0).round()
-    c = j * (1 / 32)
-    top, low = two_product(d[0], c)
-    first, e = two_sum(n[0], -top)
-    t = quick_two_sum(first, (e - low) + (n[1] - c * d[1]))
-    product, low = two_product(n[0], c)
-    first, e = two_sum(d[0], product)
-    r = pair_quotient(t, quick_two_sum(first, (e + low) + (d[1] + c * n[1])))
-    square = r[0] * r[0]
-    more = square * r[0] * polynomial(square, *((-1) ** i / (2 * i + 1) for i in range(1, 8)))
-    which = where(j.equals(j), j, 0.0).integer() & 63
-    which = Steps(which.tensor.clamp(0, 32))
-    high, e = two_sum(which.among(_ARCTANGENTS[0]), r[0])
-    return quick_two_sum(high, e + (which.among(_ARCTANGENTS[1]) + (r[1] + more)))
-
-
-def _direction(y: Pair, x: Pair) -> Pair:
-    """The angle of the point (x, y), of y >= 0, the larger of both in [1/2, 4)."""
-    right = x[0] > -1.0 * abs(x[0])
-    side = pair_where(right | x[0].equals(0.0), x, (-x[0], -x[1]))
-    steep = y[0] > side[0]
-    angle = _arctangent(pair_where(steep, side, y), pair_where(steep, y, side))
-    negated = -angle[0], -angle[1]
-    half = constants.PI[1] + zeros(x[0]), constants.PI[6] + zeros(x[0])
-    whole = constants.PI[0] + zeros(x[0]), constants.PI[5] + zeros(x[0])
-    angle = pair_where(steep, pair_sum(half, negated), angle)
-    return pair_where(x[0] < 0.0, pair_sum(whole, (-angle[0], -angle[1])), angle)
-
-
-def atan2(y: Steps, x: Steps) -> Steps:
-    """As atan2 of C says for special numbers."""
-    up, across = abs(y), abs(x)
-    infinite = where(up.equals(INF) | across.equals(INF), 1.0, 0.0).equals(1.0)
-    n = where(infinite, where(up.equals(INF), 1.0, 0.0), up)
-    d = where(infinite, where(across.equals(INF), 1.0, 0.0), across)
-    larger = where(n > d, n, d)
-    subnormal = larger < TINY
-    scale = where(subnormal, 2.0**60, 1.0)
-    n, d, larger = n * scale, d * scale, larger * scale
-    k = 1023 - ((larger.bits() >> 52) & 2047)
-    k = where(larger.equals(0.0), 0, k)
-    n, d = scaled(n, k), scaled(d, k)
-    d = where(larger.equals(0.0), 1.0, d)
-    high, low = _direction(parts(n), parts(signed(d, x)))
-    tiny = (n / d < 2.0**-30) & (signed(d, x) > 0.0)  # where the parts of products are no longer normal
-    result = where(tiny, where(infinite, n, scaled(n / d, zeros(k))), high + low)
-    result = signed(result, y)
-    return where(x.equals(x) & y.equals(y), result, x + y)
-
-
-def atan(x: Steps) -> Steps:
-    size = abs(x)
-    large = size > 2.0**60
-    n = where(size > 1.0, 1.0, size)
-    d = where(size > 1.0, where(large, 2.0**60, size), 1.0)
-    mantissa = power_of_two(1023 - (d.bits() >> 52))
-    angle = _arctangent(parts(n * mantissa), parts(d * mantissa))
-    half = constants.PI[1] + zeros(x), constants.PI[6] + zeros(x)
-    high, low = pair_where(size > 1.0, pair_sum(half, (-angle[0], -angle[1])), angle)
-    result = signed(high + low, x)
-    return where(x.equals(x) & ~(size < 2.0**-28), result, x)
-
-
-def _other_leg(x: Steps) -> Pair:
-    """sqrt(1 - x^2)."""
-    return root_of(pair_product(two_sum(1.0, -x), two_sum(1.0, x)))
-
-
-def asin(x: Steps) -> Steps:
-    held = where(abs(x) > 1.0, 0.0, abs(x))
-    high, low = _direction(parts(held), _other_leg(held))
-    result = signed(high + low, x)
-    result = where(abs(x) < 2.0**-28, x, result)
-    return where(abs(x) > 1.0, NAN, where(x.equals(x), result, x))
-
-
-def acos(x: Steps) -> Steps:
-    held = where(abs(x) > 1.0, 0.0, x)
-    high, low = _direction(_other_leg(held), parts(held))
-    return where(abs(x) > 1.0, NAN, where(x.equals(x), where(x.equals(1.0), 0.0, high + low), x))
-
-
-declare(acos, asin, atan, atan2, cos, sin, sinpi, tan)

@@ -135,7 +135,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """The Gaussian error linear unit, as torch.nn.functional.gelu, correctly rounded as one function.
 
     Args:
-        input: float32, bfloat16 or float16, any shape.
+        input: float32, float64, bfloat16 or float16, any shape.
         approximate: 'none' for input * Phi(input), 'tanh' for the form with tanh.
     """
     if approximate not in ("none", "tanh"):
@@ -149,7 +149,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """input where it is positive, else alpha * (exp(input) - 1).
 
     With alpha = 1 it is correctly rounded; else it is the product of alpha, rounded to the type of the input, and the
-    correctly rounded exp(input) - 1. float32, bfloat16 or float16, any shape.
+    correctly rounded exp(input) - 1. float32, float64, bfloat16 or float16, any shape.
     """
     return _elu(input) if alpha == 1.0 else _where_positive(input, input, _elu(input) * alpha)
 
@@ -157,7 +157,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """input where it is positive, else alpha * (exp(input / alpha) - 1), in this order of steps, each rounded once.
 
-    With alpha = 1 it is correctly rounded. float32, bfloat16 or float16, any shape.
+    With alpha = 1 it is correctly rounded. float32, float64, bfloat16 or float16, any shape.
     """
     if alpha == 0:
         raise ValueError("[celu] alpha must not be 0")
@@ -168,7 +168,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input is greater than the threshold.
 
     With beta = 1 it is correctly rounded; else the product, the logarithm and the quotient are, one after the other.
-    float32, bfloat16 or float16, any shape.
+    float32, float64, bfloat16 or float16, any shape.
     """
     if beta == 1.0 and threshold == 20.0:
         return _softplus(input)
