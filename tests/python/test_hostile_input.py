@@ -225,7 +225,7 @@ def test_what_is_no_tensor_is_named(value: Any) -> None:
 ODD = """
 np.datetime64("2020"); np.timedelta64(3, "D"); np.zeros(3, "M8[s]"); np.array("2020", "M8"); np.void(b"abcd")
 np.zeros(2, "i4,f4"); np.zeros(2, "i4,f4")[0]; np.array(["ab", "c"]); np.array([object()]); np.longdouble(2)
-b"abcd"; memoryview(b""); array.array("u", "ab"); array.array("d"); (ctypes.c_int * 3)(); (ctypes.c_int * 2 * 3)()
+b"abcd"; memoryview(b""); array.array("u", "ab"); array.array("q"); (ctypes.c_int * 3)(); (ctypes.c_int * 2 * 3)()
 ctypes.c_char_p(b"x"); (type("P", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_int)]}) * 2)(); np.ndarray
 """
 

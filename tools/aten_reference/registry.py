@@ -83,6 +83,8 @@ LARGEST = 70_000
 def _from_core(overload: str) -> Iterator[str]:
     for op, translate in registry.of_core.get(overload, []):
         for digest, marks, text in core_lines(op):
+            if ".float64[" in text:  # which calls of torch have no lines of yet
+                continue
             arguments = read_torch_case(f"aten::{text}").arguments
             tensors = [value for value in arguments.values() if isinstance(value, TensorText)]
             translated = translate(dict(arguments))
