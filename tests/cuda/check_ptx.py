@@ -4,8 +4,8 @@
     python tests/cuda/check_ptx.py FILE.ptx...
 
 In PTX an instruction says how it rounds, and the assembler may not change that. So every floating-point instruction
-must be one of a short list, each exact or rounded once to nearest with subnormals kept; nothing may be called or done
-atomically; and the kernel of an elementwise function has a fused multiply-add exactly if its lane text says Fma.
+must be one of a short list, each exact or rounded once to nearest with subnormals kept; nothing may be done atomically,
+or called that is not defined in the file; and the kernel of an elementwise function has a fused multiply-add exactly if its lane text says Fma.
 """
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ ALLOWED = re.compile(
     r"|setp\.(eq|ne|lt|le|gt|ge|num|nan|equ|neu|ltu|leu|gtu|geu)(\.(and|or|xor))?\.f(32|64)"
     r"|(ld|st)\.(param|global|shared|local|const)(\.nc)?(\.v[24])?\.f(32|64)"
     r"|cvt\.rn\.f32\.f64|cvt\.f64\.f32|cvt\.rni\.f(32\.f32|64\.f64)"
+    # Whole numbers as integers and back; and a choice, which the compiler makes of a comparison of what is not NaN.
+    r"|cvt\.rzi\.[su]32\.f64|cvt\.rn\.f64\.[su]32|(min|max)\.f64"
 )
-FORBIDDEN = re.compile(r"(call|atom|red|multimem|wgmma|wmma|mma|tcgen05)\b.*")
+FORBIDDEN = re.compile(r"(atom|red|multimem|wgmma|wmma|mma|tcgen05)\b.*")
 
 _INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?(?P<name>[a-z][\w.:]*)(?=[\s;])")
 _FUNCTION = re.compile(r"\s*(?:\.visible |\.weak |\.extern )*\.(?:entry|func)\b.*?(?P<name>[\w$]+)\s*\(")
+_CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?(?P<callee>[\w$%]+)")
 _DEFINITION = re.compile(r"\b(?:REPDL_LANE \w+|struct) (?!operator)(\w+)\b")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LANE = re.compile(r"\d(?P<function>[A-Z][A-Za-z0-9]*)Lane(?![a-z])")
@@ -74,6 +77,9 @@ def findings(ptx: str) -> Iterator[str]:
     functions = instructions(ptx)
     if not functions:
         yield "no function: is this PTX?"
+    for callee in sorted(set(_CALL.findall(re.sub(r"//[^\n]*", "", ptx)))):
+        if not functions.get(callee):
+            yield f"{callee} is called, and not defined here"
     for name, body in functions.items():
         for instruction in sorted(set(body)):
             if FORBIDDEN.fullmatch(instruction) or (FLOAT.search(instruction) and not ALLOWED.fullmatch(instruction)):
