@@ -5,7 +5,8 @@
 
 In PTX an instruction says how it rounds, and the assembler may not change that. So every floating-point instruction
 must be one of a short list, each exact or rounded once to nearest with subnormals kept; nothing may be done atomically,
-or called that is not defined in the file; and the kernel of an elementwise function has a fused multiply-add exactly if its lane text says Fma.
+or called that is not defined in the file; and the kernel of an elementwise function has a fused multiply-add exactly if
+its lane text says Fma.
 """
 
 from __future__ import annotations
