@@ -7,12 +7,13 @@
 
 namespace repdl {
 
-/// The rows of double_functions.def.
+/// The rows of double_functions.def and double_trig.def.
 enum class DoubleFunction {
 #define DOUBLE_UNARY(op, Name) k##Name,
 #define DOUBLE_BINARY(op, Name) k##Name,
 #define DOUBLE_GRADIENT(Name, expression) k##Name,
 #include "cpp/double_functions.def"
+#include "cpp/double_trig.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
 #undef DOUBLE_GRADIENT

@@ -14,21 +14,15 @@
 #include <string>
 #include <vector>
 
-#include "cpp/double_functions_probe.h"
+#include "cpp/double_against_reference.h"
 #include "numerics/functions_scalar.h"
 #include "reference/functions.h"
 #include "reference/real.h"
-#include "repdl/target.h"
 
 namespace repdl {
 namespace {
 
-struct Row {
-  std::string op;
-  DoubleFunction function;
-  bool binary;
-};
-const Row kRows[] = {
+const DoubleRow kRows[] = {
 #define DOUBLE_UNARY(op, Name) {#op, DoubleFunction::k##Name, false},
 #define DOUBLE_BINARY(op, Name) {#op, DoubleFunction::k##Name, true},
 #define DOUBLE_GRADIENT(Name, expression)
@@ -37,28 +31,6 @@ const Row kRows[] = {
 #undef DOUBLE_BINARY
 #undef DOUBLE_GRADIENT
 };
-
-double Scalar(DoubleFunction function, double x, double y) {
-  const scalar::Tag<double> d;
-  switch (function) {
-#define DOUBLE_UNARY(op, Name) \
-  case DoubleFunction::k##Name: return scalar::Name##Double()(d, x);
-#define DOUBLE_BINARY(op, Name) \
-  case DoubleFunction::k##Name: return scalar::Name##Double()(d, x, y);
-#define DOUBLE_GRADIENT(Name, expression)           \
-  case DoubleFunction::k##Name: {                   \
-    const double g = x;                             \
-    return [&](double x) { return expression; }(y); \
-  }
-#define D(Name, x) scalar::Name##Double()(d, x)
-#include "cpp/double_functions.def"
-#undef D
-#undef DOUBLE_UNARY
-#undef DOUBLE_BINARY
-#undef DOUBLE_GRADIENT
-  }
-  return 0;
-}
 
 /// What a formula gives with numbers of the kind N, over 2^n, and by what part of `size` pairs may be off.
 template <class F, class N, class... Xs>
@@ -114,21 +86,6 @@ Domain DomainOf(const std::string& op) {
   if (op == "elu") return {-50, 0};
   if (op == "elu_grad") return {-750, 0};
   return {-750, 720};
-}
-
-double AnyBits(std::mt19937_64& random) { return std::bit_cast<double>(random()); }
-
-/// +-2^e m with a random fraction m, of few bits now and then.
-double OfExponents(std::mt19937_64& random, int low, int high) {
-  const int e = low + static_cast<int>(random() % static_cast<uint64_t>(high - low + 1));
-  uint64_t fraction = random() >> 12;
-  if (random() % 8 == 0) fraction &= ~uint64_t{0} << (random() % 53);
-  const double x = std::ldexp(std::bit_cast<double>(0x3ff0000000000000 | (fraction & 0xfffffffffffff)), e);
-  return random() % 2 == 0 ? x : -x;
-}
-
-double Uniform(std::mt19937_64& random, double low, double high) {
-  return low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
 }
 
 double RandomOf(std::mt19937_64& random, const Domain& domain) {
@@ -209,47 +166,9 @@ std::vector<double> Specials() {
   return x;
 }
 
-uint64_t Bits(double x) { return std::isnan(x) ? 0x7ff8000000000000 : std::bit_cast<uint64_t>(x); }
-
-long CountOf(const char* variable, long otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atol(text);
-}
-
-class DoubleFunctions : public ::testing::TestWithParam<Row> {
+class DoubleFunctions : public DoubleAgainstReference {
  protected:
-  ~DoubleFunctions() override { SetTarget(saved_); }
-
   const reference::Function& Reference() const { return *reference::FindFunction(GetParam().op); }
-
-  /// Compares a block with the reference, on every target and for one number.
-  void Check(std::vector<double> x, std::vector<double> y) {
-    while (x.size() % 8 != 0) x.push_back(x[0]), y.push_back(y[0]);
-    std::vector<double> expected(x.size()), out(x.size());
-    for (size_t i = 0; i < x.size(); ++i) expected[i] = reference::RoundedToDouble(Reference(), x[i], y[i]);
-    for (const std::string_view target : SupportedTargets()) {
-      SetTarget(target);
-      ProbeDoubleFunction({GetParam().function, x.data(), y.data(), out.data(), static_cast<int64_t>(x.size())});
-      Compare(target, x, y, out, expected);
-    }
-    for (size_t i = 0; i < x.size(); ++i) out[i] = Scalar(GetParam().function, x[i], y[i]);
-    Compare("one number", x, y, out, expected);
-  }
-
-  void Compare(std::string_view target, const std::vector<double>& x, const std::vector<double>& y,
-               const std::vector<double>& out, const std::vector<double>& expected) {
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (Bits(out[i]) != Bits(expected[i]) && ++wrong_ < 10) {
-        ADD_FAILURE() << GetParam().op << " on " << target << std::hexfloat << ": f(" << x[i] << ", " << y[i]
-                      << ") = " << out[i] << ", not " << expected[i];
-      }
-    }
-  }
-
-  int wrong_ = 0;
-
- private:
-  std::string_view saved_ = ActiveTarget();
 };
 
 TEST_P(DoubleFunctions, RoundSpecialValues) {
@@ -413,7 +332,7 @@ TEST(DoubleGradients, RoundEachStepOnce) {
     for (const DoubleFunction function : functions) {
       ProbeDoubleFunction({function, g.data(), x.data(), out.data(), static_cast<int64_t>(x.size())});
       for (size_t i = 0; i < x.size(); ++i) {
-        EXPECT_EQ(Bits(out[i]), Bits(Scalar(function, g[i], x[i])))
+        EXPECT_EQ(Bits(out[i]), Bits(ForOneNumber(function, g[i], x[i])))
             << target << " " << static_cast<int>(function) << " " << g[i] << " " << x[i];
       }
     }

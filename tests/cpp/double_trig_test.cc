@@ -11,71 +11,34 @@
 #include <string>
 #include <vector>
 
-#include "cpp/double_trig_probe.h"
+#include "cpp/double_against_reference.h"
 #include "numerics/accurate.h"
-#include "numerics/functions_scalar.h"
-#include "reference/functions.h"
-#include "repdl/target.h"
 
 namespace repdl {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct Row {
-  std::string op;
-  DoubleTrig function;
-  bool binary;
-};
-const Row kRows[] = {
-#define DOUBLE_UNARY(op, Name) {#op, DoubleTrig::k##Name, false},
-#define DOUBLE_BINARY(op, Name) {#op, DoubleTrig::k##Name, true},
+const DoubleRow kRows[] = {
+#define DOUBLE_UNARY(op, Name) {#op, DoubleFunction::k##Name, false},
+#define DOUBLE_BINARY(op, Name) {#op, DoubleFunction::k##Name, true},
 #include "cpp/double_trig.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
 };
-
-double ForOneNumber(DoubleTrig function, double x, double y) {
-  const scalar::Tag<double> d;
-  switch (function) {
-#define DOUBLE_UNARY(op, Name) \
-  case DoubleTrig::k##Name: return scalar::Name##Double()(d, x);
-#define DOUBLE_BINARY(op, Name) \
-  case DoubleTrig::k##Name: return scalar::Name##Double()(d, x, y);
-#include "cpp/double_trig.def"
-#undef DOUBLE_UNARY
-#undef DOUBLE_BINARY
-  }
-  return 0;
-}
 
 /// The accurate steps are the functions, too.
-double Accurate(DoubleTrig function, double x, double y) {
+double Accurate(DoubleFunction function, double x, double y) {
   switch (function) {
 #define DOUBLE_UNARY(op, Name) \
-  case DoubleTrig::k##Name: return accurate::Name(x);
+  case DoubleFunction::k##Name: return accurate::Name(x);
 #define DOUBLE_BINARY(op, Name) \
-  case DoubleTrig::k##Name: return accurate::Name(x, y);
+  case DoubleFunction::k##Name: return accurate::Name(x, y);
 #include "cpp/double_trig.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
+    default: return 0;
   }
-  return 0;
-}
-
-double AnyBits(std::mt19937_64& random) { return std::bit_cast<double>(random()); }
-
-/// +-2^e m with a random fraction m, of few bits now and then.
-double OfExponents(std::mt19937_64& random, int low, int high) {
-  const int e = low + static_cast<int>(random() % static_cast<uint64_t>(high - low + 1));
-  uint64_t fraction = random() >> 12;
-  if (random() % 8 == 0) fraction &= ~uint64_t{0} << (random() % 53);
-  const double x = std::ldexp(std::bit_cast<double>(0x3ff0000000000000 | (fraction & 0xfffffffffffff)), e);
-  return random() % 2 == 0 ? x : -x;
-}
-
-double Uniform(std::mt19937_64& random, double low, double high) {
-  return low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
 }
 
 double RandomOperand(std::mt19937_64& random) {
@@ -152,13 +115,6 @@ std::vector<double> Specials(int step) {
   return x;
 }
 
-uint64_t Bits(double x) { return std::isnan(x) ? 0x7ff8000000000000 : std::bit_cast<uint64_t>(x); }
-
-long CountOf(const char* variable, long otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atol(text);
-}
-
 /// Triangles whose hypotenuse is half-way between two doubles, or almost.
 void AddMidpointsOfHypot(std::mt19937_64& random, std::vector<double>& x, std::vector<double>& y) {
   for (int i = 0; i < 10000; ++i) {
@@ -170,44 +126,14 @@ void AddMidpointsOfHypot(std::mt19937_64& random, std::vector<double>& x, std::v
   }
 }
 
-class DoubleTrigFunctions : public ::testing::TestWithParam<Row> {
+class DoubleTrigFunctions : public DoubleAgainstReference {
  protected:
-  ~DoubleTrigFunctions() override { SetTarget(saved_); }
-
-  /// Compares a block with the reference, on every target and for one number.
-  void Check(std::vector<double> x, std::vector<double> y) {
-    while (x.size() % 8 != 0) x.push_back(x[0]), y.push_back(y[0]);
-    const Row& row = GetParam();
-    const reference::Function& function = *reference::FindFunction(row.op);
-    std::vector<double> expected(x.size()), out(x.size());
-    for (size_t i = 0; i < x.size(); ++i) {
-      expected[i] = reference::RoundedToDouble(function, x[i], row.binary ? y[i] : 0.0);
-    }
-    for (const std::string_view target : SupportedTargets()) {
-      SetTarget(target);
-      ProbeDoubleTrig({row.function, x.data(), y.data(), out.data(), static_cast<int64_t>(x.size())});
-      Compare(target, x, y, out, expected);
-    }
-    for (size_t i = 0; i < x.size(); ++i) out[i] = ForOneNumber(row.function, x[i], y[i]);
-    Compare("one number", x, y, out, expected);
-    for (size_t i = 0; i < x.size(); ++i) out[i] = Accurate(row.function, x[i], y[i]);
+  void CheckMore(const std::vector<double>& x, const std::vector<double>& y,
+                 const std::vector<double>& expected) override {
+    std::vector<double> out(x.size());
+    for (size_t i = 0; i < x.size(); ++i) out[i] = Accurate(GetParam().function, x[i], y[i]);
     Compare("the accurate step", x, y, out, expected);
   }
-
-  void Compare(std::string_view where, const std::vector<double>& x, const std::vector<double>& y,
-               const std::vector<double>& out, const std::vector<double>& expected) {
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (Bits(out[i]) != Bits(expected[i]) && ++wrong_ < 10) {
-        ADD_FAILURE() << GetParam().op << " by " << where << std::hexfloat << ": f(" << x[i] << ", " << y[i]
-                      << ") = " << out[i] << ", not " << expected[i];
-      }
-    }
-  }
-
-  int wrong_ = 0;
-
- private:
-  std::string_view saved_ = ActiveTarget();
 };
 
 TEST_P(DoubleTrigFunctions, RoundSpecialValues) {

@@ -107,6 +107,8 @@ const Function* FindFunction(std::string_view op) {
   return nullptr;
 }
 
+namespace {
+
 double RoundedToDouble(const Function& function, double x, double y) {
   // Nearly all results can be told from few bits, although sums cancel: all but those near underflow.
   constexpr mpfr_prec_t kUsual = 200, kAll = 2400;
@@ -130,6 +132,8 @@ double RoundedToDouble(const Function& function, double x, double y) {
   Real::precision = before;
   return result;
 }
+
+}  // namespace
 
 template <class T>
 T Rounded(const Function& function, T x, T y, const Format& format) {

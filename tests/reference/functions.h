@@ -42,12 +42,9 @@ std::span<const Function> Functions();
 /// The function of this op or nullptr.
 const Function* FindFunction(std::string_view op);
 
-/// function(x) or function(x, y), rounded once to `format`: correctly rounded, subnormals included.
+/// function(x) or function(x, y), rounded once to `format`, of doubles to double: correctly rounded, subnormals included.
 template <class T = float>
 T Rounded(const Function& function, T x, T y = 0, const Format& format = kFloat32);
-
-/// The same for double; some formulas need more digits for it.
-double RoundedToDouble(const Function& function, double x, double y = 0.0);
 
 /// exp(x), correctly rounded.
 template <class T>
