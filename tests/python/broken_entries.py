@@ -125,10 +125,17 @@ def crashing(x: torch.Tensor) -> torch.Tensor:
     return x.abs()
 
 
+def crashing_in_stock(x: torch.Tensor) -> torch.Tensor:
+    """torch's own kernels have such faults, with numbers that nobody tried."""
+    if not _enabled() and bool((x == 0).all()):
+        os.abort()
+    return x.abs()
+
+
 def entries() -> list[Made]:
     plain = [
         held, by_threads, by_layout, by_alignment, by_capability, by_target, by_batch, by_zero, by_layout_backwards,
-        far_off, breaking, raising, crashing,
+        far_off, breaking, raising, crashing, crashing_in_stock,
     ]  # fmt: skip
     made = [Made(function) for function in plain]
     made.append(Made(in_place_other, in_place=lambda x: x.abs_().add_(EPS)))

@@ -76,6 +76,12 @@ def test_what_is_sound_is_not_found(broken: Sweep) -> None:
     assert not broken.passed
 
 
+def test_a_crash_of_stock_torch_costs_its_samples_alone(broken: Sweep) -> None:
+    outcome = broken.outcomes["crashing_in_stock"]["float32"]
+    assert outcome.stock == "crashes" and outcome.skipped == 2  # small and large
+    assert outcome.trials == broken.outcomes["held"]["float32"].trials - 2
+
+
 def test_unknown_names() -> None:
     with pytest.raises(ValueError, match="no op 'maximun' here; did you mean maximum"):
         _known("op", ["maximun"], ["maximum", "mm"])
@@ -119,11 +125,12 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
     result.outcomes["i0"]["float64"] = Outcome("ours", "abc", 3, ["gradient"], 2)
     result.outcomes["i0"]["float32"].cut = 3
     result.outcomes["lu_unpack"]["float32"].stock = "crashes"
+    result.outcomes["lu_unpack"]["float32"].skipped = 2
     result.save(tmp_path / "sweep.jsonl")
     assert Sweep.load(tmp_path / "sweep.jsonl") == result
     text = torch_sweep.page(result)
     assert "5 calls were left out: i0 of float32, float64." in text
-    assert "torch itself crashes with samples of lu_unpack of float32" in text
+    assert "torch itself crashes with 2 samples of lu_unpack of float32" in text
     assert "This is a part of the sweep" in text and "1 of float32, 5 of float64" in text
 
 

@@ -123,7 +123,7 @@ def _print(result: Sweep, console: Console) -> None:
         typer.echo(f"of {len(cut)} ops and dtypes the time ran out: {sum(cut)} calls were left out")
     for op, dtype, outcome in result.pairs():
         if outcome.stock:
-            typer.echo(f"torch itself {outcome.stock} with samples of {op} of {dtype}, which were left out")
+            typer.echo(f"{outcome.left_out(op, dtype)}")
     if not result.trials:
         typer.echo("No call could be tried.")
     elif result.findings:

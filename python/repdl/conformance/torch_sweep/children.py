@@ -9,6 +9,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ SILENCE = 120.0
 """Seconds after which a worker that writes nothing is taken to hang, on a busy machine too."""
 
 HELD_BACK_BY = ("REPDL_TARGET", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA", "REPDL_STRICT")
+
+MOST_SKIPPED = 8
+"""Of an entry and dtype: with which stock torch crashes or hangs. With more of them the rest is left out."""
 
 Pair = tuple[str, str]
 """An entry and a dtype."""
@@ -39,22 +43,40 @@ class Task:
 
 
 def run_task(task: Task, tell: Callable[[Task, dict[str, Any]], None]) -> None:
-    """Runs a task to its end, in as many processes as it takes; `tell` gets each line, and crashes and hangs."""
+    """Runs a task to its end, in as many processes as it takes; `tell` gets each line, and crashes and hangs.
+
+    A sample with which stock torch crashes or hangs is left out, and its entry begun again.
+    """
     rest = list(task.pairs)
+    skipped: dict[Pair, list[str]] = defaultdict(list)
     while rest:
-        begun, fate = _run_process(task, rest, tell)
+        begun, fate, asked = _run_process(task, rest, skipped, tell)
         if fate is None:
             return
-        if not begun:
+        if not begun and asked is None:
             raise WorkerError(f"the worker for '{task.setting.name}' did not begin: {fate}")
-        tell(task, {"fate": fate, "pair": list(begun[-1])})
+        if asked is not None:
+            pair, case = asked
+            skipped[pair].append(case)
+            tell(task, {"fate": fate, "pair": list(pair)})
+            if len(skipped[pair]) > MOST_SKIPPED:
+                begun.append(pair)
+        else:
+            tell(task, {"fate": fate, "pair": list(begun[-1])})
         rest = [pair for pair in rest if pair not in begun]
 
 
+Asked = tuple[Pair, str]
+"""The sample that stock torch is asked of."""
+
+
 def _run_process(
-    task: Task, pairs: list[Pair], tell: Callable[[Task, dict[str, Any]], None]
-) -> tuple[list[Pair], str | None]:
-    """The pairs that were begun, and what became of the process in the last one if it did not end as it should."""
+    task: Task, pairs: list[Pair], skipped: dict[Pair, list[str]], tell: Callable[[Task, dict[str, Any]], None]
+) -> tuple[list[Pair], str | None, Asked | None]:
+    """The pairs that were begun; what became of the process if it did not end as it should; and in which sample.
+
+    That is one of stock torch; None stands for the last of the pairs.
+    """
     environment = {k: v for k, v in os.environ.items() if k not in HELD_BACK_BY} | {"OMP_WAIT_POLICY": "passive"}
     environment["PYTHONHASHSEED"] = "0"  # torch takes some samples from sets
     with subprocess.Popen(
@@ -75,48 +97,48 @@ def _run_process(
         for reader in readers:
             reader.start()
         try:
-            job = {"role": task.role, "pairs": pairs, "amount": task.amount, "source": task.source}
+            skip = [[*pair, case] for pair, cases in skipped.items() for case in cases]
+            job = {"role": task.role, "pairs": pairs, "amount": task.amount, "source": task.source, "skip": skip}
             with suppress(BrokenPipeError):  # it has ended already; why is told below
                 process.stdin.write(json.dumps(job))
                 process.stdin.close()
-            begun, phase, ended = _read(task, lines, tell)
+            begun, asked, ended = _read(task, lines, tell)
+            phase = "ours" if asked is None else "stock"
             if not ended:
-                return begun, f"hangs {phase}"
+                return begun, f"hangs {phase}", asked
             status = process.wait()
         finally:
             process.kill()
             for reader in readers:
                 reader.join()
     if status == 0:
-        return begun, None
-    if not begun:
-        return begun, "".join(errors).strip() or f"exit status {status}"
-    return begun, f"crashes {phase}"
+        return begun, None, None
+    if not begun and asked is None:
+        return begun, "".join(errors).strip() or f"exit status {status}", None
+    return begun, f"crashes {phase}", asked
 
 
 def _read(
     task: Task, lines: queue.Queue[str | None], tell: Callable[[Task, dict[str, Any]], None]
-) -> tuple[list[Pair], str, bool]:
-    """Passes lines on; the pairs that were begun, the phase of the last, and whether the lines came to an end.
-
-    Stock torch is asked of several pairs before the first is begun: if it crashes, that pair alone counts as begun.
-    """
+) -> tuple[list[Pair], Asked | None, bool]:
+    """Passes lines on; the pairs that were begun, the sample of stock torch behind which nothing came, and whether the
+    lines came to an end. Stock torch is asked of several pairs before the first is begun."""
     begun: list[Pair] = []
-    asked: list[Pair] = []
+    asked: Asked | None = None
     while True:
         try:
             text = lines.get(timeout=SILENCE)
         except queue.Empty:
             text = ""
         if not text:
-            return begun + asked, "stock" if asked else "ours", text is None
+            return begun, asked, text is None
         line = json.loads(text)
         if "stock" in line:
-            asked = [(line["stock"][0], line["stock"][1])]
+            asked = (line["stock"][0], line["stock"][1]), line["stock"][2]
             continue
+        asked = None
         if "start" in line:
             begun.append((line["start"][0], line["start"][1]))
-            asked = []
         tell(task, line)
 
 

@@ -178,6 +178,7 @@ class _Collected:
                 found.add(kind, op, dtype, "forward", [setting], "")
             else:
                 outcomes[op][dtype].stock = kind
+                outcomes[op][dtype].skipped += 1
         of = Counter(dtype for entry in known.values() for dtype in entry.dtypes())
         told = {name: value for name, value in head.items() if name != "commit"}
         return Sweep(told, {dtype: of[dtype] for dtype in DTYPES if of[dtype]}, dict(outcomes), found.sorted())

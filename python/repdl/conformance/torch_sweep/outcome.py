@@ -44,7 +44,7 @@ class Outcome:
 
     word: "ours", "exact" or "raises", as `repdl.audit` has it. commit: of the sweep. trials: how many calls were tried.
     raises: the forms in which calls raise NotReproducibleError. cut: how many calls were left out because the time ran
-    out. stock: whether stock torch "crashes" or "hangs" with the samples, so that none was tried.
+    out. stock: "crashes" or "hangs", what stock torch does with `skipped` of the samples, which were left out.
     """
 
     word: str
@@ -53,6 +53,11 @@ class Outcome:
     raises: list[str] = field(default_factory=list)
     cut: int = 0
     stock: str = ""
+    skipped: int = 0
+
+    def left_out(self, op: str, dtype: str) -> str:
+        samples = "a sample" if self.skipped == 1 else f"{self.skipped} samples"
+        return f"torch itself {self.stock} with {samples} of {op} of {dtype}, left out here"
 
 
 @dataclass

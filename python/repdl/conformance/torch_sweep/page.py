@@ -74,7 +74,7 @@ def _left_out(result: Sweep) -> list[str]:
         told.append(f"Of these the time ran out, and {sum(cut.values())} calls were left out: {named}.\n")
     for op, dtype, outcome in result.pairs():
         if outcome.stock:
-            told.append(f"torch itself {outcome.stock} with samples of {op} of {dtype}: none was tried.\n")
+            told.append(f"{outcome.left_out(op, dtype)}.\n")
     return told
 
 

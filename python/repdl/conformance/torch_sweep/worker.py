@@ -52,6 +52,7 @@ class _Worker:
         self.amount: Amount = AMOUNTS[job["amount"]]
         self.output = output
         self.seconds = SECONDS[self.role]
+        self.skip = {tuple(names) for names in job["skip"]}
 
     def write(self, line: Line) -> None:
         self.output.write(json.dumps(line, separators=(",", ":")) + "\n")
@@ -79,13 +80,15 @@ class _Worker:
             repdl.enable()
 
     def stocks(self, entry: Entry, dtype: str, tries: list[Trial]) -> list[tuple[Trial, Stock | None]]:
-        self.write({"stock": [entry.name, dtype]})
         found: list[tuple[Trial, Stock | None]] = []
         begin = time.process_time()
         for i, trial in enumerate(tries):
             if time.process_time() - begin > self.seconds:
                 self.write({"cut": [entry.name, dtype], "trials": len(tries) - i})
                 break
+            if (entry.name, dtype, trial.label) in self.skip:
+                continue
+            self.write({"stock": [entry.name, dtype, trial.label]})
             row = None if entry.name in NO_ROWS else ROWS[i % len(ROWS)]
             found.append((trial, ask_stock(trial.sample, getattr(torch, dtype), entry.differentiable(dtype), row)))
         if any(stock.random for _, stock in found if stock is not None):
