@@ -17,7 +17,7 @@ from typing import Any
 
 from repdl.conformance.settings import Setting
 
-SILENCE = 120.0
+SILENCE = 300.0
 """Seconds after which a worker that writes nothing is taken to hang, on a busy machine too."""
 
 HELD_BACK_BY = ("REPDL_TARGET", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA", "REPDL_STRICT")
