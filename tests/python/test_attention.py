@@ -21,12 +21,14 @@ def normal(*shape: int) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
-def operands(shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def operands(
+    shape: tuple[int, ...], dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     batch, heads, key_heads, queries, keys, width, value_width = shape
     return (
-        normal(batch, heads, queries, width),
-        normal(batch, key_heads, keys, width),
-        normal(batch, key_heads, keys, value_width),
+        normal(batch, heads, queries, width).to(dtype),
+        normal(batch, key_heads, keys, width).to(dtype),
+        normal(batch, key_heads, keys, value_width).to(dtype),
     )
 
 
@@ -35,18 +37,18 @@ def composed(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: f
     # The gradient of expand() would be a sum of torch's, so each head has a key head of its own here.
     key, value = key.repeat_interleave(group, 1).detach(), value.repeat_interleave(group, 1).detach()
     key.requires_grad_(), value.requires_grad_()
-    scores = ops.mm(query * torch.tensor(scale), key, False, True, order) + mask
+    scores = ops.mm(query * torch.tensor(scale, dtype=query.dtype), key, False, True, order) + mask
     p = ops.softmax(scores, -1, order)
     return key, value, ops.mm(p * dropout, value, False, False, order)
 
 
 @pytest.mark.parametrize("order", ["blocked", "sequential"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_attention_is_its_composition(shape: tuple[int, ...], order: str) -> None:
-    query, key, value = operands(shape)
+@pytest.mark.parametrize(("shape", "dtype"), [*((s, torch.float32) for s in SHAPES), (SHAPES[0], torch.float64)])
+def test_attention_is_its_composition(shape: tuple[int, ...], dtype: torch.dtype, order: str) -> None:
+    query, key, value = operands(shape, dtype)
     batch, heads, key_heads, queries, keys, _, _ = shape
-    mask, dropout = normal(batch, 1, queries, keys), (normal(heads, queries, keys) > -1).float() * 1.25
-    grad = normal(*query.shape[:3], value.shape[3])
+    mask, dropout = normal(batch, 1, queries, keys).to(dtype), (normal(heads, queries, keys) > -1).to(dtype) * 1.25
+    grad = normal(*query.shape[:3], value.shape[3]).to(dtype)
     for tensor in (query, key, value):
         tensor.requires_grad_()
     per_head, per_head_value, expected = composed(query, key, value, mask, dropout, 0.3, order)
@@ -126,13 +128,13 @@ def test_what_a_query_does_not_have_stays_out_of_its_gradients() -> None:
     torch.testing.assert_close(by_value[:, :, cut:], expected[2][:, :, cut:], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_drawn_mask_is_that_of_bernoulli(shape: tuple[int, ...]) -> None:
-    query, key, value = (x.requires_grad_() for x in operands(shape))
-    grad = normal(*query.shape[:3], value.shape[3])
+@pytest.mark.parametrize(("shape", "dtype"), [*((s, torch.float32) for s in SHAPES), (SHAPES[0], torch.float64)])
+def test_a_drawn_mask_is_that_of_bernoulli(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    query, key, value = (x.requires_grad_() for x in operands(shape, dtype))
+    grad = normal(*query.shape[:3], value.shape[3]).to(dtype)
     mask = torch.empty(*query.shape[:3], key.shape[2])
     ops.philox_bernoulli(mask, 3, 4, 0.9, 5)
-    mask /= 0.9
+    mask = mask.to(dtype) / 0.9
     for target in TARGETS:
         _core.set_target(target)
         results = []
@@ -143,18 +145,19 @@ def test_a_drawn_mask_is_that_of_bernoulli(shape: tuple[int, ...]) -> None:
             assert same_bits(given, drawn)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("rng", ["philox", "torch"])
-def test_dropout_of_a_program_is_bernoullis(rng: str) -> None:
-    query, key, value = operands((2, 6, 6, 7, 10, 8, 8))
+def test_dropout_of_a_program_is_bernoullis(rng: str, dtype: torch.dtype) -> None:
+    query, key, value = operands((2, 6, 6, 7, 10, 8, 8), dtype)
     with repdl.reproducible(rng=rng):
         torch.manual_seed(1)
         got = sdpa(query, key, value, dropout_p=0.3)
         after = torch.rand(3)
         torch.manual_seed(1)
-        mask = torch.empty(2, 6, 7, 10).bernoulli_(0.7) / 0.7
+        mask = torch.empty(2, 6, 7, 10, dtype=dtype).bernoulli_(0.7) / 0.7
         assert same_bits(torch.rand(3), after)
         assert same_bits(got, ops.attention(query, key, value, dropout_mask=mask))
-        assert same_bits(sdpa(query, key, value, dropout_p=1.0), torch.zeros(2, 6, 7, 8))
+        assert same_bits(sdpa(query, key, value, dropout_p=1.0), torch.zeros(2, 6, 7, 8, dtype=dtype))
         randomness = torch.func.vmap(lambda q: sdpa(q, q, q, dropout_p=0.3), randomness="different")(query)
         assert randomness.shape == query.shape
         with pytest.raises(RuntimeError, match="randomness"):

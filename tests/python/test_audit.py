@@ -62,7 +62,9 @@ def here() -> str:
         (lambda x: torch.complex(x, x).sinc(), "aten::sinc", "not"),
         (lambda x: torch.complex(x, x).exp(), "aten::exp", "guarded"),
         (torch.fft.rfft, "aten::_fft_r2c", "guarded"),
-        (lambda x: x.double().exp(), "aten::exp", "guarded"),
+        (lambda x: x.double().exp(), "aten::exp", "reproducible"),
+        (lambda x: x.double().softmax(0), "aten::_softmax", "reproducible"),
+        (lambda x: x.double().lgamma(), "aten::lgamma", "guarded"),
         (lambda x: torch.dropout(x, 0.5, True), "aten::bernoulli_.float", "reproducible"),
         (repdl.ops.softmax, "repdl::softmax", "reproducible"),
     ],
@@ -79,7 +81,7 @@ def test_every_class(function: Callable[..., Any], op: str, kind: str) -> None:
 def test_a_class_is_of_the_calls_with_its_dtypes() -> None:
     report = repdl.audit(lambda x: (x.sinc(), x.sinc(), torch.complex(x, x).sinc(), x.double().sinc()), X)
     found = {row.kind: (row.count, row.dtypes) for row in rows(report, "aten::sinc")}
-    assert found == {"reproducible": (2, {"float32"}), "not": (1, {"complex64"}), "guarded": (1, {"float64"})}
+    assert found == {"reproducible": (3, {"float32", "float64"}), "not": (1, {"complex64"})}
 
 
 def test_where_it_was_called() -> None:

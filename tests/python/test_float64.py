@@ -407,11 +407,11 @@ def test_what_torch_makes_of_types() -> None:
             torch.hypot(x, x.to(torch.complex128))
 
 
-def test_the_audit_tells_float64_from_float32() -> None:
+def test_the_audit_tells_what_the_core_computes() -> None:
     x = torch.ones(3)
-    report = repdl.audit(lambda: (x.exp(), x.double().exp()))
-    assert {row.kind: row.dtypes for row in report if row.op == "aten::exp"} == {
-        "reproducible": {"float32"},
-        "guarded": {"float64"},
+    report = repdl.audit(lambda: (x.exp(), x.double().exp(), x.double().lgamma()))
+    assert {row.op: (row.kind, row.dtypes) for row in report if row.op in ("aten::exp", "aten::lgamma")} == {
+        "aten::exp": ("reproducible", {"float32", "float64"}),
+        "aten::lgamma": ("guarded", {"float64"}),
     }
     assert report.ok

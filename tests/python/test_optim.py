@@ -19,7 +19,7 @@ OPTIONS: list[tuple[Any, Any, dict[str, Any]]] = [
     (repdl.optim.Adam, torch.optim.Adam, {"betas": (0.5, 0.9), "eps": 1e-3, "maximize": True}),
     (repdl.optim.Adam, torch.optim.Adam, {"weight_decay": 0.1, "decoupled_weight_decay": True}),
     (repdl.optim.AdamW, torch.optim.AdamW, {}),
-    (repdl.optim.AdamW, torch.optim.AdamW, {"lr": torch.tensor(0.02), "weight_decay": 0.3, "amsgrad": True}),
+    (repdl.optim.AdamW, torch.optim.AdamW, {"lr": torch.tensor(0.02).double(), "weight_decay": 0.3, "amsgrad": True}),
     (repdl.optim.SGD, torch.optim.SGD, {"lr": 0.1}),
     (repdl.optim.SGD, torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}),
     (repdl.optim.SGD, torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
@@ -27,13 +27,13 @@ OPTIONS: list[tuple[Any, Any, dict[str, Any]]] = [
 ]
 
 
-def problem() -> tuple[list[torch.Tensor], Any]:
+def problem(dtype: torch.dtype = torch.float32) -> tuple[list[torch.Tensor], Any]:
     generator = torch.Generator().manual_seed(5)
     shapes = [(3, 4), (7,), (2, 3, 2, 2), ()]
-    parameters = [torch.randn(s, generator=generator).requires_grad_() for s in shapes]
+    parameters = [torch.randn(s, generator=generator, dtype=dtype).requires_grad_() for s in shapes]
     with torch.no_grad():  # a layout other than row-major
         parameters[0] = parameters[0].T.contiguous().T.requires_grad_()
-    targets = [torch.randn(s, generator=generator) for s in shapes]
+    targets = [torch.randn(s, generator=generator, dtype=dtype) for s in shapes]
 
     def loss() -> torch.Tensor:
         return sum(((p - t) ** 2).sum() for p, t in zip(parameters, targets, strict=True))  # type: ignore[return-value]
@@ -41,8 +41,10 @@ def problem() -> tuple[list[torch.Tensor], Any]:
     return parameters, loss
 
 
-def run(optimizer_type: Any, options: dict[str, Any], steps: int = 5) -> tuple[list[torch.Tensor], Any]:
-    parameters, loss = problem()
+def run(
+    optimizer_type: Any, options: dict[str, Any], steps: int = 5, dtype: torch.dtype = torch.float32
+) -> tuple[list[torch.Tensor], Any]:
+    parameters, loss = problem(dtype)
     optimizer = optimizer_type(parameters, **options)
     for _ in range(steps):
         optimizer.zero_grad()
@@ -53,8 +55,9 @@ def run(optimizer_type: Any, options: dict[str, Any], steps: int = 5) -> tuple[l
 
 @pytest.mark.parametrize(("ours", "theirs", "options"), OPTIONS)
 def test_steps_are_close_to_torchs(ours: Any, theirs: Any, options: dict[str, Any]) -> None:
-    for a, b in zip(run(ours, options)[0], run(theirs, options)[0], strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
+    for dtype, bound in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
+        for a, b in zip(run(ours, options, 5, dtype)[0], run(theirs, options, 5, dtype)[0], strict=True):
+            torch.testing.assert_close(a, b, rtol=bound, atol=bound / 10)
 
 
 @pytest.mark.parametrize(("ours", "theirs", "options"), OPTIONS)

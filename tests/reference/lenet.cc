@@ -59,7 +59,7 @@ struct Activations {
   Floats logits;
 };
 
-Activations Forward(const std::vector<AdamState>& net, const Sizes& sizes, const Floats& images, int64_t batch,
+Activations Forward(const std::vector<AdamState<float>>& net, const Sizes& sizes, const Floats& images, int64_t batch,
                     Order order) {
   const auto weight = [&](int layer) -> const Floats& { return net[layer].param; };
   const auto bias = [&](int layer) -> const Floats& { return net[layer + 1].param; };
@@ -100,21 +100,21 @@ struct LinearGradients {
 
 /// The mean loss of a batch.
 float Loss(const Floats& logits, const Indices& labels, Order order) {
-  Target target;
+  Target<float> target;
   target.classes = labels;
-  CrossEntropyOptions options;
+  CrossEntropyOptions<float> options;
   options.order = order;
   return CrossEntropy(logits, {static_cast<int64_t>(labels.size()), kClasses, 1}, target, options)[0];
 }
 
 /// The gradients of the parameters.
-std::vector<Floats> Backward(const std::vector<AdamState>& net, const Sizes& sizes, const Activations& a,
+std::vector<Floats> Backward(const std::vector<AdamState<float>>& net, const Sizes& sizes, const Activations& a,
                              const Floats& images, const Indices& labels, Order order) {
   const int64_t batch = labels.size();
   std::vector<Floats> grads(kParameters);
-  Target target;
+  Target<float> target;
   target.classes = labels;
-  CrossEntropyOptions options;
+  CrossEntropyOptions<float> options;
   options.order = order;
   const Layout layout = {batch, kClasses, 1};
   Floats grad = CrossEntropyGrad({1.0f}, a.logits, layout, target, options);
@@ -182,9 +182,9 @@ struct Samples {
   int64_t pixels;
 };
 
-std::vector<AdamState> Load(const std::string& path, const Sizes& sizes) {
+std::vector<AdamState<float>> Load(const std::string& path, const Sizes& sizes) {
   const Floats all = ReadFile<float>(path);
-  std::vector<AdamState> net;
+  std::vector<AdamState<float>> net;
   size_t begin = 0;
   for (int64_t size : sizes.Parameters()) {
     if (begin + size > all.size()) throw std::invalid_argument(path + " has too few parameters");
@@ -195,9 +195,9 @@ std::vector<AdamState> Load(const std::string& path, const Sizes& sizes) {
   return net;
 }
 
-std::string DigestOf(const std::vector<AdamState>& net) {
+std::string DigestOf(const std::vector<AdamState<float>>& net) {
   std::vector<TensorView> views;
-  for (const AdamState& state : net) {
+  for (const AdamState<float>& state : net) {
     views.push_back(MakeView(state.param.data(), {static_cast<int64_t>(state.param.size())}));
   }
   return Digest(views);
@@ -211,7 +211,7 @@ int64_t BestClass(const float* logits) {
   return best;
 }
 
-void Test(const std::vector<AdamState>& net, const Sizes& sizes, const Samples& samples, Order order) {
+void Test(const std::vector<AdamState<float>>& net, const Sizes& sizes, const Samples& samples, Order order) {
   Floats logits;
   for (int64_t begin = 0; begin < samples.size(); begin += 100) {
     Indices chosen;
@@ -269,7 +269,7 @@ void Train(const Options& options) {
     throw std::invalid_argument("the schedule does not end with a whole batch");
   }
 
-  std::vector<AdamState> net = Load(options.Get("start"), sizes);
+  std::vector<AdamState<float>> net = Load(options.Get("start"), sizes);
   std::printf("initial %s\n", DigestOf(net).c_str());
   std::fflush(stdout);
 

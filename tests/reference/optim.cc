@@ -8,25 +8,26 @@
 
 namespace repdl::reference {
 
-void AdamStep(AdamState& state, const Floats& grad, const AdamOptions& options) {
-  const auto rounded = [](double x) { return static_cast<float>(x); };
+template <class T>
+void AdamStep(AdamState<T>& state, const Numbers<T>& grad, const AdamOptions& options) {
+  const auto rounded = [](double x) { return static_cast<T>(x); };
   const double power1 = Power(options.beta1, options.step);
   const double power2 = Power(options.beta2, options.step);
-  const float shrink = rounded(1.0 - options.lr * options.weight_decay);
-  const float weight_decay = rounded(options.weight_decay);
-  const float beta1 = rounded(options.beta1);
-  const float beta2 = rounded(options.beta2);
-  const float rest1 = rounded(1.0 - options.beta1);
-  const float rest2 = rounded(1.0 - options.beta2);
-  const float root = rounded(std::sqrt(1.0 - power2));
-  const float eps = rounded(options.eps);
-  const float step_size = rounded(-(options.lr / (1.0 - power1)));
+  const T shrink = rounded(1.0 - options.lr * options.weight_decay);
+  const T weight_decay = rounded(options.weight_decay);
+  const T beta1 = rounded(options.beta1);
+  const T beta2 = rounded(options.beta2);
+  const T rest1 = rounded(1.0 - options.beta1);
+  const T rest2 = rounded(1.0 - options.beta2);
+  const T root = rounded(std::sqrt(1.0 - power2));
+  const T eps = rounded(options.eps);
+  const T step_size = rounded(-(options.lr / (1.0 - power1)));
 
   for (size_t i = 0; i < state.param.size(); ++i) {
-    float& param = state.param[i];
-    float& exp_avg = state.exp_avg[i];
-    float& exp_avg_sq = state.exp_avg_sq[i];
-    float g = options.maximize ? -grad[i] : grad[i];
+    T& param = state.param[i];
+    T& exp_avg = state.exp_avg[i];
+    T& exp_avg_sq = state.exp_avg_sq[i];
+    T g = options.maximize ? -grad[i] : grad[i];
 
     if (options.weight_decay != 0.0) {
       if (options.decoupled) {
@@ -37,19 +38,22 @@ void AdamStep(AdamState& state, const Floats& grad, const AdamOptions& options) 
     }
     exp_avg = std::fma(rest1, g, exp_avg * beta1);
     exp_avg_sq = exp_avg_sq * beta2 + (g * g) * rest2;
-    float v = exp_avg_sq;
+    T v = exp_avg_sq;
     if (!state.max_exp_avg_sq.empty()) {
-      float& max = state.max_exp_avg_sq[i];
+      T& max = state.max_exp_avg_sq[i];
       if (exp_avg_sq > max || std::isnan(exp_avg_sq)) max = exp_avg_sq;
       v = max;
     }
-    const float denom = std::sqrt(v) / root + eps;
+    const T denom = std::sqrt(v) / root + eps;
     param = param + (exp_avg / denom) * step_size;
   }
 }
 
+template void AdamStep(AdamState<float>&, const Numbers<float>&, const AdamOptions&);
+
 namespace {
 
+template <class T>
 Results RunAdam(const Case& test_case, bool decoupled) {
   const Arguments args(test_case);
   AdamOptions options;
@@ -61,9 +65,9 @@ Results RunAdam(const Case& test_case, bool decoupled) {
   options.weight_decay = args.Number("weight_decay");
   options.maximize = args.Flag("maximize");
   options.decoupled = decoupled;
-  AdamState state = {args.FloatsOf("param"), args.FloatsOf("exp_avg"), args.FloatsOf("exp_avg_sq"),
-                     args.FloatsOf("max_exp_avg_sq")};
-  AdamStep(state, args.FloatsOf("grad"), options);
+  AdamState<T> state = {args.NumbersOf<T>("param"), args.NumbersOf<T>("exp_avg"), args.NumbersOf<T>("exp_avg_sq"),
+                        args.NumbersOf<T>("max_exp_avg_sq")};
+  AdamStep(state, args.NumbersOf<T>("grad"), options);
 
   const IntList shape = args.Shape("param");
   Results results;
@@ -76,23 +80,30 @@ Results RunAdam(const Case& test_case, bool decoupled) {
 
 }  // namespace
 
-static Results RunAdamStep(const Case& test_case) { return RunAdam(test_case, false); }
+template <class T>
+static Results RunAdamStep(const Case& test_case) {
+  return RunAdam<T>(test_case, false);
+}
 
-static Results RunAdamWStep(const Case& test_case) { return RunAdam(test_case, true); }
+template <class T>
+static Results RunAdamWStep(const Case& test_case) {
+  return RunAdam<T>(test_case, true);
+}
 
+template <class T>
 static Results RunSgdStep(const Case& test_case) {
   const Arguments args(test_case);
   const bool has_buffer = args.Has("momentum_buffer");
-  const float lr = static_cast<float>(-args.Number("lr"));
-  const float momentum = static_cast<float>(args.Number("momentum"));
-  const float rest = static_cast<float>(1.0 - args.Number("dampening"));
-  const float weight_decay = static_cast<float>(args.Number("weight_decay"));
-  Floats param = args.FloatsOf("param");
-  Floats buffer = args.FloatsOf("momentum_buffer");
-  const Floats grad = args.FloatsOf("grad");
+  const T lr = static_cast<T>(-args.Number("lr"));
+  const T momentum = static_cast<T>(args.Number("momentum"));
+  const T rest = static_cast<T>(1.0 - args.Number("dampening"));
+  const T weight_decay = static_cast<T>(args.Number("weight_decay"));
+  Numbers<T> param = args.NumbersOf<T>("param");
+  Numbers<T> buffer = args.NumbersOf<T>("momentum_buffer");
+  const Numbers<T> grad = args.NumbersOf<T>("grad");
 
   for (size_t i = 0; i < param.size(); ++i) {
-    float g = args.Flag("maximize") ? -grad[i] : grad[i];
+    T g = args.Flag("maximize") ? -grad[i] : grad[i];
     if (args.Number("weight_decay") != 0.0) g = std::fma(weight_decay, param[i], g);
     if (has_buffer) {
       buffer[i] = args.Flag("first_step") ? g : std::fma(rest, g, buffer[i] * momentum);
@@ -106,6 +117,8 @@ static Results RunSgdStep(const Case& test_case) {
   return results;
 }
 
-static const Op kOps[] = {{"adam_step", RunAdamStep}, {"adamw_step", RunAdamWStep}, {"sgd_step", RunSgdStep}};
+static const Op kOps[] = {{"adam_step", REPDL_EITHER(RunAdamStep)},
+                          {"adamw_step", REPDL_EITHER(RunAdamWStep)},
+                          {"sgd_step", REPDL_EITHER(RunSgdStep)}};
 
 }  // namespace repdl::reference

@@ -17,11 +17,13 @@ struct AdamOptions {
 };
 
 /// What a step changes.
+template <class T>
 struct AdamState {
-  Floats param, exp_avg, exp_avg_sq;
-  Floats max_exp_avg_sq;  // or empty
+  Numbers<T> param, exp_avg, exp_avg_sq;
+  Numbers<T> max_exp_avg_sq;  // or empty
 };
 
-void AdamStep(AdamState& state, const Floats& grad, const AdamOptions& options);
+template <class T>
+void AdamStep(AdamState<T>& state, const Numbers<T>& grad, const AdamOptions& options);
 
 }  // namespace repdl::reference

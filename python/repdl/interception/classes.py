@@ -13,6 +13,7 @@ from repdl.interception import strict, switch
 from repdl.interception.exact import why_exact
 from repdl.interception.native import overload
 from repdl.interception.override import (
+    COMPLEX,
     OTHER,
     WIDE,
     ForComplex,
@@ -77,7 +78,8 @@ def _of_override(name: str, override: Override) -> Callable[[Any], Class]:
         way = override.wide if kinds & WIDE else override.integers if kinds in (0, OTHER) else ""
         if way == "native":
             return native
-        return ours if override.wide in ("refuse", "float64") and not kinds & WIDE else steps
+        other = {"refuse": WIDE, "float64": COMPLEX}.get(override.wide)
+        return steps if other is None or kinds & other else ours
 
     return of_call
 

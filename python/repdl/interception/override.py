@@ -54,10 +54,8 @@ complex_ops: dict[str, Kernel] = {}
 
 
 def ops_of(x: torch.Tensor) -> Ops:
-    """The ops that take a tensor: those of float64 or of complex numbers, or the core's."""
-    if x.is_complex():
-        return complex_ops
-    return float64_ops if x.dtype == torch.float64 else core.ops
+    """The ops that take a tensor: those of complex numbers, or the core's."""
+    return complex_ops if x.is_complex() else core.ops
 
 
 ANY_DTYPE: dict[str, Any] = {"low": "compute", "wide": "compute", "integers": "compute"}
@@ -74,9 +72,9 @@ class Override:
         the type of the first operand, and others to that of the next one, if any; "alike", which widens operands of one
         type, and refuses others as torch does; or "compute" if the function takes them.
     wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
-        exact; or "float64", which refuses complex numbers, and else calls the op of `float64_ops` if the function is
-        the op itself, or the function, with these as its argument `ops` if it takes one.
-    complex: whether, with "float64", complex numbers are not refused, but go the same way with `complex_ops`.
+        exact; or "float64", which calls the function and refuses complex numbers.
+    complex: whether, with "float64", complex numbers are not refused, but go to the op of `complex_ops` if the function
+        is the op itself, or to the function, with these as its argument `ops` if it takes one.
     integers: what a call without floating-point tensors does: "native", "float32" (a conversion first, to torch's
         default type), or "compute".
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
@@ -130,7 +128,7 @@ class Override:
 
     def bind(self, native: Kernel) -> Kernel:
         """The kernel, given torch's own."""
-        compute = laid_out(self.compute) if self.elementwise else self.compute
+        compute = self._laid_out(self.compute)
 
         def refuse(*args: Any, **kwargs: Any) -> Any:
             narrow = narrowed(args)
@@ -180,8 +178,8 @@ class Override:
 
     def in_float64(self, refuse: Kernel) -> Kernel:
         """The kernel of float64 and complex numbers, given what refuses a call or narrows it."""
-        compute = self._with(float64_ops, refuse)
-        of_complex = self._with(complex_ops, refuse) if self.complex else refuse
+        compute = self._laid_out(self.compute)
+        of_complex = self._of_complex(refuse) if self.complex else refuse
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             if (kinds_of(args) | kinds_of(kwargs.values())) & COMPLEX:
@@ -192,14 +190,17 @@ class Override:
 
         return of_one_type(kernel) if self.low == "alike" else kernel
 
-    def _with(self, ops: Ops, refuse: Kernel) -> Kernel:
-        """The function with other ops; or the op itself, where the function is one."""
+    def _of_complex(self, refuse: Kernel) -> Kernel:
+        """The function with ops of complex numbers; or the op itself, where the function is one."""
         if self.compute is core.ops.get(self.op):
-            compute = ops.get(self.op, refuse)
+            compute = complex_ops.get(self.op, refuse)
         elif _takes_ops(self.compute):
-            compute = partial(self.compute, ops=ops)
+            compute = partial(self.compute, ops=complex_ops)
         else:
             compute = self.compute
+        return self._laid_out(compute)
+
+    def _laid_out(self, compute: Kernel) -> Kernel:
         return laid_out(compute) if self.elementwise else compute
 
 

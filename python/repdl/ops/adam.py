@@ -24,8 +24,8 @@ def adam_step(
     """One step of Adam on one parameter, in place. `repdl.optim.Adam` is the optimizer.
 
     Args:
-        param, exp_avg, exp_avg_sq: float32 of one shape; changed.
-        grad: float32 of that shape.
+        param, exp_avg, exp_avg_sq: float32 or float64 of one shape; changed.
+        grad: float32 or float64 of that shape.
         max_exp_avg_sq: the same, changed too: the AMSGrad variant. None for plain Adam.
         step: 1 for the first step.
         lr, beta1, beta2, eps, weight_decay: as in torch.optim.Adam.

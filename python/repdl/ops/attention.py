@@ -34,13 +34,13 @@ def attention(
     comes alone or with others, and with `is_causal` whatever keys there are behind its own.
 
     Args:
-        query: float32, (B, H, L, E).
-        key: float32, (B, G, S, E). G divides H, and head h of query reads key head h // (H // G).
-        value: float32, (B, G, S, V).
-        attn_mask: float32, added to the scores and broadcast to (B, H, L, S), or None. -inf takes a key away; a query
-            without any key gives zeros. A mask of truth values is turned into 0 and -inf by the caller.
-        dropout_mask: float32, broadcast likewise, that the probabilities are multiplied by, or None. For dropout: 0 or
-            1 / (1 - p), drawn by the caller.
+        query: float32 or float64, (B, H, L, E).
+        key: float32 or float64, (B, G, S, E). G divides H, and head h of query reads key head h // (H // G).
+        value: float32 or float64, (B, G, S, V).
+        attn_mask: float32 or float64, added to the scores and broadcast to (B, H, L, S), or None. -inf takes a key
+            away; a query without any key gives zeros. A mask of truth values is turned into 0 and -inf by the caller.
+        dropout_mask: float32 or float64, broadcast likewise, that the probabilities are multiplied by, or None. For
+            dropout: 0 or 1 / (1 - p), drawn by the caller.
         is_causal: query i has the keys 0 to i alone.
         scale: of the scores; 1 / sqrt(E) if None.
         dropout_p: in [0, 1]. Above 0, and then without a dropout_mask, each probability is dropped with this one, and
@@ -49,7 +49,7 @@ def attention(
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, (B, H, L, V).
+        float32 or float64, (B, H, L, V).
     """
 
 
@@ -116,10 +116,11 @@ def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
 def _drawn_mask(saved: Any, weights: Any) -> Any:
     import torch
 
-    mask = torch.empty_like(weights, memory_format=torch.contiguous_format, requires_grad=False)
+    mask = torch.empty(weights.shape, dtype=torch.float32)
     kept = 1.0 - saved.dropout_p
     philox_bernoulli.kernel(mask, saved.seed, saved.call, kept, saved.offset)
-    return div(mask, torch.tensor(kept, dtype=torch.float32)) if kept > 0 else mask
+    mask = mask.to(weights.dtype)
+    return div(mask, torch.tensor(kept, dtype=weights.dtype)) if kept > 0 else mask
 
 
 def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any]:

@@ -23,16 +23,16 @@ def cross_entropy(
     """Cross entropy between class scores and target classes or probabilities, as in torch.nn.functional.
 
     Args:
-        input: float32 scores, (n, c), (n, c, …) or (c).
-        target: classes, int64 in [0, c), of the shape of input without c; or probabilities, float32, of its shape.
-        weight: float32, (c): a factor for each class, or None.
+        input: float32 or float64 scores, (n, c), (n, c, …) or (c).
+        target: classes, int64 in [0, c), of the shape of input without c; or probabilities of its shape and type.
+        weight: float32 or float64, (c): a factor for each class, or None.
         ignore_index: a target class that counts for nothing.
         reduction: "mean", "sum" or "none".
         label_smoothing: in [0, 1]; how much of the target is spread evenly over the classes.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, a number, or with reduction="none" a loss a sample.
+        float32 or float64, a number, or with reduction="none" a loss a sample.
 
     Raises:
         ValueError: for a target class that is out of range, among others.
@@ -65,7 +65,8 @@ def nll_loss(
     """The negative of the score of each target class, as torch.nn.functional.nll_loss; arguments as for cross_entropy.
 
     Returns:
-        The loss: float32, a number, or with reduction="none" one a sample; and the sum of the weights that counted.
+        The loss: float32 or float64, a number, or with reduction="none" one a sample; and the sum of the weights that
+        counted.
     """
 
 

@@ -22,8 +22,8 @@ def sgd_step(
     """One step of SGD on one parameter, in place. `repdl.optim.SGD` is the optimizer.
 
     Args:
-        param: float32; changed.
-        grad: float32 of that shape.
+        param: float32 or float64; changed.
+        grad: float32 or float64 of that shape.
         momentum_buffer: the same, changed too; None without momentum.
         first_step: the buffer holds nothing yet and is filled.
         lr, momentum, dampening, weight_decay, nesterov: as in torch.optim.SGD.

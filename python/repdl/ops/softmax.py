@@ -16,12 +16,12 @@ def softmax(input: Tensor, dim: int = -1, order: str | None = None) -> Tensor:
     """Softmax along one dimension.
 
     Args:
-        input: float32, any shape.
+        input: float32 or float64, any shape.
         dim: the dimension, from the end if negative.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32, the shape of input.
+        float32 or float64, the shape of input.
     """
 
 

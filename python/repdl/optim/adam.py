@@ -43,8 +43,8 @@ def _step(optimizer: torch.optim.Optimizer, step_op: Any, closure: Callable[[], 
 class Adam(torch.optim.Adam):
     """torch.optim.Adam with the formula of microsoft/RepDL 0.1: options, state and checkpoints are torch's.
 
-    float32 parameters. The options foreach, fused, capturable and differentiable have no effect on the result:
-    there is one kernel.
+    float32 or float64 parameters. The options foreach, fused, capturable and differentiable have no effect on the
+    result: there is one kernel.
     """
 
     @torch.no_grad()

@@ -11,7 +11,10 @@ from repdl.optim._step import call_flat, evaluate, number, parameters_with_gradi
 
 
 class SGD(torch.optim.SGD):
-    """torch.optim.SGD with the same bits everywhere: options, state and checkpoints are torch's. float32 parameters."""
+    """torch.optim.SGD with the same bits everywhere: options, state and checkpoints are torch's.
+
+    float32 or float64 parameters.
+    """
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/flat.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
@@ -42,26 +43,28 @@ void Run(std::string_view op, const InOut& param, const TensorView& grad, const 
   const FpEnvGuard guard;
   Check(op, param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, step, lr, beta1, beta2, eps, weight_decay);
   CheckCpu(op, param);
-  const auto round = [](double x) { return static_cast<float>(x); };
-  const AdamConstants constants{
-      .shrink = decoupled ? round(1.0 - lr * weight_decay) : 1.0f,
-      .weight_decay = decoupled ? 0.0f : round(weight_decay),
-      .beta1 = round(beta1),
-      .one_minus_beta1 = round(1.0 - beta1),
-      .beta2 = round(beta2),
-      .one_minus_beta2 = round(1.0 - beta2),
-      .sqrt_correction2 = round(std::sqrt(1.0 - PowInt(beta2, step))),
-      .eps = round(eps),
-      .minus_step_size = round(-(lr / (1.0 - PowInt(beta1, step)))),
-      .maximize = maximize,
-  };
-  AdamKernel({.n = param.numel(),
-              .param = param.Data<float>(),
-              .grad = grad.Data<const float>(),
-              .exp_avg = exp_avg.Data<float>(),
-              .exp_avg_sq = exp_avg_sq.Data<float>(),
-              .max_exp_avg_sq = max_exp_avg_sq ? max_exp_avg_sq->Data<float>() : nullptr,
-              .constants = constants});
+  DispatchReal(param.dtype, [&]<class T>() {
+    const auto round = [](double x) { return static_cast<T>(x); };
+    const AdamConstants<T> constants{
+        .shrink = decoupled ? round(1.0 - lr * weight_decay) : T{1},
+        .weight_decay = decoupled ? T{0} : round(weight_decay),
+        .beta1 = round(beta1),
+        .one_minus_beta1 = round(1.0 - beta1),
+        .beta2 = round(beta2),
+        .one_minus_beta2 = round(1.0 - beta2),
+        .sqrt_correction2 = round(std::sqrt(1.0 - PowInt(beta2, step))),
+        .eps = round(eps),
+        .minus_step_size = round(-(lr / (1.0 - PowInt(beta1, step)))),
+        .maximize = maximize,
+    };
+    AdamKernel(AdamArgs<T>{.n = param.numel(),
+                           .param = param.Data<T>(),
+                           .grad = grad.Data<const T>(),
+                           .exp_avg = exp_avg.Data<T>(),
+                           .exp_avg_sq = exp_avg_sq.Data<T>(),
+                           .max_exp_avg_sq = max_exp_avg_sq ? max_exp_avg_sq->Data<T>() : nullptr,
+                           .constants = constants});
+  });
 }
 
 }  // namespace
@@ -99,7 +102,9 @@ void AdamWStep(InOut param, const TensorView& grad, InOut exp_avg, InOut exp_avg
 REPDL_OPS(adam,
           MakeOp<InferAdamStep, AdamStep>("adam_step",
                                           "param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq=None, step=1, lr=0.001, "
-                                          "beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.0, maximize=False"),
+                                          "beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.0, maximize=False",
+                                          kFloat32Or64),
           MakeOp<InferAdamWStep, AdamWStep>("adamw_step",
                                             "param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq=None, step=1, lr=0.001, "
-                                            "beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.01, maximize=False"))
+                                            "beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.01, maximize=False",
+                                            kFloat32Or64))

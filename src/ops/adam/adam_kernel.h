@@ -3,32 +3,34 @@
 
 #include <cstdint>
 
-#include "base/cpu_target.h"
+#include "base/real_kernel.h"
 
 namespace repdl {
 
-/// The constants of a step, rounded to float32.
+/// The constants of a step, rounded to the type of the parameter.
+template <class T>
 struct AdamConstants {
-  float shrink;        // 1 - lr weight_decay, decoupled; 1 leaves the parameter alone
-  float weight_decay;  // in the gradient; 0 for none
-  float beta1, one_minus_beta1;
-  float beta2, one_minus_beta2;
-  float sqrt_correction2;
-  float eps;
-  float minus_step_size;
+  T shrink;        // 1 - lr weight_decay, decoupled; 1 leaves the parameter alone
+  T weight_decay;  // in the gradient; 0 for none
+  T beta1, one_minus_beta1;
+  T beta2, one_minus_beta2;
+  T sqrt_correction2;
+  T eps;
+  T minus_step_size;
   bool maximize;
 };
 
+template <class T>
 struct AdamArgs {
   int64_t n;
-  float* param;
-  const float* grad;
-  float* exp_avg;
-  float* exp_avg_sq;
-  float* max_exp_avg_sq;  // or null
-  AdamConstants constants;
+  T* param;
+  const T* grad;
+  T* exp_avg;
+  T* exp_avg_sq;
+  T* max_exp_avg_sq;  // or null
+  AdamConstants<T> constants;
 };
 
-REPDL_KERNEL(AdamKernel, AdamArgs)
+REPDL_REAL_KERNEL(AdamKernel, AdamArgs)
 
 }  // namespace repdl

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "ops/attention/attention_kernel.h"
@@ -13,7 +14,7 @@ namespace {
 
 void CheckMask(const ArgName& name, const TensorView& mask, const TensorView& query, const IntList& scores) {
   if (mask.dtype == DType::kBool) {
-    throw TypeError(Message(name, " must be float32, got bool; give numbers to ",
+    throw TypeError(Message(name, " must be ", Name(query.dtype), ", got bool; give numbers to ",
                             name.arg == "attn_mask" ? "add, 0 where it is True and -inf where it is False"
                                                     : "multiply by, 0 where a probability is dropped"));
   }
@@ -65,7 +66,7 @@ struct Operands {
     REPDL_CHECK(dropout.p == 0.0 || !dropout_mask, p, " draws a mask; give it or a dropout_mask, not both");
     if (dropout.p > 0.0) {
       const IntList scores = Scores();
-      REPDL_CHECK(IsCountable(DType::kFloat32, scores), p, " cannot number the elements of scores ", Name(scores));
+      REPDL_CHECK(IsCountable(query.dtype, scores), p, " cannot number the elements of scores ", Name(scores));
       CheckPhiloxOffset(op, dropout.offset, scores[0] * scores[1] * scores[2] * scores[3]);
     }
   }
@@ -73,10 +74,11 @@ struct Operands {
   IntList Output() const { return {query.shape[0], query.shape[1], query.shape[2], value.shape[3]}; }
 };
 
-HeadMatrices HeadsOf(const std::optional<TensorView>& tensor) {
+template <class T>
+HeadMatrices<T> HeadsOf(const std::optional<TensorView>& tensor) {
   // A tensor without elements may lie nowhere: do not step through it.
   if (!tensor || tensor->numel() == 0) return {};
-  HeadMatrices heads{.data = tensor->Data<const float>()};
+  HeadMatrices<T> heads{.data = tensor->Data<const T>()};
   int64_t* const strides[] = {&heads.col_stride, &heads.row_stride, &heads.head_stride, &heads.batch_stride};
   for (int dim = 1; dim <= tensor->rank(); ++dim) {
     const int at = tensor->rank() - dim;
@@ -85,18 +87,19 @@ HeadMatrices HeadsOf(const std::optional<TensorView>& tensor) {
   return heads;
 }
 
-AttentionArgs MakeArgs(const Operands& x, bool is_causal, std::optional<double> scale, Order order) {
-  AttentionArgs args{};
+template <class T>
+AttentionArgs<T> MakeArgs(const Operands& x, bool is_causal, std::optional<double> scale, Order order) {
+  AttentionArgs<T> args{};
   args.batch = x.query.shape[0], args.heads = x.query.shape[1], args.key_heads = x.key.shape[1];
   args.queries = x.query.shape[2], args.keys = x.key.shape[2];
   args.width = x.query.shape[3], args.value_width = x.value.shape[3];
-  args.query = HeadsOf(x.query), args.key = HeadsOf(x.key), args.value = HeadsOf(x.value);
-  args.attn_mask = HeadsOf(x.attn_mask), args.dropout_mask = HeadsOf(x.dropout_mask);
-  args.scale = static_cast<float>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(args.width)));
+  args.query = HeadsOf<T>(x.query), args.key = HeadsOf<T>(x.key), args.value = HeadsOf<T>(x.value);
+  args.attn_mask = HeadsOf<T>(x.attn_mask), args.dropout_mask = HeadsOf<T>(x.dropout_mask);
+  args.scale = static_cast<T>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(args.width)));
   if (const Dropout& dropout = x.dropout; dropout.p > 0.0) {
     const double kept = 1.0 - dropout.p;
     args.dropout = {PhiloxStream(dropout.seed, dropout.call, dropout.offset), MakePhiloxBernoulliConstants(kept),
-                    kept > 0.0 ? 1.0f / static_cast<float>(kept) : 0.0f};
+                    kept > 0.0 ? T{1} / static_cast<T>(kept) : T{0}};
   }
   args.is_causal = is_causal;
   args.order = order;
@@ -110,7 +113,7 @@ Specs InferAttention(const TensorView& query, const TensorView& key, const Tenso
                      std::optional<double>, double dropout_p, int64_t seed, int64_t call, int64_t offset, Order) {
   const Operands x{"attention", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}};
   x.Check();
-  return {{DType::kFloat32, x.Output()}};
+  return {{query.dtype, x.Output()}};
 }
 
 void Attention(const TensorView& query, const TensorView& key, const TensorView& value,
@@ -124,11 +127,12 @@ void Attention(const TensorView& query, const TensorView& key, const TensorView&
                {&output}, query);
   CheckCpu("attention", query);
   if (output.numel() == 0) return;
-  AttentionArgs args =
-      MakeArgs({"attention", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}}, is_causal,
-               scale, order);
-  args.output = output.Data<float>();
-  AttentionKernel(args);
+  const Operands operands{"attention", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}};
+  DispatchReal(query.dtype, [&]<class T>() {
+    AttentionArgs<T> args = MakeArgs<T>(operands, is_causal, scale, order);
+    args.output = output.Data<T>();
+    AttentionKernel(args);
+  });
 }
 
 Specs InferAttentionGrad(const TensorView& grad_output, const TensorView& query, const TensorView& key,
@@ -139,7 +143,7 @@ Specs InferAttentionGrad(const TensorView& grad_output, const TensorView& query,
   x.Check();
   CheckFloat({x.op, "grad_output"}, grad_output, query);
   CheckShape({x.op, "grad_output"}, grad_output, x.Output());
-  return {{DType::kFloat32, query.shape}, {DType::kFloat32, key.shape}, {DType::kFloat32, value.shape}};
+  return {{query.dtype, query.shape}, {query.dtype, key.shape}, {query.dtype, value.shape}};
 }
 
 void AttentionGrad(const TensorView& grad_output, const TensorView& query, const TensorView& key,
@@ -154,14 +158,16 @@ void AttentionGrad(const TensorView& grad_output, const TensorView& query, const
                {&grad_query, &grad_key, &grad_value}, query);
   CheckCpu("attention_grad", query);
   if (grad_query.numel() == 0 && grad_key.numel() == 0 && grad_value.numel() == 0) return;
-  AttentionArgs args =
-      MakeArgs({"attention_grad", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}},
-               is_causal, scale, order);
-  args.grad_output = HeadsOf(grad_output);
-  args.grad_query = grad_query.Data<float>();
-  args.grad_key = grad_key.Data<float>();
-  args.grad_value = grad_value.Data<float>();
-  AttentionGradKernel(args);
+  const Operands operands{
+      "attention_grad", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}};
+  DispatchReal(query.dtype, [&]<class T>() {
+    AttentionArgs<T> args = MakeArgs<T>(operands, is_causal, scale, order);
+    args.grad_output = HeadsOf<T>(grad_output);
+    args.grad_query = grad_query.Data<T>();
+    args.grad_key = grad_key.Data<T>();
+    args.grad_value = grad_value.Data<T>();
+    AttentionGradKernel(args);
+  });
 }
 
 }  // namespace repdl
@@ -170,8 +176,10 @@ REPDL_OPS(attention,
           MakeOp<InferAttention, Attention>(
               "attention",
               "query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, scale=None, "
-              "dropout_p=0.0, seed=0, call=0, offset=0, order='blocked'"),
+              "dropout_p=0.0, seed=0, call=0, offset=0, order='blocked'",
+              kFloat32Or64),
           MakeOp<InferAttentionGrad, AttentionGrad>(
               "attention_grad",
               "grad_output, query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, "
-              "scale=None, dropout_p=0.0, seed=0, call=0, offset=0, order='blocked'"))
+              "scale=None, dropout_p=0.0, seed=0, call=0, offset=0, order='blocked'",
+              kFloat32Or64))

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "drivers/contiguous.h"
@@ -39,11 +40,11 @@ void Check(std::string_view op, const TensorView& input, const TensorView& targe
   CheckSameDevice({op, "target"}, target, input);
   if (target.dtype == DType::kInt64) {
     CheckShape({op, "target"}, target, SampleShape(input));
-  } else if (target.dtype == DType::kFloat32) {
+  } else if (target.dtype == input.dtype) {
     CheckShape({op, "target"}, target, input.shape);
   } else {
-    throw TypeError(Message(ArgName{op, "target"}, " must be int64 (classes) or float32 (probabilities), got ",
-                            Name(target.dtype)));
+    throw TypeError(Message(ArgName{op, "target"}, " must be int64 (classes) or ", Name(input.dtype),
+                            " (probabilities), got ", Name(target.dtype)));
   }
   const int64_t num_classes = input.shape[ClassDim(input)];
   if (weight) {
@@ -55,15 +56,16 @@ void Check(std::string_view op, const TensorView& input, const TensorView& targe
 }
 
 /// The arguments that forward and gradient share. Targets and weight are copied if they are strided.
-CrossEntropyArgs MakeArgs(std::string_view op, const TensorView& input, const TensorView& target,
-                          const std::optional<TensorView>& weight, int64_t ignore_index, double label_smoothing,
-                          Order order, Scratch& scratch) {
-  CrossEntropyArgs args{};
+template <class T>
+CrossEntropyArgs<T> MakeArgs(std::string_view op, const TensorView& input, const TensorView& target,
+                             const std::optional<TensorView>& weight, int64_t ignore_index, double label_smoothing,
+                             Order order, Scratch& scratch) {
+  CrossEntropyArgs<T> args{};
   const int class_dim = ClassDim(input);
   args.num_classes = input.shape[class_dim];
   args.num_samples = 1;
   for (int64_t size : SampleShape(input)) args.num_samples *= size;
-  args.input = input.Data<const float>();
+  args.input = input.Data<const T>();
   args.class_stride = input.strides[class_dim];
   for (int i = 0; i < input.rank(); ++i) {
     if (i != class_dim) args.samples.Append(input.shape[i], input.strides[i]);
@@ -76,34 +78,36 @@ CrossEntropyArgs MakeArgs(std::string_view op, const TensorView& input, const Te
                   ", which is not in [0, ", args.num_classes, ") and not ignore_index");
     }
   } else {
-    args.probabilities = target.Data<const float>();
+    args.probabilities = target.Data<const T>();
     args.probability_stride = target.strides[class_dim];
     for (int i = 0; i < target.rank(); ++i) {
       if (i != class_dim) args.probability_samples.Append(target.shape[i], target.strides[i]);
     }
   }
-  args.weight = weight ? Contiguous(*weight, scratch).Data<const float>() : nullptr;
+  args.weight = weight ? Contiguous(*weight, scratch).Data<const T>() : nullptr;
   args.ignore_index = ignore_index;
   args.label_smoothing = label_smoothing;
   args.order = order;
   return args;
 }
 
-float SumOf(const float* x, int64_t n, Order order) {
-  float sum = 0.0f;
-  ReduceArgs args{DType::kFloat32, x, {}, {}, order, {}, &sum};
+template <class T>
+T SumOf(const T* x, int64_t n, Order order) {
+  T sum = 0;
+  ReduceArgs args{kDTypeOf<T>, x, {}, {}, order, {}, &sum};
   args.reduced.Append(n, 1);
   SumKernel(args);
   return sum;
 }
 
 /// float32(1 / M), M the samples that count.
-float MeanFactor(const CrossEntropyArgs& args) {
+template <class T>
+T MeanFactor(const CrossEntropyArgs<T>& args) {
   int64_t count = args.num_samples;
   if (args.classes != nullptr) {
     for (int64_t i = 0; i < args.num_samples; ++i) count -= args.classes[i] == args.ignore_index ? 1 : 0;
   }
-  return static_cast<float>(1.0 / static_cast<double>(count));
+  return static_cast<T>(1.0 / static_cast<double>(count));
 }
 
 /// Of nll_loss and its gradient.
@@ -114,11 +118,12 @@ void CheckClasses(std::string_view op, const TensorView& input, const TensorView
 }
 
 /// Where the gradient of the loss comes from, and where that of the scores goes.
+template <class T>
 void SetGradients(const TensorView& grad_output, Reduction how, const TensorView& grad_input, Scratch& scratch,
-                  CrossEntropyArgs& args) {
-  args.grad_output = Contiguous(grad_output, scratch).Data<const float>();
+                  CrossEntropyArgs<T>& args) {
+  args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
   args.grad_output_stride = how == Reduction::kNone ? 1 : 0;
-  args.grad_input = grad_input.Data<float>();
+  args.grad_input = grad_input.Data<T>();
   const int class_dim = ClassDim(grad_input);
   args.grad_stride = grad_input.strides[class_dim];
   for (int i = 0; i < grad_input.rank(); ++i) {
@@ -132,7 +137,7 @@ Specs InferCrossEntropy(const TensorView& input, const TensorView& target, const
                         int64_t, std::string_view reduction, double label_smoothing, Order) {
   Check("cross_entropy", input, target, weight, label_smoothing);
   const bool none = ParseReduction("cross_entropy", reduction) == Reduction::kNone;
-  return {{DType::kFloat32, none ? SampleShape(input) : IntList{}}};
+  return {{input.dtype, none ? SampleShape(input) : IntList{}}};
 }
 
 void CrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
@@ -142,22 +147,24 @@ void CrossEntropy(const TensorView& input, const TensorView& target, const std::
                InferCrossEntropy(input, target, weight, ignore_index, reduction, label_smoothing, order), {&loss},
                input);
   CheckCpu("cross_entropy", input);
-  Scratch scratch;
-  CrossEntropyArgs args =
-      MakeArgs("cross_entropy", input, target, weight, ignore_index, label_smoothing, order, scratch);
-  const Reduction how = ParseReduction("cross_entropy", reduction);
-  const bool weighted_mean = how == Reduction::kMean && weight && args.classes != nullptr;
-  args.losses = how == Reduction::kNone ? loss.Data<float>() : scratch.Get<float>(args.num_samples);
-  if (weighted_mean) args.sample_weights = scratch.Get<float>(args.num_samples);
-  if (args.num_samples > 0) CrossEntropyKernel(args);
-  if (how == Reduction::kNone) return;
-  float& total = *loss.Data<float>();
-  total = SumOf(args.losses, args.num_samples, order);
-  if (weighted_mean) {
-    total = total / SumOf(args.sample_weights, args.num_samples, order);
-  } else if (how == Reduction::kMean) {
-    total = total * MeanFactor(args);
-  }
+  DispatchReal(input.dtype, [&]<class T>() {
+    Scratch scratch;
+    CrossEntropyArgs<T> args =
+        MakeArgs<T>("cross_entropy", input, target, weight, ignore_index, label_smoothing, order, scratch);
+    const Reduction how = ParseReduction("cross_entropy", reduction);
+    const bool weighted_mean = how == Reduction::kMean && weight && args.classes != nullptr;
+    args.losses = how == Reduction::kNone ? loss.Data<T>() : scratch.Get<T>(args.num_samples);
+    if (weighted_mean) args.sample_weights = scratch.Get<T>(args.num_samples);
+    if (args.num_samples > 0) CrossEntropyKernel(args);
+    if (how == Reduction::kNone) return;
+    T& total = *loss.Data<T>();
+    total = SumOf(args.losses, args.num_samples, order);
+    if (weighted_mean) {
+      total = total / SumOf(args.sample_weights, args.num_samples, order);
+    } else if (how == Reduction::kMean) {
+      total = total * MeanFactor(args);
+    }
+  });
 }
 
 Specs InferCrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
@@ -167,7 +174,7 @@ Specs InferCrossEntropyGrad(const TensorView& grad_output, const TensorView& inp
   const bool none = ParseReduction("cross_entropy_grad", reduction) == Reduction::kNone;
   CheckFloat({"cross_entropy_grad", "grad_output"}, grad_output, input);
   CheckShape({"cross_entropy_grad", "grad_output"}, grad_output, none ? SampleShape(input) : IntList{});
-  return {{DType::kFloat32, input.shape}};
+  return {{input.dtype, input.shape}};
 }
 
 void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
@@ -180,29 +187,31 @@ void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, co
       {&grad_input}, input);
   CheckCpu("cross_entropy_grad", input);
   if (grad_input.numel() == 0) return;
-  Scratch scratch;
-  CrossEntropyArgs args =
-      MakeArgs("cross_entropy_grad", input, target, weight, ignore_index, label_smoothing, order, scratch);
-  const Reduction how = ParseReduction("cross_entropy_grad", reduction);
-  args.factor = 1.0f;
-  if (how == Reduction::kMean && weight && args.classes != nullptr) {
-    float* const weights = scratch.Get<float>(args.num_samples);
-    for (int64_t i = 0; i < args.num_samples; ++i) {
-      weights[i] = args.classes[i] == ignore_index ? 0.0f : args.weight[args.classes[i]];
+  DispatchReal(input.dtype, [&]<class T>() {
+    Scratch scratch;
+    CrossEntropyArgs<T> args =
+        MakeArgs<T>("cross_entropy_grad", input, target, weight, ignore_index, label_smoothing, order, scratch);
+    const Reduction how = ParseReduction("cross_entropy_grad", reduction);
+    args.factor = T{1};
+    if (how == Reduction::kMean && weight && args.classes != nullptr) {
+      T* const weights = scratch.Get<T>(args.num_samples);
+      for (int64_t i = 0; i < args.num_samples; ++i) {
+        weights[i] = args.classes[i] == ignore_index ? T{0} : args.weight[args.classes[i]];
+      }
+      args.factor = T{1} / SumOf(weights, args.num_samples, order);
+    } else if (how == Reduction::kMean) {
+      args.factor = MeanFactor(args);
     }
-    args.factor = 1.0f / SumOf(weights, args.num_samples, order);
-  } else if (how == Reduction::kMean) {
-    args.factor = MeanFactor(args);
-  }
-  SetGradients(grad_output, how, grad_input, scratch, args);
-  CrossEntropyGradKernel(args);
+    SetGradients(grad_output, how, grad_input, scratch, args);
+    CrossEntropyGradKernel(args);
+  });
 }
 
 Specs InferNllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
                    std::string_view reduction, int64_t, Order) {
   CheckClasses("nll_loss", input, target, weight);
   const bool none = ParseReduction("nll_loss", reduction) == Reduction::kNone;
-  return {{DType::kFloat32, none ? SampleShape(input) : IntList{}}, {DType::kFloat32, {}}};
+  return {{input.dtype, none ? SampleShape(input) : IntList{}}, {input.dtype, {}}};
 }
 
 void NllLoss(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
@@ -211,17 +220,19 @@ void NllLoss(const TensorView& input, const TensorView& target, const std::optio
   CheckOutputs("nll_loss", InferNllLoss(input, target, weight, reduction, ignore_index, order), {&loss, &total_weight},
                input);
   CheckCpu("nll_loss", input);
-  Scratch scratch;
-  CrossEntropyArgs args = MakeArgs("nll_loss", input, target, weight, ignore_index, 0.0, order, scratch);
-  const Reduction how = ParseReduction("nll_loss", reduction);
-  args.losses = how == Reduction::kNone ? loss.Data<float>() : scratch.Get<float>(args.num_samples);
-  args.sample_weights = scratch.Get<float>(args.num_samples);
-  NllLossKernel(args);
-  float& total = *total_weight.Data<float>();
-  total = how == Reduction::kNone ? 0.0f : SumOf(args.sample_weights, args.num_samples, order);
-  if (how == Reduction::kNone) return;
-  const float sum = SumOf(args.losses, args.num_samples, order);
-  *loss.Data<float>() = how == Reduction::kMean ? sum / total : sum;
+  DispatchReal(input.dtype, [&]<class T>() {
+    Scratch scratch;
+    CrossEntropyArgs<T> args = MakeArgs<T>("nll_loss", input, target, weight, ignore_index, 0.0, order, scratch);
+    const Reduction how = ParseReduction("nll_loss", reduction);
+    args.losses = how == Reduction::kNone ? loss.Data<T>() : scratch.Get<T>(args.num_samples);
+    args.sample_weights = scratch.Get<T>(args.num_samples);
+    NllLossKernel(args);
+    T& total = *total_weight.Data<T>();
+    total = how == Reduction::kNone ? T{0} : SumOf(args.sample_weights, args.num_samples, order);
+    if (how == Reduction::kNone) return;
+    const T sum = SumOf(args.losses, args.num_samples, order);
+    *loss.Data<T>() = how == Reduction::kMean ? sum / total : sum;
+  });
 }
 
 Specs InferNllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
@@ -233,7 +244,7 @@ Specs InferNllLossGrad(const TensorView& grad_output, const TensorView& input, c
   CheckShape({"nll_loss_grad", "grad_output"}, grad_output, none ? SampleShape(input) : IntList{});
   CheckFloat({"nll_loss_grad", "total_weight"}, total_weight, input);
   CheckShape({"nll_loss_grad", "total_weight"}, total_weight, {});
-  return {{DType::kFloat32, input.shape}};
+  return {{input.dtype, input.shape}};
 }
 
 void NllLossGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
@@ -245,12 +256,15 @@ void NllLossGrad(const TensorView& grad_output, const TensorView& input, const T
                {&grad_input}, input);
   CheckCpu("nll_loss_grad", input);
   if (grad_input.numel() == 0) return;
-  Scratch scratch;
-  CrossEntropyArgs args = MakeArgs("nll_loss_grad", input, target, weight, ignore_index, 0.0, Order::kBlocked, scratch);
-  const Reduction how = ParseReduction("nll_loss_grad", reduction);
-  args.factor = how == Reduction::kMean ? *total_weight.Data<const float>() : 1.0f;
-  SetGradients(grad_output, how, grad_input, scratch, args);
-  NllLossGradKernel(args);
+  DispatchReal(input.dtype, [&]<class T>() {
+    Scratch scratch;
+    CrossEntropyArgs<T> args =
+        MakeArgs<T>("nll_loss_grad", input, target, weight, ignore_index, 0.0, Order::kBlocked, scratch);
+    const Reduction how = ParseReduction("nll_loss_grad", reduction);
+    args.factor = how == Reduction::kMean ? *total_weight.Data<const T>() : T{1};
+    SetGradients(grad_output, how, grad_input, scratch, args);
+    NllLossGradKernel(args);
+  });
 }
 
 }  // namespace repdl
@@ -259,14 +273,18 @@ REPDL_OPS(cross_entropy,
           MakeOp<InferCrossEntropy, CrossEntropy>(
               "cross_entropy",
               "input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0, "
-              "order='blocked'"),
+              "order='blocked'",
+              kFloat32Or64),
           MakeOp<InferCrossEntropyGrad, CrossEntropyGrad>(
               "cross_entropy_grad",
               "grad_output, input, target, weight=None, ignore_index=-100, reduction='mean', "
-              "label_smoothing=0.0, order='blocked'"),
+              "label_smoothing=0.0, order='blocked'",
+              kFloat32Or64),
           MakeOp<InferNllLoss, NllLoss>("nll_loss",
                                         "input, target, weight=None, reduction='mean', ignore_index=-100, "
-                                        "order='blocked'"),
+                                        "order='blocked'",
+                                        kFloat32Or64),
           MakeOp<InferNllLossGrad, NllLossGrad>("nll_loss_grad",
                                                 "grad_output, input, target, weight, reduction, ignore_index, "
-                                                "total_weight"))
+                                                "total_weight",
+                                                kFloat32Or64))

@@ -52,7 +52,7 @@ all others +0.
 
 namespace repdl {
 
-/// input (n, c, …), (n, c) or (c); target int64 of the same shape without c, or float32 of the same shape;
+/// input (n, c, …), (n, c) or (c); target int64 of the same shape without c, or of its dtype and shape;
 /// weight (c); reduction "none", "mean" or "sum".
 Specs InferCrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
                         int64_t ignore_index, std::string_view reduction, double label_smoothing, Order order);

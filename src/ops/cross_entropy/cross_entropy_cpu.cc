@@ -1,154 +1,99 @@
 // SPDX-License-Identifier: MIT
-#include "drivers/softmax_cpu-inl.h"
+#include "base/parallel.h"
+#include "drivers/row_cpu-inl.h"
 #include "ops/cross_entropy/cross_entropy_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/cross_entropy/cross_entropy.row.h"
+
 namespace {
 
 /// The constants and buffers of one range of samples.
+template <class T>
 class Samples {
  public:
-  Samples(const CrossEntropyArgs& args, Scratch& scratch)
+  Samples(const CrossEntropyArgs<T>& args, Scratch& scratch)
       : args_(args),
-        n_(args.num_classes),
-        smooth_(args.label_smoothing != 0.0),
-        a_(static_cast<float>(1.0 - args.label_smoothing)),
-        b_(static_cast<float>(args.label_smoothing / static_cast<double>(args.num_classes))),
-        x_(scratch.Get<float>(n_)),
-        d_(scratch.Get<float>(n_)),
-        e_(scratch.Get<float>(n_)),
-        t_(scratch.Get<float>(n_)),
-        grad_(scratch.Get<float>(n_)) {
-    if (args.weight != nullptr) weight_sum_ = SumRow(args.weight, n_, args.order);
+        row_{{args.num_classes, args.order},
+             {nullptr},
+             {args.weight},
+             {nullptr},
+             args.weight != nullptr,
+             args.classes == nullptr,
+             args.label_smoothing != 0.0,
+             static_cast<T>(1.0 - args.label_smoothing),
+             static_cast<T>(args.label_smoothing / static_cast<double>(args.num_classes)),
+             0},
+        x_(scratch.Get<T>(args.num_classes)),
+        t_(scratch.Get<T>(args.num_classes)),
+        grad_(scratch.Get<T>(args.num_classes)) {
+    weight_sum_ = row_.is_weighted ? row_.row.Sum(row_.weight) : static_cast<T>(args.num_classes);
   }
 
   bool IsIgnored(int64_t sample) const {
     return args_.classes != nullptr && args_.classes[sample] == args_.ignore_index;
   }
 
-  float Loss(int64_t sample) {
-    Shift(sample);
-    const float l = LogOf(SumTerms(n_, args_.order, [&](int64_t begin, int64_t count) HWY_ATTR {
-      ExpOfRow(d_ + begin, count, terms_);
-      return terms_;
-    }));
-    if (args_.classes == nullptr) {
-      Targets(sample);
-      return SumOf([&](int64_t i) { return Weighted(i, t_[i] * (l - d_[i])); });
-    }
-    const int64_t t = args_.classes[sample];
-    const float loss = Weighted(t, l - d_[t]);
-    if (!smooth_) return loss;
-    return a_ * loss + b_ * SumOf([&](int64_t i) { return Weighted(i, l - d_[i]); });
+  T Loss(int64_t sample) {
+    Take(sample);
+    return row_.Loss();
   }
 
   void Gradient(int64_t sample) {
-    const float g = args_.grad_output[sample * args_.grad_output_stride];
-    float* const to = args_.grad_input + args_.grad_samples.Offset(sample);
-    float* const grad = args_.grad_stride == 1 ? to : grad_;
-    Shift(sample);
-    ExpOfRow(d_, n_, e_);
-    const float sum = SumRow(e_, n_, args_.order);
-    if (args_.classes == nullptr) {
-      Targets(sample);
-      const float q_sum = SumOf([&](int64_t i) { return Weighted(i, t_[i]); });
-      for (int64_t i = 0; i < n_; ++i) {
-        grad[i] = ((e_[i] / sum * q_sum - Weighted(i, t_[i])) * args_.factor) * g;
-      }
-    } else if (args_.weight == nullptr && !smooth_) {
-      const FloatTag d;
-      const Vec divisor = Set(d, sum), factor = Set(d, args_.factor), outer = Set(d, g);
-      ForVectors(n_, [&](int64_t i, int64_t count) HWY_ATTR {
-        const Vec p = Div(LoadN(e_ + i, count), divisor);
-        StoreN(Mul(Mul(p, factor), outer), grad + i, count);
-      });
-      const int64_t t = args_.classes[sample];
-      grad[t] = ((e_[t] / sum - 1.0f) * args_.factor) * g;
-    } else {
-      const int64_t t = args_.classes[sample];
-      const float w_t = args_.weight == nullptr ? 1.0f : args_.weight[t];
-      const float w_sum = args_.weight == nullptr ? static_cast<float>(n_) : weight_sum_;
-      for (int64_t i = 0; i < n_; ++i) {
-        const float p = e_[i] / sum;
-        float u = w_t * (p - (i == t ? 1.0f : 0.0f));
-        if (smooth_) u = a_ * u + b_ * (p * w_sum - (args_.weight == nullptr ? 1.0f : args_.weight[i]));
-        grad[i] = (u * args_.factor) * g;
-      }
-    }
-    PutRow(grad, n_, to, args_.grad_stride);
+    T* const to = args_.grad_input + args_.grad_samples.Offset(sample);
+    T* const grad = args_.grad_stride == 1 ? to : grad_;
+    Take(sample);
+    row_.Gradient(weight_sum_, args_.factor, args_.grad_output[sample * args_.grad_output_stride], RowNumbers<T>{grad});
+    PutRow(grad, args_.num_classes, to, args_.grad_stride);
   }
 
   void ZeroGradient(int64_t sample) {
-    float* const to = args_.grad_input + args_.grad_samples.Offset(sample);
-    for (int64_t i = 0; i < n_; ++i) to[i * args_.grad_stride] = 0.0f;
+    T* const to = args_.grad_input + args_.grad_samples.Offset(sample);
+    for (int64_t i = 0; i < args_.num_classes; ++i) to[i * args_.grad_stride] = 0;
   }
 
  private:
-  void Shift(int64_t sample) {
-    const float* x = SideBySide(args_.input + args_.samples.Offset(sample), args_.class_stride, n_, x_);
-    SubtractFromRow(x, MaxOfRow(x, n_), n_, d_);
-  }
-
-  /// The target probabilities of a sample, smoothed.
-  void Targets(int64_t sample) {
-    const float* t = args_.probabilities + args_.probability_samples.Offset(sample);
-    for (int64_t i = 0; i < n_; ++i) {
-      t_[i] = t[i * args_.probability_stride];
-      if (smooth_) t_[i] = a_ * t_[i] + b_;
+  void Take(int64_t sample) {
+    const int64_t n = args_.num_classes;
+    row_.x.data = SideBySide(args_.input + args_.samples.Offset(sample), args_.class_stride, n, x_);
+    if (args_.classes != nullptr) {
+      row_.target = args_.classes[sample];
+    } else {
+      const T* const t = args_.probabilities + args_.probability_samples.Offset(sample);
+      row_.probability.data = SideBySide(t, args_.probability_stride, n, t_);
     }
   }
 
-  float Weighted(int64_t i, float value) const { return args_.weight == nullptr ? value : args_.weight[i] * value; }
-
-  template <class Term>
-  float SumOf(const Term& term) {
-    return SumTerms(n_, args_.order, [&](int64_t begin, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) terms_[i] = term(begin + i);
-      return terms_;
-    });
-  }
-
-  const CrossEntropyArgs& args_;
-  const int64_t n_;
-  const bool smooth_;
-  const float a_, b_;
-  float weight_sum_ = 0.0f;
-  float *x_, *d_, *e_, *t_, *grad_;
-  HWY_ALIGN float terms_[kSumChunk];
+  const CrossEntropyArgs<T>& args_;
+  CrossEntropyRow<Row<T>, RowNumbers<const T>, RowNumbers<const T>, RowNumbers<const T>> row_;
+  T weight_sum_;
+  T *x_, *t_, *grad_;
 };
 
-template <class Body>
-void ForSamples(const CrossEntropyArgs& args, const Body& body) {
+template <class T, class Body>
+void ForSamples(const CrossEntropyArgs<T>& args, const Body& body) {
   ParallelRanges(args.num_samples, 4096 / std::max<int64_t>(args.num_classes, 1) + 1,
                  [&](int64_t begin, int64_t end) HWY_ATTR {
                    Scratch scratch;
-                   Samples samples(args, scratch);
+                   Samples<T> samples(args, scratch);
                    for (int64_t i = begin; i < end; ++i) body(samples, i);
                  });
 }
 
-/// Of the class of a sample.
-float WeightOf(const CrossEntropyArgs& args, int64_t sample) {
-  const int64_t t = args.classes[sample];
-  return t == args.ignore_index ? 0.0f : args.weight == nullptr ? 1.0f : args.weight[t];
-}
-
-/// Numbers of memory that are worth a fork.
-constexpr int64_t kGrain = 8192;
-
-}  // namespace
-
-void CrossEntropyKernel(const CrossEntropyArgs& args) {
-  ForSamples(args, [&](Samples& samples, int64_t i) HWY_ATTR {
+template <class T>
+void CrossEntropy(const CrossEntropyArgs<T>& args) {
+  ForSamples(args, [&](Samples<T>& samples, int64_t i) HWY_ATTR {
     const bool ignored = samples.IsIgnored(i);
-    args.losses[i] = ignored ? 0.0f : samples.Loss(i);
-    if (args.sample_weights != nullptr) args.sample_weights[i] = ignored ? 0.0f : args.weight[args.classes[i]];
+    args.losses[i] = ignored ? T{0} : samples.Loss(i);
+    if (args.sample_weights != nullptr) args.sample_weights[i] = ignored ? T{0} : args.weight[args.classes[i]];
   });
 }
 
-void CrossEntropyGradKernel(const CrossEntropyArgs& args) {
-  ForSamples(args, [&](Samples& samples, int64_t i) HWY_ATTR {
+template <class T>
+void CrossEntropyGrad(const CrossEntropyArgs<T>& args) {
+  ForSamples(args, [&](Samples<T>& samples, int64_t i) HWY_ATTR {
     if (samples.IsIgnored(i)) {
       samples.ZeroGradient(i);
     } else {
@@ -157,30 +102,53 @@ void CrossEntropyGradKernel(const CrossEntropyArgs& args) {
   });
 }
 
-void NllLossKernel(const CrossEntropyArgs& args) {
+/// Of the class of a sample.
+template <class T>
+T WeightOf(const CrossEntropyArgs<T>& args, int64_t sample) {
+  const int64_t t = args.classes[sample];
+  return t == args.ignore_index ? T{0} : args.weight == nullptr ? T{1} : args.weight[t];
+}
+
+/// Numbers of memory that are worth a fork.
+constexpr int64_t kGrain = 8192;
+
+template <class T>
+void NllLoss(const CrossEntropyArgs<T>& args) {
   ParallelRanges(args.num_samples, kGrain, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t i = begin; i < end; ++i) {
-      const float w = WeightOf(args, i);
-      const float x = w == 0.0f ? 0.0f : args.input[args.samples.Offset(i) + args.classes[i] * args.class_stride];
+      const T w = WeightOf(args, i);
+      const T x = w == 0 ? T{0} : args.input[args.samples.Offset(i) + args.classes[i] * args.class_stride];
       args.losses[i] = -x * w;
       args.sample_weights[i] = w;
     }
   });
 }
 
-void NllLossGradKernel(const CrossEntropyArgs& args) {
+template <class T>
+void NllLossGrad(const CrossEntropyArgs<T>& args) {
   ParallelRanges(args.num_samples * args.num_classes, kGrain, [&](int64_t begin, int64_t end) HWY_ATTR {
-    std::fill(args.grad_input + begin, args.grad_input + end, 0.0f);
+    std::fill(args.grad_input + begin, args.grad_input + end, T{0});
   });
   ParallelRanges(args.num_samples, kGrain, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t i = begin; i < end; ++i) {
-      const float w = WeightOf(args, i);
-      if (w == 0.0f) continue;
+      const T w = WeightOf(args, i);
+      if (w == 0) continue;
       args.grad_input[args.grad_samples.Offset(i) + args.classes[i] * args.grad_stride] =
           -w * (args.grad_output[i * args.grad_output_stride] / args.factor);
     }
   });
 }
+
+}  // namespace
+
+void CrossEntropyKernel(const CrossEntropyArgs<float>& args) { CrossEntropy(args); }
+void CrossEntropyKernel(const CrossEntropyArgs<double>& args) { CrossEntropy(args); }
+void CrossEntropyGradKernel(const CrossEntropyArgs<float>& args) { CrossEntropyGrad(args); }
+void CrossEntropyGradKernel(const CrossEntropyArgs<double>& args) { CrossEntropyGrad(args); }
+void NllLossKernel(const CrossEntropyArgs<float>& args) { NllLoss(args); }
+void NllLossKernel(const CrossEntropyArgs<double>& args) { NllLoss(args); }
+void NllLossGradKernel(const CrossEntropyArgs<float>& args) { NllLossGrad(args); }
+void NllLossGradKernel(const CrossEntropyArgs<double>& args) { NllLossGrad(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -2,6 +2,7 @@
 #include "repdl/ops/sgd.h"
 
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/flat.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
@@ -33,17 +34,19 @@ void SgdStep(InOut param, const TensorView& grad, const std::optional<InOut>& mo
   const FpEnvGuard guard;
   InferSgdStep(param, grad, momentum_buffer, first_step, lr, momentum, dampening, weight_decay, nesterov, maximize);
   CheckCpu("sgd_step", param);
-  SgdKernel({.n = param.numel(),
-             .param = param.Data<float>(),
-             .grad = grad.Data<const float>(),
-             .buffer = momentum_buffer ? momentum_buffer->Data<float>() : nullptr,
-             .constants = {.weight_decay = static_cast<float>(weight_decay),
-                           .momentum = static_cast<float>(momentum),
-                           .one_minus_dampening = static_cast<float>(1.0 - dampening),
-                           .minus_lr = static_cast<float>(-lr),
-                           .first_step = first_step,
-                           .nesterov = nesterov,
-                           .maximize = maximize}});
+  DispatchReal(param.dtype, [&]<class T>() {
+    SgdKernel(SgdArgs<T>{.n = param.numel(),
+                         .param = param.Data<T>(),
+                         .grad = grad.Data<const T>(),
+                         .buffer = momentum_buffer ? momentum_buffer->Data<T>() : nullptr,
+                         .constants = {.weight_decay = static_cast<T>(weight_decay),
+                                       .momentum = static_cast<T>(momentum),
+                                       .one_minus_dampening = static_cast<T>(1.0 - dampening),
+                                       .minus_lr = static_cast<T>(-lr),
+                                       .first_step = first_step,
+                                       .nesterov = nesterov,
+                                       .maximize = maximize}});
+  });
 }
 
 }  // namespace repdl
@@ -51,4 +54,5 @@ void SgdStep(InOut param, const TensorView& grad, const std::optional<InOut>& mo
 REPDL_OPS(sgd, MakeOp<InferSgdStep, SgdStep>("sgd_step",
                                              "param, grad, momentum_buffer=None, first_step=False, lr=0.001, "
                                              "momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, "
-                                             "maximize=False"))
+                                             "maximize=False",
+                                             kFloat32Or64))

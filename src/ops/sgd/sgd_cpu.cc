@@ -8,18 +8,20 @@ namespace repdl::HWY_NAMESPACE {
 
 #include "ops/sgd/sgd.lane.h"
 
-void SgdKernel(const SgdArgs& args) {
-  const SgdConstants& c = args.constants;
+template <class T>
+static void Step(const SgdArgs<T>& args) {
+  using V = VecOf<T>;
+  const SgdConstants<T>& c = args.constants;
   ParallelRanges(args.n, 8192, [&](int64_t begin, int64_t end) HWY_ATTR {
-    const FloatTag d;
-    ForVectors(end - begin, [&](int64_t offset, int64_t count) HWY_ATTR {
+    const TagOf<T> d;
+    ForVectors<T>(end - begin, [&](int64_t offset, int64_t count) HWY_ATTR {
       const int64_t i = begin + offset;
-      Vec param = LoadN(args.param + i, count);
-      const Vec g = LoadN(args.grad + i, count);
+      V param = LoadN(args.param + i, count);
+      const V g = LoadN(args.grad + i, count);
       if (args.buffer == nullptr) {
-        SgdElement(d, c, g, param, static_cast<Vec*>(nullptr));
+        SgdElement(d, c, g, param, static_cast<V*>(nullptr));
       } else {
-        Vec buffer = c.first_step ? Zero(d) : LoadN(args.buffer + i, count);
+        V buffer = c.first_step ? Zero(d) : LoadN(args.buffer + i, count);
         SgdElement(d, c, g, param, &buffer);
         StoreN(buffer, args.buffer + i, count);
       }
@@ -27,6 +29,9 @@ void SgdKernel(const SgdArgs& args) {
     });
   });
 }
+
+void SgdKernel(const SgdArgs<float>& args) { Step(args); }
+void SgdKernel(const SgdArgs<double>& args) { Step(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -3,24 +3,26 @@
 
 #include <cstdint>
 
-#include "base/cpu_target.h"
+#include "base/real_kernel.h"
 
 namespace repdl {
 
-/// The constants of a step, rounded to float32.
+/// The constants of a step, rounded to the type of the parameter.
+template <class T>
 struct SgdConstants {
-  float weight_decay, momentum, one_minus_dampening, minus_lr;
+  T weight_decay, momentum, one_minus_dampening, minus_lr;
   bool first_step, nesterov, maximize;
 };
 
+template <class T>
 struct SgdArgs {
   int64_t n;
-  float* param;
-  const float* grad;
-  float* buffer;  // or null
-  SgdConstants constants;
+  T* param;
+  const T* grad;
+  T* buffer;  // or null
+  SgdConstants<T> constants;
 };
 
-REPDL_KERNEL(SgdKernel, SgdArgs)
+REPDL_REAL_KERNEL(SgdKernel, SgdArgs)
 
 }  // namespace repdl

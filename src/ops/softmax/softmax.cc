@@ -67,12 +67,14 @@ bool CheckGrad(std::string_view op, const TensorView& grad_output, const TensorV
 Specs InferSoftmax(const TensorView& input, int64_t dim, Order) { return Infer("softmax", input, dim); }
 void Softmax(const TensorView& input, int64_t dim, Order order, Out output) {
   const FpEnvGuard guard;
-  if (Check("softmax", input, dim, output)) SoftmaxKernel(MakeArgs<float>(input, nullptr, dim, order, output));
+  if (!Check("softmax", input, dim, output)) return;
+  DispatchReal(input.dtype, [&]<class T>() { SoftmaxKernel(MakeArgs<T>(input, nullptr, dim, order, output)); });
 }
 Specs InferLogSoftmax(const TensorView& input, int64_t dim, Order) { return Infer("log_softmax", input, dim); }
 void LogSoftmax(const TensorView& input, int64_t dim, Order order, Out output) {
   const FpEnvGuard guard;
-  if (Check("log_softmax", input, dim, output)) LogSoftmaxKernel(MakeArgs<float>(input, nullptr, dim, order, output));
+  if (!Check("log_softmax", input, dim, output)) return;
+  DispatchReal(input.dtype, [&]<class T>() { LogSoftmaxKernel(MakeArgs<T>(input, nullptr, dim, order, output)); });
 }
 
 Specs InferSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order) {
@@ -90,14 +92,15 @@ Specs InferLogSoftmaxGrad(const TensorView& grad_output, const TensorView& outpu
 void LogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order, Out grad_input) {
   const FpEnvGuard guard;
   if (!CheckGrad("log_softmax_grad", grad_output, output, dim, grad_input)) return;
-  LogSoftmaxGradKernel(MakeArgs<float>(grad_output, &output, dim, order, grad_input));
+  DispatchReal(output.dtype,
+               [&]<class T>() { LogSoftmaxGradKernel(MakeArgs<T>(grad_output, &output, dim, order, grad_input)); });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(softmax, MakeOp<InferSoftmax, Softmax>("softmax", "input, dim=-1, order='blocked'"),
+REPDL_OPS(softmax, MakeOp<InferSoftmax, Softmax>("softmax", "input, dim=-1, order='blocked'", kFloat32Or64),
           MakeOp<InferSoftmaxGrad, SoftmaxGrad>("softmax_grad", "grad_output, output, dim=-1, order='blocked'",
                                                 kFloat32Or64),
-          MakeOp<InferLogSoftmax, LogSoftmax>("log_softmax", "input, dim=-1, order='blocked'"),
+          MakeOp<InferLogSoftmax, LogSoftmax>("log_softmax", "input, dim=-1, order='blocked'", kFloat32Or64),
           MakeOp<InferLogSoftmaxGrad, LogSoftmaxGrad>("log_softmax_grad",
-                                                      "grad_output, output, dim=-1, order='blocked'"))
+                                                      "grad_output, output, dim=-1, order='blocked'", kFloat32Or64))

@@ -33,9 +33,9 @@ struct SoftmaxArgs {
   Order order;
 };
 
-REPDL_KERNEL(SoftmaxKernel, SoftmaxArgs<float>)
-REPDL_KERNEL(LogSoftmaxKernel, SoftmaxArgs<float>)
+REPDL_REAL_KERNEL(SoftmaxKernel, SoftmaxArgs)
+REPDL_REAL_KERNEL(LogSoftmaxKernel, SoftmaxArgs)
 REPDL_REAL_KERNEL(SoftmaxGradKernel, SoftmaxArgs)
-REPDL_KERNEL(LogSoftmaxGradKernel, SoftmaxArgs<float>)
+REPDL_REAL_KERNEL(LogSoftmaxGradKernel, SoftmaxArgs)
 
 }  // namespace repdl

@@ -12,7 +12,7 @@ from repdl.interception.aten import random
 from repdl.interception.override import composite
 from repdl.random import philox_key
 
-_FLOATING = (torch.float32, torch.bfloat16, torch.float16)
+_FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
 @composite("scaled_dot_product_attention")
@@ -33,15 +33,16 @@ def _(
     if rank == 3:
         query, key, value = query[:, None], key[:, None], value[:, None]
         attn_mask = attn_mask[:, None] if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
-    query, key, value = (t.to(torch.float32) for t in (query, key, value))
+    computed = torch.float64 if dtype == torch.float64 else torch.float32
+    query, key, value = (t.to(computed) for t in (query, key, value))
     if attn_mask is not None:
-        attn_mask = _added(attn_mask)
+        attn_mask = _added(attn_mask, computed)
     drawn: tuple[Any, ...] = ()
     dropout_mask = None
     if dropout_p > 0 and _draws_inside():
         drawn = (dropout_p, *philox_key())
     elif dropout_p > 0:
-        dropout_mask = torch.empty((*query.shape[:3], key.shape[2])).bernoulli_(1 - dropout_p)
+        dropout_mask = query.new_empty((*query.shape[:3], key.shape[2])).bernoulli_(1 - dropout_p)
         dropout_mask = dropout_mask.div_(1 - dropout_p) if dropout_p < 1 else dropout_mask
     output = ops.attention(query, key, value, attn_mask, dropout_mask, is_causal, scale, *drawn)
     output = output.to(dtype)
@@ -77,10 +78,10 @@ def _fits_the_op(
     )
 
 
-def _added(mask: torch.Tensor) -> torch.Tensor:
+def _added(mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if mask.dtype != torch.bool:
-        return mask.to(torch.float32)
-    return torch.zeros(mask.shape).masked_fill_(~mask, float("-inf"))
+        return mask.to(dtype)
+    return torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, float("-inf"))
 
 
 def _in_steps(

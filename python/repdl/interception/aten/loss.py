@@ -10,7 +10,7 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import mean_of, sum_of
-from repdl.interception.override import Ops, ops_of, override
+from repdl.interception.override import override
 
 _NONE, _MEAN, _SUM = range(3)
 _REDUCTIONS = ("none", "mean", "sum")
@@ -19,7 +19,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 def _reduce(loss: torch.Tensor, reduction: int) -> torch.Tensor:
     if reduction == _NONE:
         return loss
-    return mean_of(loss, ops=ops_of(loss)) if reduction == _MEAN else sum_of(loss, ops=ops_of(loss))
+    return mean_of(loss) if reduction == _MEAN else sum_of(loss)
 
 
 def _classes(self: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -46,12 +46,10 @@ def _(
     weight: torch.Tensor | None,
     reduction: int,
     ignore_index: int,
-    *,
-    ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     classes = _classes(self, target)
     try:
-        return ops["nll_loss"](self, classes, weight, _REDUCTIONS[reduction], ignore_index, get_order())
+        return _core.ops["nll_loss"](self, classes, weight, _REDUCTIONS[reduction], ignore_index, get_order())
     except ValueError:
         _check_classes(self, classes, ignore_index)
         raise
@@ -66,13 +64,13 @@ def _(
     reduction: int,
     ignore_index: int,
     total_weight: torch.Tensor,
-    *,
-    ops: Ops = _core.ops,
 ) -> torch.Tensor:
     classes = _classes(self, target)
     grad = grad_output.reshape(()) if self.dim() == 1 else grad_output
     try:
-        return ops["nll_loss_grad"](grad, self, classes, weight, _REDUCTIONS[reduction], ignore_index, total_weight)
+        return _core.ops["nll_loss_grad"](
+            grad, self, classes, weight, _REDUCTIONS[reduction], ignore_index, total_weight
+        )
     except ValueError:
         _check_classes(self, classes, ignore_index)
         raise
@@ -205,7 +203,7 @@ def multi_margin_loss(
         reach = reach * reach
     if weight is not None:
         reach = reach * weight[classes]
-    return _reduce(sum_of(reach, 1, ops=ops_of(self)) / self.shape[1], reduction)
+    return _reduce(sum_of(reach, 1) / self.shape[1], reduction)
 
 
 @override("multi_margin_loss_backward", wide="float64")
@@ -231,7 +229,7 @@ def multi_margin_loss_backward(
     if weight is not None:
         slope = slope * weight[classes]
     slope = slope / self.shape[1]
-    slope = slope.scatter(1, classes, sum_of(slope, 1, True, ops_of(self)).neg())
+    slope = slope.scatter(1, classes, sum_of(slope, 1, True).neg())
     grad = _per_term(grad_output, reduction, self.shape[0])
     return slope * (grad[:, None] if reduction == _NONE else grad)
 
@@ -257,7 +255,7 @@ def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.T
     """Of a row the Sum over labels and classes, label by label, over the number of classes; of labels it is +0."""
     rows = torch.atleast_2d(self)
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
-    loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2), ops=ops_of(self)) / rows.shape[1]
+    loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2)) / rows.shape[1]
     reduced = _reduce(loss if self.dim() > 1 else loss[0], reduction)
     return reduced, is_label.to(self.dtype).reshape(target.shape)
 
@@ -272,7 +270,6 @@ def _(
     rows = torch.atleast_2d(self)
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
     slope = (_reach(rows, labels, valid, is_label) > 0).to(self.dtype)
-    ops = ops_of(self)
-    grad = sum_of(slope, 1, ops=ops).scatter_add(1, labels, sum_of(slope, 2, ops=ops).neg()) / rows.shape[1]
+    grad = sum_of(slope, 1).scatter_add(1, labels, sum_of(slope, 2).neg()) / rows.shape[1]
     scale = _per_term(grad_output, reduction, rows.shape[0])
     return (grad * (scale.reshape(-1, 1) if reduction == _NONE else scale)).reshape(self.shape)

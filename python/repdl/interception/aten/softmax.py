@@ -8,7 +8,7 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import checked_dim
-from repdl.interception.override import Ops, override
+from repdl.interception.override import override
 
 
 def _wide(x: torch.Tensor) -> torch.Tensor:
@@ -17,17 +17,15 @@ def _wide(x: torch.Tensor) -> torch.Tensor:
 
 def _forward(name: str, op: str) -> None:
     @override(name, op=op, constants={2: False}, low="compute", wide="float64", converts=False)
-    def _(self: torch.Tensor, dim: int, half_to_float: bool, *, ops: Ops = _core.ops) -> torch.Tensor:
-        result = ops[op](_wide(self), checked_dim(self, dim), get_order())
+    def _(self: torch.Tensor, dim: int, half_to_float: bool) -> torch.Tensor:
+        result = _core.ops[op](_wide(self), checked_dim(self, dim), get_order())
         return result if half_to_float else result.to(self.dtype)
 
 
 def _backward(name: str, op: str) -> None:
     @override(name, op=op, constants={3: torch.float32}, low="compute", wide="float64", converts=False)
-    def _(
-        grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype, *, ops: Ops = _core.ops
-    ) -> torch.Tensor:
-        result = ops[op](_wide(grad_output), _wide(output), dim, get_order())
+    def _(grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype) -> torch.Tensor:
+        result = _core.ops[op](_wide(grad_output), _wide(output), dim, get_order())
         return result.to(input_dtype)
 
 

@@ -9,8 +9,6 @@ from repdl.interception.float64 import (
     functions as functions,
     gamma as gamma,
     gamma_integral as gamma_integral,
-    losses as losses,
-    softmax as softmax,
     trigonometry as trigonometry,
 )
 from repdl.interception.override import float64_ops as ops
