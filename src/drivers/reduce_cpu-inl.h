@@ -77,9 +77,8 @@ void ReduceRows(const ReduceArgs& args) {
           values[c] = SumChunk(GatherTerms(row, args.reduced, c * kSumChunk, count, buffer), count);
         }
       });
-      SumTree<T> tree;
-      for (int64_t c = 0; c < num_chunks; ++c) tree.Push(values[c]);
-      args.Out<T>()[r] = EndSum(tree.Total(), args.end);
+      const T sum = SumChunks<T>(n, [&](int64_t begin, int64_t) { return values[begin / kSumChunk]; });
+      args.Out<T>()[r] = EndSum(sum, args.end);
     }
     return;
   }
@@ -241,31 +240,49 @@ HWY_INLINE void SumStreamedChunk(int64_t begin, int64_t end, int64_t cols, const
 /// Bytes from which on terms are taken to come from memory.
 inline constexpr int64_t kStreamedBytes = int64_t{4} << 20;
 
-/// The tree over chunks of `chunk` rows each. sum_chunk(begin, end, width, sums) sums rows [begin, end) in `sums`, which
-/// has room for `room` rows of `width`; the sums end in the first.
+/// Visits the chunks of sums of columns. sum_chunk(begin, end, width, sums) sums rows [begin, end) in `sums`, which has
+/// room for `room` rows of `width`, whole vectors; the sums end in the first.
+template <class T, class SumChunkTo>
+class ColumnSumsVisitor {
+ public:
+  ColumnSumsVisitor(int64_t cols, int64_t room, int num_levels, const SumChunkTo& sum_chunk, T* out)
+      : sum_chunk_(sum_chunk),
+        cols_(cols),
+        width_((cols + kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>),
+        sums_(scratch_.Get<T>(room * width_)),
+        waiting_(scratch_.Get<T>(num_levels * width_)),
+        out_(out) {}
+
+  void Chain(int64_t begin, int64_t end) { sum_chunk_(begin, end, width_, sums_); }
+  void TakeIn(int level) {
+    const TagOf<T> d;
+    const T* const earlier = waiting_ + level * width_;
+    for (int64_t j = 0; j < width_; j += kLanesOf<T>) {
+      Store(Add(Load(d, earlier + j), Load(d, sums_ + j)), d, sums_ + j);
+    }
+  }
+  void Park(int level) { std::copy_n(sums_, width_, waiting_ + level * width_); }
+  void End() { std::copy_n(sums_, cols_, out_); }
+
+ private:
+  const SumChunkTo& sum_chunk_;
+  Scratch scratch_;
+  int64_t cols_, width_;
+  T *sums_, *waiting_;
+  T* out_;
+};
+
+/// The tree over chunks of `chunk` rows each.
 template <class T, class SumChunkTo>
 HWY_INLINE void SumChunksOfColumns(int64_t n, int64_t cols, int64_t chunk, int64_t room, const SumChunkTo& sum_chunk,
                                    T* out) {
-  const TagOf<T> d;
-  const int64_t width = (cols + kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>;
-  const int64_t num_chunks = (n + chunk - 1) / chunk;
-  Scratch scratch;
-  T* const sums = scratch.Get<T>(room * width);
-  T* const waiting = scratch.Get<T>(NumLevels(num_chunks) * width);
-  std::fill(out, out + cols, T{0});
-  for (int64_t c = 0; c < num_chunks; ++c) {
-    sum_chunk(c * chunk, std::min(n, (c + 1) * chunk), width, sums);
-    const bool last = c + 1 == num_chunks;
-    ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-      VecOf<T> value = Load(d, sums + j);
-      TakeIn(c, last, [&](int level) HWY_ATTR { value = Add(Load(d, waiting + level * width + j), value); });
-      if (last) {
-        StoreN(value, out + j, count);
-      } else {
-        Store(value, d, waiting + Park(c) * width + j);
-      }
-    });
+  if (n == 0) {
+    std::fill_n(out, cols, T{0});
+    return;
   }
+  const Chunks chunks(n, chunk);
+  ColumnSumsVisitor<T, SumChunkTo> visitor(cols, room, NumLevels(chunks.count), sum_chunk, out);
+  WalkChunks(chunks, visitor);
 }
 
 /// Sums row_at(i)(j, count), a vector from column j on, over i in [0, n), for columns [0, cols), cols <= kMaxStrip, in

@@ -78,37 +78,70 @@ constexpr auto SweepTable(std::integer_sequence<int, kRows...>) {
   return std::array<SweepFn<T>, sizeof...(kRows)>{&RunSweep<T, kRows + 1>...};
 }
 
-/// c = a b for m <= kTileRows rows, `num_panels` whole panels and num_k > 0, b row-major.
+/// Visits the terms of a product whose panels all go on together, a few rows of b at a time.
 template <class T>
-void SweepProduct(int64_t m, int64_t num_panels, int64_t num_k, int64_t chunk, const MatrixOf<T>& a,
-                  const MatrixOf<T>& b, T* c, int64_t c_stride) {
-  static constexpr auto kSweeps = SweepTable<T>(std::make_integer_sequence<int, kTileRows>());
-  const int64_t num_chunks = (num_k + chunk - 1) / chunk;
-  const int num_levels = NumLevels(num_chunks);
-  const int64_t size = m * kTileColsOf<T> * num_panels;
-  Scratch scratch;
-  T* const rows = scratch.Get<T>(kSweepRows * m + kLanesOf<T>);
-  T* const running = scratch.Get<T>(size);
-  T* const waiting = num_chunks > 1 ? scratch.Get<T>(num_levels * size) : nullptr;
-  const T* merges[64];
-  for (int64_t k = 0, end; k < num_k; k = end) {
-    const int64_t index = k / chunk, chunk_end = std::min(num_k, (index + 1) * chunk);
-    end = std::min(chunk_end, k + kSweepRows);
-    PackRows(a, 0, static_cast<int>(m), k, end - k, rows);
-    SweepOf<T> sweep{
-        end - k, num_panels, rows,    b.At(k, 0),     b.row_stride,      k == index * chunk ? nullptr : running,
-        merges,  0,          running, kTileColsOf<T>, m * kTileColsOf<T>};
-    if (end == chunk_end) {
-      const bool last = end == num_k;
-      TakeIn(index, last, [&](int level) { merges[sweep.num_merges++] = waiting + level * size; });
-      if (last) {
-        sweep.out = c, sweep.out_stride = c_stride, sweep.out_panel_stride = kTileColsOf<T>;
-      } else {
-        sweep.out = waiting + Park(index) * size;
-      }
-    }
-    kSweeps[m - 1](sweep);
+class SweepVisitor {
+ public:
+  SweepVisitor(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b, T* c,
+               int64_t c_stride)
+      : m_(m),
+        num_panels_(num_panels),
+        size_(m * kTileColsOf<T> * num_panels),
+        a_(a),
+        b_(b),
+        c_(c),
+        c_stride_(c_stride),
+        rows_(scratch_.Get<T>(kSweepRows * m + kLanesOf<T>)),
+        held_(scratch_.Get<T>(size_)),
+        waiting_(chunks.count > 1 ? scratch_.Get<T>(NumLevels(chunks.count) * size_) : nullptr) {}
+
+  void Chain(int64_t begin, int64_t end, bool resumes) {
+    PackRows(a_, 0, static_cast<int>(m_), begin, end - begin, rows_);
+    sweep_ = {.k = end - begin,
+              .num_panels = num_panels_,
+              .a = rows_,
+              .b = b_.At(begin, 0),
+              .b_stride = b_.row_stride,
+              .resume = resumes ? held_ : nullptr,
+              .merges = merges_,
+              .num_merges = 0,
+              .out = held_,
+              .out_stride = kTileColsOf<T>,
+              .out_panel_stride = m_ * kTileColsOf<T>};
   }
+  void Hold() { Run(); }
+  void TakeIn(int level) { merges_[sweep_.num_merges++] = waiting_ + level * size_; }
+  void Park(int level) {
+    sweep_.out = waiting_ + level * size_;
+    Run();
+  }
+  void End() {
+    sweep_.out = c_, sweep_.out_stride = c_stride_, sweep_.out_panel_stride = kTileColsOf<T>;
+    Run();
+  }
+
+ private:
+  void Run() const {
+    static constexpr auto kSweeps = SweepTable<T>(std::make_integer_sequence<int, kTileRows>());
+    kSweeps[m_ - 1](sweep_);
+  }
+
+  Scratch scratch_;
+  int64_t m_, num_panels_, size_;
+  MatrixOf<T> a_, b_;
+  T* c_;
+  int64_t c_stride_;
+  T *rows_, *held_, *waiting_;
+  SweepOf<T> sweep_;
+  const T* merges_[kMaxLevels];
+};
+
+/// c = a b for m <= kTileRows rows, `num_panels` whole panels and some terms, b row-major.
+template <class T>
+void SweepProduct(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b, T* c,
+                  int64_t c_stride) {
+  SweepVisitor<T> visitor(m, num_panels, chunks, a, b, c, c_stride);
+  WalkSteps(chunks, kSweepRows, visitor);
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -127,74 +160,112 @@ HWY_INLINE void AddSquare(const T* HWY_RESTRICT a, const VecElementOf<T>* t, Vec
   }
 }
 
+/// Visits the terms of a vector of columns, a square of terms and columns at a time.
 template <class T, int kRows>
-HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, int64_t num_k, int64_t chunk, const MatrixOf<T>& a,
-                                      const MatrixOf<T>& b, T* c, int64_t c_stride) {
-  const TagOf<T> d;
-  const int64_t num_chunks = (num_k + chunk - 1) / chunk;
-  Scratch scratch;
-  T* const waiting = scratch.Get<T>(NumLevels(num_chunks) * kRows * kLanesOf<T>);
-  T* const rows = scratch.Get<T>(num_k * kRows + kLanesOf<T>);
-  PackRows(a, 0, kRows, 0, num_k, rows);
-  for (int64_t vector = 0; vector < num_vectors; ++vector) {
-    const T* const columns = b.At(0, vector * kLanesOf<T>);
+class TransposedVisitor {
+ public:
+  /// `rows` is a, packed; `waiting` has a row of vectors for each level.
+  TransposedVisitor(int64_t num_k, const T* rows, int64_t b_stride, T* waiting)
+      : num_k_(num_k), rows_(rows), b_stride_(b_stride), waiting_(waiting) {}
+
+  /// Begins with another vector of columns.
+  void Begin(const T* columns, T* out, int64_t out_stride) {
+    columns_ = columns, out_ = out, out_stride_ = out_stride;
+    offset_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(T) % kLanesOf<T>);
+    square_begin_ = square_end_ = 0;
+  }
+
+  void Chain(int64_t begin, int64_t end) {
+    const TagOf<T> d;
     VecElementOf<T> acc[kRows];
-    const auto restart = [&]() HWY_ATTR {
 #pragma GCC unroll 8
-      for (int i = 0; i < kRows; ++i) acc[i] = Zero(d);
-    };
-    int64_t index = 0, chunk_end = std::min(chunk, num_k);
-    const auto finish_chunk = [&]() HWY_ATTR {
-      const bool last = index + 1 == num_chunks;
-      TakeIn(index, last, [&](int level) HWY_ATTR {
-        for (int i = 0; i < kRows; ++i) acc[i] = Add(Load(d, waiting + (level * kRows + i) * kLanesOf<T>), acc[i]);
-      });
-      for (int i = 0; i < kRows; ++i) {
-        if (last) {
-          StoreU(acc[i], d, c + i * c_stride + vector * kLanesOf<T>);
-        } else {
-          Store(acc[i], d, waiting + (Park(index) * kRows + i) * kLanesOf<T>);
+    for (int i = 0; i < kRows; ++i) acc[i] = Zero(d);
+    for (int64_t k = begin; k < end;) {
+      if (k >= square_end_) {
+        // Squares begin where cache lines do: columns a power of two apart fight for the same place in the cache, and a
+        // line does not stay there for a second load.
+        const int64_t length = kLanesOf<T> - (offset_ + k) % kLanesOf<T>;
+        if (HWY_LIKELY(length == kLanesOf<T> && k + length <= end)) {
+          AddWholeSquare(k, acc);
+          k += length;
+          continue;
         }
+        LoadSquare(k, std::min(length, num_k_ - k));
       }
-      restart();
-      chunk_end = std::min(chunk_end + chunk, num_k);
-      ++index;
-    };
-    restart();
-    // The first square may be short, so that the others load whole cache lines: columns a power of two apart fight for
-    // the same place in the cache, and a line does not stay there for a second load.
-    int64_t length = kLanesOf<T> - static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(T) % kLanesOf<T>);
-    for (int64_t k = 0; k < num_k; k += length, length = kLanesOf<T>) {
-      VecElementOf<T> t[kLanesOf<T>];
-      if (HWY_LIKELY(k + length <= chunk_end && length == kLanesOf<T>)) {
-#pragma GCC unroll 16
-        for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = LoadU(d, columns + k + j * b.col_stride);
-        for (int64_t j = 0; j < kLanesOf<T>; ++j) __builtin_prefetch(columns + k + 2 * kLanesOf<T> + j * b.col_stride);
-        TransposeSquare<T>(t);
-        AddSquare<T, kRows>(rows + k * kRows, t, acc);
-        if (k + length == chunk_end) finish_chunk();
-        continue;
-      }
-      // The first square, the last one, or one inside which a chunk ends.
-      length = std::min(length, num_k - k);
-#pragma GCC unroll 16
-      for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = LoadN(columns + k + j * b.col_stride, length);
-      TransposeSquare<T>(t);
-      HWY_ALIGN T square[kLanesOf<T> * kLanesOf<T>];
-#pragma GCC unroll 16
-      for (int64_t q = 0; q < kLanesOf<T>; ++q) Store(t[q], d, square + q * kLanesOf<T>);
-      for (int64_t q = 0; q < length; ++q) {
-        const VecOf<T> bv = Load(d, square + q * kLanesOf<T>);
+      for (const int64_t stop = std::min(end, square_end_); k < stop; ++k) {
+        const VecOf<T> bv = Load(d, square_ + (k - square_begin_) * kLanesOf<T>);
 #pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) acc[i] = Fma<VecOf<T>>(Set(d, rows[(k + q) * kRows + i]), bv, acc[i]);
-        if (k + q + 1 == chunk_end) finish_chunk();
+        for (int i = 0; i < kRows; ++i) acc[i] = Fma<VecOf<T>>(Set(d, rows_[k * kRows + i]), bv, acc[i]);
       }
     }
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) acc_[i] = acc[i];
+  }
+  void TakeIn(int level) {
+    const TagOf<T> d;
+    for (int i = 0; i < kRows; ++i) acc_[i] = Add(Load(d, Waiting(level, i)), acc_[i]);
+  }
+  void Park(int level) {
+    for (int i = 0; i < kRows; ++i) Store(acc_[i], TagOf<T>(), Waiting(level, i));
+  }
+  void End() {
+    for (int i = 0; i < kRows; ++i) StoreU(acc_[i], TagOf<T>(), out_ + i * out_stride_);
+  }
+
+ private:
+  T* Waiting(int level, int i) const { return waiting_ + (level * kRows + i) * kLanesOf<T>; }
+
+  HWY_INLINE void AddWholeSquare(int64_t k, VecElementOf<T>* acc) const {
+    VecElementOf<T> t[kLanesOf<T>];
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = LoadU(TagOf<T>(), columns_ + k + j * b_stride_);
+    for (int64_t j = 0; j < kLanesOf<T>; ++j) __builtin_prefetch(columns_ + k + 2 * kLanesOf<T> + j * b_stride_);
+    TransposeSquare<T>(t);
+    AddSquare<T, kRows>(rows_ + k * kRows, t, acc);
+  }
+  /// For the first square, the last one, or one inside which a chunk ends.
+  HWY_INLINE void LoadSquare(int64_t k, int64_t length) {
+    VecElementOf<T> t[kLanesOf<T>];
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = LoadN(columns_ + k + j * b_stride_, length);
+    TransposeSquare<T>(t);
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < kLanesOf<T>; ++q) Store(t[q], TagOf<T>(), square_ + q * kLanesOf<T>);
+    square_begin_ = k, square_end_ = k + length;
+  }
+
+  int64_t num_k_;
+  const T* rows_;
+  int64_t b_stride_;
+  T* waiting_;
+  const T* columns_;
+  T* out_;
+  int64_t out_stride_;
+  int64_t offset_;  // of the columns from the beginning of a vector in memory
+  VecElementOf<T> acc_[kRows];
+  // Terms [square_begin_, square_end_), a vector each.
+  int64_t square_begin_, square_end_;
+  HWY_ALIGN T square_[kLanesOf<T> * kLanesOf<T>];
+};
+
+template <class T, int kRows>
+HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, const Chunks& chunks, const MatrixOf<T>& a,
+                                      const MatrixOf<T>& b, T* c, int64_t c_stride) {
+  const int64_t num_k = chunks.num_terms;
+  Scratch scratch;
+  T* const waiting = scratch.Get<T>(NumLevels(chunks.count) * kRows * kLanesOf<T>);
+  T* const rows = scratch.Get<T>(num_k * kRows + kLanesOf<T>);
+  PackRows(a, 0, kRows, 0, num_k, rows);
+  TransposedVisitor<T, kRows> visitor(num_k, rows, b.col_stride, waiting);
+  for (int64_t vector = 0; vector < num_vectors; ++vector) {
+    const int64_t j = vector * kLanesOf<T>;
+    visitor.Begin(b.At(0, j), c + j, c_stride);
+    WalkChunks(chunks, visitor);
   }
 }
 
 template <class T>
-using TransposedFn = void (*)(int64_t, int64_t, int64_t, const MatrixOf<T>&, const MatrixOf<T>&, T*, int64_t);
+using TransposedFn = void (*)(int64_t, const Chunks&, const MatrixOf<T>&, const MatrixOf<T>&, T*, int64_t);
 
 template <class T, int... kRows>
 constexpr auto TransposedTable(std::integer_sequence<int, kRows...>) {
@@ -203,10 +274,10 @@ constexpr auto TransposedTable(std::integer_sequence<int, kRows...>) {
 
 /// c = a b for m <= kMaxTransposedRows rows and `num_vectors` whole vectors of columns, b column-major.
 template <class T>
-void TransposedProduct(int64_t m, int64_t num_vectors, int64_t num_k, int64_t chunk, const MatrixOf<T>& a,
-                       const MatrixOf<T>& b, T* c, int64_t c_stride) {
+void TransposedProduct(int64_t m, int64_t num_vectors, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b,
+                       T* c, int64_t c_stride) {
   static constexpr auto kProducts = TransposedTable<T>(std::make_integer_sequence<int, kMaxTransposedRows>());
-  kProducts[m - 1](num_vectors, num_k, chunk, a, b, c, c_stride);
+  kProducts[m - 1](num_vectors, chunks, a, b, c, c_stride);
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR
@@ -219,13 +290,13 @@ int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const 
   if (m == 0 || num_k == 0) return 0;
   if (b.col_stride == 1 && m <= kTileRows) {
     const int64_t panels = n / kTileColsOf<T>;
-    if (panels > 0) SweepProduct(m, panels, num_k, chunk, a, b, c, c_stride);
+    if (panels > 0) SweepProduct(m, panels, {num_k, chunk}, a, b, c, c_stride);
     return panels * kTileColsOf<T>;
   }
 #if HWY_TARGET != HWY_SCALAR
   if (b.row_stride == 1 && m <= kMaxTransposedRows) {
     const int64_t vectors = n / kLanesOf<T>;
-    if (vectors > 0) TransposedProduct(m, vectors, num_k, chunk, a, b, c, c_stride);
+    if (vectors > 0) TransposedProduct(m, vectors, {num_k, chunk}, a, b, c, c_stride);
     return vectors * kLanesOf<T>;
   }
 #endif

@@ -2,8 +2,6 @@
 // Sum(x_i) of the contract, for one row of terms and for many columns at once.
 #pragma once
 
-#include <array>
-
 #include "base/arena.h"
 #include "drivers/vector_cpu-inl.h"
 #include "numerics/order.h"
@@ -14,32 +12,6 @@ namespace repdl::HWY_NAMESPACE {
 
 template <class T>
 inline constexpr int64_t kSumVecs = kSumLanes / kLanesOf<T>;
-
-/// The tree of order.h over values that arrive one after the other.
-template <class T>
-class SumTree {
- public:
-  /// Takes in the value of the next chunk. At most 2^50 chunks.
-  void Push(T value) {
-    TakeIn(count_, /*last=*/false, [&](int level) { value = waiting_[level] + value; });
-    waiting_[Park(count_)] = value;
-    ++count_;
-  }
-  T Total() const {
-    if (count_ == 0) return 0;
-    int level = 0;
-    while ((count_ >> level & 1) == 0) ++level;
-    T total = waiting_[level];
-    for (++level; count_ >> level != 0; ++level) {
-      if ((count_ >> level & 1) != 0) total = waiting_[level] + total;
-    }
-    return total;
-  }
-
- private:
-  std::array<T, 50> waiting_;
-  int64_t count_ = 0;
-};
 
 /// lane[j] + lane[j + h] for h = half the lanes, then a quarter, … down to one number.
 #if defined(REPDL_SVE)
@@ -105,13 +77,32 @@ T SumInSequence(const T* x, int64_t n, T acc) {
   return acc;
 }
 
+/// Visits the chunks of one sum; sum_chunk(begin, count) is the value of a chunk.
+template <class T, class SumChunk>
+class SumVisitor {
+ public:
+  explicit SumVisitor(const SumChunk& sum_chunk) : sum_chunk_(sum_chunk) {}
+
+  void Chain(int64_t begin, int64_t end) { value_ = sum_chunk_(begin, end - begin); }
+  void TakeIn(int level) { value_ = waiting_[level] + value_; }
+  void Park(int level) { waiting_[level] = value_; }
+  void End() {}
+
+  T value() const { return value_; }
+
+ private:
+  const SumChunk& sum_chunk_;
+  T value_;
+  T waiting_[kMaxLevels];
+};
+
 /// The tree over the chunks of n terms; sum_chunk(begin, count) is the value of one.
-template <class T, class Chunk>
-HWY_INLINE T SumChunks(int64_t n, const Chunk& sum_chunk) {
-  if (n <= kSumChunk) return n == 0 ? 0 : sum_chunk(0, n);
-  SumTree<T> tree;
-  for (int64_t i = 0; i < n; i += kSumChunk) tree.Push(sum_chunk(i, std::min(kSumChunk, n - i)));
-  return tree.Total();
+template <class T, class SumChunk>
+HWY_INLINE T SumChunks(int64_t n, const SumChunk& sum_chunk) {
+  if (n == 0) return 0;
+  SumVisitor<T, SumChunk> visitor(sum_chunk);
+  WalkChunks(Chunks(n, kSumChunk), visitor);
+  return visitor.value();
 }
 
 /// Sum of n terms that `terms(begin, count)` lays side by side, at most kSumChunk at a time: it returns

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 #include "base/arena.h"
 #include "drivers/vector_cpu-inl.h"
@@ -498,31 +497,147 @@ struct TermsOf {
 
 using Terms = TermsOf<float>;
 
-/// Where the chains of a product over num_k terms restart.
-struct Chunks {
-  /// After every `length` terms: kProductChunk, or num_k for one chain.
-  Chunks(int64_t num_k, int64_t length)
-      : num_k(num_k), length(length), count(std::max<int64_t>(1, (num_k + length - 1) / length)) {}
-  /// Where each one ends, of a product that lacks some of its terms; a chunk may lack all. Then all terms are added in one
-  /// call.
-  Chunks(int64_t num_k, const std::vector<int64_t>& ends)
-      : num_k(num_k), length(num_k + 1), count(std::ssize(ends)), ends(ends.data()) {}
-
-  int64_t End(int64_t index) const { return ends != nullptr ? ends[index] : std::min(num_k, (index + 1) * length); }
-  int64_t Begin(int64_t index) const { return index == 0 ? 0 : End(index - 1); }
-
-  int64_t num_k, length, count;
-  const int64_t* ends = nullptr;
-};
-
 /// For a product of m x n over num_k terms in several calls.
 template <class T = float>
 int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
   const RowTiles tiles{m};
-  const int64_t num_chunks = std::max<int64_t>(1, (num_k + chunk - 1) / chunk);
-  return (NumLevels(num_chunks) + 1) * tiles.count * tiles.Rows(0) *
+  return (NumLevels(Chunks(num_k, chunk).count) + 1) * tiles.count * tiles.Rows(0) *
          ((n + kTileColsOf<T> - 1) / kTileColsOf<T> * kTileColsOf<T>);
 }
+
+/// Partial sums of a block of tiles, which lie side by side: a block for each level of the tree, and one for the chains
+/// that are held.
+template <class T>
+struct WaitingTiles {
+  T* data;
+  int64_t num_rows, num_panels;  // of tiles
+  int64_t tile_size;
+
+  T* At(int level, int64_t row, int64_t panel) const {
+    return data + ((level * num_rows + row) * num_panels + panel) * tile_size;
+  }
+  void FillZero(int level) const { std::fill_n(At(level, 0, 0), num_rows * num_panels * tile_size, T{0}); }
+};
+
+/// Visits the terms of a product, for one block of rows and columns after the other. Each step of the walk packs a block
+/// of b, and runs each tile of the block once: what the tile begins with, takes in and becomes is known by then.
+template <class T, class Left, class Right, class Sink>
+class TileVisitor {
+ public:
+  TileVisitor(int64_t m, int64_t num_cols, int num_levels, bool one_step, const Left& left, const Right& right,
+              const Sink& sink, const TermsOf<T>& terms, const Blocking& blocking)
+      : left_(left), right_(right), sink_(sink), terms_(terms), tiles_{m}, held_level_(num_levels) {
+    num_panels_ = std::min(blocking.cols / kTileColsOf<T>, (num_cols + kTileColsOf<T> - 1) / kTileColsOf<T>);
+    num_tiles_ = std::min<int64_t>(tiles_.count, blocking.rows / kTileRows);
+    block_k_ = std::min(terms.end - terms.begin, blocking.k);
+    // A row more than a panel has, so that the rows that are packed together do not meet in the same set of a cache.
+    panel_stride_ = (block_k_ + 1) * kTileColsOf<T>;
+    const int64_t tile_size = tiles_.Rows(0) * kTileColsOf<T>;
+    right_buffer_ = scratch_.Get<T>(Right::kPacks ? num_panels_ * panel_stride_ : 0);
+    left_buffer_ = scratch_.Get<T>(block_k_ * kTileRows + kTileColsOf<T>);
+    edge_ = scratch_.Get<T>(tile_size);
+    waiting_ = {terms.waiting, num_tiles_, num_panels_, tile_size};
+    if (waiting_.data == nullptr && !one_step) {
+      waiting_.data = scratch_.Get<T>((num_levels + 1) * num_tiles_ * num_panels_ * tile_size);
+    }
+    panels_ = scratch_.Get<PanelOf<T>>(num_panels_);
+  }
+
+  int64_t num_tiles() const { return tiles_.count; }
+  int64_t block_tiles() const { return num_tiles_; }
+  int64_t block_cols() const { return num_panels_ * kTileColsOf<T>; }
+
+  /// Begins with the block of tiles [t0, t1) and columns [j0, j1).
+  void Begin(int64_t t0, int64_t t1, int64_t j0, int64_t j1) { t0_ = t0, t1_ = t1, j0_ = j0, j1_ = j1; }
+
+  void ParkZero(int level) { waiting_.FillZero(level); }
+  void Chain(int64_t begin, int64_t end, bool resumes) {
+    k_ = begin - terms_.begin, num_k_ = end - begin;
+    next_k_ = end - terms_.begin, next_num_k_ = std::min(terms_.end - end, block_k_);
+    resumes_ = resumes;
+    num_taken_in_ = 0;
+    right_.Get(j0_, j1_, k_, num_k_, right_buffer_, panel_stride_, panels_);
+  }
+  void Hold() { RunTiles(held_level_); }
+  void TakeIn(int level) { taken_in_[num_taken_in_++] = level; }
+  void Park(int level) { RunTiles(level); }
+  void End() { RunTiles(kResult); }
+
+ private:
+  /// In the place of a level: the tiles go to the sink.
+  static constexpr int kResult = -1;
+
+  void RunTiles(int level) {
+    for (int64_t t = t0_; t < t1_; ++t) {
+      const int rows = tiles_.Rows(t);
+      const T* const packed = left_.Get(tiles_.Begin(t), rows, k_, num_k_, left_buffer_);
+      if (next_num_k_ > 0) right_.Prefetch(j0_, j1_, next_k_, next_num_k_, t - t0_, t1_ - t0_);
+      for (int64_t j = j0_, panel = 0; j < j1_; j += kTileColsOf<T>, ++panel) {
+        PrefetchLeft(t, panel);
+        RunTile(t, rows, packed, j, panel, level);
+      }
+    }
+  }
+
+  /// Asks for a panel's share of the rows that are packed next.
+  void PrefetchLeft(int64_t t, int64_t panel) const {
+    const int64_t panels = (j1_ - j0_ + kTileColsOf<T> - 1) / kTileColsOf<T>;
+    if (t + 1 < t1_) {
+      left_.Prefetch(tiles_.Begin(t + 1), tiles_.Rows(t + 1), k_, num_k_, panel, panels);
+    } else if (next_num_k_ > 0) {
+      left_.Prefetch(tiles_.Begin(t0_), tiles_.Rows(t0_), next_k_, next_num_k_, panel, panels);
+    }
+  }
+
+  void RunTile(int64_t t, int rows, const T* packed, int64_t j, int64_t panel, int level) const {
+    const T* merges[kMaxLevels];
+    for (int n = 0; n < num_taken_in_; ++n) merges[n] = waiting_.At(taken_in_[n], t - t0_, panel);
+    TileRunOf<T> run{.k = num_k_,
+                     .a = packed,
+                     .panel = panels_[panel],
+                     .resume = resumes_ ? waiting_.At(held_level_, t - t0_, panel) : nullptr,
+                     .merges = merges,
+                     .num_merges = num_taken_in_,
+                     .row_bias = nullptr,
+                     .col_bias = nullptr,
+                     .out = edge_,
+                     .out_stride = kTileColsOf<T>};
+    const auto tile = ChooseTile<T, Right::kByVector, Right::kMayMask>(rows, run.panel.present_at != nullptr);
+    if (level != kResult) {
+      run.out = waiting_.At(level, t - t0_, panel);
+      return tile(run);
+    }
+    const int64_t i = tiles_.Begin(t);
+    if (T* const in_place = sink_.InPlace(i, j); in_place != nullptr) {
+      run.out = in_place, run.out_stride = sink_.InPlaceStride();
+      run.row_bias = sink_.InPlaceRowBias(i), run.col_bias = sink_.InPlaceColBias(j);
+      return tile(run);
+    }
+    tile(run);
+    sink_.Store(i, rows, j, edge_);
+  }
+
+  Scratch scratch_;
+  const Left& left_;
+  const Right& right_;
+  const Sink& sink_;
+  const TermsOf<T>& terms_;
+  RowTiles tiles_;
+  int held_level_;
+  // At most: tiles and panels of a block, and terms of a step.
+  int64_t num_tiles_, num_panels_, block_k_;
+  T *right_buffer_, *left_buffer_, *edge_;
+  int64_t panel_stride_;
+  WaitingTiles<T> waiting_;
+  PanelOf<T>* panels_;
+  // The block.
+  int64_t t0_ = 0, t1_ = 0, j0_ = 0, j1_ = 0;
+  // The step, as the operands count terms, and the one that follows.
+  int64_t k_ = 0, num_k_ = 0, next_k_ = 0, next_num_k_ = 0;
+  bool resumes_ = false;
+  int taken_in_[kMaxLevels];
+  int num_taken_in_ = 0;
+};
 
 /// Rows [0, m) x columns [j_begin, j_end) of the product, or what `terms` add to it.
 ///
@@ -533,104 +648,18 @@ int64_t NumWaiting(int64_t m, int64_t n, int64_t num_k, int64_t chunk) {
 ///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), InPlaceRowBias(i) and InPlaceColBias(j), or
 ///   null for Store(i, rows, j, tile)
-template <class T = float, class Left, class Right, class Sink>
-void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const Chunks& chunks, const Left& left, const Right& right,
-                 const Sink& sink, const TermsOf<T>& terms, const Blocking& blocking = {.cols = 8192 / sizeof(T)}) {
-  const int64_t num_k = chunks.num_k;
-  const int num_levels = NumLevels(chunks.count);
-  const int64_t num_panels =
-      std::min(blocking.cols / kTileColsOf<T>, (j_end - j_begin + kTileColsOf<T> - 1) / kTileColsOf<T>);
-  const int64_t block_cols = num_panels * kTileColsOf<T>;
-  const int64_t block_k = std::min(terms.end - terms.begin, blocking.k);
-  const RowTiles tiles{m};
-  const int64_t block_tiles = std::min<int64_t>(tiles.count, blocking.rows / kTileRows);
-  const int64_t tile_size = tiles.Rows(0) * kTileColsOf<T>;
-
-  Scratch scratch;
-  // A row more than a panel has, so that the rows that are packed together do not meet in the same set of a cache.
-  const int64_t panel_stride = (block_k + 1) * kTileColsOf<T>;
-  T* const buffers = scratch.Get<T>(Right::kPacks ? num_panels * panel_stride : 0);
-  T* const rows_buffer = scratch.Get<T>(block_k * kTileRows + kTileColsOf<T>);
-  T* const edge = scratch.Get<T>(tile_size);
-  // Waiting partial sums, level by level, and the chain under way: needed from the second block on.
-  T* waiting = terms.waiting;
-  if (waiting == nullptr && (num_k > block_k || chunks.count > 1)) {
-    waiting = scratch.Get<T>((num_levels + 1) * block_tiles * num_panels * tile_size);
-  }
-  const auto waiting_tile = [&](int level, int64_t tile, int64_t panel) {
-    return waiting + ((level * block_tiles + tile) * num_panels + panel) * tile_size;
-  };
-  PanelOf<T>* const panels = scratch.Get<PanelOf<T>>(num_panels);
-
-  for (int64_t j0 = j_begin; j0 < j_end; j0 += block_cols) {
-    const int64_t j1 = std::min(j0 + block_cols, j_end);
-    for (int64_t t0 = 0; t0 < tiles.count; t0 += block_tiles) {
-      const int64_t t1 = std::min(t0 + block_tiles, tiles.count);
-      // What waits when all chunks before the first present term are +0.
-      const int64_t absent = terms.first / chunks.length;
-      for (int level = 0; terms.begin <= terms.first && absent >> level != 0; ++level) {
-        if ((absent >> level & 1) == 0) continue;
-        std::fill_n(waiting_tile(level, 0, 0), block_tiles * num_panels * tile_size, T{0});
-      }
-      int64_t k = std::max(terms.begin, terms.first), chunk_index = k / chunks.length;
-      do {
-        const int64_t chunk_end = chunks.End(chunk_index);
-        const int64_t block_end = std::min({chunk_end, k + blocking.k, terms.end});
-        const bool last = chunk_index == chunks.count - 1 && block_end == num_k;
-        const int64_t at = k - terms.begin, next = block_end - terms.begin;
-        const int64_t next_length = std::min(terms.end - block_end, blocking.k);
-        TileRunOf<T> run{};
-        run.k = block_end - k;
-
-        right.Get(j0, j1, at, run.k, buffers, panel_stride, panels);
-        const int64_t panels_here = (j1 - j0 + kTileColsOf<T> - 1) / kTileColsOf<T>;
-        for (int64_t t = t0; t < t1; ++t) {
-          const int64_t i = tiles.Begin(t);
-          const int rows = tiles.Rows(t);
-          run.a = left.Get(i, rows, at, run.k, rows_buffer);
-          if (next_length > 0) right.Prefetch(j0, j1, next, next_length, t - t0, t1 - t0);
-          for (int64_t j = j0, panel = 0; j < j1; j += kTileColsOf<T>, ++panel) {
-            if (t + 1 < t1) {
-              left.Prefetch(tiles.Begin(t + 1), tiles.Rows(t + 1), at, run.k, panel, panels_here);
-            } else if (next_length > 0) {
-              left.Prefetch(tiles.Begin(t0), tiles.Rows(t0), next, next_length, panel, panels_here);
-            }
-            run.panel = panels[panel];
-            run.resume = k == std::max(terms.first, chunks.Begin(chunk_index))
-                             ? nullptr
-                             : waiting_tile(num_levels, t - t0, panel);
-            const T* merges[64];
-            run.merges = merges;
-            run.num_merges = 0;
-            run.row_bias = run.col_bias = nullptr;
-            run.out_stride = kTileColsOf<T>;
-            bool to_edge = false;
-            if (block_end < chunk_end) {
-              run.out = waiting_tile(num_levels, t - t0, panel);
-            } else {
-              TakeIn(chunk_index, last,
-                     [&](int level) { merges[run.num_merges++] = waiting_tile(level, t - t0, panel); });
-              if (!last) {
-                run.out = waiting_tile(Park(chunk_index), t - t0, panel);
-              } else {
-                run.out = sink.InPlace(i, j);
-                to_edge = run.out == nullptr;
-                if (to_edge) {
-                  run.out = edge;
-                } else {
-                  run.out_stride = sink.InPlaceStride();
-                  run.row_bias = sink.InPlaceRowBias(i);
-                  run.col_bias = sink.InPlaceColBias(j);
-                }
-              }
-            }
-            ChooseTile<T, Right::kByVector, Right::kMayMask>(rows, run.panel.present_at != nullptr)(run);
-            if (to_edge) sink.Store(i, rows, j, edge);
-          }
-        }
-        k = block_end;
-        if (k == chunk_end) ++chunk_index;
-      } while (k < terms.end || (k == num_k && chunk_index < chunks.count));
+template <class T = float, class AnyChunks = Chunks, class Left, class Right, class Sink>
+void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const AnyChunks& chunks, const Left& left,
+                 const Right& right, const Sink& sink, const TermsOf<T>& terms,
+                 const Blocking& blocking = {.cols = 8192 / sizeof(T)}) {
+  const bool one_step = chunks.count == 1 && chunks.num_terms <= std::min(terms.end - terms.begin, blocking.k);
+  TileVisitor<T, Left, Right, Sink> visitor(m, j_end - j_begin, NumLevels(chunks.count), one_step, left, right, sink,
+                                            terms, blocking);
+  for (int64_t j0 = j_begin; j0 < j_end; j0 += visitor.block_cols()) {
+    const int64_t j1 = std::min(j0 + visitor.block_cols(), j_end);
+    for (int64_t t0 = 0; t0 < visitor.num_tiles(); t0 += visitor.block_tiles()) {
+      visitor.Begin(t0, std::min(t0 + visitor.block_tiles(), visitor.num_tiles()), j0, j1);
+      WalkSteps(chunks, {terms.begin, terms.end, terms.first}, blocking.k, visitor);
     }
   }
 }

@@ -4,8 +4,6 @@
 #include <cstring>
 
 #include <algorithm>
-#include <iterator>
-#include <vector>
 
 #include "base/arena.h"
 #include "base/check.h"
@@ -14,7 +12,6 @@
 #include "base/op_registry.h"
 #include "drivers/contiguous.h"
 #include "ops/conv2d/conv2d_kernel.h"
-#include "ops/mm/mm_kernel.h"
 
 namespace repdl {
 namespace {
@@ -58,29 +55,11 @@ Conv2dSizes MakeSizes(std::string_view op, const IntList& input, const IntList& 
 
 IntList OutputShape(const Conv2dSizes& sizes) { return {sizes.n, sizes.o * sizes.groups, sizes.p, sizes.q}; }
 
-/// Of a product over (output channel, kernel row, kernel column) that lacks all but the taps of a plan.
-std::vector<int64_t> ChunkEnds(const ConvPlan& plan, const Conv2dSizes& sizes, Order order) {
-  const int64_t all = sizes.kh * sizes.kw, num_k = sizes.o * all, chunk = ChainLength(order, num_k);
-  if (plan.taps() == all) return {};
-  std::vector<int64_t> tap_numbers;
-  for (int64_t u : plan.kernel_rows) {
-    for (int64_t v : plan.kernel_cols) tap_numbers.push_back(u * sizes.kw + v);
-  }
-  std::vector<int64_t> ends;
-  for (int64_t k = 0; k < num_k;) {
-    k = std::min(k + chunk, num_k);
-    const auto rest = std::lower_bound(tap_numbers.begin(), tap_numbers.end(), k % all) - tap_numbers.begin();
-    ends.push_back(k / all * plan.taps() + rest);
-  }
-  return ends;
-}
-
 /// What of the kernel rows, or columns, a plan has: every so many of them.
-void Slice(const std::vector<int64_t>& taken, int dim, TensorView& weight) {
-  const int64_t step = taken.size() > 1 ? taken[1] - taken[0] : 1;
-  weight.data = weight.Data<char>() + taken[0] * weight.strides[dim] * ItemSize(weight.dtype);
-  weight.shape[dim] = std::ssize(taken);
-  weight.strides[dim] *= step;
+void Slice(const Progression& taken, int dim, TensorView& weight) {
+  weight.data = weight.Data<char>() + taken.first * weight.strides[dim] * ItemSize(weight.dtype);
+  weight.shape[dim] = taken.count;
+  weight.strides[dim] *= taken.step;
 }
 
 /// +0 at the positions of a plan.
@@ -123,7 +102,7 @@ void Conv2d(const TensorView& input, const TensorView& weight, IntPair stride, I
   const ConvPlan plan = ConvPlan::Forward(sizes);
   DispatchReal(input.dtype, [&]<class T>() {
     Conv2dKernel(Conv2dArgs<T>{.sizes = sizes,
-                               .plan = &plan,
+                               .plan = plan,
                                .source = Contiguous(input, scratch).Data<const T>(),
                                .other = Contiguous(weight, scratch).Data<const T>(),
                                .bias = bias ? Contiguous(*bias, scratch).Data<const T>() : nullptr,
@@ -172,14 +151,13 @@ void Conv2dGradInput(const IntList& input_shape, const TensorView& weight, const
         Slice(plan.kernel_cols, 4, taps);
         Conv2dGradInputKernel(
             Conv2dArgs<T>{.sizes = sizes,
-                          .plan = &plan,
+                          .plan = plan,
                           .source = source,
                           // The sum runs over output channels and taps.
                           .other = Contiguous(Permuted(taps, {0, 2, 1, 3, 4}), of_plan).Data<const T>(),
                           .bias = nullptr,
                           .result = grad_input.Data<T>(),
-                          .order = order,
-                          .chunk_ends = ChunkEnds(plan, sizes, order)});
+                          .order = order});
       }
     }
   });
@@ -210,7 +188,7 @@ void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, cons
   const ConvPlan plan = ConvPlan::Forward(sizes);
   DispatchReal(input.dtype, [&]<class T>() {
     Conv2dGradWeightKernel(Conv2dArgs<T>{.sizes = sizes,
-                                         .plan = &plan,
+                                         .plan = plan,
                                          .source = Contiguous(input, scratch).Data<const T>(),
                                          .other = Contiguous(grad_output, scratch).Data<const T>(),
                                          .bias = nullptr,

@@ -13,7 +13,7 @@ template <class T>
 class PaddedImages {
  public:
   PaddedImages(const Conv2dArgs<T>& args, int64_t group, int64_t window, Scratch& scratch)
-      : plan_(*args.plan),
+      : plan_(args.plan),
         source_(args.source + group * plan_.source_size()),
         image_stride_(args.sizes.groups * plan_.source_size()),
         // What is read past its end must lie in the image that follows.
@@ -57,9 +57,10 @@ struct PositionTable {
   std::vector<uint32_t> present_at;
 
   explicit PositionTable(const ConvPlan& plan) : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>))) {
+    const std::vector<int64_t> tap_offsets = plan.TapOffsets();
     for (int64_t channel = 0; channel < plan.channels; ++channel) {
       for (int64_t tap = 0; tap < plan.taps(); ++tap) {
-        offsets.push_back(channel * plan.plane_size + plan.tap_offset[tap]);
+        offsets.push_back(channel * plan.plane_size + tap_offsets[tap]);
         present_at.push_back(static_cast<uint32_t>(tap * kMaskBytesOf<T>));
       }
     }
@@ -143,14 +144,26 @@ struct PositionSink {
   }
 };
 
+/// Where the chains of a product over channels and taps end, by the terms that the plan has: a chunk may lack any or all.
+struct TapChunks {
+  const ConvPlan& plan;
+  const Conv2dSizes& sizes;
+  Chunks all;  // of the terms of all taps
+  int64_t num_terms = plan.channels * plan.taps(), count = all.count;
+
+  int64_t Begin(int64_t index) const { return plan.TermsBelow(all.Begin(index), sizes); }
+  int64_t End(int64_t index) const { return plan.TermsBelow(all.End(index), sizes); }
+  int64_t IndexOf(int64_t) const { return 0; }  // of the first term: all are added in one call
+};
+
 /// Forward and the gradient by the input: `m` rows a group of args.other times what the plan reads.
 template <class T>
 void OverPositions(const Conv2dArgs<T>& args, int64_t m) {
-  const ConvPlan& plan = *args.plan;
+  const ConvPlan& plan = args.plan;
   const PositionTable<T> table(plan);
   const int64_t groups = args.sizes.groups, num_k = plan.channels * plan.taps();
-  const Chunks chunks =
-      args.chunk_ends.empty() ? Chunks(num_k, ChainLength(args.order, num_k)) : Chunks(num_k, args.chunk_ends);
+  const int64_t all_terms = plan.channels * args.sizes.kh * args.sizes.kw;
+  const TapChunks chunks{plan, args.sizes, {all_terms, ChainLength(args.order, all_terms)}};
   const int64_t num_slots = args.sizes.n * table.slots.count;
   const int64_t panels = (num_slots + kTileVecs - 1) / kTileVecs;
   // At least 3 µs of work a task.
@@ -178,16 +191,16 @@ void OverPositions(const Conv2dArgs<T>& args, int64_t m) {
 /// Whether each image is a plain product, with so many positions that the weight may be packed anew for each.
 template <class T>
 bool IsPointwise(const Conv2dArgs<T>& args) {
-  const ConvPlan& plan = *args.plan;
+  const ConvPlan& plan = args.plan;
   const int64_t positions = plan.positions();
-  return plan.IsPlain() && plan.taps() == 1 && plan.plane_size == positions && plan.result_size == positions &&
-         positions >= 256 && args.chunk_ends.empty();
+  return plan.IsPlain() && args.sizes.kh * args.sizes.kw == 1 && plan.taps() == 1 && plan.plane_size == positions &&
+         plan.result_size == positions && positions >= 256;
 }
 
 /// The same as OverPositions.
 template <class T>
 void OverImages(const Conv2dArgs<T>& args, int64_t m) {
-  const ConvPlan& plan = *args.plan;
+  const ConvPlan& plan = args.plan;
   const int64_t groups = args.sizes.groups, num_k = plan.channels, positions = plan.positions();
   const int64_t images = args.sizes.n * groups, panels = (positions + kTileColsOf<T> - 1) / kTileColsOf<T>;
   // At least 3 µs of work a task.
@@ -226,15 +239,17 @@ struct GradRows {
   void Prefetch(int64_t, int, int64_t, int64_t, int64_t, int64_t) const {}
 };
 
-/// Which terms of a range of panels of TapCols are present: bits of the columns at each position.
+/// What the panels of a range of TapCols share: where the taps lie, and which terms are present, as bits of the columns at
+/// each position.
 template <class T>
 struct TapTable {
   int64_t first_column, positions;
+  std::vector<int64_t> tap_offsets;
   std::vector<uint8_t> present;      // (panel, vector, position), kMaskBytesOf<T> each; empty if none is absent
   std::vector<uint32_t> present_at;  // by position, over and over for a block
 
   TapTable(const ConvPlan& plan, int64_t first_column, int64_t end_column)
-      : first_column(first_column), positions(plan.positions()) {
+      : first_column(first_column), positions(plan.positions()), tap_offsets(plan.TapOffsets()) {
     if (!plan.masked) return;
     const int64_t vectors = (end_column - first_column + kTileColsOf<T> - 1) / kTileColsOf<T> * kTileVecs;
     present.reserve(static_cast<size_t>(vectors * positions * kMaskBytesOf<T>));
@@ -291,7 +306,7 @@ class TapCols {
     int64_t offset[kTileColsOf<T>];
     for (int64_t q = 0; q < kTileColsOf<T>; ++q) {
       const int64_t column = j + std::min(q, cols - 1);
-      offset[q] = column / plan.taps() * plan.plane_size + plan.tap_offset[column % plan.taps()];
+      offset[q] = column / plan.taps() * plan.plane_size + table.tap_offsets[column % plan.taps()];
     }
     for (int64_t done = 0; done < num_k;) {
       const int64_t position = (k + done) % plan.positions();
@@ -336,7 +351,7 @@ void OverAny(const Conv2dArgs<T>& args, int64_t m) {
 /// The gradient by the weight.
 template <class T>
 void OverTaps(const Conv2dArgs<T>& args) {
-  const ConvPlan& plan = *args.plan;
+  const ConvPlan& plan = args.plan;
   const int64_t groups = args.sizes.groups, m = args.sizes.o, n = plan.channels * plan.taps();
   const int64_t num_k = args.sizes.n * plan.positions();
   const int64_t grad_size = m * plan.positions();

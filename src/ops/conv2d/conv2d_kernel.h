@@ -11,14 +11,12 @@ namespace repdl {
 template <class T>
 struct Conv2dArgs {
   Conv2dSizes sizes;
-  const ConvPlan* plan;
+  ConvPlan plan;
   const T* source;  // what the plan reads
   const T* other;   // forward: weight; by input: weight as (groups, c, o, taps); by weight: grad_output
   const T* bias;    // null, or one number an output channel
   T* result;
   Order order;
-  // Where the chunks of a product end of which the plan has not all taps; empty if it has.
-  std::vector<int64_t> chunk_ends = {};
 };
 
 REPDL_REAL_KERNEL(Conv2dKernel, Conv2dArgs)            // result: output

@@ -8,51 +8,34 @@
 namespace repdl {
 namespace {
 
-/// Whether the padded row that a tap reads at a position holds a source row, for each pair.
-std::vector<char> Presence(const std::vector<int64_t>& taps, int64_t positions, int64_t step, int64_t offset,
-                           int64_t size) {
-  std::vector<char> present;
-  present.reserve(taps.size() * static_cast<size_t>(positions));
-  for (int64_t tap : taps) {
-    for (int64_t i = 0; i < positions; ++i) {
-      const int64_t y = i * step + tap - offset;
-      present.push_back(y >= 0 && y < size ? 1 : 0);
-    }
-  }
-  return present;
-}
-
 /// What the gradient by the input knows of rows, or of columns: those with one remainder modulo the stride.
 struct Phase {
-  std::vector<int64_t> kernel;  // the kernel rows that they meet
-  std::vector<int64_t> taps;    // the padded row that each reads at position 0
+  Progression kernel;  // the kernel rows that they meet
+  Progression taps;    // the padded row that each reads at position 0
   int64_t count;
-  int64_t offset;  // padded rows before the first source row
+  int64_t offset = 0;  // padded rows before the first source row
   int64_t padded;
 
   Phase(int64_t phase, int64_t size, int64_t kernel_size, int64_t stride, int64_t padding, int64_t dilation)
-      : count((size - phase + stride - 1) / stride), offset(0), padded(count) {
-    for (int64_t u = 0; u < kernel_size; ++u) {
-      const int64_t reach = phase + padding - u * dilation;
-      if (reach % stride != 0) continue;
-      kernel.push_back(u);
-      taps.push_back(reach / stride);
-    }
-    if (taps.empty()) return;
-    offset = std::max<int64_t>(0, -taps.back());  // they descend
-    for (int64_t& tap : taps) tap += offset;
-    padded = count + taps.front();
+      : count((size - phase + stride - 1) / stride), padded(count) {
+    const auto reach = [&](int64_t u) { return phase + padding - u * dilation; };
+    int64_t first = 0;
+    while (first < kernel_size && reach(first) % stride != 0) ++first;
+    const int64_t step = stride / std::gcd(stride, dilation);
+    kernel = {first, step, (kernel_size - first + step - 1) / step};
+    if (kernel.count == 0) return;
+    taps = {reach(first) / stride, -(step * dilation / stride), kernel.count};
+    offset = std::max<int64_t>(0, -taps.Last());
+    taps.first += offset;
+    padded = count + taps.first;
   }
 };
 
-std::vector<int64_t> UpTo(int64_t n) {
-  std::vector<int64_t> numbers(static_cast<size_t>(n));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
-}
-
-bool All(const std::vector<char>& flags) {
-  return std::ranges::all_of(flags, [](char flag) { return flag != 0; });
+/// Whether all rows that the taps read at `positions` positions, each `step` after the last one, are source rows.
+bool ReadSourceOnly(const Progression& taps, int64_t positions, int64_t step, int64_t offset, int64_t size) {
+  if (taps.count == 0 || positions == 0) return true;
+  const auto [low, high] = std::minmax({taps.first, taps.Last()});
+  return low >= offset && high + (positions - 1) * step - offset < size;
 }
 
 }  // namespace
@@ -62,16 +45,14 @@ ConvPlan ConvPlan::Forward(const Conv2dSizes& s) {
   plan.channels = s.c;
   plan.source_h = s.h, plan.source_w = s.w;
   plan.rows = s.p, plan.cols = s.q;
-  plan.kernel_rows = UpTo(s.kh), plan.kernel_cols = UpTo(s.kw);
+  plan.kernel_rows = {.count = s.kh}, plan.kernel_cols = {.count = s.kw};
   plan.first_result = 0, plan.result_row_step = s.q, plan.result_col_step = 1, plan.result_size = s.p * s.q;
   plan.top_ = s.padding.h, plan.left_ = s.padding.w;
   plan.padded_h_ = (s.p - 1) * s.stride.h + (s.kh - 1) * s.dilation.h + 1;
   plan.padded_w_ = (s.q - 1) * s.stride.w + (s.kw - 1) * s.dilation.w + 1;
   plan.phases_h_ = s.stride.h, plan.phases_w_ = s.stride.w;
-  std::vector<int64_t> tap_rows, tap_cols;
-  for (int64_t u : plan.kernel_rows) tap_rows.push_back(u * s.dilation.h);
-  for (int64_t v : plan.kernel_cols) tap_cols.push_back(v * s.dilation.w);
-  plan.Finish(tap_rows, tap_cols);
+  plan.tap_rows_ = {0, s.dilation.h, s.kh}, plan.tap_cols_ = {0, s.dilation.w, s.kw};
+  plan.Finish();
   return plan;
 }
 
@@ -88,21 +69,31 @@ ConvPlan ConvPlan::GradInput(const Conv2dSizes& s, IntPair phase) {
   plan.top_ = of_rows.offset, plan.left_ = of_cols.offset;
   plan.padded_h_ = of_rows.padded, plan.padded_w_ = of_cols.padded;
   plan.phases_h_ = plan.phases_w_ = 1;
-  plan.Finish(of_rows.taps, of_cols.taps);
+  plan.tap_rows_ = of_rows.taps, plan.tap_cols_ = of_cols.taps;
+  plan.Finish();
   return plan;
 }
 
-void ConvPlan::Finish(const std::vector<int64_t>& tap_rows, const std::vector<int64_t>& tap_cols) {
+void ConvPlan::Finish() {
   row_step = (padded_w_ + phases_w_ - 1) / phases_w_;
   phase_size_ = (padded_h_ + phases_h_ - 1) / phases_h_ * row_step;
   plane_size = phases_h_ * phases_w_ * phase_size_;
-  for (int64_t row : tap_rows) {
-    for (int64_t col : tap_cols) tap_offset.push_back(RowAt(row) + col % phases_w_ * phase_size_ + col / phases_w_);
-  }
   // A step from one position to the next passes all phases.
-  row_present_ = Presence(tap_rows, rows, phases_h_, top_, source_h);
-  col_present_ = Presence(tap_cols, cols, phases_w_, left_, source_w);
-  masked = !All(row_present_) || !All(col_present_);
+  masked = !ReadSourceOnly(tap_rows_, rows, phases_h_, top_, source_h) ||
+           !ReadSourceOnly(tap_cols_, cols, phases_w_, left_, source_w);
+}
+
+std::vector<int64_t> ConvPlan::TapOffsets() const {
+  std::vector<int64_t> offsets;
+  offsets.reserve(static_cast<size_t>(taps()));
+  for (int64_t u = 0; u < tap_rows_.count; ++u) {
+    const int64_t row_offset = RowAt(tap_rows_.At(u));
+    for (int64_t v = 0; v < tap_cols_.count; ++v) {
+      const int64_t col = tap_cols_.At(v);
+      offsets.push_back(row_offset + col % phases_w_ * phase_size_ + col / phases_w_);
+    }
+  }
+  return offsets;
 }
 
 template <class T>

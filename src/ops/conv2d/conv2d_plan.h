@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <vector>
 
 #include "repdl/tensor.h"
@@ -18,10 +18,20 @@ struct Conv2dSizes {
   IntPair stride, padding, dilation;
 };
 
+/// The numbers first, first + step, …, `count` of them.
+struct Progression {
+  int64_t first = 0, step = 1, count = 0;
+
+  int64_t At(int64_t i) const { return first + i * step; }
+  int64_t Last() const { return At(count - 1); }
+  /// How many of them are less than x, if they ascend.
+  int64_t Below(int64_t x) const { return x <= first ? 0 : std::min(count, (x - first + step - 1) / step); }
+};
+
 /// How the terms of a convolution are read. The source images (the input, or the gradient of the output) are copied with
 /// room around them, so that the term of a *tap* (kernel row and column) at a *position* (row and column of what is
 /// computed) lies at
-///     position_row * row_step + position_column + tap_offset[tap]
+///     position_row * row_step + position_column + TapOffsets()[tap]
 /// of the padded plane, in bounds for every pair. Which pairs are present is a matter of rows and columns apart.
 class ConvPlan {
  public:
@@ -36,13 +46,12 @@ class ConvPlan {
   int64_t plane_size;  // of a padded plane
   int64_t rows, cols;  // positions
   int64_t row_step;
-  std::vector<int64_t> kernel_rows, kernel_cols;  // whose pairs are the taps
-  std::vector<int64_t> tap_offset;
-  bool masked;  // some term is absent
+  Progression kernel_rows, kernel_cols;  // whose pairs are the taps
+  bool masked;                           // some term is absent
   // The result of position (row, col) lies at first_result + row * result_row_step + col * result_col_step of its plane.
   int64_t first_result, result_row_step, result_col_step, result_size;
 
-  int64_t taps() const { return static_cast<int64_t>(tap_offset.size()); }
+  int64_t taps() const { return kernel_rows.count * kernel_cols.count; }
   int64_t positions() const { return rows * cols; }
   int64_t source_size() const { return channels * source_h * source_w; }
 
@@ -50,10 +59,21 @@ class ConvPlan {
     return IsRowPresent(tap, row) && IsColPresent(tap, col);
   }
   bool IsRowPresent(int64_t tap, int64_t row) const {
-    return row_present_[tap / std::ssize(kernel_cols) * rows + row] != 0;
+    const int64_t y = row * phases_h_ + tap_rows_.At(tap / kernel_cols.count) - top_;
+    return y >= 0 && y < source_h;
   }
   bool IsColPresent(int64_t tap, int64_t col) const {
-    return col_present_[tap % std::ssize(kernel_cols) * cols + col] != 0;
+    const int64_t x = col * phases_w_ + tap_cols_.At(tap % kernel_cols.count) - left_;
+    return x >= 0 && x < source_w;
+  }
+  std::vector<int64_t> TapOffsets() const;
+
+  /// Terms are numbered by (channel, kernel row, kernel column), and those of taps that the plan lacks keep their numbers.
+  /// Of the first k terms, how many are of taps that it has.
+  int64_t TermsBelow(int64_t k, const Conv2dSizes& sizes) const {
+    const int64_t tap = k % (sizes.kh * sizes.kw), row = tap / sizes.kw, col = tap % sizes.kw;
+    const int64_t rows_below = kernel_rows.Below(row), has_row = kernel_rows.Below(row + 1) - rows_below;
+    return k / (sizes.kh * sizes.kw) * taps() + rows_below * kernel_cols.count + has_row * kernel_cols.Below(col);
   }
 
   /// Whether a padded plane is the source plane itself.
@@ -84,14 +104,14 @@ class ConvPlan {
  private:
   /// Where the columns of phase 0 of a padded row begin.
   int64_t RowAt(int64_t row) const { return row % phases_h_ * phases_w_ * phase_size_ + row / phases_h_ * row_step; }
-  /// With padded sizes and phases set, and the padded rows and columns that the taps read at position 0.
-  void Finish(const std::vector<int64_t>& tap_rows, const std::vector<int64_t>& tap_cols);
+  /// With the rest set.
+  void Finish();
 
   // Source row y lands in padded row y + top_, and columns likewise. Padded rows and columns are split by their
   // remainders modulo phases_h_ and phases_w_, into planes of phase_size_, so that a stride reads neighbours.
   int64_t top_, left_;
   int64_t padded_h_, padded_w_, phases_h_, phases_w_, phase_size_;
-  std::vector<char> row_present_, col_present_;  // by (kernel row, position row), (kernel column, position column)
+  Progression tap_rows_, tap_cols_;  // the padded rows and columns that the taps read at position 0
 };
 
 }  // namespace repdl

@@ -23,9 +23,7 @@ void Run(const TensorView& input, const TensorView& weight, const std::optional<
   args.m = output.numel() / args.n;
   args.batch = 1;
   args.dtype = input.dtype;
-  const void* const a = rows.data;
-  const void* const b = weight.data;
-  args.a = &a, args.b = &b;
+  args.a = rows.data, args.b = weight.data;
   args.a_row_stride = rows.rank() == 2 ? rows.strides[0] : args.k;
   args.a_col_stride = rows.rank() == 2 ? rows.strides[1] : 1;
   args.b_row_stride = weight.strides[1], args.b_col_stride = weight.strides[0];

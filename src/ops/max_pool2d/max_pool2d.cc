@@ -113,10 +113,10 @@ void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, con
     args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
     args.indices = Contiguous(indices, scratch).Data<int64_t>();
     args.grad_input = grad_input.Data<T>();
-    std::atomic<bool> bad_index = false;
+    int32_t bad_index = 0;
     args.bad_index = &bad_index;
     MaxPool2dGradKernel(args);
-    REPDL_CHECK(!bad_index, ArgName{"max_pool2d_grad", "indices"},
+    REPDL_CHECK(bad_index == 0, ArgName{"max_pool2d_grad", "indices"},
                 " holds a number that is not a place in an image of ", args.h, " x ", args.w);
   });
 }

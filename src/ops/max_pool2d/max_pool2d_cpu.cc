@@ -130,7 +130,7 @@ void FillGrad(const MaxPool2dArgs<T>& args) {
         if (at >= 0 && at < plane_size) {
           grad[at] = grad[at] + args.grad_output[i];
         } else if (at != -1) {
-          args.bad_index->store(true);
+          __atomic_store_n(args.bad_index, 1, __ATOMIC_RELAXED);  // other threads may do the same
         }
       }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 
 #include "base/real_kernel.h"
 #include "repdl/tensor.h"
@@ -18,7 +18,7 @@ struct MaxPool2dArgs {
   int64_t* indices;
   const T* grad_output;
   T* grad_input;
-  std::atomic<bool>* bad_index;  // set if an index is not a place of the image
+  int32_t* bad_index;  // becomes 1 if an index is not a place of the image
 };
 
 REPDL_REAL_KERNEL(MaxPool2dKernel, MaxPool2dArgs)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/mm.h"
 
-#include <vector>
-
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
@@ -40,31 +38,14 @@ Sizes Check(const TensorView& input, const TensorView& mat2, bool transA, bool t
   return sizes;
 }
 
-/// The first element of every matrix of a batch.
-class Matrices {
- public:
-  Matrices(const TensorView& tensor, const IntList& batch) : one_(tensor.data) {
-    if (batch.size() == 0) return;
-    int64_t count = 1;
-    for (int64_t size : batch) count *= size;
-    many_.assign(count, one_);
-    if (tensor.rank() == 2 || tensor.numel() == 0) return;
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t rest = i, offset = 0;
-      for (int dim = batch.size() - 1; dim >= 0; --dim) {
-        offset += rest % batch[dim] * tensor.strides[dim];
-        rest /= batch[dim];
-      }
-      many_[i] = tensor.Data<const char>() + offset * ItemSize(tensor.dtype);
-    }
-  }
-  int64_t size() const { return many_.empty() ? 1 : static_cast<int64_t>(many_.size()); }
-  const void* const* data() const { return many_.empty() ? &one_ : many_.data(); }
-
- private:
-  const void* one_;  // where there is no batch
-  std::vector<const void*> many_;
-};
+/// Where the matrices of a batch lie.
+Loops BatchLoops(const TensorView& tensor, const IntList& batch) {
+  Loops loops;
+  // A tensor without elements may lie nowhere: nothing steps through it.
+  if (tensor.rank() == 2 || tensor.numel() == 0) return loops;
+  for (int dim = 0; dim < batch.size(); ++dim) loops.Append(batch[dim], tensor.strides[dim]);
+  return loops;
+}
 
 }  // namespace
 
@@ -82,12 +63,13 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
   CheckCpu("mm", input);
   if (output.numel() == 0) return;
   const Sizes sizes = Check(input, mat2, transA, transB);
-  const Matrices a(input, sizes.batch), b(mat2, sizes.batch);
   MmArgs args{};
   args.m = sizes.m, args.n = sizes.n, args.k = sizes.k;
-  args.batch = a.size();
+  args.batch = 1;
+  for (int64_t size : sizes.batch) args.batch *= size;
   args.dtype = input.dtype;
-  args.a = a.data(), args.b = b.data();
+  args.a = input.data, args.b = mat2.data;
+  args.a_batch = BatchLoops(input, sizes.batch), args.b_batch = BatchLoops(mat2, sizes.batch);
   args.a_row_stride = input.strides[input.rank() - (transA ? 1 : 2)];
   args.a_col_stride = input.strides[input.rank() - (transA ? 2 : 1)];
   args.b_row_stride = mat2.strides[mat2.rank() - (transB ? 1 : 2)];

@@ -9,19 +9,18 @@ namespace repdl::HWY_NAMESPACE {
 template <class T>
 void Run(const MmArgs& args) {
   int64_t m = args.m, n = args.n;
-  MatrixOf<T> a_layout{nullptr, args.a_row_stride, args.a_col_stride};
-  MatrixOf<T> b_layout{nullptr, args.b_row_stride, args.b_col_stride};
-  if (args.k == 0) a_layout = b_layout = {};  // operands without elements may lie nowhere: do not step through them
-  const void* const* a_data = args.a;
-  const void* const* b_data = args.b;
+  MatrixOf<T> first_a{static_cast<const T*>(args.a), args.a_row_stride, args.a_col_stride};
+  MatrixOf<T> first_b{static_cast<const T*>(args.b), args.b_row_stride, args.b_col_stride};
+  if (args.k == 0) first_a = first_b = {};  // operands without elements may lie nowhere: do not step through them
+  const Loops *a_batch = &args.a_batch, *b_batch = &args.b_batch;
   // A narrow result leaves lanes idle: compute its transpose.
   const bool swapped = n < kTileColsOf<T> && m > n;
   if (swapped) {
     std::swap(m, n);
-    std::swap(a_layout, b_layout);
-    a_layout = a_layout.Transposed();
-    b_layout = b_layout.Transposed();
-    std::swap(a_data, b_data);
+    std::swap(first_a, first_b);
+    first_a = first_a.Transposed();
+    first_b = first_b.Transposed();
+    std::swap(a_batch, b_batch);
   }
   // A fork pays from about 3 µs of work on.
   constexpr int64_t kWorthAFork = 100000;
@@ -38,10 +37,9 @@ void Run(const MmArgs& args) {
     const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;
     const int64_t j0 = std::min(n, panels * col / grid.cols * kTileColsOf<T>);
     const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>);
-    MatrixOf<T> a = a_layout, b = b_layout;
-    a.data = static_cast<const T*>(a_data[matrix]);
-    a.data = a.At(i0, 0);
-    b.data = static_cast<const T*>(b_data[matrix]);
+    MatrixOf<T> a = first_a, b = first_b;
+    a.data = a.At(i0, 0) + a_batch->Offset(matrix);
+    b.data += b_batch->Offset(matrix);
     MatrixSink<T> sink{c + matrix * m * n, n, 1, n, nullptr, bias};
     if (swapped) sink = {c + matrix * m * n, 1, m, n, bias, nullptr};
     sink.c += i0 * sink.row_stride;

@@ -4,22 +4,26 @@
 #include <cstdint>
 
 #include "base/cpu_target.h"
+#include "drivers/reduce.h"
 #include "numerics/order.h"
 #include "repdl/order.h"
 #include "repdl/tensor.h"
 
 namespace repdl {
 
-/// c = a b (+ bias) for each matrix of a batch. Strides count elements; c is row-major and the matrices
-/// of the result lie side by side.
+/// c = a b (+ bias) for each matrix of a batch. Strides count elements. Matrix i of an operand lies at element
+/// Offset(i) of its loops, which has none if one matrix serves the whole batch; c is row-major, and the matrices of the
+/// result lie side by side.
 struct MmArgs {
   int64_t m, n, k;
   int64_t batch;
   DType dtype;
-  const void* const* a;  // one pointer a matrix
+  const void* a;
   int64_t a_row_stride, a_col_stride;
-  const void* const* b;
+  Loops a_batch;
+  const void* b;
   int64_t b_row_stride, b_col_stride;
+  Loops b_batch;
   void* c;
   const void* bias;  // null, or one number a column
   Order order;
