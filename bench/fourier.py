@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fourier transforms under `repdl.enable()`, in steps of exact calls of torch, against those of MKL."""
+"""Fourier transforms under `repdl.enable()` against those of MKL."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/arena.h"
+#include "drivers/transpose_cpu-inl.h"
 #include "drivers/vector_cpu-inl.h"
 #include "numerics/order.h"
 
@@ -198,59 +199,6 @@ TileFn<T> ChooseTile(int rows, bool masked) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// A square of as many vectors as one has lanes exchanges its rows and columns.
-template <class T>
-HWY_INLINE void TransposeSquare(VecElementOf<T>* t) {
-  using V = VecOf<T>;
-  const TagOf<T> d;
-  constexpr int kBlock = 16 / sizeof(T);
-  // Small squares within the 128-bit blocks ...
-  if constexpr (kBlock == 4) {
-    const hn::Repartition<double, TagOf<T>> dd;
-#pragma GCC unroll 4
-    for (int64_t g = 0; g < kLanesOf<T>; g += 4) {
-      const V x0 = t[g], x1 = t[g + 1], x2 = t[g + 2], x3 = t[g + 3];
-      const auto low01 = BitCast(dd, hn::InterleaveLower(d, x0, x1));
-      const auto high01 = BitCast(dd, hn::InterleaveUpper(d, x0, x1));
-      const auto low23 = BitCast(dd, hn::InterleaveLower(d, x2, x3));
-      const auto high23 = BitCast(dd, hn::InterleaveUpper(d, x2, x3));
-      t[g] = BitCast(d, hn::InterleaveLower(dd, low01, low23));
-      t[g + 1] = BitCast(d, hn::InterleaveUpper(dd, low01, low23));
-      t[g + 2] = BitCast(d, hn::InterleaveLower(dd, high01, high23));
-      t[g + 3] = BitCast(d, hn::InterleaveUpper(dd, high01, high23));
-    }
-  } else {
-#pragma GCC unroll 4
-    for (int64_t g = 0; g < kLanesOf<T>; g += 2) {
-      const V x0 = t[g], x1 = t[g + 1];
-      t[g] = hn::InterleaveLower(d, x0, x1);
-      t[g + 1] = hn::InterleaveUpper(d, x0, x1);
-    }
-  }
-  // ... then the blocks.
-#if HWY_MAX_BYTES == 64
-#pragma GCC unroll 4
-  for (int i = 0; i < kBlock; ++i) {
-    const V x0 = t[i], x1 = t[kBlock + i], x2 = t[2 * kBlock + i], x3 = t[3 * kBlock + i];
-    const V even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x1), x0);
-    const V odd01 = hn::OddEvenBlocks(x1, hn::SwapAdjacentBlocks(x0));
-    const V even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x3), x2);
-    const V odd23 = hn::OddEvenBlocks(x3, hn::SwapAdjacentBlocks(x2));
-    t[i] = hn::ConcatLowerLower(d, even23, even01);
-    t[kBlock + i] = hn::ConcatLowerLower(d, odd23, odd01);
-    t[2 * kBlock + i] = hn::ConcatUpperUpper(d, even23, even01);
-    t[3 * kBlock + i] = hn::ConcatUpperUpper(d, odd23, odd01);
-  }
-#elif HWY_MAX_BYTES == 32
-#pragma GCC unroll 4
-  for (int i = 0; i < kBlock; ++i) {
-    const V x0 = t[i], x1 = t[kBlock + i];
-    t[i] = hn::ConcatLowerLower(d, x1, x0);
-    t[kBlock + i] = hn::ConcatUpperUpper(d, x1, x0);
-  }
-#endif
-}
-
 /// to[k * to_stride + i] = row(i)[k] for i < kLanes, 0 from `rows` on, and k < num_k.
 template <class T, class Row>
 HWY_INLINE void PackTransposed(const Row& row, int rows, int64_t num_k, T* to, int64_t to_stride) {

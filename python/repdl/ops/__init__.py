@@ -129,6 +129,7 @@ from repdl.ops.elementwise.trigonometric import (
     sinpi as sinpi,
     tan as tan,
 )
+from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,

@@ -14,9 +14,7 @@ from repdl.interception.float64.steps import (
     NAN,
     Pair,
     Steps,
-    elementwise,
     pair_product,
-    pair_quotient,
     quick_two_sum,
     two_product,
     two_sum,
@@ -102,24 +100,3 @@ def half_turns(x: Steps) -> tuple[Steps, Pair]:
 
 def _pi() -> tuple[float, float]:
     return constants.PI[0], constants.PI[3]
-
-
-# Roots of unity.
-
-
-def _sixty_fourths(k: Steps, left: Steps, n: Steps) -> Steps:
-    """The sine of k + left / n 64ths of a turn."""
-    pi_32 = constants.PI[0] / 32, constants.PI[3] / 32
-    high, low = sine_pair(k.integer(), pair_product(pair_quotient(parts(left), parts(n)), pi_32))
-    return high + low
-
-
-_sine_of_turn = elementwise(_sixty_fourths)
-
-
-def roots_of_unity(j: torch.Tensor, n: int) -> torch.Tensor:
-    """exp(-2 pi i j / n) of integers j: the cosines and the negated sines, within 0.51 ulp."""
-    j = torch.remainder(j, n)
-    k = torch.div(128 * j + n, 2 * n, rounding_mode="floor")
-    angle = k.double(), (64 * j - k * n).double()
-    return torch.stack([_sine_of_turn(angle[0] + turn, angle[1], float(n)) for turn in (16, 32)])
