@@ -38,6 +38,7 @@ class TensorMemory {
 ///   sweep      the bit pattern i * 65537 + seed * 2654435761 (mod 2^32): patterns evenly apart
 ///   special    one of: NaN, +-inf, +-0, +-1, +-2^-149, +-2^-126, +-the largest number, 0.5, -1.5, 3
 ///   infinite   as normal, every eighth element +-inf
+///   dominant   as normal, but |x| + n on the diagonals of matrices (…, m, n); float32 and float64 only
 ///   classesN   int64 in [0, N)
 ///
 /// `normal.bfloat16[100]#1` and `….float16` round the floats to nearest even; `bits` is then any 16 bits, and `sweep` the

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -116,6 +117,21 @@ uint16_t HalfElement(std::string_view generator, DType dtype, uint64_t seed, int
   const float value = Element(generator, seed, i);
   return static_cast<uint16_t>(dtype == DType::kBFloat16 ? scalar::NarrowBFloat16(value)
                                                          : scalar::NarrowFloat16(value));
+}
+
+/// Makes the diagonals of matrices larger than all else: |x| + the number of columns.
+void RaiseDiagonals(const TensorView& view) {
+  REPDL_CHECK(view.rank() >= 2 && kFloat32Or64.Has(view.dtype), "generator 'dominant' makes matrices of float32 or ",
+              "float64, not ", Name(view.dtype), " of shape ", Name(view.shape));
+  const int64_t rows = view.shape[view.rank() - 2], cols = view.shape[view.rank() - 1];
+  for (int64_t at = 0; at < view.numel(); ++at) {
+    if (at / cols % rows != at % cols) continue;
+    if (view.dtype == DType::kFloat64) {
+      view.Data<double>()[at] = std::abs(view.Data<double>()[at]) + static_cast<double>(cols);
+    } else {
+      view.Data<float>()[at] = std::abs(view.Data<float>()[at]) + static_cast<float>(cols);
+    }
+  }
 }
 
 }  // namespace
@@ -277,6 +293,8 @@ TensorView Case::Generate(std::string_view generator, DType dtype, const IntList
     std::from_chars(generator.data() + 7, generator.data() + generator.size(), num_classes);
     if (num_classes == 0) throw ValueError(Message("generator '", generator, "' names no number of classes"));
   }
+  const bool is_dominant = generator == "dominant";
+  if (is_dominant) generator = "normal";
   for (int64_t i = 0; i < view.numel(); ++i) {
     if (is_class) {
       view.Data<int64_t>()[i] = static_cast<int64_t>(Bits(seed, i) % num_classes);
@@ -288,6 +306,7 @@ TensorView Case::Generate(std::string_view generator, DType dtype, const IntList
       view.Data<uint16_t>()[i] = HalfElement(generator, dtype, seed, i);
     }
   }
+  if (is_dominant) RaiseDiagonals(view);
   return view;
 }
 

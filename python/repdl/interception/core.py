@@ -97,6 +97,16 @@ def _of_matrices(op: _Kernel, a: torch.Tensor, b: torch.Tensor, *args: Any) -> t
     return result.reshape(*batch, *result.shape[-2:])  # type: ignore[no-any-return]
 
 
+def _of_systems(op: _Kernel, *args: Any) -> Any:
+    """Of what takes a batch of matrices, with vectors or other matrices beside each."""
+    batch = args[0].shape[:-2]
+    flat = (a.reshape(math.prod(batch), *a.shape[len(batch) :]) if isinstance(a, torch.Tensor) else a for a in args)
+    results = op(*flat)
+    if isinstance(results, torch.Tensor):
+        return results.reshape(*batch, *results.shape[1:])
+    return tuple(r.reshape(*batch, *r.shape[1:]) for r in results)
+
+
 _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("sum", "mean", "norm", "var", "std", "amax", "amin"), _of_sums),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
@@ -107,6 +117,10 @@ _WAYS: dict[str, _Kernel] = {
         _of_channels,
     ),
     "mm": _of_matrices,
+    **dict.fromkeys(
+        ("cholesky", "det", "geqrf", "householder", "inv", "jacobi", "lu", "lu_solve", "solve", "solve_triangular"),
+        _of_systems,
+    ),
 }
 """How the ops that are not elementwise come to few dimensions."""
 

@@ -33,6 +33,7 @@ from repdl.ops.batch_norm import (
     batch_norm_grad as batch_norm_grad,
     batch_norm_update as batch_norm_update,
 )
+from repdl.ops.cholesky import cholesky as cholesky
 from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
 from repdl.ops.conv2d import (
     conv2d as conv2d,
@@ -131,6 +132,7 @@ from repdl.ops.elementwise.trigonometric import (
 )
 from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
+from repdl.ops.jacobi import jacobi as jacobi
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
@@ -141,6 +143,7 @@ from repdl.ops.linear import (
     addmm as addmm,
     linear as linear,
 )
+from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, solve as solve
 from repdl.ops.max_pool2d import (
     max_pool2d as max_pool2d,
     max_pool2d_grad as max_pool2d_grad,
@@ -154,6 +157,7 @@ from repdl.ops.philox import (
     philox_randint as philox_randint,
     philox_uniform as philox_uniform,
 )
+from repdl.ops.qr import geqrf as geqrf, householder as householder
 from repdl.ops.sgd import sgd_step as sgd_step
 from repdl.ops.softmax import (
     log_softmax as log_softmax,
@@ -161,6 +165,7 @@ from repdl.ops.softmax import (
     softmax as softmax,
     softmax_grad as softmax_grad,
 )
+from repdl.ops.solve_triangular import solve_triangular as solve_triangular
 from repdl.ops.sum import (
     mean as mean,
     norm as norm,

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from repdl.interception.aten.factorization import batch, checked, geqrf, in_columns, pivoted, reflected
+from repdl.interception.aten.factorization import batch, checked, factored, in_columns, pivoted, reflected, triangle
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.aten.solving import substituted
@@ -23,9 +23,9 @@ from repdl.interception.override import ops_of, override
 def _shortest(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The shortest X of A X = B, of matrices of full rank with fewer rows than columns."""
     rows, columns = a.shape[1:]
-    factors, tau = geqrf(a.mT)
+    factors, tau = factored(a.mT)
     x = b.new_zeros(b.shape[0], columns, b.shape[2])
-    x[:, :rows] = substituted(factors[:, :rows].mT, b, upper=False)
+    x[:, :rows] = substituted(factors[:, :, :rows], b, upper=False)
     return reflected(factors, tau, x)
 
 
@@ -34,8 +34,8 @@ def _by_qr(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     rows, columns = a.shape[1:]
     if rows < columns:
         return _shortest(a, b)
-    factors, tau = geqrf(a)
-    return substituted(factors[:, :columns], reflected(factors, tau, b, adjoint=True)[:, :columns], upper=True)
+    factors, tau = factored(a)
+    return substituted(factors[..., :columns].mT, reflected(factors, tau, b, adjoint=True)[:, :columns], upper=True)
 
 
 def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -48,7 +48,7 @@ def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Te
     for rank in ranks.unique().tolist():
         some = (ranks == rank).nonzero()[:, 0]
         if rank:
-            r, y = factors[some, :rank].triu(), turned[some, :rank]
+            r, y = triangle(factors[some], rank), turned[some, :rank]
             x[some] = _shortest(r, y) if rank < a.shape[2] else substituted(r, y, upper=True)
     return torch.empty_like(x).scatter_(1, places[:, :, None].expand_as(x), x), ranks
 

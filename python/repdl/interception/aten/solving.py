@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Systems of linear equations, inverses and determinants, by the factors of factorization.py.
+"""Systems of linear equations, inverses and determinants.
 
 What is float32 is computed in float64, and rounded once.
 """
@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import torch
 
-from repdl.interception.aten.factorization import batch, checked, in_columns, lu, unbatched
+from repdl.interception import core
+from repdl.interception.aten.factorization import batch, checked, in_columns
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.override import from_float64, ops_of, override
 
 
-def substituted(a: torch.Tensor, b: torch.Tensor, upper: bool, unit: bool = False) -> torch.Tensor:
-    """X of A X = B, row after row: the known rows times those of A by the product rule, a difference, a quotient."""
-    x = torch.zeros_like(b, memory_format=torch.contiguous_format)
-    rows = a.shape[1]
-    for i in reversed(range(rows)) if upper else range(rows):
-        known = slice(i + 1, rows) if upper else slice(0, i)
-        row = b[:, i : i + 1] - product(a[:, i : i + 1, known], x[:, known], ops_of(a))
-        x[:, i : i + 1] = row if unit else row / a[:, i : i + 1, i : i + 1]
-    return x
+def substituted(a: torch.Tensor, b: torch.Tensor, upper: bool) -> torch.Tensor:
+    """X of A X = B for triangular A, with the same batch."""
+    solved: torch.Tensor = core.ops["solve_triangular"](a, b.mT, upper, False)
+    return solved.mT
 
 
-def _together(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Size]:
-    """Both with the same batch, in one row; and that batch."""
+def _together(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both with the same batch."""
+    if a.shape[:-2] == b.shape[:-2]:
+        return a, b
     shape = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return batch(a.expand(*shape, *a.shape[-2:])), batch(b.expand(*shape, *b.shape[-2:])), shape
+    return a.expand(*shape, *a.shape[-2:]), b.expand(*shape, *b.shape[-2:])
 
 
 def _check_fit(name: str, a: torch.Tensor, b: torch.Tensor, left: bool = True) -> None:
@@ -41,21 +39,19 @@ def _check_fit(name: str, a: torch.Tensor, b: torch.Tensor, left: bool = True) -
 
 
 @override("linalg_solve_triangular", wide="float64", converts=False)
-@from_float64
 def solve_triangular(
     self: torch.Tensor, B: torch.Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> torch.Tensor:
     _check_fit("solve_triangular", self, B, left)
-    if not left:
-        return in_columns(solve_triangular(self.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT)
-    a, b, shape = _together(self, B)
-    x = substituted(a, b, upper, unitriangular)
-    return in_columns(x.reshape(*shape, *x.shape[-2:]))
+    a, b = _together(self, B)
+    if left:
+        solved: torch.Tensor = core.ops["solve_triangular"](a, b.mT, upper, unitriangular)
+        return solved.mT
+    return in_columns(core.ops["solve_triangular"](a.mT, b, not upper, unitriangular))  # X A = B is A^T X^T = B^T
 
 
 @override("triangular_solve", wide="float64", converts=False)
-@from_float64
-def _(
+def triangular_solve(
     self: torch.Tensor, A: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     a = A.mT if transpose else A
@@ -64,116 +60,90 @@ def _(
 
 @override("_cholesky_solve_helper", wide="float64", converts=False)
 @from_float64
-def _(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
-    lower = A.mT if upper else A
-    a, b, shape = _together(lower, self)
-    x = substituted(a.mT, substituted(a, b, upper=False), upper=True)
-    return in_columns(x.reshape(*shape, *x.shape[-2:]))
+def _cholesky_solve_helper(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
+    lower, b = _together(A.mT if upper else A, self)
+    return substituted(lower.mT, substituted(lower, b, upper=False), upper=True)
 
 
 @override("cholesky_inverse", wide="float64", converts=False)
 @from_float64
-def _(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
+def cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     checked("cholesky_inverse", self, square=True)
     return torch.cholesky_solve(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
 
 
-def _exchanged(b: torch.Tensor, pivots: torch.Tensor, back: bool = False) -> torch.Tensor:
-    b, which = b.clone(memory_format=torch.contiguous_format), torch.arange(b.shape[0])
-    steps = range(pivots.shape[1])
-    for j in reversed(steps) if back else steps:
-        other = pivots[:, j].to(torch.int64) - 1
-        first, second = b[:, j].clone(), b[which, other]
-        b[which, other], b[:, j] = first, second
-    return b
-
-
-def _by_factors(factors: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor, adjoint: bool = False) -> torch.Tensor:
-    """X of A X = B, or of its transpose, from the factors of A."""
-    if adjoint:
-        x = substituted(factors.mT, b, upper=False)
-        return _exchanged(substituted(factors.mT, x, upper=True, unit=True), pivots, back=True)
-    x = substituted(factors, _exchanged(b, pivots), upper=False, unit=True)
-    return substituted(factors, x, upper=True)
-
-
 @override("linalg_lu_solve", wide="float64", converts=False)
-@from_float64
 def lu_solve(
     LU: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, left: bool = True, adjoint: bool = False
 ) -> torch.Tensor:
     _check_fit("lu_solve", LU, B, left)
-    if not left:  # X A = B is A^T X^T = B^T
-        return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
-    a, b, shape = _together(LU, B)
-    exchanges = pivots.expand(*shape, pivots.shape[-1]).reshape(shape.numel(), pivots.shape[-1])
-    x = _by_factors(a, exchanges, b, adjoint)
-    return in_columns(x.reshape(*shape, *x.shape[-2:]))
+    factors, rows = _together(LU.mT, B.mT if left else B)
+    exchanges = pivots.to(torch.int64).expand(factors.shape[:-1])
+    solved: torch.Tensor = core.ops["lu_solve"](factors, exchanges, rows, adjoint == left)  # X A = B is A^T X^T = B^T
+    return solved.mT if left else solved
 
 
 @override("_linalg_solve_ex", wide="float64", converts=False)
-@from_float64
-def _(
+def _linalg_solve_ex(
     A: torch.Tensor, B: torch.Tensor, *, left: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     checked("solve", A, square=True)
     vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and B.shape == A.shape[:-1])
     b = B[..., None] if vector else B
-    _check_fit("solve", A, b, left or vector)
-    factors, pivots, info = torch.linalg.lu_factor_ex(A)
+    left = left or vector
+    _check_fit("solve", A, b, left)
+    if left and A.shape[:-2] == b.shape[:-2]:
+        solved, factors, pivots, failed = core.ops["solve"](A, b.mT)
+        result = solved.mT
+    else:
+        wide, pivots, failed = core.ops["lu"](A.to(torch.float64), True)
+        result = lu_solve(wide.mT, pivots, b.to(torch.float64), left=left).to(A.dtype)
+        factors = wide.to(A.dtype)
+    info = failed.to(torch.int32)
     if check_errors:
         torch.ops.aten._linalg_check_errors(info, "torch.linalg.solve_ex", is_matrix=A.dim() == 2)
-    result = lu_solve(factors, pivots, b, left=left or vector)
     if vector:
         result = result[..., 0] if B.dim() == 1 else in_columns(result[..., 0])
-    return result, factors, pivots, info
+    return result, factors.mT, pivots.to(torch.int32), info
 
 
 @override("linalg_inv_ex", wide="float64", converts=False)
-@from_float64
-def _(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+def linalg_inv_ex(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     checked("inv", A, square=True)
-    factors, pivots, info = lu(batch(A))
-    info = info.reshape(A.shape[:-2])
+    inverse, failed = core.ops["inv"](A)
+    info = failed.to(torch.int32)
     if check_errors:
         torch.ops.aten._linalg_check_errors(info, "linalg.inv_ex", is_matrix=A.dim() == 2)
-    return unbatched(_by_factors(factors, pivots, torch.eye(A.shape[-1], dtype=A.dtype).expand(factors.shape)), A), info
+    return inverse.mT, info
 
 
-def _diagonal(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Of U; the sign of the exchanges of rows; the factors.
-
-    The determinant is that of the transpose, however the matrix lies. Factors are those that torch's gradients expect:
-    those of the transpose for a matrix that lies in rows.
-    """
-    factors, pivots, _ = torch.linalg.lu_factor_ex(A.mT)
-    exchanged = pivots != torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype)
-    sign = 1 - 2 * (exchanged.sum(-1) % 2).to(A.dtype)
-    diagonal = factors.diagonal(dim1=-2, dim2=-1)
+def _factors(A: torch.Tensor, of_transpose: torch.Tensor, pivots: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Those that torch's gradients expect: of the transpose for a matrix that lies in rows."""
     if not A.is_contiguous():
-        factors, pivots, _ = torch.linalg.lu_factor_ex(A)
-    return diagonal, sign, factors, pivots
+        of_transpose, pivots, _ = core.ops["lu"](A, True)
+    return of_transpose.mT, pivots.to(torch.int32)
 
 
 @override("_linalg_det", wide="float64", converts=False)
-@from_float64
-def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _linalg_det(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """That of the transpose, however the matrix lies."""
     checked("det", A, square=True)
-    diagonal, sign, factors, pivots = _diagonal(A)
-    return diagonal.prod(-1) * sign, factors, pivots
+    result, _, factors, pivots = core.ops["det"](A.mT)
+    return result, *_factors(A, factors, pivots)
 
 
 @override("_linalg_slogdet", wide="float64", converts=False)
 @from_float64
-def _(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+def _linalg_slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     checked("slogdet", A, square=True)
-    diagonal, sign, factors, pivots = _diagonal(A)
+    _, sign, factors, pivots = core.ops["det"](A.mT)
+    diagonal = factors.diagonal(dim1=-2, dim2=-1)
     logarithms = ops_of(A)["log"](diagonal.abs().contiguous())
-    return diagonal.sgn().prod(-1) * sign, sum_of(logarithms, -1, ops=ops_of(A)), factors, pivots
+    return diagonal.sgn().prod(-1) * sign, sum_of(logarithms, -1, ops=ops_of(A)), *_factors(A, factors, pivots)
 
 
 @override("linalg_matrix_exp", wide="float64", converts=False)
-def _(self: torch.Tensor) -> torch.Tensor:
+def linalg_matrix_exp(self: torch.Tensor) -> torch.Tensor:
     """Taylor's polynomial of degree 10, or 18 of float64, of A / 2^s, whose norm is at most 1/2, squared s times."""
     checked("matrix_exp", self, square=True)
     if self.numel() == 0:

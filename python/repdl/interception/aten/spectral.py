@@ -9,8 +9,17 @@ from __future__ import annotations
 
 import torch
 
-from repdl.interception.aten.factorization import batch, checked, geqrf, reflected, unbatched
-from repdl.interception.aten.jacobi import orthogonalised
+from repdl.interception import core
+from repdl.interception.aten.factorization import (
+    batch,
+    checked,
+    factored,
+    orthogonal,
+    pivoted,
+    reflected,
+    triangle,
+    unbatched,
+)
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.override import float64_ops, override
@@ -37,10 +46,10 @@ def _rows(x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
     return x.gather(1, order[:, :, None].expand(*order.shape, x.shape[2]))
 
 
-def _sorted_columns(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The longest first, which spares sweeps; and which they are."""
-    order = sum_of(a * a, 1, ops=float64_ops).argsort(dim=1, descending=True, stable=True)
-    return _rows(a.mT, order).mT, order
+def _orthogonalised(x: torch.Tensor, width: int, tolerance: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows rotated until their first numbers, so many, are orthogonal; and which matrices got there."""
+    rotated, sweeps = core.ops["jacobi"](x, width, tolerance)
+    return rotated, sweeps > 0
 
 
 def _signs(vectors: torch.Tensor) -> torch.Tensor:
@@ -53,10 +62,9 @@ def _signs(vectors: torch.Tensor) -> torch.Tensor:
 
 def _basis(x: torch.Tensor) -> torch.Tensor:
     """Orthonormal columns along those of x, which are nearly orthogonal and get shorter; any where x is 0."""
-    a, tau = geqrf(x)
-    eye = torch.eye(x.shape[1], dtype=x.dtype).expand(x.shape[0], -1, -1)
-    head = a.diagonal(dim1=1, dim2=2)[:, None]
-    return reflected(a, tau, eye) * torch.where(head < 0, -1.0, 1.0)
+    factors, tau = factored(x)
+    head = factors.diagonal(dim1=1, dim2=2)[:, None]
+    return orthogonal(factors, tau, x.shape[1]) * torch.where(head < 0, -1.0, 1.0)
 
 
 def _svd(
@@ -64,15 +72,15 @@ def _svd(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """U, S, V and what has converged, of matrices with no more columns than rows.
 
-    A P = Q R, P the columns in the order of their lengths; rotations Z' make the rows of R orthogonal: Z' R = S W'.
+    A P = Q R, P the columns in the order of what is left of them; rotations Z' make the rows of R orthogonal:
+    Z' R = S W'.
     """
     rows, columns = a.shape[1:]
-    ordered, which = _sorted_columns(a)
-    factors, tau = geqrf(ordered)
-    x = factors[:, :columns].triu()
+    factors, tau, which = pivoted(a)
+    x = triangle(factors, columns)
     if vectors:
         x = torch.cat([x, torch.eye(columns, dtype=x.dtype).expand_as(x)], 2)
-    x, done = orthogonalised(x, columns, tolerance)
+    x, done = _orthogonalised(x, columns, tolerance)
     sizes = float64_ops["norm"](x[..., :columns], (2,), False)
     sizes, order = sizes.sort(dim=1, descending=True, stable=True)
     if not vectors:
@@ -133,7 +141,7 @@ def _eigh(a: torch.Tensor, tolerance: float) -> tuple[torch.Tensor, torch.Tensor
     bound = torch.minimum(float64_ops["norm"](a, (1, 2), False), sums.amax(1))
     bound = torch.where(bound == 0, torch.ones_like(bound), bound)
     raised = a + torch.eye(a.shape[1], dtype=a.dtype) * (bound + bound)[:, None, None]
-    x, done = orthogonalised(raised, a.shape[1], tolerance)
+    x, done = _orthogonalised(raised, a.shape[1], tolerance)
     vectors = (x / float64_ops["norm"](x, (2,), True)).mT
     values = sum_of(vectors * product(a, vectors, float64_ops), 1, ops=float64_ops)
     values, order = values.sort(dim=1, stable=True)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from repdl._op import Sample, Tensor, op, sample
+from repdl.ops.cholesky import matrices_of
+
+
+@op()
+def solve_triangular(input: Tensor, rows: Tensor, upper: bool = False, unitriangular: bool = False) -> Tensor:
+    """The solutions x of A x = b for triangular matrices A; it has no gradient.
+
+    Args:
+        input: float32 or float64, (…, n, n), of which one triangle is read.
+        rows: of its type, (…, m, n): each row is a right side b.
+        upper: A is upper triangular.
+        unitriangular: the diagonal of A counts as ones and is not read.
+
+    Returns:
+        The type of input, (…, m, n): each row is a solution.
+    """
+
+
+solve_triangular.rows(matrices_of("input", "rows"))
+
+
+@solve_triangular.samples
+def _() -> Iterator[Sample]:
+    for upper in (False, True):
+        for m, n in ((1, 1), (0, 3), (2, 0), (3, 2), (1, 9), (19, 8), (5, 31), (1, 150), (150, 70)):
+            yield sample(input=f"dominant[{n}, {n}]#1", rows=f"normal[{m}, {n}]#2", upper=upper)
+        yield sample(input="dominant[4, 3, 17, 17]#3", rows="normal[4, 3, 2, 17]#4", upper=upper)
+        yield sample(input="tiny[30, 30]#3", rows="normal[7, 30]#4", upper=upper, unitriangular=True)
+        for kind in ("special", "infinite", "zeros", "wide"):
+            yield sample(input=f"{kind}[7, 9, 9]#5", rows=f"{kind}[7, 3, 9]#6", upper=upper)
+    yield sample(input="dominant[500, 6, 6]#3", rows="normal[500, 3, 6]#4")
+
+
+@solve_triangular.oracle
+def _(input: Any, rows: Any, upper: bool = False, unitriangular: bool = False) -> Any:
+    a = np.triu(input) if upper else np.tril(input)
+    if unitriangular:
+        a = np.where(np.eye(a.shape[-1], dtype=bool), 1.0, a)
+    return np.swapaxes(np.linalg.solve(a, np.swapaxes(rows, -1, -2)), -1, -2)

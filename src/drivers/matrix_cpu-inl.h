@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// What kernels of linear algebra share: matrices as doubles in scratch memory, and steps by whole rows of them.
+#pragma once
+
+#include "base/arena.h"
+#include "base/parallel.h"
+#include "drivers/chain.h"
+#include "drivers/matrices.h"
+#include "drivers/vector_cpu-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+/// Rows that are worked on one by one; more go through SubtractProduct. It does not reach the bits.
+inline constexpr int64_t kFewRows = 8;
+
+/// A matrix of doubles whose rows lie `stride` apart.
+struct Rows {
+  double* data;
+  int64_t stride;
+
+  double* operator[](int64_t i) const { return data + i * stride; }
+};
+
+/// Rows that do not meet in the same set of a cache.
+inline Rows NewRows(Scratch& scratch, int64_t rows, int64_t cols) {
+  const int64_t stride = (cols + 7) / 8 * 8 + (cols >= 64 ? 8 : 0);
+  return {scratch.Get<double>(rows * stride), stride};
+}
+
+template <class T>
+void LoadRowsAs(const Matrices& from, int64_t matrix, int64_t rows, int64_t cols, const Rows& to) {
+  const T* const data = static_cast<const T*>(from.data) + matrix * from.step;
+  // In squares, of which both sides stay in the cache.
+  constexpr int64_t kSquare = 32;
+  for (int64_t i0 = 0; i0 < rows; i0 += kSquare) {
+    for (int64_t j0 = 0; j0 < cols; j0 += kSquare) {
+      const int64_t j1 = std::min(cols, j0 + kSquare);
+      for (int64_t i = i0; i < std::min(rows, i0 + kSquare); ++i) {
+        const T* const row = data + i * from.row_stride;
+        for (int64_t j = j0; j < j1; ++j) to[i][j] = row[j * from.col_stride];
+      }
+    }
+  }
+}
+
+/// Reads matrix number `matrix`, rows x cols, widened.
+inline void LoadRows(const Matrices& from, int64_t matrix, int64_t rows, int64_t cols, const Rows& to) {
+  DispatchReal(from.dtype, [&]<class T>() { LoadRowsAs<T>(from, matrix, rows, cols, to); });
+}
+
+/// Writes rows x cols numbers side by side, rounded once.
+inline void StoreRows(const Rows& from, int64_t rows, int64_t cols, DType dtype, void* to, int64_t at) {
+  DispatchReal(dtype, [&]<class T>() {
+    T* out = static_cast<T*>(to) + at;
+    for (int64_t i = 0; i < rows; ++i, out += cols) {
+      for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<T>(from[i][j]);
+    }
+  });
+}
+
+/// The transpose: cols x rows numbers.
+inline void StoreColumns(const Rows& from, int64_t rows, int64_t cols, DType dtype, void* to, int64_t at) {
+  DispatchReal(dtype, [&]<class T>() {
+    T* const out = static_cast<T*>(to) + at;
+    constexpr int64_t kSquare = 32;
+    for (int64_t j0 = 0; j0 < cols; j0 += kSquare) {
+      for (int64_t i0 = 0; i0 < rows; i0 += kSquare) {
+        const int64_t i1 = std::min(rows, i0 + kSquare);
+        for (int64_t j = j0; j < std::min(cols, j0 + kSquare); ++j) {
+          for (int64_t i = i0; i < i1; ++i) out[j * rows + i] = static_cast<T>(from[i][j]);
+        }
+      }
+    }
+  });
+}
+
+/// y[i] = fma(-factor, x[i], y[i]) for i in [begin, end).
+HWY_INLINE void SubtractRow(double factor, const double* x, double* y, int64_t begin, int64_t end) {
+  const TagOf<double> d;
+  const VecOf<double> times = Set(d, -factor);
+  ForVectors<double>(end - begin, [&](int64_t i, int64_t count) HWY_ATTR {
+    const double* const from = x + begin + i;
+    double* const to = y + begin + i;
+    StoreN<double>(Fma(times, LoadN(from, count), LoadN(to, count)), to, count);
+  });
+}
+
+/// y[i] = y[i] / divisor for i in [begin, end).
+HWY_INLINE void DivideRow(double divisor, double* y, int64_t begin, int64_t end) {
+  const TagOf<double> d;
+  const VecOf<double> by = Set(d, divisor);
+  ForVectors<double>(end - begin, [&](int64_t i, int64_t count) HWY_ATTR {
+    StoreN<double>(Div(LoadN(y + begin + i, count), by), y + begin + i, count);
+  });
+}
+
+/// A triangular matrix, lower; an upper one is a lower one that is read from its end.
+struct Triangle {
+  const double* data;
+  int64_t row_stride, col_stride;
+  bool unit;  // the diagonal counts as ones and is not read
+
+  double At(int64_t i, int64_t k) const { return data[i * row_stride + k * col_stride]; }
+  static Triangle Upper(const double* data, int64_t row_stride, int64_t col_stride, int64_t n, bool unit) {
+    return {data + (n - 1) * (row_stride + col_stride), -row_stride, -col_stride, unit};
+  }
+};
+
+/// X of A X = B into rows [begin, end) of x, m wide, which hold B: x_i = Chain(b_i; a_ik, x_k) / a_ii, from the terms
+/// k >= begin on.
+inline void Substitute(const Triangle& a, int64_t begin, int64_t end, const Rows& x, int64_t m) {
+  if (end - begin > kFewRows) {
+    const int64_t middle = begin + (end - begin + 2 * kFewRows - 1) / (2 * kFewRows) * kFewRows;
+    Substitute(a, begin, middle, x, m);
+    SubtractProduct({end - middle, m, middle - begin, a.data + middle * a.row_stride + begin * a.col_stride,
+                     a.row_stride, a.col_stride, x[begin], x.stride, x[middle], x.stride, false});
+    Substitute(a, middle, end, x, m);
+    return;
+  }
+  for (int64_t i = begin; i < end; ++i) {
+    for (int64_t k = begin; k < i; ++k) SubtractRow(a.At(i, k), x[k], x[i], 0, m);
+    if (!a.unit) DivideRow(a.At(i, i), x[i], 0, m);
+  }
+}
+
+/// The rows in reverse.
+inline Rows Reversed(const Rows& x, int64_t n) { return {x.data + (n - 1) * x.stride, -x.stride}; }
+
+/// run(n) for each matrix of a batch: several at a time, or else one that may use all threads. `work` is about the number
+/// of multiplications of one.
+template <class Run>
+void ForMatrices(int64_t batch, int64_t work, const Run& run) {
+  if (batch == 1) return run(0);
+  ParallelRanges(batch, 20000 / (work + 500) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) run(n);
+  });
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "drivers/matrices.h"
+
+namespace repdl {
+
+struct CholeskyArgs {
+  int64_t batch, n;
+  Matrices input;
+  void* output;
+  int64_t* info;
+};
+
+REPDL_KERNEL(CholeskyKernel, CholeskyArgs)
+
+}  // namespace repdl

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "repdl/op.h"
+
+/*! lu
+P A = L U of each matrix A = `input`, m x n: row j of `factors` is column j of U, down to its diagonal, and of L below it. All is
+computed in double; results of float32 are rounded once. For k = 0 … min(m, n)-1:
+
+- with `pivot`, the first i >= k with the largest |a_ik|, where NaN counts as larger than all numbers, is the pivot: rows i and
+  k are exchanged. `pivots[k]` is i + 1, and k + 1 without `pivot`.
+- u_kj = a_kj for j >= k, and l_ik = a_ik `/ u_kk`, or a_ik if u_kk is zero, for i > k;
+- a_ij becomes `fma(-l_ik, u_kj, a_ij)` for i, j > k.
+
+`info` is the first k + 1 with u_kk zero, or 0.
+*/
+
+/*! lu_solve
+Each row x of `output` solves A x = b for the row b of `rows`, or Aᵀ x = b if `adjoint`, from what `lu` returned for A. All is
+computed in double; results of float32 are rounded once. The numbers of b are exchanged as `pivots` says, k ascending; a pivot 0 exchanges nothing. Then L and U are
+solved as in `solve_triangular`; if `adjoint` Uᵀ and Lᵀ first, and then the exchanges are undone.
+*/
+
+/*! solve
+`lu(input)` and `lu_solve` of its factors before these are rounded.
+*/
+
+/*! inv
+Row j of `output` is what `solve` gives for row j of the identity: column j of the inverse. `info` is that of `lu`.
+*/
+
+/*! det
+What `lu(input)` gives, `sign` = 1 or, if an odd number of pivots exchanged rows, -1, and the determinant: d = sign, then
+`d = d * u_kk` for k ascending, in double; `output` is d, rounded once.
+*/
+
+namespace repdl {
+
+/// input (…, m, n); factors (…, n, m), pivots int64 (…, min(m, n)), info int64 (…).
+Specs InferLu(const TensorView& input, bool pivot);
+void Lu(const TensorView& input, bool pivot, Out factors, Out pivots, Out info);
+
+/// factors (…, n, n) and pivots as Lu gave them; rows (…, m, n); output (…, m, n).
+Specs InferLuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool adjoint);
+void LuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool adjoint, Out output);
+
+/// input (…, n, n), rows (…, m, n); output (…, m, n), then what Lu gives.
+Specs InferSolve(const TensorView& input, const TensorView& rows);
+void Solve(const TensorView& input, const TensorView& rows, Out output, Out factors, Out pivots, Out info);
+
+/// input (…, n, n); output (…, n, n), info int64 (…).
+Specs InferInv(const TensorView& input);
+void Inv(const TensorView& input, Out output, Out info);
+
+/// input (…, n, n); output and sign (…), factors (…, n, n), pivots int64 (…, n).
+Specs InferDet(const TensorView& input);
+void Det(const TensorView& input, Out output, Out sign, Out factors, Out pivots);
+
+}  // namespace repdl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "drivers/matrices.h"
+
+namespace repdl {
+
+/// Factors of `input`, m x n, or those that are given, and solutions for num_rows right sides of each.
+struct LuArgs {
+  int64_t batch, m, n, num_rows;
+  Matrices input;    // the matrices; or their factors as the op lu gives them
+  bool is_factored;  // then `pivots` are read and checked
+  bool pivot, adjoint;
+  Matrices rows;  // the right sides; without data those of the identity
+  void* factors;  // null where they are not wanted
+  int64_t* pivots;
+  int64_t* info;  // null where it is not wanted
+  void* output;   // null where nothing is solved
+  void* det;      // null where it is not wanted, and then `sign` too
+  void* sign;
+};
+
+REPDL_KERNEL(LuKernel, LuArgs)
+
+}  // namespace repdl

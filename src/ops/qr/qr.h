@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "repdl/op.h"
+
+/*! geqrf
+A = Q R of each matrix A = `input`, m x n, by Householder's reflections, and `order` = 0 … n-1. Row j of `factors` is column j of
+R down to its diagonal, and below it the v_i of reflection j, whose v_j is 1; `tau` is its factor. All is computed in double;
+results of float32 are rounded once. For j = 0 … min(m, n)-1:
+
+- with `pivot`, the columns c >= j have s_c, from +0 by `s = fma(a_ic, a_ic, s)` for i = j … m-1; columns j and c of the first
+  largest s_c are exchanged, whole, where NaN counts as larger than all numbers, and so are numbers j and c of `order`.
+- d, from +0, by `d = fma(a_ij, a_ij, d)` for i = j+1 … m-1. If d is zero, τ = 0 and the column stays as it is.
+- Else s = `sqrt(fma(a_jj, a_jj, d))`, r = s if a_jj < 0, else -s; τ = `(r - a_jj) / r`, v_i = `a_ij / (a_jj - r)`, and a_jj
+  becomes r.
+- *Reflection* of x, which are the columns j+1 … n-1: w = x_j, then `w = fma(v_i, x_i, w)` for i = j+1 … m-1; t = `τ * w`; x_j
+  becomes `x_j - t`, and x_i becomes `fma(-v_i, t, x_i)`. If τ is 0, it is done all the same.
+*/
+
+/*! householder
+Each row of `output` is Q x, or Qᵀ x if `adjoint`, of the row x of `rows`: the reflections of `factors` and `tau`, as `geqrf`
+gives them, one after the other, the last one first or, if `adjoint`, the first one first. All is computed in double; results of
+float32 are rounded once.
+*/
+
+namespace repdl {
+
+/// input (…, m, n); factors (…, n, m), tau (…, min(m, n)), order int64 (…, n).
+Specs InferGeqrf(const TensorView& input, bool pivot);
+void Geqrf(const TensorView& input, bool pivot, Out factors, Out tau, Out order);
+
+/// factors (…, n, m), of which row j is read behind its number j; tau (…, k), k <= min(m, n); rows (…, r, m); output (…, r, m).
+Specs InferHouseholder(const TensorView& factors, const TensorView& tau, const TensorView& rows, bool adjoint);
+void Householder(const TensorView& factors, const TensorView& tau, const TensorView& rows, bool adjoint, Out output);
+
+}  // namespace repdl

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "drivers/matrices.h"
+
+namespace repdl {
+
+struct SolveTriangularArgs {
+  int64_t batch, m, n;
+  Matrices input, rows;
+  bool upper, unit;
+  void* output;
+};
+
+REPDL_KERNEL(SolveTriangularKernel, SolveTriangularArgs)
+
+}  // namespace repdl

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+// Factors of matrices and systems of equations, element by element in double.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "op.h"
+
+namespace repdl::reference {
+namespace {
+
+using Doubles = Numbers<double>;
+
+/// The matrix number n of a row-major tensor (…, rows, columns), as doubles.
+struct Square {
+  int64_t rows, columns;
+  Doubles at;
+
+  double& operator()(int64_t i, int64_t j) { return at[i * columns + j]; }
+  Square Transposed() {
+    Square result{columns, rows, Doubles(at.size())};
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) result(j, i) = (*this)(i, j);
+    }
+    return result;
+  }
+};
+
+template <class T>
+std::vector<Square> MatricesOf(const Arguments& args, std::string_view name) {
+  const IntList shape = args.Shape(name);
+  const int64_t rows = shape[shape.size() - 2], columns = shape[shape.size() - 1];
+  const Numbers<T> numbers = args.NumbersOf<T>(name);
+  int64_t batch = 1;
+  for (int i = 0; i < shape.size() - 2; ++i) batch *= shape[i];
+  std::vector<Square> matrices;
+  for (int64_t n = 0; n < batch; ++n) {
+    const auto first = numbers.begin() + n * rows * columns;
+    matrices.push_back({rows, columns, Doubles(first, first + rows * columns)});
+  }
+  return matrices;
+}
+
+/// The matrices one after the other, rounded once.
+template <class T>
+void Append(Results& results, const std::vector<Square>& matrices, const IntList& shape) {
+  Numbers<T> numbers;
+  for (const Square& matrix : matrices) {
+    for (double x : matrix.at) numbers.push_back(static_cast<T>(x));
+  }
+  reference::Append(results, numbers, shape);
+}
+
+struct Factored {
+  Square lu;
+  Indices pivots;
+  int64_t info = 0;
+};
+
+Factored Factorize(Square a, bool pivot) {
+  Factored result;
+  for (int64_t k = 0; k < std::min(a.rows, a.columns); ++k) {
+    int64_t chosen = k;
+    for (int64_t i = k + 1; pivot && i < a.rows; ++i) {
+      const double best = std::fabs(a(chosen, k)), size = std::fabs(a(i, k));
+      if (size > best || (std::isnan(size) && !std::isnan(best))) chosen = i;
+    }
+    for (int64_t j = 0; j < a.columns; ++j) std::swap(a(k, j), a(chosen, j));
+    result.pivots.push_back(chosen + 1);
+    if (a(k, k) == 0 && result.info == 0) result.info = k + 1;
+    for (int64_t i = k + 1; i < a.rows; ++i) {
+      if (a(k, k) != 0) a(i, k) = a(i, k) / a(k, k);
+      for (int64_t j = k + 1; j < a.columns; ++j) a(i, j) = std::fma(-a(i, k), a(k, j), a(i, j));
+    }
+  }
+  result.lu = a;
+  return result;
+}
+
+/// Changes b into x of A x = b.
+void SolveTriangle(Square& a, bool upper, bool unit, Doubles& b) {
+  for (int64_t step = 0; step < a.rows; ++step) {
+    const int64_t i = upper ? a.rows - 1 - step : step;
+    for (int64_t done = 0; done < step; ++done) {
+      const int64_t k = upper ? a.rows - 1 - done : done;
+      b[i] = std::fma(-a(i, k), b[k], b[i]);
+    }
+    if (!unit) b[i] = b[i] / a(i, i);
+  }
+}
+
+void SolveFactored(Square lu, const Indices& pivots, bool adjoint, Doubles& b) {
+  const auto n = static_cast<int64_t>(b.size());
+  if (adjoint) {
+    Square transposed = lu.Transposed();
+    SolveTriangle(transposed, false, false, b);
+    SolveTriangle(transposed, true, true, b);
+    for (int64_t k = n - 1; k >= 0; --k) {
+      if (pivots[k] > 0) std::swap(b[k], b[pivots[k] - 1]);
+    }
+    return;
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    if (pivots[k] > 0) std::swap(b[k], b[pivots[k] - 1]);
+  }
+  SolveTriangle(lu, false, true, b);
+  SolveTriangle(lu, true, false, b);
+}
+
+/// solve(n, b) changes each row b of matrix n.
+template <class Solve>
+void ForRows(std::vector<Square>& rows, const Solve& solve) {
+  for (size_t n = 0; n < rows.size(); ++n) {
+    Square& matrix = rows[n];
+    for (int64_t r = 0; r < matrix.rows; ++r) {
+      const auto first = matrix.at.begin() + r * matrix.columns;
+      Doubles b(first, first + matrix.columns);
+      solve(n, b);
+      std::copy(b.begin(), b.end(), first);
+    }
+  }
+}
+
+/// x becomes the reflection of x that v and tau make, from place j on.
+void Reflect(const Doubles& v, double tau, int64_t j, Doubles& x) {
+  double w = x[j];
+  for (size_t i = j + 1; i < x.size(); ++i) w = std::fma(v[i], x[i], w);
+  const double t = tau * w;
+  x[j] = x[j] - t;
+  for (size_t i = j + 1; i < x.size(); ++i) x[i] = std::fma(-v[i], t, x[i]);
+}
+
+double SquaresFrom(const Doubles& x, int64_t first) {
+  double sum = 0;
+  for (size_t i = first; i < x.size(); ++i) sum = std::fma(x[i], x[i], sum);
+  return sum;
+}
+
+/// Of two rows, in 16 lanes.
+double Inner(const Doubles& x, const Doubles& y, int64_t width) {
+  double lane[16] = {};
+  for (int64_t i = 0; i < width; ++i) lane[i % 16] = std::fma(x[i], y[i], lane[i % 16]);
+  for (int h = 8; h >= 1; h /= 2) {
+    for (int j = 0; j < h; ++j) lane[j] = lane[j] + lane[j + h];
+  }
+  return lane[0];
+}
+
+/// The sweeps that the rows took, or 0.
+int64_t Orthogonalize(std::vector<Doubles>& x, int64_t width, double tolerance) {
+  const auto n = static_cast<int64_t>(x.size());
+  for (int64_t sweep = 1; sweep <= 60; ++sweep) {
+    Doubles s;
+    double largest = 1e-308;
+    for (const Doubles& row : x) {
+      s.push_back(Inner(row, row, width));
+      if (s.back() > largest) largest = s.back();
+    }
+    const double limit = largest * (tolerance * tolerance);
+    bool turned = false;
+    for (int64_t round = 0; round < n; ++round) {
+      for (int64_t a = round % 2; a + 1 < n; a += 2) {
+        const int64_t b = a + 1;
+        const double c = Inner(x[a], x[b], width);
+        if (c * c > (s[a] < s[b] ? s[b] : s[a]) * limit) {
+          turned = true;
+          const double d = s[b] - s[a], e = c + c, r = std::sqrt(d * d + e * e);
+          double t = e / (std::fabs(d) + r);
+          if (d < 0) t = -t;
+          const double cosine = 1 / std::sqrt(t * t + 1), sine = cosine * t, f = t * c;
+          for (size_t i = 0; i < x[a].size(); ++i) {
+            const double u = x[a][i], v = x[b][i], sv = sine * v, cv = cosine * v;
+            x[a][i] = std::fma(cosine, u, -sv);
+            x[b][i] = std::fma(sine, u, cv);
+          }
+          s[a] = s[a] - f;
+          s[b] = s[b] + f;
+        }
+        std::swap(x[a], x[b]);
+        std::swap(s[a], s[b]);
+      }
+    }
+    std::reverse(x.begin(), x.end());
+    if (!turned) return sweep;
+  }
+  return 0;
+}
+
+std::vector<Doubles> RowsOf(const Square& matrix) {
+  std::vector<Doubles> rows;
+  for (int64_t i = 0; i < matrix.rows; ++i) {
+    const auto first = matrix.at.begin() + i * matrix.columns;
+    rows.emplace_back(first, first + matrix.columns);
+  }
+  return rows;
+}
+
+void SetRows(const std::vector<Doubles>& rows, Square& matrix) {
+  matrix.at.clear();
+  for (const Doubles& row : rows) matrix.at.insert(matrix.at.end(), row.begin(), row.end());
+}
+
+}  // namespace
+
+template <class T>
+static Results RunGeqrf(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> factors;
+  Numbers<T> taus;
+  Indices orders;
+  for (Square& a : MatricesOf<T>(args, "input")) {
+    Square transposed = a.Transposed();
+    std::vector<Doubles> columns = RowsOf(transposed);
+    Indices order;
+    for (int64_t j = 0; j < a.columns; ++j) order.push_back(j);
+    for (int64_t j = 0; j < std::min(a.rows, a.columns); ++j) {
+      int64_t chosen = j;
+      for (int64_t c = j + 1; args.Flag("pivot") && c < a.columns; ++c) {
+        const double best = SquaresFrom(columns[chosen], j), size = SquaresFrom(columns[c], j);
+        if (size > best || (std::isnan(size) && !std::isnan(best))) chosen = c;
+      }
+      std::swap(columns[j], columns[chosen]);
+      std::swap(order[j], order[chosen]);
+      Doubles& v = columns[j];
+      const double d = SquaresFrom(v, j + 1), head = v[j];
+      double tau = 0;
+      if (d != 0) {
+        const double s = std::sqrt(std::fma(head, head, d)), r = head < 0 ? s : -s;
+        tau = (r - head) / r;
+        for (size_t i = j + 1; i < v.size(); ++i) v[i] = v[i] / (head - r);
+        v[j] = r;
+      }
+      taus.push_back(static_cast<T>(tau));
+      for (int64_t c = j + 1; c < a.columns; ++c) Reflect(v, tau, j, columns[c]);
+    }
+    SetRows(columns, transposed);
+    factors.push_back(transposed);
+    orders.insert(orders.end(), order.begin(), order.end());
+  }
+  Results results;
+  Append<T>(results, factors, args.OutputShape());
+  reference::Append(results, taus, args.OutputShape(1));
+  Append(results, orders, args.OutputShape(2));
+  return results;
+}
+
+template <class T>
+static Results RunHouseholder(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> factors = MatricesOf<T>(args, "factors"), rows = MatricesOf<T>(args, "rows");
+  const Numbers<T> tau = args.NumbersOf<T>("tau");
+  const IntList shape = args.Shape("tau");
+  const int64_t count = shape[shape.size() - 1];
+  const bool adjoint = args.Flag("adjoint");
+  ForRows(rows, [&](size_t n, Doubles& x) {
+    const std::vector<Doubles> vectors = RowsOf(factors[n]);
+    for (int64_t step = 0; step < count; ++step) {
+      const int64_t j = adjoint ? step : count - 1 - step;
+      Reflect(vectors[j], tau[static_cast<int64_t>(n) * count + j], j, x);
+    }
+  });
+  Results results;
+  Append<T>(results, rows, args.OutputShape());
+  return results;
+}
+
+template <class T>
+static Results RunJacobi(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> matrices = MatricesOf<T>(args, "input");
+  Indices sweeps;
+  for (Square& matrix : matrices) {
+    std::vector<Doubles> rows = RowsOf(matrix);
+    sweeps.push_back(Orthogonalize(rows, args.Int("width"), args.Number("tolerance")));
+    SetRows(rows, matrix);
+  }
+  Results results;
+  Append<T>(results, matrices, args.OutputShape());
+  Append(results, sweeps, args.OutputShape(1));
+  return results;
+}
+
+template <class T>
+static Results RunCholesky(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> factors;
+  Indices info;
+  for (Square& a : MatricesOf<T>(args, "input")) {
+    const int64_t n = a.rows;
+    Square u{n, n, Doubles(n * n)};
+    int64_t failed = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = j; i < n; ++i) {
+        double chain = a(i, j);
+        for (int64_t k = 0; k < j; ++k) chain = std::fma(-u(k, j), u(k, i), chain);
+        if (i == j && failed == 0 && !(chain > 0)) failed = j + 1;
+        u(j, i) = i == j ? std::sqrt(chain) : chain / u(j, j);
+      }
+    }
+    factors.push_back(u);
+    info.push_back(failed);
+  }
+  Results results;
+  Append<T>(results, factors, args.OutputShape());
+  Append(results, info, args.OutputShape(1));
+  return results;
+}
+
+template <class T>
+static Results RunSolveTriangular(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> a = MatricesOf<T>(args, "input"), rows = MatricesOf<T>(args, "rows");
+  ForRows(rows, [&](size_t n, Doubles& b) { SolveTriangle(a[n], args.Flag("upper"), args.Flag("unitriangular"), b); });
+  Results results;
+  Append<T>(results, rows, args.OutputShape());
+  return results;
+}
+
+template <class T>
+static Results RunLuSolve(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> factors = MatricesOf<T>(args, "factors"), rows = MatricesOf<T>(args, "rows");
+  const Indices pivots = args.IndicesOf("pivots");
+  ForRows(rows, [&](size_t n, Doubles& b) {
+    const auto first = pivots.begin() + static_cast<int64_t>(n * b.size());
+    SolveFactored(factors[n].Transposed(), Indices(first, first + static_cast<int64_t>(b.size())), args.Flag("adjoint"),
+                  b);
+  });
+  Results results;
+  Append<T>(results, rows, args.OutputShape());
+  return results;
+}
+
+template <class T>
+static Results RunLu(const Case& test_case, bool pivot, bool solves, bool inverts) {
+  const Arguments args(test_case);
+  std::vector<Square> factors, rows;
+  std::vector<Factored> factored;
+  Indices pivots, info;
+  for (const Square& a : MatricesOf<T>(args, "input")) {
+    factored.push_back(Factorize(a, pivot));
+    factors.push_back(factored.back().lu.Transposed());
+    pivots.insert(pivots.end(), factored.back().pivots.begin(), factored.back().pivots.end());
+    info.push_back(factored.back().info);
+    Square identity{a.rows, a.columns, Doubles(a.at.size())};
+    for (int64_t i = 0; inverts && i < a.rows; ++i) identity(i, i) = 1;
+    rows.push_back(identity);
+  }
+  if (solves) rows = MatricesOf<T>(args, "rows");
+  if (solves || inverts) {
+    ForRows(rows, [&](size_t n, Doubles& b) { SolveFactored(factored[n].lu, factored[n].pivots, false, b); });
+  }
+  Results results;
+  int output = 0;
+  if (solves || inverts) Append<T>(results, rows, args.OutputShape(output++));
+  if (!inverts) {
+    Append<T>(results, factors, args.OutputShape(output++));
+    Append(results, pivots, args.OutputShape(output++));
+  }
+  Append(results, info, args.OutputShape(output));
+  return results;
+}
+
+template <class T>
+static Results RunDet(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> factors;
+  Numbers<T> dets, signs;
+  Indices pivots;
+  for (const Square& a : MatricesOf<T>(args, "input")) {
+    Factored factored = Factorize(a, true);
+    double sign = 1;
+    for (int64_t k = 0; k < a.rows; ++k) sign = factored.pivots[k] == k + 1 ? sign : -sign;
+    double det = sign;
+    for (int64_t k = 0; k < a.rows; ++k) det = det * factored.lu(k, k);
+    dets.push_back(static_cast<T>(det));
+    signs.push_back(static_cast<T>(sign));
+    factors.push_back(factored.lu.Transposed());
+    pivots.insert(pivots.end(), factored.pivots.begin(), factored.pivots.end());
+  }
+  Results results;
+  reference::Append(results, dets, args.OutputShape());
+  reference::Append(results, signs, args.OutputShape(1));
+  Append<T>(results, factors, args.OutputShape(2));
+  Append(results, pivots, args.OutputShape(3));
+  return results;
+}
+
+template <class T>
+static Results RunLuAlone(const Case& test_case) {
+  return RunLu<T>(test_case, Arguments(test_case).Flag("pivot"), false, false);
+}
+template <class T>
+static Results RunSolve(const Case& test_case) {
+  return RunLu<T>(test_case, true, true, false);
+}
+template <class T>
+static Results RunInv(const Case& test_case) {
+  return RunLu<T>(test_case, true, false, true);
+}
+
+static const Op kOps[] = {
+    {"cholesky", REPDL_EITHER(RunCholesky)}, {"det", REPDL_EITHER(RunDet)},
+    {"geqrf", REPDL_EITHER(RunGeqrf)},       {"householder", REPDL_EITHER(RunHouseholder)},
+    {"inv", REPDL_EITHER(RunInv)},           {"jacobi", REPDL_EITHER(RunJacobi)},
+    {"lu", REPDL_EITHER(RunLuAlone)},        {"lu_solve", REPDL_EITHER(RunLuSolve)},
+    {"solve", REPDL_EITHER(RunSolve)},       {"solve_triangular", REPDL_EITHER(RunSolveTriangular)}};
+
+}  // namespace repdl::reference
