@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "drivers/sum_cpu-inl.h"
-#include "numerics/functions_highway-inl.h"
 
 #define REPDL_ROW HWY_INLINE HWY_MAYBE_UNUSED
 /// Stands behind the parameters of a lambda of a text.
@@ -17,17 +16,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
-
-/// The functions that texts of rows take, of each type.
-HWY_INLINE VecOf<float> ExpOfEach(VecOf<float> x) { return Exp(x); }
-HWY_INLINE VecOf<float> LogOfEach(VecOf<float> x) { return Log(x); }
-// Long enough that a call costs nothing, and one copy of them is enough.
-HWY_NOINLINE HWY_MAYBE_UNUSED inline VecOf<double> ExpOfEach(VecOf<double> x) {
-  return ExpDouble()(TagOf<double>(), x);
-}
-HWY_NOINLINE HWY_MAYBE_UNUSED inline VecOf<double> LogOfEach(VecOf<double> x) {
-  return LogDouble()(TagOf<double>(), x);
-}
 
 /// Some places of a row, whose numbers make a vector.
 struct Places {
@@ -43,6 +31,8 @@ struct RowNumbers {
 
   HWY_INLINE V operator()(Places at) const { return LoadN(data + at.first, at.count); }
   HWY_INLINE void Put(Places at, V v) const { StoreN(v, data + at.first, at.count); }
+  /// Asks for numbers of rows to come: between the sums of one row, memory would idle.
+  HWY_INLINE void Prefetch(Places at) const { __builtin_prefetch(data + at.first + 1024); }
 };
 
 /// A row of n places. `term`, `test` and `body` are functions of places; the words that give one number give it to all
@@ -56,6 +46,8 @@ struct Row {
   Order order;
 
   TagOf<T> Tag() const { return {}; }
+  /// The number of a vector of equal numbers.
+  static T OneOf(V v) { return hn::GetLane(v); }
 
   /// Calls body(at) for all places.
   template <class Body>

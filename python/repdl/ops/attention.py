@@ -225,5 +225,5 @@ def _(
     if dropout_p > 0:
         dropout_mask = np.zeros(p.shape, np.float32)
         philox_bernoulli(dropout_mask, seed, call, 1 - dropout_p, offset)
-        dropout_mask = dropout_mask / (1 - dropout_p or 1)
+        dropout_mask = dropout_mask.astype(np.float64) / (1 - dropout_p or 1)
     return (p if dropout_mask is None else p * dropout_mask) @ value

@@ -5,6 +5,7 @@
 #include "drivers/philox_cpu-inl.h"
 #include "drivers/reduce_cpu-inl.h"
 #include "drivers/row_cpu-inl.h"
+#include "drivers/row_functions_cpu-inl.h"
 #include "drivers/skinny_cpu-inl.h"
 #include "ops/mm/mm_kernel.h"
 
@@ -278,22 +279,22 @@ class Head {
       return SideBySide(dropout_mask_.At(i, 0), dropout_mask_.col_stride, count, buffer);
     }
     if (!args_.dropout) return nullptr;
-    const auto& [stream, kept, factor] = *args_.dropout;
-    const uint64_t word = stream.offset + static_cast<uint64_t>((index_ * args_.queries + i) * args_.keys);
+    const DrawnDropout<T>& drawn = *args_.dropout;
+    const uint64_t word = drawn.stream.offset + static_cast<uint64_t>((index_ * args_.queries + i) * args_.keys);
     const auto skipped = static_cast<int64_t>(word % 4);
-    const auto draw = [&](float scale, float* to) HWY_ATTR {
-      const EachWord<DropoutElement> element{{{kept}, scale}};
-      RunPhilox<EachWord<DropoutElement>>(&element, stream, word / 4,
+    const auto draw = [&](float factor, float* to) HWY_ATTR {
+      const EachWord<DropoutElement> element{{{drawn.kept}, factor}};
+      RunPhilox<EachWord<DropoutElement>>(&element, drawn.stream, word / 4,
                                           (skipped + count + kPhiloxGroup - 1) / kPhiloxGroup, to);
     };
     if constexpr (std::is_same_v<T, float>) {
-      draw(factor, buffer);
+      draw(drawn.factor, buffer);
       return buffer + skipped;
     } else {
       Scratch scratch;
       float* const ones = scratch.Get<float>(DropoutSize());
       draw(1.0f, ones);
-      for (int64_t j = 0; j < count; ++j) buffer[j] = static_cast<T>(ones[skipped + j]) * factor;
+      for (int64_t j = 0; j < count; ++j) buffer[j] = static_cast<T>(ones[skipped + j]) * drawn.factor;
       return buffer;
     }
   }
@@ -307,7 +308,7 @@ class Head {
     Scratch scratch;
     T* const row = scratch.Get<T>(width);
     const TagOf<T> d;
-    auto finite = hn::FirstN(d, static_cast<size_t>(kLanes));
+    auto finite = hn::FirstN(d, static_cast<size_t>(kLanesOf<T>));
     for (int64_t i = 0; i < args_.queries; ++i) {
       CopyRows(x, i, i + 1, width, factor, row);
       ForVectors<T>(width, [&](int64_t e, int64_t n) HWY_ATTR {

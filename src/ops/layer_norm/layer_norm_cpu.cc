@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/reduce_cpu-inl.h"
+#include "drivers/row_cpu-inl.h"
 #include "ops/layer_norm/layer_norm_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/layer_norm/layer_norm.row.h"
+
 namespace {
 
 /// 1 / N: the quotient in double, rounded once.
@@ -13,74 +17,42 @@ T Reciprocal(const LayerNormArgs<T>& args) {
 }
 
 template <class T>
-void NormalizeRow(const LayerNormArgs<T>& args, int64_t row) {
-  const TagOf<T> d;
-  const int64_t n = args.n;
-  const T* const x = args.input + row * n;
-  const T* const weight = args.weight + row % args.affine_rows * n;
-  const T* const bias = args.bias + row % args.affine_rows * n;
-  T* const y = args.output + row * n;
-  const T r = Reciprocal(args);
-  const T mean_of_row = args.mean == nullptr ? T{0} : SumRow(x, n, args.order) * r;
-  const VecOf<T> mean = Set(d, mean_of_row);
-  const T var = SumOf<T>(n, args.order,
-                         [&](int64_t i, int64_t count) HWY_ATTR {
-                           const VecOf<T> centred = Sub(LoadN(x + i, count), mean);
-                           return Mul(centred, centred);
-                         }) *
-                r;
-  const VecOf<T> rstd = Div(Set(d, T{1}), Sqrt(Set(d, var + args.eps)));
-  ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
-    const VecOf<T> h = Mul(Sub(LoadN(x + i, count), mean), rstd);
-    StoreN(Add(Mul(h, LoadN(weight + i, count)), LoadN(bias + i, count)), y + i, count);
-  });
-  if (args.mean != nullptr) args.mean[row] = mean_of_row;
-  args.rstd[row] = hn::GetLane(rstd);
+void NormalizeRow(const LayerNormArgs<T>& args, int64_t index) {
+  using Numbers = RowNumbers<const T>;
+  const int64_t n = args.n, at = index * n, affine = index % args.affine_rows * n;
+  const auto [mean, rstd] =
+      LayerNormRow(Row<T>{n, args.order}, args.mean != nullptr, Reciprocal(args), args.eps, Numbers{args.input + at},
+                   Numbers{args.weight + affine}, Numbers{args.bias + affine}, RowNumbers<T>{args.output + at});
+  if (args.mean != nullptr) args.mean[index] = mean;
+  args.rstd[index] = rstd;
 }
 
-/// A row of the gradient.
+/// A row of what grad_weight is the sum of.
 template <class T>
 struct GradRow {
-  const T *g, *x, *weight;
+  const T *g, *x;
   T mean, rstd;
 
   GradRow(const LayerNormArgs<T>& args, int64_t row)
       : g(args.grad_output + row * args.n),
         x(args.input + row * args.n),
-        weight(args.weight + row % args.affine_rows * args.n),
         mean(args.mean == nullptr ? T{0} : args.mean[row]),
         rstd(args.rstd[row]) {}
 
-  HWY_INLINE VecOf<T> H(int64_t i, int64_t count) const {
-    return Mul(Sub(LoadN(x + i, count), Set(TagOf<T>(), mean)), Set(TagOf<T>(), rstd));
+  HWY_INLINE VecOf<T> operator()(int64_t i, int64_t count) const {
+    const TagOf<T> d;
+    return Mul(LoadN(g + i, count), Mul(Sub(LoadN(x + i, count), Set(d, mean)), Set(d, rstd)));
   }
-  HWY_INLINE VecOf<T> U(int64_t i, int64_t count) const { return Mul(LoadN(g + i, count), LoadN(weight + i, count)); }
-  /// The terms of grad_weight.
-  HWY_INLINE VecOf<T> operator()(int64_t i, int64_t count) const { return Mul(LoadN(g + i, count), H(i, count)); }
 };
 
 template <class T>
 void FillGradInput(const LayerNormArgs<T>& args, int64_t index) {
-  const TagOf<T> d;
-  const GradRow<T> row(args, index);
-  const int64_t n = args.n;
-  T* const grad_input = args.grad_input + index * n;
-  const T r = Reciprocal(args);
-  const auto u = [&](int64_t i, int64_t count) HWY_ATTR { return row.U(i, count); };
-  const auto uh = [&](int64_t i, int64_t count) HWY_ATTR {
-    // Rows to come: between the sums of one row, memory would idle.
-    constexpr int64_t kAhead = 1024;
-    __builtin_prefetch(row.g + i + kAhead);
-    __builtin_prefetch(row.x + i + kAhead);
-    return Mul(row.U(i, count), row.H(i, count));
-  };
-  const T b = SumOf<T>(n, args.order, uh);  // first, for it reads all that a reads
-  const T a = args.mean == nullptr ? T{0} : SumOf<T>(n, args.order, u);
-  const VecOf<T> bias_share = Set(d, a * r), weight_share = Set(d, b * r), rstd = Set(d, row.rstd);
-  ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
-    const VecOf<T> difference = Sub(row.U(i, count), bias_share);
-    StoreN(Mul(rstd, Sub(difference, Mul(row.H(i, count), weight_share))), grad_input + i, count);
-  });
+  using Numbers = RowNumbers<const T>;
+  const int64_t n = args.n, at = index * n, affine = index % args.affine_rows * n;
+  const RowMoments<T> moments{args.mean == nullptr ? T{0} : args.mean[index], args.rstd[index]};
+  LayerNormGradRow(Row<T>{n, args.order}, args.mean != nullptr, Reciprocal(args), moments,
+                   Numbers{args.grad_output + at}, Numbers{args.input + at}, Numbers{args.weight + affine},
+                   RowNumbers<T>{args.grad_input + at});
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
 #include "drivers/row_cpu-inl.h"
+#include "drivers/row_functions_cpu-inl.h"
 #include "ops/softmax/softmax_kernel.h"
 
 HWY_BEFORE_NAMESPACE();

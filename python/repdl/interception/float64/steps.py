@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Arithmetic of float64 in steps that round once: torch's own kernels of them, without the way through ours.
 
-A function of float64 is one of `Steps`, given to `declare`; an op with other arguments is put into `float64_ops`. An
-override with `wide="float64"` then finds it by the name of the core's op.
+A function of float64 is one of `Steps`, given to `declare`; an op with other arguments is put into `float64_ops`.
+Overrides take it from there.
 """
 
 from __future__ import annotations
