@@ -789,7 +789,7 @@ bool AreLong(const FftArgs<T>& args) {
   if (args.num_rows >= kColumns<T> && args.in_starts.InnerStride() <= 2 && args.out_starts.InnerStride() <= 2) {
     return table.length * kColumns<T> * static_cast<int64_t>(sizeof(T)) > (int64_t{1} << 20);
   }
-  return table.length >= 1024 || 4 * args.num_rows <= kLanesOf<T>;
+  return table.length >= 2048 || 4 * args.num_rows <= kLanesOf<T>;
 }
 
 template <class T>
