@@ -44,10 +44,13 @@ def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Te
     size = factors.diagonal(dim1=1, dim2=2).abs()
     ranks = (size > size[:, :1] * rcond).to(torch.int64).cumprod(1).sum(1)
     turned = reflected(factors, tau, b, adjoint=True)
-    x = b.new_zeros(b.shape[0], a.shape[2], b.shape[2])
-    for rank in ranks.unique().tolist():
-        some = (ranks == rank).nonzero()[:, 0]
-        if rank:
+    found = set(ranks.tolist())
+    if found == {a.shape[2]}:
+        x = substituted(factors[:, :, : a.shape[2]].mT, turned[:, : a.shape[2]], upper=True)
+    else:
+        x = b.new_zeros(b.shape[0], a.shape[2], b.shape[2])
+        for rank in found - {0}:
+            some = (ranks == rank).nonzero()[:, 0]
             r, y = triangle(factors[some], rank), turned[some, :rank]
             x[some] = _shortest(r, y) if rank < a.shape[2] else substituted(r, y, upper=True)
     return torch.empty_like(x).scatter_(1, places[:, :, None].expand_as(x), x), ranks
