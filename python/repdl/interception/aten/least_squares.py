@@ -71,7 +71,7 @@ def _check(condition: bool, message: str) -> None:
 
 
 @override("linalg_lstsq", wide="float64", low="alike", converts=False)
-def _(
+def linalg_lstsq(
     self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     _check(self.dim() >= 2, "input must have at least 2 dimensions.")
@@ -111,7 +111,7 @@ def _(
 
 
 @override("linalg_pinv.atol_rtol_tensor", wide="compute", converts=False)
-def _(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> torch.Tensor:
+def linalg_pinv(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> torch.Tensor:
     """Values up to the larger of atol and rtol times the largest count as 0."""
     checked("pinv", self, square=hermitian)
     if self.numel() == 0:
