@@ -31,6 +31,14 @@ inline Rows NewRows(Scratch& scratch, int64_t rows, int64_t cols) {
 template <class T>
 void LoadRowsAs(const Matrices& from, int64_t matrix, int64_t rows, int64_t cols, const Rows& to) {
   const T* const data = static_cast<const T*>(from.data) + matrix * from.step;
+  if (from.col_stride == 1) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* const row = data + i * from.row_stride;
+      double* const out = to[i];
+      for (int64_t j = 0; j < cols; ++j) out[j] = row[j];
+    }
+    return;
+  }
   // In squares, of which both sides stay in the cache.
   constexpr int64_t kSquare = 32;
   for (int64_t i0 = 0; i0 < rows; i0 += kSquare) {
@@ -121,6 +129,22 @@ inline void Substitute(const Triangle& a, int64_t begin, int64_t end, const Rows
   for (int64_t i = begin; i < end; ++i) {
     for (int64_t k = begin; k < i; ++k) SubtractRow(a.At(i, k), x[k], x[i], 0, m);
     if (!a.unit) DivideRow(a.At(i, i), x[i], 0, m);
+  }
+}
+
+/// Right sides that are solved one after the other, with a lane for each unknown; of more, a lane for each right side. It
+/// does not reach the bits.
+inline constexpr int64_t kFewSides = 6;
+
+/// The same for each row x of m, of a matrix whose columns these are.
+inline void SubstituteEach(const Rows& columns, int64_t n, bool upper, bool unit, const Rows& x, int64_t m) {
+  for (int64_t side = 0; side < m; ++side) {
+    double* const y = x[side];
+    for (int64_t step = 0; step < n; ++step) {
+      const int64_t k = upper ? n - 1 - step : step;
+      if (!unit) y[k] = y[k] / columns[k][k];
+      SubtractRow(y[k], columns[k], y, upper ? 0 : k + 1, upper ? k : n);
+    }
   }
 }
 

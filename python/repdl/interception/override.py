@@ -182,8 +182,11 @@ class Override:
         of_complex = self._of_complex(refuse) if self.complex else refuse
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
-            if (kinds_of(args) | kinds_of(kwargs.values())) & COMPLEX:
+            kinds = kinds_of(args) | kinds_of(kwargs.values()) if kwargs else kinds_of(args)
+            if kinds & COMPLEX:
                 return (refuse if _is_half(args) else of_complex)(*args, **kwargs)
+            if not kinds & (FLOAT32 | LOW):  # nothing to convert
+                return compute(*args, **kwargs)
             if narrowed(args) is not None:
                 return refuse(*args, **kwargs)
             return compute(*map(_to_float64, args), **{name: _to_float64(value) for name, value in kwargs.items()})

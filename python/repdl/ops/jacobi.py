@@ -39,6 +39,7 @@ def _() -> Iterator[Sample]:
         (70, 130, 60),
     ):
         yield sample(input=f"normal[{n}, {m}]#1", width=width, tolerance=2.0**-50)
+    yield sample(input="normal[40, 3000]#1", width=2000, tolerance=2.0**-36)  # worth a fork
     yield sample(input="normal[2, 3, 6, 12]#2", width=6, tolerance=2.0**-36)
     yield sample(input="normal[100, 4, 8]#2", width=4, tolerance=2.0**-50)
     for kind in ("zeros", "uniform", "special", "tiny"):

@@ -52,7 +52,7 @@ def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
 def _() -> Iterator[Sample]:
     for m, n in ((1, 1), (0, 3), (3, 0), (2, 2), (5, 4), (4, 9), (33, 32), (20, 70), (90, 40), (120, 120)):
         yield sample(input=f"normal[{m}, {n}]#1")
-    for m, n in ((1, 1), (5, 4), (4, 9), (40, 70)):
+    for m, n in ((1, 1), (5, 4), (4, 9), (40, 70), (1500, 100)):
         yield sample(input=f"normal[{m}, {n}]#1", pivot=True)
     yield sample(input="normal[3, 2, 17, 19]#2")
     yield sample(input="normal[500, 6, 6]#2")

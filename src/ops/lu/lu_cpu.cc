@@ -145,6 +145,19 @@ void LuKernel(const LuArgs& args) {
     }
     if (args.factors != nullptr) StoreRows(columns, n, m, args.input.dtype, args.factors, matrix * n * m);
     if (args.output == nullptr || args.num_rows == 0 || n == 0) return;
+    if (args.rows.data != nullptr && !args.adjoint && args.num_rows <= kFewSides) {
+      const Rows sides = NewRows(scratch, args.num_rows, n);
+      LoadRows(args.rows, matrix, args.num_rows, n, sides);
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t other = pivots[k] - 1;
+        if (other < 0 || other == k) continue;
+        for (int64_t side = 0; side < args.num_rows; ++side) std::swap(sides[side][k], sides[side][other]);
+      }
+      SubstituteEach(columns, n, false, true, sides, args.num_rows);
+      SubstituteEach(columns, n, true, false, sides, args.num_rows);
+      StoreRows(sides, args.num_rows, n, args.input.dtype, args.output, matrix * n * args.num_rows);
+      return;
+    }
     const Rows x = NewRows(scratch, n, args.num_rows);
     if (args.rows.data != nullptr) {
       LoadRows(args.rows.Transposed(), matrix, n, args.num_rows, x);

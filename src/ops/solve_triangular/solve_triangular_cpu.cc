@@ -9,6 +9,14 @@ void SolveTriangularKernel(const SolveTriangularArgs& args) {
   const int64_t n = args.n, m = args.m;
   ForMatrices(args.batch, n * n * m / 2, [&](int64_t matrix) {
     Scratch scratch;
+    if (m <= kFewSides) {
+      const Rows columns = NewRows(scratch, n, n), sides = NewRows(scratch, m, n);
+      LoadRows(args.input.Transposed(), matrix, n, n, columns);
+      LoadRows(args.rows, matrix, m, n, sides);
+      SubstituteEach(columns, n, args.upper, args.unit, sides, m);
+      StoreRows(sides, m, n, args.rows.dtype, args.output, matrix * n * m);
+      return;
+    }
     const Rows x = NewRows(scratch, n, m);
     LoadRows(args.rows.Transposed(), matrix, n, m, x);
     Triangle a{static_cast<const double*>(args.input.data) + matrix * args.input.step, args.input.row_stride,

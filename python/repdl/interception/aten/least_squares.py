@@ -44,10 +44,13 @@ def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Te
     size = factors.diagonal(dim1=1, dim2=2).abs()
     ranks = (size > size[:, :1] * rcond).to(torch.int64).cumprod(1).sum(1)
     turned = reflected(factors, tau, b, adjoint=True)
-    x = b.new_zeros(b.shape[0], a.shape[2], b.shape[2])
-    for rank in ranks.unique().tolist():
-        some = (ranks == rank).nonzero()[:, 0]
-        if rank:
+    found = set(ranks.tolist())
+    if found == {a.shape[2]}:
+        x = substituted(factors[:, :, : a.shape[2]].mT, turned[:, : a.shape[2]], upper=True)
+    else:
+        x = b.new_zeros(b.shape[0], a.shape[2], b.shape[2])
+        for rank in found - {0}:
+            some = (ranks == rank).nonzero()[:, 0]
             r, y = triangle(factors[some], rank), turned[some, :rank]
             x[some] = _shortest(r, y) if rank < a.shape[2] else substituted(r, y, upper=True)
     return torch.empty_like(x).scatter_(1, places[:, :, None].expand_as(x), x), ranks
@@ -68,7 +71,7 @@ def _check(condition: bool, message: str) -> None:
 
 
 @override("linalg_lstsq", wide="float64", low="alike", converts=False)
-def _(
+def linalg_lstsq(
     self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     _check(self.dim() >= 2, "input must have at least 2 dimensions.")
@@ -108,7 +111,7 @@ def _(
 
 
 @override("linalg_pinv.atol_rtol_tensor", wide="compute", converts=False)
-def _(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> torch.Tensor:
+def linalg_pinv(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> torch.Tensor:
     """Values up to the larger of atol and rtol times the largest count as 0."""
     checked("pinv", self, square=hermitian)
     if self.numel() == 0:

@@ -108,7 +108,7 @@ def _finite(a: torch.Tensor) -> torch.Tensor:
 
 
 @override("_linalg_svd", wide="float64", converts=False)
-def _(
+def _linalg_svd(
     A: torch.Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     checked("svd", A)
@@ -150,7 +150,7 @@ def _eigh(a: torch.Tensor, tolerance: float) -> tuple[torch.Tensor, torch.Tensor
 
 
 @override("_linalg_eigh", wide="float64", converts=False)
-def _(A: torch.Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+def _linalg_eigh(A: torch.Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
     checked("eigh", A, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Linear algebra: what the ops say of bad arguments, and what torch's functions make of them under `repdl.enable()`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import repdl
+from repdl import ops
+from support import same_bits
+
+L = torch.linalg
+F32 = np.float32
+
+
+def ones(*shape: int) -> Any:
+    return np.ones(shape, F32)
+
+
+MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
+    "vector": (lambda: ops.cholesky(ones(3)), r"\[cholesky\] input must have the shape \(…, n, n\)"),
+    "flat": (lambda: ops.inv(ones(2, 3)), r"\[inv\] input must hold square matrices \(…, n, n\), got \(2, 3\)"),
+    "rows": (
+        lambda: ops.solve(ones(3, 3), ones(2, 4)),
+        r"\[solve\] rows of shape \(2, 4\) must hold rows of 3 numbers",
+    ),
+    "batch": (
+        lambda: ops.solve_triangular(ones(2, 3, 3), ones(1, 2, 3)),
+        r"\[solve_triangular\] rows of shape \(1, 2, 3\) must have the batch dimensions of input, .*; use expand\(\)",
+    ),
+    "pivots": (
+        lambda: ops.lu_solve(ones(2, 2), np.array([1, 3]), ones(1, 2)),
+        r"\[lu_solve\] pivots holds 3, which is neither one of the rows 1 to 2 nor 0; give what lu returned",
+    ),
+    "reflections": (
+        lambda: ops.householder(ones(2, 3), ones(3), ones(1, 3)),
+        r"\[householder\] tau of shape \(3\) has more numbers than factors",
+    ),
+    "width": (lambda: ops.jacobi(ones(2, 3), 4, 0.1), r"\[jacobi\] width 4 must be between 0 and the 3 columns"),
+    "tolerance": (lambda: ops.jacobi(ones(2, 3), 3, -1.0), r"\[jacobi\] tolerance -1 must not be negative"),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_says_what_is_wrong(name: str) -> None:
+    call, message = MESSAGES[name]
+    with pytest.raises(ValueError, match=message.replace(r"\(3\)", r"\(3,?\)")):
+        call()
+
+
+CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
+    "cholesky": lambda a, b: L.cholesky(a @ a.mT + 3 * torch.eye(a.shape[-1], dtype=a.dtype)),
+    "solve_triangular": lambda a, b: L.solve_triangular(a, b, upper=True),
+    "solve_triangular of one": lambda a, b: L.solve_triangular(a, b[..., :1], upper=False),
+    "solve": L.solve,
+    "solve of one": lambda a, b: L.solve(a, b[..., :1]),
+    "solve from the right": lambda a, b: L.solve(a, b.mT, left=False),
+    "inv": lambda a, b: L.inv(a),
+    "det": lambda a, b: L.det(a),
+    "lu": lambda a, b: L.lu_factor(a)[0],
+    "qr": lambda a, b: L.qr(a)[0],
+    "lstsq": lambda a, b: L.lstsq(a, b).solution,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", CALLS)
+def test_many_sides_are_each_alone(name: str, dtype: torch.dtype) -> None:
+    """Below and above the sizes where other kernels and threads start, in every layout, and near to stock torch's."""
+    call = CALLS[name]
+    for count, n, sides in ((3, 5, 2), (2, 33, 9), (1, 130, 7)):
+        draw = np.random.default_rng(n)
+        a = torch.from_numpy(draw.standard_normal((count, n, n)) / n + np.eye(n)).to(dtype)
+        b = torch.from_numpy(draw.standard_normal((count, n, sides))).to(dtype)
+        stock = call(a.double(), b.double())
+        with repdl.reproducible():
+            found = call(a, b)
+            assert torch.allclose(found.double(), stock, rtol=1e-5 if dtype == torch.float32 else 1e-12, atol=1e-5)
+            for i in range(count):
+                assert same_bits(call(a[i], b[i]), found[i])
+            in_columns = a.mT.contiguous().mT, b.mT.contiguous().mT
+            if name != "det":
+                assert same_bits(call(*in_columns), found)
+            spread = torch.zeros(count, n, 2 * n, dtype=dtype)[..., ::2].copy_(a)
+            assert same_bits(call(spread, b), found)
+            for threads in (1, 2, 3, 7):
+                repdl.set_num_threads(threads)
+                assert same_bits(call(a, b), found)
+
+
+def test_a_side_has_its_bits_among_few_and_many() -> None:
+    draw = np.random.default_rng(3)
+    a = torch.from_numpy(draw.standard_normal((40, 40)))
+    b = torch.from_numpy(draw.standard_normal((40, 50)))
+    with repdl.reproducible():
+        for call in (L.solve, lambda a, b: L.solve_triangular(a, b, upper=True)):
+            whole = call(a, b)
+            for few in (1, 3, 6, 7):
+                assert same_bits(call(a, b[:, :few]), whole[:, :few])
+
+
+def test_results_do_not_depend_on_the_order() -> None:
+    a = torch.from_numpy(np.random.default_rng(1).standard_normal((300, 300)))
+    with repdl.reproducible():
+        blocked = L.solve(a, a[:, :5]), L.qr(a)[1]
+        with repdl.order("sequential"):
+            assert all(map(same_bits, blocked, (L.solve(a, a[:, :5]), L.qr(a)[1])))
