@@ -129,7 +129,13 @@ from repdl.ops.elementwise.trigonometric import (
     sinpi as sinpi,
     tan as tan,
 )
+from repdl.ops.embedding import (
+    embedding_bag as embedding_bag,
+    embedding_bag_grad as embedding_bag_grad,
+    embedding_grad as embedding_grad,
+)
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
+from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
@@ -160,6 +166,7 @@ from repdl.ops.softmax import (
     softmax as softmax,
     softmax_grad as softmax_grad,
 )
+from repdl.ops.sparse_mm import sparse_mm as sparse_mm
 from repdl.ops.sum import (
     mean as mean,
     norm as norm,
