@@ -65,6 +65,12 @@ TensorView Contiguous(const TensorView& tensor, Scratch& scratch) {
   return copy;
 }
 
+void FillWithZero(const TensorView& tensor) {
+  auto* const data = tensor.Data<std::byte>();
+  ParallelRanges(tensor.numel() * ItemSize(tensor.dtype), 65536,
+                 [&](int64_t begin, int64_t end) { std::memset(data + begin, 0, static_cast<size_t>(end - begin)); });
+}
+
 TensorView Permuted(const TensorView& tensor, const IntList& dims) {
   TensorView view = tensor;
   for (int i = 0; i < dims.size(); ++i) {

@@ -12,6 +12,9 @@ TensorView Contiguous(const TensorView& tensor, Scratch& scratch);
 /// Copies element by element between two views of one shape and dtype.
 void CopyElements(const TensorView& from, const TensorView& to);
 
+/// Makes all numbers of a row-major tensor +0.
+void FillWithZero(const TensorView& tensor);
+
 /// A view with the dimensions in another order.
 TensorView Permuted(const TensorView& tensor, const IntList& dims);
 

@@ -133,6 +133,13 @@ from repdl.ops.elementwise.trigonometric import (
 from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.jacobi import jacobi as jacobi
+from repdl.ops.embedding import (
+    embedding_bag as embedding_bag,
+    embedding_bag_grad as embedding_bag_grad,
+    embedding_grad as embedding_grad,
+)
+from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
+from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
@@ -166,6 +173,7 @@ from repdl.ops.softmax import (
     softmax_grad as softmax_grad,
 )
 from repdl.ops.solve_triangular import solve_triangular as solve_triangular
+from repdl.ops.sparse_mm import sparse_mm as sparse_mm
 from repdl.ops.sum import (
     mean as mean,
     norm as norm,

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Sums in the order of an index.
+#include "op.h"
+
+namespace repdl::reference {
+namespace {
+
+/// A table of numbers whose rows terms are added to.
+template <class T>
+struct Table {
+  int64_t width;
+  Numbers<T> data;
+
+  Table(int64_t rows, int64_t columns) : width(columns), data(static_cast<size_t>(rows * columns), T{0}) {}
+  T& At(int64_t row, int64_t column) { return data[static_cast<size_t>(row * width + column)]; }
+};
+
+std::vector<int64_t> HowOften(const Indices& indices, int64_t size) {
+  std::vector<int64_t> counts(static_cast<size_t>(size), 0);
+  for (int64_t i : indices) counts[i] = counts[i] + 1;
+  return counts;
+}
+
+}  // namespace
+
+template <class T>
+static Results RunIndexAdd(const Case& test_case) {
+  const Arguments args(test_case);
+  Numbers<T> sums = args.NumbersOf<T>("input");
+  const Numbers<T> source = args.NumbersOf<T>("source");
+  const Indices index = args.IndicesOf("index");
+  const T alpha = static_cast<T>(args.Number("alpha"));
+  const Layout to = Layout::Along(args.Shape("input"), args.Int("dim"));
+  const Layout from = Layout::Along(args.Shape("source"), args.Int("dim"));
+  for (int64_t row = 0; row < from.rows(); ++row) {
+    for (int64_t i = 0; i < from.length; ++i) {
+      const T term = alpha == T{1} ? source[from.At(row, i)] : source[from.At(row, i)] * alpha;
+      T& sum = sums[to.At(row, index[i])];
+      sum = sum + term;
+    }
+  }
+  Results results;
+  Append(results, sums, args.OutputShape());
+  return results;
+}
+
+template <class T>
+static Results RunScatterAdd(const Case& test_case) {
+  const Arguments args(test_case);
+  Numbers<T> sums = args.NumbersOf<T>("input");
+  const Numbers<T> src = args.NumbersOf<T>("src");
+  const Indices index = args.IndicesOf("index");
+  const Layout to = Layout::Along(args.Shape("input"), args.Int("dim"));
+  const Layout from = Layout::Along(args.Shape("src"), args.Int("dim"));
+  for (int64_t row = 0; row < from.rows(); ++row) {
+    for (int64_t i = 0; i < from.length; ++i) {
+      T& sum = sums[to.At(row, index[from.At(row, i)])];
+      sum = sum + src[from.At(row, i)];
+    }
+  }
+  Results results;
+  Append(results, sums, args.OutputShape());
+  return results;
+}
+
+template <class T>
+static Results RunEmbeddingGrad(const Case& test_case) {
+  const Arguments args(test_case);
+  const Numbers<T> grad = args.NumbersOf<T>("grad_output");
+  const Indices indices = args.IndicesOf("indices");
+  const IntList shape = args.OutputShape();
+  const int64_t padding = args.Int("padding_idx");
+  const std::vector<int64_t> counts = HowOften(indices, shape[0]);
+  Table<T> sums(shape[0], shape[1]);
+  for (int64_t i = 0; i < static_cast<int64_t>(indices.size()); ++i) {
+    if (indices[i] == padding) continue;
+    for (int64_t column = 0; column < shape[1]; ++column) {
+      T term = grad[i * shape[1] + column];
+      if (args.Flag("scale_grad_by_freq")) {
+        const T factor = T{1} / static_cast<T>(counts[indices[i]]);
+        term = term * factor;
+      }
+      T& sum = sums.At(indices[i], column);
+      sum = sum + term;
+    }
+  }
+  Results results;
+  Append(results, sums.data, shape);
+  return results;
+}
+
+template <class T>
+static Results RunEmbeddingBag(const Case& test_case) {
+  const Arguments args(test_case);
+  const Numbers<T> weight = args.NumbersOf<T>("weight");
+  const Numbers<T> factors = args.NumbersOf<T>("per_sample_weights");
+  const Indices indices = args.IndicesOf("indices");
+  const Indices bag_of = args.IndicesOf("offset2bag");
+  const IntList shape = args.OutputShape();
+  const int64_t padding = args.Int("padding_idx");
+  Table<T> sums(shape[0], shape[1]);
+  Indices sizes(static_cast<size_t>(shape[0]), 0);
+  for (int64_t i = 0; i < static_cast<int64_t>(indices.size()); ++i) {
+    const int64_t bag = bag_of[i];
+    if (padding >= 0 && indices[i] == padding) continue;
+    ++sizes[bag];
+    for (int64_t column = 0; column < shape[1]; ++column) {
+      T term = weight[indices[i] * shape[1] + column];
+      if (args.Has("per_sample_weights")) term = term * factors[i];
+      T& sum = sums.At(bag, column);
+      sum = sum + term;
+    }
+  }
+  if (args.Text("mode") == "mean") {
+    for (int64_t bag = 0; bag < shape[0]; ++bag) {
+      for (int64_t column = 0; column < shape[1]; ++column) {
+        if (sizes[bag] > 0) sums.At(bag, column) = sums.At(bag, column) / static_cast<T>(sizes[bag]);
+      }
+    }
+  }
+  Results results;
+  Append(results, sums.data, shape);
+  Append(results, sizes, args.OutputShape(1));
+  return results;
+}
+
+template <class T>
+static Results RunEmbeddingBagGrad(const Case& test_case) {
+  const Arguments args(test_case);
+  const Numbers<T> grad = args.NumbersOf<T>("grad_output");
+  const Numbers<T> factors = args.NumbersOf<T>("per_sample_weights");
+  const Indices indices = args.IndicesOf("indices");
+  const Indices bag_of = args.IndicesOf("offset2bag");
+  const Indices sizes = args.IndicesOf("bag_size");
+  const IntList shape = args.OutputShape();
+  const int64_t padding = args.Int("padding_idx");
+  const std::vector<int64_t> counts = HowOften(indices, shape[0]);
+  Table<T> sums(shape[0], shape[1]);
+  for (int64_t i = 0; i < static_cast<int64_t>(indices.size()); ++i) {
+    if (padding >= 0 && indices[i] == padding) continue;
+    const int64_t size = sizes[bag_of[i]];
+    for (int64_t column = 0; column < shape[1]; ++column) {
+      T term = grad[bag_of[i] * shape[1] + column];
+      if (args.Text("mode") == "mean" && size != 0) term = term / static_cast<T>(size);
+      if (args.Has("per_sample_weights")) term = term * factors[i];
+      if (args.Flag("scale_grad_by_freq")) term = term / static_cast<T>(counts[indices[i]]);
+      T& sum = sums.At(indices[i], column);
+      sum = sum + term;
+    }
+  }
+  Results results;
+  Append(results, sums.data, shape);
+  return results;
+}
+
+template <class T>
+static Results RunSparseMm(const Case& test_case) {
+  const Arguments args(test_case);
+  const Numbers<T> values = args.NumbersOf<T>("values");
+  const Numbers<T> mat2 = args.NumbersOf<T>("mat2");
+  const Indices rows = args.IndicesOf("row_indices");
+  const Indices columns = args.IndicesOf("col_indices");
+  const IntList shape = args.OutputShape();
+  Table<T> sums(shape[0], shape[1]);
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (int64_t column = 0; column < shape[1]; ++column) {
+      const T term = values[i] * mat2[columns[i] * shape[1] + column];
+      T& sum = sums.At(rows[i], column);
+      sum = sum + term;
+    }
+  }
+  Results results;
+  Append(results, sums.data, shape);
+  return results;
+}
+
+static const Op kOps[] = {{"index_add", REPDL_EITHER(RunIndexAdd)},
+                          {"scatter_add", REPDL_EITHER(RunScatterAdd)},
+                          {"embedding_grad", REPDL_EITHER(RunEmbeddingGrad)},
+                          {"embedding_bag", REPDL_EITHER(RunEmbeddingBag)},
+                          {"embedding_bag_grad", REPDL_EITHER(RunEmbeddingBagGrad)},
+                          {"sparse_mm", REPDL_EITHER(RunSparseMm)}};
+
+}  // namespace repdl::reference
