@@ -92,24 +92,12 @@ def cos(x: Steps) -> Steps:
     return where(abs(x) < INF, high + low, NAN)
 
 
-def half_turns(x: Steps) -> tuple[Steps, Pair]:
-    """The angle pi x."""
-    left = x - (x * 0.5).round() * 2.0
-    n = (left * 32.0).round()
-    r = pair_product(parts(left - n * (1 / 32)), _pi())
-    return n.integer() & 63, r
-
-
-def _pi() -> tuple[float, float]:
-    return constants.PI[0], constants.PI[3]
-
-
 # Roots of unity.
 
 
 def _sixty_fourths(k: Steps, left: Steps, n: Steps) -> Steps:
     """The sine of k + left / n 64ths of a turn."""
-    pi_32 = constants.PI[0] / 32, constants.PI[3] / 32
+    pi_32 = constants.PI[0] / 32, constants.PI[2] / 32
     high, low = sine_pair(k.integer(), pair_product(pair_quotient(parts(left), parts(n)), pi_32))
     return high + low
 
