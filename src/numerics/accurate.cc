@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "numerics/accurate.h"
+#include "numerics/accurate_special.h"
 
-#include "numerics/accurate_scalar.h"
+#include "numerics/accurate_special_scalar.h"

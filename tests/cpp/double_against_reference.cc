@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "numerics/functions_scalar.h"
+#include "numerics/special_scalar.h"
 #include "reference/functions.h"
 
 namespace repdl {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cpp/double_functions_probe.h"
-#include "numerics/functions_highway-inl.h"
+#include "numerics/special_highway-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trigonometric functions, roots and error functions of doubles against MPFR, on every CPU target and for one number.
+// Trigonometric functions, roots, error functions and special functions of doubles against MPFR, on every CPU target and for one number.
 // REPDL_DOUBLE_CASES is the number of random inputs for each function, REPDL_DOUBLE_SEED chooses others.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cpp/double_against_reference.h"
-#include "numerics/accurate.h"
+#include "numerics/accurate_special.h"
 
 namespace repdl {
 namespace {
@@ -74,7 +74,12 @@ void RandomPair(std::mt19937_64& random, double& x, double& y) {
 }
 
 /// Whether the reference takes milliseconds for some arguments.
-bool IsSlow(const std::string& op) { return op == "erfinv" || op == "gelu" || op == "gelu_grad"; }
+bool IsSlow(const std::string& op) {
+  for (const char* slow : {"erfinv", "gelu", "gelu_grad", "i0", "i0e", "i1", "i1e", "lgamma", "digamma", "trigamma"}) {
+    if (op == slow) return true;
+  }
+  return false;
+}
 
 /// Zeros, infinities, NaN, powers of two and of ten, simple fractions, limits with their neighbours; inputs whose results
 /// are known to lie nearest to a midpoint, or which lie nearest to a multiple of pi / 2.
@@ -103,7 +108,10 @@ std::vector<double> Specials(int step) {
       0x1.c2117d7da5d67p-31, 0x1.544fa6d47b390p-52, 0x1.a6a9cc15abccep+0, 0x1.c562b857453ddp+1, 0x1.ffffffffffffep+1,
       0x0.fffffffffffffp-1022, 0x1.598bae9e632f6p-7, 0x1.1fa4f6c3eb138p+10, 0x1.1c63df63d59dp-2,
       0x1.021b4c18f7825p+1023, 0x1.f339ab57731d3p-50, 0x1.c36422fd2e52ap-2, 0x1.1e4dee8168d6bp-1, 0x1.ad53f8db92afp-34,
-      0x1.dffffffffff1fp-22, 0x1.67fffffffe845p-19, 0x1.50486b2f87014p-5, 0x1.ccaffe66878dbp+0};
+      0x1.dffffffffff1fp-22, 0x1.67fffffffe845p-19, 0x1.50486b2f87014p-5, 0x1.ccaffe66878dbp+0,
+      // digamma: zeros; lgamma: zeros below 0, where it overflows; both: where they change their ways.
+      0x1.762d86356be3fp+0, -0.504083008264455, -1.573498473162391, -2.457024738220800, -2.747682646727413,
+      -3.143580888349980, -3.955294284858598, 0x1.74c5de97bb95ep+1014, 2.5, 12.0};
   for (const double limit : limits) {
     double below = limit, above = limit;
     for (int i = 0; i < (step == 1 ? 8 : 2); ++i) {

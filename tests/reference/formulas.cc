@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "formulas.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <vector>
 
 namespace repdl::reference {
 namespace {
@@ -34,7 +37,83 @@ Real MishShare(const Real& x) {
   return n / (n + 2);
 }
 
+/// I(x), or with is_scaled exp(-|x|) I(x). From 800 on, where I(x) is infinite to every format, by the asymptotic series,
+/// whose terms fall below all bits; before by the power series.
+Real ModifiedBessel(int order, const Real& x, bool is_scaled) {
+  const Real a = Abs(x);
+  if (IsInfinite(a)) return is_scaled ? Real(0.0) : a;
+  if (a > 800 && !is_scaled) return a / 0;
+  const double least = std::ldexp(1.0, -static_cast<int>(std::min<mpfr_prec_t>(Real::precision + 20, 1000)));
+  Real term = 1, sum = 1;
+  if (a > 800) {
+    for (double k = 1; Abs(term) > least; ++k) {
+      term = term * ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8 * k * a);
+      sum = sum + term;
+    }
+    return sum / Sqrt(2 * Pi() * a);
+  }
+  for (double k = 1; term > sum * least; ++k) {
+    term = term * (a * a / 4) / (k * (k + order));
+    sum = sum + term;
+  }
+  if (is_scaled) sum = sum * Exp(-a);
+  return order == 0 ? sum : sum * a / 2;
+}
+
+/// An odd function from one of numbers from 0 on, which is +0 at both zeros.
+Real Odd(const Real& x, const Real& of_size) { return x < 0 ? -of_size : of_size; }
+
+/// B(n) for an even n > 0: 2 n! zeta(n) / (2 pi)^n but for its sign.
+Real Bernoulli(unsigned long n) {
+  const Real factorial = Real::Of(mpfr_fac_ui, n), zeta = Real::Of(mpfr_zeta_ui, n);
+  const Real size = 2 * factorial * zeta / Real::Of(mpfr_pow_ui, Real(2 * Pi()).get(), n);
+  return n % 4 == 0 ? -size : size;
+}
+
+/// The sum of 1 / (x + k)^2 over k from 0, for x > 0: by Euler's and Maclaurin's formula from where its terms fall below
+/// all bits.
+Real SumOfInverseSquares(Real x) {
+  static thread_local std::map<mpfr_prec_t, std::vector<Real>> numbers;
+  std::vector<Real>& bernoulli = numbers[Real::precision];
+  const auto bits = static_cast<int>(Real::precision);
+  for (int k = static_cast<int>(bernoulli.size()) + 1; k <= bits / 5; ++k) bernoulli.push_back(Bernoulli(2UL * k));
+  Real sum = 0;
+  while (x < bits / 3.0) {
+    sum = sum + 1 / (x * x);
+    x = x + 1;
+  }
+  const Real over = 1 / x, square = over * over;
+  sum = sum + over + square / 2;
+  Real power = over * square;
+  for (const Real& b : bernoulli) {
+    sum = sum + b * power;
+    power = power * square;
+  }
+  return sum;
+}
+
 }  // namespace
+
+Real I0(const Real& x) { return ModifiedBessel(0, x, false); }
+
+Real I0e(const Real& x) { return ModifiedBessel(0, x, true); }
+
+Real I1(const Real& x) { return Odd(x, ModifiedBessel(1, x, false)); }
+
+Real I1e(const Real& x) { return Odd(x, ModifiedBessel(1, x, true)); }
+
+Real Trigamma(const Real& x) {
+  const Real a = Abs(x), infinity = Real(1) / 0;
+  if (a == 0) return infinity;
+  if (IsInfinite(x)) return IsNegative(x) ? x - x : Real(0.0);
+  if (a < 0x1p-100) return 1 / (x * x) + Pi() * Pi() / 6;  // what follows does not show
+  if (a > 0x1p500) return IsNegative(x) ? infinity : 1 / a;
+  if (!IsNegative(x)) return SumOfInverseSquares(x);
+  const Real f = a - Real::Of(mpfr_rint, a.get());
+  if (f == 0) return infinity;
+  const Real ratio = Pi() / Real::Of(mpfr_sin, Real(Pi() * f).get());
+  return ratio * ratio + 1 / (a * a) - SumOfInverseSquares(a);
+}
 
 Real Elu(const Real& x) { return x > 0 ? x : Expm1(x); }
 

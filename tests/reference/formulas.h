@@ -12,6 +12,10 @@ Real Elu(const Real& x);
 Real Erfinv(const Real& x);
 Real Gelu(const Real& x);
 Real GeluTanh(const Real& x);
+Real I0(const Real& x);
+Real I0e(const Real& x);
+Real I1(const Real& x);
+Real I1e(const Real& x);
 Real LogSigmoid(const Real& x);
 Real Mish(const Real& x);
 Real Reciprocal(const Real& x);
@@ -21,6 +25,7 @@ Real Sigmoid(const Real& x);
 Real Silu(const Real& x);
 Real Softplus(const Real& x);
 Real Softsign(const Real& x);
+Real Trigamma(const Real& x);
 
 Real EluDerivative(const Real& x);
 Real GeluDerivative(const Real& x);

@@ -44,6 +44,18 @@ int Binary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y) {
   return mpfr_set(result, value.get(), MPFR_RNDN);
 }
 
+int Lgamma(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  int sign;
+  return mpfr_lgamma(result, &sign, x, rounding);
+}
+
+/// MPFR does not tell zeros apart.
+int Digamma(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  if (mpfr_zero_p(x) == 0) return mpfr_digamma(result, x, rounding);
+  mpfr_set_inf(result, mpfr_signbit(x) != 0 ? 1 : -1);
+  return 0;
+}
+
 constexpr Function kFunctions[] = {
 #define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>, false},
 #define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>, true},

@@ -118,6 +118,62 @@ double LogAddExp(double x, double y) {
   return SumUnlessCancelled(std::max(x, y), std::log1p(std::exp(-std::min(700.0, std::fabs(x - y)))));
 }
 
+double Lgamma(double x) {
+  int sign;  // the other function writes it into a variable of all threads
+  return ::lgamma_r(x, &sign);
+}
+
+/// By the first terms of its asymptotic series, from 12 on.
+double Digamma(double x) {
+  if (x == 0 || std::isinf(x)) return x < 0 ? std::numeric_limits<double>::quiet_NaN() : x == 0 ? -1 / x : x;
+  const double size = std::fabs(x);
+  if (x < 0 && size == std::floor(size)) return std::numeric_limits<double>::quiet_NaN();
+  double y = size, sum = 0;
+  for (; y < 12; ++y) sum += 1 / y;
+  const double z = 1 / (y * y);
+  const double series =
+      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z / 47.4)))));
+  const double above = SumUnlessCancelled(std::log(y) - 0.5 / y - series, -sum);
+  if (!(x < 0) || above == kAskMpfr) return above;
+  return SumUnlessCancelled(above + 1 / size, pi * Cospi(size) / Sinpi(size));
+}
+
+double Trigamma(double x) {
+  const double size = std::fabs(x);
+  if (std::isinf(x)) return x > 0 ? 0 : std::numeric_limits<double>::quiet_NaN();
+  if (x == 0 || (x < 0 && size == std::floor(size))) return HUGE_VAL;
+  double y = size, sum = 0;
+  for (; y < 12; ++y) sum += 1 / (y * y);
+  const double r = 1 / y, z = r * r;
+  const double series = z * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z / 3.95)))));
+  const double above = sum + r * (1 + r / 2 + series);
+  const double sine = Sinpi(size);
+  return x < 0 ? SumUnlessCancelled(pi * pi / (sine * sine) + 1 / (size * size), -above) : above;
+}
+
+/// By the series that the accurate step has, too.
+double ModifiedBessel(int order, double x, bool is_scaled) {
+  const double a = std::fabs(x);
+  if (std::isnan(x)) return x;
+  double term = 1, sum = 1;
+  if (a < 60) {
+    for (double k = 1; term > sum * 0x1p-60; ++k) {
+      term *= a * a / 4 / (k * (k + order));
+      sum += term;
+    }
+    sum *= (order == 0 ? 1 : a / 2) * (is_scaled ? std::exp(-a) : 1);
+  } else if (std::isinf(a)) {
+    sum = is_scaled ? 0 : a;
+  } else {
+    for (double k = 1; std::fabs(term) > 0x1p-60; ++k) {
+      term *= ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8 * k * a);
+      sum += term;
+    }
+    sum *= (is_scaled ? 1 : std::exp(Capped(a, 700))) / std::sqrt(2 * pi * a);
+  }
+  return order == 1 && x < 0 ? -sum : sum;
+}
+
 constexpr Filter kFilters[] = {
 #define UNARY(op, ...) {#op, [](double x) -> double { return __VA_ARGS__; }, nullptr},
 #define BINARY(op, ...) {#op, nullptr, [](double x, double y) -> double { return __VA_ARGS__; }},

@@ -82,6 +82,12 @@ from repdl.ops.elementwise.arithmetic import (
     sqrt as sqrt,
     square as square,
 )
+from repdl.ops.elementwise.bessel import (
+    i0 as i0,
+    i0e as i0e,
+    i1 as i1,
+    i1e as i1e,
+)
 from repdl.ops.elementwise.error_function import (
     erf as erf,
     erfc as erfc,
@@ -93,6 +99,11 @@ from repdl.ops.elementwise.exponential import (
     exp10 as exp10,
     expm1 as expm1,
     pow as pow,
+)
+from repdl.ops.elementwise.gamma import (
+    digamma as digamma,
+    lgamma as lgamma,
+    trigamma as trigamma,
 )
 from repdl.ops.elementwise.hyperbolic import (
     acosh as acosh,

@@ -4,12 +4,17 @@
 #include "base/cuda_kernel.h"
 #include "drivers/map.h"
 
+// A file that compiles one family names it, so that a row of another family does not compile it again.
+#ifndef REPDL_FAMILY
+#define REPDL_FAMILY "repdl/ops/elementwise.def"
+#endif
+
 namespace repdl {
 
 #define REPDL_UNARY(op, Function, Lanes, dtypes) REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
 #define REPDL_BINARY(op, Function, Lanes, dtypes, first, second) \
   REPDL_DEVICE_KERNEL(elementwise, Function##Kernel, MapArgs)
-#include "repdl/ops/elementwise.def"
+#include REPDL_FAMILY
 #undef REPDL_UNARY
 #undef REPDL_BINARY
 

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The gamma function and its kin: in steps of float64, and rounded once."""
+"""Derivatives of the gamma function's logarithm of any order, and the gamma function of several dimensions."""
 
 from __future__ import annotations
 
 import torch
 
-from repdl.interception.aten.special import in_float64
-from repdl.interception.override import float64_ops
+from repdl.interception.aten.special import in_float64, widening
+from repdl.interception.override import ANY_DTYPE, float64_ops, ops_of, override
 
-in_float64("lgamma", float64_ops["lgamma"])
-in_float64("digamma", float64_ops["digamma"])
-in_float64("polygamma", float64_ops["polygamma"])
+_OF_ORDER = {0: "digamma", 1: "trigamma"}
+_of_higher_order = widening("polygamma", float64_ops["polygamma"])
+
+
+@override("polygamma", elementwise=True, **ANY_DTYPE)
+def polygamma(n: int, self: torch.Tensor) -> torch.Tensor:
+    if n not in _OF_ORDER or self.is_complex():
+        return _of_higher_order(n, self)
+    x = self if self.is_floating_point() else self.to(torch.get_default_dtype())
+    return ops_of(x)[_OF_ORDER[n]](x)
 
 
 def _of_several(x: torch.Tensor, p: int) -> torch.Tensor:

@@ -15,11 +15,9 @@ from functools import cache
 
 import torch
 
-from repdl.interception.float64.gamma import digamma
-from repdl.interception.float64.steps import elementwise
 from repdl.interception.override import ANY_DTYPE, float64_ops, override
 
-_digamma = elementwise(digamma)
+_digamma = float64_ops["digamma"]
 _STEP = 1 / 8
 _PLACES = [i * _STEP for i in range(-28, 193)]
 """Far up, for parameters near 0, whose integrands fall off slowly after a steep beginning."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Special functions that are computed in float64, in steps, and rounded once."""
+"""Special functions: ops of the core, and others that are computed in float64, in steps, and rounded once."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, COMPLEX, float64_ops, kinds_of, override
 from repdl.interception.strict import not_reproducible
 
 
 def in_float64(name: str, compute: Callable[..., torch.Tensor], elementwise: bool = True) -> None:
-    """Declares a function of tensors of float64, and of numbers beside them, for tensors of all real types.
+    """Declares a function of tensors of float64, and of numbers beside them, for tensors of all real types."""
+    override(name, elementwise=elementwise, **ANY_DTYPE)(widening(name, compute))
+
+
+def widening(name: str, compute: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The kernel for tensors of all real types, given a function of float64.
 
     Beside tensors that are not of float64, numbers are rounded to float32 first.
     """
     native = native_of(name)
 
-    @override(name, elementwise=elementwise, **ANY_DTYPE)
-    def _(*args: Any) -> torch.Tensor:
+    def kernel(*args: Any) -> torch.Tensor:
         if kinds_of(args) & COMPLEX:
             return not_reproducible(name, args, {}, native, "dtype")
         tensors = [a for a in args if isinstance(a, torch.Tensor)]
@@ -29,6 +34,8 @@ def in_float64(name: str, compute: Callable[..., torch.Tensor], elementwise: boo
         if not dtype.is_floating_point:
             dtype = torch.float32
         return compute(*(_widened(a, dtype) for a in args)).to(dtype)
+
+    return kernel
 
 
 def _widened(value: Any, dtype: torch.dtype) -> Any:
@@ -38,15 +45,26 @@ def _widened(value: Any, dtype: torch.dtype) -> Any:
     return torch.full((), value, dtype=torch.float32).item() if is_narrow else value
 
 
+_OF_CORE = {
+    "digamma": "digamma",
+    "i0": "i0",
+    "lgamma": "lgamma",
+    "special_i0e": "i0e",
+    "special_i1": "i1",
+    "special_i1e": "i1e",
+    "special_modified_bessel_i0": "i0",
+    "special_modified_bessel_i1": "i1",
+}
+for _name, _op in _OF_CORE.items():
+    override(_name, op=_op, low="compute", wide="float64", integers="float32", elementwise=True)(core.ops[_op])
+
 _NAMES = """
-    i0 igamma igammac special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx special_i0e
-    special_i1 special_i1e special_log_ndtr special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri
+    igamma igammac special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx
+    special_log_ndtr special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri
     special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_zeta
 """
 for _name in _NAMES.split():
     in_float64(_name, float64_ops[_name.removeprefix("special_")])
-in_float64("special_modified_bessel_i0", float64_ops["i0"])
-in_float64("special_modified_bessel_i1", float64_ops["i1"])
 for _name in ("special_zeta.other_scalar", "special_zeta.self_scalar"):
     in_float64(_name, float64_ops["zeta"])
 

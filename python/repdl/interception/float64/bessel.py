@@ -49,34 +49,6 @@ def _far_waves(order: int, odd: int) -> list[float]:
     return [float((-1) ** (k // 2) * a) for k, a in enumerate(_asymptotic(order, 26)) if k % 2 == odd]
 
 
-def _scaled_i(n: int, size: Steps) -> Steps:
-    """exp(-x) I_n(x) of x >= 0."""
-    near = size < _FAR
-    x = where(near, size, 0.0)
-    low = polynomial(x * x * 0.25, *_series(n, 1, 56)) * exp(-x)
-    y = where(near | size.equals(INF), _FAR, size)
-    high = polynomial(1.0 / y, *_far(n, -1)) / sqrt(y * (2 * math.pi))
-    result = where(near, low * (x * 0.5) if n else low, high)
-    return where(size.equals(INF), 0.0, result)
-
-
-def _i(n: int, scaled: bool) -> Callable[[Steps], Steps]:
-    def function(x: Steps) -> Steps:
-        size = abs(x)
-        result = _scaled_i(n, where(size.equals(size), size, 0.0))
-        if not scaled:
-            near = size < _FAR
-            z = where(near, size, 0.0)
-            low = polynomial(z * z * 0.25, *_series(n, 1, 56))
-            half = exp(where(size < 720.0, size, 720.0) * 0.5)
-            result = where(near, low * (z * 0.5) if n else low, where(size < 720.0, (result * half) * half, INF))
-        if n:
-            result = where(x < 0.0, -result, result)
-        return where(x.equals(x), result, x)
-
-    return function
-
-
 # J by the trapezoidal rule: the mean of cos(x sin t) over _POINTS angles of a quarter, of sin(x sin t) sin t for J_1.
 _POINTS = 20
 
@@ -232,10 +204,6 @@ def spherical_bessel_j0(x: Steps) -> Steps:
 
 declare(
     spherical_bessel_j0,
-    i0=_i(0, False),
-    i0e=_i(0, True),
-    i1=_i(1, False),
-    i1e=_i(1, True),
     bessel_j0=_j(0),
     bessel_j1=_j(1),
     bessel_y0=_y(0),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The gamma function of float64: its logarithm and the derivatives of that, in steps, as functions.py."""
+"""The gamma function of float64: its logarithm in two parts, and that one's derivatives, in steps, as functions.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 import torch
 
 from repdl.interception.float64 import constants
-from repdl.interception.float64.functions import log, log_pair, parts, polynomial, power, zeros
+from repdl.interception.float64.functions import log_pair, parts, polynomial, power, zeros
 from repdl.interception.float64.steps import (
     INF,
     NAN,
@@ -26,7 +26,6 @@ from repdl.interception.float64.steps import (
     two_sum,
     where,
 )
-from repdl.interception.float64.trigonometry import half_turns, sine_pair
 from repdl.interception.override import float64_ops
 
 # Bernoulli's numbers of 2, 4, 6, …
@@ -71,31 +70,13 @@ def _log_gamma_high(x: Steps) -> Pair:
     """For 10 <= x <= 2^1015: Stirling's series."""
     high = pair_product(log_pair(parts(x)), two_sum(-0.5, x))
     tail = polynomial(1.0 / x / x, *_STIRLING) / x
-    constant = constants.PI[1] + zeros(x), constants.PI[4] + zeros(x)
+    constant = constants.PI[1] + zeros(x), constants.PI[3] + zeros(x)
     return pair_sum(pair_sum(high, (-x, zeros(x))), pair_sum(constant, (tail, zeros(x))))
 
 
 def log_gamma(x: Steps) -> Pair:
     """For 2^-900 <= x <= 2^1015."""
     return pair_where(x < _FAR, _log_gamma_low(where(x < _FAR, x, 1.0)), _log_gamma_high(where(x < _FAR, _FAR, x)))
-
-
-def lgamma(x: Steps) -> Steps:
-    size = abs(x)
-    held = where((size > 2.0**-900) & (size < 2.0**1015), size, 1.0)
-    above = log_gamma(held)
-    # gamma(x) gamma(-x) = -pi / (x sin(pi x))
-    sine = sine_pair(*half_turns(where(held < 2.0**52, held, 0.5)))
-    sine = pair_where(sine[0] < 0.0, minus(sine), sine)
-    whole = held.equals(held.round())
-    sine = where(whole, 1.0, sine[0]), where(whole, 0.0, sine[1])
-    held = where(held < 2.0**52, held, 1.0)
-    pi = constants.PI[2] + zeros(x), constants.PI[5] + zeros(x)
-    below = pair_sum(pair_sum(pi, minus(log_pair(pair_product(sine, parts(held))))), minus(above))
-    high, low = pair_where(x < 0.0, below, above)
-    result = where((x < 0.0) & whole, INF, high + low)
-    result = where(size < 2.0**-53, -log(size), where((x > 2.6e305) | size.equals(INF), INF, result))
-    return where(x.equals(x), where((x < 0.0) & ~(size < 2.0**52), INF, result), x)
 
 
 def _summed_to_far(x: Steps, term: object, first: Pair) -> tuple[Steps, Pair]:
@@ -109,33 +90,6 @@ def _summed_to_far(x: Steps, term: object, first: Pair) -> tuple[Steps, Pair]:
         low = low + lost
         x = where(counts, x + 1.0, x)
     return x, (total, low)
-
-
-_DIGAMMA = [float(-b / (2 * k)) for k, b in enumerate(_BERNOULLI, 1)]
-
-
-def _digamma_above(x: Steps) -> Pair:
-    """For x > 0."""
-    far, total = _summed_to_far(x, lambda w: -1.0 / w, parts(zeros(x)))
-    square = 1.0 / far / far
-    tail = square * polynomial(square, *_DIGAMMA) - 0.5 / far
-    return pair_sum(total, pair_sum(log_pair(parts(far)), (tail, zeros(x))))
-
-
-def digamma(x: Steps) -> Steps:
-    """Below 0 by digamma(1 - x) - pi / tan(pi x)."""
-    negative = x < 0.0
-    inside = (abs(x) > 2.0**-900) & (abs(x) < 2.0**900)
-    held = where(inside, x, 1.0)
-    above = _digamma_above(where(negative, 1.0 - held, held))
-    k, r = half_turns(where(inside & (abs(x) < 2.0**52), x, 0.5))
-    sine, cosine = sine_pair(k, r), sine_pair(k + 16, r)
-    whole = x.equals(x.round())
-    reflected = above[0] - (cosine[0] / where(whole, 1.0, sine[0])) * constants.PI[0] + above[1]
-    result = where(negative, where(whole, NAN, reflected), above[0] + above[1])
-    signed_inf = -1.0 / where(abs(x) < 2.0**-900, x, 1.0)
-    result = where(abs(x) < 2.0**-900, signed_inf, where(x > 2.0**899, log(x), result))
-    return where(x.equals(x), where(negative & ~(abs(x) < 2.0**52), NAN, result), x)
 
 
 def _power(x: Steps, n: int) -> Steps:
@@ -218,29 +172,20 @@ def zeta(s: Steps, q: Steps) -> Steps:
 
 
 def polygamma(n: int, x: Steps) -> Steps:
-    """(-1)^(n + 1) n! zeta(n + 1, x); for n = 1 below 0 by (pi / sin(pi x))^2 - polygamma(1, 1 - x)."""
+    """(-1)^(n + 1) n! zeta(n + 1, x) for n > 1."""
     factor = (-1.0) ** (n + 1) * math.factorial(n)
     tiny, whole = abs(x) < 2.0**-100, (x < 0.0) & x.equals(x.round())
     inside = (abs(x) < INF) & ~tiny & ~whole
     held = where(inside, x, 1.0)
-    if n == 1:
-        below = held < 0.0
-        high, low = _zeta(2, where(below, 1.0 - held, held))
-        sine = sine_pair(*half_turns(where(below & (held > -(2.0**52)), held, 0.5)))[0]
-        turned = constants.PI[0] / sine
-        result = where(below, turned * turned - (high + low), high + low)
-    else:
-        high, low = _from_below(held, (zeros(x) + 1.0) > n % 2, lambda w: _zeta(n + 1, w))
-        result = (high + low) * factor
+    high, low = _from_below(held, (zeros(x) + 1.0) > n % 2, lambda w: _zeta(n + 1, w))
+    result = (high + low) * factor
     result = where(tiny, factor / _power(where(x.equals(0.0), 0.0, x), n + 1), where(whole, factor * INF, result))
     return where(x.equals(INF), 0.0 * factor, where(x > -INF, result, NAN))
 
 
 def _polygamma(n: int, x: torch.Tensor) -> torch.Tensor:
-    if n == 0:
-        return float64_ops["digamma"](x)
     return elementwise(lambda steps: polygamma(n, steps))(x)
 
 
-declare(digamma, lgamma, zeta)
+declare(zeta)
 float64_ops["polygamma"] = _polygamma

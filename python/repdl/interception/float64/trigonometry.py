@@ -88,15 +88,3 @@ def cos(x: Steps) -> Steps:
     k, r = angle(x)
     high, low = sine_pair(k + 16, r)
     return where(abs(x) < INF, high + low, NAN)
-
-
-def half_turns(x: Steps) -> tuple[Steps, Pair]:
-    """The angle pi x."""
-    left = x - (x * 0.5).round() * 2.0
-    n = (left * 32.0).round()
-    r = pair_product(parts(left - n * (1 / 32)), _pi())
-    return n.integer() & 63, r
-
-
-def _pi() -> tuple[float, float]:
-    return constants.PI[0], constants.PI[3]

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The accurate steps of the special functions: see accurate.h.
+#pragma once
+
+#include "numerics/accurate.h"
+
+namespace repdl::accurate {
+#if defined(__CUDACC__)
+inline namespace in_kernels {
+#endif
+
+REPDL_ACCURATE double Digamma(double x);
+REPDL_ACCURATE double I0(double x);
+REPDL_ACCURATE double I0e(double x);
+REPDL_ACCURATE double I1(double x);
+REPDL_ACCURATE double I1e(double x);
+REPDL_ACCURATE double Lgamma(double x);
+REPDL_ACCURATE double Trigamma(double x);
+
+#if defined(__CUDACC__)
+}  // namespace in_kernels
+#endif
+}  // namespace repdl::accurate
