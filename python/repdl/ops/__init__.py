@@ -141,16 +141,15 @@ from repdl.ops.elementwise.trigonometric import (
     sinpi as sinpi,
     tan as tan,
 )
-from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
-from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
-from repdl.ops.jacobi import jacobi as jacobi
 from repdl.ops.embedding import (
     embedding_bag as embedding_bag,
     embedding_bag_grad as embedding_bag_grad,
     embedding_grad as embedding_grad,
 )
+from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
+from repdl.ops.jacobi import jacobi as jacobi
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,

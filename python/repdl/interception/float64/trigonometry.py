@@ -8,13 +8,12 @@ import math
 import torch
 
 from repdl.interception.float64 import constants
-from repdl.interception.float64.functions import parts, polynomial, table_of
+from repdl.interception.float64.functions import polynomial, table_of
 from repdl.interception.float64.steps import (
     INF,
     NAN,
     Pair,
     Steps,
-    pair_product,
     quick_two_sum,
     two_product,
     two_sum,
