@@ -92,8 +92,8 @@ void SubtractProduct(const ChainArgs& args) {
         for (int64_t r = 0; r < rows; ++r) to[q * rows + r] = -from[r * args.a_row_stride + q * args.a_col_stride];
       }
     }
-    // Three µs of work are worth a fork.
-    const int64_t panels = (args.n + kCols - 1) / kCols, grain = 50000 / (args.m * num_k * kCols) + 1;
+    // Ten µs of work are worth a fork: a factorization makes many.
+    const int64_t panels = (args.n + kCols - 1) / kCols, grain = 150000 / (args.m * num_k * kCols) + 1;
     ParallelRanges(panels, grain, [&](int64_t begin, int64_t end) {
       Columns(args, tiles, packed, k, num_k, begin * kCols, std::min(args.n, end * kCols));
     });

@@ -99,6 +99,8 @@ def _svd(
 
 
 def _check_converged(name: str, a: torch.Tensor, done: torch.Tensor, code: int) -> None:
+    if bool(done.all()):
+        return
     info = torch.where(done.reshape(a.shape[:-2]), 0, code).to(torch.int32)
     torch.ops.aten._linalg_check_errors(info, name, is_matrix=a.dim() == 2)
 
