@@ -195,7 +195,9 @@ class Call {
       const auto* input = std::get_if<TensorView>(&value);
       if (input == nullptr || !MayOverlap(*input, view)) continue;
       // Element by element, a result may take the place of its operand.
-      if (!function_.ordinary.pointwise || input->data != view.data || !(input->shape == view.shape)) return false;
+      const bool may = function_.ordinary.pointwise ||
+                       (function_.ordinary.in_place && &value == &read_.values[0] && input->IsContiguous());
+      if (!may || input->data != view.data || !(input->shape == view.shape)) return false;
     }
     outputs.size = 1;
     outputs.views[0] = view;

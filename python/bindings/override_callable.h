@@ -31,6 +31,7 @@ struct Ordinary {
   bool pointwise;  // tensors may be numbers; otherwise in any layout, which the result takes over
   bool low;        // tensors may be bfloat16 or float16 instead of float32
   int rank;        // of the tensors; 0 for any
+  bool in_place;   // the op may write its result over its first argument
   std::vector<Constant> constants;
   std::vector<Choice> choices;
 };

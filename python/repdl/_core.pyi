@@ -23,6 +23,7 @@ def make_override(
     pointwise: bool,
     low: bool,
     rank: int,
+    in_place: bool,
     constants: dict[int, object],
     choices: dict[int, tuple[str, ...]],
     fallback: Callable[..., Any],

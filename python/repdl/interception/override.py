@@ -83,6 +83,7 @@ class Override:
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
     rank: of the tensors of an ordinary call; 0 for any.
+    in_place: whether the op may write its result over its first argument.
     converts: whether `out` may be of another type than the result.
     constants: by their place, the arguments that the op does not have, and what they are in an ordinary call.
     of_constants: ops of the core that take the first arguments alone, and stand for a call of float32 where those at
@@ -99,6 +100,7 @@ class Override:
     elementwise: bool = False
     op: str = ""
     rank: int = 0
+    in_place: bool = False
     converts: bool = True
     constants: Mapping[int, object] = field(default_factory=dict)
     of_constants: Mapping[str, Mapping[int, object]] = field(default_factory=dict)
@@ -121,11 +123,13 @@ class Override:
         if target is None:
             return kernel
         for op, constants in self.of_constants.items():
-            kernel = _core.make_override(op, target, self.elementwise, False, self.rank, dict(constants), {}, kernel)
+            kernel = _core.make_override(
+                op, target, self.elementwise, False, self.rank, False, dict(constants), {}, kernel
+            )
         if not self.op:
             return kernel
         low = self.low == "compute"
-        special = dict(self.constants), dict(self.choices)
+        special = self.in_place, dict(self.constants), dict(self.choices)
         return _core.make_override(self.op, target, self.elementwise, low, self.rank, *special, kernel)
 
     def bind(self, native: Kernel) -> Kernel:

@@ -3,28 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.aten.reduction import sum_of, vector_norm
 from repdl.interception.native import native_of
 from repdl.interception.override import ops_of, override
 
 _SUM, _MEAN, _MAX = range(3)
+_MODES = ("sum", "mean")
 _native = native_of("_embedding_bag")
 
 
-def _parts(count: int, width: int) -> Iterator[slice]:
-    """Of rows of that width, one after the other, each small enough to stay in the cache."""
-    length = max(2**17 // max(width, 1), 1)
-    for begin in range(0, count, length):
-        yield slice(begin, min(begin + length, count))
+_native_gradient = native_of("embedding_dense_backward")
+
+
+@override("embedding_dense_backward", op="embedding_grad", wide="compute")
+def embedding_dense_backward(
+    grad_output: torch.Tensor, indices: torch.Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> torch.Tensor:
+    if grad_output.dtype not in (torch.float32, torch.float64) or indices.dtype not in (torch.int64, torch.int32):
+        return _native_gradient(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+    rows = indices.to(torch.int64)
+    return core.ops["embedding_grad"](grad_output, rows, num_weights, padding_idx, scale_grad_by_freq)
 
 
 @override("_embedding_bag", "_embedding_bag_forward_only", wide="float64")
-def _(
+def embedding_bag(
     weight: torch.Tensor,
     indices: torch.Tensor,
     offsets: torch.Tensor,
@@ -52,28 +59,17 @@ def _(
             f"[embedding_bag] offsets must begin with 0 and not exceed the {count} indices, "
             f"got {int(offsets[0])} … {int(offsets[-1])}"
         )
-    if bool(((indices < 0) | (indices >= weight.shape[0])).any()):
-        raise RuntimeError(f"[embedding_bag] indices must lie in 0 … {weight.shape[0] - 1}, the rows of weight")
-    bags = offsets.numel() - int(include_last_offset)
-    bag_of = torch.searchsorted(offsets[:bags].contiguous(), torch.arange(count, dtype=offsets.dtype), right=True) - 1
-    counted = indices != padding_idx if padding_idx >= 0 else None
-    output = weight.new_zeros(bags, weight.shape[1])
-    for part in _parts(count, weight.shape[1]):
-        rows, to = weight.index_select(0, indices[part]), bag_of[part]
-        if per_sample_weights is not None:
-            rows = rows * per_sample_weights[part, None]
-        if counted is not None:
-            rows, to = rows[counted[part]], to[counted[part]]
-        output.index_add_(0, to, rows)
-    chosen_bags = bag_of if counted is None else bag_of[counted]
-    sizes = torch.bincount(chosen_bags, minlength=bags).to(offsets.dtype)
-    if mode == _MEAN:
-        output = output / sizes.clamp_min(1)[:, None]
+    bags, starts = offsets.numel() - int(include_last_offset), offsets.to(torch.int64)
+    ends = torch.cat([starts[1:bags], starts.new_tensor([count])]) if bags else starts[:0]
+    bag_of = torch.repeat_interleave(torch.arange(bags), ends - starts[:bags])
+    of_int64 = indices.to(torch.int64), bag_of, bags
+    output, sizes = core.ops["embedding_bag"](weight, *of_int64, _MODES[mode], per_sample_weights, padding_idx)
+    sizes = sizes.to(offsets.dtype)
     return output, bag_of.to(offsets.dtype), sizes, torch.zeros_like(sizes)
 
 
 @override("_embedding_bag_backward", wide="float64")
-def _(
+def embedding_bag_backward(
     grad: torch.Tensor,
     indices: torch.Tensor,
     offsets: torch.Tensor,
@@ -92,38 +88,30 @@ def _(
 
     Of a maximum, to each element that was one, in the order of the bags.
     """
-    wide = grad.new_zeros(num_weights, grad.shape[1])
     if mode == _MAX:  # never sparse
+        wide = grad.new_zeros(num_weights, grad.shape[1])
         filled = bag_size != 0
         places = maximum_indices[filled] * grad.shape[1] + torch.arange(grad.shape[1])
         return wide.reshape(-1).index_add(0, places.reshape(-1), grad[filled].reshape(-1)).reshape(wide.shape)
-    counts = torch.bincount(indices, minlength=num_weights) if scale_grad_by_freq else None
-
-    def rows_of(part: slice) -> tuple[torch.Tensor, torch.Tensor]:
-        """Where the rows of a part of the indices go, and the rows."""
-        to, bags = indices[part], offset2bag[part]
-        rows = grad.index_select(0, bags)
-        if mode == _MEAN:
-            rows = rows / bag_size.index_select(0, bags).clamp_min(1)[:, None]
-        if per_sample_weights is not None:
-            rows = rows * per_sample_weights[part, None]
-        if counts is not None:
-            rows = rows / counts[to][:, None]
-        if padding_idx < 0:
-            return to, rows
-        counted = to != padding_idx
-        return to[counted], rows[counted]
-
-    if sparse:
-        to, rows = rows_of(slice(None))
-        return torch.sparse_coo_tensor(to[None], rows, wide.shape)
-    for part in _parts(len(indices), grad.shape[1]):
-        wide.index_add_(0, *rows_of(part))
-    return wide
+    if not sparse:
+        of_int64 = (t.to(torch.int64) for t in (indices, offset2bag, bag_size))
+        settings = _MODES[mode], per_sample_weights, scale_grad_by_freq, padding_idx
+        return core.ops["embedding_bag_grad"](grad, *of_int64, num_weights, *settings)
+    rows = grad.index_select(0, offset2bag)
+    if mode == _MEAN:
+        rows = rows / bag_size.index_select(0, offset2bag).clamp_min(1)[:, None]
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:, None]
+    if scale_grad_by_freq:
+        rows = rows / torch.bincount(indices, minlength=num_weights)[indices][:, None]
+    to = indices
+    if padding_idx >= 0:
+        to, rows = indices[indices != padding_idx], rows[indices != padding_idx]
+    return torch.sparse_coo_tensor(to[None], rows, (num_weights, grad.shape[1]))
 
 
 @override("_embedding_bag_per_sample_weights_backward", wide="float64")
-def _(
+def per_sample_weights_backward(
     grad: torch.Tensor,
     weight: torch.Tensor,
     indices: torch.Tensor,
@@ -145,12 +133,12 @@ def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch
 
 
 @override("renorm", wide="float64", converts=False)
-def _(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
+def renorm(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
     return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm).contiguous()
 
 
 @override("embedding_renorm_", low="compute", wide="compute")
-def _(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
+def embedding_renorm_(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
     rows = torch.unique(indices)
     wide = torch.float64 if self.dtype == torch.float64 else torch.float32
     held = _held(self.index_select(0, rows).to(wide), norm_type, (1,), max_norm)

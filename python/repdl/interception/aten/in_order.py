@@ -71,16 +71,3 @@ def _cumulative(name: str, of_complex: Kernel | None = None) -> None:
 
 _cumulative("cumsum")
 _cumulative("cumprod", running_product)
-
-_native_embedding_gradient = native_of("embedding_dense_backward")
-
-
-@override("embedding_dense_backward", wide="compute")
-def embedding_dense_backward(
-    grad_output: torch.Tensor, indices: torch.Tensor, num_weights: Any, padding_idx: Any, scale_grad_by_freq: bool
-) -> torch.Tensor:
-    """The rows of the gradient, with `scale_grad_by_freq` times 1 / the count of their index, added in order."""
-    if scale_grad_by_freq and indices.numel():
-        counts = torch.bincount(indices.reshape(-1), minlength=num_weights).to(grad_output.dtype)
-        grad_output = grad_output * counts.reciprocal()[indices][..., None]
-    return _native_embedding_gradient(grad_output, indices, num_weights, padding_idx, False)

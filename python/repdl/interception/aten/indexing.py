@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, LOW, kinds_of, override
+from repdl.interception.override import ANY_DTYPE, Kernel, override
 
-_sort, _topk = native_of("sort.stable"), native_of("topk")
+_sort, _topk, _aminmax = native_of("sort.stable"), native_of("topk"), native_of("aminmax")
+
+_SUMMED = (torch.float32, torch.float64)
+_PAIRED = (torch.complex64, torch.complex128)
+_INDICES = (torch.int64, torch.int32)
 
 
 @override("_index_put_impl_", **ANY_DTYPE)
@@ -18,63 +24,154 @@ def index_put_(
     self: torch.Tensor, indices: Any, values: torch.Tensor, accumulate: bool = False, unsafe: bool = False
 ) -> torch.Tensor:
     """self[indices] = values, or += values."""
+    values = values.to(self.device)
+    if accumulate and (found := _lines_of(self, indices)) is not None:
+        before, along, lines, behind = found
+        shape = (math.prod(before), along, math.prod(behind))
+        terms = values.expand(*before, *lines.shape, *behind).reshape(shape[0], lines.numel(), shape[2])
+        return _in_place(self, shape, lambda x: x.index_add_(1, lines.reshape(-1), terms))
     # The place of each element of self; indexing those in the same way gives the places that are written.
     places = torch.arange(self.numel()).reshape(self.shape)
     written = torch.ops.aten.index(places, list(indices))
-    values = values.to(self.device).expand(written.shape).reshape(-1)
-    return write(self, written.reshape(-1), values, accumulate)
+    return write(self, written.reshape(-1), values.expand(written.shape).reshape(-1), accumulate)
+
+
+def _lines_of(self: torch.Tensor, indices: Any) -> tuple[list[int], int, torch.Tensor, list[int]] | None:
+    """Of indices of neighbouring dimensions: the sizes before these, their number of places, the places that the
+    indices name, and the sizes behind. None for others, and for indices that torch is to refuse.
+    """
+    by_dim: list[torch.Tensor | None] = []
+    for index in indices:
+        if index is not None and index.dtype in (torch.bool, torch.uint8):
+            if index.dim() == 0 or index.shape != self.shape[len(by_dim) : len(by_dim) + index.dim()]:
+                return None
+            by_dim.extend(index.nonzero().unbind(1))
+        else:
+            by_dim.append(index)
+    given = [d for d, index in enumerate(by_dim) if index is not None]
+    if not given or given != list(range(given[0], given[-1] + 1)) or len(by_dim) > self.dim():
+        return None
+    first, end = given[0], given[-1] + 1
+    of_first, *others = (
+        _from_start(index, size) for index, size in zip(by_dim[first:end], self.shape[first:end], strict=True)
+    )
+    lines = of_first
+    for index, size in zip(others, self.shape[first + 1 : end], strict=True):
+        lines = None if lines is None or index is None else lines * size + index
+    if lines is None:
+        return None
+    return list(self.shape[:first]), math.prod(self.shape[first:end]), lines, list(self.shape[end:])
+
+
+def _from_start(index: Any, size: int) -> torch.Tensor | None:
+    """The index with what counts from the end counted from the start; None if some are out of range."""
+    if index.dtype not in _INDICES:
+        return None
+    index = index.to(torch.int64)
+    if index.numel() == 0:
+        return index
+    low, high = map(int, _aminmax(index))
+    if low < -size or high >= size:
+        return None
+    return index if low >= 0 else torch.where(index < 0, index + size, index)
+
+
+def _in_place(self: torch.Tensor, shape: tuple[int, ...], change: Kernel) -> torch.Tensor:
+    """Changes the tensor as one of another shape."""
+    other = self.reshape(shape)
+    change(other)
+    if other.data_ptr() != self.data_ptr() or other.numel() == 0:
+        self.copy_(other.reshape(self.shape))
+    return self
 
 
 def write(self: torch.Tensor, places: torch.Tensor, values: torch.Tensor, accumulate: bool) -> torch.Tensor:
     """Writes to places of the tensor as a row, in order."""
-    flat = self.reshape(-1)
-    own = flat.data_ptr() != self.data_ptr() or flat.numel() == 0
     if accumulate:
-        if kinds_of((self,)) & LOW:
-            flat.copy_(flat.to(torch.float32).index_add_(0, places, values.to(torch.float32)))
-        else:
-            flat.index_add_(0, places, values)
-    else:
-        # Of several that write to a place only the last does, so that no two threads meet.
-        sorted_places, by = _sort(places, stable=True)
-        last = torch.ones_like(sorted_places, dtype=torch.bool)
-        if places.numel() > 1:
-            torch.ne(sorted_places[1:], sorted_places[:-1], out=last[:-1])
-        chosen = by[last]
-        flat.scatter_(0, places[chosen], values[chosen])
-    if own:
-        self.copy_(flat.reshape(self.shape))
-    return self
+        return _in_place(self, (-1,), lambda x: x.index_add_(0, places, values))
+    # Of several that write to a place only the last does, so that no two threads meet.
+    sorted_places, by = _sort(places, stable=True)
+    last = torch.ones_like(sorted_places, dtype=torch.bool)
+    if places.numel() > 1:
+        torch.ne(sorted_places[1:], sorted_places[:-1], out=last[:-1])
+    chosen = by[last]
+    return _in_place(self, (-1,), lambda x: x.scatter_(0, places[chosen], values[chosen]))
 
 
-_native_index_add, _native_index_add_ = native_of("index_add"), native_of("index_add_")
+_native_index_add, _native_scatter_add = native_of("index_add"), native_of("scatter_add")
 
 
-@override("index_add", wide="compute", converts=False)
+@override("index_add", op="index_add", wide="compute", converts=False, in_place=True)
 def index_add(
     self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: Any = 1
 ) -> torch.Tensor:
-    """Terms are added in the order of the index, each times alpha, a product that torch's own may fuse with the sum."""
-    return _native_index_add(self, dim, index, source if alpha == 1 else source * alpha)
+    """Terms are added in the order of the index, each times alpha, a product that torch's own may fuse with the sum.
+
+    Complex numbers are pairs of sums. torch's own kernel adds integers, and says what is wrong with others.
+    """
+    if self.dtype in _PAIRED and source.dtype == self.dtype and 0 < self.dim() == source.dim():
+        terms = source if alpha == 1 else source * alpha
+        pairs = (torch.view_as_real(x.resolve_conj()) for x in (self, terms))
+        sums = index_add(next(pairs), dim if dim >= 0 else dim - 1, index, next(pairs))
+        return torch.view_as_complex(sums)
+    fit = (
+        self.dtype == source.dtype
+        and self.dtype in _SUMMED
+        and index.dtype in _INDICES
+        and 0 < self.dim() == source.dim()
+        and index.dim() < 2
+        and -self.dim() <= dim < self.dim()
+        and source.shape[dim] == index.numel()
+    )
+    if not fit:
+        return _native_index_add(self, dim, index, source if alpha == 1 else source * alpha)
+    return core.ops["index_add"](self, dim, index.to(torch.int64), source, alpha)
 
 
-@override("index_add_", **ANY_DTYPE)
-def index_add_(
-    self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: Any = 1
-) -> torch.Tensor:
-    if kinds_of((self,)) & LOW:
-        return self.copy_(torch.index_add(self, dim, index, source, alpha=alpha))
-    if alpha == 1 or not (self.is_floating_point() or self.is_complex()):
-        return _native_index_add_(self, dim, index, source, alpha=alpha)
-    return _native_index_add_(self, dim, index, source * alpha)
+@override("scatter_add", op="scatter_add", wide="compute", converts=False, in_place=True)
+def scatter_add(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
+    """Elements that the index does not reach stay as they are."""
+    fit = (
+        self.dtype == src.dtype
+        and self.dtype in _SUMMED
+        and index.dtype in _INDICES
+        and 0 < self.dim() == src.dim() == index.dim()
+        and -self.dim() <= dim < self.dim()
+        and all(n <= m for n, m in zip(index.shape, src.shape, strict=True))
+        and all(n <= m or d == dim % self.dim() for d, (n, m) in enumerate(zip(index.shape, self.shape, strict=True)))
+    )
+    if not fit or index.numel() == 0:
+        return _native_scatter_add(self, dim, index, src)
+    reached = tuple(slice(None) if d == dim % self.dim() else slice(n) for d, n in enumerate(index.shape))
+    terms = src[tuple(slice(n) for n in index.shape)]
+    sums = core.ops["scatter_add"](self[reached], dim, index.to(torch.int64), terms)
+    if sums.shape == self.shape:
+        return sums
+    result = self.clone(memory_format=torch.contiguous_format)
+    result[reached] = sums
+    return result
+
+
+_native_bincount = native_of("bincount")
+
+
+@override("bincount", **ANY_DTYPE)
+def bincount(self: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> torch.Tensor:
+    """With weights, sums from +0 in the order of the numbers; of weights that are not float32 in float64."""
+    if weights is None or not 0 < self.numel() == weights.numel() or self.dim() != 1 or self.is_floating_point():
+        return _native_bincount(self, weights, minlength)
+    low, high = map(int, _aminmax(self))
+    if low < 0 or minlength < 0 or weights.dim() != 1:
+        return _native_bincount(self, weights, minlength)  # which says so
+    terms = weights if weights.dtype == torch.float32 else weights.to(torch.float64)
+    return terms.new_zeros(max(high + 1, minlength)).index_add_(0, self.to(torch.int64), terms)
 
 
 @override("put_", **ANY_DTYPE)
-def _(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
-    places = index.reshape(-1)
-    if bool(((places < -self.numel()) | (places >= self.numel())).any()):
+def put_(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
+    places = _from_start(index.reshape(-1), self.numel())
+    if places is None:
         raise IndexError(f"put_(): index out of range for a tensor of {self.numel()} elements")
-    places = torch.where(places < 0, places + self.numel(), places)
     return write(self, places, source.reshape(-1), accumulate)
 
 

@@ -151,6 +151,8 @@ _native_scatter_reduce, _native_index_reduce = native_of("scatter_reduce.two"), 
 def scatter_reduce(
     self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, reduce: str, *, include_self: bool = True
 ) -> torch.Tensor:
+    if reduce in ("sum", "mean") and self.dtype == src.dtype and self.dtype in (torch.float32, torch.float64):
+        return _scattered(self, dim, index, src, reduce == "mean", include_self)
     result = _native_scatter_reduce(self, dim, index, src, reduce, include_self=include_self)
     if reduce not in ("amax", "amin"):
         return result
@@ -159,6 +161,19 @@ def scatter_reduce(
         reduce == "amax",
         lambda mark: _native_scatter_reduce(mark(self), dim, index, mark(src), "amax", include_self=include_self),
     )
+
+
+def _scattered(
+    self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, mean: bool, include_self: bool
+) -> torch.Tensor:
+    """Sums in the order of the index; a mean is the sum over the number of terms. Without self, sums begin with +0."""
+    sums = (self if include_self else self.scatter(dim, index, 0.0)).scatter_add(dim, index, src)
+    if not mean:
+        return sums
+    ones = torch.ones_like(self, dtype=torch.int64, memory_format=torch.contiguous_format)
+    counts = ones if include_self else ones.scatter(dim, index, 0)
+    counts = counts.scatter_add(dim, index, torch.ones_like(src, dtype=torch.int64))
+    return sums / counts.clamp_min(1).to(sums.dtype)
 
 
 @override("index_reduce", **ANY_DTYPE)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.aten.matmul import plus
 from repdl.interception.aten.sparse import made
 from repdl.interception.native import LOW_DTYPES, native_of
@@ -26,12 +27,20 @@ def product(sparse: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
     """Each term is rounded, and each sum; a low precision is widened, and not yet rounded again."""
     sparse, dtype = sparse.to_sparse().coalesce(), wide(dense.dtype)
     row, column = sparse._indices().unbind(0)
-    values, dense = sparse._values().to(dtype)[:, None], dense.to(dtype)
-    result = torch.zeros(sparse.shape[0], dense.shape[1], dtype=dtype)
+    return product_of(sparse._values().to(dtype), row, column, dense.to(dtype), sparse.shape[0])
+
+
+def product_of(
+    values: torch.Tensor, row: torch.Tensor, column: torch.Tensor, dense: torch.Tensor, rows: int
+) -> torch.Tensor:
+    """Of elements at these places; complex numbers and integers in steps of torch."""
+    if dense.dtype in (torch.float32, torch.float64):
+        return core.ops["sparse_mm"](values, row, column, dense, rows)
+    result = torch.zeros(rows, dense.shape[1], dtype=dense.dtype)
     step = max(TERMS // max(dense.shape[1], 1), 1)
     for first in range(0, row.numel(), step):
         part = slice(first, first + step)
-        result.index_add_(0, row[part], values[part] * dense.index_select(0, column[part]))
+        result.index_add_(0, row[part], values[part, None] * dense.index_select(0, column[part]))
     return result
 
 

@@ -104,12 +104,12 @@ def sparse_mm_reduce_backward(
         row, count = _rows(self)
         if reduce == "mean":
             grad = grad / count.clamp_min(1)[:, None]
-        for part in _parts(dense.shape[1], values.numel()):
-            arriving = grad.index_select(0, row[part])
-            if output_mask[0]:
-                terms = dense.index_select(0, columns[part]) * arriving
+        if output_mask[0]:
+            for part in _parts(dense.shape[1], values.numel()):
+                terms = dense.index_select(0, columns[part]) * grad.index_select(0, row[part])
                 by_self[part] = sum_of(terms, 1, ops=ops_of(terms))
-            by_weight.index_add_(0, columns[part], values[part][:, None] * arriving)
+        if output_mask[1]:
+            by_weight = sparse_products.product_of(values, columns.to(torch.int64), row, grad, dense.shape[0])
     return (
         _like(self, by_self.to(self.dtype)) if output_mask[0] else None,
         by_weight.to(weight.dtype) if output_mask[1] else None,

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Sums by index under `repdl.enable()`: each is a loop over the index, for every form of it, and wrong ones raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import repdl
+from support import same_bits
+
+_generator = torch.Generator().manual_seed(7)
+
+
+def places(size: int, *shape: int) -> torch.Tensor:
+    return torch.randint(size, shape, generator=_generator)
+
+
+def numbers(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Of both signs, with zeros of both signs, and here and there NaN or an infinity."""
+    x = torch.randn(shape, generator=_generator, dtype=torch.float64)
+    kind = torch.randint(500, shape, generator=_generator)
+    for code, special in ((0, torch.nan), (1, torch.inf), (2, -torch.inf), (3, 0.0), (4, -0.0)):
+        x = torch.where(kind == code, special, x)
+    return x.to(dtype)
+
+
+def added(rows: torch.Tensor, index: torch.Tensor, terms: torch.Tensor) -> torch.Tensor:
+    """The written rule: one term after the other."""
+    rows = rows.clone()
+    for i, term in zip(index.tolist(), terms, strict=True):
+        rows[i] = rows[i] + term
+    return rows
+
+
+def _put(x: torch.Tensor, index: list[torch.Tensor | None], terms: torch.Tensor) -> torch.Tensor:
+    return torch.ops.aten.index_put(x, index, terms, accumulate=True)
+
+
+def in_threads(call: Callable[[], torch.Tensor]) -> list[torch.Tensor]:
+    found = []
+    for threads in (1, 2, 3, 7):
+        repdl.set_num_threads(threads)
+        with repdl.reproducible():
+            found.append(call())
+    return found
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("rows", "count", "width"), [(5, 700, 131), (300, 900, 33), (2, 3, 1), (900, 20000, 1), (1, 40, 600)]
+)
+def test_rows_are_added_in_order(rows: int, count: int, width: int, dtype: torch.dtype) -> None:
+    x, index, terms = numbers(rows, width, dtype=dtype), places(rows, count), numbers(count, width, dtype=dtype)
+    expected = added(x, index, terms)
+    wide, columns = index[:, None].expand(-1, width), torch.arange(width)[:, None]
+    calls: dict[str, Callable[[], torch.Tensor]] = {
+        "index_add": lambda: x.index_add(0, index, terms),
+        "in place": lambda: x.clone().index_add_(0, index, terms),
+        "another dimension": lambda: x.t().contiguous().index_add(1, index, terms.t()).t(),
+        "a strided target": lambda: torch.stack([x, x], 2)[:, :, 1].index_add_(0, index, terms),
+        "int32": lambda: x.index_add(0, index.int(), terms),
+        "scatter_add": lambda: x.scatter_add(0, wide.contiguous(), terms),
+        "scatter_add_": lambda: x.clone().scatter_add_(0, wide, terms),
+        "scatter_reduce": lambda: x.scatter_reduce(0, wide, terms, "sum"),
+        "index_put": lambda: x.index_put((index,), terms, accumulate=True),
+        "negative": lambda: x.index_put((index - rows,), terms, accumulate=True),
+        "of columns": lambda: _put(x.t().contiguous(), [None, index], terms.t()).t(),
+        "a pair": lambda: x.index_put((wide, torch.arange(width).expand(count, -1)), terms, accumulate=True),
+        "apart": lambda: _put(x[:, None], [index, None, columns], terms.t()[..., None])[:, 0],
+        "put": lambda: x.put(wide * width + torch.arange(width), terms, accumulate=True),
+    }  # fmt: skip
+    for name, call in calls.items():
+        for result in in_threads(call):
+            assert same_bits(result, expected), name
+
+
+def test_a_term_that_overlaps_its_target() -> None:
+    x = numbers(9, 4)
+    expected = added(x, torch.arange(9).flip(0), x)
+    with repdl.reproducible():
+        assert same_bits(x.index_add_(0, torch.arange(9).flip(0), x), expected)
+
+
+def test_a_mask() -> None:
+    x, mask = numbers(9, 4), places(2, 9).bool()
+    with repdl.reproducible():
+        found = x.index_put((mask,), torch.ones(4), accumulate=True)
+        assert same_bits(found, torch.where(mask[:, None], x + 1, x))
+        every = x.index_put((torch.ones(9, 4, dtype=torch.bool),), torch.tensor(1.0), accumulate=True)
+        assert same_bits(every, x + 1)
+
+
+def test_a_smaller_index() -> None:
+    x, index, terms = numbers(4, 9), places(4, 30, 5), numbers(40, 7)
+    expected = x.clone()
+    for column in range(5):
+        expected[:, column] = added(x[:, column], index[:, column], terms[:30, column])
+    with repdl.reproducible():
+        assert same_bits(x.scatter_add(0, index, terms), expected)
+        assert same_bits(x.scatter_add(0, index[:0], terms), x)
+
+
+def test_complex_numbers_are_pairs() -> None:
+    x, index, terms = numbers(9, 2, 2), places(9, 50), numbers(50, 2, 2)
+    expected = added(x, index, terms)
+    with repdl.reproducible():
+        found = torch.view_as_complex(x).index_add(0, index, torch.view_as_complex(terms))
+        put = torch.view_as_complex(x).index_put((index,), torch.view_as_complex(terms), accumulate=True)
+    assert same_bits(torch.view_as_real(found), expected)
+    assert same_bits(torch.view_as_real(put), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32])
+def test_counts_with_weights(dtype: torch.dtype) -> None:
+    index, weights = places(50, 30000), torch.randn(30000, generator=_generator).mul(9).to(dtype)
+    terms = weights if dtype == torch.float32 else weights.double()
+    expected = added(torch.zeros(60, dtype=terms.dtype), index, terms)
+    for result in in_threads(lambda: torch.bincount(index, weights, minlength=60)):
+        assert same_bits(result, expected)
+
+
+def test_gradients_of_an_embedding() -> None:
+    weight, index = numbers(50, 70).requires_grad_(), places(50, 8, 40)
+    terms = numbers(8, 40, 70)
+    kept = index != 3
+    expected = added(torch.zeros(50, 70), index[kept], terms[kept])
+
+    def gradient() -> torch.Tensor:
+        output = torch.nn.functional.embedding(index, weight, padding_idx=3)
+        return torch.autograd.grad(output, weight, terms)[0]
+
+    for result in in_threads(gradient):
+        assert same_bits(result, expected)
+
+
+def test_bags_of_every_size() -> None:
+    weight, index = numbers(50, 70).requires_grad_(), places(50, 300)
+    offsets = torch.tensor([0, 0, 7, 7, 8, 200, 300])
+    bag_of = torch.tensor([1] * 7 + [3] + [4] * 192 + [5] * 100)
+    expected = added(torch.zeros(7, 70), bag_of, weight.detach()[index])
+    grad = numbers(7, 70)
+    of_weight = added(torch.zeros(50, 70), index, grad[bag_of])
+    for result in in_threads(lambda: torch.nn.functional.embedding_bag(index, weight, offsets, mode="sum")):
+        assert same_bits(result.detach(), expected)
+
+    def gradient() -> torch.Tensor:
+        return torch.autograd.grad(torch.nn.functional.embedding_bag(index, weight, offsets, mode="sum"), weight, grad)[
+            0
+        ]
+
+    for result in in_threads(gradient):
+        assert same_bits(result, of_weight)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.index_add(0, torch.tensor([3]), x[:1]),
+        lambda x: x.index_add_(0, torch.tensor([0, -1]), x[:2]),
+        lambda x: x.scatter_add(0, torch.tensor([[0, 3]]), x),
+        lambda x: x.scatter_add_(1, torch.tensor([[-1]]), x),
+        lambda x: x.index_put((torch.tensor([0, 3]),), x[:2], accumulate=True),
+        lambda x: x.put(torch.tensor([6]), x[0, :1], accumulate=True),
+        lambda x: torch.ops.aten.embedding_dense_backward(x, torch.tensor([0, 5, 1]), 5, -1, False),
+        lambda x: torch.nn.functional.embedding_bag(torch.tensor([0, 3]), x, torch.tensor([0])),
+        lambda x: torch.nn.functional.embedding_bag(torch.tensor([0, 1]), x, torch.tensor([0, 2, 1])),
+        lambda x: x.index_add(0, torch.tensor([0]), x),
+        lambda x: x.index_add(0, torch.tensor([0.5]), x[:1]),
+    ],
+)
+def test_a_wrong_index_raises_and_changes_nothing(call: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    x = torch.ones(3, 2)
+    with repdl.reproducible(), pytest.raises((RuntimeError, IndexError)):
+        call(x)
+    assert same_bits(x, torch.ones(3, 2))
