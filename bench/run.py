@@ -2,7 +2,7 @@
 """Measures speed as ratios against the best peer, all in one run.
 
 python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [interception] [float64] [fourier]
-                    [--threads N] [--target avx2] [--markdown]
+                    [index_sums] [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 """
 
@@ -33,6 +33,7 @@ class Suite(StrEnum):
     INTERCEPTION = "interception"
     FLOAT64 = "float64"
     FOURIER = "fourier"
+    INDEX_SUMS = "index_sums"
 
 
 def tables(suites: list[Suite], threads: list[int], program: Path, results: Path | None) -> list[Table]:
@@ -40,6 +41,7 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
     import float64
     import fourier
     import functions
+    import index_sums
     import interception
     import lenet
     import mm
@@ -65,6 +67,8 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
                 made.append(float64.run())
             case Suite.FOURIER:
                 made += [fourier.errors(), fourier.run()]
+            case Suite.INDEX_SUMS:
+                made.append(index_sums.run())
     return made
 
 

@@ -135,8 +135,9 @@ void EmbeddingBag(const TensorView& weight, const TensorView& indices, const Ten
   }
   auto* const sizes = bag_size.Data<int64_t>();
   std::fill(sizes, sizes + num_bags, int64_t{0});
-  for (int64_t i = 0; i < count; ++i) {
-    if (to[i] >= 0) ++sizes[to[i]];
+  for (int64_t i = 0, begin = 0; i < count; begin = i) {  // a run at a time, as most bags lie side by side
+    while (i < count && to[i] == to[begin]) ++i;
+    if (to[begin] >= 0) sizes[to[begin]] += i - begin;
   }
   FillWithZero(output);
   if (output.numel() == 0 || count == 0) return;
