@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The quick steps of the gamma function's logarithm and of its derivative, for doubles: sums of two doubles. Constants
+// The quick steps of the gamma function's logarithm and of its derivatives, for doubles: sums of two doubles. Constants
 // from tools/coefficients/gamma.py.
 
 // log(gamma(2 + t)) / t for |t| <= 1/2, and the rest of the first coefficients.

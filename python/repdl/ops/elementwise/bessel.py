@@ -47,12 +47,14 @@ def _oracle(order: int, is_scaled: bool) -> Any:
     def of_one(x: float) -> float:
         size = abs(x)
         if size > 1e4:
-            scaled = (1 - (4 * order - 1) / (8 * size)) / math.sqrt(2 * math.pi * size)
+            first = -(4 * order - 1) / (8 * size)
+            second = -first * (4 * order - 9) / (16 * size)
+            scaled = (1 + first + second) / math.sqrt(2 * math.pi * size)
         else:
             t = np.arange(2000) * (math.pi / 1000)
             scaled = float(np.mean(np.exp(size * (np.cos(t) - 1)) * np.cos(order * t)))
         if order == 1 and size < 1e-3:
-            scaled = size / 2 * math.exp(-size)
+            scaled = size / 2 * (1 + size * size / 8) * math.exp(-size)
         result = scaled if is_scaled else scaled * math.exp(size) if size < 709 else math.inf
         return -result if order == 1 and x < 0 else result
 
