@@ -99,7 +99,7 @@ class SumVisitor {
 /// The tree over the chunks of n terms; sum_chunk(begin, count) is the value of one.
 template <class T, class SumChunk>
 HWY_INLINE T SumChunks(int64_t n, const SumChunk& sum_chunk) {
-  if (n == 0) return 0;
+  if (n <= kSumChunk) return n == 0 ? 0 : sum_chunk(0, n);  // short sums would feel the walk
   SumVisitor<T, SumChunk> visitor(sum_chunk);
   WalkChunks(Chunks(n, kSumChunk), visitor);
   return visitor.value();

@@ -467,8 +467,8 @@ struct WaitingTiles {
   void FillZero(int level) const { std::fill_n(At(level, 0, 0), num_rows * num_panels * tile_size, T{0}); }
 };
 
-/// Visits the terms of a product, for one block of rows and columns after the other. Each step of the walk packs a block
-/// of b, and runs each tile of the block once: what the tile begins with, takes in and becomes is known by then.
+/// Visits the terms of a product, for one block of rows and columns after the other. Each step of the walk packs a
+/// block of b, and runs each tile of the block once: what the tile begins with, takes in and becomes is known by then.
 template <class T, class Left, class Right, class Sink>
 class TileVisitor {
  public:
@@ -528,7 +528,7 @@ class TileVisitor {
   }
 
   /// Asks for a panel's share of the rows that are packed next.
-  void PrefetchLeft(int64_t t, int64_t panel) const {
+  HWY_INLINE void PrefetchLeft(int64_t t, int64_t panel) const {
     const int64_t panels = (j1_ - j0_ + kTileColsOf<T> - 1) / kTileColsOf<T>;
     if (t + 1 < t1_) {
       left_.Prefetch(tiles_.Begin(t + 1), tiles_.Rows(t + 1), k_, num_k_, panel, panels);
@@ -537,7 +537,7 @@ class TileVisitor {
     }
   }
 
-  void RunTile(int64_t t, int rows, const T* packed, int64_t j, int64_t panel, int level) const {
+  HWY_INLINE void RunTile(int64_t t, int rows, const T* packed, int64_t j, int64_t panel, int level) const {
     const T* merges[kMaxLevels];
     for (int n = 0; n < num_taken_in_; ++n) merges[n] = waiting_.At(taken_in_[n], t - t0_, panel);
     TileRunOf<T> run{.k = num_k_,

@@ -47,8 +47,8 @@ struct TermRange {
 };
 
 /// The aligned binary tree as a binary counter: what the value of chunk `index` does when its chain is at its end. It
-/// takes in the partial sums that wait at the levels of the trailing ones of the index, lowest level first, and waits at
-/// the next level. The value of the last chunk takes in all that wait.
+/// takes in the partial sums that wait at the levels of the trailing ones of the index, lowest level first, and waits
+/// at the next level. The value of the last chunk takes in all that wait.
 template <class Visitor>
 REPDL_WALK void EndChunk(int64_t index, bool last, Visitor& visitor) {
   int level = 0;
@@ -106,7 +106,7 @@ REPDL_WALK void WalkChunks(const Chunks& chunks, Visitor& visitor) {
   }
 }
 
-/// The same walk in steps of at most `step` terms. Chain has one more argument, and after a step there is one more call:
+/// The same walk in steps of at most `step` terms. Chain has one more argument, and a step may end with one more call:
 ///   Chain(begin, end, resumes)  the chain begins with these terms, or it resumes with them from the held value
 ///   Hold()                      the chain is not at its end yet: its value is held.
 ///

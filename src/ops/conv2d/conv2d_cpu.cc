@@ -144,7 +144,8 @@ struct PositionSink {
   }
 };
 
-/// Where the chains of a product over channels and taps end, by the terms that the plan has: a chunk may lack any or all.
+/// Where the chains of a product over channels and taps end. They are counted by all terms, of which the plan may lack
+/// some, and the ends by the terms that it has: a chunk may have none.
 struct TapChunks {
   const ConvPlan& plan;
   const Conv2dSizes& sizes;
@@ -239,8 +240,8 @@ struct GradRows {
   void Prefetch(int64_t, int, int64_t, int64_t, int64_t, int64_t) const {}
 };
 
-/// What the panels of a range of TapCols share: where the taps lie, and which terms are present, as bits of the columns at
-/// each position.
+/// What the panels of a range of TapCols share: where the taps lie, and which terms are present, as bits of the columns
+/// at each position.
 template <class T>
 struct TapTable {
   int64_t first_column, positions;
@@ -251,6 +252,7 @@ struct TapTable {
   TapTable(const ConvPlan& plan, int64_t first_column, int64_t end_column)
       : first_column(first_column), positions(plan.positions()), tap_offsets(plan.TapOffsets()) {
     if (!plan.masked) return;
+    const int64_t kernel_cols = plan.kernel_cols.count;
     const int64_t vectors = (end_column - first_column + kTileColsOf<T> - 1) / kTileColsOf<T> * kTileVecs;
     present.reserve(static_cast<size_t>(vectors * positions * kMaskBytesOf<T>));
     for (int64_t first = first_column; first < first_column + vectors * kLanesOf<T>; first += kLanesOf<T>) {
@@ -264,10 +266,10 @@ struct TapTable {
       };
       std::vector<uint64_t> by_col;
       for (int64_t col = 0; col < plan.cols; ++col) {
-        by_col.push_back(lanes_with([&](int64_t tap) { return plan.IsColPresent(tap, col); }));
+        by_col.push_back(lanes_with([&](int64_t tap) { return plan.IsColPresent(tap % kernel_cols, col); }));
       }
       for (int64_t row = 0; row < plan.rows; ++row) {
-        const uint64_t by_row = lanes_with([&](int64_t tap) { return plan.IsRowPresent(tap, row); });
+        const uint64_t by_row = lanes_with([&](int64_t tap) { return plan.IsRowPresent(tap / kernel_cols, row); });
         for (const uint64_t bits : by_col) {
           for (int byte = 0; byte < kMaskBytesOf<T>; ++byte) {
             present.push_back(static_cast<uint8_t>((by_row & bits) >> 8 * byte));

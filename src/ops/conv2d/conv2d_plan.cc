@@ -156,13 +156,16 @@ ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   for (int64_t slot = 0; slot < slots.count; ++slot) {
     for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
       const Slots::Fragment& fragment = slots.fragments[f];
-      for (int64_t tap = 0; tap < taps(); ++tap) {
-        uint8_t* bits = &slots.present[(slot * taps() + tap) * bytes];
-        for (int i = 0; i < fragment.length; ++i) {
-          if (IsPresent(tap, fragment.row, fragment.col + i)) continue;
-          const int lane = fragment.lane + i;
-          bits[lane / 8] = static_cast<uint8_t>(bits[lane / 8] & ~(1 << lane % 8));
-          slots.masked[slot] = 1;
+      uint8_t* bits = &slots.present[slot * taps() * bytes];  // of each tap
+      for (int64_t u = 0; u < kernel_rows.count; ++u) {
+        const bool row_present = IsRowPresent(u, fragment.row);
+        for (int64_t v = 0; v < kernel_cols.count; ++v, bits += bytes) {
+          for (int i = 0; i < fragment.length; ++i) {
+            if (row_present && IsColPresent(v, fragment.col + i)) continue;
+            const int lane = fragment.lane + i;
+            bits[lane / 8] = static_cast<uint8_t>(bits[lane / 8] & ~(1 << lane % 8));
+            slots.masked[slot] = 1;
+          }
         }
       }
     }

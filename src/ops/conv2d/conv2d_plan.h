@@ -55,21 +55,20 @@ class ConvPlan {
   int64_t positions() const { return rows * cols; }
   int64_t source_size() const { return channels * source_h * source_w; }
 
-  bool IsPresent(int64_t tap, int64_t row, int64_t col) const {
-    return IsRowPresent(tap, row) && IsColPresent(tap, col);
-  }
-  bool IsRowPresent(int64_t tap, int64_t row) const {
-    const int64_t y = row * phases_h_ + tap_rows_.At(tap / kernel_cols.count) - top_;
+  /// Whether number u of the kernel rows reads a source row at positions of this row; and likewise columns. The term of
+  /// a tap is present where both are.
+  bool IsRowPresent(int64_t u, int64_t row) const {
+    const int64_t y = row * phases_h_ + tap_rows_.At(u) - top_;
     return y >= 0 && y < source_h;
   }
-  bool IsColPresent(int64_t tap, int64_t col) const {
-    const int64_t x = col * phases_w_ + tap_cols_.At(tap % kernel_cols.count) - left_;
+  bool IsColPresent(int64_t v, int64_t col) const {
+    const int64_t x = col * phases_w_ + tap_cols_.At(v) - left_;
     return x >= 0 && x < source_w;
   }
   std::vector<int64_t> TapOffsets() const;
 
-  /// Terms are numbered by (channel, kernel row, kernel column), and those of taps that the plan lacks keep their numbers.
-  /// Of the first k terms, how many are of taps that it has.
+  /// Terms are numbered by (channel, kernel row, kernel column), and those of taps that the plan lacks keep their
+  /// numbers. Returns how many of the first k terms are of taps that it has.
   int64_t TermsBelow(int64_t k, const Conv2dSizes& sizes) const {
     const int64_t tap = k % (sizes.kh * sizes.kw), row = tap / sizes.kw, col = tap % sizes.kw;
     const int64_t rows_below = kernel_rows.Below(row), has_row = kernel_rows.Below(row + 1) - rows_below;
