@@ -64,6 +64,6 @@ function(repdl_compile_kernels library)
       # Every lane word is inlined, and to watch the scope of its temporaries takes ten times as long to compile.
       target_compile_options(${library}_${target} PRIVATE -fno-sanitize-address-use-after-scope)
     endif()
-    target_link_libraries(${library}_${target} PRIVATE repdl_internal hwy_headers)
+    target_link_libraries(${library}_${target} PRIVATE repdl_internal hwy_headers repdl_kernel_flags)
   endforeach()
 endfunction()
