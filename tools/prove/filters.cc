@@ -135,7 +135,9 @@ double Digamma(double x) {
       z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z / 47.4)))));
   const double above = SumUnlessCancelled(std::log(y) - 0.5 / y - series, -sum);
   if (!(x < 0) || above == kAskMpfr) return above;
-  return SumUnlessCancelled(above + 1 / size, pi * Cospi(size) / Sinpi(size));
+  const double cotangent = pi * Cospi(size) / Sinpi(size), mirrored = above + 1 / size + cotangent;
+  // Several of these terms may cancel each other, each a part of the digits.
+  return std::fabs(mirrored) < std::max({y, sum, std::fabs(cotangent)}) / 64 ? kAskMpfr : mirrored;
 }
 
 double Trigamma(double x) {

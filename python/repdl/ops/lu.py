@@ -112,6 +112,9 @@ def _() -> Iterator[Sample]:
                 rows=f"normal[{m}, {n}]#3",
                 adjoint=adjoint,
             )
+        yield sample(
+            factors="normal[200, 9, 9]#1", pivots="classes9[200, 9]#2", rows="normal[200, 3, 9]#3", adjoint=adjoint
+        )
         for kind in ("special", "wide"):
             yield sample(
                 factors=f"{kind}[7, 9, 9]#1", pivots="classes9[7, 9]#2", rows=f"{kind}[7, 3, 9]#3", adjoint=adjoint
