@@ -35,7 +35,7 @@ double Inner(const double* x, const double* y, int64_t n) {
 #pragma GCC unroll 8
   for (int h = kInnerVecs / 2; h >= 1; h /= 2) {
 #pragma GCC unroll 8
-    for (int v = 0; v < h; ++v) acc[v] = Add<VecOf<double>>(acc[v], acc[v + h]);
+    for (int v = 0; v < h; ++v) acc[v] = Add(acc[v], acc[v + h]);
   }
   return FoldVector(d, VecOf<double>(acc[0]));
 }
