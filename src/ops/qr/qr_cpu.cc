@@ -54,7 +54,8 @@ void Reflect(const Rows& vectors, const double* tau, int64_t first, int64_t step
         double* const at = x[i] + q * kLanesOf<double>;
         const VecOf<double> value = Fma<VecOf<double>>(v, t[q], Load(d, at));  // of v = 1 the same as a difference
         Store(value, d, at);
-        w[q] = i < next ? w[q] : i == next ? value : Fma<VecOf<double>>(times, value, w[q]);
+        const VecOf<double> before = w[q];
+        w[q] = i < next ? before : i == next ? value : Fma(times, value, before);
       }
     }
     for (int64_t i = j + 2; i < m; ++i) {
