@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, rows_of, sample
+from repdl._op import Sample, Tensor, op, sample
 from repdl.ops.cholesky import matrices_of
 
 
@@ -83,11 +83,7 @@ lu.rows(matrices_of("input"))
 solve.rows(matrices_of("input", "rows"))
 inv.rows(matrices_of("input"))
 det.rows(matrices_of("input"))
-
-
-@lu_solve.rows
-def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
-    return rows_of("factors", "pivots", "rows")(arguments, rows) if arguments["factors"].ndim > 2 else None
+lu_solve.rows(matrices_of("factors", "pivots", "rows"))
 
 
 @lu.samples

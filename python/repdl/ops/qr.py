@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, rows_of, sample
+from repdl._op import Sample, Tensor, op, sample
 from repdl.ops.cholesky import matrices_of
 
 
@@ -41,11 +41,7 @@ def householder(factors: Tensor, tau: Tensor, rows: Tensor, adjoint: bool = Fals
 
 
 geqrf.rows(matrices_of("input"))
-
-
-@householder.rows
-def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
-    return rows_of("factors", "tau", "rows")(arguments, rows) if arguments["factors"].ndim > 2 else None
+householder.rows(matrices_of("factors", "tau", "rows"))
 
 
 @geqrf.samples
