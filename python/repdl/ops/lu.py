@@ -109,7 +109,7 @@ def _() -> Iterator[Sample]:
                 adjoint=adjoint,
             )
         yield sample(
-            factors="normal[200, 9, 9]#1", pivots="classes9[200, 9]#2", rows="normal[200, 3, 9]#3", adjoint=adjoint
+            factors="dominant[200, 9, 9]#1", pivots="classes9[200, 9]#2", rows="normal[200, 3, 9]#3", adjoint=adjoint
         )
         for kind in ("special", "wide"):
             yield sample(
