@@ -2,11 +2,12 @@
 """Writes python/repdl/golden/<op>.txt: the samples of each declared op, with the results of the slow reference.
 
     python tools/update_golden.py REFERENCE_PROGRAM [--check]
+    python tools/update_golden.py REFERENCE_PROGRAM --op NAME [--op NAME ...] [--check]
     python tools/update_golden.py --torch-op NAME [--torch-op NAME ...] [--check]
 
 The reference (tests/reference) shares no arithmetic with the library. With --check nothing is written, and a file that
-would change is an error. golden/torch has the calls of torch, from tools/aten_reference; --torch-op makes no other
-files than those of these ops.
+would change is an error. golden/torch has the calls of torch, from tools/aten_reference; --op and --torch-op
+make no other files than those of these ops.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def cases(op: Op[..., object]) -> list[str]:
     return [s.text(op.name) for s in samples]
 
 
-def of_core(reference: Path) -> Iterator[tuple[Path, str]]:
-    """The golden files of the core's ops."""
-    for op in registry.values():
+def of_core(reference: Path, ops: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """The golden files of the core's ops: of these, or of all."""
+    for op in [registry[name] for name in ops or registry]:
         text = "\n".join(cases(op)) + "\n"
         result = subprocess.run([reference], input=text, capture_output=True, text=True, check=False)
         if result.returncode != 0:
@@ -72,13 +73,15 @@ def of_torch(ops: Sequence[str]) -> dict[Path, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("reference", type=Path, nargs="?", help="the program repdl_reference")
+    parser.add_argument("--op", action="append", default=[], help="make the files of these ops of the core alone")
     parser.add_argument("--torch-op", action="append", default=[], help="make the files of these ops of torch alone")
     parser.add_argument("--check", action="store_true", help="fail if a file would change")
     options = parser.parse_args()
     if not (options.reference or options.torch_op):
         parser.error("give the program repdl_reference, or ops of torch by --torch-op")
-    pages = {} if options.torch_op else dict(of_core(options.reference))
-    pages |= of_torch(options.torch_op)
+    pages = {} if options.torch_op and not options.op else dict(of_core(options.reference, options.op))
+    if options.torch_op or not options.op:
+        pages |= of_torch(options.torch_op)
     changed = []
     for path, page in pages.items():
         if not path.exists() or path.read_text() != page:
@@ -86,7 +89,7 @@ def main() -> None:
             if not options.check:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(page)
-    if not options.torch_op:
+    if not (options.op or options.torch_op):
         for path in (GOLDEN / "torch").glob("*.txt"):
             if path not in pages:
                 changed.append(str(path.relative_to(GOLDEN)))
