@@ -7,8 +7,25 @@
 
 #include "numerics/special_scalar.h"
 #include "reference/functions.h"
+#include "repdl/op.h"
 
 namespace repdl {
+
+void ComputeByOp(const DoubleRow& row, const std::vector<double>& x, const std::vector<double>& y,
+                 std::vector<double>& out) {
+  const OpInfo& op = *FindOp(row.op);
+  const std::vector<double> ones(x.size(), 1.0);
+  const auto view = [](const std::vector<double>& values) {
+    return MakeView(const_cast<double*>(values.data()), DType::kFloat64, {static_cast<int64_t>(values.size())});
+  };
+  std::vector<Value> operands = {view(x)};
+  if (row.binary) {
+    operands.emplace_back(view(y));
+  } else if (op.args.size() == 2) {
+    operands.insert(operands.begin(), view(ones));
+  }
+  op.run(operands, std::vector<TensorView>{view(out)});
+}
 
 double ForOneNumber(DoubleFunction function, double x, double y) {
   const scalar::Tag<double> d;
@@ -17,7 +34,7 @@ double ForOneNumber(DoubleFunction function, double x, double y) {
   case DoubleFunction::k##Name: return scalar::Name##Double()(d, x);
 #define DOUBLE_BINARY(op, Name) \
   case DoubleFunction::k##Name: return scalar::Name##Double()(d, x, y);
-#define DOUBLE_GRADIENT(Name, expression)           \
+#define DOUBLE_GRADIENT(op, Name, expression)       \
   case DoubleFunction::k##Name: {                   \
     const double g = x;                             \
     return [&](double x) { return expression; }(y); \
@@ -54,15 +71,14 @@ long CountOf(const char* variable, long otherwise) {
   return text == nullptr ? otherwise : std::atol(text);
 }
 
-void DoubleAgainstReference::Check(std::vector<double> x, std::vector<double> y) {
-  while (x.size() % 8 != 0) x.push_back(x[0]), y.push_back(y[0]);
+void DoubleAgainstReference::Check(const std::vector<double>& x, const std::vector<double>& y) {
   const DoubleRow& row = GetParam();
   const reference::Function& function = *reference::FindFunction(row.op);
   std::vector<double> expected(x.size()), out(x.size());
   for (size_t i = 0; i < x.size(); ++i) expected[i] = reference::Rounded(function, x[i], row.binary ? y[i] : 0.0);
   for (const std::string_view target : SupportedTargets()) {
     SetTarget(target);
-    ProbeDoubleFunction({row.function, x.data(), y.data(), out.data(), static_cast<int64_t>(x.size())});
+    ComputeByOp(row, x, y, out);
     Compare(target, x, y, out, expected);
   }
   for (size_t i = 0; i < x.size(); ++i) out[i] = ForOneNumber(row.function, x[i], y[i]);

@@ -10,17 +10,32 @@
 #include <string_view>
 #include <vector>
 
-#include "cpp/double_functions_probe.h"
 #include "repdl/target.h"
 
 namespace repdl {
 
-/// A function by its name in tests/reference/functions.def.
+/// The rows of double_functions.def and double_trig.def.
+enum class DoubleFunction {
+#define DOUBLE_UNARY(op, Name) k##Name,
+#define DOUBLE_BINARY(op, Name) k##Name,
+#define DOUBLE_GRADIENT(op, Name, expression) k##Name,
+#include "cpp/double_functions.def"
+#include "cpp/double_trig.def"
+#undef DOUBLE_UNARY
+#undef DOUBLE_BINARY
+#undef DOUBLE_GRADIENT
+};
+
+/// An op, by whose name tests/reference/functions.def has the function too.
 struct DoubleRow {
   std::string op;
   DoubleFunction function;
   bool binary;
 };
+
+/// The op on the active target: f(x[i]), f(x[i], y[i]), or the derivative at x[i] where the op is a gradient.
+void ComputeByOp(const DoubleRow& row, const std::vector<double>& x, const std::vector<double>& y,
+                 std::vector<double>& out);
 
 /// As the text for one number.
 double ForOneNumber(DoubleFunction function, double x, double y);
@@ -41,7 +56,7 @@ class DoubleAgainstReference : public ::testing::TestWithParam<DoubleRow> {
   ~DoubleAgainstReference() override { SetTarget(saved_); }
 
   /// Compares a block with the reference, on every target and for one number.
-  void Check(std::vector<double> x, std::vector<double> y);
+  void Check(const std::vector<double>& x, const std::vector<double>& y);
   /// Tells the first differences; `where` is a target, or another way to compute `out`.
   void Compare(std::string_view where, const std::vector<double>& x, const std::vector<double>& y,
                const std::vector<double>& out, const std::vector<double>& expected);

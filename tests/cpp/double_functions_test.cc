@@ -25,7 +25,7 @@ namespace {
 const DoubleRow kRows[] = {
 #define DOUBLE_UNARY(op, Name) {#op, DoubleFunction::k##Name, false},
 #define DOUBLE_BINARY(op, Name) {#op, DoubleFunction::k##Name, true},
-#define DOUBLE_GRADIENT(Name, expression)
+#define DOUBLE_GRADIENT(op, Name, expression)
 #include "cpp/double_functions.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
@@ -56,7 +56,7 @@ void EvaluateRow(DoubleFunction function, double x, double y, double* parts, dou
   case DoubleFunction::k##Name: return Evaluate<scalar::Name##Formula, N>(parts, n, size, bound, x);
 #define DOUBLE_BINARY(op, Name) \
   case DoubleFunction::k##Name: return Evaluate<scalar::Name##Formula, N>(parts, n, size, bound, x, y);
-#define DOUBLE_GRADIENT(Name, expression) \
+#define DOUBLE_GRADIENT(op, Name, expression) \
   case DoubleFunction::k##Name: break;
 #include "cpp/double_functions.def"
 #undef DOUBLE_UNARY
@@ -313,10 +313,10 @@ TEST_P(DoubleFunctions, KeepToTheirBounds) {
 }
 
 TEST(DoubleGradients, RoundEachStepOnce) {
-  const DoubleFunction functions[] = {
+  const DoubleRow rows[] = {
 #define DOUBLE_UNARY(op, Name)
 #define DOUBLE_BINARY(op, Name)
-#define DOUBLE_GRADIENT(Name, expression) DoubleFunction::k##Name,
+#define DOUBLE_GRADIENT(op, Name, expression) {#op, DoubleFunction::k##Name, true},
 #include "cpp/double_functions.def"
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
@@ -329,11 +329,11 @@ TEST(DoubleGradients, RoundEachStepOnce) {
   const std::string saved(ActiveTarget());
   for (const std::string_view target : SupportedTargets()) {
     SetTarget(target);
-    for (const DoubleFunction function : functions) {
-      ProbeDoubleFunction({function, g.data(), x.data(), out.data(), static_cast<int64_t>(x.size())});
+    for (const DoubleRow& row : rows) {
+      ComputeByOp(row, g, x, out);
       for (size_t i = 0; i < x.size(); ++i) {
-        EXPECT_EQ(Bits(out[i]), Bits(ForOneNumber(function, g[i], x[i])))
-            << target << " " << static_cast<int>(function) << " " << g[i] << " " << x[i];
+        EXPECT_EQ(Bits(out[i]), Bits(ForOneNumber(row.function, g[i], x[i])))
+            << target << " " << row.op << " " << g[i] << " " << x[i];
       }
     }
   }
