@@ -56,7 +56,7 @@ sanitize: $(VENV)/.build  ## Run the C++ tests with the address and undefined-be
 
 tsan: $(VENV)/.build  ## Run the C++ tests that use threads with the thread sanitizer
 	$(BIN)/cmake --preset tsan -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
-	$(BIN)/cmake --build --preset tsan --target repdl_tests
+	$(BIN)/cmake --build --preset tsan
 	$(BIN)/ctest --preset tsan --progress -j$$(nproc)
 
 cuda: $(VENV)/.build  ## Compile the CUDA kernels and check their PTX, where nvcc is installed; needs no GPU
