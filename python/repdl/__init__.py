@@ -20,9 +20,6 @@ from repdl._core import (
 )
 from repdl._order import get_order as get_order, order as order, set_order as set_order
 
-# The function has the name of its package, and takes its place.
-from repdl.reveal import reveal as reveal
-
 if TYPE_CHECKING:
     from repdl import (
         conformance as conformance,
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
         random as random,
         utils as utils,
     )
+    from repdl.conformance.declared import declare as declare
     from repdl.convert import from_torch_module as from_torch_module
     from repdl.interception import (
         NotReproducibleError as NotReproducibleError,
@@ -40,22 +38,21 @@ if TYPE_CHECKING:
         UnmeasuredTorchWarning as UnmeasuredTorchWarning,
         allow_native as allow_native,
         audit as audit,
-        declare as declare,
         disable as disable,
         enable as enable,
         is_enabled as is_enabled,
         reproducible as reproducible,
     )
+    from repdl.reveal import reveal as reveal
 
-_MODULES = {"conformance", "func", "interception", "nn", "optim", "random", "utils"}
-_NAMES = {"from_torch_module": "repdl.convert"} | dict.fromkeys(
+_MODULES = {"conformance", "func", "interception", "nn", "optim", "random", "reveal", "utils"}
+_NAMES = {"declare": "repdl.conformance.declared", "from_torch_module": "repdl.convert"} | dict.fromkeys(
     (
         "NotReproducibleError",
         "NotReproducibleWarning",
         "UnmeasuredTorchWarning",
         "allow_native",
         "audit",
-        "declare",
         "disable",
         "enable",
         "is_enabled",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tries what `repdl.declare` says of an op: the same bits in every setting, for the calls that the caller gives.
+"""`repdl.declare`, and what tries its claim: the same bits in every setting, for the calls that the caller gives.
 
 check = repdl.conformance.check_declared("torchvision::nms", [(boxes, scores, 0.5)])
 assert check.passed, check
@@ -24,7 +24,8 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from repdl.conformance.settings import Setting, settings_here
-from repdl.interception.declared import check_name, reasons
+from repdl.interception.declarable import check_name
+from repdl.interception.declared import reasons
 from repdl.interception.loading import speaks_of_torch
 
 SHOWN = 5
@@ -64,6 +65,33 @@ class Claim:
     op: str
     samples: Sequence[Any]
     batched: Sequence[int] = ()
+
+
+def declare(op: str, reason: str, samples: Sequence[Any] | None = None) -> None:
+    """Says that a compiled op gives the same bits on every machine, so that it runs under `repdl.enable()`.
+
+    It holds in this process, and in those that multiprocessing starts while it is enabled, for tensors on the CPU. The
+    claim is the caller's: `repdl.conformance.check_declared` tries it. It may be made before the library is loaded.
+    An op of torch for which there is no kernel, "aten::special_airy_ai", may be declared as well; where there is one
+    it keeps that, for the types that it takes.
+
+    Args:
+        op: "library::name", which is every overload of it, or "library::name.overload".
+        reason: why its bits are the same everywhere; `repdl.audit` repeats it.
+        samples: calls to try first, as `repdl.conformance.check_declared` takes them.
+
+    Raises:
+        ValueError: without a reason; for what is no op, or one that needs no declaration; and if a sample shows that
+            the bits are not the same.
+    """
+    if not isinstance(reason, str) or not reason.strip():
+        raise ValueError('[declare] reason must say why the bits are the same: declare("torchvision::nms", "compares")')
+    check_name(op)
+    if samples is not None:
+        check = check_declared(op, samples)
+        if not check.passed:
+            raise ValueError(f"[declare] {check}")
+    reasons[op] = reason
 
 
 def check_declared(

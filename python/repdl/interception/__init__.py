@@ -6,7 +6,6 @@ and every other op raises (`strict`).
 `switch` registers all this with torch's dispatcher, and `audit` lists what a program calls of it.
 """
 
-from repdl.interception.declared import declare as declare
 from repdl.interception.recording import audit as audit
 from repdl.interception.report import Report as Report, Row as Row
 from repdl.interception.strict import (

@@ -11,35 +11,24 @@ from contextlib import contextmanager
 from multiprocessing import spawn
 from typing import Any
 
-from repdl.interception import declared
 
-Arguments = tuple[str, str, str]
+class _Call:
+    """Pickled, it is a call of a function, which is made where it is read."""
 
-
-class _Enabling:
-    """Pickled, it is a call that enables, and declares what was declared here."""
-
-    def __init__(self, arguments: Arguments) -> None:
-        self.arguments = arguments
+    def __init__(self, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self.call = function, arguments
 
     def __reduce__(self) -> Any:
-        return _enable, (self.arguments, dict(declared.reasons))
-
-
-def _enable(arguments: Arguments, reasons: dict[str, str]) -> None:
-    from repdl.interception.switch import enable
-
-    declared.reasons.update(reasons)
-    enable(*arguments)
+        return self.call
 
 
 @contextmanager
-def told(arguments: Callable[[], Arguments]) -> Iterator[None]:
-    """In this block, processes that are started are enabled with the arguments of `enable` at that time."""
+def told(enable: Callable[..., None], arguments: Callable[[], tuple[Any, ...]]) -> Iterator[None]:
+    """In this block, processes that are started call `enable` with what `arguments` gives at that time."""
     original = spawn.get_preparation_data
 
     def prepare(name: str) -> dict[str, Any]:
-        return original(name) | {"repdl": _Enabling(arguments())}
+        return original(name) | {"repdl": _Call(enable, arguments())}
 
     spawn.get_preparation_data = prepare
     try:

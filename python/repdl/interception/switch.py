@@ -20,6 +20,7 @@ from repdl import _order
 from repdl.interception import (
     aten,
     children,
+    declared,
     devices,
     distributed,
     libraries,
@@ -162,7 +163,16 @@ def _install() -> None:
         _undo.callback(libraries.hold(is_enabled))
     for change in (settings.route, settings.full_precision, memory.filled, machine.hidden, seeding.told):
         _undo.enter_context(change())
-    _undo.enter_context(children.told(lambda: (strict.level(), _order.get_order(), rng_in_force())))
+    _undo.enter_context(children.told(_enable_in_child, _of_child))
+
+
+def _of_child() -> tuple[Any, ...]:
+    return strict.level(), _order.get_order(), rng_in_force(), dict(declared.reasons)
+
+
+def _enable_in_child(level: str, order: str, rng: str, reasons: dict[str, str]) -> None:
+    declared.reasons.update(reasons)
+    enable(level, order, rng)
 
 
 over_all: list[Callable[[], None]] = []
@@ -215,9 +225,9 @@ def hidden_by(key: str, name: str) -> Native:
 
 def _dense() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
-    for declared in overrides.values():
-        for name, kernel in declared.kernels(native_of(declared.name)):
-            if name == declared.name:
+    for override in overrides.values():
+        for name, kernel in override.kernels(native_of(override.name)):
+            if name == override.name:
                 found[name] = kernel
             else:
                 found.setdefault(name, kernel)

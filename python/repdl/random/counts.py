@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from repdl import ops
 from repdl.random.philox import _check_floating, _integers, philox_key
 
 _ATTEMPTS = 16  # of which up to one in five fails
@@ -21,13 +22,6 @@ _SMALL = 10.0
 """Below this mean, probabilities are summed."""
 
 Tensors = tuple[torch.Tensor, ...]
-
-
-def _ops() -> dict[str, Callable[..., torch.Tensor]]:
-    """Functions of float64; imported late, since the interception imports the samplers."""
-    from repdl.interception import float64
-
-    return float64.ops
 
 
 def poisson(rate: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
@@ -44,7 +38,7 @@ def poisson(rate: torch.Tensor, generator: torch.Generator | None = None) -> tor
     u = _uniform(mean.numel(), generator)
     result = torch.zeros_like(mean)
     small, large = (mean < _SMALL).nonzero()[:, 0], (mean >= _SMALL).nonzero()[:, 0]
-    first = _ops()["exp"](-mean[small])
+    first = ops.exp(-mean[small])
     result[small] = _searched(u[small, 0], first, lambda k: mean[small] / k, 100)
     result[large] = _poisson_by_rejection(mean[large], u[large])
     return result.reshape(rate.shape).to(rate.dtype)
@@ -75,7 +69,7 @@ def binomial(count: torch.Tensor, prob: torch.Tensor, generator: torch.Generator
     mean = n * p
     small, large = (mean < _SMALL).nonzero()[:, 0], (mean >= _SMALL).nonzero()[:, 0]
     few, odds = n[small], (p / (1 - p))[small]
-    first = _ops()["exp"](few * _ops()["log1p"](-p[small]))
+    first = ops.exp(few * ops.log1p(-p[small]))
     result[small] = _searched(u[small, 0], first, lambda k: (few - (k - 1)).clamp_min(0) / k * odds, 100)
     result[large] = _binomial_by_rejection(n[large], p[large], u[large])
     return torch.where(swapped, n - result, result).reshape(shape).to(count.dtype)
@@ -113,12 +107,11 @@ def _first_accepted(
 
 
 def _poisson_by_rejection(mean: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
-    ops = _ops()
-    b = ops["sqrt"](mean) * 2.53 + 0.931
+    b = ops.sqrt(mean) * 2.53 + 0.931
     a = b * 0.02483 - 0.059
     inverse_alpha = 1.1328 / (b - 3.4) + 1.1239
     sure = 0.9277 - 3.6224 / (b - 2)
-    log_mean = ops["log"](mean)
+    log_mean = ops.log(mean)
 
     def attempt(at: torch.Tensor, numbers: Tensors) -> Tensors:
         x, v = numbers
@@ -128,23 +121,22 @@ def _poisson_by_rejection(mean: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
         near = (edge >= 0.07) & (v <= sure[at])
         possible = (k >= 0) & ~((edge < 0.013) & (v > edge))
         held = k.clamp_min(0)
-        height = ops["log"](v * inverse_alpha[at] / (width / (edge * edge) + scale))
-        below = height <= held * log_mean[at] - rate - ops["lgamma"](held + 1)
+        height = ops.log(v * inverse_alpha[at] / (width / (edge * edge) + scale))
+        below = height <= held * log_mean[at] - rate - ops.lgamma(held + 1)
         return held, near | (possible & below)
 
     return _first_accepted(u, mean.floor(), attempt)
 
 
 def _binomial_by_rejection(n: torch.Tensor, p: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
-    ops = _ops()
-    deviation = ops["sqrt"](n * p * (1 - p))
+    deviation = ops.sqrt(n * p * (1 - p))
     b = deviation * 2.53 + 1.15
     a = b * 0.0248 - 0.0873 + p * 0.01
     sure = 0.92 - 4.2 / b
     alpha = (5.1 / b + 2.83) * deviation
     mode = ((n + 1) * p).floor()
-    log_odds = ops["log"](p / (1 - p))
-    highest = ops["lgamma"](mode + 1) + ops["lgamma"](n - mode + 1)
+    log_odds = ops.log(p / (1 - p))
+    highest = ops.lgamma(mode + 1) + ops.lgamma(n - mode + 1)
 
     def attempt(at: torch.Tensor, numbers: Tensors) -> Tensors:
         x, v = numbers
@@ -154,8 +146,8 @@ def _binomial_by_rejection(n: torch.Tensor, p: torch.Tensor, u: torch.Tensor) ->
         possible = (k >= 0) & (k <= trials)
         near = possible & (edge >= 0.07) & (v <= sure[at])
         held = torch.where(possible, k, mode[at])
-        height = ops["log"](v * alpha[at] / (width / (edge * edge) + scale))
-        lower = ops["lgamma"](held + 1) + ops["lgamma"](trials - held + 1)
+        height = ops.log(v * alpha[at] / (width / (edge * edge) + scale))
+        lower = ops.lgamma(held + 1) + ops.lgamma(trials - held + 1)
         below = height <= highest[at] - lower + (held - mode[at]) * log_odds[at]
         return held, near | (possible & below)
 
