@@ -91,6 +91,12 @@ TakeRows: TypeAlias = Callable[[Mapping[str, Any], slice], Mapping[str, Any] | N
 """From the arguments of a call and a slice of the batch: those of the same call for these rows alone."""
 
 
+INT_TO_FLOAT, SAME_TYPE, GRADIENT = "int_to_float", "same_type", "gradient"
+"""Torch's rules of promotion, by which an op stands for overloads of aten: that of a function of numbers, where
+integers become floating-point numbers first; of a function whose result has the operand's type; and of a gradient,
+whose operands have one type."""
+
+
 @dataclass(eq=False)
 class Op(Generic[P, R]):
     """An op of the core, callable on torch tensors and NumPy arrays."""
@@ -104,6 +110,8 @@ class Op(Generic[P, R]):
     prepare_arguments: Callable[..., tuple[Any, ...]] | None = None
     take_rows: TakeRows | None = None
     symbolic_shapes: Shapes | None = None
+    aten: tuple[str, ...] = ()
+    promotion: str = INT_TO_FLOAT
     takes_order: bool = field(init=False)
     kernel: Callable[..., Any] = field(init=False)
     """The core's callable: tensors of any framework, no gradients."""
@@ -232,14 +240,21 @@ registry: dict[str, Op[..., Any]] = {}
 """Every declared op by name."""
 
 
-def op(*, name: str | None = None, outputs: Sequence[str] = ("output",)) -> Callable[[Callable[P, R]], Op[P, R]]:
+def op(
+    *,
+    name: str | None = None,
+    outputs: Sequence[str] = ("output",),
+    aten: Sequence[str] = (),
+    promotion: str = INT_TO_FLOAT,
+) -> Callable[[Callable[P, R]], Op[P, R]]:
     """Declares the core's op of the function's name, or of this one, where the public function does more.
 
-    The function is its signature and docstring; it has no body.
+    The function is its signature and docstring; it has no body. `aten` names the overloads of torch that the op is, as
+    it stands, under `repdl.enable()`, by a rule of `promotion`; overloads that take more are in repdl.interception.
     """
 
     def declare(function: Callable[P, R]) -> Op[P, R]:
-        declared = Op(name or function.__name__, function, tuple(outputs))
+        declared = Op(name or function.__name__, function, tuple(outputs), aten=tuple(aten), promotion=promotion)
         registry[declared.name] = declared
         return declared
 

@@ -28,6 +28,7 @@ from repdl.interception.aten import (
     loss as loss,
     matmul as matmul,
     normalization as normalization,
+    of_ops as of_ops,
     optimizer as optimizer,
     order_of_gradients as order_of_gradients,
     ordering as ordering,

@@ -18,16 +18,6 @@ from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
 
-# torch's names are those of the ops, which take low precision themselves.
-_OF_ONE_NUMBER = """
-    acos acosh asin asinh atan atanh cos cosh erf erfc erfinv exp exp2 expm1 log log10 log1p log2 mish rsqrt sigmoid
-    silu sin sinh sqrt tan tanh
-"""
-for _name in _OF_ONE_NUMBER.split():
-    override(_name, op=_name, low="compute", wide="float64", complex=True, integers="float32", **_POINTWISE)(
-        _core.ops[_name]
-    )
-
 
 def _alike(*operands: Any) -> Iterator[torch.Tensor]:
     """The operands in the type that torch gives the result of both; of integers, float32. Numbers are not low."""
@@ -126,12 +116,6 @@ def _(
     grad_output: torch.Tensor, self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops
 ) -> torch.Tensor:
     return ops["gelu_tanh_grad" if approximate == "tanh" else "gelu_grad"](grad_output, self)
-
-
-for _name in ("mish", "sigmoid", "silu", "tanh"):
-    override(_name + "_backward", op=_name + "_grad", wide="float64", complex=True, **_POINTWISE)(
-        _core.ops[_name + "_grad"]
-    )
 
 
 @override("log_sigmoid_forward", low="compute", wide="float64")

@@ -39,8 +39,6 @@ for _name in ("maximum", "minimum", "fmax", "fmin"):
 for _name in ("clamp_min", "clamp_max"):
     _declare_pair(_name, f"{_name}.Tensor")
 
-override("relu", op="relu", **_OPS)(_core.ops["relu"])
-
 
 def _rounds_up(self: torch.Tensor, *bounds: Any) -> bool:
     """Whether bounds make a tensor of integers one of floating-point numbers."""

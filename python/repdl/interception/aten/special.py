@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from repdl.interception import core
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, COMPLEX, float64_ops, kinds_of, override
 from repdl.interception.strict import not_reproducible
@@ -44,19 +43,6 @@ def _widened(value: Any, dtype: torch.dtype) -> Any:
     is_narrow = isinstance(value, float) and dtype != torch.float64
     return torch.full((), value, dtype=torch.float32).item() if is_narrow else value
 
-
-_OF_CORE = {
-    "digamma": "digamma",
-    "i0": "i0",
-    "lgamma": "lgamma",
-    "special_i0e": "i0e",
-    "special_i1": "i1",
-    "special_i1e": "i1e",
-    "special_modified_bessel_i0": "i0",
-    "special_modified_bessel_i1": "i1",
-}
-for _name, _op in _OF_CORE.items():
-    override(_name, op=_op, low="compute", wide="float64", integers="float32", elementwise=True)(core.ops[_op])
 
 _NAMES = """
     igamma igammac special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx

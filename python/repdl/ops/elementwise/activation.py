@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Op, Tensor, op
+from repdl._op import GRADIENT, SAME_TYPE, Op, Tensor, op
 from repdl.ops.elementwise._family import binary_samples, to_shape, unary_samples
 from repdl.ops.elementwise.arithmetic import div
 from repdl.ops.elementwise.exponential import exp
 from repdl.ops.elementwise.hyperbolic import tanh
 
 
-@op()
+@op(aten=["relu"], promotion=SAME_TYPE)
 def relu(input: Tensor) -> Tensor:
     """Each element, or +0 if it is negative; -0 and NaN stay. Any shape."""
 
@@ -28,12 +28,12 @@ def relu_grad(grad_output: Tensor, output: Tensor) -> Tensor:
     """The gradient of relu: grad_output where the output (or the input) is greater than 0, else +0."""
 
 
-@op()
+@op(aten=["sigmoid"])
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-input)), correctly rounded. Any shape."""
 
 
-@op(outputs=("grad_input",))
+@op(outputs=("grad_input",), aten=["sigmoid_backward"], promotion=GRADIENT)
 def sigmoid_grad(grad_output: Tensor, output: Tensor) -> Tensor:
     """The gradient of sigmoid from its output: grad_output * (1 - output) * output."""
 
@@ -58,12 +58,12 @@ def softplus_grad(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of softplus: grad_output * sigmoid(input); grad_output where the input is greater than 20."""
 
 
-@op()
+@op(aten=["silu"])
 def silu(input: Tensor) -> Tensor:
     """input * sigmoid(input), correctly rounded as one function. Any shape."""
 
 
-@op(outputs=("grad_input",))
+@op(outputs=("grad_input",), aten=["silu_backward"], promotion=GRADIENT)
 def silu_grad(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of silu: grad_output times the derivative, which is correctly rounded."""
 
@@ -88,12 +88,12 @@ def gelu_tanh_grad(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of gelu_tanh: grad_output times the derivative, which is correctly rounded."""
 
 
-@op()
+@op(aten=["mish"])
 def mish(input: Tensor) -> Tensor:
     """input * tanh(log(1 + exp(input))), correctly rounded as one function. Any shape."""
 
 
-@op(outputs=("grad_input",))
+@op(outputs=("grad_input",), aten=["mish_backward"], promotion=GRADIENT)
 def mish_grad(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of mish: grad_output times the derivative, which is correctly rounded."""
 

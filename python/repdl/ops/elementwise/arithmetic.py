@@ -27,12 +27,12 @@ def mul(input: Tensor, other: Tensor | float) -> Tensor:
     """input * other, rounded once; the operands are broadcast. Operands as for `div`."""
 
 
-@op()
+@op(aten=["sqrt"])
 def sqrt(input: Tensor) -> Tensor:
     """Square root of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["rsqrt"])
 def rsqrt(input: Tensor) -> Tensor:
     """1 / sqrt(input), correctly rounded. Any shape."""
 

@@ -12,22 +12,22 @@ from repdl._op import Tensor, op
 from repdl.ops.elementwise._family import unary_samples
 
 
-@op()
+@op(aten=["i0", "special_modified_bessel_i0"])
 def i0(input: Tensor) -> Tensor:
     """Modified Bessel function of order 0 of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["special_i0e"])
 def i0e(input: Tensor) -> Tensor:
     """exp(-|x|) i0(x) for each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["special_i1", "special_modified_bessel_i1"])
 def i1(input: Tensor) -> Tensor:
     """Modified Bessel function of order 1 of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["special_i1e"])
 def i1e(input: Tensor) -> Tensor:
     """exp(-|x|) i1(x) for each element, correctly rounded. Any shape."""
 

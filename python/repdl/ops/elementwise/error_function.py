@@ -14,17 +14,17 @@ from repdl.ops.elementwise._family import unary_samples
 from repdl.ops.elementwise.exponential import exp
 
 
-@op()
+@op(aten=["erf"])
 def erf(input: Tensor) -> Tensor:
     """Error function of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["erfc"])
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(input), correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["erfinv"])
 def erfinv(input: Tensor) -> Tensor:
     """Inverse error function of each element, correctly rounded; NaN outside [-1, 1]. Any shape."""
 

@@ -12,12 +12,12 @@ from repdl._op import Tensor, op
 from repdl.ops.elementwise._family import binary_samples, takes_numbers, to_shape, unary_samples
 
 
-@op()
+@op(aten=["exp"])
 def exp(input: Tensor) -> Tensor:
     """e to the power of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["exp2"])
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of each element, correctly rounded. Any shape."""
 
@@ -27,7 +27,7 @@ def exp10(input: Tensor) -> Tensor:
     """10 to the power of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["expm1"])
 def expm1(input: Tensor) -> Tensor:
     """exp(input) - 1, correctly rounded. Any shape."""
 

@@ -12,12 +12,12 @@ from repdl._op import Tensor, op
 from repdl.ops.elementwise._family import unary_samples
 
 
-@op()
+@op(aten=["digamma"])
 def digamma(input: Tensor) -> Tensor:
     """Derivative of lgamma at each element, correctly rounded; NaN at the integers below 0. Any shape."""
 
 
-@op()
+@op(aten=["lgamma"])
 def lgamma(input: Tensor) -> Tensor:
     """Logarithm of the absolute value of the gamma function of each element, correctly rounded. Any shape."""
 

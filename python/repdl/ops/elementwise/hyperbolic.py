@@ -7,42 +7,42 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Tensor, op
+from repdl._op import GRADIENT, Tensor, op
 from repdl.ops.elementwise._family import binary_samples, to_shape, unary_samples
 from repdl.ops.elementwise.arithmetic import div, rsqrt
 
 
-@op()
+@op(aten=["sinh"])
 def sinh(input: Tensor) -> Tensor:
     """Hyperbolic sine of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["cosh"])
 def cosh(input: Tensor) -> Tensor:
     """Hyperbolic cosine of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["tanh"])
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent of each element, correctly rounded. Any shape."""
 
 
-@op(outputs=("grad_input",))
+@op(outputs=("grad_input",), aten=["tanh_backward"], promotion=GRADIENT)
 def tanh_grad(grad_output: Tensor, output: Tensor) -> Tensor:
     """The gradient of tanh from its output: grad_output * (1 - output^2)."""
 
 
-@op()
+@op(aten=["asinh"])
 def asinh(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["acosh"])
 def acosh(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine of each element, correctly rounded; NaN below 1. Any shape."""
 
 
-@op()
+@op(aten=["atanh"])
 def atanh(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent of each element, correctly rounded; NaN outside [-1, 1]. Any shape."""
 

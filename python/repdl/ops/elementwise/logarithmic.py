@@ -13,22 +13,22 @@ from repdl.ops.elementwise._family import binary_samples, takes_numbers, to_shap
 from repdl.ops.elementwise.arithmetic import div
 
 
-@op()
+@op(aten=["log"])
 def log(input: Tensor) -> Tensor:
     """Natural logarithm of each element, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["log2"])
 def log2(input: Tensor) -> Tensor:
     """Logarithm of each element to base 2, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["log10"])
 def log10(input: Tensor) -> Tensor:
     """Logarithm of each element to base 10, correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["log1p"])
 def log1p(input: Tensor) -> Tensor:
     """log(1 + input), correctly rounded. Any shape."""
 

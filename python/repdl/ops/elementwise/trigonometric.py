@@ -13,17 +13,17 @@ from repdl.ops.elementwise._family import binary_samples, takes_numbers, to_shap
 from repdl.ops.elementwise.arithmetic import div, rsqrt
 
 
-@op()
+@op(aten=["sin"])
 def sin(input: Tensor) -> Tensor:
     """Sine of each element, correctly rounded, however large. Any shape."""
 
 
-@op()
+@op(aten=["cos"])
 def cos(input: Tensor) -> Tensor:
     """Cosine of each element, correctly rounded, however large. Any shape."""
 
 
-@op()
+@op(aten=["tan"])
 def tan(input: Tensor) -> Tensor:
     """Tangent of each element, correctly rounded, however large. Any shape."""
 
@@ -38,17 +38,17 @@ def cospi(input: Tensor) -> Tensor:
     """cos(pi * input), correctly rounded. Any shape."""
 
 
-@op()
+@op(aten=["asin"])
 def asin(input: Tensor) -> Tensor:
     """Inverse sine of each element, in [-pi/2, pi/2], correctly rounded; NaN outside [-1, 1]. Any shape."""
 
 
-@op()
+@op(aten=["acos"])
 def acos(input: Tensor) -> Tensor:
     """Inverse cosine of each element, in [0, pi], correctly rounded; NaN outside [-1, 1]. Any shape."""
 
 
-@op()
+@op(aten=["atan"])
 def atan(input: Tensor) -> Tensor:
     """Inverse tangent of each element, in [-pi/2, pi/2], correctly rounded. Any shape."""
 
