@@ -339,7 +339,7 @@ def test_children_know_what_was_declared(method: str) -> None:
     repdl.enable()
     if method == "spawn":  # what such a child is sent and reads first
         sent = pickle.loads(pickle.dumps(spawn.get_preparation_data("child")["repdl"].__reduce__()[1]))
-        assert sent == (("error", repdl.get_order(), "philox"), {"repdl_test::negated": "changes a sign"})
+        assert sent == ("error", repdl.get_order(), "philox", {"repdl_test::negated": "changes a sign"})
         return
     context = get_context(method)
     queue = context.SimpleQueue()

@@ -259,6 +259,11 @@ def enter(declared: Override) -> None:
     overrides[declared.name] = declared
 
 
+def _enter_once(table: dict[str, Kernel], name: str, kernel: Kernel) -> None:
+    if table.setdefault(name, kernel) is not kernel:
+        raise ValueError(f"{name} has two kernels: {table[name]} and {kernel}")
+
+
 def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
     """Declares a function as the kernel of these overloads; `Override` explains the settings."""
 
@@ -287,7 +292,7 @@ def composite(name: str) -> Callable[[Kernel], Kernel]:
     """Declares a function as the composite op of that name."""
 
     def declare(function: Kernel) -> Kernel:
-        composites[name] = function
+        _enter_once(composites, name, function)
         return function
 
     return declare
@@ -297,7 +302,8 @@ def layout(key: str, *names: str) -> Callable[[Kernel], Kernel]:
     """Declares a function as the kernel of these overloads at a dispatch key of tensors that are not dense."""
 
     def declare(kernel: Kernel) -> Kernel:
-        layouts.setdefault(key, {}).update(dict.fromkeys(names, kernel))
+        for name in names:
+            _enter_once(layouts.setdefault(key, {}), name, kernel)
         return kernel
 
     return declare

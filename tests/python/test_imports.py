@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""No module of the package imports one that imports it, not even late, and nothing is loaded before it is used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from repdl.interception import aten as aten, override
+from support import ROOT, run_python
+
+PACKAGE = ROOT / "python"
+
+LATE = {
+    ("repdl._op", "repdl._torch"),  # when the first tensor of torch comes
+    ("repdl.ops.elementwise.logarithmic", "repdl.ops.elementwise.activation"),  # a gradient of one is of the other
+    ("repdl.reveal.tree", "repdl.reveal.svg"),  # when a tree is drawn
+    ("repdl.reveal.tree", "repdl.reveal.text"),
+}
+
+PUBLIC = ("repdl.__init__", "repdl.random.__init__")
+"""They lead to what is public when it is asked for."""
+
+
+def modules() -> dict[str, ast.Module]:
+    paths = (path for path in PACKAGE.rglob("*.py"))
+    return {".".join(p.relative_to(PACKAGE).with_suffix("").parts): ast.parse(p.read_text()) for p in paths}
+
+
+def imported(tree: ast.AST, known: dict[str, ast.Module]) -> Iterator[str]:
+    """The modules of the package that a module imports; under TYPE_CHECKING nothing is."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if {name, f"{name}.__init__"} & known.keys() else node.module for name in names]
+        for name in names:
+            yield from (found for found in (name, f"{name}.__init__") if found in known)
+        yield from imported(node, known)
+
+
+def test_there_are_no_circles() -> None:
+    known = modules()
+    edges = {name: {to for to in imported(tree, known) if (name, to) not in LATE} for name, tree in known.items()}
+    for name in PUBLIC:
+        edges.pop(name)
+    try:
+        TopologicalSorter({name: to - {name} for name, to in edges.items()}).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_reveal_and_torch_are_loaded_when_they_are_used() -> None:
+    program = (
+        "import sys, repdl; assert not {'torch', 'repdl.reveal'} & sys.modules.keys();"
+        "assert repdl.reveal(lambda x: x.sum(), 2).n == 2; from repdl.reveal import Tree; print(Tree.__name__)"
+    )
+    assert run_python(program).strip() == "Tree"
+
+
+def test_two_kernels_of_one_overload_raise() -> None:
+    for declare in (override.override("mm"), override.composite("linear"), override.layout("SparseCsrCPU", "mm")):
+        with pytest.raises(ValueError, match="has two kernels"):
+            declare(lambda *args: args)
