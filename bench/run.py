@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [calls] [interception] [float64] [fourier]
-                    [index_sums] [--threads N] [--target avx2] [--markdown]
+python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [calls] [interception] [fourier]
+                    [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 python bench/run.py calls --json docs/calls.json            likewise
 python bench/run.py calls --only "linear algebra"           a family, or calls with these words in their names
@@ -35,9 +35,7 @@ class Suite(StrEnum):
     FUNCTIONS = "functions"
     CALLS = "calls"
     INTERCEPTION = "interception"
-    FLOAT64 = "float64"
     FOURIER = "fourier"
-    INDEX_SUMS = "index_sums"
 
 
 def tables(
@@ -45,10 +43,8 @@ def tables(
 ) -> list[Table]:
     import calls
     import conv2d
-    import float64
     import fourier
     import functions
-    import index_sums
     import interception
     import lenet
     import mm
@@ -72,12 +68,8 @@ def tables(
             case Suite.INTERCEPTION:
                 made += [interception.switching(), interception.beside_a_model()]
                 made += [interception.steps(n) for n in threads] + [interception.shares()]
-            case Suite.FLOAT64:
-                made.append(float64.run())
             case Suite.FOURIER:
-                made += [fourier.errors(), fourier.run()]
-            case Suite.INDEX_SUMS:
-                made.append(index_sums.run())
+                made.append(fourier.run())
     return made
 
 
