@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `repdl.enable()` costs: small calls, and steps of training of models that are not our own."""
+"""What `repdl.enable()` costs: to switch, beside a converted model, and in steps of training of models not our own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from rich.table import Table
 from torch.profiler import ProfilerActivity, profile
 
 import repdl
+from calls import chosen
 
 
 def _best(call: Callable[[], object], calls: int, rounds: int) -> float:
@@ -31,67 +33,21 @@ def _best(call: Callable[[], object], calls: int, rounds: int) -> float:
     return best
 
 
-def calls() -> Table:
-    """An op on tensors of 4×4, in torch's own kernel and in ours."""
+def beside_a_model(rounds: int = 25) -> Table:
+    """Calls in torch's own kernels, outside of a converted model while it lives."""
     torch.set_num_threads(1)
-    a, b, out = torch.rand(4, 4), torch.rand(4, 4), torch.empty(4, 4)
-    classes = torch.arange(4)
-    weighted = torch.rand(4, 4, requires_grad=True)
-    small: dict[str, Callable[[], object]] = {
-        "exp": lambda: torch.exp(a),
-        "exp (out)": lambda: torch.exp(a, out=out),
-        "sqrt": lambda: torch.sqrt(a),
-        "gelu": lambda: F.gelu(a),
-        "add": lambda: torch.add(a, b),
-        "add, number": lambda: a + 1.0,
-        "add, with gradient": lambda: weighted + b,
-        "add_": lambda: out.add_(b),
-        "add_, alpha": lambda: out.add_(b, alpha=0.1),
-        "addcmul_": lambda: out.addcmul_(a, b, value=0.1),
-        "lerp_": lambda: out.lerp_(b, 0.1),
-        "mm": lambda: torch.mm(a, b),
-        "addmm": lambda: torch.addmm(b[0], a, b),
-        "linear": lambda: F.linear(a, b),
-        "linear, with bias": lambda: F.linear(a, b, b[0]),
-        "bmm": lambda: torch.bmm(a[None], b[None]),
-        "sum": lambda: torch.sum(a),
-        "mean": lambda: torch.mean(a, 1),
-        "var": lambda: torch.var(a, 1),
-        "std": lambda: torch.std(a, 1),
-        "norm": lambda: torch.linalg.vector_norm(a),
-        "softmax": lambda: torch.softmax(a, 1),
-        "log_softmax": lambda: torch.log_softmax(a, 1),
-        "layer_norm": lambda: F.layer_norm(a, (4,)),
-        "nll_loss": lambda: F.nll_loss(a, classes),
-        "cross_entropy": lambda: F.cross_entropy(a, classes),
-        "power of 2": lambda: a**2,
-        "rand": lambda: torch.rand(4, 4),
-        "randn": lambda: torch.randn(4, 4),
-        "bernoulli_": lambda: out.bernoulli_(0.5),
-        "dropout": lambda: F.dropout(a, 0.5),
-        "mul": lambda: a * b,
-        "mul, number": lambda: a * 2.0,
-    }
-    best = [dict.fromkeys(small, float("inf")) for _ in range(3)]
-
-    def measure(so_far: dict[str, float]) -> None:
-        for name, call in small.items():
-            so_far[name] = min(so_far[name], _best(call, 1000, 1))
-
-    for _ in range(25):  # in turn, since the machine is noisy
-        measure(best[0])
-        with repdl.reproducible():
-            measure(best[1])
-    model = repdl.from_torch_module(torch.nn.Dropout())
-    for _ in range(25):
-        measure(best[2])
-    del model
-    stock, ours, beside = best
-    table = Table("4×4, 1 thread", "torch, µs", "repdl.enable(), µs", "more, µs", title="Calls")
-    table.add_column("torch while a converted model lives, more, µs")
+    small = {name: partial(function, *operands) for _, name, function, operands in chosen("4×4")}
+    best = [dict.fromkeys(small, float("inf")) for _ in range(2)]
+    for so_far in best:
+        model = repdl.from_torch_module(torch.nn.Dropout()) if so_far is best[1] else None
+        for _ in range(rounds):  # in turn, since the machine is noisy
+            for name, call in small.items():
+                so_far[name] = min(so_far[name], _best(call, 1000, 1))
+        del model
+    table = Table("4×4, 1 thread", "torch, µs", "more beside a converted model, µs", title="Beside a converted model")
     for name in small:
-        row = (stock[name], ours[name], ours[name] - stock[name], beside[name] - stock[name])
-        table.add_row(name, *(f"{seconds * 1e6:.2f}" for seconds in row))
+        before, beside = (1e6 * of[name] for of in best)
+        table.add_row(name, f"{before:.2f}", f"{beside - before:.2f}")
     return table
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [interception] [float64] [fourier]
-                    [index_sums] [--threads N] [--target avx2] [--markdown]
+python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [calls] [interception] [fourier]
+                    [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
+python bench/run.py calls --json docs/calls.json            likewise
+python bench/run.py calls --only "linear algebra"           a family, or calls with these words in their names
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from peers import strong_modes
+from repdl import _core
 
 PROGRAM = Path(__file__).resolve().parent.parent / "build/python/bench/cpp/repdl_bench"
 
@@ -30,18 +33,18 @@ class Suite(StrEnum):
     LENET = "lenet"
     SUMS = "sums"
     FUNCTIONS = "functions"
+    CALLS = "calls"
     INTERCEPTION = "interception"
-    FLOAT64 = "float64"
     FOURIER = "fourier"
-    INDEX_SUMS = "index_sums"
 
 
-def tables(suites: list[Suite], threads: list[int], program: Path, results: Path | None) -> list[Table]:
+def tables(
+    suites: list[Suite], threads: list[int], program: Path, rounds: int, only: str | None, results: Path | None
+) -> list[Table]:
+    import calls
     import conv2d
-    import float64
     import fourier
     import functions
-    import index_sums
     import interception
     import lenet
     import mm
@@ -60,15 +63,13 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
                 made.append(sums.run(program))
             case Suite.FUNCTIONS:
                 made.append(functions.run(program, results))
+            case Suite.CALLS:
+                made += calls.run(threads, rounds, only, results)
             case Suite.INTERCEPTION:
-                made += [interception.switching(), interception.calls()]
+                made += [interception.switching(), interception.beside_a_model()]
                 made += [interception.steps(n) for n in threads] + [interception.shares()]
-            case Suite.FLOAT64:
-                made.append(float64.run())
             case Suite.FOURIER:
-                made += [fourier.errors(), fourier.run()]
-            case Suite.INDEX_SUMS:
-                made.append(index_sums.run())
+                made.append(fourier.run())
     return made
 
 
@@ -77,10 +78,17 @@ def main(
     threads: Annotated[list[int] | None, typer.Option(help="Numbers of threads; 1 and 2 if not said.")] = None,
     program: Annotated[Path, typer.Option(help="The C++ benchmark, for sums and functions.")] = PROGRAM,
     target: Annotated[str | None, typer.Option(help="CPU target, of the peers too; the best if not said.")] = None,
-    json: Annotated[Path | None, typer.Option(help="A file that gets the figures of the functions.")] = None,
+    only: Annotated[str | None, typer.Option(help="For calls: a family, or a part of names.")] = None,
+    rounds: Annotated[int, typer.Option(help="For calls: turns of each.")] = 5,
+    json: Annotated[Path | None, typer.Option(help="A file that gets the figures of functions, or of calls.")] = None,
     markdown: Annotated[bool, typer.Option(help="Print tables for a document.")] = False,
 ) -> None:
     """Measures speed as ratios against the best peer, all in one run."""
+    if json and (only or suites not in ([Suite.FUNCTIONS], [Suite.CALLS])):
+        raise typer.BadParameter("--json records all of `functions`, or all of `calls`")
+    if target is not None and target not in _core.supported_targets():
+        print(f"skipped: this CPU does not have {target}")
+        return
     environment = {**os.environ, **strong_modes(target, program.parent)}
     if environment != os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], environment)
@@ -88,7 +96,7 @@ def main(
 
     console = Console(width=200 if markdown else None)
     console.print(describe(), highlight=False)
-    for table in tables(suites or list(Suite), threads or [1, 2], program, json):
+    for table in tables(suites or list(Suite), threads or [1, 2], program, rounds, only, json):
         if markdown:
             table.box = box.MARKDOWN
         console.print(table)

@@ -24,20 +24,27 @@ def time_in_turn(
         pause: rest before each turn, so that threads of the contender before it stop waiting busily.
         clock: what to read; for one thread `time.thread_time` leaves out what other processes take.
     """
-    calls = {}
-    for name, run in contenders.items():
-        run()
-        start = clock()
-        run()
-        once = max(clock() - start, 1e-7)
-        calls[name] = max(1, min(100_000, int(seconds / rounds / once)))
+    calls = {name: calls_within(seconds / rounds, run, clock) for name, run in contenders.items()}
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, run in contenders.items():
             time.sleep(pause)
-            run()
-            start = clock()
-            for _ in range(calls[name]):
-                run()
-            times[name].append((clock() - start) / calls[name])
+            times[name].append(mean_time(run, calls[name], clock))
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def calls_within(seconds: float, run: Callable[[], object], clock: Callable[[], float]) -> int:
+    """How many calls fill that time, at least one. The first ones take longer: their number grows until they count."""
+    calls = 1
+    while (taken := calls * mean_time(run, calls, clock)) < seconds / 4:
+        calls *= 4
+    return max(1, int(calls * seconds / taken))
+
+
+def mean_time(run: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:
+    """Seconds of a call, after one that is not timed."""
+    run()
+    start = clock()
+    for _ in range(calls):
+        run()
+    return (clock() - start) / calls
