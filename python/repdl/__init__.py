@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         conformance as conformance,
         func as func,
         interception as interception,
+        library as library,
         nn as nn,
         optim as optim,
         random as random,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         reproducible as reproducible,
     )
 
-_MODULES = {"conformance", "func", "interception", "nn", "optim", "random", "utils"}
+_MODULES = {"conformance", "func", "interception", "library", "nn", "optim", "random", "utils"}
 _NAMES = {"from_torch_module": "repdl.convert"} | dict.fromkeys(
     (
         "NotReproducibleError",
