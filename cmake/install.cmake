@@ -1,7 +1,6 @@
 # `cmake --install <build> --component development`: the library, its headers and the package that
 # find_package(repdl) finds. The Python wheel takes the component `python` alone.
 
-include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/repdl)
 install(TARGETS repdl EXPORT repdlTargets COMPONENT development FILE_SET HEADERS COMPONENT development)
 install(EXPORT repdlTargets NAMESPACE repdl:: DESTINATION ${package_dir} COMPONENT development)

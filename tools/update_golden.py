@@ -20,7 +20,7 @@ from pathlib import Path
 
 import aten_reference
 import repdl.ops  # noqa: F401 (declares the ops)
-from repdl._op import Op, registry
+from repdl._op import registry
 from repdl.conformance import GOLDEN
 
 HEADER = """\
@@ -38,23 +38,10 @@ TORCH_HEADER = """\
 """
 
 
-def cases(op: Op[..., object]) -> list[str]:
-    if op.make_samples is None:
-        raise SystemExit(f"{op.name} declares no samples")
-    samples = list(op.make_samples())
-    if op.takes_order:
-        return [
-            type(s)({**s.arguments, "order": order}).text(op.name)
-            for s in samples
-            for order in ("blocked", "sequential")
-        ]
-    return [s.text(op.name) for s in samples]
-
-
 def of_core(reference: Path, ops: Sequence[str]) -> Iterator[tuple[Path, str]]:
     """The golden files of the core's ops: of these, or of all."""
     for op in [registry[name] for name in ops or registry]:
-        text = "\n".join(cases(op)) + "\n"
+        text = "\n".join(op.cases()) + "\n"
         result = subprocess.run([reference], input=text, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             raise SystemExit(f"{op.name}: {result.stderr}")

@@ -60,10 +60,10 @@ struct OpInfo {
   const ArgInfo* FindArg(std::string_view arg_name) const;
 };
 
-/// Every op, sorted by name.
+/// Every op of the library, sorted by name.
 std::span<const OpInfo> AllOps();
 
-/// The op with this name or nullptr.
+/// The op with this name, of the library or loaded by LoadOps, or nullptr.
 const OpInfo* FindOp(std::string_view name);
 
 }  // namespace repdl

@@ -15,6 +15,7 @@
 #include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/golden.h"
+#include "repdl/load_ops.h"
 #include "repdl/target.h"
 #include "repdl/threads.h"
 #include "repdl/version.h"
@@ -23,6 +24,27 @@
 
 namespace nb = nanobind;
 using namespace repdl;
+
+namespace {
+
+/// Writes an op into the table: name -> callable, and name -> what it takes.
+void Enter(const OpInfo& op, const nb::module_& m) {
+  const std::string name(op.name);
+  nb::list list;
+  for (const ArgInfo& arg : op.args) {
+    list.append(nb::make_tuple(std::string(arg.name), std::string(arg.type), std::string(arg.default_text)));
+  }
+  nb::list held;
+  for (DType dtype : {DType::kBFloat16, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
+    if (op.dtypes.Has(dtype)) held.append(std::string(Name(dtype)));
+  }
+  m.attr("schemas")[name.c_str()] = op.Schema();
+  m.attr("arguments")[name.c_str()] = nb::tuple(list);
+  m.attr("dtypes")[name.c_str()] = nb::tuple(held);
+  m.attr("ops")[name.c_str()] = MakeOpCallable(op);
+}
+
+}  // namespace
 
 NB_MODULE(repdl_core, m) {
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
@@ -41,27 +63,21 @@ NB_MODULE(repdl_core, m) {
   m.attr("arithmetic_version") = kArithmeticVersion;
   m.attr("has_cuda") = HasCuda();
 
-  // The table: name -> callable, and name -> what it takes.
-  nb::dict ops, schemas, arguments, dtypes;
-  for (const OpInfo& op : AllOps()) {
-    const std::string name(op.name);
-    ops[name.c_str()] = MakeOpCallable(op);
-    schemas[name.c_str()] = op.Schema();
-    nb::list list;
-    for (const ArgInfo& arg : op.args) {
-      list.append(nb::make_tuple(std::string(arg.name), std::string(arg.type), std::string(arg.default_text)));
-    }
-    arguments[name.c_str()] = nb::tuple(list);
-    nb::list held;
-    for (DType dtype : {DType::kBFloat16, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
-      if (op.dtypes.Has(dtype)) held.append(std::string(Name(dtype)));
-    }
-    dtypes[name.c_str()] = nb::tuple(held);
-  }
-  m.attr("ops") = ops;
-  m.attr("schemas") = schemas;
-  m.attr("arguments") = arguments;
-  m.attr("dtypes") = dtypes;
+  for (const char* column : {"ops", "schemas", "arguments", "dtypes"}) m.attr(column) = nb::dict();
+  for (const OpInfo& op : AllOps()) Enter(op, m);
+  m.def(
+      "load_ops",
+      [](const std::string& path) {
+        const nb::module_ module = nb::module_::import_("repdl._core");
+        const nb::dict known = nb::cast<nb::dict>(module.attr("ops"));
+        std::vector<std::string> names;
+        for (const OpInfo& op : LoadOps(path)) {
+          names.emplace_back(op.name);
+          if (!known.contains(names.back().c_str())) Enter(op, module);
+        }
+        return names;
+      },
+      nb::arg("path"));
   m.def(
       "infer",
       [](std::string_view name, const nb::args& args) {

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         conformance as conformance,
         func as func,
         interception as interception,
+        library as library,
         nn as nn,
         optim as optim,
         random as random,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     )
     from repdl.reveal import reveal as reveal
 
-_MODULES = {"conformance", "func", "interception", "nn", "optim", "random", "reveal", "utils"}
+_MODULES = {"conformance", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils"}
 _NAMES = {"declare": "repdl.conformance.declared", "from_torch_module": "repdl.convert"} | dict.fromkeys(
     (
         "NotReproducibleError",

@@ -10,6 +10,7 @@ schemas: dict[str, str]
 arguments: dict[str, tuple[tuple[str, str, str], ...]]
 dtypes: dict[str, tuple[str, ...]]
 
+def load_ops(path: str) -> list[str]: ...
 def infer(op: str, *args: object) -> list[tuple[str, tuple[int, ...]]]: ...
 
 class OverrideTarget(Enum):

@@ -14,6 +14,7 @@ from ast import literal_eval
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from repdl import _core
@@ -117,6 +118,10 @@ class Op(Generic[P, R]):
     """The core's callable: tensors of any framework, no gradients."""
 
     def __post_init__(self) -> None:
+        if self.name not in _core.ops:
+            raise ImportError(
+                f"the core has no op '{self.name}'; load the library that has it first: repdl.library.load"
+            )
         self.takes_order = any(name == "order" for name, _, _ in self.arguments)
         self.kernel = _core.ops[self.name]
         self.__doc__ = self.function.__doc__
@@ -133,6 +138,13 @@ class Op(Generic[P, R]):
     def defaults(self) -> dict[str, Any]:
         """The default of each argument; None also for one that must be given."""
         return {name: literal_eval(text) if text else None for name, _, text in self.arguments}
+
+    @cached_property
+    def golden_file(self) -> Path:
+        """The golden results: in the package that declares the op."""
+        package = sys.modules[self.function.__module__.partition(".")[0]]
+        assert package.__file__ is not None
+        return Path(package.__file__).resolve().parent / f"golden/{self.name}.txt"
 
     @property
     def mutates(self) -> bool:
@@ -192,6 +204,15 @@ class Op(Generic[P, R]):
 
         self.make_samples = samples
 
+    def cases(self) -> list[str]:
+        """The samples as the golden file writes them, in each order."""
+        if self.make_samples is None:
+            raise ValueError(f"[{self.name}] declares no samples")
+        samples = list(self.make_samples())
+        if self.takes_order:
+            samples = [Sample({**s.arguments, "order": o}) for s in samples for o in ("blocked", "sequential")]
+        return [s.text(self.name) for s in samples]
+
     def oracle(self, compute: Callable[..., Any]) -> None:
         """Declares a float64 NumPy version, for tests of accuracy; never for bits."""
         self.compute_oracle = compute
@@ -220,7 +241,9 @@ class Op(Generic[P, R]):
         # Here None as order means "the current one"; the core wants its name.
         core = [(name, None if name == "order" else default) for name, default in self.defaults.items()]
         if declared != core:
-            raise ImportError(f"repdl.ops.{self.name} is declared with {declared}, but the core takes {core}")
+            raise ImportError(
+                f"{self.function.__module__}.{self.name} is declared with {declared}, but the core takes {core}"
+            )
 
 
 def rows_of(*names: str) -> Callable[[Mapping[str, Any], slice], dict[str, Any]]:

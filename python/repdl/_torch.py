@@ -185,8 +185,14 @@ def _register(op: Op[..., Any]) -> Any:
     return getattr(torch.ops.repdl, op.name).default
 
 
-torch_ops = {name: TorchOp(op) for name, op in registry.items()}
-"""Every op by name."""
+class _TorchOps(dict[str, TorchOp]):
+    """Every op by name. One that is declared after torch has been loaded enters with its first call."""
+
+    def __missing__(self, name: str) -> TorchOp:
+        return self.setdefault(name, TorchOp(registry[name]))
+
+
+torch_ops = _TorchOps({name: TorchOp(op) for name, op in registry.items()})
 
 _core.set_threads_source(torch.get_num_threads)
 _core.share_openmp()

@@ -3,6 +3,8 @@
 
 #include <ostream>
 
+#include "base/cuda_kernel.h"
+
 namespace repdl {
 
 std::ostream& operator<<(std::ostream& out, const ArgName& name) { return out << '[' << name.op << "] " << name.arg; }
@@ -105,6 +107,12 @@ void CheckCpu(std::string_view op, const TensorView& tensor) {
     throw NotImplementedError(
         Message("[", op, "] has no kernel for ", Name(tensor.device), " in this build; move the tensors to the CPU"));
   }
+}
+
+Place PlaceOf(std::string_view op, const TensorView& tensor) {
+  const OpInfo* info = tensor.device.type == DeviceType::kCuda ? FindOp(op) : nullptr;
+  if (info == nullptr || !info->has_cuda) CheckCpu(op, tensor);
+  return {op, tensor.device};
 }
 
 }  // namespace repdl

@@ -5,10 +5,6 @@
 #include <cuda_runtime_api.h>
 #endif
 
-#include "base/check.h"
-#include "base/cuda_kernel.h"
-#include "repdl/op.h"
-
 namespace repdl {
 namespace {
 
@@ -47,11 +43,5 @@ CudaStreamScope::~CudaStreamScope() { current_stream = saved_; }
 namespace internal {
 void* CurrentCudaStream() { return current_stream; }
 }  // namespace internal
-
-Place PlaceOf(std::string_view op, const TensorView& tensor) {
-  const OpInfo* info = tensor.device.type == DeviceType::kCuda ? FindOp(op) : nullptr;
-  if (info == nullptr || !info->has_cuda) CheckCpu(op, tensor);
-  return {op, tensor.device};
-}
 
 }  // namespace repdl

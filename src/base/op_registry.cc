@@ -2,17 +2,13 @@
 #include "base/op_registry.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/check.h"
-#include "repdl_cuda_folders.h"  // generated: kHasCuda_<folder>
-#include "repdl_op_folders.h"    // generated: REPDL_FOR_EACH_OP_FOLDER
+#include "base/op_library.h"
 
 namespace repdl {
 namespace internal {
-
-#define REPDL_DECLARE_OPS_OF(folder) std::vector<OpInfo> OpsOf_##folder();
-REPDL_FOR_EACH_OP_FOLDER(REPDL_DECLARE_OPS_OF)
-#undef REPDL_DECLARE_OPS_OF
 
 double ParseNumber(std::string_view text) {
   double value = 0;
@@ -67,26 +63,36 @@ const ArgInfo* OpInfo::FindArg(std::string_view arg_name) const {
   return it == args.end() ? nullptr : &*it;
 }
 
-std::span<const OpInfo> AllOps() {
-  static const std::vector<OpInfo> ops = [] {
-    std::vector<OpInfo> all;
-#define REPDL_APPEND_OPS_OF(folder)                \
-  for (OpInfo & op : internal::OpsOf_##folder()) { \
-    op.has_cuda = internal::kHasCuda_##folder;     \
-    all.push_back(std::move(op));                  \
+namespace {
+
+/// Ops from outside of the library. Without a lock, which a forked child might find taken for ever.
+struct AddedOps {
+  std::span<const OpInfo> ops;
+  const AddedOps* next;
+};
+std::atomic<const AddedOps*> added_ops{nullptr};
+
+}  // namespace
+
+namespace internal {
+
+void AddOps(std::span<const OpInfo> ops) {
+  auto* added = new AddedOps{ops, added_ops.load(std::memory_order_acquire)};  // as long as the process
+  while (!added_ops.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
   }
-    REPDL_FOR_EACH_OP_FOLDER(REPDL_APPEND_OPS_OF)
-#undef REPDL_APPEND_OPS_OF
-    std::ranges::sort(all, {}, &OpInfo::name);
-    return all;
-  }();
-  return ops;
 }
+
+}  // namespace internal
 
 const OpInfo* FindOp(std::string_view name) {
   const auto ops = AllOps();
   const auto it = std::ranges::lower_bound(ops, name, {}, &OpInfo::name);
-  return it != ops.end() && it->name == name ? &*it : nullptr;
+  if (it != ops.end() && it->name == name) return &*it;
+  for (const AddedOps* added = added_ops.load(std::memory_order_acquire); added != nullptr; added = added->next) {
+    const auto found = std::ranges::find(added->ops, name, &OpInfo::name);
+    if (found != added->ops.end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace repdl

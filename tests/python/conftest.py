@@ -2,16 +2,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-import repdl
-import repdl._torch
-from repdl import _core
+from reference import digests_by_program
+from repdl.testing import Reference
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -47,13 +45,6 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
         report.longrepr = f"skipped, which --no-skips does not allow: {report.longrepr}"
 
 
-@pytest.fixture(autouse=True)
-def _settings_are_given_back() -> Iterator[None]:
-    """A test may change the target, the threads and the order."""
-    target, order, torch_threads = _core.active_target(), repdl.get_order(), torch.get_num_threads()
-    torch.manual_seed(0)
-    yield
-    _core.set_target(target)
-    repdl.set_order(order)
-    torch.set_num_threads(torch_threads)
-    repdl.set_num_threads(torch_threads)
+@pytest.fixture(scope="session")
+def reference_digests() -> Reference:
+    return digests_by_program

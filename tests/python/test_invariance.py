@@ -4,65 +4,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 import repdl
 from repdl import _core, ops
-from repdl._op import Op, registry
-from support import ALL_OPS, TARGETS, digest, golden_lines, results_of, same_bits, to_numpy, to_torch
-
-
-def broadcast_rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
-    """The rows of an op that works element by element."""
-    tensors = {k: v for k, v in arguments.items() if isinstance(v, np.ndarray)}
-    shape = np.broadcast_shapes(*(v.shape for v in tensors.values()))
-    if not shape:
-        return None
-    return {**arguments, **{k: np.broadcast_to(v, shape)[rows] for k, v in tensors.items()}}
-
-
-def run(op: Op[..., Any], arguments: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
-    """The results from copies of the arguments, some of which the op may change."""
-    own = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
-    return [to_numpy(result) for result in results_of(op, to_torch(own))]
-
-
-@pytest.mark.parametrize("name", ALL_OPS)
-def test_rows_alone_give_the_bits_of_the_batch(name: str) -> None:
-    op = registry[name]
-    take = op.take_rows or broadcast_rows
-    checked = 0
-    for _, text in golden_lines(name):
-        _, arguments = _core.read_case(text)
-        if sum(v.size for v in arguments.values() if isinstance(v, np.ndarray)) > 70_000:
-            continue
-        with_rows = take(arguments, slice(0, 1))
-        if with_rows is None:
-            continue
-        for number, target in enumerate(TARGETS):
-            _core.set_target(target)
-            repdl.set_num_threads(number % 3 + 1)
-            batch = run(op, take(arguments, slice(None)))  # type: ignore[arg-type]
-            size = len(batch[0])
-            for start, stop in {(0, 1), (size - 1, size), (size // 3, size // 3 + 1), (size // 2, size)}:
-                if not 0 <= start < stop <= size:
-                    continue
-                alone = run(op, take(arguments, slice(start, stop)))  # type: ignore[arg-type]
-                expected = [result[start:stop] for result in batch]
-                assert digest(alone) == digest(expected), f"{text}, rows {start} to {stop}, {target}"
-                checked += 1
-    assert checked > 0 or not any(_has_rows(name)), "no row was tried"
-
-
-def _has_rows(name: str) -> list[bool]:
-    take = registry[name].take_rows
-    return [take is None or take(_core.read_case(t)[1], slice(0, 1)) is not None for _, t in golden_lines(name)]
-
+from support import ALL_OPS, TARGETS, golden_lines, same_bits
 
 PRODUCT_CHUNK, SUM_CHUNK = 256, 4096
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,19 +11,18 @@ import torch
 
 import repdl
 from repdl import _core, ops
-from repdl._op import registry
-from support import ALL_OPS, has_bfloat16, results_of, run_python, same_bits, to_torch
+from repdl.testing import suites
+from repdl.testing.suites import (
+    test_gradients_agree_with_differences_of_the_oracle as test_gradients_agree_with_differences_of_the_oracle,
+    test_registration_passes_opcheck as test_registration_passes_opcheck,
+    test_results_are_accurate as test_results_are_accurate,
+    test_shapes_are_known_without_data as test_shapes_are_known_without_data,
+)
+from support import run_python, same_bits
 
-CONSTANT = {"attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"}, "nll_loss": {"weight"}}
-"""Arguments by which an op has no gradient."""
-
-EXTRAORDINARY = ("special", "bits", "sweep", "infinite", "zeros", "tiny", "wide", "float16")
-
-DIFFERENTIABLE = [name for name in ALL_OPS if registry[name].gradient is not None]
-WITH_ORACLE = [name for name in ALL_OPS if registry[name].compute_oracle is not None]
-
-
-DOMAIN: dict[str, tuple[float, float]] = {
+suites.CONSTANT |= {"attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"}, "nll_loss": {"weight"}}
+suites.AWAY_FROM_ZERO |= {"cbrt", "div", "hypot", "atan2", "pow", "reciprocal", "xlogy"}
+suites.DOMAIN |= {
     "acos": (-0.9, 0.9),
     "acosh": (1.1, 9.0),
     "asin": (-0.9, 0.9),
@@ -39,140 +36,15 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "sqrt": (0.01, 9.0),
     "tan": (-1.4, 1.4),
 }
-"""Where a function of one tensor and its gradient are neither NaN nor huge; samples are moved there."""
-
-AWAY_FROM_ZERO = {"cbrt", "div", "hypot", "atan2", "pow", "reciprocal", "xlogy"}
 
 
-def calls(name: str, *, ordinary: bool = True, limit: int = 20000) -> Iterator[dict[str, Any]]:
-    """The arguments of the samples of an op; ordinary ones hold no infinities or NaN and no wide range."""
-    op = registry[name]
-    assert op.make_samples is not None
-    for sample in op.make_samples():
-        text = sample.text(name)
-        if ordinary and any(kind in text for kind in EXTRAORDINARY):
-            continue
-        _, arguments = _core.read_case(text)
-        if has_bfloat16(arguments):
-            continue
-        if all(v.size <= limit for v in arguments.values() if isinstance(v, np.ndarray)):
-            yield moved_into_domain(name, arguments) if ordinary else arguments
+def has_a_class(arguments: dict[str, Any]) -> bool:
+    """Probabilities, or a class that is not ignored."""
+    classes = arguments["target"]
+    return classes.dtype != np.int64 or bool((classes != arguments["ignore_index"]).any())
 
 
-def moved_into_domain(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    if name in DOMAIN:
-        low, high = (np.float32(bound) for bound in DOMAIN[name])
-        arguments["input"] = np.asarray(np.clip(arguments["input"], low, high))
-    if name in AWAY_FROM_ZERO:
-        for k, v in arguments.items():
-            arguments[k] = np.where(np.abs(v) < 0.01, np.float32(0.01), v)
-    return arguments
-
-
-def in_domain(name: str, arguments: dict[str, Any]) -> bool:
-    """Something to compare."""
-    if any(v.size == 0 for v in arguments.values() if isinstance(v, np.ndarray)):
-        return False
-    classes = arguments.get("target")
-    return classes is None or classes.dtype != np.int64 or bool((classes != arguments["ignore_index"]).any())
-
-
-@pytest.mark.parametrize("name", WITH_ORACLE)
-def test_results_are_accurate(name: str) -> None:
-    op = registry[name]
-    assert op.compute_oracle is not None
-    checked = 0
-    for arguments in calls(name):
-        if not in_domain(name, arguments):
-            continue
-        for order in ("blocked", "sequential") if op.takes_order else ("blocked",):
-            with repdl.order(order):
-                results = results_of(op, arguments | ({"order": None} if op.takes_order else {}))
-            wide = {
-                k: v.astype(np.float64) if getattr(v, "dtype", None) == np.float32 else v for k, v in arguments.items()
-            }
-            wide.pop("order", None)
-            expected = op.compute_oracle(**wide)
-            expected = expected if isinstance(expected, tuple) else (expected,)
-            for got, want in zip(results, expected, strict=True):
-                assert got.shape == np.shape(want)
-                scale = np.abs(want).max(initial=1e-30)
-                rtol = 1e-12 if got.dtype == np.float64 else 2e-5
-                np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol / 10 * scale, err_msg=str(order))
-            checked += 1
-    assert checked > 0
-
-
-def slope(oracle: Callable[..., Any], arguments: dict[str, Any], name: str, direction: Any, cotangents: Any) -> float:
-    """Difference quotient of the oracle's outputs, summed with weights, as one argument moves in a direction."""
-
-    def weighted_sum(t: float) -> float:
-        outputs = oracle(**(arguments | {name: arguments[name] + t * direction}))
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        return float(sum((c * o).sum() for c, o in zip(cotangents, outputs, strict=False)))
-
-    h = 1e-6
-    return (weighted_sum(h) - weighted_sum(-h)) / (2 * h)
-
-
-@pytest.mark.parametrize("name", sorted({*DIFFERENTIABLE} & {*WITH_ORACLE}))
-def test_gradients_agree_with_differences_of_the_oracle(name: str) -> None:
-    """Along random directions, in float64: a grad_fn alone proves nothing. test_nn.py has the others, against torch."""
-    op = registry[name]
-    assert op.compute_oracle is not None
-    random = np.random.default_rng(0)
-    checked = 0
-    for arguments in calls(name, limit=2000):
-        floats = [
-            k
-            for k, v in arguments.items()
-            if isinstance(v, np.ndarray) and v.dtype.kind == "f" and k not in CONSTANT.get(name, set())
-        ]
-        if not in_domain(name, arguments):
-            continue
-        tensors = to_torch(arguments)
-        for k in floats:
-            tensors[k].requires_grad_()
-        outputs = op(**tensors)
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        outputs = tuple(o for o in outputs if o.requires_grad)
-        cotangents = [random.standard_normal(o.shape).astype(o.detach().numpy().dtype) for o in outputs]
-        grads = torch.autograd.grad(outputs, [tensors[k] for k in floats], [torch.from_numpy(c) for c in cotangents])
-
-        plain = {k: v.astype(np.float64) if k in floats else v for k, v in arguments.items() if k != "order"}
-        for k, grad in zip(floats, grads, strict=True):
-            direction = random.standard_normal(plain[k].shape)
-            expected = slope(op.compute_oracle, plain, k, direction, cotangents)
-            got = float((grad.double().numpy() * direction).sum())
-            scale = float(np.abs(grad.double().numpy() * direction).sum()) + 1e-3
-            assert math.isclose(got, expected, rel_tol=1e-3, abs_tol=1e-3 * scale), (name, k, got, expected)
-        checked += 1
-    assert checked > 0
-
-
-@pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_registration_passes_opcheck(name: str) -> None:
-    tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static")
-    cases = [arguments for arguments in calls(name, limit=2000) if in_domain(name, arguments)]
-    assert cases
-    for arguments in cases[:3]:
-        tensors = to_torch(arguments)
-        for k, value in tensors.items():
-            if isinstance(value, torch.Tensor) and value.dtype == torch.float32 and k not in CONSTANT.get(name, set()):
-                value.requires_grad_()
-        torch.library.opcheck(repdl._torch.torch_ops[name].dispatched, tuple(tensors.values()), test_utils=tests)
-
-
-@pytest.mark.parametrize("name", ALL_OPS)
-def test_shapes_are_known_without_data(name: str) -> None:
-    op = registry[name]
-    for count, arguments in enumerate(calls(name, ordinary=False)):
-        if count == 10:
-            break
-        results = results_of(op, arguments)
-        inferred = _core.infer(name, *arguments.values())
-        returned = results[len(results) - len(inferred) :]
-        assert [(str(r.dtype), r.shape) for r in returned] == [(d, tuple(s)) for d, s in inferred]
+suites.HAS_NUMBERS |= dict.fromkeys(("cross_entropy", "cross_entropy_grad", "nll_loss", "nll_loss_grad"), has_a_class)
 
 
 @pytest.mark.parametrize("target", _core.supported_targets())

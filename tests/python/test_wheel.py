@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -12,9 +13,11 @@ import zipfile
 from importlib import metadata
 from pathlib import Path
 
+import cmake as cmake_package
 import pytest
 import torch
 
+from repdl import _core
 from support import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -88,6 +91,33 @@ def test_first_step_of_training(environment: Path) -> None:
         [sys.executable, "-c", check_wheel.TRAINING], capture_output=True, text=True, check=True, env=os.environ
     )
     assert elsewhere == here.stdout
+
+
+def test_op_of_another_project(environment: Path, tmp_path: Path) -> None:
+    """examples/own_op, built with what the wheel has, passes the suites over all ops there."""
+    project = tmp_path / "own_op"
+    shutil.copytree(ROOT / "examples/own_op", project)
+    cmake = Path(cmake_package.CMAKE_BIN_DIR) / "cmake"
+    targets = f"scalar;{_core.supported_targets()[-1]}"
+    for step in (
+        [
+            "-S",
+            project,
+            "-B",
+            tmp_path / "build",
+            f"-DPython_EXECUTABLE={environment}",
+            f"-DREPDL_OPS_TARGETS={targets}",
+        ],
+        ["--build", tmp_path / "build", "--parallel", "2"],
+        ["--install", tmp_path / "build", "--prefix", project],
+    ):
+        clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        result = subprocess.run([cmake, *step], capture_output=True, text=True, check=False, env=clean)
+        assert result.returncode == 0, result.stdout + result.stderr
+    packages = str(Path(torch.__file__).parent.parent)
+    code = f"import sys; sys.path[:0] = [{str(project)!r}]; sys.path.append({packages!r}); import pytest\n"
+    code += f"sys.exit(pytest.main(['-q', '--rootdir', {str(project)!r}, {str(project / 'tests')!r}]))"
+    assert re.search(r"\b\d{2} passed", check_wheel.run(environment, "-c", code))
 
 
 def test_wheel_is_complete(wheel: Path) -> None:

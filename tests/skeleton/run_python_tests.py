@@ -30,4 +30,6 @@ import repdl.ops  # noqa: E402
 repdl.ops.__path__.append(str(HERE / "python/repdl/ops"))
 import repdl.ops.skeleton  # noqa: E402
 
+repdl.ops.skeleton.skeleton.golden_file = HERE / "golden/skeleton.txt"
+
 sys.exit(pytest.main(["-q", "-k", "skeleton", "-c", str(ROOT / "pyproject.toml"), str(ROOT / "tests/python")]))

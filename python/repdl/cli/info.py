@@ -8,7 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from repdl import library
 from repdl._machine import describe_machine
+from repdl.cli._failure import fail
 
 
 def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
@@ -21,3 +23,11 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
     for name, value in values.items():
         table.add_row(name, ", ".join(value) or "none" if isinstance(value, list) else str(value))
     Console(highlight=False).print(table)
+
+
+def cmake_dir() -> None:
+    """Where CMake's find_package(repdl_ops) finds what ops of your own are built with."""
+    try:
+        typer.echo(library.cmake_dir())
+    except FileNotFoundError as error:
+        fail(error)

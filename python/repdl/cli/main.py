@@ -4,7 +4,7 @@ from __future__ import annotations
 import typer
 
 from repdl.cli import conformance
-from repdl.cli.info import info
+from repdl.cli.info import cmake_dir, info
 from repdl.cli.prove import prove
 from repdl.cli.reveal import reveal
 from repdl.cli.run import PASS_ON, audit, run
@@ -17,6 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(info)
+app.command()(cmake_dir)
 app.command()(prove)
 app.add_typer(conformance.app, name="conformance")
 app.command()(reveal)

@@ -11,6 +11,7 @@ from pathlib import Path
 import repdl
 from repdl import _core
 from repdl._machine import describe_machine
+from repdl._op import registry
 from repdl.conformance.report import Report, Result
 
 GOLDEN = Path(repdl.__file__).resolve().parent / "golden"
@@ -23,9 +24,9 @@ Progress = Callable[[int, int, str], None]
 """Is told the number of cases done, that of all, and what runs next."""
 
 
-def golden_lines(op: str, golden: Path = GOLDEN) -> list[tuple[str, str, str]]:
-    """(digest, marks, case) of each golden case of an op."""
-    return _core.read_golden(str(golden / f"{op}.txt"))
+def golden_lines(op: str, golden: Path | None = None) -> list[tuple[str, str, str]]:
+    """(digest, marks, case) of each golden case of an op, from this folder or the package that declares the op."""
+    return _core.read_golden(str(registry[op].golden_file if golden is None else golden / f"{op}.txt"))
 
 
 def check_names(what: str, named: Collection[str], there: Collection[str]) -> None:
@@ -69,7 +70,7 @@ def run(
     targets: Sequence[str] = (),
     devices: Sequence[str] = (),
     threads: int | None = None,
-    golden: Path = GOLDEN,
+    golden: Path | None = None,
     progress: Progress = lambda done, total, what: None,
 ) -> Report:
     """Runs the golden cases of the ops (all if none is named) on CPU targets and devices, and compares digests.
