@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [interception] [float64] [fourier]
+python bench/run.py [mm] [convolution] [lenet] [sums] [functions] [interception] [float64] [fourier]
                     [index_sums] [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 """
@@ -26,7 +26,7 @@ PROGRAM = Path(__file__).resolve().parent.parent / "build/python/bench/cpp/repdl
 
 class Suite(StrEnum):
     MM = "mm"
-    CONV2D = "conv2d"
+    CONVOLUTION = "convolution"
     LENET = "lenet"
     SUMS = "sums"
     FUNCTIONS = "functions"
@@ -37,7 +37,7 @@ class Suite(StrEnum):
 
 
 def tables(suites: list[Suite], threads: list[int], program: Path, results: Path | None) -> list[Table]:
-    import conv2d
+    import convolution
     import float64
     import fourier
     import functions
@@ -52,8 +52,8 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
         match suite:
             case Suite.MM:
                 made += [mm.run(n) for n in threads]
-            case Suite.CONV2D:
-                made += [conv2d.run(n) for n in threads]
+            case Suite.CONVOLUTION:
+                made += [table for n in threads for table in convolution.run(n)]
             case Suite.LENET:
                 made.append(lenet.run(threads))
             case Suite.SUMS:
