@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [calls] [interception] [fourier]
+python bench/run.py [mm] [convolution] [lenet] [sums] [functions] [calls] [interception] [fourier]
                     [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 python bench/run.py calls --json docs/calls.json            likewise
@@ -29,7 +29,7 @@ PROGRAM = Path(__file__).resolve().parent.parent / "build/python/bench/cpp/repdl
 
 class Suite(StrEnum):
     MM = "mm"
-    CONV2D = "conv2d"
+    CONVOLUTION = "convolution"
     LENET = "lenet"
     SUMS = "sums"
     FUNCTIONS = "functions"
@@ -42,7 +42,7 @@ def tables(
     suites: list[Suite], threads: list[int], program: Path, rounds: int, only: str | None, results: Path | None
 ) -> list[Table]:
     import calls
-    import conv2d
+    import convolution
     import fourier
     import functions
     import interception
@@ -55,8 +55,8 @@ def tables(
         match suite:
             case Suite.MM:
                 made += [mm.run(n) for n in threads]
-            case Suite.CONV2D:
-                made += [conv2d.run(n) for n in threads]
+            case Suite.CONVOLUTION:
+                made += [table for n in threads for table in convolution.run(n)]
             case Suite.LENET:
                 made.append(lenet.run(threads))
             case Suite.SUMS:

@@ -93,17 +93,17 @@ NB_MODULE(repdl_core, m) {
       .value("OUT", Target::kOut);
   m.def(
       "make_override",
-      [](std::string_view name, Target target, bool pointwise, bool low, int rank, bool in_place,
+      [](std::string_view name, Target target, bool pointwise, bool low, bool contiguous, int rank, bool in_place,
          const nb::dict& constants, const nb::dict& choices, const nb::object& fallback) {
         const OpInfo* op = FindOp(name);
         if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
-        Ordinary ordinary{pointwise, low, rank, in_place, {}, {}};
+        Ordinary ordinary{pointwise, low, contiguous, rank, in_place, {}, {}};
         for (auto [place, value] : constants) ordinary.constants.push_back({nb::cast<Py_ssize_t>(place), value.ptr()});
         for (auto [place, names] : choices) ordinary.choices.push_back({nb::cast<Py_ssize_t>(place), names.ptr()});
         return MakeOverrideCallable(*op, target, ordinary, fallback);
       },
-      nb::arg("op"), nb::arg("target"), nb::arg("pointwise"), nb::arg("low"), nb::arg("rank"), nb::arg("in_place"),
-      nb::arg("constants"), nb::arg("choices"), nb::arg("fallback"));
+      nb::arg("op"), nb::arg("target"), nb::arg("pointwise"), nb::arg("low"), nb::arg("contiguous"), nb::arg("rank"),
+      nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("fallback"));
   m.def("set_order_source", &SetOrderSource, nb::arg("source"));
   m.def("set_default_order", &SetDefaultOrder, nb::arg("order"));
   m.def("set_has_keys", &SetHasKeys, nb::arg("has"));

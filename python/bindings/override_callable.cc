@@ -90,6 +90,7 @@ class Call {
       void* data = is_double ? static_cast<void*>(&numbers_[i].value) : &numbers_[i].as_float;
       read_.values[numbers_[i].at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, IntList{});
     }
+    if (function_.ordinary.contiguous && !all_contiguous_) return false;
     if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
     if (order_of_strides_) {
       for (size_t i = 0; i < read_.size; ++i) {

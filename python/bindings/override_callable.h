@@ -28,10 +28,11 @@ struct Choice {
 
 /// Which calls are ordinary.
 struct Ordinary {
-  bool pointwise;  // tensors may be numbers; otherwise in any layout, which the result takes over
-  bool low;        // tensors may be bfloat16 or float16 instead of float32
-  int rank;        // of the tensors; 0 for any
-  bool in_place;   // the op may write its result over its first argument
+  bool pointwise;   // tensors may be numbers; otherwise in any layout, which the result takes over
+  bool low;         // tensors may be bfloat16 or float16 instead of float32
+  bool contiguous;  // tensors are row-major, as the result is
+  int rank;         // of the tensors; 0 for any
+  bool in_place;    // the op may write its result over its first argument
   std::vector<Constant> constants;
   std::vector<Choice> choices;
 };

@@ -23,6 +23,7 @@ def make_override(
     target: OverrideTarget,
     pointwise: bool,
     low: bool,
+    contiguous: bool,
     rank: int,
     in_place: bool,
     constants: dict[int, object],

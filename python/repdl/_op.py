@@ -35,6 +35,9 @@ R = TypeVar("R")
 Pair: TypeAlias = int | Sequence[int]
 """Height and width; one number stands for both."""
 
+PerAxis: TypeAlias = int | Sequence[int]
+"""A number for each dimension of space; one number stands for all."""
+
 
 class Saved:
     """What a gradient may read: the saved tensors and all other arguments of the call, by name."""

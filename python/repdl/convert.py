@@ -15,7 +15,12 @@ from repdl.interception import local
 LAYERS: dict[type[torch.nn.Module], type[torch.nn.Module]] = {
     torch.nn.BatchNorm1d: nn.BatchNorm1d,
     torch.nn.BatchNorm2d: nn.BatchNorm2d,
+    torch.nn.Conv1d: nn.Conv1d,
     torch.nn.Conv2d: nn.Conv2d,
+    torch.nn.Conv3d: nn.Conv3d,
+    torch.nn.ConvTranspose1d: nn.ConvTranspose1d,
+    torch.nn.ConvTranspose2d: nn.ConvTranspose2d,
+    torch.nn.ConvTranspose3d: nn.ConvTranspose3d,
     torch.nn.CrossEntropyLoss: nn.CrossEntropyLoss,
     torch.nn.Linear: nn.Linear,
     torch.nn.LogSoftmax: nn.LogSoftmax,

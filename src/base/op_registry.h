@@ -10,6 +10,7 @@
 #include "repdl/error.h"
 #include "repdl/op.h"
 #include "repdl/order.h"
+#include "repdl/per_axis.h"
 
 // Turns the C++ signature of an op and the names of its arguments into a row of the table.
 
@@ -74,6 +75,15 @@ struct ArgType<IntPair> {
     const auto& list = internal::Unbox<IntList>(value, kName);
     REPDL_CHECK(list.size() == 1 || list.size() == 2, "a pair (height, width) was expected, got ", Name(list));
     return {list[0], list[list.size() - 1]};
+  }
+  static Value Parse(std::string_view text) { return static_cast<int64_t>(internal::ParseNumber(text)); }
+};
+template <>
+struct ArgType<PerAxis> {
+  static constexpr std::string_view kName = "int[1]";
+  static PerAxis From(const Value& value) {
+    if (const auto* one = std::get_if<int64_t>(&value)) return {*one};
+    return PerAxis(internal::Unbox<IntList>(value, kName));
   }
   static Value Parse(std::string_view text) { return static_cast<int64_t>(internal::ParseNumber(text)); }
 };

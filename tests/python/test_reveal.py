@@ -90,7 +90,8 @@ def readings(table: Mapping[str, Sums]) -> list[tuple[str, str | None]]:
     ]
 
 
-PRODUCTS = ["mm", "addmm", "linear", "conv2d", "conv2d_grad_input", "conv2d_grad_kernel"]
+CONVOLUTIONS = [f"{op}{by}" for op in ("conv2d", "convolution") for by in ("", "_grad_input", "_grad_kernel")]
+PRODUCTS = ["mm", "addmm", "linear", *CONVOLUTIONS]
 ORDERS = ("blocked", "sequential")
 
 

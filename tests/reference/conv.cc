@@ -10,188 +10,172 @@ namespace {
 
 constexpr int64_t kAbsent = -1;
 
-/// One direction of a convolution: (*this)(p, u) is the input place under output place p and kernel place u,
-/// or kAbsent where that lies outside the image.
-class InputPlaces {
+/// By place of the output and of the kernel, the place of the input that they meet, or kAbsent where that lies outside.
+class Meetings {
  public:
-  InputPlaces(int64_t input, int64_t kernel, int64_t output, int64_t stride, int64_t pad, int64_t dilation)
-      : kernel_(kernel), places_(output * kernel, kAbsent) {
-    for (int64_t p = 0; p < output; ++p) {
-      for (int64_t u = 0; u < kernel; ++u) {
-        const int64_t place = p * stride - pad + u * dilation;
-        if (0 <= place && place < input) places_[p * kernel + u] = place;
+  explicit Meetings(const ConvShape& s) : kernel_(Count(s.kernel)), input_(Count(s.output) * kernel_, kAbsent) {
+    for (int64_t q = 0; q < Count(s.output); ++q) {
+      for (int64_t u = 0; u < kernel_; ++u) {
+        const Extents output = PlaceOf(q, s.output), kernel = PlaceOf(u, s.kernel);
+        int64_t met = 0;
+        for (int d = 0; d < 3 && met != kAbsent; ++d) {
+          const int64_t place = output[d] * s.stride[d] - s.padding[d] + kernel[d] * s.dilation[d];
+          met = 0 <= place && place < s.input[d] ? met * s.input[d] + place : kAbsent;
+        }
+        input_[q * kernel_ + u] = met;
       }
     }
   }
-  int64_t operator()(int64_t p, int64_t u) const { return places_[p * kernel_ + u]; }
+  int64_t InputOf(int64_t output, int64_t kernel) const { return input_[output * kernel_ + kernel]; }
+
+  static int64_t Count(const Extents& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 
  private:
-  int64_t kernel_;
-  Indices places_;
-};
-
-/// The other way round: the output place p that meets input place h at kernel place u, or kAbsent.
-class OutputPlaces {
- public:
-  OutputPlaces(int64_t input, int64_t kernel, int64_t output, int64_t stride, int64_t pad, int64_t dilation)
-      : kernel_(kernel), places_(input * kernel, kAbsent) {
-    for (int64_t h = 0; h < input; ++h) {
-      for (int64_t u = 0; u < kernel; ++u) {
-        const int64_t place = h + pad - u * dilation;
-        if (place % stride == 0 && 0 <= place && place / stride < output) places_[h * kernel + u] = place / stride;
-      }
-    }
+  static Extents PlaceOf(int64_t index, const Extents& sizes) {
+    return {index / sizes[2] / sizes[1], index / sizes[2] % sizes[1], index % sizes[2]};
   }
-  int64_t operator()(int64_t h, int64_t u) const { return places_[h * kernel_ + u]; }
 
- private:
   int64_t kernel_;
-  Indices places_;
+  Indices input_;
 };
-
-template <class Places>
-Places Rows(const ConvShape& s) {
-  return Places(s.height, s.kernel_h, s.out_h, s.stride_h, s.pad_h, s.dilation_h);
-}
-
-template <class Places>
-Places Columns(const ConvShape& s) {
-  return Places(s.width, s.kernel_w, s.out_w, s.stride_w, s.pad_w, s.dilation_w);
-}
 
 }  // namespace
 
 template <class T>
-Numbers<T> Conv2d(const Numbers<T>& input, const Numbers<T>& weight, const Numbers<T>& bias, const ConvShape& s,
-                  Order order) {
-  const auto rows = Rows<InputPlaces>(s);
-  const auto columns = Columns<InputPlaces>(s);
-  Numbers<T> output(s.samples * s.outputs * s.out_h * s.out_w);
+Numbers<T> Conv(const Numbers<T>& input, const Numbers<T>& weight, const Numbers<T>& bias, const ConvShape& s,
+                Order order) {
+  const Meetings meetings(s);
+  const int64_t places = Meetings::Count(s.input), taps = Meetings::Count(s.kernel), size = Meetings::Count(s.output);
+  Numbers<T> output(s.samples * s.outputs * size);
   ForEach(s.samples * s.outputs, [&](int64_t plane) {
     const int64_t n = plane / s.outputs;
     const int64_t o = plane % s.outputs;
     const int64_t first_channel = o / s.group_outputs() * s.group_channels();
-    for (int64_t p = 0; p < s.out_h; ++p) {
-      for (int64_t q = 0; q < s.out_w; ++q) {
-        ProductOf<T> product(order);
-        for (int64_t c = 0; c < s.group_channels(); ++c) {
-          const T* image = input.data() + (n * s.channels + first_channel + c) * s.height * s.width;
-          const T* kernel = weight.data() + (o * s.group_channels() + c) * s.kernel_h * s.kernel_w;
-          for (int64_t u = 0; u < s.kernel_h; ++u) {
-            const int64_t h = rows(p, u);
-            for (int64_t v = 0; v < s.kernel_w; ++v) {
-              const int64_t w = columns(q, v);
-              if (h != kAbsent && w != kAbsent) {
-                product.Add(image[h * s.width + w], kernel[u * s.kernel_w + v]);
-              } else {
-                product.Skip();
-              }
-            }
+    for (int64_t q = 0; q < size; ++q) {
+      ProductOf<T> product(order);
+      for (int64_t c = 0; c < s.group_channels(); ++c) {
+        const T* image = input.data() + (n * s.channels + first_channel + c) * places;
+        const T* kernel = weight.data() + (o * s.group_channels() + c) * taps;
+        for (int64_t u = 0; u < taps; ++u) {
+          const int64_t met = meetings.InputOf(q, u);
+          if (met == kAbsent) {
+            product.Skip();
+          } else {
+            product.Add(image[met], kernel[u]);
           }
         }
-        T value = product.Result();
-        if (!bias.empty()) value = value + bias[o];
-        output[(plane * s.out_h + p) * s.out_w + q] = value;
       }
+      T value = product.Result();
+      if (!bias.empty()) value = value + bias[o];
+      output[plane * size + q] = value;
     }
   });
   return output;
 }
 
 template <class T>
-Numbers<T> Conv2dGradInput(const Numbers<T>& weight, const Numbers<T>& grad_output, const ConvShape& s, Order order) {
-  const auto rows = Rows<OutputPlaces>(s);
-  const auto columns = Columns<OutputPlaces>(s);
-  Numbers<T> grad_input(s.samples * s.channels * s.height * s.width);
+Numbers<T> ConvGradInput(const Numbers<T>& weight, const Numbers<T>& grad_output, const Numbers<T>& bias,
+                         const ConvShape& s, Order order) {
+  const Meetings meetings(s);
+  const int64_t places = Meetings::Count(s.input), taps = Meetings::Count(s.kernel), size = Meetings::Count(s.output);
+  // By place of the input and of the kernel, that of the output: there is at most one.
+  Indices output_of(places * taps, kAbsent);
+  for (int64_t q = 0; q < size; ++q) {
+    for (int64_t u = 0; u < taps; ++u) {
+      const int64_t met = meetings.InputOf(q, u);
+      if (met != kAbsent) output_of[met * taps + u] = q;
+    }
+  }
+  Numbers<T> grad_input(s.samples * s.channels * places);
   ForEach(s.samples * s.channels, [&](int64_t plane) {
     const int64_t n = plane / s.channels;
     const int64_t group = plane % s.channels / s.group_channels();
     const int64_t c = plane % s.channels % s.group_channels();
     const int64_t first_output = group * s.group_outputs();
-    for (int64_t h = 0; h < s.height; ++h) {
-      for (int64_t w = 0; w < s.width; ++w) {
-        ProductOf<T> product(order);
-        for (int64_t o = first_output; o < first_output + s.group_outputs(); ++o) {
-          const T* grad = grad_output.data() + (n * s.outputs + o) * s.out_h * s.out_w;
-          const T* kernel = weight.data() + (o * s.group_channels() + c) * s.kernel_h * s.kernel_w;
-          for (int64_t u = 0; u < s.kernel_h; ++u) {
-            const int64_t p = rows(h, u);
-            for (int64_t v = 0; v < s.kernel_w; ++v) {
-              const int64_t q = columns(w, v);
-              if (p != kAbsent && q != kAbsent) {
-                product.Add(grad[p * s.out_w + q], kernel[u * s.kernel_w + v]);
-              } else {
-                product.Skip();
-              }
-            }
+    for (int64_t x = 0; x < places; ++x) {
+      ProductOf<T> product(order);
+      for (int64_t o = first_output; o < first_output + s.group_outputs(); ++o) {
+        const T* grad = grad_output.data() + (n * s.outputs + o) * size;
+        const T* kernel = weight.data() + (o * s.group_channels() + c) * taps;
+        for (int64_t u = 0; u < taps; ++u) {
+          const int64_t q = output_of[x * taps + u];
+          if (q == kAbsent) {
+            product.Skip();
+          } else {
+            product.Add(grad[q], kernel[u]);
           }
         }
-        grad_input[(plane * s.height + h) * s.width + w] = product.Result();
       }
+      T value = product.Result();
+      if (!bias.empty()) value = value + bias[plane % s.channels];
+      grad_input[plane * places + x] = value;
     }
   });
   return grad_input;
 }
 
 template <class T>
-Numbers<T> Conv2dGradKernel(const Numbers<T>& input, const Numbers<T>& grad_output, const ConvShape& s, Order order) {
-  const auto rows = Rows<InputPlaces>(s);
-  const auto columns = Columns<InputPlaces>(s);
-  Numbers<T> grad_weight(s.outputs * s.group_channels() * s.kernel_h * s.kernel_w);
+Numbers<T> ConvGradKernel(const Numbers<T>& input, const Numbers<T>& grad_output, const ConvShape& s, Order order) {
+  const Meetings meetings(s);
+  const int64_t places = Meetings::Count(s.input), taps = Meetings::Count(s.kernel), size = Meetings::Count(s.output);
+  Numbers<T> grad_weight(s.outputs * s.group_channels() * taps);
   ForEach(s.outputs * s.group_channels(), [&](int64_t plane) {
     const int64_t o = plane / s.group_channels();
     const int64_t channel = o / s.group_outputs() * s.group_channels() + plane % s.group_channels();
-    for (int64_t u = 0; u < s.kernel_h; ++u) {
-      for (int64_t v = 0; v < s.kernel_w; ++v) {
-        ProductOf<T> product(order);
-        for (int64_t n = 0; n < s.samples; ++n) {
-          const T* grad = grad_output.data() + (n * s.outputs + o) * s.out_h * s.out_w;
-          const T* image = input.data() + (n * s.channels + channel) * s.height * s.width;
-          for (int64_t p = 0; p < s.out_h; ++p) {
-            const int64_t h = rows(p, u);
-            for (int64_t q = 0; q < s.out_w; ++q) {
-              const int64_t w = columns(q, v);
-              if (h != kAbsent && w != kAbsent) {
-                product.Add(grad[p * s.out_w + q], image[h * s.width + w]);
-              } else {
-                product.Skip();
-              }
-            }
+    for (int64_t u = 0; u < taps; ++u) {
+      ProductOf<T> product(order);
+      for (int64_t n = 0; n < s.samples; ++n) {
+        const T* grad = grad_output.data() + (n * s.outputs + o) * size;
+        const T* image = input.data() + (n * s.channels + channel) * places;
+        for (int64_t q = 0; q < size; ++q) {
+          const int64_t met = meetings.InputOf(q, u);
+          if (met == kAbsent) {
+            product.Skip();
+          } else {
+            product.Add(grad[q], image[met]);
           }
         }
-        grad_weight[(plane * s.kernel_h + u) * s.kernel_w + v] = product.Result();
       }
+      grad_weight[plane * taps + u] = product.Result();
     }
   });
   return grad_weight;
 }
 
-template Floats Conv2d(const Floats& input, const Floats& weight, const Floats& bias, const ConvShape& s, Order order);
-template Floats Conv2dGradInput(const Floats& weight, const Floats& grad_output, const ConvShape& s, Order order);
-template Floats Conv2dGradKernel(const Floats& input, const Floats& grad_output, const ConvShape& s, Order order);
+template Floats Conv(const Floats& input, const Floats& weight, const Floats& bias, const ConvShape& s, Order order);
+template Floats ConvGradInput(const Floats& weight, const Floats& grad_output, const Floats& bias, const ConvShape& s,
+                              Order order);
+template Floats ConvGradKernel(const Floats& input, const Floats& grad_output, const ConvShape& s, Order order);
 
 namespace {
 
+/// A setting of each dimension, the first ones `absent`, of `rank` numbers or one that stands for all.
+Extents Each(const IntList& values, int rank, int64_t absent) {
+  Extents sizes = {absent, absent, absent};
+  for (int d = 0; d < rank; ++d) sizes[3 - rank + d] = values[values.size() == 1 ? 0 : d];
+  return sizes;
+}
+
+/// From the third number of a shape on.
+Extents PlacesOf(const IntList& shape) {
+  Extents sizes = {1, 1, 1};
+  for (int d = 2; d < shape.size(); ++d) sizes[5 - shape.size() + d - 2] = shape[d];
+  return sizes;
+}
+
+/// Of a transposed convolution, `input` and `output` are exchanged by the caller.
 ConvShape ReadShape(const Arguments& args, const IntList& input, const IntList& weight, const IntList& output) {
-  const IntList stride = args.Pair("stride");
-  const IntList padding = args.Pair("padding");
-  const IntList dilation = args.Pair("dilation");
+  const int rank = input.size() - 2;
   ConvShape s;
   s.samples = input[0];
   s.channels = input[1];
-  s.height = input[2];
-  s.width = input[3];
   s.outputs = weight[0];
-  s.kernel_h = weight[2];
-  s.kernel_w = weight[3];
-  s.out_h = output[2];
-  s.out_w = output[3];
-  s.stride_h = stride[0];
-  s.stride_w = stride[1];
-  s.pad_h = padding[0];
-  s.pad_w = padding[1];
-  s.dilation_h = dilation[0];
-  s.dilation_w = dilation[1];
+  s.input = PlacesOf(input);
+  s.kernel = PlacesOf(weight);
+  s.output = PlacesOf(output);
+  s.stride = Each(args.List("stride"), rank, 1);
+  s.padding = Each(args.List("padding"), rank, 0);
+  s.dilation = Each(args.List("dilation"), rank, 1);
   s.groups = args.Int("groups");
   return s;
 }
@@ -199,42 +183,77 @@ ConvShape ReadShape(const Arguments& args, const IntList& input, const IntList& 
 }  // namespace
 
 template <class T>
-static Results RunConv2d(const Case& test_case) {
+static Results RunForward(const Case& test_case, bool transposed) {
   const Arguments args(test_case);
-  const IntList shape = args.OutputShape();
-  const ConvShape s = ReadShape(args, args.Shape("input"), args.Shape("weight"), shape);
+  const IntList shape = args.OutputShape(), input = args.Shape("input"), weight = args.Shape("weight");
+  const Numbers<T> x = args.NumbersOf<T>("input"), w = args.NumbersOf<T>("weight"), b = args.NumbersOf<T>("bias");
   Results results;
-  Append(
-      results,
-      Conv2d<T>(args.NumbersOf<T>("input"), args.NumbersOf<T>("weight"), args.NumbersOf<T>("bias"), s, args.TheOrder()),
-      shape);
+  if (transposed) {
+    Append(results, ConvGradInput<T>(w, x, b, ReadShape(args, shape, weight, input), args.TheOrder()), shape);
+  } else {
+    Append(results, Conv<T>(x, w, b, ReadShape(args, input, weight, shape), args.TheOrder()), shape);
+  }
   return results;
 }
 
+template <class T>
+static Results RunGradInput(const Case& test_case, bool transposed) {
+  const Arguments args(test_case);
+  const IntList shape = args.List("input_shape"), weight = args.Shape("weight"), output = args.Shape("grad_output");
+  const Numbers<T> w = args.NumbersOf<T>("weight"), grad = args.NumbersOf<T>("grad_output");
+  Results results;
+  if (transposed) {
+    Append(results, Conv<T>(grad, w, {}, ReadShape(args, output, weight, shape), args.TheOrder()), shape);
+  } else {
+    Append(results, ConvGradInput<T>(w, grad, {}, ReadShape(args, shape, weight, output), args.TheOrder()), shape);
+  }
+  return results;
+}
+
+template <class T>
+static Results RunGradKernel(const Case& test_case, bool transposed) {
+  const Arguments args(test_case);
+  const IntList shape = args.List("weight_shape"), input = args.Shape("input"), output = args.Shape("grad_output");
+  const Numbers<T> x = args.NumbersOf<T>("input"), grad = args.NumbersOf<T>("grad_output");
+  Results results;
+  if (transposed) {
+    Append(results, ConvGradKernel<T>(grad, x, ReadShape(args, output, shape, input), args.TheOrder()), shape);
+  } else {
+    Append(results, ConvGradKernel<T>(x, grad, ReadShape(args, input, shape, output), args.TheOrder()), shape);
+  }
+  return results;
+}
+
+template <class T>
+static Results RunConv2d(const Case& test_case) {
+  return RunForward<T>(test_case, false);
+}
 template <class T>
 static Results RunConv2dGradInput(const Case& test_case) {
-  const Arguments args(test_case);
-  const IntList shape = args.List("input_shape");
-  const ConvShape s = ReadShape(args, shape, args.Shape("weight"), args.Shape("grad_output"));
-  Results results;
-  Append(results, Conv2dGradInput<T>(args.NumbersOf<T>("weight"), args.NumbersOf<T>("grad_output"), s, args.TheOrder()),
-         shape);
-  return results;
+  return RunGradInput<T>(test_case, false);
 }
-
 template <class T>
 static Results RunConv2dGradKernel(const Case& test_case) {
-  const Arguments args(test_case);
-  const IntList shape = args.List("weight_shape");
-  const ConvShape s = ReadShape(args, args.Shape("input"), shape, args.Shape("grad_output"));
-  Results results;
-  Append(results, Conv2dGradKernel<T>(args.NumbersOf<T>("input"), args.NumbersOf<T>("grad_output"), s, args.TheOrder()),
-         shape);
-  return results;
+  return RunGradKernel<T>(test_case, false);
+}
+template <class T>
+static Results RunConvolution(const Case& test_case) {
+  return RunForward<T>(test_case, Arguments(test_case).Flag("transposed"));
+}
+template <class T>
+static Results RunConvolutionGradInput(const Case& test_case) {
+  return RunGradInput<T>(test_case, Arguments(test_case).Flag("transposed"));
+}
+template <class T>
+static Results RunConvolutionGradKernel(const Case& test_case) {
+  return RunGradKernel<T>(test_case, Arguments(test_case).Flag("transposed"));
 }
 
 static const Op kOps[] = {{"conv2d", REPDL_EITHER(RunConv2d)},
                           {"conv2d_grad_input", REPDL_EITHER(RunConv2dGradInput)},
-                          {"conv2d_grad_kernel", REPDL_EITHER(RunConv2dGradKernel)}};
+                          {"conv2d_grad_kernel", REPDL_EITHER(RunConv2dGradKernel)},
+                          {"convolution", REPDL_EITHER(RunConvolution)},
+                          {"convolution_grad_input", REPDL_EITHER(RunConvolutionGradInput)},
+                          {"convolution_grad_kernel", REPDL_EITHER(RunConvolutionGradKernel)}};
 
 }  // namespace repdl::reference

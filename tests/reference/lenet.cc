@@ -36,11 +36,11 @@ struct Sizes {
   }
 
   ConvShape Conv1(int64_t batch) const {
-    ConvShape s = {batch, 1, image, image, 6, 5, 5, image, image};
-    s.pad_h = s.pad_w = 2;
+    ConvShape s = {batch, 1, 6, {1, image, image}, {1, 5, 5}, {1, image, image}};
+    s.padding = {0, 2, 2};
     return s;
   }
-  ConvShape Conv2(int64_t batch) const { return {batch, 6, pooled1, pooled1, 16, 5, 5, conv2, conv2}; }
+  ConvShape Conv2(int64_t batch) const { return {batch, 6, 16, {1, pooled1, pooled1}, {1, 5, 5}, {1, conv2, conv2}}; }
   PoolShape Pool1(int64_t batch) const { return {batch * 6, image, image, pooled1, pooled1, 2, 2, 2, 2}; }
   PoolShape Pool2(int64_t batch) const { return {batch * 16, conv2, conv2, pooled2, pooled2, 2, 2, 2, 2}; }
 
@@ -64,9 +64,9 @@ Activations Forward(const std::vector<AdamState<float>>& net, const Sizes& sizes
   const auto weight = [&](int layer) -> const Floats& { return net[layer].param; };
   const auto bias = [&](int layer) -> const Floats& { return net[layer + 1].param; };
   Activations a;
-  a.relu1 = Relu(Conv2d(images, weight(kConv1), bias(kConv1), sizes.Conv1(batch), order));
+  a.relu1 = Relu(Conv(images, weight(kConv1), bias(kConv1), sizes.Conv1(batch), order));
   a.pool1 = MaxPool2d(a.relu1, sizes.Pool1(batch));
-  a.relu2 = Relu(Conv2d(a.pool1.output, weight(kConv2), bias(kConv2), sizes.Conv2(batch), order));
+  a.relu2 = Relu(Conv(a.pool1.output, weight(kConv2), bias(kConv2), sizes.Conv2(batch), order));
   a.pool2 = MaxPool2d(a.relu2, sizes.Pool2(batch));
   a.relu3 = Relu(Linear(a.pool2.output, weight(kFc1), bias(kFc1), batch, 120, sizes.flat, order));
   a.relu4 = Relu(Linear(a.relu3, weight(kFc2), bias(kFc2), batch, 84, 120, order));
@@ -133,13 +133,13 @@ std::vector<Floats> Backward(const std::vector<AdamState<float>>& net, const Siz
 
   grad = MaxPool2dGrad(grad, a.pool2.indices, batch * 16, sizes.conv2 * sizes.conv2, sizes.pooled2 * sizes.pooled2);
   grad = ReluGrad(grad, a.relu2);
-  grads[kConv2] = Conv2dGradKernel(a.pool1.output, grad, sizes.Conv2(batch), order);
+  grads[kConv2] = ConvGradKernel(a.pool1.output, grad, sizes.Conv2(batch), order);
   grads[kConv2 + 1] = BiasGradient(grad, 16, sizes.conv2 * sizes.conv2, order);
-  grad = Conv2dGradInput(net[kConv2].param, grad, sizes.Conv2(batch), order);
+  grad = ConvGradInput(net[kConv2].param, grad, {}, sizes.Conv2(batch), order);
 
   grad = MaxPool2dGrad(grad, a.pool1.indices, batch * 6, sizes.image * sizes.image, sizes.pooled1 * sizes.pooled1);
   grad = ReluGrad(grad, a.relu1);
-  grads[kConv1] = Conv2dGradKernel(images, grad, sizes.Conv1(batch), order);
+  grads[kConv1] = ConvGradKernel(images, grad, sizes.Conv1(batch), order);
   grads[kConv1 + 1] = BiasGradient(grad, 6, sizes.image * sizes.image, order);
   return grads;
 }

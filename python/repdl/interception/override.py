@@ -80,6 +80,7 @@ class Override:
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
+    contiguous: whether the tensors of an ordinary call are row-major, as its result is.
     rank: of the tensors of an ordinary call; 0 for any.
     in_place: whether the op may write its result over its first argument.
     converts: whether `out` may be of another type than the result.
@@ -97,6 +98,7 @@ class Override:
     integers: str = "native"
     elementwise: bool = False
     op: str = ""
+    contiguous: bool = False
     rank: int = 0
     in_place: bool = False
     converts: bool = True
@@ -122,13 +124,13 @@ class Override:
             return kernel
         for op, constants in self.of_constants.items():
             kernel = _core.make_override(
-                op, target, self.elementwise, False, self.rank, False, dict(constants), {}, kernel
+                op, target, self.elementwise, False, False, self.rank, False, dict(constants), {}, kernel
             )
         if not self.op:
             return kernel
         low = self.low == "compute"
-        special = self.in_place, dict(self.constants), dict(self.choices)
-        return _core.make_override(self.op, target, self.elementwise, low, self.rank, *special, kernel)
+        special = self.contiguous, self.rank, self.in_place, dict(self.constants), dict(self.choices)
+        return _core.make_override(self.op, target, self.elementwise, low, *special, kernel)
 
     def bind(self, native: Kernel) -> Kernel:
         """The kernel, given torch's own."""

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from repdl import _torch, ops  # noqa: F401 (registers the ops with torch)
-from repdl._op import Pair
+from repdl._op import Pair, PerAxis
 
 Tensor = torch.Tensor
 
@@ -21,48 +23,156 @@ def _check_tensor(op: str, input: object) -> None:
         raise TypeError(f"[{op}] input must be a torch tensor, got {type(input).__name__}")
 
 
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: PerAxis = 1,
+    padding: str | PerAxis = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Tensor:
+    """One-dimensional convolution of input (n, c, w) or (c, w) with weight (o, c / groups, kw).
+
+    Args:
+        padding: a number, one for each dimension, "valid" (none) or "same" (the output has the size of the
+            input; stride 1 only).
+    """
+    return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
+
+
 def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Pair = 1,
-    padding: str | Pair = 0,
-    dilation: Pair = 1,
+    stride: PerAxis = 1,
+    padding: str | PerAxis = 0,
+    dilation: PerAxis = 1,
     groups: int = 1,
 ) -> Tensor:
     """Two-dimensional convolution of input (n, c, h, w) or (c, h, w) with weight (o, c / groups, kh, kw).
 
     Args:
-        padding: a number, a pair, "valid" (none) or "same" (the output has the size of the input; stride 1 only).
+        padding: a number, a pair, "valid" (none) or "same" (the output has the size of the
+            input; stride 1 only).
     """
-    _check_tensor("conv2d", input)
+    return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: PerAxis = 1,
+    padding: str | PerAxis = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Three-dimensional convolution of input (n, c, d, h, w) or (c, d, h, w) with weight (o, c / groups, kd, kh, kw).
+
+    Args:
+        padding: a number, one for each dimension, "valid" (none) or "same" (the output has the size of the
+            input; stride 1 only).
+    """
+    return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: PerAxis = 1,
+    padding: PerAxis = 0,
+    output_padding: PerAxis = 0,
+    groups: int = 1,
+    dilation: PerAxis = 1,
+) -> Tensor:
+    """Transposed convolution of input (n, c, w) or (c, w) with weight (c, o / groups, kw)."""
+    settings = (stride, padding, dilation, True, output_padding, groups)
+    return _of_batch("conv_transpose1d", 1, input, weight, bias, settings)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: PerAxis = 1,
+    padding: PerAxis = 0,
+    output_padding: PerAxis = 0,
+    groups: int = 1,
+    dilation: PerAxis = 1,
+) -> Tensor:
+    """Transposed convolution of input (n, c, h, w) or (c, h, w) with weight (c, o / groups, kh, kw)."""
+    settings = (stride, padding, dilation, True, output_padding, groups)
+    return _of_batch("conv_transpose2d", 2, input, weight, bias, settings)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: PerAxis = 1,
+    padding: PerAxis = 0,
+    output_padding: PerAxis = 0,
+    groups: int = 1,
+    dilation: PerAxis = 1,
+) -> Tensor:
+    """Transposed convolution of input (n, c, d, h, w) or (c, d, h, w) with weight (c, o / groups, kd, kh, kw)."""
+    settings = (stride, padding, dilation, True, output_padding, groups)
+    return _of_batch("conv_transpose3d", 3, input, weight, bias, settings)
+
+
+def _convolve(
+    rank: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: PerAxis,
+    padding: str | PerAxis,
+    dilation: PerAxis,
+    groups: int,
+) -> Tensor:
+    name = f"conv{rank}d"
+    _check_tensor(name, input)
     if isinstance(padding, str):
-        input, padding = _pad_by_name(input, weight, stride, padding, dilation)
-    if input.dim() == 3:
-        return ops.conv2d(input.unsqueeze(0), weight, stride, padding, groups, dilation, bias).squeeze(0)
-    return ops.conv2d(input, weight, stride, padding, groups, dilation, bias)
+        input, padding = _pad_by_name(name, input, weight, stride, padding, dilation)
+    return _of_batch(name, rank, input, weight, bias, (stride, padding, dilation, False, 0, groups))
 
 
-def _pair(value: Pair) -> tuple[int, int]:
-    if isinstance(value, int):
-        return value, value
-    h, w = value if len(value) == 2 else (value[0], value[0])
-    return h, w
+def _of_batch(
+    name: str, rank: int, input: Tensor, weight: Tensor, bias: Tensor | None, settings: tuple[Any, ...]
+) -> Tensor:
+    """Of a single sample without a batch, too."""
+    _check_tensor(name, input)
+    if input.dim() not in (rank + 1, rank + 2):
+        raise ValueError(
+            f"[{name}] input must have {rank + 1} or {rank + 2} dimensions, got the shape {tuple(input.shape)}"
+        )
+    if input.dim() == rank + 1:
+        return ops.convolution(input.unsqueeze(0), weight, bias, *settings).squeeze(0)
+    return ops.convolution(input, weight, bias, *settings)
 
 
-def _pad_by_name(input: Tensor, weight: Tensor, stride: Pair, padding: str, dilation: Pair) -> tuple[Tensor, Pair]:
+def _pad_by_name(
+    name: str, input: Tensor, weight: Tensor, stride: PerAxis, padding: str, dilation: PerAxis
+) -> tuple[Tensor, PerAxis]:
     """The input with what cannot be given as symmetric padding, and the rest of the padding."""
     if padding == "valid":
         return input, 0
     if padding != "same":
-        raise ValueError(f"[conv2d] padding must be a number, a pair, 'same' or 'valid', got {padding!r}")
-    if _pair(stride) != (1, 1):
-        raise ValueError(f"[conv2d] padding='same' needs stride 1, got {stride}")
-    total = [d * (k - 1) for d, k in zip(_pair(dilation), weight.shape[-2:], strict=True)]
-    # An odd total has one more row or column of zeros at the end, as in torch.
-    if total[0] % 2 or total[1] % 2:
-        input = torch.nn.functional.pad(input, (0, total[1] % 2, 0, total[0] % 2))
-    return input, (total[0] // 2, total[1] // 2)
+        raise ValueError(
+            f"[{name}] padding must be a number, one for each dimension, 'same' or 'valid', got {padding!r}"
+        )
+    if any(s != 1 for s in ([stride] if isinstance(stride, int) else stride)):
+        raise ValueError(f"[{name}] padding='same' needs stride 1, got {stride}")
+    kernel = weight.shape[2:]
+    steps = [dilation] * len(kernel) if isinstance(dilation, int) else list(dilation) * (len(kernel) // len(dilation))
+    total = [d * (k - 1) for d, k in zip(steps, kernel, strict=True)]
+    # An odd total has one more place of zeros at the end, as in torch.
+    if any(n % 2 for n in total):
+        ends = [end for n in reversed(total) for end in (0, n % 2)]
+        input = torch.nn.functional.pad(input, ends)
+    return input, [n // 2 for n in total]
 
 
 def batch_norm(

@@ -35,10 +35,18 @@ from repdl.ops.batch_norm import (
 )
 from repdl.ops.cholesky import cholesky as cholesky
 from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
-from repdl.ops.conv2d import (
+from repdl.ops.convolution import (
+    conv1d as conv1d,
     conv2d as conv2d,
     conv2d_grad_input as conv2d_grad_input,
     conv2d_grad_kernel as conv2d_grad_kernel,
+    conv3d as conv3d,
+    conv_transpose1d as conv_transpose1d,
+    conv_transpose2d as conv_transpose2d,
+    conv_transpose3d as conv_transpose3d,
+    convolution as convolution,
+    convolution_grad_input as convolution_grad_input,
+    convolution_grad_kernel as convolution_grad_kernel,
 )
 from repdl.ops.cross_entropy import (
     cross_entropy as cross_entropy,

@@ -203,6 +203,35 @@ def transposed_convolution(arguments: Arguments) -> str | None:
     return f"input={text_of(grad)}, weight={text_of(weight)}, bias=None, {settings}"
 
 
+def _settings(arguments: Arguments, rank: int) -> str:
+    """Of `convolution` and its gradients."""
+    firsts = {"stride": 1, "padding": 0, "dilation": 1, "transposed": False, "output_padding": 0, "groups": 1}
+    given = {name: arguments.get(name, first) for name, first in firsts.items()}
+    for name in ("stride", "padding", "dilation", "output_padding"):
+        given[name] = (given[name],) * rank if isinstance(given[name], int) else tuple(given[name])
+    return ", ".join(f"{name}={value}" for name, value in given.items()) + f", order={arguments['order']!r}"
+
+
+@from_core("convolution", "convolution")
+def convolution_of_any_rank(arguments: Arguments) -> str:
+    tensors = ", ".join(f"{n}={text_of(arguments.get(n))}" for n in ("input", "weight", "bias"))
+    return f"{tensors}, {_settings(arguments, len(_shape(arguments['input'])) - 2)}"
+
+
+@from_core("convolution_grad_input", "convolution_backward")
+def convolution_of_any_rank_by_input(arguments: Arguments) -> str:
+    grad, weight, shape = arguments["grad_output"], arguments["weight"], arguments["input_shape"]
+    tensors = f"grad_output={text_of(grad)}, input={_other(grad, shape)}, weight={text_of(weight)}, bias_sizes=None"
+    return f"{tensors}, {_settings(arguments, len(shape) - 2)}, output_mask=(True, False, False)"
+
+
+@from_core("convolution_grad_kernel", "convolution_backward")
+def convolution_of_any_rank_by_weight(arguments: Arguments) -> str:
+    grad, input, shape = arguments["grad_output"], arguments["input"], arguments["weight_shape"]
+    tensors = f"grad_output={text_of(grad)}, input={text_of(input)}, weight={_other(grad, shape)}, bias_sizes=None"
+    return f"{tensors}, {_settings(arguments, len(shape) - 2)}, output_mask=(False, True, False)"
+
+
 # Norms.
 
 

@@ -1,0 +1,730 @@
+// SPDX-License-Identifier: MIT
+#include <limits>
+#include <type_traits>
+
+#include "base/parallel.h"
+#include "drivers/tile_cpu-inl.h"
+#include "ops/convolution/convolution_kernel.h"
+#include "ops/mm/mm_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+namespace {
+
+/// Source images, the channels of group `group` each: padded copies of the last few, or where they lie.
+template <class T>
+class PaddedImages {
+ public:
+  PaddedImages(const ConvArgs<T>& args, int64_t group, int64_t window, Scratch& scratch)
+      : plan_(args.plan),
+        source_(args.source + group * plan_.source_size()),
+        image_stride_(args.sizes.groups * plan_.source_size()),
+        // What is read past its end must lie in the images that follow.
+        num_in_place_(plan_.IsPlain() ? args.sizes.n - 1 - kLanesOf<T> / std::max<int64_t>(1, image_stride_) : 0),
+        window_(window),
+        held_(scratch.Get<int64_t>(window)),
+        data_(scratch.Get<T>(window * ImageSize() + kLanesOf<T>)) {
+    std::fill(held_, held_ + window, int64_t{-1});
+  }
+
+  /// Image `n`; pointers to the `window` images last asked for stay good.
+  const T* Image(int64_t n) const {
+    if (n < num_in_place_) return source_ + n * image_stride_;
+    T* const image = data_ + n % window_ * ImageSize();
+    if (held_[n % window_] != n) {
+      for (int64_t c = 0; c < plan_.channels; ++c) {
+        plan_.Pad(source_ + n * image_stride_ + c * plan_.source_plane(), image + c * plan_.plane_size);
+      }
+      held_[n % window_] = n;
+    }
+    return image;
+  }
+
+ private:
+  int64_t ImageSize() const { return plan_.channels * plan_.plane_size; }
+
+  const ConvPlan& plan_;
+  const T* source_;
+  int64_t image_stride_;
+  int64_t num_in_place_;
+  int64_t window_;
+  int64_t* held_;
+  T* data_;
+};
+
+/// What the panels of PositionCols share: the slots of an image, and where term k = (channel, tap) lies.
+template <class T>
+struct PositionTable {
+  ConvPlan::Slots slots;
+  std::vector<int64_t> offsets;
+  std::vector<uint32_t> present_at;
+
+  explicit PositionTable(const ConvPlan& plan) : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>))) {
+    const std::vector<int64_t> tap_offsets = plan.TapOffsets();
+    for (int64_t channel = 0; channel < plan.channels; ++channel) {
+      for (int64_t tap = 0; tap < plan.num_taps(); ++tap) {
+        offsets.push_back(channel * plan.plane_size + tap_offsets[tap]);
+        present_at.push_back(static_cast<uint32_t>(tap * kMaskBytesOf<T>));
+      }
+    }
+  }
+};
+
+/// Right operand with (image, slot) as vectors of columns and (channel, tap) as k, read in place.
+template <class T>
+class PositionCols {
+ public:
+  const ConvPlan& plan;
+  const PositionTable<T>& table;
+  const PaddedImages<T>& images;
+  int64_t num_slots;  // of all images
+
+  static constexpr bool kByVector = true, kMayMask = true, kPacks = false;
+
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t /*num_k*/, T* /*buffer*/, int64_t /*buffer_stride*/,
+           PanelOf<T>* panels) const {
+    for (int64_t j = j0; j < j1; j += kTileColsOf<T>) panels[(j - j0) / kTileColsOf<T>] = Get(j, k);
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  PanelOf<T> Get(int64_t j, int64_t k) const {
+    PanelOf<T> panel;
+    bool masked = false;
+    for (int v = 0; v < kTileVecs; ++v) {
+      // A panel behind the end repeats the last slot: nobody reads it.
+      const int64_t at = std::min(j / kLanesOf<T> + v, num_slots - 1);
+      const int64_t slot = at % table.slots.count;
+      panel.vectors[v] = images.Image(at / table.slots.count) + table.slots.source[slot];
+      if (plan.masked) {
+        panel.present[v] = table.slots.present.data() + slot * plan.num_taps() * kMaskBytesOf<T>;
+        masked = masked || table.slots.masked[slot] != 0;
+      }
+    }
+    panel.offsets = table.offsets.data() + k;
+    if (masked) panel.present_at = table.present_at.data() + k;
+    return panel;
+  }
+};
+
+/// Where the columns of PositionCols go.
+template <class T>
+struct PositionSink {
+  const ConvPlan& plan;
+  const ConvPlan::Slots& slots;
+  int64_t num_slots;
+  T* result;  // of the first image of the group
+  int64_t image_stride;
+  const T* bias;  // null, or one number a row
+
+  T* InPlace(int64_t, int64_t) const { return nullptr; }
+  int64_t InPlaceStride() const { return 0; }
+  const T* InPlaceRowBias(int64_t) const { return nullptr; }
+  const T* InPlaceColBias(int64_t) const { return nullptr; }
+  void Store(int64_t i, int rows, int64_t j, T* tile) const {
+    const TagOf<T> d;
+    const int64_t step = plan.result_step[2];
+    for (int v = 0; v < kTileVecs && j / kLanesOf<T> + v < num_slots; ++v) {
+      const int64_t at = j / kLanesOf<T> + v, slot = at % slots.count;
+      T* const image = result + at / slots.count * image_stride + i * plan.result_size;
+      for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+        const auto& [lane, length, position, at_result] = slots.fragments[f];
+        T* to = image + at_result;
+        const T* from = tile + v * kLanesOf<T> + lane;
+        for (int r = 0; r < rows; ++r, from += kTileColsOf<T>, to += plan.result_size) {
+          VecOf<T> value = LoadU(d, from);
+          if (bias != nullptr) value = Add(value, Set(d, bias[i + r]));
+          if (step == 1) {
+            StoreN(value, to, length);
+          } else {
+            HWY_ALIGN T lanes[kLanesOf<T>];
+            StoreU(value, d, lanes);
+            for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
+          }
+        }
+      }
+    }
+  }
+};
+
+/// Where the chains of a product over channels and taps end. They are counted by all terms, of which the plan may lack
+/// some, and the ends by the terms that it has: a chunk may have none.
+struct TapChunks {
+  const ConvPlan& plan;
+  const ConvSizes& sizes;
+  Chunks all;  // of the terms of all taps
+  int64_t num_terms = plan.channels * plan.num_taps(), count = all.count;
+
+  int64_t Begin(int64_t index) const { return plan.TermsBelow(all.Begin(index), sizes.kernel); }
+  int64_t End(int64_t index) const { return plan.TermsBelow(all.End(index), sizes.kernel); }
+  int64_t IndexOf(int64_t) const { return 0; }  // of the first term: all are added in one call
+};
+
+/// Forward and the gradient by the input: `m` rows a group of args.other times what the plan reads.
+template <class T>
+void OverPositions(const ConvArgs<T>& args, int64_t m) {
+  const ConvPlan& plan = args.plan;
+  const PositionTable<T> table(plan);
+  const int64_t groups = args.sizes.groups, num_k = plan.channels * plan.num_taps();
+  const int64_t all_terms = plan.channels * NumPlaces(args.sizes.kernel);
+  const TapChunks chunks{plan, args.sizes, {all_terms, ChainLength(args.order, all_terms)}};
+  const int64_t num_slots = args.sizes.n * table.slots.count;
+  const int64_t panels = (num_slots + kTileVecs - 1) / kTileVecs;
+  // At least 3 µs of work a task.
+  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / 100000 + 1;
+  const int64_t parts = std::min({panels, work, int64_t{4} * GetNumThreads()});
+  // Columns that are read in place, and not side by side, leave the cache sooner.
+  constexpr Blocking blocking{.cols = 4096 / sizeof(T)};
+  const int64_t window = std::min(blocking.cols / kLanesOf<T>, num_slots) / table.slots.count + 2;
+  ParallelFor(groups * parts, [&](int64_t task) HWY_ATTR {
+    const int64_t g = task / parts, part = task % parts;
+    Scratch scratch;
+    const PaddedImages<T> images(args, g, window, scratch);
+    const PositionSink<T> sink{plan,
+                               table.slots,
+                               num_slots,
+                               args.result + g * m * plan.result_size,
+                               groups * m * plan.result_size,
+                               args.bias == nullptr ? nullptr : args.bias + g * m};
+    TileProduct<T>(m, panels * part / parts * kTileColsOf<T>, panels * (part + 1) / parts * kTileColsOf<T>, chunks,
+                   MatrixRows<T>{MatrixOf<T>{args.other + g * m * num_k, num_k, 1}},
+                   PositionCols<T>{plan, table, images, num_slots}, sink, {0, num_k}, blocking);
+  });
+}
+
+/// Whether each image is a plain product, with so many positions that the weight may be packed anew for each.
+template <class T>
+bool IsPointwise(const ConvArgs<T>& args) {
+  const ConvPlan& plan = args.plan;
+  const int64_t positions = plan.num_positions();
+  return plan.IsPlain() && NumPlaces(args.sizes.kernel) == 1 && plan.num_taps() == 1 && plan.plane_size == positions &&
+         plan.result_size == positions && positions >= 256;
+}
+
+/// The same as OverPositions.
+template <class T>
+void OverImages(const ConvArgs<T>& args, int64_t m) {
+  const ConvPlan& plan = args.plan;
+  const int64_t groups = args.sizes.groups, num_k = plan.channels, positions = plan.num_positions();
+  const int64_t images = args.sizes.n * groups, panels = (positions + kTileColsOf<T> - 1) / kTileColsOf<T>;
+  // At least 3 µs of work a task.
+  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / 100000 + 1;
+  const int64_t parts = std::min({panels, work, 4 * GetNumThreads() / images + 1});
+  ParallelFor(images * parts, [&](int64_t task) HWY_ATTR {
+    const int64_t image = task / parts, g = image % groups, part = task % parts;
+    const MatrixOf<T> weight{args.other + g * m * num_k, num_k, 1};
+    const MatrixOf<T> pixels{args.source + image * plan.source_size(), positions, 1};
+    const T* const bias = args.bias == nullptr ? nullptr : args.bias + g * m;
+    TileProduct<T>(
+        m, panels * part / parts * kTileColsOf<T>, std::min(positions, panels * (part + 1) / parts * kTileColsOf<T>),
+        {num_k, ChainLength(args.order, num_k)}, MatrixRows<T>{weight},
+        MatrixCols<T>{pixels, positions, m <= kMaxRowsInPlace},
+        MatrixSink<T>{args.result + image * m * positions, positions, 1, positions, bias, nullptr}, {0, num_k});
+  });
+}
+
+/// Left operand of the gradient by the weight: output channels by (image, position).
+template <class T>
+struct GradRows {
+  const T* grad_output;  // of the first image of the group
+  int64_t image_stride;
+  int64_t positions;
+
+  const T* Get(int64_t i, int rows, int64_t k, int64_t num_k, T* buffer) const {
+    for (int64_t done = 0; done < num_k;) {
+      const int64_t position = (k + done) % positions;
+      const int64_t length = std::min(num_k - done, positions - position);
+      const MatrixOf<T> image{grad_output + (k + done) / positions * image_stride, positions, 1};
+      PackRows(image, i, rows, position, length, buffer + done * rows);
+      done += length;
+    }
+    return buffer;
+  }
+  void Prefetch(int64_t, int, int64_t, int64_t, int64_t, int64_t) const {}
+};
+
+/// What the panels of a range of TapCols share: where the taps lie, and which terms are present, as bits of the columns
+/// at each position.
+template <class T>
+struct TapTable {
+  int64_t first_column, positions;
+  std::vector<int64_t> tap_offsets;
+  std::vector<uint8_t> present;      // (panel, vector, position), kMaskBytesOf<T> each; empty if none is absent
+  std::vector<uint32_t> present_at;  // by position, over and over for a block
+
+  TapTable(const ConvPlan& plan, int64_t first_column, int64_t end_column)
+      : first_column(first_column), positions(plan.num_positions()), tap_offsets(plan.TapOffsets()) {
+    if (!plan.masked) return;
+    const int64_t vectors = (end_column - first_column + kTileColsOf<T> - 1) / kTileColsOf<T> * kTileVecs;
+    present.reserve(static_cast<size_t>(vectors * positions * kMaskBytesOf<T>));
+    for (int64_t first = first_column; first < first_column + vectors * kLanesOf<T>; first += kLanesOf<T>) {
+      std::vector<uint64_t> by_axis[kMaxAxes];
+      for (int axis = 0; axis < kMaxAxes; ++axis) {
+        for (int64_t at = 0; at < plan.positions[axis]; ++at) {
+          by_axis[axis].push_back(LanesPresent(plan, axis, at, first, end_column));
+        }
+      }
+      for (const uint64_t in_depth : by_axis[0]) {
+        for (const uint64_t in_row : by_axis[1]) {
+          for (const uint64_t in_col : by_axis[2]) {
+            for (int byte = 0; byte < kMaskBytesOf<T>; ++byte) {
+              present.push_back(static_cast<uint8_t>((in_depth & in_row & in_col) >> 8 * byte));
+            }
+          }
+        }
+      }
+    }
+    for (int64_t i = 0; i < positions + Blocking::kMaxBlockK; ++i) {
+      present_at.push_back(static_cast<uint32_t>(i % positions * kMaskBytesOf<T>));
+    }
+  }
+
+  /// Bit i is of column first + i: whether its tap has a place along the axis. Those behind the end count as present.
+  static uint64_t LanesPresent(const ConvPlan& plan, int axis, int64_t position, int64_t first, int64_t end_column) {
+    const int64_t inner = axis == 2   ? 1
+                          : axis == 1 ? plan.kernel[2].count
+                                      : plan.kernel[1].count * plan.kernel[2].count;
+    uint64_t bits = 0;
+    for (int64_t i = 0; i < kLanesOf<T>; ++i) {
+      const int64_t place = (first + i) / inner % plan.kernel[axis].count;
+      if (first + i >= end_column || plan.IsPresent(axis, place, position)) bits |= uint64_t{1} << i;
+    }
+    return bits;
+  }
+};
+
+/// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
+template <class T>
+class TapCols {
+ public:
+  const ConvPlan& plan;
+  const TapTable<T>& table;
+  const PaddedImages<T>& images;
+  int64_t num_cols;
+
+  static constexpr bool kByVector = false, kMayMask = true, kPacks = true;
+
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* buffer, int64_t buffer_stride,
+           PanelOf<T>* panels) const {
+    for (int64_t j = j0, p = 0; j < j1; j += kTileColsOf<T>, ++p)
+      panels[p] = Get(j, k, num_k, buffer + p * buffer_stride);
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  PanelOf<T> Get(int64_t j, int64_t k, int64_t num_k, T* buffer) const {
+    // Columns behind the last one repeat it: nobody reads their sums.
+    const int64_t last = num_cols - 1;
+    int64_t offset[kTileColsOf<T>];
+    for (int64_t q = 0; q < kTileColsOf<T>; ++q) {
+      const int64_t column = std::min(j + q, last);
+      offset[q] = column / plan.num_taps() * plan.plane_size + table.tap_offsets[column % plan.num_taps()];
+    }
+    for (int64_t done = 0; done < num_k;) {
+      const int64_t position = (k + done) % plan.num_positions();
+      const int64_t cols = plan.positions[2], col = position % cols;
+      const int64_t length = std::min(num_k - done, cols - col);
+      const int64_t line = plan.OffsetOf(plan.FirstOfLine(position / cols));
+      const T* source = images.Image((k + done) / plan.num_positions()) + line + col;
+      PackRun(source, offset, length, buffer + done * kTileColsOf<T>);
+      done += length;
+    }
+    PanelOf<T> panel{.b = buffer, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
+    if (plan.masked) {
+      for (int v = 0; v < kTileVecs; ++v) {
+        panel.present[v] =
+            table.present.data() + ((j - table.first_column) / kLanesOf<T> + v) * table.positions * kMaskBytesOf<T>;
+      }
+      panel.present_at = table.present_at.data() + k % table.positions;
+    }
+    return panel;
+  }
+
+  /// to[i * kTileColsOf<T> + q] = source[i + offset[q]]
+  static void PackRun(const T* source, const int64_t* offset, int64_t length, T* to) {
+#if HWY_TARGET == HWY_SCALAR
+    for (int64_t i = 0; i < length; ++i, ++source) {
+      for (int q = 0; q < kTileColsOf<T>; ++q) to[i * kTileColsOf<T> + q] = source[offset[q]];
+    }
+#else
+    for (int q = 0; q < kTileColsOf<T>; q += kLanesOf<T>) {
+      PackTransposed([&](int64_t i) HWY_ATTR { return source + offset[q + i]; }, kLanesOf<T>, length, to + q,
+                     kTileColsOf<T>);
+    }
+#endif
+  }
+};
+
+/// Whether a group has one channel to read, and all terms are in a chain, present or zeros.
+template <class T>
+bool IsByChannel(const ConvArgs<T>& args) {
+  const int64_t terms = NumPlaces(args.sizes.kernel);
+  return args.plan.channels == 1 && !args.plan.masked && args.plan.num_taps() > 1 &&
+         ChainLength(args.order, terms) >= terms;
+}
+
+/// Chains of one row of weights at kChains slots of a plane, which run side by side.
+template <class T, int kChains>
+HWY_INLINE void RunSlots(const T* plane, const int64_t* slots, const T* weight, const int64_t* offsets,
+                         int64_t num_taps, T* out) {
+  const TagOf<T> d;
+  VecElementOf<T> acc[kChains];
+#pragma GCC unroll 8
+  for (int i = 0; i < kChains; ++i) acc[i] = Zero(d);
+  for (int64_t tap = 0; tap < num_taps; ++tap) {
+    const VecOf<T> w = Set(d, weight[tap]);
+    const T* const at = plane + offsets[tap];
+#pragma GCC unroll 8
+    for (int i = 0; i < kChains; ++i) acc[i] = Fma<VecOf<T>>(w, LoadU(d, at + slots[i]), acc[i]);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kChains; ++i) StoreU(acc[i], d, out + i * kLanesOf<T>);
+}
+
+/// The same as OverPositions, where IsByChannel.
+template <class T>
+void OverPlanes(const ConvArgs<T>& args, int64_t m) {
+  const TagOf<T> d;
+  const ConvPlan& plan = args.plan;
+  const ConvPlan::Slots slots = plan.MakeSlots(static_cast<int>(kLanesOf<T>));
+  const std::vector<int64_t> offsets = plan.TapOffsets();
+  const int64_t num_taps = plan.num_taps(), step = plan.result_step[2];
+  constexpr int kChains = 8;
+  // At least 3 µs of work a task.
+  const int64_t planes = args.sizes.n * args.sizes.groups;
+  const int64_t work = planes * (plan.plane_size + m * num_taps * plan.num_positions()) / 30000 + 1;
+  const int64_t tasks = std::min({planes, work, int64_t{4} * GetNumThreads()});
+  ParallelFor(tasks, [&](int64_t task) HWY_ATTR {
+    Scratch scratch;
+    T* const padded = scratch.Get<T>(plan.plane_size + kLanesOf<T>);
+    for (int64_t plane = planes * task / tasks; plane < planes * (task + 1) / tasks; ++plane) {
+      plan.Pad(args.source + plane * plan.source_plane(), padded);
+      for (int64_t row = 0; row < m; ++row) {
+        const int64_t channel = plane % args.sizes.groups * m + row;
+        const T* const weight = args.other + channel * num_taps;
+        T* const result = args.result + (plane * m + row) * plan.result_size;
+        for (int64_t slot = 0; slot < slots.count; slot += kChains) {
+          HWY_ALIGN T sums[(kChains + 1) * kLanesOf<T>];
+          const int64_t count = std::min<int64_t>(kChains, slots.count - slot);
+          if (count == kChains) {
+            RunSlots<T, kChains>(padded, &slots.source[slot], weight, offsets.data(), num_taps, sums);
+          } else {
+            for (int64_t i = 0; i < count; ++i) {
+              RunSlots<T, 1>(padded, &slots.source[slot + i], weight, offsets.data(), num_taps, sums + i * kLanesOf<T>);
+            }
+          }
+          for (int64_t i = 0; i < count; ++i) {
+            for (size_t f = slots.first_fragment[slot + i]; f < slots.first_fragment[slot + i + 1]; ++f) {
+              const auto& [lane, length, position, at_result] = slots.fragments[f];
+              VecOf<T> value = LoadU(d, sums + i * kLanesOf<T> + lane);
+              if (args.bias != nullptr) value = Add(value, Set(d, args.bias[channel]));
+              T* const to = result + at_result;
+              if (step == 1) {
+                StoreN(value, to, length);
+              } else {
+                HWY_ALIGN T lanes[kLanesOf<T>];
+                StoreU(value, d, lanes);
+                for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
+              }
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+/// `m` is the number of results' channels in a group.
+template <class T>
+void OverAny(const ConvArgs<T>& args, int64_t m) {
+  if (IsByChannel(args)) return OverPlanes(args, m);
+  IsPointwise(args) ? OverImages(args, m) : OverPositions(args, m);
+}
+
+/// Visits the terms of the gradient by the weight where each group has one channel, read and made: a vector's lanes are
+/// channels, which have the same terms at the same places.
+template <class T>
+class ChannelVisitor {
+ public:
+  static constexpr int kChains = 8;
+
+  ChannelVisitor(const ConvArgs<T>& args, int64_t first, const std::vector<int64_t>& offsets, int num_levels,
+                 Scratch& scratch)
+      : args_(args),
+        plan_(args.plan),
+        first_(first),
+        count_(std::min(kLanesOf<T>, args.sizes.groups - first)),
+        offsets_(offsets),
+        num_taps_(plan_.num_taps()),
+        planes_(scratch.Get<T>(plan_.plane_size * kLanesOf<T>)),
+        source_(scratch.Get<T>(plan_.plane_size * kLanesOf<T>)),
+        grad_(scratch.Get<T>(plan_.num_positions() * kLanesOf<T>)),
+        sums_(scratch.Get<T>(num_taps_ * kLanesOf<T>)),
+        waiting_(scratch.Get<T>(num_levels * num_taps_ * kLanesOf<T>)) {}
+
+  void Chain(int64_t begin, int64_t end) {
+    std::fill_n(sums_, num_taps_ * kLanesOf<T>, T{0});
+    const int64_t positions = plan_.num_positions(), cols = plan_.positions[2];
+    for (int64_t k = begin; k < end;) {
+      if (k / positions != image_) LoadImage(k / positions);
+      const int64_t position = k % positions, col = position % cols;
+      const int64_t length = std::min(end - k, cols - col);
+      const int64_t at = plan_.OffsetOf(plan_.FirstOfLine(position / cols)) + col;
+      int64_t tap = 0;
+      for (; tap + kChains <= num_taps_; tap += kChains) Run<kChains>(tap, position, at, length);
+      for (; tap + 4 <= num_taps_; tap += 4) Run<4>(tap, position, at, length);
+      for (; tap < num_taps_; ++tap) Run<1>(tap, position, at, length);
+      k += length;
+    }
+  }
+  void TakeIn(int level) {
+    const TagOf<T> d;
+    const T* const earlier = waiting_ + level * num_taps_ * kLanesOf<T>;
+    for (int64_t i = 0; i < num_taps_ * kLanesOf<T>; i += kLanesOf<T>) {
+      Store(Add(Load(d, earlier + i), Load(d, sums_ + i)), d, sums_ + i);
+    }
+  }
+  void Park(int level) { std::copy_n(sums_, num_taps_ * kLanesOf<T>, waiting_ + level * num_taps_ * kLanesOf<T>); }
+  void End() {
+    for (int64_t lane = 0; lane < count_; ++lane) {
+      T* const to = args_.result + (first_ + lane) * num_taps_;
+      for (int64_t tap = 0; tap < num_taps_; ++tap) to[tap] = sums_[tap * kLanesOf<T> + lane];
+    }
+  }
+
+ private:
+  template <int kCount>
+  HWY_INLINE void Run(int64_t tap, int64_t position, int64_t at, int64_t length) {
+    const TagOf<T> d;
+    const T* source[kCount];
+    VecElementOf<T> acc[kCount];
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) {
+      source[i] = source_ + (at + offsets_[tap + i]) * kLanesOf<T>;
+      acc[i] = Load(d, sums_ + (tap + i) * kLanesOf<T>);
+    }
+    const T* const grad = grad_ + position * kLanesOf<T>;
+    for (int64_t q = 0; q < length * kLanesOf<T>; q += kLanesOf<T>) {
+      const VecOf<T> g = Load(d, grad + q);
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i) acc[i] = Fma<VecOf<T>>(g, Load(d, source[i] + q), acc[i]);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) Store(acc[i], d, sums_ + (tap + i) * kLanesOf<T>);
+  }
+
+  /// The channels of an image side by side; zeros behind the last one.
+  void LoadImage(int64_t image) {
+    image_ = image;
+    const int64_t plane = image * args_.sizes.groups + first_, positions = plan_.num_positions();
+    PutSideBySide(args_.other + plane * positions, positions, grad_);
+    for (int64_t lane = 0; lane < count_; ++lane) {
+      plan_.Pad(args_.source + (plane + lane) * plan_.source_plane(), planes_ + lane * plan_.plane_size);
+    }
+    PutSideBySide(planes_, plan_.plane_size, source_);
+  }
+
+  void PutSideBySide(const T* planes, int64_t size, T* to) const {
+#if HWY_TARGET == HWY_SCALAR
+    std::copy_n(planes, size, to);
+#else
+    PackTransposed(planes, size, static_cast<int>(count_), size, to, kLanesOf<T>);
+#endif
+  }
+
+  const ConvArgs<T>& args_;
+  const ConvPlan& plan_;
+  int64_t first_, count_;  // channels
+  const std::vector<int64_t>& offsets_;
+  int64_t num_taps_;
+  int64_t image_ = -1;
+  T *planes_, *source_, *grad_, *sums_, *waiting_;
+};
+
+/// The same as OverTaps, where each group has one channel.
+template <class T>
+void OverChannels(const ConvArgs<T>& args) {
+  const ConvPlan& plan = args.plan;
+  const std::vector<int64_t> offsets = plan.TapOffsets();
+  const int64_t num_k = args.sizes.n * plan.num_positions();
+  const Chunks chunks(num_k, ChainLength(args.order, num_k));
+  ParallelFor((args.sizes.groups + kLanesOf<T> - 1) / kLanesOf<T>, [&](int64_t block) HWY_ATTR {
+    Scratch scratch;
+    ChannelVisitor<T> visitor(args, block * kLanesOf<T>, offsets, NumLevels(chunks.count), scratch);
+    WalkChunks(chunks, visitor);
+  });
+}
+
+/// The gradient by the weight.
+template <class T>
+void OverTaps(const ConvArgs<T>& args) {
+  const ConvPlan& plan = args.plan;
+  if (args.sizes.o == 1 && plan.channels == 1 && !plan.masked && args.sizes.groups >= kLanesOf<T>) {
+    return OverChannels(args);
+  }
+  const int64_t groups = args.sizes.groups, m = args.sizes.o, n = plan.channels * plan.num_taps();
+  const int64_t num_k = args.sizes.n * plan.num_positions();
+  const int64_t grad_size = m * plan.num_positions();
+  const int64_t window = std::min(Blocking::kMaxBlockK, num_k) / plan.num_positions() + 2;
+  const int64_t parts = std::min<int64_t>(GetNumThreads(), groups * m * n * num_k / 100000 + 1);
+  Grid grid = groups >= 2 * parts ? Grid{} : CutAmong<T>(m, n, (parts + groups - 1) / groups);
+  // A weight smaller than a tile is cut too: the long sum over positions is worth it.
+  if (grid.rows * grid.cols * groups < parts) grid.rows = std::min(m, (parts + groups - 1) / groups);
+  const int64_t shares = grid.rows * grid.cols;
+  const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>;
+  ParallelFor(groups * shares, [&](int64_t task) HWY_ATTR {
+    const int64_t g = task / shares, row = task % shares / grid.cols, col = task % grid.cols;
+    const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;
+    const int64_t j0 = panels * col / grid.cols * kTileColsOf<T>;
+    const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>);
+    Scratch scratch;
+    const TapTable<T> table(plan, j0, j1);
+    const PaddedImages<T> images(args, g, window, scratch);
+    const GradRows<T> left{args.other + g * grad_size + i0 * plan.num_positions(), groups * grad_size,
+                           plan.num_positions()};
+    TileProduct<T>(i1 - i0, j0, j1, {num_k, ChainLength(args.order, num_k)}, left, TapCols<T>{plan, table, images, n},
+                   MatrixSink<T>{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr}, {0, num_k});
+  });
+}
+
+/// Where the columns of patches go: rows are (channel, tap), columns (image, place of the source).
+template <class T>
+struct PatchSink {
+  const int64_t *row_offsets, *col_offsets;
+  T* result;
+  int64_t taps, num_cols;
+  const T* bias;  // null, or one number a channel
+
+  T* InPlace(int64_t, int64_t) const { return nullptr; }
+  int64_t InPlaceStride() const { return 0; }
+  const T* InPlaceRowBias(int64_t) const { return nullptr; }
+  const T* InPlaceColBias(int64_t) const { return nullptr; }
+  void Store(int64_t i, int rows, int64_t j, const T* tile) const {
+    const int64_t cols = std::min<int64_t>(kTileColsOf<T>, num_cols - j);
+    for (int64_t q = 0; q < cols; ++q) {
+      T* const to = result + col_offsets[j + q];
+      for (int r = 0; r < rows; ++r) {
+        const T value = tile[r * kTileColsOf<T> + q];
+        to[row_offsets[i + r]] = bias == nullptr ? value : value + bias[(i + r) / taps];
+      }
+    }
+  }
+};
+
+/// The gradient by the input where each tap has places of its own: a product of (channel, tap) by output channel, and of
+/// output channel by place.
+template <class T>
+void OverPatches(const ConvArgs<T>& args) {
+  const ConvSizes& s = args.sizes;
+  const int64_t positions = NumPlaces(s.output), taps = NumPlaces(s.kernel), m = s.c * taps, plane = NumPlaces(s.input);
+  const Axes whole = {s.input[1] * s.input[2], s.input[2], 1};
+  const auto offset_of = [&](const Axes& sizes, int64_t place, const Axes& step) {
+    return place / (sizes[1] * sizes[2]) * step[0] * whole[0] + place / sizes[2] % sizes[1] * step[1] * whole[1] +
+           place % sizes[2] * step[2];
+  };
+  std::vector<int64_t> row_offsets, col_offsets;
+  for (int64_t i = 0; i < m; ++i) row_offsets.push_back(i / taps * plane + offset_of(s.kernel, i % taps, {1, 1, 1}));
+  // Few places of many images are columns of one product.
+  const bool together = positions < 4 * kTileColsOf<T>;
+  const int64_t products = together ? 1 : s.n, images = together ? s.n : 1, n = images * positions;
+  for (int64_t j = 0; j < n; ++j) {
+    col_offsets.push_back(j / positions * s.groups * s.c * plane + offset_of(s.output, j % positions, s.kernel));
+  }
+  Scratch scratch;
+  const T* source = args.source;
+  if (together) {
+    T* const turned = scratch.Get<T>(s.groups * s.o * n);
+    for (int64_t row = 0; row < s.groups * s.o; ++row) {
+      for (int64_t image = 0; image < images; ++image) {
+        std::copy_n(source + (image * s.groups * s.o + row) * positions, positions,
+                    turned + (row * images + image) * positions);
+      }
+    }
+    source = turned;
+  }
+  const int64_t parts = std::min<int64_t>(4 * GetNumThreads(), m * n * s.o / 100000 + 1);
+  const int64_t pairs = products * s.groups;
+  const Grid grid = pairs >= parts ? Grid{} : CutAmong<T>(m, n, (parts + pairs - 1) / pairs);
+  const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>, shares = grid.rows * grid.cols;
+  const int64_t chunk = std::min(ChainLength(args.order, s.o * taps), s.o * taps);
+  ParallelFor(pairs * shares, [&](int64_t task) HWY_ATTR {
+    const int64_t pair = task / shares, g = pair % s.groups, row = task % shares / grid.cols, col = task % grid.cols;
+    const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;
+    const MatrixOf<T> weight{args.other + g * s.o * m + i0, 1, m};
+    const MatrixOf<T> places{source + pair * s.o * n, n, 1};
+    const PatchSink<T> sink{row_offsets.data() + i0,
+                            col_offsets.data(),
+                            args.result + pair * s.c * plane,
+                            taps,
+                            n,
+                            args.bias == nullptr ? nullptr : args.bias + g * s.c};
+    TileProduct<T>(i1 - i0, panels * col / grid.cols * kTileColsOf<T>,
+                   std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>), Chunks{s.o, chunk / taps},
+                   MatrixRows<T>{weight}, MatrixCols<T>{places, n, m <= kMaxRowsInPlace}, sink, {0, s.o});
+  });
+}
+
+/// The least exponent of a number that is not 0, counted from 1 as of the subnormals, and whether all are finite.
+template <class T>
+struct Exponents {
+  using Bits = std::conditional_t<std::is_same_v<T, float>, int32_t, int64_t>;
+  static constexpr int kMantissa = std::is_same_v<T, float> ? 23 : 52;
+  static constexpr Bits kLargest = std::numeric_limits<Bits>::max();
+
+  Bits least = kLargest, most = 0;  // of the magnitudes' bits, those of 0 in the place of the largest, less 1
+
+  void Add(const T* numbers, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      Bits bits;
+      std::memcpy(&bits, numbers + i, sizeof(T));
+      bits &= kLargest;
+      least = std::min<Bits>(least, (bits - 1) & kLargest);
+      most = std::max(most, bits);
+    }
+  }
+  void Add(const Exponents& other) {
+    least = std::min(least, other.least);
+    most = std::max(most, other.most);
+  }
+  int64_t Least() const {
+    return least == kLargest ? int64_t{1} << 30 : std::max<int64_t>(1, (least + 1) >> kMantissa);
+  }
+  bool IsFinite() const { return most >> kMantissa < (kLargest >> kMantissa); }
+};
+
+template <class T>
+Exponents<T> ExponentsOf(const T* numbers, int64_t count) {
+  constexpr int64_t kPiece = 1 << 16;
+  std::vector<Exponents<T>> found(static_cast<size_t>((count + kPiece - 1) / kPiece));
+  ParallelFor(static_cast<int64_t>(found.size()), [&](int64_t piece) HWY_ATTR {
+    found[piece].Add(numbers + piece * kPiece, std::min(kPiece, count - piece * kPiece));
+  });
+  Exponents<T> all;
+  for (const auto& one : found) all.Add(one);
+  return all;
+}
+
+/// A chain, which begins at +0, becomes -0 only where a product that is not 0 is less than the least number: not where
+/// each is a whole multiple of that.
+template <class T>
+void FindRange(const ConvRangeArgs<T>& args) {
+  const Exponents<T> a = ExponentsOf(args.a, args.num_a), b = ExponentsOf(args.b, args.num_b);
+  constexpr int64_t kEnough = std::is_same_v<T, float> ? 151 : 1076;
+  *args.needs_mask = !a.IsFinite() || a.Least() + b.Least() < kEnough;
+}
+
+}  // namespace
+
+void ConvKernel(const ConvArgs<float>& args) { OverAny(args, args.sizes.o); }
+void ConvKernel(const ConvArgs<double>& args) { OverAny(args, args.sizes.o); }
+void ConvGradInputKernel(const ConvArgs<float>& args) { OverAny(args, args.sizes.c); }
+void ConvGradInputKernel(const ConvArgs<double>& args) { OverAny(args, args.sizes.c); }
+void ConvGradKernelKernel(const ConvArgs<float>& args) { OverTaps(args); }
+void ConvGradKernelKernel(const ConvArgs<double>& args) { OverTaps(args); }
+void ConvPatchesKernel(const ConvArgs<float>& args) { OverPatches(args); }
+void ConvPatchesKernel(const ConvArgs<double>& args) { OverPatches(args); }
+void ConvRangeKernel(const ConvRangeArgs<float>& args) { FindRange(args); }
+void ConvRangeKernel(const ConvRangeArgs<double>& args) { FindRange(args); }
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/real_kernel.h"
+#include "ops/convolution/convolution_plan.h"
+#include "repdl/order.h"
+
+namespace repdl {
+
+/// All tensors are row-major.
+template <class T>
+struct ConvArgs {
+  ConvSizes sizes;
+  ConvPlan plan;
+  const T* source;  // what the plan reads
+  const T* other;   // forward: weight; by input: weight as (groups, c, o, taps); by weight: gradient of the output
+  const T* bias;    // null, or one number a channel of the result
+  T* result;
+  Order order;
+};
+
+/// Whether a product of one of `a` and one of `b` may need the mask of absent terms, and not do with zeros.
+template <class T>
+struct ConvRangeArgs {
+  const T* a;
+  int64_t num_a;
+  const T* b;
+  int64_t num_b;
+  bool* needs_mask;
+};
+
+REPDL_REAL_KERNEL(ConvKernel, ConvArgs)            // result: output
+REPDL_REAL_KERNEL(ConvGradInputKernel, ConvArgs)   // result: gradient of the input, where the plan has positions
+REPDL_REAL_KERNEL(ConvGradKernelKernel, ConvArgs)  // result: gradient of the weight
+REPDL_REAL_KERNEL(ConvPatchesKernel, ConvArgs)     // result: gradient of the input, of patches; other: the weight
+REPDL_REAL_KERNEL(ConvRangeKernel, ConvRangeArgs)
+
+}  // namespace repdl

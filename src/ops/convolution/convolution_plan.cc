@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "ops/convolution/convolution_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace repdl {
+namespace {
+
+/// What the gradient by the input knows of the places along one axis: those with one remainder modulo the stride.
+struct Phase {
+  Progression kernel;  // the kernel's places that they meet
+  Progression taps;    // the padded place that each reads at position 0
+  int64_t count;
+  int64_t offset = 0;  // padded places before the first source place
+  int64_t padded;
+
+  Phase(int64_t phase, int64_t size, int64_t kernel_size, int64_t stride, int64_t padding, int64_t dilation)
+      : count((size - phase + stride - 1) / stride), padded(count) {
+    const auto reach = [&](int64_t u) { return phase + padding - u * dilation; };
+    int64_t first = 0;
+    while (first < kernel_size && reach(first) % stride != 0) ++first;
+    const int64_t step = stride / std::gcd(stride, dilation);
+    kernel = {first, step, (kernel_size - first + step - 1) / step};
+    if (kernel.count == 0) return;
+    taps = {reach(first) / stride, -(step * dilation / stride), kernel.count};
+    offset = std::max<int64_t>(0, -taps.Last());
+    taps.first += offset;
+    padded = count + taps.first;
+  }
+};
+
+/// Whether all places that the taps read at `positions` positions, each `step` after the last one, are source places.
+bool ReadSourceOnly(const Progression& taps, int64_t positions, int64_t step, int64_t offset, int64_t size) {
+  if (taps.count == 0 || positions == 0) return true;
+  const auto [low, high] = std::minmax({taps.first, taps.Last()});
+  return low >= offset && high + (positions - 1) * step - offset < size;
+}
+
+}  // namespace
+
+ConvPlan ConvPlan::Forward(const ConvSizes& s) {
+  ConvPlan plan;
+  plan.channels = s.c;
+  plan.source = s.input, plan.positions = s.output;
+  plan.first_result = 0, plan.result_size = NumPlaces(s.output);
+  plan.result_step = {s.output[1] * s.output[2], s.output[2], 1};
+  plan.before_ = s.padding, plan.phases_ = s.stride;
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    plan.kernel[axis] = {.count = s.kernel[axis]};
+    plan.padded_[axis] = (s.output[axis] - 1) * s.stride[axis] + (s.kernel[axis] - 1) * s.dilation[axis] + 1;
+    plan.taps_[axis] = {0, s.dilation[axis], s.kernel[axis]};
+  }
+  plan.Finish();
+  return plan;
+}
+
+ConvPlan ConvPlan::GradInput(const ConvSizes& s, const Axes& phase) {
+  ConvPlan plan;
+  plan.channels = s.o;
+  plan.source = s.output;
+  plan.phases_ = {1, 1, 1};
+  const Axes whole = {s.input[1] * s.input[2], s.input[2], 1};
+  plan.first_result = 0, plan.result_size = NumPlaces(s.input);
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    const Phase along(phase[axis], s.input[axis], s.kernel[axis], s.stride[axis], s.padding[axis], s.dilation[axis]);
+    plan.positions[axis] = along.count;
+    plan.kernel[axis] = along.kernel, plan.taps_[axis] = along.taps;
+    plan.before_[axis] = along.offset, plan.padded_[axis] = along.padded;
+    plan.first_result += phase[axis] * whole[axis];
+    plan.result_step[axis] = s.stride[axis] * whole[axis];
+  }
+  plan.Finish();
+  return plan;
+}
+
+void ConvPlan::Finish() {
+  Axes parts;
+  masked = false;
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    parts[axis] = (padded_[axis] + phases_[axis] - 1) / phases_[axis];
+    // A step from one position to the next passes all phases.
+    masked = masked || !ReadSourceOnly(taps_[axis], positions[axis], phases_[axis], before_[axis], source[axis]);
+  }
+  step = {parts[1] * parts[2], parts[2], 1};
+  const int64_t phase_size = NumPlaces(parts);
+  phase_step_ = {phases_[1] * phases_[2] * phase_size, phases_[2] * phase_size, phase_size};
+  plane_size = NumPlaces(phases_) * phase_size;
+}
+
+std::vector<int64_t> ConvPlan::TapOffsets() const {
+  std::vector<int64_t> offsets;
+  offsets.reserve(static_cast<size_t>(num_taps()));
+  for (int64_t t = 0; t < taps_[0].count; ++t) {
+    for (int64_t u = 0; u < taps_[1].count; ++u) {
+      for (int64_t v = 0; v < taps_[2].count; ++v) {
+        offsets.push_back(OffsetAlong(0, taps_[0].At(t)) + OffsetAlong(1, taps_[1].At(u)) +
+                          OffsetAlong(2, taps_[2].At(v)));
+      }
+    }
+  }
+  return offsets;
+}
+
+int64_t ConvPlan::TermsBelow(int64_t k, const Axes& sizes) const {
+  const int64_t places = NumPlaces(sizes);
+  const Axes place = {k % places / (sizes[1] * sizes[2]), k % places / sizes[2] % sizes[1], k % sizes[2]};
+  int64_t below = k / places * num_taps(), rest = num_taps();
+  for (int axis = 0; axis < kMaxAxes && rest > 0; ++axis) {
+    rest /= kernel[axis].count;
+    const int64_t before = kernel[axis].Below(place[axis]);
+    below += before * rest;
+    if (kernel[axis].Below(place[axis] + 1) == before) break;  // the plan lacks this place
+  }
+  return below;
+}
+
+template <class T>
+void ConvPlan::Pad(const T* from_plane, T* padded) const {
+  std::memset(padded, 0, sizeof(T) * static_cast<size_t>(plane_size));
+  Axes end;
+  for (int axis = 0; axis < kMaxAxes; ++axis) end[axis] = std::min(source[axis], padded_[axis] - before_[axis]);
+  const int64_t phases = phases_[2], before = before_[2];
+  for (int64_t z = 0; z < end[0]; ++z) {
+    for (int64_t y = 0; y < end[1]; ++y) {
+      const T* from = from_plane + (z * source[1] + y) * source[2];
+      T* to = padded + OffsetAlong(0, z + before_[0]) + OffsetAlong(1, y + before_[1]);
+      if (phases == 1) {
+        std::copy(from, from + std::max<int64_t>(0, end[2]), to + before);
+        continue;
+      }
+      for (int64_t phase = 0; phase < phases; ++phase) {
+        int64_t x = (phase + phases - before % phases) % phases;
+        T* out = to + phase * phase_step_[2] + (x + before) / phases;
+        for (; x < end[2]; x += phases) *out++ = from[x];
+      }
+    }
+  }
+}
+template void ConvPlan::Pad(const float* from_plane, float* padded) const;
+template void ConvPlan::Pad(const double* from_plane, double* padded) const;
+
+ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
+  Slots slots;
+  AddSlots(lanes, slots);
+  slots.first_fragment.push_back(slots.fragments.size());
+  if (masked) MarkPresent(lanes, slots);
+  return slots;
+}
+
+void ConvPlan::AddSlots(int lanes, Slots& slots) const {
+  // A slot may stay within a line of positions, or run over the padded plane as it lies, with the lanes between two
+  // lines idle: what takes fewer slots.
+  const int64_t cols = positions[2];
+  const int64_t by_line = num_lines() * ((cols + lanes - 1) / lanes);
+  const int64_t span = OffsetOf({positions[0] - 1, positions[1] - 1, cols});
+  const bool flat = (span + lanes - 1) / lanes * 10 < by_line * 9;
+  const auto add_slot = [&](int64_t offset) {
+    slots.source.push_back(offset);
+    slots.first_fragment.push_back(slots.fragments.size());
+    ++slots.count;
+  };
+  for (int64_t line = 0, end = 0; line < num_lines(); ++line) {  // the slots so far end at `end` of the padded plane
+    Axes position = FirstOfLine(line);
+    const int64_t offset = OffsetOf(position);
+    for (int64_t& col = position[2]; col < cols;) {
+      if (offset + col >= end || !flat) {
+        add_slot(offset + col);
+        end = offset + col + lanes;
+      }
+      const int64_t length = std::min(end - offset - col, cols - col);
+      const int64_t result =
+          first_result + position[0] * result_step[0] + position[1] * result_step[1] + col * result_step[2];
+      slots.fragments.push_back(
+          {static_cast<int>(offset + col - slots.source.back()), static_cast<int>(length), position, result});
+      col += length;
+    }
+  }
+}
+
+void ConvPlan::MarkPresent(int lanes, Slots& slots) const {
+  const int64_t bytes = (lanes + 7) / 8;
+  slots.present.assign(static_cast<size_t>(slots.count * num_taps() * bytes), 0xff);  // idle lanes count as present
+  slots.masked.assign(static_cast<size_t>(slots.count), 0);
+  for (int64_t slot = 0; slot < slots.count; ++slot) {
+    for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+      const auto& [lane, length, position, result] = slots.fragments[f];
+      uint8_t* bits = &slots.present[slot * num_taps() * bytes];  // of each tap
+      for (int64_t t = 0; t < kernel[0].count; ++t) {
+        for (int64_t u = 0; u < kernel[1].count; ++u) {
+          const bool line_present = IsPresent(0, t, position[0]) && IsPresent(1, u, position[1]);
+          for (int64_t v = 0; v < kernel[2].count; ++v, bits += bytes) {
+            for (int i = 0; i < length; ++i) {
+              if (line_present && IsPresent(2, v, position[2] + i)) continue;
+              const int at = lane + i;
+              bits[at / 8] = static_cast<uint8_t>(bits[at / 8] & ~(1 << at % 8));
+              slots.masked[slot] = 1;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace repdl

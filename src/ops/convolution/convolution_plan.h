@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "repdl/tensor.h"
+
+namespace repdl {
+
+/// Depth, height and width; a convolution of fewer dimensions lacks the first ones, which then have size 1.
+inline constexpr int kMaxAxes = 3;
+using Axes = std::array<int64_t, kMaxAxes>;
+
+inline int64_t NumPlaces(const Axes& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+/// Sizes of a convolution; c and o are those of one group.
+struct ConvSizes {
+  int64_t n, c, o, groups;
+  Axes input, kernel, output;
+  Axes stride, padding, dilation;
+};
+
+/// The numbers first, first + step, …, `count` of them.
+struct Progression {
+  int64_t first = 0, step = 1, count = 0;
+
+  int64_t At(int64_t i) const { return first + i * step; }
+  int64_t Last() const { return At(count - 1); }
+  /// How many of them are less than x, if they ascend.
+  int64_t Below(int64_t x) const { return x <= first ? 0 : std::min(count, (x - first + step - 1) / step); }
+};
+
+/// How the terms of a convolution are read. The source images (the input, or the gradient of the output) are copied with
+/// room around them, so that the term of a *tap* (a place in the kernel) at a *position* (a place in what is computed)
+/// lies at
+///     OffsetOf(position) + TapOffsets()[tap]
+/// of the padded plane, in bounds for every pair. A pair is present if it is along each axis.
+class ConvPlan {
+ public:
+  /// Reads the input at the positions of the output: forward, and the gradient by the weight.
+  static ConvPlan Forward(const ConvSizes& sizes);
+  /// Reads the gradient of the output at those positions of the input whose remainders modulo the stride are `phase`: they
+  /// have the same taps, which may be none.
+  static ConvPlan GradInput(const ConvSizes& sizes, const Axes& phase);
+
+  int64_t channels;  // source channels of a group
+  Axes source;       // sizes of a source plane
+  Axes positions;
+  Axes step;                                 // from one position to the next, in the padded plane
+  int64_t plane_size;                        // of a padded plane
+  std::array<Progression, kMaxAxes> kernel;  // whose triples are the taps
+  bool masked;                               // some term is absent, and a zero would not do in its place
+  // The result of a position lies at first_result + position * result_step of its plane.
+  int64_t first_result, result_size;
+  Axes result_step;
+
+  int64_t num_taps() const { return kernel[0].count * kernel[1].count * kernel[2].count; }
+  int64_t num_positions() const { return NumPlaces(positions); }
+  int64_t source_plane() const { return NumPlaces(source); }
+  int64_t source_size() const { return channels * source_plane(); }
+  /// Positions that are neighbours along the last axis are a line.
+  int64_t num_lines() const { return positions[0] * positions[1]; }
+  Axes FirstOfLine(int64_t line) const { return {line / positions[1], line % positions[1], 0}; }
+  int64_t OffsetOf(const Axes& position) const {
+    return position[0] * step[0] + position[1] * step[1] + position[2] * step[2];
+  }
+
+  /// Whether number u of the kernel's places along an axis reads a source place at this position along it.
+  bool IsPresent(int axis, int64_t u, int64_t position) const {
+    const int64_t place = position * phases_[axis] + taps_[axis].At(u) - before_[axis];
+    return place >= 0 && place < source[axis];
+  }
+  std::vector<int64_t> TapOffsets() const;
+
+  /// Terms are numbered by (channel, place in the kernel), and those of taps that the plan lacks keep their numbers.
+  /// Returns how many of the first k terms are of taps that it has.
+  int64_t TermsBelow(int64_t k, const Axes& kernel_sizes) const;
+
+  /// Whether a padded plane is the source plane itself.
+  bool IsPlain() const { return NumPlaces(phases_) == 1 && before_ == Axes{} && padded_ == source; }
+  /// Copies a source plane, row-major, into a padded one.
+  template <class T>
+  void Pad(const T* source, T* padded) const;
+
+  /// Positions that a vector can serve: its lanes are neighbours in the padded plane.
+  struct Slots {
+    struct Fragment {  // lanes whose positions are neighbours too
+      int lane, length;
+      Axes position;   // of the first
+      int64_t result;  // where it goes
+    };
+    int64_t count = 0;
+    std::vector<int64_t> source;  // where each slot begins in the padded plane
+    std::vector<Fragment> fragments;
+    std::vector<size_t> first_fragment;  // of each slot; one more at the end
+    // With absent terms: a bit a lane, `bytes` bytes a tap, for each slot; and which slots need them.
+    std::vector<uint8_t> present;
+    std::vector<char> masked;
+  };
+  /// All positions of an image in vectors of `lanes`.
+  Slots MakeSlots(int lanes) const;
+
+ private:
+  /// Where a place of a padded plane along one axis begins.
+  int64_t OffsetAlong(int axis, int64_t place) const {
+    return place % phases_[axis] * phase_step_[axis] + place / phases_[axis] * step[axis];
+  }
+  /// With the rest set.
+  void Finish();
+  void AddSlots(int lanes, Slots& slots) const;
+  void MarkPresent(int lanes, Slots& slots) const;
+
+  // Source place i of an axis lands in padded place i + before_. Padded places are split by their remainders modulo
+  // phases_, into planes of the same size, so that a stride reads neighbours.
+  Axes before_, padded_, phases_, phase_step_;
+  std::array<Progression, kMaxAxes> taps_;  // the padded places that the taps read at position 0
+};
+
+}  // namespace repdl
