@@ -36,6 +36,10 @@ Numbers<T> Linear(const Numbers<T>& input, const Numbers<T>& weight, const Numbe
 template Floats Mm(const Matrix& a, const Matrix& b, int64_t rows, int64_t columns, int64_t depth, Order order);
 template Floats Linear(const Floats& input, const Floats& weight, const Floats& bias, int64_t rows, int64_t columns,
                        int64_t depth, Order order);
+template Numbers<double> Mm(const MatrixOf<double>& a, const MatrixOf<double>& b, int64_t rows, int64_t columns,
+                            int64_t depth, Order order);
+template Numbers<double> Linear(const Numbers<double>& input, const Numbers<double>& weight,
+                                const Numbers<double>& bias, int64_t rows, int64_t columns, int64_t depth, Order order);
 
 namespace {
 

@@ -183,6 +183,14 @@ from repdl.ops.philox import (
     philox_uniform as philox_uniform,
 )
 from repdl.ops.qr import geqrf as geqrf, householder as householder
+from repdl.ops.recurrent import (
+    gru as gru,
+    gru_grad as gru_grad,
+    lstm as lstm,
+    lstm_grad as lstm_grad,
+    rnn as rnn,
+    rnn_grad as rnn_grad,
+)
 from repdl.ops.sgd import sgd_step as sgd_step
 from repdl.ops.softmax import (
     log_softmax as log_softmax,

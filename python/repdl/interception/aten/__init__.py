@@ -37,6 +37,7 @@ from repdl.interception.aten import (
     quantile as quantile,
     quantized as quantized,
     random as random,
+    recurrent as recurrent,
     reduction as reduction,
     remainders as remainders,
     selection as selection,

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""LSTM, GRU and RNN, above autograd: one op for each direction of each layer.
+
+Where the op does not serve, torch's own steps do, one call each, with the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+from torch.nn import functional as F
+
+from repdl import ops
+from repdl.interception.native import native_of
+from repdl.interception.override import composite
+
+States = Sequence[torch.Tensor]
+Layer = Callable[[torch.Tensor, States, Any, Any, bool], tuple[torch.Tensor, ...]]
+"""From the input's part of the gates, the states, weight_hh, bias_hh and `reverse`: the output and the last states."""
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _lstm_layer(gates: torch.Tensor, states: States, weight: Any, bias: Any, reverse: bool) -> tuple[torch.Tensor, ...]:
+    hx, cx = states
+    return ops.lstm(gates, hx, cx, weight, bias, reverse)[:3]
+
+
+def _gru_layer(gates: torch.Tensor, states: States, weight: Any, bias: Any, reverse: bool) -> tuple[torch.Tensor, ...]:
+    (hx,) = states
+    return ops.gru(gates, hx, weight, bias, reverse)[:2]
+
+
+def _rnn_layer(nonlinearity: str) -> Layer:
+    def layer(gates: torch.Tensor, states: States, weight: Any, bias: Any, reverse: bool) -> tuple[torch.Tensor, ...]:
+        (hx,) = states
+        return ops.rnn(gates, hx, weight, bias, nonlinearity, reverse)
+
+    return layer
+
+
+def _fits_the_op(
+    input: torch.Tensor,
+    states: Sequence[torch.Tensor],
+    params: Sequence[torch.Tensor],
+    has_biases: bool,
+    num_layers: int,
+    bidirectional: bool,
+    batch_first: bool,
+    gates: int,
+) -> bool:
+    """Whether the tensors are plain ones whose shapes belong together, and nobody traces or transforms the call."""
+    dtype, each, layers = input.dtype, 4 if has_biases else 2, num_layers * (2 if bidirectional else 1)
+    if (
+        dtype not in (torch.float32, torch.float64)
+        or input.dim() != 3
+        or len(params) != layers * each
+        or torch.is_autocast_enabled("cpu")
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch._C._is_tracing()
+        or forward_ad._current_level >= 0
+    ):
+        return False
+    for t in (input, *states, *params):
+        if type(t) not in _PLAIN or t.dtype != dtype or t.device.type != "cpu" or t.layout != torch.strided:
+            return False
+    steps, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
+    hidden, width = states[0].shape[-1], input.shape[2]
+    if steps == 0 or any(state.shape != (layers, batch, hidden) for state in states):
+        return False
+    rows = gates * hidden
+    for i in range(0, len(params), each):
+        if params[i].shape != (rows, width if i < each * layers // num_layers else hidden * layers // num_layers):
+            return False
+        if params[i + 1].shape != (rows, hidden) or any(b.shape != (rows,) for b in params[i + 2 : i + each]):
+            return False
+    return True
+
+
+def _in_layers(
+    layer: Layer,
+    input: torch.Tensor,
+    states: Sequence[torch.Tensor],
+    params: Sequence[torch.Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[torch.Tensor, ...]:
+    each, directions = 4 if has_biases else 2, 2 if bidirectional else 1
+    states_of_layers = list(zip(*(state.unbind(0) for state in states), strict=True))
+    x, last = input.transpose(0, 1) if batch_first else input, []
+    for number in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            i = number * directions + direction
+            weight_ih, weight_hh, *biases = params[i * each : (i + 1) * each]
+            bias_ih, bias_hh = biases or (None, None)
+            output, *ends = layer(
+                F.linear(x, weight_ih, bias_ih), states_of_layers[i], weight_hh, bias_hh, direction == 1
+            )
+            outputs.append(output)
+            last.append(ends)
+        x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
+        if dropout != 0 and train and number < num_layers - 1:
+            x = torch.dropout(x, dropout, True)
+    if directions == 1 and x.requires_grad:
+        x = x.clone()  # the op's own output is saved for its gradient, and a program may write to this one
+    return x.transpose(0, 1) if batch_first else x, *(torch.stack(ends) for ends in zip(*last, strict=True))
+
+
+def _apart(params: Sequence[torch.Tensor], has_biases: bool, states: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The parameters, those of each step behind a view: their gradients are added before those of other calls."""
+    each = 4 if has_biases else 2
+    if len(states) == 2 and states[0].shape[-1:] != states[1].shape[-1:]:
+        each += 1  # a projection
+    return [p.view_as(p) if i % each in (1, 3) else p for i, p in enumerate(params)]
+
+
+def _declare(name: str, layer: Layer, gates: int) -> None:
+    native, native_of_packed = native_of(f"{name}.input"), native_of(f"{name}.data")
+    has_c = name == "lstm"
+
+    @composite(f"{name}.input")
+    def recurrent(
+        input: torch.Tensor,
+        hx: Any,
+        params: Sequence[torch.Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[torch.Tensor, ...]:
+        states = list(hx) if has_c else [hx]
+        sizes = has_biases, num_layers, bidirectional, batch_first
+        if len(states) == 1 + has_c and _fits_the_op(input, states, params, *sizes, gates):
+            return _in_layers(
+                layer, input, states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+            )
+        return native(
+            input, hx, _apart(params, has_biases, states), has_biases, num_layers, dropout, train, bidirectional,
+            batch_first,
+        )  # fmt: skip
+
+    @composite(f"{name}.data")
+    def packed(
+        data: torch.Tensor,
+        batch_sizes: torch.Tensor,
+        hx: Any,
+        params: Sequence[torch.Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[torch.Tensor, ...]:
+        states = list(hx) if has_c else [hx]
+        return native_of_packed(
+            data, batch_sizes, hx, _apart(params, has_biases, states), has_biases, num_layers, dropout, train,
+            bidirectional,
+        )  # fmt: skip
+
+
+_declare("lstm", _lstm_layer, 4)
+_declare("gru", _gru_layer, 3)
+_declare("rnn_tanh", _rnn_layer("tanh"), 1)
+_declare("rnn_relu", _rnn_layer("relu"), 1)
