@@ -155,6 +155,11 @@ from repdl.ops.embedding import (
     embedding_grad as embedding_grad,
 )
 from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
+from repdl.ops.grid_sample import (
+    grid_sample as grid_sample,
+    grid_sample_grad_grid as grid_sample_grad_grid,
+    grid_sample_grad_input as grid_sample_grad_input,
+)
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
 from repdl.ops.jacobi import jacobi as jacobi
@@ -191,6 +196,7 @@ from repdl.ops.recurrent import (
     rnn as rnn,
     rnn_grad as rnn_grad,
 )
+from repdl.ops.resample import resample as resample, resample_grad as resample_grad
 from repdl.ops.sgd import sgd_step as sgd_step
 from repdl.ops.softmax import (
     log_softmax as log_softmax,

@@ -116,6 +116,15 @@ softmax_grad, log_softmax_grad = _softmax_grad(False), _softmax_grad(True)
 
 
 @takes()
+def grid_sample_grad_grid(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    """Half-way between a 0 and a 1 the slope along x is half of the sum of the gradients over the channels."""
+    grad, image, grid = ones(1, options.terms, 1, 1), ones(1, options.terms, 1, 2), ones(1, 1, 1, 2)
+    image[..., 0], grid[...] = 0, 0
+    slot = grad[0, :, 0, 0]
+    return Setup(f"{name}, by x", slot, lambda: 2 * call(grad, image, grid, align_corners=True)[0, 0, 0, 0])
+
+
+@takes()
 def max_pool2d_grad(call: Callable[..., Any], options: Options, name: str) -> Setup:
     grad = ones(1, 1, options.terms)
     chosen = np.zeros(grad.shape, np.int64)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Resizing and samples at places of a grid: layouts, rows, threads, factors, infinities, gradients, bad arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import repdl
+from repdl import ops
+
+aten = torch.ops.aten
+
+
+@pytest.fixture(autouse=True)
+def _threads_as_before() -> Iterator[None]:
+    before = repdl.get_num_threads()
+    yield
+    repdl.set_num_threads(before)
+
+
+def drawn(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 1) -> torch.Tensor:
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+    flat = x.view(-1)
+    flat[::97], flat[5::89], flat[7::83] = -0.0, 1e-40, torch.inf
+    return x
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    return (
+        x.nan_to_num(0.5, torch.inf, -torch.inf)
+        .contiguous()
+        .view(torch.int64 if x.dtype.itemsize == 8 else torch.int32)
+    )
+
+
+def same(x: torch.Tensor, y: torch.Tensor) -> bool:
+    return x.shape == y.shape and torch.equal(x.isnan(), y.isnan()) and torch.equal(bits(x), bits(y))
+
+
+RESIZE: list[dict[str, Any]] = [
+    {"size": (40, 61), "mode": "bilinear"},
+    {"size": (40, 61), "mode": "bicubic", "align_corners": True},
+    {"size": (11, 13), "mode": "bilinear", "antialias": True},
+    {"size": (9, 70), "mode": "bicubic", "antialias": True},
+]
+
+
+@pytest.mark.parametrize("how", RESIZE, ids=lambda how: "-".join(map(str, how.values())))
+@pytest.mark.parametrize("channels", [3, 17])
+def test_layouts_rows_and_threads(how: dict[str, Any], channels: int) -> None:
+    x = drawn(4, channels, 33, 45)
+    with repdl.reproducible():
+        repdl.set_num_threads(1)
+        expected = F.interpolate(x, **how)
+        for threads in (2, 3, 7):
+            repdl.set_num_threads(threads)
+            assert same(F.interpolate(x, **how), expected)
+        last = F.interpolate(x.contiguous(memory_format=torch.channels_last), **how)
+        assert same(last, expected)
+        assert last.is_contiguous(memory_format=torch.channels_last)
+        turned = x.transpose(2, 3).contiguous().transpose(2, 3)
+        assert same(F.interpolate(turned, **how), expected)
+        assert same(F.interpolate(x[2:3], **how), expected[2:3])
+        assert same(F.interpolate(x[:, 1:2], **how), expected[:, 1:2])
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_gradient_of_layouts_and_threads(mode: str) -> None:
+    backward = aten.upsample_bilinear2d_backward if mode == "bilinear" else aten._upsample_bicubic2d_aa_backward
+    grad = drawn(4, 9, 40, 31)
+    args: Any = [40, 31], [4, 9, 33, 45], False
+    with repdl.reproducible():
+        repdl.set_num_threads(1)
+        expected = backward(grad, *args)
+        for threads in (2, 3, 7):
+            repdl.set_num_threads(threads)
+            assert same(backward(grad, *args), expected)
+        last = backward(grad.contiguous(memory_format=torch.channels_last), *args)
+        assert same(last, expected)
+        assert last.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_factors_may_be_given_for_some_dimensions() -> None:
+    x = drawn(1, 2, 6, 7, 5)
+    with repdl.reproducible():
+        alone = aten.upsample_trilinear3d(x, [6, 13, 5], False, None, 2.1, None)
+        both = aten.upsample_trilinear3d(x, [6, 13, 5], False, 1.0, 2.1, 1.0)
+        other = aten.upsample_trilinear3d(x, [6, 13, 5], False)
+    assert same(alone, both)
+    assert not same(alone, other)
+
+
+def test_a_neighbour_counts_even_with_weight_0() -> None:
+    """A product with an infinity is NaN; but a kept dimension has no neighbours, nor what lies outside of a filter."""
+    x = torch.tensor([[[0.0, torch.inf, 0.0]]])
+    with repdl.reproducible():
+        assert F.interpolate(x, 5, mode="linear", align_corners=True).isnan().tolist() == [
+            [[True, False, False, False, False]]
+        ]
+        kept = aten._upsample_bilinear2d_aa(x[None], [2, 3], False)
+    assert kept[0, 0].tolist() == [[0.0, torch.inf, 0.0]] * 2
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("antialias", [False, True])
+def test_gradients_of_the_op(mode: str, antialias: bool) -> None:
+    x = torch.randn(2, 3, 4, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda t: ops.resample(t, (7, 3), mode, antialias, dim=1), x)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_gradients_of_grid_sample(mode: str, padding: str) -> None:
+    image = torch.randn(2, 3, 4, 5, dtype=torch.float64, requires_grad=True)
+    grid = (torch.rand(2, 3, 2, 2, dtype=torch.float64) * 3 - 1.5).requires_grad_()
+    assert torch.autograd.gradcheck(lambda t, g: ops.grid_sample(t, g, mode, padding), (image, grid))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_grid_sample_of_rows_layouts_and_threads(mode: str) -> None:
+    image, grad = drawn(3, 9, 12, 10), drawn(3, 9, 40, 30, seed=2)
+    grid = torch.rand(3, 40, 30, 2, generator=torch.Generator().manual_seed(3)) * 2.4 - 1.2
+    grid[0, 0, 0, 0], grid[1, 1, 1, 1], grid[2, 3, 4, 0] = torch.nan, torch.inf, -torch.inf
+    args: Any = ["bilinear", "nearest", "bicubic"].index(mode), 2, False
+
+    def run(some: slice, *, turned: bool = False) -> list[torch.Tensor]:
+        x, g, at = image[some], grad[some], grid[some]
+        if turned:
+            x, g = (t.contiguous(memory_format=torch.channels_last) for t in (x, g))
+            at = at.transpose(1, 2).contiguous().transpose(1, 2)
+        with repdl.reproducible():
+            return [aten.grid_sampler_2d(x, at, *args), *aten.grid_sampler_2d_backward(g, x, at, *args, [True, True])]
+
+    repdl.set_num_threads(1)
+    expected = run(slice(None))
+    for threads in (2, 3, 7):
+        repdl.set_num_threads(threads)
+        assert all(map(same, run(slice(None)), expected))
+    assert all(map(same, run(slice(None), turned=True), expected))
+    assert all(same(one, of_all[1:2]) for one, of_all in zip(run(slice(1, 2)), expected, strict=True))
+
+
+def test_a_gradient_that_nobody_asks_for_is_not_computed() -> None:
+    image, grid = torch.randn(1, 1, 4, 4), torch.zeros(1, 2, 2, 2)
+    with repdl.reproducible():
+        by_input, by_grid = aten.grid_sampler_2d_backward(
+            torch.ones(1, 1, 2, 2), image, grid, 0, 0, False, [False, True]
+        )
+    assert by_input is None
+    assert by_grid.shape == grid.shape
+
+
+X = torch.ones(1, 1, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ops.resample(X, (0, 3)), r"\[resample\] size .* must be in \[1, 2\^31\)"),
+        (lambda: ops.resample(X, (3, 3, 3)), r"\[resample\] input .* has fewer than 3 dimensions"),
+        (lambda: ops.resample(X, ()), r"\[resample\] size .* one to three dimensions"),
+        (lambda: ops.resample(X, (3,), "nearest"), r"\[resample\] mode must be 'linear' or 'cubic'"),
+        (lambda: ops.resample(X, (3,), scales_w=1e-30), r"scale factor of .* is too small"),
+        (lambda: ops.resample(X[:, :, :0], (3, 3)), r"\[resample\] input .* is empty in dimension 2"),
+        (lambda: ops.grid_sample(X, torch.zeros(1, 2, 2, 3)), r"\[grid_sample\] grid .* must have 2 coordinates"),
+        (lambda: ops.grid_sample(X, torch.zeros(2, 2, 2, 2)), r"\[grid_sample\] grid .* batch of 1"),
+        (lambda: ops.grid_sample(X[:, :, :0], torch.zeros(1, 2, 2, 2)), r"\[grid_sample\] images .* are empty"),
+        (lambda: ops.grid_sample(X, torch.zeros(1, 2, 2, 2), "cubic"), r"\[grid_sample\] mode must be"),
+        (lambda: ops.grid_sample(X[None], torch.zeros(1, 1, 1, 1, 3), "bicubic"), r"of images, 'bicubic'"),
+        (
+            lambda: ops.grid_sample(X, torch.zeros(1, 2, 2, 2), padding_mode="wrap"),
+            r"\[grid_sample\] padding_mode must",
+        ),
+        (
+            lambda: ops.grid_sample_grad_input(X, torch.zeros(1, 2, 2, 2), (3, 3)),
+            r"\[grid_sample_grad_input\] grad_output",
+        ),
+    ],
+)
+def test_bad_arguments(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
