@@ -29,8 +29,14 @@ def run() -> Table:
     return against_torch("float64", calls)
 
 
-def against_torch(title: str, calls: dict[str, Callable[[], object]]) -> Table:
-    table = Table(f"{title}, 1 thread", "torch, ms", "repdl.enable(), ms", "times torch's", title=title)
+def against_torch(title: str, calls: dict[str, Callable[[], object]], threads: int = 1) -> Table:
+    table = Table(
+        f"{title}, {threads} thread{'s' * (threads > 1)}",
+        "torch, ms",
+        "repdl.enable(), ms",
+        "times torch's",
+        title=title,
+    )
     for name, call in calls.items():
         times = time_in_turn({"torch": call})
         with repdl.reproducible():

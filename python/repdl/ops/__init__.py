@@ -46,6 +46,7 @@ from repdl.ops.cross_entropy import (
     nll_loss as nll_loss,
     nll_loss_grad as nll_loss_grad,
 )
+from repdl.ops.cumulative import cumprod as cumprod, cumsum as cumsum, logcumsumexp as logcumsumexp
 from repdl.ops.elementwise.activation import (
     celu as celu,
     elu as elu,
@@ -147,6 +148,11 @@ from repdl.ops.embedding import (
     embedding_grad as embedding_grad,
 )
 from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
+from repdl.ops.fused_optimizer import (
+    fused_adagrad_step as fused_adagrad_step,
+    fused_adam_step as fused_adam_step,
+    fused_sgd_step as fused_sgd_step,
+)
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
 from repdl.ops.jacobi import jacobi as jacobi
@@ -174,6 +180,7 @@ from repdl.ops.philox import (
     philox_randint as philox_randint,
     philox_uniform as philox_uniform,
 )
+from repdl.ops.prod import prod as prod
 from repdl.ops.qr import geqrf as geqrf, householder as householder
 from repdl.ops.sgd import sgd_step as sgd_step
 from repdl.ops.softmax import (
