@@ -28,6 +28,7 @@ def make_override(
     choices: dict[int, tuple[str, ...]],
     fallback: Callable[..., Any],
 ) -> Callable[..., Any]: ...
+def make_kernel(op: str) -> Callable[..., Any]: ...
 def make_each(
     kernel: Callable[..., Any],
     first_named: int,

@@ -20,15 +20,30 @@ static HWY_INLINE void FoldProducts(int64_t used, int64_t width, double* lanes) 
   }
 }
 
+static HWY_INLINE VecOf<double> LoadWide(const double* x) { return LoadU(TagOf<double>(), x); }
+static HWY_INLINE VecOf<double> LoadWide(const float* x) {
+  const TagOf<double> d;
+  return ToDouble(d, LoadU(hn::Rebind<float, TagOf<double>>(), x));
+}
+
 /// A chunk of n numbers side by side.
 template <class T>
 static double ChunkOfRow(const T* x, int64_t n) {
+  constexpr int64_t kVec = kLanesOf<double>, kVecs = kSumLanes / kVec;
   HWY_ALIGN double lanes[kSumLanes];
   const int64_t used = std::min(n, kSumLanes);
-  for (int64_t l = 0; l < used; ++l) lanes[l] = static_cast<double>(x[l]);
   int64_t i = kSumLanes;
-  for (; i + kSumLanes <= n; i += kSumLanes) {
-    for (int64_t l = 0; l < kSumLanes; ++l) lanes[l] = lanes[l] * static_cast<double>(x[i + l]);
+  if (n < kSumLanes) {
+    for (int64_t l = 0; l < n; ++l) lanes[l] = static_cast<double>(x[l]);
+  } else {
+    VecElementOf<double> acc[kVecs];
+#pragma GCC unroll 64
+    for (int64_t v = 0; v < kVecs; ++v) acc[v] = LoadWide(x + v * kVec);
+    for (; i + kSumLanes <= n; i += kSumLanes) {
+#pragma GCC unroll 64
+      for (int64_t v = 0; v < kVecs; ++v) acc[v] = Mul(acc[v], LoadWide(x + i + v * kVec));
+    }
+    for (int64_t v = 0; v < kVecs; ++v) Store(acc[v], TagOf<double>(), lanes + v * kVec);
   }
   for (int64_t l = 0; i + l < n; ++l) lanes[l] = lanes[l] * static_cast<double>(x[i + l]);
   FoldProducts(used, 1, lanes);

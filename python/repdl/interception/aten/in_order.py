@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sums in the order of the index, by torch's own kernels of float32 and float64; cumulative ones by the core.
 
-In low precision torch's kernels round more than once; and in gradients of nearest neighbours they call, on a CPU with SVE of
-256 bits, a function that was compiled for 128. Here bfloat16 and float16 are widened, and the result is rounded once.
+In low precision torch's kernels round more than once; and in gradients of nearest neighbours they call, on a CPU with
+SVE of 256 bits, a function that was compiled for 128. Here bfloat16 and float16 are widened, and results rounded once.
 """
 
 from __future__ import annotations
