@@ -65,6 +65,8 @@ Value ReadArgument(const Callable& callable, const Parameter& parameter, PyObjec
     }
     case Kind::kInt: return ReadInt(callable, parameter, object, "an integer");
     case Kind::kFloat: {
+      if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
+      if (const std::optional<double> number = NumberOfTensor(object)) return *number;
       const double value = PyFloat_AsDouble(object);
       if (value == -1.0 && PyErr_Occurred() != nullptr) WrongType(callable, parameter, "a number", object);
       return value;

@@ -326,6 +326,23 @@ void* Tensors::Stream() const {
   return stream;
 }
 
+std::optional<double> NumberOfTensor(PyObject* object) {
+  const Framework& framework = FrameworkOf(Py_TYPE(object));
+  if (framework.api == nullptr || (framework.has_negated_views && IsNegated(object))) return std::nullopt;
+  dlpack::Tensor tensor;
+  if (framework.api->tensor_from_object(object, &tensor) != 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  if (tensor.ndim > kMaxRank) return std::nullopt;
+  const TensorView view = ViewOf(tensor);
+  if (view.data == nullptr || view.numel() != 1 || view.device.type != DeviceType::kCpu || IsMisaligned(view))
+    return std::nullopt;
+  if (view.dtype == DType::kFloat32) return *view.Data<const float>();
+  if (view.dtype == DType::kFloat64) return *view.Data<const double>();
+  return std::nullopt;
+}
+
 TensorView ReadMeta(PyObject* object) {
   const nb::handle tensor(object);
   const nb::object dtype_object = tensor.attr("dtype");

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <optional>
 #include <vector>
 
 #include "dlpack_abi.h"
@@ -49,6 +50,10 @@ class Tensors {
 /// Lets `make(sizes, strides, dtype)` make the CPU tensors of the framework of `type`: its own function takes less time
 /// than DLPack's, and what it makes can be resized. `dtypes` has that framework's as attributes.
 void SetMaker(const nanobind::type_object& type, const nanobind::object& make, const nanobind::object& dtypes);
+
+/// The number in a torch tensor of one floating-point number on the CPU, which takes less time than Python's float().
+/// None for other objects.
+std::optional<double> NumberOfTensor(PyObject* object);
 
 /// A view without data of anything with `shape` and `dtype`: what shape inference reads.
 TensorView ReadMeta(PyObject* object);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "numerics/power.h"
 
+#include "numerics/functions_scalar.h"
+
 namespace repdl {
 namespace {
 
@@ -41,6 +43,13 @@ double PowInt(double base, int64_t exponent) {
     square = Multiply(square, square);
   }
   return result.high + result.low;
+}
+
+double PowReal(double base, double exponent) {
+  const bool is_count =
+      exponent >= 0.0 && exponent < 0x1p53 && exponent == static_cast<double>(static_cast<int64_t>(exponent));
+  if (is_count && base >= 0.0 && base <= 1.0) return PowInt(base, static_cast<int64_t>(exponent));
+  return scalar::PowDouble()(scalar::Tag<double>(), base, exponent);
 }
 
 }  // namespace repdl

@@ -10,4 +10,7 @@ namespace repdl {
 /// the bits do not depend on a C library.
 double PowInt(double base, int64_t exponent);
 
+/// base^exponent, as PowInt for an integer exponent that is not negative, and else as the op `pow` of doubles.
+double PowReal(double base, double exponent);
+
 }  // namespace repdl

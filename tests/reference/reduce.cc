@@ -128,6 +128,19 @@ static Results RunStd(const Case& test_case) {
   return ResultsOf(args, results);
 }
 
+/// In double, rounded at the end.
+template <class T>
+static Results RunProd(const Case& test_case) {
+  const Arguments args(test_case);
+  const Reduction reduction = ReductionOf(args);
+  std::vector<SumOf<double, Times>> products(reduction.outputs, SumOf<double, Times>(Order::kBlocked));
+  const Numbers<T> input = args.NumbersOf<T>("input");
+  for (size_t i = 0; i < input.size(); ++i) products[reduction.output_of[i]].Add(input[i]);
+  Numbers<T> results;
+  for (auto& product : products) results.push_back(static_cast<T>(product.Result()));
+  return ResultsOf(args, results);
+}
+
 /// amax, and amin with the numbers and the result negated.
 template <class T>
 static Results RunExtreme(const Case& test_case) {
@@ -151,9 +164,9 @@ static Results RunExtreme(const Case& test_case) {
   return packed;
 }
 
-static const Op kOps[] = {{"sum", REPDL_EITHER(RunSum)},     {"mean", REPDL_EITHER(RunMean)},
-                          {"norm", REPDL_EITHER(RunNorm)},   {"var", REPDL_EITHER(RunVar)},
-                          {"std", REPDL_EITHER(RunStd)},     {"amax", REPDL_EITHER(RunExtreme)},
-                          {"amin", REPDL_EITHER(RunExtreme)}};
+static const Op kOps[] = {{"sum", REPDL_EITHER(RunSum)},      {"mean", REPDL_EITHER(RunMean)},
+                          {"norm", REPDL_EITHER(RunNorm)},    {"var", REPDL_EITHER(RunVar)},
+                          {"std", REPDL_EITHER(RunStd)},      {"amax", REPDL_EITHER(RunExtreme)},
+                          {"amin", REPDL_EITHER(RunExtreme)}, {"prod", REPDL_EITHER(RunProd)}};
 
 }  // namespace repdl::reference

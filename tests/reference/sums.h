@@ -11,22 +11,38 @@
 
 namespace repdl::reference {
 
+/// What two numbers that meet become.
+struct Plus {
+  static constexpr int kIdentity = 0;
+  template <class T>
+  static T Of(T a, T b) {
+    return a + b;
+  }
+};
+struct Times {
+  static constexpr int kIdentity = 1;
+  template <class T>
+  static T Of(T a, T b) {
+    return a * b;
+  }
+};
+
 /// Joins the values of chunks in an aligned binary tree, as a binary counter.
-template <class T>
+template <class T, class Meet = Plus>
 class Tree {
  public:
   void Push(T value) {
     for (int64_t i = count_; i % 2 == 1; i /= 2) {
-      value = waiting_[--size_] + value;
+      value = Meet::Of(waiting_[--size_], value);
     }
     waiting_[size_++] = value;
     ++count_;
   }
 
   T Result() const {
-    if (size_ == 0) return 0;
+    if (size_ == 0) return Meet::kIdentity;
     T result = waiting_[size_ - 1];
-    for (int i = size_ - 2; i >= 0; --i) result = waiting_[i] + result;
+    for (int i = size_ - 2; i >= 0; --i) result = Meet::Of(waiting_[i], result);
     return result;
   }
 
@@ -75,16 +91,18 @@ class ProductOf {
 
 using Product = ProductOf<float>;
 
-/// Sum(x_i).
-template <class T>
+/// Sum(x_i), or with Times a product in its order.
+template <class T, class Meet = Plus>
 class SumOf {
  public:
   explicit SumOf(Order order)
-      : length_(order == Order::kBlocked ? 4096 : kEndless), lanes_(order == Order::kBlocked ? 64 : 1) {}
+      : length_(order == Order::kBlocked ? 4096 : kEndless), lanes_(order == Order::kBlocked ? 64 : 1) {
+    Begin();
+  }
 
   void Add(T x) {
     T& lane = lane_[terms_ % lanes_];
-    lane = lane + x;
+    lane = Meet::Of(lane, x);
     if (++terms_ == length_) CloseChunk();
   }
 
@@ -96,18 +114,21 @@ class SumOf {
  private:
   void CloseChunk() {
     for (int h = lanes_ / 2; h >= 1; h /= 2) {
-      for (int j = 0; j < h; ++j) lane_[j] = lane_[j] + lane_[j + h];
+      for (int j = 0; j < h; ++j) lane_[j] = Meet::Of(lane_[j], lane_[j + h]);
     }
     tree_.Push(lane_[0]);
-    for (T& lane : lane_) lane = 0;
+    Begin();
+  }
+  void Begin() {
+    for (T& lane : lane_) lane = Meet::kIdentity;
     terms_ = 0;
   }
 
   int64_t length_;
   int lanes_;
-  int64_t terms_ = 0;  // of the open chunk
-  T lane_[64] = {};
-  Tree<T> tree_;
+  int64_t terms_;  // of the open chunk
+  T lane_[64];
+  Tree<T, Meet> tree_;
 };
 
 using Sum = SumOf<float>;

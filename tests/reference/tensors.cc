@@ -141,6 +141,10 @@ IntList Arguments::OutputShape(int i) const { return case_.op().infer(case_.args
 
 DType Arguments::OutputType(int i) const { return case_.op().infer(case_.args()).spec[i].dtype; }
 
+float RoundedTo(DType dtype, float x) {
+  return dtype == DType::kFloat32 ? x : Decode(Encode(x, HalfOf(dtype)), HalfOf(dtype));
+}
+
 void Append(Results& results, Floats data, const IntList& shape, DType dtype) {
   if (dtype == DType::kFloat32) return AppendAny(results, std::move(data), dtype, shape);
   std::vector<uint16_t> bits;

@@ -72,6 +72,10 @@ Floats Arguments::NumbersOf<float>(std::string_view name) const;
 template <>
 Numbers<double> Arguments::NumbersOf<double>(std::string_view name) const;
 
+/// The number of this dtype, of 16 bits or as it is, that is nearest.
+float RoundedTo(DType dtype, float x);
+inline double RoundedTo(DType, double x) { return x; }
+
 /// Adds a tensor to the results. Floats are rounded to nearest even to `dtype` if that has 16 bits.
 void Append(Results& results, Floats data, const IntList& shape, DType dtype = DType::kFloat32);
 void Append(Results& results, Numbers<double> data, const IntList& shape, DType dtype = DType::kFloat64);

@@ -53,6 +53,13 @@ def _of_lines(op: _Kernel, *args: Any) -> torch.Tensor:
     return op(*lines, 1, order).reshape(shape)  # type: ignore[no-any-return]
 
 
+def _along(op: _Kernel, x: torch.Tensor, dim: int) -> torch.Tensor:
+    """Of cumsum and its like: (before, along, after)."""
+    dim %= x.dim()
+    lines = x.reshape(math.prod(x.shape[:dim]), x.shape[dim], math.prod(x.shape[dim + 1 :]))
+    return op(lines, 1).reshape(x.shape)  # type: ignore[no-any-return]
+
+
 def _of_rows(op: _Kernel, x: torch.Tensor, shape: Any, *args: Any) -> tuple[torch.Tensor, ...]:
     """Of layer_norm and rms_norm: (rows, one)."""
     results = op(_rows(x, shape), (math.prod(shape),), *map(_flattened, args))
@@ -108,7 +115,8 @@ def _of_systems(op: _Kernel, *args: Any) -> Any:
 
 
 _WAYS: dict[str, _Kernel] = {
-    **dict.fromkeys(("sum", "mean", "norm", "var", "std", "amax", "amin"), _of_sums),
+    **dict.fromkeys(("sum", "mean", "norm", "prod", "var", "std", "amax", "amin"), _of_sums),
+    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), _along),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
     **dict.fromkeys(("layer_norm", "rms_norm"), _of_rows),
     **dict.fromkeys(("layer_norm_grad", "rms_norm_grad"), _of_rows_backward),

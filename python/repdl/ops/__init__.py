@@ -10,22 +10,10 @@ from repdl.ops._compat import (
     sum2d_dim1 as sum2d_dim1,
     sum4d_dim023 as sum4d_dim023,
 )
-from repdl.ops.adam import (
-    adam_step as adam_step,
-    adamw_step as adamw_step,
-)
+from repdl.ops.adam import adam_step as adam_step, adamw_step as adamw_step
 from repdl.ops.amax import amax as amax, amin as amin
-from repdl.ops.attention import (
-    attention as attention,
-    attention_grad as attention_grad,
-)
-from repdl.ops.axpy import (
-    add as add,
-    addcdiv as addcdiv,
-    addcmul as addcmul,
-    lerp as lerp,
-    sub as sub,
-)
+from repdl.ops.attention import attention as attention, attention_grad as attention_grad
+from repdl.ops.axpy import add as add, addcdiv as addcdiv, addcmul as addcmul, lerp as lerp, sub as sub
 from repdl.ops.batch_norm import (
     batch_norm as batch_norm,
     batch_norm_eval as batch_norm_eval,
@@ -54,6 +42,7 @@ from repdl.ops.cross_entropy import (
     nll_loss as nll_loss,
     nll_loss_grad as nll_loss_grad,
 )
+from repdl.ops.cumulative import cumprod as cumprod, cumsum as cumsum, logcumsumexp as logcumsumexp
 from repdl.ops.elementwise.activation import (
     celu as celu,
     elu as elu,
@@ -90,29 +79,10 @@ from repdl.ops.elementwise.arithmetic import (
     sqrt as sqrt,
     square as square,
 )
-from repdl.ops.elementwise.bessel import (
-    i0 as i0,
-    i0e as i0e,
-    i1 as i1,
-    i1e as i1e,
-)
-from repdl.ops.elementwise.error_function import (
-    erf as erf,
-    erfc as erfc,
-    erfinv as erfinv,
-)
-from repdl.ops.elementwise.exponential import (
-    exp as exp,
-    exp2 as exp2,
-    exp10 as exp10,
-    expm1 as expm1,
-    pow as pow,
-)
-from repdl.ops.elementwise.gamma import (
-    digamma as digamma,
-    lgamma as lgamma,
-    trigamma as trigamma,
-)
+from repdl.ops.elementwise.bessel import i0 as i0, i0e as i0e, i1 as i1, i1e as i1e
+from repdl.ops.elementwise.error_function import erf as erf, erfc as erfc, erfinv as erfinv
+from repdl.ops.elementwise.exponential import exp as exp, exp2 as exp2, exp10 as exp10, expm1 as expm1, pow as pow
+from repdl.ops.elementwise.gamma import digamma as digamma, lgamma as lgamma, trigamma as trigamma
 from repdl.ops.elementwise.hyperbolic import (
     acosh as acosh,
     asinh as asinh,
@@ -155,6 +125,11 @@ from repdl.ops.embedding import (
     embedding_grad as embedding_grad,
 )
 from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
+from repdl.ops.fused_optimizer import (
+    fused_adagrad_step as fused_adagrad_step,
+    fused_adam_step as fused_adam_step,
+    fused_sgd_step as fused_sgd_step,
+)
 from repdl.ops.grid_sample import (
     grid_sample as grid_sample,
     grid_sample_grad_grid as grid_sample_grad_grid,
@@ -169,15 +144,9 @@ from repdl.ops.layer_norm import (
     rms_norm as rms_norm,
     rms_norm_grad as rms_norm_grad,
 )
-from repdl.ops.linear import (
-    addmm as addmm,
-    linear as linear,
-)
+from repdl.ops.linear import addmm as addmm, linear as linear
 from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, solve as solve
-from repdl.ops.max_pool2d import (
-    max_pool2d as max_pool2d,
-    max_pool2d_grad as max_pool2d_grad,
-)
+from repdl.ops.max_pool2d import max_pool2d as max_pool2d, max_pool2d_grad as max_pool2d_grad
 from repdl.ops.mm import mm as mm
 from repdl.ops.philox import (
     philox_bernoulli as philox_bernoulli,
@@ -187,6 +156,7 @@ from repdl.ops.philox import (
     philox_randint as philox_randint,
     philox_uniform as philox_uniform,
 )
+from repdl.ops.prod import prod as prod
 from repdl.ops.qr import geqrf as geqrf, householder as householder
 from repdl.ops.recurrent import (
     gru as gru,
@@ -206,11 +176,5 @@ from repdl.ops.softmax import (
 )
 from repdl.ops.solve_triangular import solve_triangular as solve_triangular
 from repdl.ops.sparse_mm import sparse_mm as sparse_mm
-from repdl.ops.sum import (
-    mean as mean,
-    norm as norm,
-    std as std,
-    sum as sum,
-    var as var,
-)
+from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
 from repdl.ops.uniform import uniform as uniform

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "drivers/reduced_dims.h"
@@ -92,7 +93,11 @@ Specs InferNorm(const TensorView& input, const std::optional<IntList>& dim, bool
   return Infer("norm", input, dim, keepdim);
 }
 void Norm(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order, Out output) {
-  Run("norm", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t) {
+  Run("norm", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
+    if (output.numel() == 1 && input.IsContiguous()) {  // without squares in memory
+      return DispatchReal(
+          input.dtype, [&]<class T>() { NormKernel(NormArgs<T>{n, order, input.Data<const T>(), output.Data<T>()}); });
+    }
     Scratch scratch;
     SumInto(output, Squares(input, nullptr, scratch), is_reduced, order, {.root = true});
   });

@@ -325,8 +325,11 @@ def nansum(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 def prod_along(self: Tensor, dim: int) -> Tensor:
     found = []
     for group in groups(self, (dim,)):
-        total = 1.0
-        for x in group:
-            total *= x  # in binary64, as the last of cumprod
-        found.append(rounded(float32(total), self.dtype))
+        lanes = [1.0] * 64  # in binary64, of one chunk
+        for i, x in enumerate(group):
+            lanes[i % 64] *= x
+        while len(lanes) > 1:
+            half = len(lanes) // 2
+            lanes = [lanes[j] * lanes[j + half] for j in range(half)]
+        found.append(rounded(float32(lanes[0]), self.dtype))
     return Tensor(self.dtype, reduced_shape(self.shape, (dim,), False), found)

@@ -202,25 +202,19 @@ def std_mean(
     + ["self=normal[]#1, dim=0", "self=wide[5003]#3, dim=0"],
 )
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """m + log(s) in binary64, rounded once: m is the largest so far, s the sum of exp(x - m) so far, in order.
-
-    Terms of s are of exp(x - level), of the multiple of 600 next to m. Its functions are correctly rounded here; the
-    library's are within 0.8 units of binary64, which float32 does not show.
-    """
+    """m + log1p(r) in binary64, rounded once: m is the largest so far, r the sum of exp(x - m) of the others so far."""
     found = []
     for line in lines(self, dim) if self.shape else []:
-        largest, of_line = -math.inf, []
-        for i, x in enumerate(line):
-            largest = math.nan if x != x or largest != largest else max(largest, x)
+        largest, rest, of_line = -math.inf, 0.0, []
+        for x in line:
+            e = exp64(0.0 if x == largest else -abs(x - largest))
+            if x > largest:
+                largest, rest = x, (rest + 1) * e
+            else:
+                rest += e
             result = largest
-            if math.isfinite(largest):
-                level = round(largest / 600) * 600.0
-                total = 0.0
-                for y in line[: i + 1]:
-                    total += exp64(y - level)
-                total *= exp64(level - largest)
-                if total > 1 + 2.0**-50:
-                    result = largest + float(mpmath.log(total))
+            if rest != 0:
+                result = rest if rest != rest else largest + float(mpmath.log1p(rest))
             of_line.append(rounded(float32(result), self.dtype))
         found.append(of_line)
     return from_lines(found, self.shape, dim, self.dtype) if self.shape else self

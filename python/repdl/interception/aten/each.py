@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Foreach forms that torch makes of other ops than their names say: its `_foreach_maximum` is `clamp_min`."""
+"""Ops of lists of tensors.
+
+Those that optimizers step with call the kernel of one tensor for each, without torch's dispatcher between. torch makes
+some of other ops than their names say: its `_foreach_maximum` is `clamp_min`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.autograd.graph import increment_version
 
-from repdl.interception.override import ANY_DTYPE, Kernel, Override, enter, variants
+from repdl import _core
+from repdl.interception.native import is_there, native_of
+from repdl.interception.override import ANY_DTYPE, Kernel, Override, enter, overrides, variants
 
 _Tensors = list[torch.Tensor]
 
@@ -39,6 +46,50 @@ def _each_in_place(kernel: Kernel) -> Kernel:
             target.copy_(result)
 
     return changed
+
+
+@dataclass(frozen=True)
+class OfOne(Override):
+    """An override of lists of tensors, and its form in place, that calls the kernel of an overload of one tensor.
+
+    one: that overload.
+    first_named: the place from which on arguments go to it by the names in `named`.
+    """
+
+    one: str = ""
+    first_named: int = 0
+    named: tuple[str, ...] = ()
+
+    def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
+        of_one = dict(overrides[self.one].kernels(native_of(self.one)))
+        for suffix in ("", "_"):
+            name, one = _with_suffix(self.name, suffix), _with_suffix(self.one, suffix)
+            if one in of_one and is_there(name):
+                changed = increment_version if suffix else None
+                yield name, _core.make_each(of_one[one], self.first_named, list(self.named), changed, native_of(name))
+
+
+def _with_suffix(name: str, suffix: str) -> str:
+    packet, dot, overload = name.partition(".")
+    return f"{packet}{suffix}{dot}{overload}"
+
+
+def _step_of_one(name: str, one: str, first_named: int = 9, *named: str) -> None:
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError  # the kernels are those of the other overload
+
+    enter(OfOne(name, compute, **ANY_DTYPE, one=one, first_named=first_named, named=named))
+
+
+for _name in ("add", "sub", "mul", "div"):
+    for _overload in ("List", "Scalar", "ScalarList"):
+        _step_of_one(f"_foreach_{_name}.{_overload}", f"{_name}.Tensor")
+for _name in ("addcmul", "addcdiv"):
+    for _overload in ("Scalar", "ScalarList"):
+        _step_of_one(f"_foreach_{_name}.{_overload}", _name, 3, "value")
+_step_of_one("_foreach_lerp.Scalar", "lerp.Scalar")
+_step_of_one("_foreach_norm.Scalar", "linalg_vector_norm", 2, "dtype")
+_step_of_one("_foreach_sqrt", "sqrt")
 
 
 def _declare(name: str, of_two: Kernel) -> None:

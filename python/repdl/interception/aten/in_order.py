@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Sums in the order of the index, by torch's own kernels of float32 and float64.
+"""Sums in the order of the index, by torch's own kernels of float32 and float64; cumulative ones by the core.
 
-In low precision those round more than once; and in gradients of nearest neighbours they call, on a CPU with SVE of 256
-bits, a function that was compiled for 128. Here bfloat16 and float16 are widened, and the result is rounded once.
+In low precision torch's kernels round more than once; and in gradients of nearest neighbours they call, on a CPU with
+SVE of 256 bits, a function that was compiled for 128. Here bfloat16 and float16 are widened, and results rounded once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 import torch
 
 from repdl.interception.aten.complex_numbers import running_product
+from repdl.interception.aten.reduction import checked_dim
+from repdl.interception.core import ops
 from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import ANY_DTYPE, Kernel, fill, memory_format, override
 
@@ -55,9 +57,11 @@ def _cumulative(name: str, of_complex: Kernel | None = None) -> None:
         into = dtype or self.dtype
         if of_complex is not None and into.is_complex:
             return of_complex(self.to(into), dim)
-        if into not in LOW_DTYPES:
+        if not into.is_floating_point:
             return native(self, dim, dtype=dtype)
-        return native(self.to(into).to(torch.float32), dim).to(into)
+        checked_dim(self, dim)
+        x = self.to(into)
+        return ops[name](x.to(torch.float32) if into in LOW_DTYPES else x, dim).to(into)
 
     def cumulative_into(
         self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None, out: torch.Tensor
@@ -65,7 +69,7 @@ def _cumulative(name: str, of_complex: Kernel | None = None) -> None:
         """As torch, in the type of the given tensor."""
         return fill(out, cumulative(self, dim, dtype=dtype or out.dtype), converts=False)
 
-    override(name, **ANY_DTYPE)(cumulative)
+    override(name, op=name, **ANY_DTYPE)(cumulative)
     override(f"{name}.out", **ANY_DTYPE)(cumulative_into)
 
 

@@ -1,25 +1,38 @@
 # SPDX-License-Identifier: MIT
-"""The fused steps of torch.optim: the formulas of the single-tensor steps, so that all forms of an optimizer agree."""
+"""The fused steps of torch.optim, an op for each parameter: those of the single-tensor forms, so that all agree."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch.autograd.graph import increment_version
 
-from repdl.interception.override import ANY_DTYPE, override
+from repdl import _core
+from repdl.interception.override import ANY_DTYPE, Kernel, override
 
 Tensors = list[torch.Tensor]
 
 
-def _gradient(
-    param: torch.Tensor, grad: torch.Tensor, weight_decay: float, maximize: bool, grad_scale: torch.Tensor | None
-) -> torch.Tensor:
+def _steps(op: str) -> Kernel:
+    def refuse(params: Tensors, *_: Any) -> None:
+        if params:
+            raise RuntimeError(f"[{op}] needs as many gradients and states as parameters")
+
+    return _core.make_each(_core.make_kernel(op), len(_core.arguments[op]), [], increment_version, refuse)
+
+
+_adam_steps, _adagrad_steps, _sgd_steps = map(_steps, ("fused_adam_step", "fused_adagrad_step", "fused_sgd_step"))
+
+
+def _goes_on(grads: Tensors, grad_scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> bool:
+    """Whether the step is done at all. The gradients are scaled in place, as torch's fused steps do it."""
+    if found_inf is not None and float(found_inf) != 0:
+        return False
     if grad_scale is not None:
-        grad.div_(grad_scale)  # as torch's fused steps do, in place
-    if maximize:
-        grad = grad.neg()
-    return grad.add(param, alpha=weight_decay) if weight_decay != 0 else grad
+        for grad in grads:
+            grad.div_(grad_scale)
+    return True
 
 
 def _adam(decoupled: bool) -> Any:
@@ -41,23 +54,10 @@ def _adam(decoupled: bool) -> Any:
         grad_scale: torch.Tensor | None = None,
         found_inf: torch.Tensor | None = None,
     ) -> None:
-        if found_inf is not None and float(found_inf) != 0:
-            return
-        lr = float(lr)
-        for i, param in enumerate(self):
-            mean, square = exp_avgs[i], exp_avg_sqs[i]
-            grad = _gradient(param, grads[i], 0 if decoupled else weight_decay, maximize, grad_scale)
-            if decoupled and weight_decay != 0:
-                param.mul_(1 - lr * weight_decay)
-            count = float(state_steps[i])
-            mean.lerp_(grad, 1 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-            correction1, correction2 = 1 - beta1**count, 1 - beta2**count
-            if amsgrad:
-                torch.maximum(max_exp_avg_sqs[i], square, out=max_exp_avg_sqs[i])
-                square = max_exp_avg_sqs[i]
-            denominator = (square.sqrt() / correction2**0.5).add_(eps)
-            param.addcdiv_(mean, denominator, value=-(lr / correction1))
+        if _goes_on(grads, grad_scale, found_inf):
+            largest = max_exp_avg_sqs if amsgrad else None
+            options = lr, beta1, beta2, eps, weight_decay, maximize, decoupled
+            _adam_steps(self, grads, exp_avgs, exp_avg_sqs, largest, state_steps, *options)
 
     return step
 
@@ -67,7 +67,7 @@ override("_fused_adamw_", "_fused_adamw_.tensor_lr", **ANY_DTYPE)(_adam(decouple
 
 
 @override("_fused_adagrad_", "_fused_adagrad_.tensor_lr", **ANY_DTYPE)
-def _(
+def fused_adagrad(
     self: Tensors,
     grads: Tensors,
     state_sums: Tensors,
@@ -81,17 +81,12 @@ def _(
     grad_scale: torch.Tensor | None = None,
     found_inf: torch.Tensor | None = None,
 ) -> None:
-    if found_inf is not None and float(found_inf) != 0:
-        return
-    for i, param in enumerate(self):
-        grad = _gradient(param, grads[i], weight_decay, maximize, grad_scale)
-        state_sums[i].addcmul_(grad, grad, value=1)
-        rate = float(lr) / (1 + (float(state_steps[i]) - 1) * lr_decay)
-        param.addcdiv_(grad, state_sums[i].sqrt().add_(eps), value=-rate)
+    if _goes_on(grads, grad_scale, found_inf):
+        _adagrad_steps(self, grads, state_sums, state_steps, lr, lr_decay, eps, weight_decay, maximize)
 
 
 @override("_fused_sgd_", "_fused_sgd_.tensor_lr", **ANY_DTYPE)
-def _(
+def fused_sgd(
     self: Tensors,
     grads: Tensors,
     momentum_buffer_list: Tensors,
@@ -106,15 +101,7 @@ def _(
     grad_scale: torch.Tensor | None = None,
     found_inf: torch.Tensor | None = None,
 ) -> None:
-    if found_inf is not None and float(found_inf) != 0:
-        return
-    for i, param in enumerate(self):
-        grad = _gradient(param, grads[i], weight_decay, maximize, grad_scale)
-        if momentum != 0:
-            buffer = momentum_buffer_list[i]
-            if is_first_step:
-                buffer.copy_(grad)
-            else:
-                buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
-            grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
-        param.add_(grad, alpha=-float(lr))
+    if _goes_on(grads, grad_scale, found_inf):
+        buffers = momentum_buffer_list if momentum != 0 else None
+        options = is_first_step, lr, momentum, dampening, weight_decay, nesterov, maximize
+        _sgd_steps(self, grads, buffers, *options)

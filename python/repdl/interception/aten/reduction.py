@@ -12,7 +12,7 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.native import LOW_DTYPES, overload
-from repdl.interception.override import Kernel, Ops, float64_ops, ops_of, override
+from repdl.interception.override import Kernel, Ops, ops_of, override
 
 
 def _dims(self: torch.Tensor, dim: Any) -> tuple[int, ...]:
@@ -127,27 +127,26 @@ def _(self: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torc
     return torch.sum(self.nan_to_num(0.0, float("inf"), -float("inf")), _dims(self, dim), keepdim, dtype=dtype)
 
 
-def _running_product(x: torch.Tensor, dim: int, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
-    """In the order of the index; of complex numbers by halves."""
-    if x.dim() == 0:
-        return x.clone()
+def prod_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
+    """Of complex numbers along a dimension by halves."""
+    dims = _dims(self, dim)
+    if not self.is_complex():
+        return ops["prod"](self, dims, keepdim)
+    if self.dim() == 0:
+        return self.clone()
+    x, at = (self.reshape(-1), 0) if dim is None else (self, dims[0])
     if x.numel() == 0:
-        return torch.ones_like(x.sum(dim, keepdim))
-    if x.is_complex():
-        while x.shape[dim] > 1:
-            middle = (x.shape[dim] + 1) // 2
-            front, back = x.split([middle, x.shape[dim] - middle], dim)
-            met = back.shape[dim]
-            x = torch.cat([front.narrow(dim, 0, met) * back, front.narrow(dim, met, middle - met)], dim)
-        return x.clone() if keepdim else x.squeeze(dim).clone()
-    last = x.cumprod(dim).narrow(dim, x.shape[dim] - 1, 1).clone()
-    return last if keepdim else last.squeeze(dim)
+        return torch.ones_like(x.sum(at, keepdim))
+    while x.shape[at] > 1:
+        middle = (x.shape[at] + 1) // 2
+        front, back = x.split([middle, x.shape[at] - middle], at)
+        met = back.shape[at]
+        x = torch.cat([front.narrow(at, 0, met) * back, front.narrow(at, met, middle - met)], at)
+    return x.clone() if keepdim else x.squeeze(at).clone()
 
 
-override("prod", low="compute", wide="float64", complex=True)(
-    _typed("prod", lambda x, **_: _running_product(x.reshape(-1), 0))
-)
-override("prod.dim_int", low="compute", wide="float64", complex=True)(_typed("prod.dim_int", _running_product))
+for _name in ("prod", "prod.dim_int"):
+    override(_name, op="prod", low="compute", wide="float64", complex=True)(_typed(_name, prod_of))
 
 
 @override("logsumexp", wide="float64", integers="float32")
@@ -164,30 +163,9 @@ def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     return sum_of(self.diagonal(), ops=ops)
 
 
-_LEVEL = 600.0
-"""Exponentials of numbers within half of it around 0, and sums of them, are normal numbers of float64."""
-
-_LOG = 2.0**-50
-"""What a sum that is at least 1 may lie above it by rounding."""
-
-
-@override("_logcumsumexp", wide="float64")
+@override("_logcumsumexp", op="logcumsumexp", wide="float64")
 def logcumsumexp(self: torch.Tensor, dim: int) -> torch.Tensor:
-    """largest + log(sum of exp(x - largest)) in float64, rounded once; the largest and the sum up to each place.
-
-    The sum, in the order of the index, is that of exp(x - level), of the multiple of 600 next to the largest.
-    """
-    if self.dim() == 0 or self.numel() == 0:
-        return self.clone()
-    x = self.to(torch.float64)
-    largest = x.cummax(dim)[0]
-    level = (largest / _LEVEL).round() * _LEVEL
-    result = largest.clone()
-    for each in level[level.isfinite()].unique().tolist():
-        total = float64_ops["exp"](x - each).cumsum(dim) * float64_ops["exp"](each - largest)
-        above = torch.where(total <= 1 + _LOG, torch.zeros_like(total), float64_ops["log"](total))
-        result = torch.where((level == each) & (above != 0), largest + above, result)
-    return result.to(self.dtype)
+    return _core.ops["logcumsumexp"](self, checked_dim(self, dim))
 
 
 def _bins(x: torch.Tensor, edges: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

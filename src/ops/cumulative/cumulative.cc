@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/cumulative.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/dispatch.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "drivers/contiguous.h"
+#include "ops/cumulative/cumulative_kernel.h"
+
+namespace repdl {
+namespace {
+
+Specs Infer(std::string_view op, const TensorView& input, int64_t dim) {
+  CheckFloat({op, "input"}, input, input);
+  CheckDim({op, "dim"}, dim, std::max(input.rank(), 1));
+  return {{input.dtype, input.shape}};
+}
+
+void Run(std::string_view op, Cumulative kind, const TensorView& input, int64_t dim, const TensorView& output) {
+  const FpEnvGuard guard;
+  CheckOutputs(op, Infer(op, input, dim), {&output}, input);
+  CheckCpu(op, input);
+  if (output.numel() == 0) return;
+  const int at = CheckDim({op, "dim"}, dim, std::max(input.rank(), 1));
+  int64_t outer = 1, n = 1, inner = 1;
+  for (int i = 0; i < input.rank(); ++i) (i < at ? outer : i == at ? n : inner) *= input.shape[i];
+  Scratch scratch;
+  const TensorView x = Contiguous(input, scratch);
+  DispatchReal(input.dtype, [&]<class T>() {
+    CumulativeKernel(CumulativeArgs<T>{kind, outer, n, inner, x.Data<const T>(), output.Data<T>()});
+  });
+}
+
+}  // namespace
+
+Specs InferCumsum(const TensorView& input, int64_t dim) { return Infer("cumsum", input, dim); }
+void Cumsum(const TensorView& input, int64_t dim, Out output) { Run("cumsum", Cumulative::kSum, input, dim, output); }
+
+Specs InferCumprod(const TensorView& input, int64_t dim) { return Infer("cumprod", input, dim); }
+void Cumprod(const TensorView& input, int64_t dim, Out output) {
+  Run("cumprod", Cumulative::kProduct, input, dim, output);
+}
+
+Specs InferLogcumsumexp(const TensorView& input, int64_t dim) { return Infer("logcumsumexp", input, dim); }
+void Logcumsumexp(const TensorView& input, int64_t dim, Out output) {
+  Run("logcumsumexp", Cumulative::kLogSumExp, input, dim, output);
+}
+
+}  // namespace repdl
+
+REPDL_OPS(cumulative, MakeOp<InferCumsum, Cumsum>("cumsum", "input, dim", kFloat32Or64),
+          MakeOp<InferCumprod, Cumprod>("cumprod", "input, dim", kFloat32Or64),
+          MakeOp<InferLogcumsumexp, Logcumsumexp>("logcumsumexp", "input, dim", kFloat32Or64))

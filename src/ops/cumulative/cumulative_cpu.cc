@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "base/parallel.h"
+#include "drivers/vector_cpu-inl.h"
+#include "numerics/functions_highway-inl.h"
+#include "ops/cumulative/cumulative_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+/// Lines side by side: enough that a step of one does not wait for the step before.
+constexpr int kLines = 16;
+/// Places of them that are computed at a time.
+constexpr int64_t kPlaces = 64;
+
+/// What a line has come to.
+struct SumState {
+  double total[kLines] = {};
+  HWY_INLINE void Take(const double* x, double* y) {
+    for (int q = 0; q < kLines; ++q) y[q] = total[q] = total[q] + x[q];
+  }
+};
+
+struct ProductState {
+  double total[kLines];
+  ProductState() { std::fill_n(total, kLines, 1.0); }
+  HWY_INLINE void Take(const double* x, double* y) {
+    for (int q = 0; q < kLines; ++q) y[q] = total[q] = total[q] * x[q];
+  }
+};
+
+// Long enough that a call costs nothing, and one copy of them is enough.
+static HWY_NOINLINE VecOf<double> ExpOf(VecOf<double> x) { return ExpDouble()(TagOf<double>(), x); }
+static HWY_NOINLINE VecOf<double> Log1pOf(VecOf<double> x) { return Log1pDouble()(TagOf<double>(), x); }
+
+struct LogSumExpState {
+  HWY_ALIGN double largest[kLines];
+  HWY_ALIGN double rest[kLines] = {};
+  LogSumExpState() { std::fill_n(largest, kLines, -HUGE_VAL); }
+  HWY_INLINE void Take(const double* from, double* y) {
+    const TagOf<double> d;
+    for (int q = 0; q < kLines; q += static_cast<int>(kLanesOf<double>)) {
+      const VecOf<double> x = LoadU(d, from + q), m = LoadU(d, largest + q), r = LoadU(d, rest + q);
+      const VecOf<double> e = ExpOf(IfThenZeroElse(Eq(x, m), Neg(Abs(Sub(x, m)))));
+      const auto grows = Gt(x, m);
+      const VecOf<double> next = IfThenElse(grows, Mul(Add(r, Set(d, 1.0)), e), Add(r, e));
+      const VecOf<double> peak = IfThenElse(grows, x, m);
+      StoreU(next, d, rest + q);
+      StoreU(peak, d, largest + q);
+      StoreU(IfThenElse(Eq(next, Zero(d)), peak, Add(peak, Log1pOf(next))), d, y + q);
+    }
+  }
+};
+
+template <class State, class T>
+static void Run(const CumulativeArgs<T>& args) {
+  const int64_t num_lines = args.outer * args.inner;
+  const int64_t num_groups = (num_lines + kLines - 1) / kLines;
+  const int64_t weight = std::is_same_v<State, LogSumExpState> ? 32 : 1;
+  const int64_t grain = 16384 / (args.n * kLines * weight) + 1;
+  ParallelRanges(num_groups, grain, [&](int64_t begin, int64_t end) HWY_ATTR {
+    HWY_ALIGN double x[kPlaces][kLines], y[kPlaces][kLines];
+    for (int64_t group = begin; group < end; ++group) {
+      // The last group repeats its last line.
+      int64_t at[kLines];
+      const int64_t first = group * kLines, count = std::min<int64_t>(kLines, num_lines - first);
+      for (int64_t q = 0; q < kLines; ++q) {
+        const int64_t line = first + std::min(q, count - 1);
+        at[q] = line / args.inner * args.n * args.inner + line % args.inner;
+      }
+      const bool side_by_side = count == kLines && at[kLines - 1] - at[0] == kLines - 1;
+      State state;
+      for (int64_t i = 0; i < args.n; i += kPlaces) {
+        const int64_t places = std::min(kPlaces, args.n - i);
+        if (side_by_side) {
+          for (int64_t p = 0; p < places; ++p) {
+            const T* const from = args.x + at[0] + (i + p) * args.inner;
+            for (int q = 0; q < kLines; ++q) x[p][q] = static_cast<double>(from[q]);
+          }
+        } else {
+          for (int64_t q = 0; q < kLines; ++q) {
+            const T* const from = args.x + at[q] + i * args.inner;
+            for (int64_t p = 0; p < places; ++p) x[p][q] = static_cast<double>(from[p * args.inner]);
+          }
+        }
+        for (int64_t p = 0; p < places; ++p) state.Take(x[p], y[p]);
+        if (side_by_side) {
+          for (int64_t p = 0; p < places; ++p) {
+            T* const to = args.output + at[0] + (i + p) * args.inner;
+            for (int q = 0; q < kLines; ++q) to[q] = static_cast<T>(y[p][q]);
+          }
+        } else {
+          for (int64_t q = 0; q < count; ++q) {
+            T* const to = args.output + at[q] + i * args.inner;
+            for (int64_t p = 0; p < places; ++p) to[p * args.inner] = static_cast<T>(y[p][q]);
+          }
+        }
+      }
+    }
+  });
+}
+
+/// One long line alone: its chain is bound by the latency of a step.
+template <class T, class Step>
+static void RunAlone(const CumulativeArgs<T>& args, double total, const Step& step) {
+  for (int64_t i = 0; i < args.n; ++i) args.output[i] = static_cast<T>(total = step(total, args.x[i]));
+}
+
+template <class T>
+static void RunAny(const CumulativeArgs<T>& args) {
+  const bool alone = args.outer * args.inner == 1;
+  switch (args.op) {
+    case Cumulative::kSum:
+      if (!alone) return Run<SumState>(args);
+      return RunAlone(args, 0.0, [](double total, double x) { return total + x; });
+    case Cumulative::kProduct:
+      if (!alone) return Run<ProductState>(args);
+      return RunAlone(args, 1.0, [](double total, double x) { return total * x; });
+    case Cumulative::kLogSumExp: return Run<LogSumExpState>(args);
+  }
+}
+
+void CumulativeKernel(const CumulativeArgs<float>& args) { RunAny(args); }
+void CumulativeKernel(const CumulativeArgs<double>& args) { RunAny(args); }
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

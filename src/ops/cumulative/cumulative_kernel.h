@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "base/real_kernel.h"
+
+namespace repdl {
+
+enum class Cumulative : uint8_t { kSum, kProduct, kLogSumExp };
+
+/// Along the second dimension of (outer, n, inner).
+template <class T>
+struct CumulativeArgs {
+  Cumulative op;
+  int64_t outer, n, inner;
+  const T* x;
+  T* output;
+};
+
+REPDL_REAL_KERNEL(CumulativeKernel, CumulativeArgs)
+
+}  // namespace repdl

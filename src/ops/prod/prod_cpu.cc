@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "base/parallel.h"
+#include "drivers/vector_cpu-inl.h"
+#include "numerics/order.h"
+#include "ops/prod/prod_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+/// Columns whose lanes stay in the L1 cache.
+constexpr int64_t kStrip = 32;
+
+/// lanes[0] * … of the lanes that have a term, folded by halves, each of `width` columns; they end in the first.
+static HWY_INLINE void FoldProducts(int64_t used, int64_t width, double* lanes) {
+  for (int64_t h = kSumLanes / 2; h >= 1; h /= 2) {
+    for (int64_t lane = 0; lane < h && lane + h < used; ++lane) {
+      double* const left = lanes + lane * width;
+      for (int64_t j = 0; j < width; ++j) left[j] = left[j] * left[h * width + j];
+    }
+  }
+}
+
+static HWY_INLINE VecOf<double> LoadWide(const double* x) { return LoadU(TagOf<double>(), x); }
+static HWY_INLINE VecOf<double> LoadWide(const float* x) {
+  const TagOf<double> d;
+  return ToDouble(d, LoadU(hn::Rebind<float, TagOf<double>>(), x));
+}
+
+/// A chunk of n numbers side by side.
+template <class T>
+static double ChunkOfRow(const T* x, int64_t n) {
+  constexpr int64_t kVec = kLanesOf<double>, kVecs = kSumLanes / kVec;
+  HWY_ALIGN double lanes[kSumLanes];
+  const int64_t used = std::min(n, kSumLanes);
+  int64_t i = kSumLanes;
+  if (n < kSumLanes) {
+    for (int64_t l = 0; l < n; ++l) lanes[l] = static_cast<double>(x[l]);
+  } else {
+    VecElementOf<double> acc[kVecs];
+#pragma GCC unroll 64
+    for (int64_t v = 0; v < kVecs; ++v) acc[v] = LoadWide(x + v * kVec);
+    for (; i + kSumLanes <= n; i += kSumLanes) {
+#pragma GCC unroll 64
+      for (int64_t v = 0; v < kVecs; ++v) acc[v] = Mul(acc[v], LoadWide(x + i + v * kVec));
+    }
+    for (int64_t v = 0; v < kVecs; ++v) Store(acc[v], TagOf<double>(), lanes + v * kVec);
+  }
+  for (int64_t l = 0; i + l < n; ++l) lanes[l] = lanes[l] * static_cast<double>(x[i + l]);
+  FoldProducts(used, 1, lanes);
+  return lanes[0];
+}
+
+/// Rows [0, n) of a chunk of `width` columns, which are `inner` apart; they end in the first lane.
+template <class T>
+static void ChunkOfColumns(const T* x, int64_t n, int64_t inner, int64_t width, double* lanes) {
+  for (int64_t i = 0; i < n; ++i) {
+    double* const lane = lanes + i % kSumLanes * width;
+    const T* const row = x + i * inner;
+    if (i < kSumLanes) {
+      for (int64_t j = 0; j < width; ++j) lane[j] = static_cast<double>(row[j]);
+    } else {
+      for (int64_t j = 0; j < width; ++j) lane[j] = lane[j] * static_cast<double>(row[j]);
+    }
+  }
+  FoldProducts(std::min(n, kSumLanes), width, lanes);
+}
+
+/// The tree over the products of chunks.
+class ChunkProducts {
+ public:
+  explicit ChunkProducts(const double* chunks) : chunks_(chunks) {}
+  void Chain(int64_t begin, int64_t) { value_ = chunks_[begin / kSumChunk]; }
+  void TakeIn(int level) { value_ = waiting_[level] * value_; }
+  void Park(int level) { waiting_[level] = value_; }
+  void End() {}
+  double value() const { return value_; }
+
+ private:
+  const double* chunks_;
+  double value_ = 1;
+  double waiting_[kMaxLevels];
+};
+
+template <class T>
+static void Run(const ProdArgs<T>& args) {
+  if (args.n == 0) {
+    std::fill_n(args.output, args.outer * args.inner, T{1});
+    return;
+  }
+  const Chunks chunks(args.n, kSumChunk);
+  const int64_t strips = (args.inner + kStrip - 1) / kStrip;
+  const int64_t work = std::min(args.n, kSumChunk) * std::min(args.inner, kStrip);
+  ParallelRanges(args.outer * strips * chunks.count, 16384 / work + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    HWY_ALIGN double lanes[kSumLanes * kStrip];
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t chunk = task % chunks.count, outer = task / chunks.count / strips;
+      const int64_t column = task / chunks.count % strips * kStrip, first = chunks.Begin(chunk);
+      const int64_t n = chunks.End(chunk) - first, width = std::min(kStrip, args.inner - column);
+      const T* const x = args.x + (outer * args.n + first) * args.inner + column;
+      double* const to = args.chunks + (outer * args.inner + column) * chunks.count + chunk;
+      if (args.inner == 1) {
+        *to = ChunkOfRow(x, n);
+      } else {
+        ChunkOfColumns(x, n, args.inner, width, lanes);
+        for (int64_t j = 0; j < width; ++j) to[j * chunks.count] = lanes[j];
+      }
+    }
+  });
+  for (int64_t line = 0; line < args.outer * args.inner; ++line) {
+    ChunkProducts products(args.chunks + line * chunks.count);
+    WalkChunks(chunks, products);
+    args.output[line] = static_cast<T>(products.value());
+  }
+}
+
+void ProdKernel(const ProdArgs<float>& args) { Run(args); }
+void ProdKernel(const ProdArgs<double>& args) { Run(args); }
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
