@@ -2,7 +2,7 @@
 """Measures speed as ratios against the best peer, all in one run.
 
 python bench/run.py [mm] [conv2d] [lenet] [sums] [functions] [interception] [float64] [fourier]
-                    [index_sums] [--threads N] [--target avx2] [--markdown]
+                    [index_sums] [linalg] [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 """
 
@@ -34,6 +34,7 @@ class Suite(StrEnum):
     FLOAT64 = "float64"
     FOURIER = "fourier"
     INDEX_SUMS = "index_sums"
+    LINALG = "linalg"
 
 
 def tables(suites: list[Suite], threads: list[int], program: Path, results: Path | None) -> list[Table]:
@@ -44,6 +45,7 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
     import index_sums
     import interception
     import lenet
+    import linalg
     import mm
     import sums
 
@@ -69,6 +71,8 @@ def tables(suites: list[Suite], threads: list[int], program: Path, results: Path
                 made += [fourier.errors(), fourier.run()]
             case Suite.INDEX_SUMS:
                 made.append(index_sums.run())
+            case Suite.LINALG:
+                made += [linalg.errors()] + [linalg.run(n) for n in threads]
     return made
 
 

@@ -46,6 +46,7 @@ from repdl.ops.cross_entropy import (
     nll_loss as nll_loss,
     nll_loss_grad as nll_loss_grad,
 )
+from repdl.ops.eigh import eigh as eigh, eigvalsh as eigvalsh
 from repdl.ops.elementwise.activation import (
     celu as celu,
     elu as elu,
@@ -149,7 +150,6 @@ from repdl.ops.embedding import (
 from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
-from repdl.ops.jacobi import jacobi as jacobi
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
@@ -160,7 +160,8 @@ from repdl.ops.linear import (
     addmm as addmm,
     linear as linear,
 )
-from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, solve as solve
+from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, slogdet as slogdet, solve as solve
+from repdl.ops.matrix_exp import matrix_exp as matrix_exp
 from repdl.ops.max_pool2d import (
     max_pool2d as max_pool2d,
     max_pool2d_grad as max_pool2d_grad,
@@ -191,4 +192,5 @@ from repdl.ops.sum import (
     sum as sum,
     var as var,
 )
+from repdl.ops.svd import svd as svd, svdvals as svdvals
 from repdl.ops.uniform import uniform as uniform

@@ -33,10 +33,6 @@ def in_columns(x: torch.Tensor) -> torch.Tensor:
     return x.mT.clone(memory_format=torch.contiguous_format).mT
 
 
-def unbatched(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    return in_columns(x.reshape(*like.shape[:-2], *x.shape[-2:]))
-
-
 def pivoted(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """As `factored` of the matrix with its columns in another order, and that order: the longest that is left first."""
     factors, tau, order = core.ops["geqrf"](a, True)
