@@ -96,45 +96,110 @@ void SetRows(const std::vector<Doubles>& rows, Square& matrix) {
 
 }  // namespace
 
+namespace {
+
+struct Reflections {
+  std::vector<Doubles> columns;  // of R, and behind the diagonal the reflections
+  Doubles tau;
+  Indices order;
+};
+
+Reflections ReflectionsOf(Square a, bool pivot) {
+  Square transposed = a.Transposed();
+  Reflections found{RowsOf(transposed), {}, {}};
+  std::vector<Doubles>& columns = found.columns;
+  Indices& order = found.order;
+  for (int64_t j = 0; j < a.columns; ++j) order.push_back(j);
+  for (int64_t j = 0; j < std::min(a.rows, a.columns); ++j) {
+    int64_t chosen = j;
+    for (int64_t c = j + 1; pivot && c < a.columns; ++c) {
+      const double best = SquaresFrom(columns[chosen], j), size = SquaresFrom(columns[c], j);
+      if (size > best || (std::isnan(size) && !std::isnan(best))) chosen = c;
+    }
+    std::swap(columns[j], columns[chosen]);
+    std::swap(order[j], order[chosen]);
+    Doubles& v = columns[j];
+    const double d = SquaresFrom(v, j + 1), head = v[j];
+    double tau = 0;
+    if (d != 0) {
+      const double s = std::sqrt(std::fma(head, head, d)), r = head < 0 ? s : -s;
+      tau = (r - head) / r;
+      for (size_t i = j + 1; i < v.size(); ++i) v[i] = v[i] / (head - r);
+      v[j] = r;
+    }
+    found.tau.push_back(tau);
+    for (int64_t c = j + 1; c < a.columns; ++c) Reflect(v, tau, j, columns[c]);
+  }
+  return found;
+}
+
+}  // namespace
+
 template <class T>
 static Results RunGeqrf(const Case& test_case) {
   const Arguments args(test_case);
   std::vector<Square> factors;
   Numbers<T> taus;
   Indices orders;
-  for (Square& a : MatricesOf<T>(args, "input")) {
-    Square transposed = a.Transposed();
-    std::vector<Doubles> columns = RowsOf(transposed);
-    Indices order;
-    for (int64_t j = 0; j < a.columns; ++j) order.push_back(j);
-    for (int64_t j = 0; j < std::min(a.rows, a.columns); ++j) {
-      int64_t chosen = j;
-      for (int64_t c = j + 1; args.Flag("pivot") && c < a.columns; ++c) {
-        const double best = SquaresFrom(columns[chosen], j), size = SquaresFrom(columns[c], j);
-        if (size > best || (std::isnan(size) && !std::isnan(best))) chosen = c;
-      }
-      std::swap(columns[j], columns[chosen]);
-      std::swap(order[j], order[chosen]);
-      Doubles& v = columns[j];
-      const double d = SquaresFrom(v, j + 1), head = v[j];
-      double tau = 0;
-      if (d != 0) {
-        const double s = std::sqrt(std::fma(head, head, d)), r = head < 0 ? s : -s;
-        tau = (r - head) / r;
-        for (size_t i = j + 1; i < v.size(); ++i) v[i] = v[i] / (head - r);
-        v[j] = r;
-      }
-      taus.push_back(static_cast<T>(tau));
-      for (int64_t c = j + 1; c < a.columns; ++c) Reflect(v, tau, j, columns[c]);
-    }
-    SetRows(columns, transposed);
+  for (const Square& a : MatricesOf<T>(args, "input")) {
+    const Reflections found = ReflectionsOf(a, args.Flag("pivot"));
+    Square transposed{a.columns, a.rows, {}};
+    SetRows(found.columns, transposed);
     factors.push_back(transposed);
-    orders.insert(orders.end(), order.begin(), order.end());
+    for (double tau : found.tau) taus.push_back(static_cast<T>(tau));
+    orders.insert(orders.end(), found.order.begin(), found.order.end());
   }
   Results results;
   Append<T>(results, factors, args.OutputShape());
   reference::Append(results, taus, args.OutputShape(1));
   Append(results, orders, args.OutputShape(2));
+  return results;
+}
+
+/// Row j of the result is Q times row j of the identity.
+static Square ColumnsOfQ(const std::vector<Doubles>& vectors, const Doubles& tau, int64_t columns, int64_t m) {
+  Square q{columns, m, {}};
+  for (int64_t row = 0; row < columns; ++row) {
+    Doubles x(m);
+    x[row] = 1;
+    for (auto j = static_cast<int64_t>(tau.size()) - 1; j >= 0; --j) Reflect(vectors[j], tau[j], j, x);
+    q.at.insert(q.at.end(), x.begin(), x.end());
+  }
+  return q;
+}
+
+template <class T>
+static Results RunQr(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> qs, rs;
+  for (const Square& a : MatricesOf<T>(args, "input")) {
+    const Reflections found = ReflectionsOf(a, false);
+    const int64_t k = args.Flag("complete") ? a.rows : std::min(a.rows, a.columns);
+    qs.push_back(ColumnsOfQ(found.columns, found.tau, k, a.rows));
+    rs.push_back({a.columns, k, {}});
+    for (int64_t j = 0; j < a.columns; ++j) {
+      for (int64_t i = 0; i < k; ++i) rs.back().at.push_back(i <= j ? found.columns[j][i] : 0);
+    }
+  }
+  Results results;
+  Append<T>(results, qs, args.OutputShape());
+  Append<T>(results, rs, args.OutputShape(1));
+  return results;
+}
+
+template <class T>
+static Results RunOrgqr(const Case& test_case) {
+  const Arguments args(test_case);
+  const Numbers<T> tau = args.NumbersOf<T>("tau");
+  const IntList shape = args.Shape("tau");
+  const int64_t count = shape[shape.size() - 1];
+  std::vector<Square> qs;
+  for (const Square& factors : MatricesOf<T>(args, "factors")) {
+    const auto first = tau.begin() + static_cast<int64_t>(qs.size()) * count;
+    qs.push_back(ColumnsOfQ(RowsOf(factors), Doubles(first, first + count), args.Int("columns"), factors.columns));
+  }
+  Results results;
+  Append<T>(results, qs, args.OutputShape());
   return results;
 }
 
@@ -305,11 +370,17 @@ static Results RunInv(const Case& test_case) {
   return RunLu<T>(test_case, true, false, true);
 }
 
-static const Op kOps[] = {
-    {"cholesky", REPDL_EITHER(RunCholesky)}, {"det", REPDL_EITHER(RunDet)},
-    {"geqrf", REPDL_EITHER(RunGeqrf)},       {"householder", REPDL_EITHER(RunHouseholder)},
-    {"inv", REPDL_EITHER(RunInv)},           {"lu", REPDL_EITHER(RunLuAlone)},
-    {"lu_solve", REPDL_EITHER(RunLuSolve)},  {"slogdet", REPDL_EITHER(RunSlogdet)},
-    {"solve", REPDL_EITHER(RunSolve)},       {"solve_triangular", REPDL_EITHER(RunSolveTriangular)}};
+static const Op kOps[] = {{"cholesky", REPDL_EITHER(RunCholesky)},
+                          {"det", REPDL_EITHER(RunDet)},
+                          {"geqrf", REPDL_EITHER(RunGeqrf)},
+                          {"householder", REPDL_EITHER(RunHouseholder)},
+                          {"inv", REPDL_EITHER(RunInv)},
+                          {"lu", REPDL_EITHER(RunLuAlone)},
+                          {"lu_solve", REPDL_EITHER(RunLuSolve)},
+                          {"orgqr", REPDL_EITHER(RunOrgqr)},
+                          {"qr", REPDL_EITHER(RunQr)},
+                          {"slogdet", REPDL_EITHER(RunSlogdet)},
+                          {"solve", REPDL_EITHER(RunSolve)},
+                          {"solve_triangular", REPDL_EITHER(RunSolveTriangular)}};
 
 }  // namespace repdl::reference

@@ -128,6 +128,8 @@ _WAYS: dict[str, _Kernel] = {
             "inv",
             "lu",
             "lu_solve",
+            "orgqr",
+            "qr",
             "matrix_exp",
             "slogdet",
             "solve",

@@ -175,7 +175,7 @@ from repdl.ops.philox import (
     philox_randint as philox_randint,
     philox_uniform as philox_uniform,
 )
-from repdl.ops.qr import geqrf as geqrf, householder as householder
+from repdl.ops.qr import geqrf as geqrf, householder as householder, orgqr as orgqr, qr as qr
 from repdl.ops.sgd import sgd_step as sgd_step
 from repdl.ops.softmax import (
     log_softmax as log_softmax,

@@ -4,6 +4,51 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+namespace {
+
+/// The rows of one matrix, or those of the identity, to the output.
+void ReflectRows(const HouseholderArgs& args, const Rows& vectors, const double* tau, int64_t matrix) {
+  const int64_t m = args.m, count = args.num_reflections, num_rows = args.num_rows;
+  const int64_t num_blocks = (num_rows + kWidth - 1) / kWidth;
+  const int64_t grain = 50000 / (m * kWidth * count + 1) + 1;
+  ParallelRanges(num_blocks, grain, [&](int64_t begin, int64_t end) {
+    Scratch own;
+    const Block x{own.Get<double>(m * kWidth)};
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kWidth, width = std::min(kWidth, num_rows - first);
+      if (args.rows.data == nullptr) {
+        std::fill_n(x.data, m * kWidth, 0.0);
+        for (int64_t j = 0; j < width; ++j) x[first + j][j] = 1.0;
+      } else {
+        Matrices part = args.rows;
+        DispatchReal(part.dtype,
+                     [&]<class T>() { part.data = static_cast<const T*>(part.data) + first * part.row_stride; });
+        LoadRows(part.Transposed(), matrix, m, width, {x.data, kWidth});
+        for (int64_t i = 0; i < m; ++i) std::fill(x[i] + width, x[i] + kWidth, 0.0);
+      }
+      Reflect(vectors, tau, args.adjoint ? 0 : count - 1, args.adjoint ? 1 : -1, count, m, x);
+      StoreColumns({x.data, kWidth}, m, width, args.rows.dtype, args.output, (matrix * num_rows + first) * m);
+    }
+  });
+}
+
+/// Q and R of the factors of one matrix.
+void StoreQr(const GeqrfArgs& args, const Qr& qr, int64_t matrix) {
+  const int64_t m = args.m, n = args.n, k = args.num_columns;
+  DispatchReal(args.input.dtype, [&]<class T>() {
+    T* out = static_cast<T*>(args.r) + matrix * n * k;
+    for (int64_t j = 0; j < n; ++j, out += k) {
+      for (int64_t i = 0; i < k; ++i) out[i] = i <= j ? static_cast<T>(qr.At(i, j)) : T{0};
+    }
+  });
+  HouseholderArgs of_q{};
+  of_q.m = m, of_q.num_reflections = std::min(m, n), of_q.num_rows = k;
+  of_q.rows.dtype = args.input.dtype;
+  of_q.output = args.q;
+  ReflectRows(of_q, qr.vectors, qr.tau, matrix);
+}
+
+}  // namespace
 
 void GeqrfKernel(const GeqrfArgs& args) {
   const int64_t m = args.m, n = args.n, steps = std::min(m, n);
@@ -11,9 +56,8 @@ void GeqrfKernel(const GeqrfArgs& args) {
     Scratch scratch;
     const int64_t num_blocks = (n + kWidth - 1) / kWidth;
     double* const tau = scratch.Get<double>(steps);
-    const Qr qr{
-        m, n, scratch.Get<double>(num_blocks * m * kWidth), NewRows(scratch, steps, m), tau, args.order + matrix * n,
-        0};
+    int64_t* const order = args.order == nullptr ? scratch.Get<int64_t>(n) : args.order + matrix * n;
+    const Qr qr{m, n, scratch.Get<double>(num_blocks * m * kWidth), NewRows(scratch, steps, m), tau, order, 0};
     for (int64_t j = 0; j < n; ++j) qr.order[j] = j;
     for (int64_t block = 0; block < num_blocks; ++block) {
       const int64_t cols = std::min(kWidth, n - block * kWidth);
@@ -24,6 +68,7 @@ void GeqrfKernel(const GeqrfArgs& args) {
       for (int64_t i = 0; i < m; ++i) std::fill(qr.At(block)[i] + cols, qr.At(block)[i] + kWidth, 0.0);
     }
     qr.Run(args.pivot);
+    if (args.factors == nullptr) return StoreQr(args, qr, matrix);
     DispatchReal(args.input.dtype, [&]<class T>() {
       T* out = static_cast<T*>(args.factors) + matrix * n * m;
       for (int64_t j = 0; j < n; ++j, out += m) {
@@ -37,31 +82,14 @@ void GeqrfKernel(const GeqrfArgs& args) {
 }
 
 void HouseholderKernel(const HouseholderArgs& args) {
-  const int64_t m = args.m, count = args.num_reflections, num_rows = args.num_rows;
-  ForMatrices(args.batch, 2 * m * count * num_rows, [&](int64_t matrix) {
+  const int64_t m = args.m, count = args.num_reflections;
+  ForMatrices(args.batch, 2 * m * count * args.num_rows, [&](int64_t matrix) {
     Scratch scratch;
     const Rows vectors = NewRows(scratch, count, m);
     LoadRows(args.factors, matrix, count, m, vectors);
     double* const tau = scratch.Get<double>(count);
     LoadRows(args.tau, matrix, 1, count, {tau, count});
-    const int64_t num_blocks = (num_rows + kWidth - 1) / kWidth;
-    const int64_t grain = 50000 / (m * kWidth * count + 1) + 1;
-    ParallelRanges(num_blocks, grain, [&](int64_t begin, int64_t end) {
-      Scratch own;
-      const Block x{own.Get<double>(m * kWidth)};
-      for (int64_t block = begin; block < end; ++block) {
-        const int64_t width = std::min(kWidth, num_rows - block * kWidth);
-        Matrices part = args.rows;
-        DispatchReal(part.dtype, [&]<class T>() {
-          part.data = static_cast<const T*>(part.data) + block * kWidth * part.row_stride;
-        });
-        LoadRows(part.Transposed(), matrix, m, width, {x.data, kWidth});
-        for (int64_t i = 0; i < m; ++i) std::fill(x[i] + width, x[i] + kWidth, 0.0);
-        Reflect(vectors, tau, args.adjoint ? 0 : count - 1, args.adjoint ? 1 : -1, count, m, x);
-        StoreColumns({x.data, kWidth}, m, width, args.rows.dtype, args.output,
-                     (matrix * num_rows + block * kWidth) * m);
-      }
-    });
+    ReflectRows(args, vectors, tau, matrix);
   });
 }
 
