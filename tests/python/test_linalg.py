@@ -41,8 +41,9 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ops.householder(ones(2, 3), ones(3), ones(1, 3)),
         r"\[householder\] tau of shape \(3\) has more numbers than factors",
     ),
-    "width": (lambda: ops.jacobi(ones(2, 3), 4, 0.1), r"\[jacobi\] width 4 must be between 0 and the 3 columns"),
-    "tolerance": (lambda: ops.jacobi(ones(2, 3), 3, -1.0), r"\[jacobi\] tolerance -1 must not be negative"),
+    "flat eigenvalues": (lambda: ops.eigh(ones(2, 3)), r"\[eigh\] input must hold square matrices"),
+    "flat exponential": (lambda: ops.matrix_exp(ones(2, 3)), r"\[matrix_exp\] input must hold square matrices"),
+    "singular vector": (lambda: ops.svd(ones(3)), r"\[svd\] input must have the shape \(…, m, n\)"),
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import repdl
+from repdl import ops
 from support import same_bits
 
 L = torch.linalg
@@ -49,6 +50,8 @@ MATRICES: dict[str, torch.Tensor] = {
     "graded": normal(8, 8) * 10.0 ** torch.arange(0, -16, -2, dtype=torch.float64),
     "large": normal(4, 4) * 1e30,
     "small": normal(4, 4) * 1e-30,
+    "scaled apart": normal(6, 6) * 10.0 ** torch.arange(30, -30, -10, dtype=torch.float64),
+    "upper corner": torch.diag(torch.tensor([1.0, 2, 3, 4, 5], dtype=torch.float64), 1),
     "nothing": torch.zeros(0, 3, dtype=torch.float64),
     "none": torch.zeros(2, 0, 0, dtype=torch.float64),
 }  # fmt: skip
@@ -156,6 +159,78 @@ def test_no_zero_is_negative() -> None:
         for a in (torch.diag(torch.tensor([1.0, -3.0, 2.0])), -torch.eye(3), torch.zeros(3, 3)):
             for t in (*L.svd(a), *L.eigh(a)):
                 assert not (t.signbit() & (t == 0)).any()
+
+
+HOSTILE: dict[str, torch.Tensor] = {
+    "subnormal": torch.round(normal(7, 5) * 9) * 5e-324,
+    "huge": normal(7, 5).clamp(-1, 1) * 1.7e308,
+    "columns far apart": normal(6, 6) * 10.0 ** torch.arange(0, -300, -50, dtype=torch.float64),
+    "rows far apart": normal(6, 6) * 10.0 ** torch.arange(-300, 0, 50, dtype=torch.float64)[:, None],
+    "a small tail": torch.diag(torch.tensor([1.0, 1e-170, 1e-200, 3e-170], dtype=torch.float64))
+    + 1e-165 * normal(4, 4),
+    "a chain": torch.diag(torch.ones(39, dtype=torch.float64), 1),
+    "alternating": torch.diag(torch.tensor([1.0, -1.0] * 20, dtype=torch.float64)),
+    "glued": torch.block_diag(*[torch.ones(10, 10, dtype=torch.float64)] * 4) + 1e-14 * normal(40, 40),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_vectors_are_orthonormal_of_any_numbers(name: str) -> None:
+    a = HOSTILE[name]
+    exponent = int(torch.frexp(a.abs().max()).exponent)
+    half = exponent // 2
+    near = torch.ldexp(torch.ldexp(a, torch.tensor(-half)), torch.tensor(half - exponent))
+    with repdl.reproducible():
+        for x, scaled in ((a, near), (a.mT, near.mT)):
+            u, s, vh = L.svd(x)
+            assert_orthonormal(u, 1e-14)
+            assert_orthonormal(vh.mT, 1e-14)
+            k = s.shape[0]
+            found = (u[:, :k] * L.svdvals(scaled)) @ vh[:k]
+            assert float((found - scaled).abs().max()) <= 1e-14 * k
+            assert bool((s[:-1] >= s[1:]).all())
+        square = a[: a.shape[1]].tril() + a[: a.shape[1]].tril(-1).mT
+        near = near[: a.shape[1]].tril() + near[: a.shape[1]].tril(-1).mT
+        vectors = L.eigh(square).eigenvectors
+        assert_orthonormal(vectors, 1e-14)
+        assert float((near @ vectors - vectors * L.eigvalsh(near)).abs().max()) <= 1e-14 * len(square)
+
+
+def test_a_number_that_is_not_finite_spoils_its_own_matrix() -> None:
+    """The ops say so, and give the other matrices of the batch; torch's functions raise."""
+    batch = np.random.default_rng(2).standard_normal((3, 4, 4))
+    batch[1, 2, 1] = np.inf
+    for op in (ops.svd, ops.svdvals, ops.eigh, ops.eigvalsh):
+        *results, info = op(batch)
+        assert info.tolist() == [0, -1, 0]
+        for whole, first, last in zip(results, op(batch[0]), op(batch[2]), strict=False):
+            assert np.isnan(whole[1]).all() and np.array_equal(whole[0], first) and np.array_equal(whole[2], last)
+    batch[1, 2, 1], batch[1, 1, 2] = 0, np.nan
+    assert ops.eigh(batch)[2].tolist() == [0, 0, 0] and ops.eigh(batch, True)[2].tolist() == [0, -1, 0]
+    exponentials = ops.matrix_exp(batch)
+    assert np.isnan(exponentials[1]).all() and np.array_equal(exponentials[0], ops.matrix_exp(batch[0]))
+
+
+def test_exponentials_are_as_near_as_stock_torch_s() -> None:
+    """In float64, against long double, which has more digits on some CPUs, and else is skipped."""
+    if np.finfo(np.longdouble).eps > 1e-18:
+        pytest.skip("long double has no more digits than double")
+    draw = np.random.default_rng(5)
+    for scale in (0.1, 1.0, 5.0):
+        ours, theirs = [], []
+        for _ in range(9):
+            a = draw.standard_normal((12, 12)) * scale / 12**0.5
+            b = a.astype(np.longdouble) / 2**12
+            term, exact = b, b
+            for k in range(2, 14):
+                term = (term @ b) / k
+                exact = exact + term
+            for _ in range(12):
+                exact = 2 * exact + exact @ exact
+            exact = exact + np.eye(12)
+            theirs.append(float(np.abs(L.matrix_exp(torch.from_numpy(a)).numpy() - exact).max()))
+            ours.append(float(np.abs(ops.matrix_exp(a) - exact).max()))
+        assert np.median(ours) <= np.median(theirs) * 1.1
 
 
 def test_out() -> None:

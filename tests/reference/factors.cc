@@ -4,52 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "op.h"
+#include "functions.h"
+#include "matrices.h"
 
 namespace repdl::reference {
 namespace {
-
-using Doubles = Numbers<double>;
-
-/// The matrix number n of a row-major tensor (…, rows, columns), as doubles.
-struct Square {
-  int64_t rows, columns;
-  Doubles at;
-
-  double& operator()(int64_t i, int64_t j) { return at[i * columns + j]; }
-  Square Transposed() {
-    Square result{columns, rows, Doubles(at.size())};
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < columns; ++j) result(j, i) = (*this)(i, j);
-    }
-    return result;
-  }
-};
-
-template <class T>
-std::vector<Square> MatricesOf(const Arguments& args, std::string_view name) {
-  const IntList shape = args.Shape(name);
-  const int64_t rows = shape[shape.size() - 2], columns = shape[shape.size() - 1];
-  const Numbers<T> numbers = args.NumbersOf<T>(name);
-  int64_t batch = 1;
-  for (int i = 0; i < shape.size() - 2; ++i) batch *= shape[i];
-  std::vector<Square> matrices;
-  for (int64_t n = 0; n < batch; ++n) {
-    const auto first = numbers.begin() + n * rows * columns;
-    matrices.push_back({rows, columns, Doubles(first, first + rows * columns)});
-  }
-  return matrices;
-}
-
-/// The matrices one after the other, rounded once.
-template <class T>
-void Append(Results& results, const std::vector<Square>& matrices, const IntList& shape) {
-  Numbers<T> numbers;
-  for (const Square& matrix : matrices) {
-    for (double x : matrix.at) numbers.push_back(static_cast<T>(x));
-  }
-  reference::Append(results, numbers, shape);
-}
 
 struct Factored {
   Square lu;
@@ -121,71 +80,6 @@ void ForRows(std::vector<Square>& rows, const Solve& solve) {
   }
 }
 
-/// x becomes the reflection of x that v and tau make, from place j on.
-void Reflect(const Doubles& v, double tau, int64_t j, Doubles& x) {
-  double w = x[j];
-  for (size_t i = j + 1; i < x.size(); ++i) w = std::fma(v[i], x[i], w);
-  const double t = tau * w;
-  x[j] = x[j] - t;
-  for (size_t i = j + 1; i < x.size(); ++i) x[i] = std::fma(-v[i], t, x[i]);
-}
-
-double SquaresFrom(const Doubles& x, int64_t first) {
-  double sum = 0;
-  for (size_t i = first; i < x.size(); ++i) sum = std::fma(x[i], x[i], sum);
-  return sum;
-}
-
-/// Of two rows, in 16 lanes.
-double Inner(const Doubles& x, const Doubles& y, int64_t width) {
-  double lane[16] = {};
-  for (int64_t i = 0; i < width; ++i) lane[i % 16] = std::fma(x[i], y[i], lane[i % 16]);
-  for (int h = 8; h >= 1; h /= 2) {
-    for (int j = 0; j < h; ++j) lane[j] = lane[j] + lane[j + h];
-  }
-  return lane[0];
-}
-
-/// The sweeps that the rows took, or 0.
-int64_t Orthogonalize(std::vector<Doubles>& x, int64_t width, double tolerance) {
-  const auto n = static_cast<int64_t>(x.size());
-  for (int64_t sweep = 1; sweep <= 60; ++sweep) {
-    Doubles s;
-    double largest = 1e-308;
-    for (const Doubles& row : x) {
-      s.push_back(Inner(row, row, width));
-      if (s.back() > largest) largest = s.back();
-    }
-    const double limit = largest * (tolerance * tolerance);
-    bool turned = false;
-    for (int64_t round = 0; round < n; ++round) {
-      for (int64_t a = round % 2; a + 1 < n; a += 2) {
-        const int64_t b = a + 1;
-        const double c = Inner(x[a], x[b], width);
-        if (c * c > (s[a] < s[b] ? s[b] : s[a]) * limit) {
-          turned = true;
-          const double d = s[b] - s[a], e = c + c, r = std::sqrt(d * d + e * e);
-          double t = e / (std::fabs(d) + r);
-          if (d < 0) t = -t;
-          const double cosine = 1 / std::sqrt(t * t + 1), sine = cosine * t, f = t * c;
-          for (size_t i = 0; i < x[a].size(); ++i) {
-            const double u = x[a][i], v = x[b][i], sv = sine * v, cv = cosine * v;
-            x[a][i] = std::fma(cosine, u, -sv);
-            x[b][i] = std::fma(sine, u, cv);
-          }
-          s[a] = s[a] - f;
-          s[b] = s[b] + f;
-        }
-        std::swap(x[a], x[b]);
-        std::swap(s[a], s[b]);
-      }
-    }
-    std::reverse(x.begin(), x.end());
-    if (!turned) return sweep;
-  }
-  return 0;
-}
-
 std::vector<Doubles> RowsOf(const Square& matrix) {
   std::vector<Doubles> rows;
   for (int64_t i = 0; i < matrix.rows; ++i) {
@@ -202,45 +96,110 @@ void SetRows(const std::vector<Doubles>& rows, Square& matrix) {
 
 }  // namespace
 
+namespace {
+
+struct Reflections {
+  std::vector<Doubles> columns;  // of R, and behind the diagonal the reflections
+  Doubles tau;
+  Indices order;
+};
+
+Reflections ReflectionsOf(Square a, bool pivot) {
+  Square transposed = a.Transposed();
+  Reflections found{RowsOf(transposed), {}, {}};
+  std::vector<Doubles>& columns = found.columns;
+  Indices& order = found.order;
+  for (int64_t j = 0; j < a.columns; ++j) order.push_back(j);
+  for (int64_t j = 0; j < std::min(a.rows, a.columns); ++j) {
+    int64_t chosen = j;
+    for (int64_t c = j + 1; pivot && c < a.columns; ++c) {
+      const double best = SquaresFrom(columns[chosen], j), size = SquaresFrom(columns[c], j);
+      if (size > best || (std::isnan(size) && !std::isnan(best))) chosen = c;
+    }
+    std::swap(columns[j], columns[chosen]);
+    std::swap(order[j], order[chosen]);
+    Doubles& v = columns[j];
+    const double d = SquaresFrom(v, j + 1), head = v[j];
+    double tau = 0;
+    if (d != 0) {
+      const double s = std::sqrt(std::fma(head, head, d)), r = head < 0 ? s : -s;
+      tau = (r - head) / r;
+      for (size_t i = j + 1; i < v.size(); ++i) v[i] = v[i] / (head - r);
+      v[j] = r;
+    }
+    found.tau.push_back(tau);
+    for (int64_t c = j + 1; c < a.columns; ++c) Reflect(v, tau, j, columns[c]);
+  }
+  return found;
+}
+
+}  // namespace
+
 template <class T>
 static Results RunGeqrf(const Case& test_case) {
   const Arguments args(test_case);
   std::vector<Square> factors;
   Numbers<T> taus;
   Indices orders;
-  for (Square& a : MatricesOf<T>(args, "input")) {
-    Square transposed = a.Transposed();
-    std::vector<Doubles> columns = RowsOf(transposed);
-    Indices order;
-    for (int64_t j = 0; j < a.columns; ++j) order.push_back(j);
-    for (int64_t j = 0; j < std::min(a.rows, a.columns); ++j) {
-      int64_t chosen = j;
-      for (int64_t c = j + 1; args.Flag("pivot") && c < a.columns; ++c) {
-        const double best = SquaresFrom(columns[chosen], j), size = SquaresFrom(columns[c], j);
-        if (size > best || (std::isnan(size) && !std::isnan(best))) chosen = c;
-      }
-      std::swap(columns[j], columns[chosen]);
-      std::swap(order[j], order[chosen]);
-      Doubles& v = columns[j];
-      const double d = SquaresFrom(v, j + 1), head = v[j];
-      double tau = 0;
-      if (d != 0) {
-        const double s = std::sqrt(std::fma(head, head, d)), r = head < 0 ? s : -s;
-        tau = (r - head) / r;
-        for (size_t i = j + 1; i < v.size(); ++i) v[i] = v[i] / (head - r);
-        v[j] = r;
-      }
-      taus.push_back(static_cast<T>(tau));
-      for (int64_t c = j + 1; c < a.columns; ++c) Reflect(v, tau, j, columns[c]);
-    }
-    SetRows(columns, transposed);
+  for (const Square& a : MatricesOf<T>(args, "input")) {
+    const Reflections found = ReflectionsOf(a, args.Flag("pivot"));
+    Square transposed{a.columns, a.rows, {}};
+    SetRows(found.columns, transposed);
     factors.push_back(transposed);
-    orders.insert(orders.end(), order.begin(), order.end());
+    for (double tau : found.tau) taus.push_back(static_cast<T>(tau));
+    orders.insert(orders.end(), found.order.begin(), found.order.end());
   }
   Results results;
   Append<T>(results, factors, args.OutputShape());
   reference::Append(results, taus, args.OutputShape(1));
   Append(results, orders, args.OutputShape(2));
+  return results;
+}
+
+/// Row j of the result is Q times row j of the identity.
+static Square ColumnsOfQ(const std::vector<Doubles>& vectors, const Doubles& tau, int64_t columns, int64_t m) {
+  Square q{columns, m, {}};
+  for (int64_t row = 0; row < columns; ++row) {
+    Doubles x(m);
+    x[row] = 1;
+    for (auto j = static_cast<int64_t>(tau.size()) - 1; j >= 0; --j) Reflect(vectors[j], tau[j], j, x);
+    q.at.insert(q.at.end(), x.begin(), x.end());
+  }
+  return q;
+}
+
+template <class T>
+static Results RunQr(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> qs, rs;
+  for (const Square& a : MatricesOf<T>(args, "input")) {
+    const Reflections found = ReflectionsOf(a, false);
+    const int64_t k = args.Flag("complete") ? a.rows : std::min(a.rows, a.columns);
+    qs.push_back(ColumnsOfQ(found.columns, found.tau, k, a.rows));
+    rs.push_back({a.columns, k, {}});
+    for (int64_t j = 0; j < a.columns; ++j) {
+      for (int64_t i = 0; i < k; ++i) rs.back().at.push_back(i <= j ? found.columns[j][i] : 0);
+    }
+  }
+  Results results;
+  Append<T>(results, qs, args.OutputShape());
+  Append<T>(results, rs, args.OutputShape(1));
+  return results;
+}
+
+template <class T>
+static Results RunOrgqr(const Case& test_case) {
+  const Arguments args(test_case);
+  const Numbers<T> tau = args.NumbersOf<T>("tau");
+  const IntList shape = args.Shape("tau");
+  const int64_t count = shape[shape.size() - 1];
+  std::vector<Square> qs;
+  for (const Square& factors : MatricesOf<T>(args, "factors")) {
+    const auto first = tau.begin() + static_cast<int64_t>(qs.size()) * count;
+    qs.push_back(ColumnsOfQ(RowsOf(factors), Doubles(first, first + count), args.Int("columns"), factors.columns));
+  }
+  Results results;
+  Append<T>(results, qs, args.OutputShape());
   return results;
 }
 
@@ -261,22 +220,6 @@ static Results RunHouseholder(const Case& test_case) {
   });
   Results results;
   Append<T>(results, rows, args.OutputShape());
-  return results;
-}
-
-template <class T>
-static Results RunJacobi(const Case& test_case) {
-  const Arguments args(test_case);
-  std::vector<Square> matrices = MatricesOf<T>(args, "input");
-  Indices sweeps;
-  for (Square& matrix : matrices) {
-    std::vector<Doubles> rows = RowsOf(matrix);
-    sweeps.push_back(Orthogonalize(rows, args.Int("width"), args.Number("tolerance")));
-    SetRows(rows, matrix);
-  }
-  Results results;
-  Append<T>(results, matrices, args.OutputShape());
-  Append(results, sweeps, args.OutputShape(1));
   return results;
 }
 
@@ -387,6 +330,34 @@ static Results RunDet(const Case& test_case) {
 }
 
 template <class T>
+static Results RunSlogdet(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> factors;
+  Numbers<T> signs, logs;
+  Indices pivots;
+  for (const Square& a : MatricesOf<T>(args, "input")) {
+    Factored factored = Factorize(a, true);
+    double sign = 1, log = 0;
+    for (int64_t k = 0; k < a.rows; ++k) {
+      const double u = factored.lu(k, k);
+      if (factored.pivots[k] != k + 1) sign = -sign;
+      sign = sign * (u > 0 ? 1 : u < 0 ? -1 : u);
+      log = log + Log(std::fabs(u));
+    }
+    signs.push_back(static_cast<T>(sign));
+    logs.push_back(static_cast<T>(log));
+    factors.push_back(factored.lu.Transposed());
+    pivots.insert(pivots.end(), factored.pivots.begin(), factored.pivots.end());
+  }
+  Results results;
+  reference::Append(results, signs, args.OutputShape());
+  reference::Append(results, logs, args.OutputShape(1));
+  Append<T>(results, factors, args.OutputShape(2));
+  Append(results, pivots, args.OutputShape(3));
+  return results;
+}
+
+template <class T>
 static Results RunLuAlone(const Case& test_case) {
   return RunLu<T>(test_case, Arguments(test_case).Flag("pivot"), false, false);
 }
@@ -399,11 +370,17 @@ static Results RunInv(const Case& test_case) {
   return RunLu<T>(test_case, true, false, true);
 }
 
-static const Op kOps[] = {
-    {"cholesky", REPDL_EITHER(RunCholesky)}, {"det", REPDL_EITHER(RunDet)},
-    {"geqrf", REPDL_EITHER(RunGeqrf)},       {"householder", REPDL_EITHER(RunHouseholder)},
-    {"inv", REPDL_EITHER(RunInv)},           {"jacobi", REPDL_EITHER(RunJacobi)},
-    {"lu", REPDL_EITHER(RunLuAlone)},        {"lu_solve", REPDL_EITHER(RunLuSolve)},
-    {"solve", REPDL_EITHER(RunSolve)},       {"solve_triangular", REPDL_EITHER(RunSolveTriangular)}};
+static const Op kOps[] = {{"cholesky", REPDL_EITHER(RunCholesky)},
+                          {"det", REPDL_EITHER(RunDet)},
+                          {"geqrf", REPDL_EITHER(RunGeqrf)},
+                          {"householder", REPDL_EITHER(RunHouseholder)},
+                          {"inv", REPDL_EITHER(RunInv)},
+                          {"lu", REPDL_EITHER(RunLuAlone)},
+                          {"lu_solve", REPDL_EITHER(RunLuSolve)},
+                          {"orgqr", REPDL_EITHER(RunOrgqr)},
+                          {"qr", REPDL_EITHER(RunQr)},
+                          {"slogdet", REPDL_EITHER(RunSlogdet)},
+                          {"solve", REPDL_EITHER(RunSolve)},
+                          {"solve_triangular", REPDL_EITHER(RunSolveTriangular)}};
 
 }  // namespace repdl::reference

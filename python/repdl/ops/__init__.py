@@ -43,6 +43,7 @@ from repdl.ops.cross_entropy import (
     nll_loss_grad as nll_loss_grad,
 )
 from repdl.ops.cumulative import cumprod as cumprod, cumsum as cumsum, logcumsumexp as logcumsumexp
+from repdl.ops.eigh import eigh as eigh, eigvalsh as eigvalsh
 from repdl.ops.elementwise.activation import (
     celu as celu,
     elu as elu,
@@ -137,7 +138,6 @@ from repdl.ops.grid_sample import (
 )
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
-from repdl.ops.jacobi import jacobi as jacobi
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
@@ -145,7 +145,8 @@ from repdl.ops.layer_norm import (
     rms_norm_grad as rms_norm_grad,
 )
 from repdl.ops.linear import addmm as addmm, linear as linear
-from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, solve as solve
+from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, slogdet as slogdet, solve as solve
+from repdl.ops.matrix_exp import matrix_exp as matrix_exp
 from repdl.ops.max_pool2d import max_pool2d as max_pool2d, max_pool2d_grad as max_pool2d_grad
 from repdl.ops.mm import mm as mm
 from repdl.ops.philox import (
@@ -157,7 +158,7 @@ from repdl.ops.philox import (
     philox_uniform as philox_uniform,
 )
 from repdl.ops.prod import prod as prod
-from repdl.ops.qr import geqrf as geqrf, householder as householder
+from repdl.ops.qr import geqrf as geqrf, householder as householder, orgqr as orgqr, qr as qr
 from repdl.ops.recurrent import (
     gru as gru,
     gru_grad as gru_grad,
@@ -177,4 +178,5 @@ from repdl.ops.softmax import (
 from repdl.ops.solve_triangular import solve_triangular as solve_triangular
 from repdl.ops.sparse_mm import sparse_mm as sparse_mm
 from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
+from repdl.ops.svd import svd as svd, svdvals as svdvals
 from repdl.ops.uniform import uniform as uniform

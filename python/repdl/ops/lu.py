@@ -23,6 +23,18 @@ def det(input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """
 
 
+@op(outputs=("sign", "logabsdet", "factors", "pivots"))
+def slogdet(input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Signs of determinants and logarithms of their sizes, and what `lu` returns but info; it has no gradient.
+
+    Args:
+        input: float32 or float64, (…, n, n).
+
+    Returns:
+        The type of input, (…): 1, -1, 0 or NaN; and the logarithms. Then the factors and pivots of `lu`.
+    """
+
+
 @op(outputs=("factors", "pivots", "info"))
 def lu(input: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     """L and U of P A = L U, by partial pivoting; it has no gradient.
@@ -83,6 +95,7 @@ lu.rows(matrices_of("input"))
 solve.rows(matrices_of("input", "rows"))
 inv.rows(matrices_of("input"))
 det.rows(matrices_of("input"))
+slogdet.rows(matrices_of("input"))
 lu_solve.rows(matrices_of("factors", "pivots", "rows"))
 
 
@@ -147,6 +160,15 @@ def _() -> Iterator[Sample]:
 det.samples(_square)
 
 
+@slogdet.samples
+def _() -> Iterator[Sample]:
+    for n in (0, 1, 9, 33):
+        yield sample(input=f"normal[{n}, {n}]#1")
+    yield sample(input="normal[500, 6, 6]#3")  # worth a fork
+    for kind in ("special", "zeros", "wide"):
+        yield sample(input=f"{kind}[7, 9, 9]#5")
+
+
 def _factored(a: Any) -> tuple[Any, Any, Any]:
     a = a.copy()
     steps = min(a.shape[-2:])
@@ -175,11 +197,19 @@ solve.oracle(lambda input, rows: (_solved(input, rows), *_factored(input)))
 inv.oracle(lambda input: (np.swapaxes(np.linalg.inv(input), -1, -2), np.zeros(input.shape[:-2], dtype=np.int64)))
 
 
-@det.oracle
-def _(input: Any) -> Any:
+def _determinants(input: Any) -> Any:
     factors, pivots, _ = _factored(input)
     sign = 1.0 - 2.0 * ((pivots != np.arange(1, input.shape[-1] + 1)).sum(-1) % 2)
     return sign * np.diagonal(factors, axis1=-2, axis2=-1).prod(-1), sign, factors, pivots
+
+
+det.oracle(_determinants)
+
+
+@slogdet.oracle
+def _(input: Any) -> Any:
+    det, _, factors, pivots = _determinants(input)
+    return np.sign(det), np.log(np.abs(det)), factors, pivots
 
 
 @lu_solve.oracle

@@ -40,7 +40,37 @@ def householder(factors: Tensor, tau: Tensor, rows: Tensor, adjoint: bool = Fals
     """
 
 
+@op(outputs=("q", "r"))
+def qr(input: Tensor, complete: bool = False) -> tuple[Tensor, Tensor]:
+    """Q and R of A = Q R, as matrices; it has no gradient.
+
+    Args:
+        input: float32 or float64, (…, m, n).
+        complete: make Q square, where A has more rows than columns.
+
+    Returns:
+        The type of input, (…, k, m), k = min(m, n) or if complete m: row j is column j of Q; and (…, n, k): row j is
+        column j of R.
+    """
+
+
+@op()
+def orgqr(factors: Tensor, tau: Tensor, columns: int) -> Tensor:
+    """The first columns of Q, from what `geqrf` returned; it has no gradient.
+
+    Args:
+        factors: float32 or float64, (…, n, m).
+        tau: of its type, (…, k), k up to m and n.
+        columns: how many, up to m.
+
+    Returns:
+        The type of factors, (…, columns, m): each row is a column of Q.
+    """
+
+
 geqrf.rows(matrices_of("input"))
+qr.rows(matrices_of("input"))
+orgqr.rows(matrices_of("factors", "tau"))
 householder.rows(matrices_of("factors", "tau", "rows"))
 
 
@@ -77,12 +107,28 @@ def _() -> Iterator[Sample]:
     yield sample(factors="uniform[500, 6, 6]#1", tau="uniform[500, 6]#2", rows="normal[500, 6, 6]#3")
 
 
+@qr.samples
+def _() -> Iterator[Sample]:
+    for m, n in ((1, 1), (0, 3), (3, 0), (4, 4), (9, 5), (5, 9), (40, 33)):
+        yield sample(input=f"normal[{m}, {n}]#1")
+        yield sample(input=f"normal[{m}, {n}]#1", complete=True)
+    yield sample(input="normal[500, 6, 5]#2")  # worth a fork
+    yield sample(input="special[7, 9, 8]#3")
+
+
+@orgqr.samples
+def _() -> Iterator[Sample]:
+    for n, m, columns in ((1, 1, 1), (2, 3, 0), (4, 9, 9), (33, 40, 20)):
+        yield sample(factors=f"uniform[{n}, {m}]#1", tau=f"uniform[{min(m, n)}]#2", columns=columns)
+    yield sample(factors="uniform[500, 6, 6]#1", tau="uniform[500, 5]#2", columns=4)  # worth a fork
+    yield sample(factors="special[7, 9, 9]#1", tau="special[7, 9]#2", columns=9)
+
+
 def _reflected(x: Any, v: Any, tau: Any) -> Any:
     return x - tau * np.outer(v, v @ x)
 
 
-@geqrf.oracle
-def _(input: Any, pivot: bool = False) -> Any:
+def _factored(input: Any, pivot: bool = False) -> Any:
     a = input.copy()
     tau = np.zeros((*a.shape[:-2], min(a.shape[-2:])))
     order = np.broadcast_to(np.arange(a.shape[-1]), (*a.shape[:-2], a.shape[-1])).copy()
@@ -104,8 +150,7 @@ def _(input: Any, pivot: bool = False) -> Any:
     return np.swapaxes(a, -1, -2), tau, order
 
 
-@householder.oracle
-def _(factors: Any, tau: Any, rows: Any, adjoint: bool = False) -> Any:
+def _turned(factors: Any, tau: Any, rows: Any, adjoint: bool = False) -> Any:
     result = np.swapaxes(rows, -1, -2).copy()
     steps = range(tau.shape[-1])
     for place in np.ndindex(rows.shape[:-2]):
@@ -113,3 +158,22 @@ def _(factors: Any, tau: Any, rows: Any, adjoint: bool = False) -> Any:
             v = np.concatenate([[1.0], factors[place][j, j + 1 :]])
             result[place][j:] = _reflected(result[place][j:], v, tau[*place, j])
     return np.swapaxes(result, -1, -2)
+
+
+geqrf.oracle(_factored)
+householder.oracle(_turned)
+
+
+@orgqr.oracle
+def _(factors: Any, tau: Any, columns: int) -> Any:
+    rows = np.broadcast_to(np.eye(factors.shape[-1])[:columns], (*factors.shape[:-2], columns, factors.shape[-1]))
+    return _turned(factors, tau, rows)
+
+
+@qr.oracle
+def _(input: Any, complete: bool = False) -> Any:
+    m, n = input.shape[-2:]
+    columns = m if complete else min(m, n)
+    factors, tau, _ = _factored(input)
+    rows = np.broadcast_to(np.eye(m)[:columns], (*input.shape[:-2], columns, m))
+    return _turned(factors, tau, rows), np.tril(factors)[..., :columns]

@@ -24,6 +24,17 @@ void SetRows(const TensorView& rows, Scratch& scratch, LuArgs& args) {
   args.num_rows = rows.shape[rows.rank() - 2];
 }
 
+Specs InferDeterminant(const char* op, const TensorView& input) {
+  const ArgName name{op, "input"};
+  CheckFloat(name, input, input);
+  CheckSquare(name, input);
+  const IntList batch = BatchAnd(input.shape, {});
+  return {{input.dtype, batch},
+          {input.dtype, batch},
+          {input.dtype, input.shape},
+          {DType::kInt64, BatchAnd(input.shape, {input.shape[input.rank() - 1]})}};
+}
+
 }  // namespace
 
 Specs InferLu(const TensorView& input, bool /*pivot*/) {
@@ -123,16 +134,7 @@ void Inv(const TensorView& input, Out output, Out info) {
   LuKernel(args);
 }
 
-Specs InferDet(const TensorView& input) {
-  const ArgName name{"det", "input"};
-  CheckFloat(name, input, input);
-  CheckSquare(name, input);
-  const IntList batch = BatchAnd(input.shape, {});
-  return {{input.dtype, batch},
-          {input.dtype, batch},
-          {input.dtype, input.shape},
-          {DType::kInt64, BatchAnd(input.shape, {input.shape[input.rank() - 1]})}};
-}
+Specs InferDet(const TensorView& input) { return InferDeterminant("det", input); }
 
 void Det(const TensorView& input, Out output, Out sign, Out factors, Out pivots) {
   const FpEnvGuard guard;
@@ -146,10 +148,25 @@ void Det(const TensorView& input, Out output, Out sign, Out factors, Out pivots)
   LuKernel(args);
 }
 
+Specs InferSlogdet(const TensorView& input) { return InferDeterminant("slogdet", input); }
+
+void Slogdet(const TensorView& input, Out sign, Out logabsdet, Out factors, Out pivots) {
+  const FpEnvGuard guard;
+  CheckOutputs("slogdet", InferSlogdet(input), {&sign, &logabsdet, &factors, &pivots}, input);
+  CheckCpu("slogdet", input);
+  if (sign.numel() == 0) return;
+  Scratch scratch;
+  LuArgs args = ArgsFor(input, scratch);
+  args.factors = factors.data, args.pivots = pivots.Data<int64_t>();
+  args.sign = sign.data, args.logabsdet = logabsdet.data;
+  LuKernel(args);
+}
+
 }  // namespace repdl
 
 REPDL_OPS(lu, MakeOp<InferDet, Det>("det", "input", kFloat32Or64),
           MakeOp<InferLu, Lu>("lu", "input, pivot=True", kFloat32Or64),
           MakeOp<InferLuSolve, LuSolve>("lu_solve", "factors, pivots, rows, adjoint=False", kFloat32Or64),
           MakeOp<InferSolve, Solve>("solve", "input, rows", kFloat32Or64),
-          MakeOp<InferInv, Inv>("inv", "input", kFloat32Or64))
+          MakeOp<InferInv, Inv>("inv", "input", kFloat32Or64),
+          MakeOp<InferSlogdet, Slogdet>("slogdet", "input", kFloat32Or64))

@@ -4,11 +4,11 @@
 #include "repdl/op.h"
 
 /*! lu
-P A = L U of each matrix A = `input`, m x n: row j of `factors` is column j of U, down to its diagonal, and of L below it. All is
-computed in double; results of float32 are rounded once. For k = 0 … min(m, n)-1:
+P A = L U of each matrix A = `input`, m x n: row j of `factors` is column j of U, down to its diagonal, and of L below
+it. All is computed in double; results of float32 are rounded once. For k = 0 … min(m, n)-1:
 
-- with `pivot`, the first i >= k with the largest |a_ik|, where NaN counts as larger than all numbers, is the pivot: rows i and
-  k are exchanged. `pivots[k]` is i + 1, and k + 1 without `pivot`.
+- with `pivot`, the first i >= k with the largest |a_ik|, where NaN counts as larger than all numbers, is the pivot:
+  rows i and k are exchanged. `pivots[k]` is i + 1, and k + 1 without `pivot`.
 - u_kj = a_kj for j >= k, and l_ik = a_ik `/ u_kk`, or a_ik if u_kk is zero, for i > k;
 - a_ij becomes `fma(-l_ik, u_kj, a_ij)` for i, j > k.
 
@@ -16,9 +16,10 @@ computed in double; results of float32 are rounded once. For k = 0 … min(m, n)
 */
 
 /*! lu_solve
-Each row x of `output` solves A x = b for the row b of `rows`, or Aᵀ x = b if `adjoint`, from what `lu` returned for A. All is
-computed in double; results of float32 are rounded once. The numbers of b are exchanged as `pivots` says, k ascending; a pivot 0 exchanges nothing. Then L and U are
-solved as in `solve_triangular`; if `adjoint` Uᵀ and Lᵀ first, and then the exchanges are undone.
+Each row x of `output` solves A x = b for the row b of `rows`, or Aᵀ x = b if `adjoint`, from what `lu` returned for A.
+All is computed in double; results of float32 are rounded once. The numbers of b are exchanged as `pivots` says, k
+ascending; a pivot 0 exchanges nothing. Then L and U are solved as in `solve_triangular`; if `adjoint` Uᵀ and Lᵀ first,
+and then the exchanges are undone.
 */
 
 /*! solve
@@ -30,8 +31,14 @@ Row j of `output` is what `solve` gives for row j of the identity: column j of t
 */
 
 /*! det
-What `lu(input)` gives, `sign` = 1 or, if an odd number of pivots exchanged rows, -1, and the determinant: d = sign, then
-`d = d * u_kk` for k ascending, in double; `output` is d, rounded once.
+What `lu(input)` gives, `sign` = 1 or, if an odd number of pivots exchanged rows, -1, and the determinant: d = sign,
+then `d = d * u_kk` for k ascending, in double; `output` is d, rounded once.
+*/
+
+/*! slogdet
+What `lu(input)` gives, and the sign and the logarithm of the size of the determinant: `sign` is that of `det`, times 1,
+-1 or u_kk, if it is zero or NaN, for k ascending; `logabsdet` is l, from +0, by `l = l + log(|u_kk|)` for k ascending,
+in double, rounded once.
 */
 
 namespace repdl {
@@ -55,5 +62,9 @@ void Inv(const TensorView& input, Out output, Out info);
 /// input (…, n, n); output and sign (…), factors (…, n, n), pivots int64 (…, n).
 Specs InferDet(const TensorView& input);
 void Det(const TensorView& input, Out output, Out sign, Out factors, Out pivots);
+
+/// input (…, n, n); sign and logabsdet (…), factors (…, n, n), pivots int64 (…, n).
+Specs InferSlogdet(const TensorView& input);
+void Slogdet(const TensorView& input, Out sign, Out logabsdet, Out factors, Out pivots);
 
 }  // namespace repdl

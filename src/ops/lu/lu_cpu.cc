@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/matrix_cpu-inl.h"
+#include "numerics/functions_highway-inl.h"
 #include "ops/lu/lu_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -111,6 +112,27 @@ double SignOf(const int64_t* pivots, int64_t n) {
   return exchanges % 2 == 0 ? 1.0 : -1.0;
 }
 
+struct SignedLog {
+  double sign, log;
+};
+
+/// The sum of the logarithms of the diagonal, and its sign times that of the exchanges.
+SignedLog SignedLogOf(const Rows& columns, int64_t n, double sign) {
+  Scratch scratch;
+  double* const numbers = scratch.Get<double>(n);
+  for (int64_t k = 0; k < n; ++k) {
+    const double number = columns[k][k];
+    sign = sign * (number > 0 ? 1.0 : number < 0 ? -1.0 : number);
+    numbers[k] = __builtin_fabs(number);
+  }
+  ForVectors<double>(n, [&](int64_t k, int64_t count) HWY_ATTR {
+    StoreN<double>(LogDouble()(TagOf<double>(), LoadN(numbers + k, count, 1.0)), numbers + k, count);
+  });
+  double log = 0;
+  for (int64_t k = 0; k < n; ++k) log = log + numbers[k];
+  return {sign, log};
+}
+
 void SolveFactored(const Rows& columns, int64_t n, const int64_t* pivots, bool adjoint, const Rows& x, int64_t m) {
   const double* const a = columns.data;
   const int64_t stride = columns.stride;
@@ -142,6 +164,11 @@ void LuKernel(const LuArgs& args) {
       for (int64_t k = 0; k < n; ++k) det = det * columns[k][k];
       StoreRows({&det, 1}, 1, 1, args.input.dtype, args.det, matrix);
       StoreRows({&sign, 1}, 1, 1, args.input.dtype, args.sign, matrix);
+    }
+    if (args.logabsdet != nullptr) {
+      SignedLog result = SignedLogOf(columns, n, SignOf(pivots, n));
+      StoreRows({&result.sign, 1}, 1, 1, args.input.dtype, args.sign, matrix);
+      StoreRows({&result.log, 1}, 1, 1, args.input.dtype, args.logabsdet, matrix);
     }
     if (args.factors != nullptr) StoreRows(columns, n, m, args.input.dtype, args.factors, matrix * n * m);
     if (args.output == nullptr || args.num_rows == 0 || n == 0) return;

@@ -17,8 +17,9 @@ struct LuArgs {
   int64_t* pivots;
   int64_t* info;  // null where it is not wanted
   void* output;   // null where nothing is solved
-  void* det;      // null where it is not wanted, and then `sign` too
-  void* sign;
+  void* det;      // null where it is not wanted
+  void* sign;     // of the exchanges beside `det`, and of the determinant beside `logabsdet`
+  void* logabsdet;
 };
 
 REPDL_KERNEL(LuKernel, LuArgs)

@@ -1,189 +1,52 @@
 // SPDX-License-Identifier: MIT
-#include "drivers/matrix_cpu-inl.h"
+#include "drivers/reflections_cpu-inl.h"
 #include "ops/qr/qr_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-constexpr int kVecs = 4;
-/// Vectors x that are reflected at once, a lane each. It does not reach the bits.
-constexpr int64_t kWidth = kVecs * kLanesOf<double>;
-
-/// m numbers of each of kWidth vectors: number i of all, then number i + 1.
-struct Block {
-  double* data;
-
-  double* operator[](int64_t i) const { return data + i * kWidth; }
-};
-
-using Lanes = VecElementOf<double>;
-
-HWY_INLINE void Read(const double* from, Lanes (&to)[kVecs]) {
-#pragma GCC unroll 4
-  for (int v = 0; v < kVecs; ++v) to[v] = Load(TagOf<double>(), from + v * kLanesOf<double>);
+/// The rows of one matrix, or those of the identity, to the output.
+void ReflectRows(const HouseholderArgs& args, const Rows& vectors, const double* tau, int64_t matrix) {
+  const int64_t m = args.m, count = args.num_reflections, num_rows = args.num_rows;
+  const int64_t num_blocks = (num_rows + kWidth - 1) / kWidth;
+  const int64_t grain = 50000 / (m * kWidth * count + 1) + 1;
+  ParallelRanges(num_blocks, grain, [&](int64_t begin, int64_t end) {
+    Scratch own;
+    const Block x{own.Get<double>(m * kWidth)};
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kWidth, width = std::min(kWidth, num_rows - first);
+      if (args.rows.data == nullptr) {
+        std::fill_n(x.data, m * kWidth, 0.0);
+        for (int64_t j = 0; j < width; ++j) x[first + j][j] = 1.0;
+      } else {
+        Matrices part = args.rows;
+        DispatchReal(part.dtype,
+                     [&]<class T>() { part.data = static_cast<const T*>(part.data) + first * part.row_stride; });
+        LoadRows(part.Transposed(), matrix, m, width, {x.data, kWidth});
+        for (int64_t i = 0; i < m; ++i) std::fill(x[i] + width, x[i] + kWidth, 0.0);
+      }
+      Reflect(vectors, tau, args.adjoint ? 0 : count - 1, args.adjoint ? 1 : -1, count, m, x);
+      StoreColumns({x.data, kWidth}, m, width, args.rows.dtype, args.output, (matrix * num_rows + first) * m);
+    }
+  });
 }
 
-/// The reflections first, first + step, …, `count` of them: reflection j has v_i = vectors[j][i] for i > j.
-void Reflect(const Rows& vectors, const double* tau, int64_t first, int64_t step, int64_t count, int64_t m,
-             const Block& x) {
-  if (count == 0) return;
-  const TagOf<double> d;
-  Lanes w[kVecs], t[kVecs], row[kVecs];
-  Read(x[first], w);
-  for (int64_t i = first + 1; i < m; ++i) {
-    const VecOf<double> v = Set(d, vectors[first][i]);
-    Read(x[i], row);
-#pragma GCC unroll 4
-    for (int q = 0; q < kVecs; ++q) w[q] = Fma<VecOf<double>>(v, row[q], w[q]);
-  }
-  for (int64_t n = 0, j = first; n < count; ++n, j += step) {
-    const VecOf<double> factor = Set(d, tau[j]);
-#pragma GCC unroll 4
-    for (int q = 0; q < kVecs; ++q) t[q] = Mul(factor, w[q]);
-    // The reflection, and on the way the w of the next one.
-    const bool last = n + 1 == count;
-    const int64_t next = last ? j : j + step;
-    const double *const vj = vectors[j], *const vn = vectors[next];
-    if (next < j) Read(x[next], w);
-    for (int64_t i = j; i < std::min(m, j + 2); ++i) {
-      const VecOf<double> v = Set(d, i == j ? -1.0 : -vj[i]);
-      const VecOf<double> times = Set(d, i > next ? vn[i] : 0.0);
-#pragma GCC unroll 4
-      for (int q = 0; q < kVecs; ++q) {
-        double* const at = x[i] + q * kLanesOf<double>;
-        const VecOf<double> value = Fma<VecOf<double>>(v, t[q], Load(d, at));  // of v = 1 the same as a difference
-        Store(value, d, at);
-        const VecOf<double> before = w[q];
-        w[q] = i < next ? before : i == next ? value : Fma(times, value, before);
-      }
+/// Q and R of the factors of one matrix.
+void StoreQr(const GeqrfArgs& args, const Qr& qr, int64_t matrix) {
+  const int64_t m = args.m, n = args.n, k = args.num_columns;
+  DispatchReal(args.input.dtype, [&]<class T>() {
+    T* out = static_cast<T*>(args.r) + matrix * n * k;
+    for (int64_t j = 0; j < n; ++j, out += k) {
+      for (int64_t i = 0; i < k; ++i) out[i] = i <= j ? static_cast<T>(qr.At(i, j)) : T{0};
     }
-    for (int64_t i = j + 2; i < m; ++i) {
-      const VecOf<double> v = Set(d, -vj[i]), times = Set(d, vn[i]);
-#pragma GCC unroll 4
-      for (int q = 0; q < kVecs; ++q) {
-        double* const at = x[i] + q * kLanesOf<double>;
-        const VecOf<double> value = Fma<VecOf<double>>(v, t[q], Load(d, at));
-        Store(value, d, at);
-        w[q] = Fma<VecOf<double>>(times, value, w[q]);
-      }
-    }
-  }
+  });
+  HouseholderArgs of_q{};
+  of_q.m = m, of_q.num_reflections = std::min(m, n), of_q.num_rows = k;
+  of_q.rows.dtype = args.input.dtype;
+  of_q.output = args.q;
+  ReflectRows(of_q, qr.vectors, qr.tau, matrix);
 }
-
-struct Qr {
-  int64_t m, n;
-  double* data;  // blocks of columns
-  Rows vectors;  // the reflections
-  double* tau;
-  int64_t* order;
-
-  Block At(int64_t block) const { return {data + block * m * kWidth}; }
-  double& At(int64_t i, int64_t j) const { return At(j / kWidth)[i][j % kWidth]; }
-  int64_t num_blocks() const { return (n + kWidth - 1) / kWidth; }
-
-  void Run(bool pivot) const {
-    const int64_t steps = std::min(m, n);
-    if (pivot) return RunPivoted(steps);
-    for (int64_t begin = 0; begin < steps; begin += kWidth) {
-      const int64_t end = std::min(steps, begin + kWidth);
-      for (int64_t j = begin; j < end; ++j) {
-        MakeReflection(j);
-        ReflectBehind(j);
-      }
-      ForBlocks(end / kWidth + (end % kWidth != 0 ? 1 : 0), end - begin,
-                [&](int64_t block) { Reflect(vectors, tau, begin, 1, end - begin, m, At(block)); });
-    }
-  }
-
- private:
-  template <class Body>
-  void ForBlocks(int64_t first, int64_t count, const Body& body) const {
-    const int64_t grain = 50000 / (m * kWidth * count + 1) + 1;
-    ParallelRanges(num_blocks() - first, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block) body(first + block);
-    });
-  }
-
-  /// Of column j.
-  void MakeReflection(int64_t j) const {
-    const TagOf<double> one;
-    const Block x = At(j / kWidth);
-    const int64_t at = j % kWidth;
-    VecOf<double> below = Zero(one);
-    for (int64_t i = j + 1; i < m; ++i) {
-      const VecOf<double> value = Set(one, x[i][at]);
-      below = Fma(value, value, below);
-    }
-    double* const v = vectors[j];
-    if (hn::GetLane(below) == 0) {
-      tau[j] = 0;
-      for (int64_t i = j + 1; i < m; ++i) v[i] = x[i][at];
-      return;
-    }
-    const double head = x[j][at];
-    const double size = hn::GetLane(Sqrt(Fma(Set(one, head), Set(one, head), below)));
-    const double first = head < 0 ? size : -size;
-    tau[j] = (first - head) / first;
-    const double divisor = head - first;
-    for (int64_t i = j + 1; i < m; ++i) v[i] = x[i][at];
-    DivideRow(divisor, v, j + 1, m);
-    x[j][at] = first;
-  }
-
-  /// The columns of its block behind column j.
-  void ReflectBehind(int64_t j) const {
-    const TagOf<double> d;
-    const Block x = At(j / kWidth);
-    const int64_t behind = j % kWidth + 1;
-    const int first = static_cast<int>(behind / kLanesOf<double>);  // the first vector with a column behind
-    const double* const v = vectors[j];
-    for (int q = first; q < kVecs; ++q) {
-      const int64_t kept = std::max<int64_t>(0, behind - q * kLanesOf<double>);
-      double* const from = x.data + q * kLanesOf<double>;
-      VecOf<double> w = Load(d, from + j * kWidth);
-      for (int64_t i = j + 1; i < m; ++i) w = Fma(Set(d, v[i]), Load(d, from + i * kWidth), w);
-      const auto mask = hn::FirstN(d, static_cast<size_t>(kept));
-      const VecOf<double> t = Mul(Set(d, tau[j]), w);
-      for (int64_t i = j; i < m; ++i) {
-        const VecOf<double> old = Load(d, from + i * kWidth);
-        const VecOf<double> value = Fma(Set(d, i == j ? -1.0 : -v[i]), t, old);
-        Store(IfThenElse(mask, old, value), d, from + i * kWidth);
-      }
-    }
-  }
-
-  void RunPivoted(int64_t steps) const {
-    Scratch scratch;
-    double* const sums = scratch.Get<double>(num_blocks() * kWidth);
-    for (int64_t j = 0; j < steps; ++j) {
-      ForBlocks(j / kWidth, 1, [&](int64_t block) { SumSquares(At(block), j, sums + block * kWidth); });
-      int64_t chosen = j;
-      for (int64_t c = j + 1; c < n && sums[chosen] == sums[chosen]; ++c) {
-        if (!(sums[c] <= sums[chosen])) chosen = c;
-      }
-      if (chosen != j) Exchange(j, chosen);
-      MakeReflection(j);
-      ReflectBehind(j);
-      ForBlocks(j / kWidth + 1, 1, [&](int64_t block) { Reflect(vectors, tau, j, 1, 1, m, At(block)); });
-    }
-  }
-
-  void SumSquares(const Block& x, int64_t j, double* sums) const {
-    Lanes sum[kVecs], row[kVecs];
-    for (int q = 0; q < kVecs; ++q) sum[q] = Zero(TagOf<double>());
-    for (int64_t i = j; i < m; ++i) {
-      Read(x[i], row);
-      for (int q = 0; q < kVecs; ++q) sum[q] = Fma<VecOf<double>>(row[q], row[q], sum[q]);
-    }
-    for (int q = 0; q < kVecs; ++q) Store(sum[q], TagOf<double>(), sums + q * kLanesOf<double>);
-  }
-
-  void Exchange(int64_t a, int64_t b) const {
-    for (int64_t i = 0; i < m; ++i) std::swap(At(i, a), At(i, b));
-    std::swap(order[a], order[b]);
-  }
-};
 
 }  // namespace
 
@@ -193,8 +56,8 @@ void GeqrfKernel(const GeqrfArgs& args) {
     Scratch scratch;
     const int64_t num_blocks = (n + kWidth - 1) / kWidth;
     double* const tau = scratch.Get<double>(steps);
-    const Qr qr{
-        m, n, scratch.Get<double>(num_blocks * m * kWidth), NewRows(scratch, steps, m), tau, args.order + matrix * n};
+    int64_t* const order = args.order == nullptr ? scratch.Get<int64_t>(n) : args.order + matrix * n;
+    const Qr qr{m, n, scratch.Get<double>(num_blocks * m * kWidth), NewRows(scratch, steps, m), tau, order, 0};
     for (int64_t j = 0; j < n; ++j) qr.order[j] = j;
     for (int64_t block = 0; block < num_blocks; ++block) {
       const int64_t cols = std::min(kWidth, n - block * kWidth);
@@ -205,6 +68,7 @@ void GeqrfKernel(const GeqrfArgs& args) {
       for (int64_t i = 0; i < m; ++i) std::fill(qr.At(block)[i] + cols, qr.At(block)[i] + kWidth, 0.0);
     }
     qr.Run(args.pivot);
+    if (args.factors == nullptr) return StoreQr(args, qr, matrix);
     DispatchReal(args.input.dtype, [&]<class T>() {
       T* out = static_cast<T*>(args.factors) + matrix * n * m;
       for (int64_t j = 0; j < n; ++j, out += m) {
@@ -218,31 +82,14 @@ void GeqrfKernel(const GeqrfArgs& args) {
 }
 
 void HouseholderKernel(const HouseholderArgs& args) {
-  const int64_t m = args.m, count = args.num_reflections, num_rows = args.num_rows;
-  ForMatrices(args.batch, 2 * m * count * num_rows, [&](int64_t matrix) {
+  const int64_t m = args.m, count = args.num_reflections;
+  ForMatrices(args.batch, 2 * m * count * args.num_rows, [&](int64_t matrix) {
     Scratch scratch;
     const Rows vectors = NewRows(scratch, count, m);
     LoadRows(args.factors, matrix, count, m, vectors);
     double* const tau = scratch.Get<double>(count);
     LoadRows(args.tau, matrix, 1, count, {tau, count});
-    const int64_t num_blocks = (num_rows + kWidth - 1) / kWidth;
-    const int64_t grain = 50000 / (m * kWidth * count + 1) + 1;
-    ParallelRanges(num_blocks, grain, [&](int64_t begin, int64_t end) {
-      Scratch own;
-      const Block x{own.Get<double>(m * kWidth)};
-      for (int64_t block = begin; block < end; ++block) {
-        const int64_t width = std::min(kWidth, num_rows - block * kWidth);
-        Matrices part = args.rows;
-        DispatchReal(part.dtype, [&]<class T>() {
-          part.data = static_cast<const T*>(part.data) + block * kWidth * part.row_stride;
-        });
-        LoadRows(part.Transposed(), matrix, m, width, {x.data, kWidth});
-        for (int64_t i = 0; i < m; ++i) std::fill(x[i] + width, x[i] + kWidth, 0.0);
-        Reflect(vectors, tau, args.adjoint ? 0 : count - 1, args.adjoint ? 1 : -1, count, m, x);
-        StoreColumns({x.data, kWidth}, m, width, args.rows.dtype, args.output,
-                     (matrix * num_rows + block * kWidth) * m);
-      }
-    });
+    ReflectRows(args, vectors, tau, matrix);
   });
 }
 

@@ -10,14 +10,17 @@ struct GeqrfArgs {
   int64_t batch, m, n;
   Matrices input;
   bool pivot;
-  void* factors;
+  void* factors;  // null where q and r are wanted, and then `tau` and `order` too
   void* tau;
   int64_t* order;
+  int64_t num_columns;  // of Q
+  void* q;
+  void* r;
 };
 
 struct HouseholderArgs {
   int64_t batch, m, num_reflections, num_rows;
-  Matrices factors, tau, rows;  // tau as matrices of one row
+  Matrices factors, tau, rows;  // tau as matrices of one row; rows without data are those of the identity
   bool adjoint;
   void* output;
 };

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 
 from repdl.interception import core
-from repdl.interception.override import from_float64, override
+from repdl.interception.override import override
 
 
 def checked(name: str, *operands: torch.Tensor, square: bool = False) -> None:
@@ -31,10 +31,6 @@ def batch(x: torch.Tensor) -> torch.Tensor:
 def in_columns(x: torch.Tensor) -> torch.Tensor:
     """As LAPACK lays matrices out."""
     return x.mT.clone(memory_format=torch.contiguous_format).mT
-
-
-def unbatched(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    return in_columns(x.reshape(*like.shape[:-2], *x.shape[-2:]))
 
 
 def pivoted(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -60,12 +56,6 @@ def reflected(factors: torch.Tensor, tau: torch.Tensor, x: torch.Tensor, adjoint
     return result.mT
 
 
-def orthogonal(factors: torch.Tensor, tau: torch.Tensor, columns: int) -> torch.Tensor:
-    """The first columns of the product of the reflections."""
-    eye = torch.eye(factors.shape[-1], columns, dtype=factors.dtype)
-    return reflected(factors, tau, eye.expand(*factors.shape[:-2], *eye.shape))
-
-
 @override("geqrf", wide="float64", converts=False)
 def geqrf(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("geqrf", self)
@@ -82,7 +72,8 @@ def linalg_householder_product(input: torch.Tensor, tau: torch.Tensor) -> torch.
             "torch.linalg.householder_product: input must have no more columns than rows, and tau no more factors; "
             f"got {list(input.shape)} and {list(tau.shape)}"
         )
-    return orthogonal(input.mT, tau, columns)
+    result: torch.Tensor = core.ops["orgqr"](input.mT, tau, columns)
+    return result.mT
 
 
 @override("ormqr", wide="float64", converts=False)
@@ -103,14 +94,15 @@ def ormqr(
 
 
 @override("linalg_qr", wide="float64", converts=False)
-@from_float64
 def linalg_qr(A: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tensor]:
     checked("qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
-    factors, tau = factored(A)
-    columns = A.shape[-2] if mode == "complete" else tau.shape[-1]
-    return (A.new_empty(0) if mode == "r" else orthogonal(factors, tau, columns)), triangle(factors, columns)
+    if mode == "r":
+        factors, tau = factored(A)
+        return A.new_empty(0), triangle(factors, tau.shape[-1])
+    q, r = core.ops["qr"](A, mode == "complete")
+    return q.mT, r.mT
 
 
 def _check_errors(name: str, info: torch.Tensor, a: torch.Tensor) -> None:

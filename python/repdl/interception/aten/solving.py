@@ -9,10 +9,8 @@ from __future__ import annotations
 import torch
 
 from repdl.interception import core
-from repdl.interception.aten.factorization import batch, checked, in_columns
-from repdl.interception.aten.matmul import product
-from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import from_float64, ops_of, override
+from repdl.interception.aten.factorization import checked, in_columns
+from repdl.interception.override import from_float64, override
 
 
 def substituted(a: torch.Tensor, b: torch.Tensor, upper: bool) -> torch.Tensor:
@@ -133,28 +131,15 @@ def _linalg_det(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
 
 
 @override("_linalg_slogdet", wide="float64", converts=False)
-@from_float64
 def _linalg_slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """That of the transpose, however the matrix lies."""
     checked("slogdet", A, square=True)
-    _, sign, factors, pivots = core.ops["det"](A.mT)
-    diagonal = factors.diagonal(dim1=-2, dim2=-1)
-    logarithms = ops_of(A)["log"](diagonal.abs().contiguous())
-    return diagonal.sgn().prod(-1) * sign, sum_of(logarithms, -1, ops=ops_of(A)), *_factors(A, factors, pivots)
+    sign, logarithm, factors, pivots = core.ops["slogdet"](A.mT)
+    return sign, logarithm, *_factors(A, factors, pivots)
 
 
 @override("linalg_matrix_exp", wide="float64", converts=False)
 def linalg_matrix_exp(self: torch.Tensor) -> torch.Tensor:
-    """Taylor's polynomial of degree 10, or 18 of float64, of A / 2^s, whose norm is at most 1/2, squared s times."""
     checked("matrix_exp", self, square=True)
-    if self.numel() == 0:
-        return self.clone()
-    a = batch(self).to(torch.float64)
-    one, ops = torch.eye(a.shape[1], dtype=a.dtype), ops_of(a)
-    times = (torch.frexp(sum_of(a.abs(), 1, ops=ops).amax(1)).exponent + 1).clamp(0, 128)[:, None, None]
-    a = torch.ldexp(a, -times)
-    result = one.expand(a.shape)
-    for k in range(18 if self.dtype == torch.float64 else 10, 0, -1):
-        result = one + product(a, result, ops) / k
-    for i in range(int(times.max())):
-        result = torch.where(i < times, product(result, result, ops), result)
-    return result.to(self.dtype).reshape(self.shape)
+    result: torch.Tensor = core.ops["matrix_exp"](self)
+    return result

@@ -6,14 +6,12 @@
 
 namespace repdl {
 
-struct JacobiArgs {
-  int64_t batch, n, m, width;
-  double tolerance;
+struct MatrixExpArgs {
+  int64_t batch, n;
   Matrices input;
   void* output;
-  int64_t* sweeps;
 };
 
-REPDL_KERNEL(JacobiKernel, JacobiArgs)
+REPDL_KERNEL(MatrixExpKernel, MatrixExpArgs)
 
 }  // namespace repdl

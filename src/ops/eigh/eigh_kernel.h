@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "drivers/matrices.h"
+
+namespace repdl {
+
+struct EighArgs {
+  int64_t batch, n;
+  Matrices input;  // the lower triangle is read
+  void* values;
+  void* vectors;  // null where they are not wanted
+  int64_t* info;
+};
+
+REPDL_KERNEL(EighKernel, EighArgs)
+
+}  // namespace repdl

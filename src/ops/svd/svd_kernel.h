@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/cpu_target.h"
+#include "drivers/matrices.h"
+
+namespace repdl {
+
+struct SvdArgs {
+  int64_t batch, m, n;
+  Matrices input;
+  bool full;
+  void* u;  // null where vectors are not wanted, or empty, as `vh`
+  void* s;
+  void* vh;
+  int64_t* info;
+};
+
+REPDL_KERNEL(SvdKernel, SvdArgs)
+
+}  // namespace repdl
