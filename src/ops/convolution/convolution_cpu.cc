@@ -674,13 +674,15 @@ struct Exponents {
   Bits least = kLargest, most = 0;  // of the magnitudes' bits, those of 0 in the place of the largest, less 1
 
   void Add(const T* numbers, int64_t count) {
+    Bits low = least, high = most;  // not members, which the loop would have to store each time
     for (int64_t i = 0; i < count; ++i) {
       Bits bits;
       std::memcpy(&bits, numbers + i, sizeof(T));
       bits &= kLargest;
-      least = std::min<Bits>(least, (bits - 1) & kLargest);
-      most = std::max(most, bits);
+      low = std::min<Bits>(low, (bits - 1) & kLargest);
+      high = std::max(high, bits);
     }
+    least = low, most = high;
   }
   void Add(const Exponents& other) {
     least = std::min(least, other.least);
