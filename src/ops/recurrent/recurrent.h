@@ -9,10 +9,11 @@
 
 /*! lstm
 One direction of one layer, over T steps of B samples and H hidden units. `gates` is the part of the input,
-`linear(input, weight_ih, bias_ih)`. Step s = 0 … T-1 has the place t = s, or t = T-1-s if `reverse`. Its h and c are those that the
-step before has left, `hx` and `cx` at first. For each sample, with m < 4H and j < H:
+`linear(input, weight_ih, bias_ih)`. Step s = 0 … T-1 has the place t = s, or t = T-1-s if `reverse`. Its h and c are
+those that the step before has left, `hx` and `cx` at first. For each sample, with m < 4H and j < H:
 
-- `p[m] = (Product(h[k], weight[m, k]) + bias[m]) + gates[t, m]` over k < H; without a bias, `Product(…) + gates[t, m]`
+- `p[m] = (Product(h[k], weight[m, k]) + bias[m]) + gates[t, m]` over k < H; without a bias, the product plus
+  `gates[t, m]`
 - `i = sigmoid(p[j])`, `f = sigmoid(p[H + j])`, `g = tanh(p[2H + j])`, `o = sigmoid(p[3H + j])`
 - `c'[j] = f * c[j] + i * g`, `h'[j] = o * tanh(c'[j])`
 
@@ -20,17 +21,18 @@ step before has left, `hx` and `cx` at first. For each sample, with m < 4H and j
 */
 
 /*! lstm_grad
-The steps of lstm backwards, s = T-1 … 0. dh and dc are the gradients of h' and c': `dh = grad_output[t] + grad_h_n` and
-`dc = grad_c_n` at the last step, `dh = grad_output[t] + dh_later` and `dc = dc_later` before. What is not given is left out of a
-sum. With y = tanh(c'):
+The steps of lstm backwards, s = T-1 … 0. dh and dc are the gradients of h' and c': `dh = grad_output[t] + grad_h_n`
+and `dc = grad_c_n` at the last step, `dh = grad_output[t] + dh_later` and `dc = dc_later` before. What is not given
+is left out of a sum. With y = tanh(c'):
 
 - `dc' = dc + tanh_grad(dh * o, y)`
 - `grad_gates[t]` is `sigmoid_grad(dc' * g, i)`, `sigmoid_grad(dc' * c, f)`, `tanh_grad(dc' * i, g)` and
   `sigmoid_grad(dh * y, o)`, H each; where nothing gives a dh, the last is +0 and `dc' = dc`
 - `dc_later[j] = dc' * f` and `dh_later[k] = Product(grad_gates[t, m], weight[m, k])` over m, for the step before
 
-`grad_states` is what step 0 leaves: of hx, then of cx. `grad_weight[m, k]` is the sum of `Product(grad_gates[t, b, m], h[b, k])` over the
-samples b, a term a step, from the last step to the first and from left to right; `grad_bias[m]` that of `Sum(grad_gates[t, b, m])`.
+`grad_states` is what step 0 leaves: of hx, then of cx. `grad_weight[m, k]` is the sum of
+`Product(grad_gates[t, b, m], h[b, k])` over the samples b, a term a step, from the last step to the first and from left
+to right; `grad_bias[m]` that of `Sum(grad_gates[t, b, m])`.
 */
 
 /*! gru
@@ -50,11 +52,12 @@ The steps of gru backwards, as in lstm_grad. At the last step `dh = grad_output[
 
 - `dh_kept[j] = dh * z`, for the step before
 - `dn = tanh_grad(dh - dh * z, n)`
-- `grad_gates[t]` is `sigmoid_grad(dn * q[2H + j], r)`, `sigmoid_grad(dh * (h[j] - n), z)` and dn; `grad_q` is the same with
-  `dn * r` in the place of the last
+- `grad_gates[t]` is `sigmoid_grad(dn * q[2H + j], r)`, `sigmoid_grad(dh * (h[j] - n), z)` and dn; `grad_q` is the
+  same with `dn * r` in the place of the last
 - `dh_later[k] = Product(grad_q[m], weight[m, k])` over m, for the step before
 
-`grad_hx = dh_kept + dh_later` of step 0. `grad_weight` and `grad_bias` are those of lstm_grad with grad_q in the place of grad_gates.
+`grad_hx = dh_kept + dh_later` of step 0. `grad_weight` and `grad_bias` are those of lstm_grad with grad_q in the
+place of grad_gates.
 */
 
 /*! rnn
@@ -62,12 +65,14 @@ As lstm, with H gates and without c: `h'[j] = tanh(p[j])`, or `relu(p[j])` with 
 */
 
 /*! rnn_grad
-The steps of rnn backwards, as in lstm_grad: `grad_gates[t] = tanh_grad(dh, h')`, or `relu_grad(dh, h')`. `grad_hx` is dh_later of step 0.
+The steps of rnn backwards, as in lstm_grad: `grad_gates[t] = tanh_grad(dh, h')`, or `relu_grad(dh, h')`. `grad_hx` is
+dh_later of step 0.
 */
 
 namespace repdl {
 
-/// gates (t, b, 4h), hx and cx (b, h), weight (4h, h), bias (4h); output (t, b, h), h_n and c_n (b, h), saved (t, b, 5h).
+/// gates (t, b, 4h), hx and cx (b, h), weight (4h, h), bias (4h); output (t, b, h), h_n and c_n (b, h),
+/// saved (t, b, 5h).
 Specs InferLstm(const TensorView& gates, const TensorView& hx, const TensorView& cx, const TensorView& weight,
                 const std::optional<TensorView>& bias, bool reverse, Order order);
 void Lstm(const TensorView& gates, const TensorView& hx, const TensorView& cx, const TensorView& weight,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The cells of recurrent layers, in lane words, for a vector of hidden units; the contracts stand in recurrent.h.
 //
-// Forward takes the recurrent part p(gate) and the input's part x(gate), and brings h, and c if there is one, a step further.
-// Backward takes what Forward saved, the step's own result, the h and c that it began with, and their gradients; it puts the
-// gradients of both parts, and leaves in `dc` and `kept` what goes to the step before beside the product.
+// Forward takes the recurrent part p(gate) and the input's part x(gate), and brings h, and c if there is one, a step
+// further. Backward takes what Forward saved, the step's own result, the h and c that it began with, and their
+// gradients; it puts the gradients of both parts, and leaves in `dc` and `kept` what goes to the step before beside the
+// product.
 
 struct LstmCell {
   static constexpr int kGates = 4, kSaved = 5;

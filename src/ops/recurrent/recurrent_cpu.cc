@@ -68,9 +68,9 @@ inline constexpr int64_t kWorthAFork = 100000;
 /// Samples that a thread takes at least, if each has samples of its own.
 inline constexpr int64_t kFewestSamples = 4;
 
-/// Calls step(n, b0, b1, u0, u1) for n in [0, steps), in this order, for samples [b0, b1) and blocks of units [u0, u1) that
-/// cover all. Samples do not depend on each other, but units do on all units of the step before. `work` is the number of
-/// multiplications of a step.
+/// Calls step(n, b0, b1, u0, u1) for n in [0, steps), in this order, for samples [b0, b1) and blocks of units [u0, u1)
+/// that cover all. Samples do not depend on each other, but units do on all units of the step before. `work` is the
+/// number of multiplications of a step.
 template <class Step>
 void ForSteps(int64_t steps, int64_t batch, int64_t blocks, int64_t work, const Step& step) {
   const int64_t threads = std::min<int64_t>(GetNumThreads(), work * steps / kWorthAFork + 1);
