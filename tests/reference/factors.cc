@@ -260,6 +260,20 @@ static Results RunSolveTriangular(const Case& test_case) {
 }
 
 template <class T>
+static Results RunCholeskySolve(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> factors = MatricesOf<T>(args, "factor"), rows = MatricesOf<T>(args, "rows");
+  ForRows(rows, [&](size_t n, Doubles& b) {
+    Square transposed = factors[n].Transposed();
+    SolveTriangle(factors[n], false, false, b);
+    SolveTriangle(transposed, true, false, b);
+  });
+  Results results;
+  Append<T>(results, rows, args.OutputShape());
+  return results;
+}
+
+template <class T>
 static Results RunLuSolve(const Case& test_case) {
   const Arguments args(test_case);
   std::vector<Square> factors = MatricesOf<T>(args, "factors"), rows = MatricesOf<T>(args, "rows");
@@ -371,6 +385,7 @@ static Results RunInv(const Case& test_case) {
 }
 
 static const Op kOps[] = {{"cholesky", REPDL_EITHER(RunCholesky)},
+                          {"cholesky_solve", REPDL_EITHER(RunCholeskySolve)},
                           {"det", REPDL_EITHER(RunDet)},
                           {"geqrf", REPDL_EITHER(RunGeqrf)},
                           {"householder", REPDL_EITHER(RunHouseholder)},

@@ -128,6 +128,7 @@ _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(
         (
             "cholesky",
+            "cholesky_solve",
             "det",
             "eigh",
             "eigvalsh",

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial, reduce, wraps
+from functools import partial, reduce
 from inspect import unwrap
 from typing import Any
 
@@ -361,19 +361,6 @@ def rounded_once(compute: Kernel) -> Kernel:
         return map_tensors(lambda t: t.to(dtype) if t.is_floating_point() else t, result)
 
     return low
-
-
-def from_float64(compute: Kernel) -> Kernel:
-    """From a kernel of float64 to one that also takes float32: computed in float64, and each result rounded once."""
-
-    @wraps(compute)
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        if not kinds_of(args) & FLOAT32:
-            return compute(*args, **kwargs)
-        result = compute(*map(_to_float64, args), **kwargs)
-        return map_tensors(lambda t: t.to(torch.float32) if t.is_floating_point() else t, result)
-
-    return kernel
 
 
 def as_operands(compute: Kernel) -> Kernel:

@@ -175,7 +175,7 @@ from repdl.ops.softmax import (
     softmax as softmax,
     softmax_grad as softmax_grad,
 )
-from repdl.ops.solve_triangular import solve_triangular as solve_triangular
+from repdl.ops.solve_triangular import cholesky_solve as cholesky_solve, solve_triangular as solve_triangular
 from repdl.ops.sparse_mm import sparse_mm as sparse_mm
 from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
 from repdl.ops.svd import svd as svd, svdvals as svdvals

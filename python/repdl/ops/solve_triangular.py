@@ -25,6 +25,20 @@ def solve_triangular(input: Tensor, rows: Tensor, upper: bool = False, unitriang
     """
 
 
+@op()
+def cholesky_solve(factor: Tensor, rows: Tensor) -> Tensor:
+    """The solutions x of L Lᵀ x = b for lower triangular matrices L; it has no gradient.
+
+    Args:
+        factor: float32 or float64, (…, n, n), of which the lower triangles are read.
+        rows: of its type, (…, m, n): each row is a right side b.
+
+    Returns:
+        The type of factor, (…, m, n): each row is a solution.
+    """
+
+
+cholesky_solve.rows(matrices_of("factor", "rows"))
 solve_triangular.rows(matrices_of("input", "rows"))
 
 
@@ -40,9 +54,24 @@ def _() -> Iterator[Sample]:
     yield sample(input="dominant[500, 6, 6]#3", rows="normal[500, 3, 6]#4")
 
 
-@solve_triangular.oracle
-def _(input: Any, rows: Any, upper: bool = False, unitriangular: bool = False) -> Any:
+@cholesky_solve.samples
+def _() -> Iterator[Sample]:
+    for m, n in ((1, 1), (0, 3), (2, 0), (3, 2), (19, 8), (1, 33), (40, 33)):
+        yield sample(factor=f"dominant[{n}, {n}]#1", rows=f"normal[{m}, {n}]#2")
+    yield sample(factor="dominant[500, 6, 6]#3", rows="normal[500, 3, 6]#4")  # worth a fork
+    yield sample(factor="special[7, 9, 9]#5", rows="special[7, 9, 9]#6")
+
+
+def _solved(input: Any, rows: Any, upper: bool = False, unitriangular: bool = False) -> Any:
     a = np.triu(input) if upper else np.tril(input)
     if unitriangular:
         a = np.where(np.eye(a.shape[-1], dtype=bool), 1.0, a)
     return np.swapaxes(np.linalg.solve(a, np.swapaxes(rows, -1, -2)), -1, -2)
+
+
+solve_triangular.oracle(_solved)
+
+
+@cholesky_solve.oracle
+def _(factor: Any, rows: Any) -> Any:
+    return _solved(np.swapaxes(factor, -1, -2), _solved(factor, rows), upper=True)

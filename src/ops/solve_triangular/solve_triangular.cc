@@ -7,8 +7,10 @@
 
 namespace repdl {
 
-Specs InferSolveTriangular(const TensorView& input, const TensorView& rows, bool /*upper*/, bool /*unitriangular*/) {
-  const ArgName name{"solve_triangular", "input"}, name_rows{"solve_triangular", "rows"};
+namespace {
+
+Specs Infer(const char* op, const char* input_name, const TensorView& input, const TensorView& rows) {
+  const ArgName name{op, input_name}, name_rows{op, "rows"};
   CheckFloat(name, input, input);
   CheckFloat(name_rows, rows, input);
   CheckSquare(name, input);
@@ -16,18 +18,40 @@ Specs InferSolveTriangular(const TensorView& input, const TensorView& rows, bool
   return {{input.dtype, rows.shape}};
 }
 
+void Run(const TensorView& input, const TensorView& rows, bool upper, bool unit, bool by_transpose, Out& output) {
+  if (output.numel() == 0) return;
+  Scratch scratch;
+  SolveTriangularKernel({BatchOf(rows.shape), rows.shape[rows.rank() - 2], rows.shape[rows.rank() - 1],
+                         MatricesOf(input, scratch), MatricesOf(rows, scratch), upper, unit, by_transpose,
+                         output.data});
+}
+
+}  // namespace
+
+Specs InferSolveTriangular(const TensorView& input, const TensorView& rows, bool /*upper*/, bool /*unitriangular*/) {
+  return Infer("solve_triangular", "input", input, rows);
+}
+
 void SolveTriangular(const TensorView& input, const TensorView& rows, bool upper, bool unitriangular, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("solve_triangular", InferSolveTriangular(input, rows, upper, unitriangular), {&output}, input);
   CheckCpu("solve_triangular", input);
-  if (output.numel() == 0) return;
-  Scratch scratch;
-  SolveTriangularKernel({BatchOf(rows.shape), rows.shape[rows.rank() - 2], rows.shape[rows.rank() - 1],
-                         MatricesOf(input, scratch), MatricesOf(rows, scratch), upper, unitriangular, output.data});
+  Run(input, rows, upper, unitriangular, false, output);
+}
+
+Specs InferCholeskySolve(const TensorView& factor, const TensorView& rows) {
+  return Infer("cholesky_solve", "factor", factor, rows);
+}
+
+void CholeskySolve(const TensorView& factor, const TensorView& rows, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("cholesky_solve", InferCholeskySolve(factor, rows), {&output}, factor);
+  CheckCpu("cholesky_solve", factor);
+  Run(factor, rows, false, false, true, output);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(solve_triangular,
+REPDL_OPS(solve_triangular, MakeOp<InferCholeskySolve, CholeskySolve>("cholesky_solve", "factor, rows", kFloat32Or64),
           MakeOp<InferSolveTriangular, SolveTriangular>("solve_triangular",
                                                         "input, rows, upper=False, unitriangular=False", kFloat32Or64))

@@ -14,6 +14,10 @@ void SolveTriangularKernel(const SolveTriangularArgs& args) {
       LoadRows(args.input.Transposed(), matrix, n, n, columns);
       LoadRows(args.rows, matrix, m, n, sides);
       SubstituteEach(columns, n, args.upper, args.unit, sides, m);
+      if (args.by_transpose) {
+        LoadRows(args.input, matrix, n, n, columns);
+        SubstituteEach(columns, n, !args.upper, args.unit, sides, m);
+      }
       StoreRows(sides, m, n, args.rows.dtype, args.output, matrix * n * m);
       return;
     }
@@ -26,10 +30,17 @@ void SolveTriangularKernel(const SolveTriangularArgs& args) {
       LoadRows(args.input, matrix, n, n, wide);
       a = {wide.data, wide.stride, 1, args.unit};
     }
-    if (args.upper) {
-      Substitute(Triangle::Upper(a.data, a.row_stride, a.col_stride, n, a.unit), 0, n, Reversed(x, n), m);
-    } else {
-      Substitute(a, 0, n, x, m);
+    const auto substitute = [&](bool upper) {
+      if (upper) {
+        Substitute(Triangle::Upper(a.data, a.row_stride, a.col_stride, n, a.unit), 0, n, Reversed(x, n), m);
+      } else {
+        Substitute(a, 0, n, x, m);
+      }
+    };
+    substitute(args.upper);
+    if (args.by_transpose) {
+      std::swap(a.row_stride, a.col_stride);
+      substitute(!args.upper);
     }
     StoreColumns(x, n, m, args.rows.dtype, args.output, matrix * n * m);
   });

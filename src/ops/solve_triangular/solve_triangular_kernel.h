@@ -10,6 +10,7 @@ struct SolveTriangularArgs {
   int64_t batch, m, n;
   Matrices input, rows;
   bool upper, unit;
+  bool by_transpose;  // the results are solved by the transpose too
   void* output;
 };
 

@@ -10,7 +10,7 @@ import torch
 
 from repdl.interception import core
 from repdl.interception.aten.factorization import checked, in_columns
-from repdl.interception.override import from_float64, override
+from repdl.interception.override import override
 
 
 def substituted(a: torch.Tensor, b: torch.Tensor, upper: bool) -> torch.Tensor:
@@ -57,17 +57,16 @@ def triangular_solve(
 
 
 @override("_cholesky_solve_helper", wide="float64", converts=False)
-@from_float64
 def _cholesky_solve_helper(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
     lower, b = _together(A.mT if upper else A, self)
-    return substituted(lower.mT, substituted(lower, b, upper=False), upper=True)
+    solved: torch.Tensor = core.ops["cholesky_solve"](lower, b.mT)
+    return solved.mT
 
 
 @override("cholesky_inverse", wide="float64", converts=False)
-@from_float64
 def cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     checked("cholesky_inverse", self, square=True)
-    return torch.cholesky_solve(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
+    return _cholesky_solve_helper(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
 
 
 @override("linalg_lu_solve", wide="float64", converts=False)
