@@ -19,6 +19,7 @@ from repdl.ops.attention import (
     attention as attention,
     attention_grad as attention_grad,
 )
+from repdl.ops.avg_pool import avg_pool as avg_pool, avg_pool_grad as avg_pool_grad
 from repdl.ops.axpy import (
     add as add,
     addcdiv as addcdiv,
