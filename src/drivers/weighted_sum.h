@@ -38,8 +38,10 @@ class WeightedSumList {
   }
   void EndSum() { starts_.push_back(static_cast<int64_t>(indices_.size())); }
 
-  /// Sums that begin with their first products. Valid as long as the list is.
-  WeightedSums<T> View() const { return {size_, count(), starts_.data(), indices_.data(), weights_.data(), T{-0.0}}; }
+  /// Valid as long as the list is. Sums begin with their first products, or with +0.
+  WeightedSums<T> View(T start = T{-0.0}) const {
+    return {size_, count(), starts_.data(), indices_.data(), weights_.data(), start};
+  }
 
   /// The gradient: for each number a sum from +0 of those that it went to; first those whose first term it was, then
   /// those whose second, …, each in their order.

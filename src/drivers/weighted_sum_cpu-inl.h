@@ -76,11 +76,30 @@ class SumsAlong {
   }
 
   HWY_INLINE void operator()(const T* x, T* out) const {
-    if (inner_ < kN) return Gathered(x, out);
+    if (inner_ < kN) return Gathered([x](int64_t) { return x; }, 1, out);
     for (int64_t j = 0; j < sums_.count; ++j) {
       const int64_t first = sums_.starts[j];
       SumWeightedRows([&](int64_t t) { return x + sums_.indices[first + t] * inner_; }, sums_.weights + first,
                       sums_.starts[j + 1] - first, sums_.start, inner_, out + j * inner_);
+    }
+  }
+
+  /// The sums of windows: of the numbers that row_at(0) has for a sum, then of those that row_at(1) has, ….
+  template <class RowAt>
+  HWY_INLINE void SumWindows(const RowAt& row_at, int64_t rows, T* out) const {
+    if (inner_ < kN) return Gathered(row_at, rows, out);
+    const TagOf<T> d;
+    for (int64_t j = 0; j < sums_.count; ++j) {
+      ForVectors<T>(inner_, [&](int64_t i, int64_t count) HWY_ATTR {
+        VecOf<T> sum = Set(d, sums_.start);
+        for (int64_t r = 0; r < rows; ++r) {
+          const T* const x = row_at(r) + i;
+          for (int64_t t = sums_.starts[j]; t < sums_.starts[j + 1]; ++t) {
+            sum = Add(sum, Mul(LoadN(x + sums_.indices[t] * inner_, count), Set(d, sums_.weights[t])));
+          }
+        }
+        StoreN<T>(sum, out + j * inner_ + i, count);
+      });
     }
   }
 
@@ -98,23 +117,27 @@ class SumsAlong {
   int64_t Terms(int64_t column) const { return sums_.starts[column / inner_ + 1] - sums_.starts[column / inner_]; }
   int64_t Lanes(int64_t b) const { return std::min(kN, sums_.count * inner_ - b * kN); }
 
-  HWY_INLINE void Gathered(const T* x, T* out) const {
+  template <class RowAt>
+  HWY_INLINE void Gathered(const RowAt& row_at, int64_t rows, T* out) const {
     const TagOf<T> d;
     const IntTag<TagOf<T>> di;
     for (int64_t b = 0; b * kN < sums_.count * inner_; ++b) {
       const Block& block = blocks_[b];
       const Index* const indices = indices_ + block.first * kN;
       const T* const weights = weights_ + block.first * kN;
-      VecOf<T> sum = LoadU(d, weights + block.terms * kN);
-      int64_t k = 0;
-      for (; k < block.full; ++k) {
-        sum = Add(sum, Mul(hn::GatherIndex(d, x, LoadU(di, indices + k * kN)), LoadU(d, weights + k * kN)));
-      }
       const auto terms = LoadU(di, indices + block.terms * kN);
-      for (; k < block.terms; ++k) {
-        const auto present = Gt(terms, Set(di, static_cast<Index>(k)));
-        const VecOf<T> product = Mul(hn::GatherIndex(d, x, LoadU(di, indices + k * kN)), LoadU(d, weights + k * kN));
-        sum = IfThenElse(MaskTo(d, present), Add(sum, product), sum);
+      VecOf<T> sum = LoadU(d, weights + block.terms * kN);
+      for (int64_t r = 0; r < rows; ++r) {
+        const T* const x = row_at(r);
+        const auto product = [&](int64_t k) HWY_ATTR {
+          return Mul(hn::GatherIndex(d, x, LoadU(di, indices + k * kN)), LoadU(d, weights + k * kN));
+        };
+        int64_t k = 0;
+        for (; k < block.full; ++k) sum = Add(sum, product(k));
+        for (; k < block.terms; ++k) {
+          const auto present = Gt(terms, Set(di, static_cast<Index>(k)));
+          sum = IfThenElse(MaskTo(d, present), Add(sum, product(k)), sum);
+        }
       }
       StoreN<T>(sum, out + b * kN, Lanes(b));
     }

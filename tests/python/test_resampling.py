@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Resizing and samples at places of a grid: layouts, rows, threads, factors, infinities, gradients, bad arguments."""
+"""Resizing, samples of grids, average pools: layouts, rows, threads, infinities, gradients, bad arguments."""
 
 from __future__ import annotations
 
@@ -155,6 +155,54 @@ def test_a_gradient_that_nobody_asks_for_is_not_computed() -> None:
     assert by_grid.shape == grid.shape
 
 
+POOLS: list[dict[str, Any]] = [
+    {"kernel_size": 3, "stride": 2, "padding": 1},
+    {"kernel_size": (2, 3), "stride": (1, 2), "padding": (1, 1), "ceil_mode": True, "count_include_pad": False},
+    {"kernel_size": (5, 1), "divisor_override": -7},
+]
+
+
+@pytest.mark.parametrize("how", POOLS, ids=["padded", "uneven", "divisor"])
+@pytest.mark.parametrize("channels", [3, 17])
+def test_average_pools_of_layouts_rows_and_threads(how: dict[str, Any], channels: int) -> None:
+    x = drawn(4, channels, 63, 45).requires_grad_()
+    last = x.detach().contiguous(memory_format=torch.channels_last).requires_grad_()
+
+    def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        with repdl.reproducible():
+            y = F.avg_pool2d(x, **how)
+            grad = drawn(*y.shape, seed=5)
+            return y.detach(), torch.autograd.grad(y, x, grad)[0]
+
+    repdl.set_num_threads(1)
+    expected = run(x)
+    for threads in (2, 3, 7):
+        repdl.set_num_threads(threads)
+        assert all(map(same, run(x), expected))
+    of_last = run(last)
+    assert all(map(same, of_last, expected))
+    assert all(t.is_contiguous(memory_format=torch.channels_last) for t in of_last)
+    assert same(run(x[1])[0], expected[0][1])
+
+
+def test_an_average_divides_once() -> None:
+    x, total = torch.full((1, 1, 7, 1), 0.1), torch.zeros(())
+    for _ in range(7):
+        total = total + 0.1
+    with repdl.reproducible():
+        assert F.avg_pool2d(x, (7, 1)).item() == (total / 7).item()
+        assert str(F.avg_pool2d(-0.0 * x, (7, 1), divisor_override=-1).item()) == "-0.0"
+        with pytest.raises(RuntimeError, match="divisor must be not zero"):
+            F.avg_pool2d(x, 1, divisor_override=0)
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_gradients_of_average_pools(dim: int) -> None:
+    x = torch.randn(2, 3, 5, 4, dtype=torch.float64, requires_grad=True)
+    windows = (2, 3), (1, 2), (1, 1)
+    assert torch.autograd.gradcheck(lambda t: ops.avg_pool(t, *windows, count_include_pad=False, dim=dim), x)
+
+
 X = torch.ones(1, 1, 4, 4)
 
 
@@ -180,6 +228,12 @@ X = torch.ones(1, 1, 4, 4)
             lambda: ops.grid_sample_grad_input(X, torch.zeros(1, 2, 2, 2), (3, 3)),
             r"\[grid_sample_grad_input\] grad_output",
         ),
+        (lambda: ops.avg_pool(X, (5, 5), (1, 1), (0, 0)), r"\[avg_pool\] input .* is smaller than the window"),
+        (lambda: ops.avg_pool(X, (2, 2), (1,), (0, 0)), r"\[avg_pool\] .* must have as many numbers"),
+        (lambda: ops.avg_pool(X, (2, 2), (0, 1), (0, 0)), r"\[avg_pool\] stride"),
+        (lambda: ops.avg_pool(X, (2, 2), (1, 1), (2, 0)), r"\[avg_pool\] padding .* half of the kernel size"),
+        (lambda: ops.avg_pool(X, (2, 2, 2), (1, 1, 1), (0, 0, 0)), r"\[avg_pool\] input .* fewer than 3 dimensions"),
+        (lambda: ops.avg_pool_grad(X, (9, 9), (2, 2), (1, 1), (0, 0)), r"\[avg_pool_grad\] grad_output"),
     ],
 )
 def test_bad_arguments(call: Any, message: str) -> None:

@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kGrain = 16384;
 /// Places whose neighbours are listed at a time.
 constexpr int64_t kBlock = 256;
+/// Neighbours that are listed for the gradient of the input, unless a single sample has more.
+constexpr int64_t kMaxTerms = int64_t{1} << 20;
 /// The index of a neighbour that lies outside.
 constexpr int32_t kOutside = -1;
 
@@ -262,10 +264,10 @@ void SampleGradInput(const GridSampleArgs<T>& args) {
   const Neighbours<T> neighbours(args);
   const int64_t corners = neighbours.corners(), elements = args.Elements(), terms = corners * args.places;
   Scratch scratch;
-  // Of as many samples as leave each thread some planes.
   const int64_t groups = (args.channels + kPlanes - 1) / kPlanes;
-  const int64_t threads = GetNumThreads();
-  const int64_t together = std::clamp<int64_t>(groups == 0 ? 1 : threads / groups, 1, args.batch);
+  // Of as many samples as have a table of reasonable size, so that forks are few; or as leave each thread some planes.
+  const int64_t together =
+      std::clamp(std::max<int64_t>(kMaxTerms / terms, GetNumThreads() / groups), int64_t{1}, args.batch);
   Index* const indices = scratch.Get<Index>(together * terms);
   T* const weights = scratch.Get<T>(together * terms);
   for (int64_t n = 0; n < args.batch; n += together) {

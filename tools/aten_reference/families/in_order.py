@@ -423,7 +423,7 @@ def _pool(rank: int) -> None:
                     math.prod(n for *_, n in window) if count_include_pad else math.prod(b - a for a, b, _ in window)
                 )
                 mean = div(total, float(divisor_override or count))
-                data.append(rounded(mean if rank == 2 else add(0.0, mean), self.dtype))
+                data.append(rounded(mean, self.dtype))
         return Tensor(self.dtype, (*lead, *map(len, windows)), data)
 
     backward = []

@@ -20,10 +20,10 @@ from repdl.interception.override import ANY_DTYPE, Kernel, fill, memory_format, 
 _WIDENED = """
     _adaptive_avg_pool3d _adaptive_avg_pool3d_backward
     _segment_reduce_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
-    _upsample_nearest_exact3d_backward avg_pool2d_backward avg_pool3d avg_pool3d_backward col2im segment_reduce
+    _upsample_nearest_exact3d_backward col2im segment_reduce
     upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward
 """
-_STRUCTURED = ("avg_pool", "upsample_", "_upsample_")
+_STRUCTURED = ("upsample_", "_upsample_")
 for _name in _WIDENED.split():
     override(_name, wide="native", converts=not _name.startswith(_STRUCTURED))(native_of(_name))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools whose kernels in torch see the layout or the threads; and which NaN is the largest."""
+"""Average pools, by the core; others whose kernels in torch see the layout or the threads; which NaN is the largest."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.aten.indexing import write
 from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, override
+from repdl.interception.override import ANY_DTYPE, Kernel, memory_format, override
 
 
 def _with_packed_indices(name: str) -> None:
@@ -43,45 +44,69 @@ _unpool("max_unpool2d", 2)
 _unpool("max_unpool3d", 3)
 
 
-_native_average = native_of("avg_pool2d")
+def _windows(rank: int, kernel_size: Any, stride: Any, padding: Any) -> tuple[list[int], list[int], list[int]]:
+    """A number for each dimension, where torch may have one for all; no stride stands for the kernel size."""
+    sizes, paddings = (_each_of(rank, setting) for setting in (kernel_size, padding))
+    return sizes, _each_of(rank, stride) if stride else sizes, paddings
 
 
-def _counts(size: int, outputs: int, kernel: int, stride: int, padding: int, with_padding: bool) -> torch.Tensor:
-    """Of each window along a dimension, the places that its mean counts."""
-    first = torch.arange(outputs) * stride - padding
-    end = (first + kernel).clamp_max(size + padding)
-    counts = end - first if with_padding else end.clamp_max(size) - first.clamp_min(0)
-    return counts.clamp_min(1)
+def _each_of(rank: int, setting: Any) -> list[int]:
+    numbers = [setting] if isinstance(setting, int) else list(setting)
+    return numbers * rank if len(numbers) == 1 else numbers
 
 
-def _pair(setting: Any) -> tuple[int, int]:
-    values = (setting, setting) if isinstance(setting, int) else tuple(setting)
-    return (values[0], values[-1])
+def _checked_divisor(divisor: int | None) -> int:
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    return divisor or 0
 
 
-@override("avg_pool2d", wide="compute", converts=False)
-def average_pool(
-    self: torch.Tensor,
-    kernel_size: Any,
-    stride: Any = (),
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> torch.Tensor:
-    """The sum of a window, divided once. In images that lie in rows, torch adds the quotient to +0: -0 is lost."""
-    settings = kernel_size, stride, padding, ceil_mode, count_include_pad
-    if divisor_override == 0:
-        return _native_average(self, *settings, divisor_override)  # which says so
-    sums: torch.Tensor = _native_average(self, *settings, 1)
-    if divisor_override is not None:
-        return sums / divisor_override
-    kernels, paddings = _pair(kernel_size), _pair(padding)
-    strides = kernels if stride is None or stride == [] or stride == () else _pair(stride)
-    high, wide = (
-        _counts(self.shape[d], sums.shape[d], kernels[d], strides[d], paddings[d], count_include_pad) for d in (-2, -1)
-    )
-    return sums / (high[:, None] * wide).to(sums.dtype)
+def _average(rank: int) -> None:
+    def is_turned(self: torch.Tensor) -> bool:
+        """Whether images have their channels last. torch gives volumes with channels first in any case."""
+        return rank == 2 and memory_format(self) == torch.channels_last
+
+    @override(f"avg_pool{rank}d", wide="float64", converts=False)
+    def average_pool(
+        self: torch.Tensor,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> torch.Tensor:
+        windows = _windows(rank, kernel_size, stride, padding)
+        settings = *windows, ceil_mode, count_include_pad, _checked_divisor(divisor_override)
+        if is_turned(self):
+            turned: torch.Tensor = core.ops["avg_pool"](self.movedim(1, -1), *settings, 1)
+            return turned.movedim(-1, 1)
+        result: torch.Tensor = core.ops["avg_pool"](self, *settings, -rank)
+        return result
+
+    @override(f"avg_pool{rank}d_backward", wide="float64", converts=False)
+    def average_pool_backward(
+        grad_output: torch.Tensor,
+        self: torch.Tensor,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> torch.Tensor:
+        windows = _windows(rank, kernel_size, stride, padding)
+        settings = *windows, ceil_mode, count_include_pad, _checked_divisor(divisor_override)
+        sizes = list(self.shape[-rank:])
+        if is_turned(self):
+            turned: torch.Tensor = core.ops["avg_pool_grad"](grad_output.movedim(1, -1), sizes, *settings, 1)
+            return turned.movedim(-1, 1)
+        result: torch.Tensor = core.ops["avg_pool_grad"](grad_output, sizes, *settings, -rank)
+        return result
+
+
+_average(2)
+_average(3)
 
 
 def _with_first_nan(name: str) -> None:

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "repdl/op.h"
+
+/*! avg_pool
+The average of each window: its elements are added to +0 in row-major order, and the sum is divided once by their number;
+by `divisor_override` if that is not 0. Along a dimension of size n, window k has the elements from k · stride − padding on,
+`kernel_size` of them, as far as they lie in [0, n). With `count_include_pad` the number counts what lies in
+[−padding, n + padding). Each step is rounded.
+There are as many windows as fit into n + 2 · padding; with `ceil_mode` also a last one that reaches over the end, if it begins
+before n + padding.
+*/
+
+/*! avg_pool_grad
+The gradient of `avg_pool`: to an element, from +0 on, the quotients `grad / number` of the windows that have it are added,
+in row-major order of the windows.
+*/
+
+namespace repdl {
+
+/// kernel_size, stride and padding have a number for each of the dimensions from `dim` on, three at most.
+Specs InferAvgPool(const TensorView& input, const IntList& kernel_size, const IntList& stride, const IntList& padding,
+                   bool ceil_mode, bool count_include_pad, int64_t divisor_override, int64_t dim);
+void AvgPool(const TensorView& input, const IntList& kernel_size, const IntList& stride, const IntList& padding,
+             bool ceil_mode, bool count_include_pad, int64_t divisor_override, int64_t dim, Out output);
+
+/// input_size: of the pooled dimensions.
+Specs InferAvgPoolGrad(const TensorView& grad_output, const IntList& input_size, const IntList& kernel_size,
+                       const IntList& stride, const IntList& padding, bool ceil_mode, bool count_include_pad,
+                       int64_t divisor_override, int64_t dim);
+void AvgPoolGrad(const TensorView& grad_output, const IntList& input_size, const IntList& kernel_size,
+                 const IntList& stride, const IntList& padding, bool ceil_mode, bool count_include_pad,
+                 int64_t divisor_override, int64_t dim, Out grad_input);
+
+}  // namespace repdl
