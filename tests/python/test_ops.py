@@ -35,6 +35,7 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "log10": (0.01, 9.0),
     "log1p": (-0.9, 9.0),
     "log2": (0.01, 9.0),
+    "ndtri": (0.01, 0.99),
     "rsqrt": (0.01, 9.0),
     "sqrt": (0.01, 9.0),
     "tan": (-1.4, 1.4),

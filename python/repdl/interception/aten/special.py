@@ -49,21 +49,28 @@ _OF_CORE = {
     "digamma": "digamma",
     "i0": "i0",
     "lgamma": "lgamma",
+    "special_bessel_j0": "bessel_j0",
+    "special_bessel_j1": "bessel_j1",
+    "special_bessel_y0": "bessel_y0",
+    "special_bessel_y1": "bessel_y1",
+    "special_erfcx": "erfcx",
     "special_i0e": "i0e",
     "special_i1": "i1",
     "special_i1e": "i1e",
+    "special_log_ndtr": "log_ndtr",
     "special_modified_bessel_i0": "i0",
     "special_modified_bessel_i1": "i1",
+    "special_modified_bessel_k0": "modified_bessel_k0",
+    "special_modified_bessel_k1": "modified_bessel_k1",
+    "special_ndtri": "ndtri",
+    "special_scaled_modified_bessel_k0": "scaled_modified_bessel_k0",
+    "special_scaled_modified_bessel_k1": "scaled_modified_bessel_k1",
+    "special_spherical_bessel_j0": "spherical_bessel_j0",
 }
 for _name, _op in _OF_CORE.items():
     override(_name, op=_op, low="compute", wide="float64", integers="float32", elementwise=True)(core.ops[_op])
 
-_NAMES = """
-    igamma igammac special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx
-    special_log_ndtr special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri
-    special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_zeta
-"""
-for _name in _NAMES.split():
+for _name in ("igamma", "igammac", "special_zeta"):
     in_float64(_name, float64_ops[_name.removeprefix("special_")])
 for _name in ("special_zeta.other_scalar", "special_zeta.self_scalar"):
     in_float64(_name, float64_ops["zeta"])
