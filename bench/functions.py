@@ -71,7 +71,7 @@ def torch_function(op: str) -> Callable[..., object] | None:
         "softplus_grad": gradient(aten.softplus_backward.grad_input, 1, 20),
         "tanh_grad": gradient(aten.tanh_backward.grad_input),
     }
-    return others.get(op) or getattr(torch, op, None)
+    return others.get(op) or getattr(torch, op, None) or getattr(torch.special, op, None)
 
 
 def drawn(low: float, high: float, n: int) -> torch.Tensor:

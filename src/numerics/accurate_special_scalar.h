@@ -12,6 +12,11 @@ inline namespace in_kernels {
 
 #include "numerics/accurate/bessel.lane.h"
 #include "numerics/accurate/gamma.lane.h"
+// The others use its logarithm.
+#include "numerics/accurate/bessel_k.lane.h"
+// It uses the logarithm of bessel_k.lane.h.
+#include "numerics/accurate/bessel_jy.lane.h"
+#include "numerics/accurate/normal.lane.h"
 
 #if defined(__CUDACC__)
 }  // namespace in_kernels

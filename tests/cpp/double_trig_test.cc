@@ -75,6 +75,9 @@ void RandomPair(std::mt19937_64& random, double& x, double& y) {
 
 /// Whether the reference takes milliseconds for some arguments.
 bool IsSlow(const std::string& op) {
+  for (const char* part : {"bessel", "erfcx", "ndtr"}) {
+    if (op.find(part) != std::string::npos) return true;
+  }
   for (const char* slow : {"erfinv", "gelu", "gelu_grad", "i0", "i0e", "i1", "i1e", "lgamma", "digamma", "trigamma"}) {
     if (op == slow) return true;
   }
@@ -111,7 +114,13 @@ std::vector<double> Specials(int step) {
       0x1.dffffffffff1fp-22, 0x1.67fffffffe845p-19, 0x1.50486b2f87014p-5, 0x1.ccaffe66878dbp+0,
       // digamma: zeros; lgamma: zeros below 0, where it overflows; both: where they change their ways.
       0x1.762d86356be3fp+0, -0.504083008264455, -1.573498473162391, -2.457024738220800, -2.747682646727413,
-      -3.143580888349980, -3.955294284858598, 0x1.74c5de97bb95ep+1014, 2.5, 12.0};
+      -3.143580888349980, -3.955294284858598, 0x1.74c5de97bb95ep+1014, 2.5, 12.0,
+      // Bessel functions: the first zeros of J and Y and some later ones; where they change their ways; where K is 0.
+      2.404825557695773, 3.8317059702075125, 0.8935769662791675, 2.197141326031017, 5.520078110286311,
+      14.930917708487787, 2.0, 8.0, 16.0, 36.0, 600.0, 705.3, 745.8, 0x1p-1024,
+      // erfcx, log_ndtr and ndtri: where they change their ways, overflow and underflow; tails.
+      -26.5, -26.62873571375149, 8.4, 34.0, 38.5, -0x1p512, -0x1.6a09e667f3bcdp512, 0x1.8p-56, 0.25, 0.5, 0x1p-24,
+      1e-300};
   for (const double limit : limits) {
     double below = limit, above = limit;
     for (int i = 0; i < (step == 1 ? 8 : 2); ++i) {

@@ -60,6 +60,60 @@ Real ModifiedBessel(int order, const Real& x, bool is_scaled) {
   return order == 0 ? sum : sum * a / 2;
 }
 
+/// For as long as it lives, numbers have so many bits.
+class WithBits {
+ public:
+  explicit WithBits(mpfr_prec_t bits) : before_(Real::precision) { Real::precision = bits; }
+  ~WithBits() { Real::precision = before_; }
+  WithBits(const WithBits&) = delete;
+  WithBits& operator=(const WithBits&) = delete;
+
+ private:
+  mpfr_prec_t before_;
+};
+
+/// K(x), or with is_scaled exp(x) K(x): by the asymptotic series where its least term is below all bits, else by the power
+/// series with as many bits more as cancel.
+Real ModifiedBesselK(int order, const Real& x, bool is_scaled) {
+  if (x < 0) return Real(0.0) / 0;
+  if (x == 0) return Real(1) / 0;
+  if (IsInfinite(x)) return 0.0;
+  const auto bits = static_cast<double>(Real::precision);
+  if (x > bits * 0.4) {
+    const double least = std::ldexp(1.0, -static_cast<int>(std::min(bits + 20, 1000.0)));
+    Real term = 1, sum = 1;
+    for (double k = 1; Abs(term) > least; ++k) {
+      term = term * (4 * order - (2 * k - 1) * (2 * k - 1)) / (8 * k * x);
+      sum = sum + term;
+    }
+    sum = sum * Sqrt(Pi() / (2 * x));
+    return is_scaled ? sum : sum * Exp(-x);
+  }
+  const WithBits more(static_cast<mpfr_prec_t>(bits + 3 * mpfr_get_d(x.get(), MPFR_RNDU) + 64));
+  const Real least = Real::Of(mpfr_set_ui_2exp, 1UL, static_cast<mpfr_exp_t>(-Real::precision));
+  Real term = 1, sum = 1, harmonic = order / 2.0, beside = harmonic;
+  for (double k = 1; term > least; ++k) {
+    term = term * (x * x / 4) / (k * (k + order));
+    harmonic = harmonic + (1 / Real(k) + 1 / Real(k + order)) / 2;
+    sum = sum + term;
+    beside = beside + term * harmonic;
+  }
+  Real y = beside - (Log(x / 2) + Real::Of(mpfr_const_euler)) * sum;
+  if (order == 1) y = 1 / x - y * x / 2;
+  return is_scaled ? y * Exp(x) : y;
+}
+
+/// exp(x^2) erfc(x) by its asymptotic series, for x from 30 on.
+Real FarErfcx(const Real& x) {
+  const double least = std::ldexp(1.0, -static_cast<int>(std::min<mpfr_prec_t>(Real::precision + 20, 1000)));
+  Real term = 1, sum = 1;
+  for (double k = 1; Abs(term) > least; ++k) {
+    term = -(term * (2 * k - 1) / (2 * x * x));
+    sum = sum + term;
+  }
+  return sum / (x * Sqrt(Pi()));
+}
+
 /// An odd function from one of numbers from 0 on, which is +0 at both zeros.
 Real Odd(const Real& x, const Real& of_size) { return x < 0 ? -of_size : of_size; }
 
@@ -101,6 +155,55 @@ Real I0e(const Real& x) { return ModifiedBessel(0, x, true); }
 Real I1(const Real& x) { return Odd(x, ModifiedBessel(1, x, false)); }
 
 Real I1e(const Real& x) { return Odd(x, ModifiedBessel(1, x, true)); }
+
+Real ModifiedBesselK0(const Real& x) { return ModifiedBesselK(0, x, false); }
+
+Real ModifiedBesselK1(const Real& x) { return ModifiedBesselK(1, x, false); }
+
+Real ScaledModifiedBesselK0(const Real& x) { return ModifiedBesselK(0, x, true); }
+
+Real ScaledModifiedBesselK1(const Real& x) { return ModifiedBesselK(1, x, true); }
+
+Real SphericalBesselJ0(const Real& x) {
+  if (IsInfinite(x)) return 0.0;
+  return x == 0 ? Real(1) : Real::Of(mpfr_sin, x.get()) / x;
+}
+
+Real Erfcx(const Real& x) {
+  if (IsInfinite(x)) return IsNegative(x) ? -x : Real(0.0);
+  if (x < -1000) return Real(1) / 0;
+  return x > 30 ? FarErfcx(x) : Exp(x * x) * Erfc(x);
+}
+
+Real LogNdtr(const Real& x) {
+  if (IsInfinite(x)) return IsNegative(x) ? x : Real(-0.0);
+  const Real y = Abs(x) / Sqrt(2);
+  if (!IsNegative(x)) return Log1p(-Erfc(y) / 2);
+  return y > 30 ? Log(FarErfcx(y) / 2) - x * x / 2 : Log(Erfc(y) / 2);
+}
+
+Real Ndtri(const Real& p) {
+  if (p < 0 || p > 1) return Real(std::nan(""));
+  if (p == 0 || p == 1) return (p - 0.5) / 0;
+  const Real q = p > 0.5 ? 1 - p : p;
+  if (q == 0.5) return 0.0;
+  // The quantile is of moderate size and loses at most 53 bits next to 1/2.
+  const WithBits enough(std::min<mpfr_prec_t>(Real::precision, 320) + 64);
+  // Newton's method for the logarithm of the tail, which is concave: it comes down from above the root; first in few bits.
+  Real y = Sqrt(-2 * Log(q));
+  const auto improve = [&] {
+    const Real tail = Erfc(y / Sqrt(2)) / 2;
+    const Real step = (Log(tail) - Log(q)) * tail * Sqrt(2 * Pi()) * Exp(y * y / 2);
+    y = y + step;
+    return Abs(step) < y * 0x1p-25;
+  };
+  {
+    const WithBits few(80);
+    for (int i = 0; i < 30 && !improve(); ++i) continue;
+  }
+  for (int i = 0; i < 4; ++i) improve();
+  return p > 0.5 ? y : -y;
+}
 
 Real Trigamma(const Real& x) {
   const Real a = Abs(x), infinity = Real(1) / 0;

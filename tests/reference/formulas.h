@@ -9,6 +9,7 @@
 namespace repdl::reference {
 
 Real Elu(const Real& x);
+Real Erfcx(const Real& x);
 Real Erfinv(const Real& x);
 Real Gelu(const Real& x);
 Real GeluTanh(const Real& x);
@@ -16,15 +17,22 @@ Real I0(const Real& x);
 Real I0e(const Real& x);
 Real I1(const Real& x);
 Real I1e(const Real& x);
+Real LogNdtr(const Real& x);
 Real LogSigmoid(const Real& x);
 Real Mish(const Real& x);
+Real ModifiedBesselK0(const Real& x);
+Real ModifiedBesselK1(const Real& x);
+Real Ndtri(const Real& p);
 Real Reciprocal(const Real& x);
 Real Rsqrt(const Real& x);
+Real ScaledModifiedBesselK0(const Real& x);
+Real ScaledModifiedBesselK1(const Real& x);
 Real Selu(const Real& x);
 Real Sigmoid(const Real& x);
 Real Silu(const Real& x);
 Real Softplus(const Real& x);
 Real Softsign(const Real& x);
+Real SphericalBesselJ0(const Real& x);
 Real Trigamma(const Real& x);
 
 Real EluDerivative(const Real& x);

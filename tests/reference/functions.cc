@@ -56,6 +56,13 @@ int Digamma(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding) {
   return 0;
 }
 
+/// MPFR's is +0 at both infinities, though the function is odd.
+int BesselJ1(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  if (mpfr_inf_p(x) == 0) return mpfr_j1(result, x, rounding);
+  mpfr_set_zero(result, mpfr_signbit(x) != 0 ? -1 : 1);
+  return 0;
+}
+
 constexpr Function kFunctions[] = {
 #define MPFR_UNARY(op, function) {#op, Kind::kUnary, MpfrUnary<function>, false},
 #define UNARY(op, Formula) {#op, Kind::kUnary, Unary<Formula>, true},

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 
 from mpmath import mp, mpf
-from remez import Problem
+from remez import Problem, interpolated, remez
 
 
 @cache
@@ -77,6 +77,39 @@ def _erfinv_over_x(w: mpf) -> mpf:
     return mp.erfinv(x) / x if w > 1e-30 else mp.sqrt(mp.pi) / 2
 
 
+@cache
+def _erfcx_far(square: mpf) -> mpf:
+    """sqrt(pi) x exp(x^2) erfc(x) for square = 1 / x^2; for a small one by its asymptotic series."""
+    if square > mpf(1) / 400:
+        x = 1 / mp.sqrt(square)
+        return mp.sqrt(mp.pi) * x * mp.exp(x * x) * mp.erfc(x)
+    total = term = mpf(1)
+    for k in range(1, 120):
+        term *= -(2 * k - 1) * square / 2
+        total += term
+    return total
+
+
+def _erfcx_problem(low: mpf, high: mpf) -> Problem:
+    middle = (low + high) / 2
+    return Problem(lambda h: _erfcx_far(middle + h), lambda h: mpf(1), low - middle, high - middle, 17)
+
+
+@cache
+def _erfcx(piece: int) -> list[mpf]:
+    return remez(PROBLEMS[f"erfcx_far_{piece}"])[0]
+
+
+@cache
+def _tail_quantile(s: mpf) -> mpf:
+    """x with log(Phi(-x)) = -s^2 / 2."""
+    x = s
+    for _ in range(12):
+        tail = mp.ncdf(-x)
+        x += (mp.log(tail) + s * s / 2) * tail / mp.npdf(x)
+    return x
+
+
 _ERFINV_SPLIT = mpf("4.5")
 
 _ERF_LIMIT = mpf("3.935")
@@ -98,6 +131,8 @@ PROBLEMS = {
         mpf(1),
         18,
     ),
+    "erfcx_far_0": _erfcx_problem(mpf(1) / 128, mpf(29) / 1024),
+    "erfcx_far_1": _erfcx_problem(mpf(0), mpf(1) / 128),
 }
 
 TABLES = {
@@ -111,4 +146,9 @@ TABLES = {
     "gelu_derivative_zero": lambda: [_ZERO_HIGH, _ZERO - _ZERO_HIGH],
     "gelu_tanh": lambda: [_A, _B, 3 * _B],
     "gelu_tanh_derivative_zero": lambda: [_TANH_ZERO_HIGH, _TANH_ZERO - _TANH_ZERO_HIGH],
+    # For tails from 2^-24 to 0.
+    "ndtri_guess_0": lambda: interpolated(_tail_quantile, (mpf("5.5"), mpf("14.5")), 16),
+    "ndtri_guess_1": lambda: interpolated(_tail_quantile, (mpf("14.5"), mpf("38.5") + mpf("0.5")), 16),
+    "erfcx_far_0_low": lambda: [c - mpf(float(c)) for c in _erfcx(0)[:4]],
+    "erfcx_far_1_low": lambda: [c - mpf(float(c)) for c in _erfcx(1)[:4]],
 }

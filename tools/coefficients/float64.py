@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from functools import cache
 
 from mpmath import mp, mpf
@@ -53,34 +52,6 @@ def _logarithms() -> list[mpf]:
     return _in_two([-mp.log(c) for c in _reciprocals()])
 
 
-def _sines() -> list[mpf]:
-    return _in_two([mp.sin(j * mp.pi / 32) for j in range(17)])
-
-
-@cache
-def _erf_over_x(v: mpf) -> mpf:
-    x = mp.sqrt(max(v, mpf(0)))
-    return mp.erf(x) / x if x else 2 / mp.sqrt(mp.pi)
-
-
-@cache
-def _scaled_tail(u: mpf) -> mpf:
-    """exp(x^2) erfc(x) / u for u = 4 / (x + 4)."""
-    x = 4 / u - 4
-    if x > 60:
-        n = 40
-        series = mp.fsum((-1) ** k * mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(n))
-        return series / (x * mp.sqrt(mp.pi)) / u
-    return mp.exp(x * x) * mp.erfc(x) / u
-
-
-def _tail_piece(j: int) -> Problem:
-    """Around u = (3 j + 5) / 32, of h = u less that."""
-    centre = mpf(3 * j + 5) / 32
-    f: Callable[[mpf], mpf] = lambda h: _scaled_tail(centre + h)  # noqa: E731
-    return Problem(f, lambda h: 1 / _scaled_tail(centre + h), mpf(-3) / 64, mpf(3) / 64, 11)
-
-
 @cache
 def _log_gamma_slope(t: mpf) -> mpf:
     """log(gamma(2 + t)) / t."""
@@ -90,26 +61,23 @@ def _log_gamma_slope(t: mpf) -> mpf:
 
 
 PROBLEMS = {
-    "float64_erf": Problem(_erf_over_x, lambda v: 1 / _erf_over_x(v), mpf(0), mpf("0.5625"), 13),
     "float64_log_gamma": Problem(_log_gamma_slope, lambda t: 1 / _log_gamma_slope(t), mpf("-0.5"), mpf("0.5"), 21),
-} | {f"float64_erfc_{j}": _tail_piece(j) for j in range(8)}
+}
 
 
-def _rests() -> list[mpf]:
-    """What the doubles leave of the first coefficients: of the error function, its tail, and the gamma function."""
-    first = [remez(problem)[0][0] for problem in PROBLEMS.values()]
-    return [c - mpf(float(c)) for c in first]
+def _rest() -> list[mpf]:
+    """What the double leaves of the first coefficient."""
+    first = remez(PROBLEMS["float64_log_gamma"])[0][0]
+    return [first - mpf(float(first))]
 
 
 TABLES = {
-    "float64_rests": _rests,
+    "float64_log_gamma_rest": _rest,
     "float64_ln2_16": lambda: _in_parts(_LN2 / 16, 36),
     "float64_exp": _exp2_table,
     "float64_reciprocals": _reciprocals,
     "float64_ln2": lambda: _in_parts(_LN2, 40),
     "float64_log": _logarithms,
     "float64_log_scales": lambda: [1 / _LN2, _LN2],
-    "float64_pi_32": lambda: _in_parts(mp.pi / 32, 30, 30, 30),
-    "float64_sin": _sines,
-    "float64_pi": lambda: _in_two([mp.pi, mp.log(2 * mp.pi) / 2]),
+    "float64_half_log_2_pi": lambda: _in_two([mp.log(2 * mp.pi) / 2]),
 }

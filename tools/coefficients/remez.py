@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Minimax polynomials by Remez' exchange, in 60 digits."""
+"""Minimax polynomials by Remez' exchange, and polynomials that interpolate, in 60 digits."""
 
 from __future__ import annotations
 
@@ -60,3 +60,13 @@ def remez(problem: Problem, rounds: int = 20) -> tuple[list[mpf], mpf]:
         if largest < abs(solution[n - 1]) * mpf("1.001"):
             break
     return coefficients, largest
+
+
+def interpolated(f: Function, piece: tuple[mpf, mpf], terms: int) -> list[mpf]:
+    """The polynomial in x - middle that is f at Chebyshev's points: hardly worse than the best, and soon found."""
+    low, high = piece
+    middle, half = (low + high) / 2, (high - low) / 2
+    points = [half * mp.cos(mp.pi * (2 * k + 1) / (2 * terms)) for k in range(terms)]
+    rows = mp.matrix([[x**j for j in range(terms)] for x in points])
+    solution = mp.lu_solve(rows, mp.matrix([f(middle + x) for x in points]))
+    return [solution[j] for j in range(terms)]

@@ -81,8 +81,29 @@ from repdl.ops.elementwise.arithmetic import (
     sqrt as sqrt,
     square as square,
 )
-from repdl.ops.elementwise.bessel import i0 as i0, i0e as i0e, i1 as i1, i1e as i1e
-from repdl.ops.elementwise.error_function import erf as erf, erfc as erfc, erfinv as erfinv
+from repdl.ops.elementwise.bessel import (
+    bessel_j0 as bessel_j0,
+    bessel_j1 as bessel_j1,
+    bessel_y0 as bessel_y0,
+    bessel_y1 as bessel_y1,
+    i0 as i0,
+    i0e as i0e,
+    i1 as i1,
+    i1e as i1e,
+    modified_bessel_k0 as modified_bessel_k0,
+    modified_bessel_k1 as modified_bessel_k1,
+    scaled_modified_bessel_k0 as scaled_modified_bessel_k0,
+    scaled_modified_bessel_k1 as scaled_modified_bessel_k1,
+    spherical_bessel_j0 as spherical_bessel_j0,
+)
+from repdl.ops.elementwise.error_function import (
+    erf as erf,
+    erfc as erfc,
+    erfcx as erfcx,
+    erfinv as erfinv,
+    log_ndtr as log_ndtr,
+    ndtri as ndtri,
+)
 from repdl.ops.elementwise.exponential import exp as exp, exp2 as exp2, exp10 as exp10, expm1 as expm1, pow as pow
 from repdl.ops.elementwise.gamma import digamma as digamma, lgamma as lgamma, trigamma as trigamma
 from repdl.ops.elementwise.hyperbolic import (

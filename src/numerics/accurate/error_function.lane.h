@@ -72,18 +72,8 @@ REPDL_ACCURATE double Erfc(double x) {
   return Rounded(y, exponent);
 }
 
-REPDL_ACCURATE double Erfinv(double x) {
-  const double a = Abs(x);
-  if (!(a < 1.0)) {
-    const double infinity = CopySign(__builtin_huge_val(), x);
-    return Eq(a, 1.0) ? infinity : Sub(Mul(x, infinity), Mul(x, infinity));
-  }
-  if (Eq(a, 0.0)) return x;
-  if (a < 0x1p-200) {
-    int exponent;
-    const double fraction = Fraction(a, exponent);
-    return CopySign(Rounded(Mul(Set(Constant::kErfinvSlope), fraction), exponent), x);
-  }
+/// erfinv(a) for a from 2^-200 to 1.
+REPDL_ACCURATE_PART Triple ErfinvOf(double a) {
   double guess = scalar::ErfinvGuess(Tag<double>(), a);
   Triple y{guess, 0.0, 0.0};
   // The guess is within 2^-25 or so, and after a step within an ulp or two.
@@ -104,7 +94,22 @@ REPDL_ACCURATE double Erfinv(double x) {
     y = Add(Add(Add(t, Mul(cube, t.high)), Mul(Mul(t, t), guess)), guess);
     guess = y.high;
   }
-  return CopySign(Rounded(y, 0), x);
+  return y;
+}
+
+REPDL_ACCURATE double Erfinv(double x) {
+  const double a = Abs(x);
+  if (!(a < 1.0)) {
+    const double infinity = CopySign(__builtin_huge_val(), x);
+    return Eq(a, 1.0) ? infinity : Sub(Mul(x, infinity), Mul(x, infinity));
+  }
+  if (Eq(a, 0.0)) return x;
+  if (a < 0x1p-200) {
+    int exponent;
+    const double fraction = Fraction(a, exponent);
+    return CopySign(Rounded(Mul(Set(Constant::kErfinvSlope), fraction), exponent), x);
+  }
+  return CopySign(Rounded(ErfinvOf(a), 0), x);
 }
 
 /// Phi(x) = the result times 2^exponent, for |x| <= 40 that is not far below 2^-200.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The quick step of the modified Bessel functions of the first kind, of orders 0 and 1, for doubles: sums of two
-// doubles. Constants from tools/coefficients/bessel.py.
+// doubles; and what all Bessel functions share. Constants from tools/coefficients/bessel.py.
 
 // 1 / (k! (k + order)!), and what the doubles leave of the first.
 REPDL_TABLE(I0Powers, double, 28, 0x1.0000000000000p+0, 0x1.0000000000000p+0, 0x1.0000000000000p-2,
@@ -69,6 +69,32 @@ REPDL_LANE Pair<V> SeriesPair(D d, const double* c, const double* c_low, Pair<V>
   return sum;
 }
 
+/// The sum of c[k] t^k for k < kTerms, or of c[kTerms + k] t^k where `second` is set; the first kPairs coefficients have a
+/// low part.
+template <int kPairs, int kTerms, class D, class V, class M>
+REPDL_LANE Pair<V> FarSeries(D d, const double* c, const double* c_low, M second, Pair<V> t) {
+  const V th = t.high;
+  V p = IfThenElse(second, Set(d, c[kTerms + kTerms - 1]), Set(d, c[kTerms - 1]));
+  for (int k = kTerms - 2; k >= kPairs; --k) {
+    p = Fma(p, th, IfThenElse(second, Set(d, c[kTerms + k]), Set(d, c[k])));
+  }
+  Pair<V> sum = {p, Zero(d)};
+  for (int k = kPairs - 1; k >= 0; --k) {
+    const Pair<V> coefficient = {IfThenElse(second, Set(d, c[kTerms + k]), Set(d, c[k])),
+                                 IfThenElse(second, Set(d, c_low[kPairs + k]), Set(d, c_low[k]))};
+    sum = Plus(coefficient, Times(sum, t));
+  }
+  return sum;
+}
+
+/// a + b, of which a may be far below b.
+template <class V>
+REPDL_LANE Pair<V> Shifted(Pair<V> a, V b) {
+  V error;
+  const V sum = TwoSum(V(a.high), b, error);
+  return PairOf(sum, Add(error, V(a.low)));
+}
+
 /// I(x) of x >= 0, or with kScaled exp(-x) I(x), is the result times 2^n, off by less than 2^-66 of it. Below 8 by the
 /// power series, whose terms are all positive; then by polynomials in 1 / x for sqrt(2 pi x) exp(-x) I(x).
 template <int kOrder, bool kScaled, class D, class V>
@@ -100,20 +126,8 @@ REPDL_LANE Pair<V> ModifiedBesselPair(D d, V x, V& n) {
   V t_error;
   const V t_sum = TwoSum(u, IfThenElse(farther, Set(d, -0.03125), Set(d, -0.09375)), t_error);
   const Pair<V> t = PairOf(t_sum, Add(t_error, V(inverse.low)));
-  const double* c = kOrder == 0 ? I0Far() : I1Far();
-  const double* c_low = kOrder == 0 ? I0FarLow() : I1FarLow();
-  constexpr int kTerms = 21, kPairs = 4;
-  const V th = t.high;
-  V p = IfThenElse(farther, Set(d, c[kTerms + kTerms - 1]), Set(d, c[kTerms - 1]));
-  for (int k = kTerms - 2; k >= kPairs; --k) {
-    p = Fma(p, th, IfThenElse(farther, Set(d, c[kTerms + k]), Set(d, c[k])));
-  }
-  Pair<V> sum = {p, zero};
-  for (int k = kPairs - 1; k >= 0; --k) {
-    const Pair<V> coefficient = {IfThenElse(farther, Set(d, c[kTerms + k]), Set(d, c[k])),
-                                 IfThenElse(farther, Set(d, c_low[kPairs + k]), Set(d, c_low[k]))};
-    sum = Plus(coefficient, Times(sum, t));
-  }
+  const Pair<V> sum = kOrder == 0 ? FarSeries<4, 21>(d, I0Far(), I0FarLow(), farther, t)
+                                  : FarSeries<4, 21>(d, I1Far(), I1FarLow(), farther, t);
   const Pair<V> two_pi = {Set(d, 0x1.921fb54442d18p+2), Set(d, 0x1.1a62633145c07p-52)};
   Pair<V> high = Over(sum, Root(Times(two_pi, large)));
   if constexpr (!kScaled) high = Times(high, e);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Special functions: exact, by mpmath, rounded to float32.
 
-The library computes them in float64 and rounds that, docs/interception.md. Its float64 is so near to the exact value
+What is no op of the core the library computes in float64 and rounds. That float64 is so near to the exact value
 that the float32 is another one only where the exact value lies within some 10^-8 of an ulp of a tie.
 """
 

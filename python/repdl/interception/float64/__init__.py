@@ -4,12 +4,9 @@
 from repdl import _core
 from repdl.interception import core
 from repdl.interception.float64 import (
-    bessel as bessel,
-    erf as erf,
     functions as functions,
     gamma as gamma,
     gamma_integral as gamma_integral,
-    trigonometry as trigonometry,
 )
 from repdl.interception.override import float64_ops as ops
 

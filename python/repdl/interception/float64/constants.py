@@ -62,33 +62,10 @@ LOG_SCALES = _numbers("""
 """)
 """1 / log(2) and log(2)."""
 
-PI_32 = _numbers("""
-    0x1.921fb54000000p-4 0x1.10b4611800000p-34 0x1.313198a000000p-65 0x1.701b839a25205p-96
+HALF_LOG_2_PI = _numbers("""
+    0x1.d67f1c864beb5p-1 -0x1.65b5a1b7ff5dfp-55
 """)
-"""pi / 32, in four parts, the first three of 30 digits."""
-
-SINES = _numbers("""
-    0x0.0p+0 0x1.917a6bc29b42cp-4 0x1.8f8b83c69a60bp-3 0x1.294062ed59f06p-2 0x1.87de2a6aea963p-2 0x1.e2b5d3806f63bp-2
-    0x1.1c73b39ae68c8p-1 0x1.44cf325091dd6p-1 0x1.6a09e667f3bcdp-1 0x1.8bc806b151741p-1 0x1.a9b66290ea1a3p-1
-    0x1.c38b2f180bdb1p-1 0x1.d906bcf328d46p-1 0x1.e9f4156c62ddap-1 0x1.f6297cff75cb0p-1 0x1.fd88da3d12526p-1
-    0x1.0000000000000p+0 0x0.0p+0 -0x1.e2718d26ed688p-60 -0x1.26d19b9ff8d82p-57 -0x1.5d28da2c4612dp-56
-    -0x1.72cedd3d5a610p-57 0x1.e0d891d3c6841p-58 0x1.b25dd267f6600p-55 0x1.8076a2cfdc6b3p-57 -0x1.bdd3413b26456p-55
-    -0x1.2c5e12ed1336dp-55 0x1.9f630e8b6dac8p-60 -0x1.6e0b1757c8d07p-56 0x1.457e610231ac2p-56 0x1.760b1e2e3f81ep-55
-    0x1.562172a361fd3p-56 -0x1.87df6378811c7p-55 0x0.0p+0
-""")
-"""sin(j pi / 32) for j = 0 … 16, then what the doubles leave."""
-
-PI = _numbers("""
-    0x1.921fb54442d18p+1 0x1.d67f1c864beb5p-1 0x1.1a62633145c07p-53 -0x1.65b5a1b7ff5dfp-55
-""")
-"""pi and log(2 pi) / 2, then what the doubles leave."""
-
-ERF = _numbers("""
-    0x1.20dd750429b6dp+0 -0x1.812746b0379e7p-2 0x1.ce2f21a042be2p-4 -0x1.b82ce31288b50p-6 0x1.565bcd0e6a4e9p-8
-    -0x1.c02db4003e547p-11 0x1.f9a326f908f1ap-14 -0x1.f4d25c1bc6f64p-17 0x1.b9e6c531f8b2ap-20 -0x1.5f73bbffc111ap-23
-    0x1.fcb5ecda8d920p-27 -0x1.511db56aedec7p-30 0x1.92fefd0088625p-34 -0x1.6bb61c6c2b451p-38
-""")
-"""erf(x) / x, of x^2 up to 9/16."""
+"""log(2 pi) / 2, then what the double leaves."""
 
 LOG_GAMMA = _numbers("""
     0x1.b0ee6072093cep-2 0x1.4a34cc4a60fa6p-2 -0x1.13e001a557606p-4 0x1.51322ac7d8481p-6 -0x1.e404fc218f67cp-8
@@ -99,40 +76,5 @@ LOG_GAMMA = _numbers("""
 """)
 """log(gamma(2 + t)) / t, |t| at most 1/2."""
 
-ERFC = _numbers("""
-    0x1.55fe2d02f73eep-3 0x1.7fd46c5e0864dp-3 0x1.b47e8b4fe28dap-3 0x1.f85591cd5e7cep-3 0x1.29020d672157bp-2
-    0x1.65fd02f9f1fb5p-2 0x1.bb6837fdee938p-2 0x1.1b4940111075dp-1 0x1.8fcb601116360p-3 0x1.f1cc3ba338032p-3
-    0x1.3ca55c9549979p-2 0x1.9cc80108478e9p-2 0x1.1472ac416540cp-1 0x1.7d37febba8303p-1 0x1.0ebda9b6ada9bp+0
-    0x1.8b6c0fc99c1a6p+0 0x1.be91784daf7a7p-3 0x1.30aaf5bfa1c59p-2 0x1.aa55faaae11a5p-2 0x1.3250885b9c772p-1
-    0x1.c40074d4833e4p-1 0x1.55cd6f8f2a68ap+0 0x1.07c88f5fd3981p+1 0x1.9cd290889ff1cp+1 0x1.da6b0814fdd86p-3
-    0x1.5e00c59f4ec7ap-2 0x1.089f1f6fd1240p-1 0x1.9971e8ce4e24dp-1 0x1.42f1d8e3951fbp+0 0x1.021e2de185b47p+1
-    0x1.9ebe9653852e5p+1 0x1.4be37d7778bb0p+2 0x1.dc89173bd6bf9p-3 0x1.7698e5ec93f53p-2 0x1.2c336aa6ce4d0p-1
-    0x1.e8084acd4aa69p-1 0x1.8f4bbe07138c0p+0 0x1.45ab5d121e03dp+1 0x1.0603373811ee6p+2 0x1.9bc5b594dc375p+2
-    0x1.c10f8ab42eb4cp-3 0x1.71cbb5f13f281p-2 0x1.33585b3bb8206p-1 0x1.fedb3d682f691p-1 0x1.a3a3388ee6ad9p+0
-    0x1.506f06eb2aa6dp+1 0x1.04238e1333070p+2 0x1.803be5f908bc5p+2 0x1.88bc9c6e5a093p-3 0x1.4be7e863a8af6p-2
-    0x1.169d08b523eafp-1 0x1.ca0dcc84189e9p-1 0x1.6ade8c6cfc018p+0 0x1.10ace15d3799dp+1 0x1.7f494ddee5e1cp+1
-    0x1.f204423e34e04p+1 0x1.39b9d1f971984p-3 0x1.08d50c3ad87a9p-2 0x1.b13af2f614080p-2 0x1.5003812b371bbp-1
-    0x1.e287fdf5acf9fp-1 0x1.38889a2c2630bp+0 0x1.61e6c8c52f454p+0 0x1.4c6e973229d62p+0 0x1.be10c23bdf4c1p-4
-    0x1.6912be8eb5cc2p-3 0x1.0f2bd986f11d9p-2 0x1.6a8998b78880ap-2 0x1.95351e9d6e69ap-2 0x1.49827848b4f39p-2
-    0x1.4460f64de6aaap-4 -0x1.4c8bbf1941522p-2 0x1.0cab3a9a3c243p-4 0x1.814f7c18f2847p-4 0x1.ca7e08dc81caep-4
-    0x1.703de8c479ea1p-4 -0x1.5b7d53a43bc88p-8 -0x1.738f40eb34211p-3 -0x1.9210560846848p-2 -0x1.18008402ec7c1p-1
-    0x1.e41fb9e548665p-6 0x1.d3379ce56d22ep-6 0x1.fb6708a73fc99p-9 -0x1.d9437cbf4c4c4p-5 -0x1.2de4b28ab5703p-3
-    -0x1.c1914c453b08ap-3 -0x1.b36ef8307934fp-3 -0x1.930f7805a5046p-4 0x1.4df92029cf983p-8 -0x1.3af63a39dd22bp-7
-    -0x1.4cf750eb1a00cp-5 -0x1.3e1e7301c70f6p-4 -0x1.6a581c1e7531cp-4 -0x1.4d88174158227p-5 0x1.e1fad3401acdap-5
-    0x1.3f8fc36154f47p-3
-""")
-"""exp(x^2) erfc(x) / u, u = 4 / (x + 4), of u - (3 j + 5) / 32: by degree, then j = 0 … 7."""
-
-RESTS = _numbers("""
-    0x1.1ae3a80267bc8p-56 0x1.6caa9fe93e19cp-58 -0x1.183b0158af74fp-57 0x1.891fb2100d1edp-58 0x1.c40562156eac9p-58
-    0x1.b7e323cac1751p-57 0x1.9f0e38f997e94p-61 -0x1.ea9cc4caf7955p-56 -0x1.42679341347b4p-59 0x1.4a0b5bc9ac4f9p-56
-""")
-"""What the doubles leave of the first coefficients of ERF, LOG_GAMMA and ERFC."""
-
-INVERSE_PI = int(
-    "28be60db9391054a7f09d5f47d4d377036d8a5664f10e4107f9458eaf7aef1586dc91b8e909374b801924bba827464873f877ac72c4a69"
-    "cfba208d7d4baed1213a671c09ad17df904e64758e60d4ce7d272117e2ef7e4a0ec7fe25fff7816603fbcbc462d6829b47db4d9fb3c9f2"
-    "c26dd3d18fd9a797fa8b5d49eeb1faf97c5ecf41ce7de294a4ba9afed7ec47e357421580cc11bf1edaeafc33ef0826",
-    16,
-)
-"""floor(2^1250 32 / pi)."""
+LOG_GAMMA_REST = float.fromhex("0x1.6caa9fe93e19cp-58")
+"""What the double leaves of the first coefficient of LOG_GAMMA."""

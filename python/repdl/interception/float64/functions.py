@@ -183,12 +183,6 @@ def log1p_pair(x: Pair) -> Pair:
     return log_pair(quick_two_sum(high, low + x[1]))
 
 
-def log1p(x: Steps) -> Steps:
-    high, low = log1p_pair(parts(where((x > -1.0) & (x < INF), x, 1.0)))
-    result = where((x > -1.0) & (x < INF), high + low, where(x.equals(-1.0), -INF, where(x < -1.0, NAN, x)))
-    return where(abs(x) < 2.0**-54, x, result)
-
-
 # Powers.
 
 

@@ -48,7 +48,7 @@ def minus(x: Pair) -> Pair:
 def near_two(t: Steps) -> Pair:
     """log(gamma(2 + t)) for |t| <= 1/2."""
     slope = quick_two_sum(constants.LOG_GAMMA[0], t * polynomial(t, *constants.LOG_GAMMA[1:]))
-    return pair_product((slope[0], slope[1] + constants.RESTS[1]), parts(t))
+    return pair_product((slope[0], slope[1] + constants.LOG_GAMMA_REST), parts(t))
 
 
 def _log_gamma_low(x: Steps) -> Pair:
@@ -70,7 +70,7 @@ def _log_gamma_high(x: Steps) -> Pair:
     """For 10 <= x <= 2^1015: Stirling's series."""
     high = pair_product(log_pair(parts(x)), two_sum(-0.5, x))
     tail = polynomial(1.0 / x / x, *_STIRLING) / x
-    constant = constants.PI[1] + zeros(x), constants.PI[3] + zeros(x)
+    constant = constants.HALF_LOG_2_PI[0] + zeros(x), constants.HALF_LOG_2_PI[1] + zeros(x)
     return pair_sum(pair_sum(high, (-x, zeros(x))), pair_sum(constant, (tail, zeros(x))))
 
 

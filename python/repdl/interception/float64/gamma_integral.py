@@ -14,7 +14,7 @@ from functools import cache
 
 import torch
 
-from repdl.interception.float64.erf import erfc
+from repdl.interception import core
 from repdl.interception.float64.functions import (
     exp,
     exp_of,
@@ -150,7 +150,7 @@ def _uniform(a: Steps, x: Steps) -> tuple[Steps, Steps]:
     exponent = pair_product(half_square, parts(a))
     series = polynomial(1.0 / a, *(polynomial(eta, *row) for row in _temme()))
     rest = exp_of(minus(exponent)) * series / sqrt(a * (2 * math.pi))
-    tail = erfc(scaled) * 0.5
+    tail = Steps(core.ops["erfc"](scaled.tensor)) * 0.5
     below = x < a
     return where(below, tail - rest, 1.0 - (tail + rest)), where(below, 1.0 - (tail - rest), tail + rest)
 

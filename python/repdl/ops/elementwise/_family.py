@@ -29,6 +29,21 @@ def unary_samples(*ordinary: str) -> Callable[[], Iterator[Sample]]:
     return make
 
 
+def few_unary_samples(*ordinary: str) -> Callable[[], Iterator[Sample]]:
+    """The same for a function whose exact values take long to find: fewer numbers."""
+
+    def make() -> Iterator[Sample]:
+        for kind in (*ordinary, "wide", "special"):
+            yield sample(input=f"{kind}[1000]#1")
+        yield sample(input="bits[20000]#2")
+        for shape in ("3, 5, 7", "0", ""):
+            yield sample(input=f"{ordinary[0]}[{shape}]#3")
+        yield sample(input="bits.bfloat16[2000]#2")
+        yield sample(input="bits.float16[2000]#2")
+
+    return make
+
+
 def binary_samples(first: str, second: str, ordinary: str = "normal") -> Callable[[], Iterator[Sample]]:
     """The calls of a function of two tensors with these names."""
 
