@@ -109,7 +109,7 @@ bench: build  ## Compare the speed with other libraries
 	$(BIN)/cmake -B $(BUILD) -DREPDL_BUILD_BENCH=ON
 	$(BIN)/cmake --build $(BUILD) --target repdl_bench
 	$(BIN)/python bench/run.py
-	if $(BIN)/repdl info --json | grep -q 'chosen": "avx512"'; then $(BIN)/python bench/run.py functions --target avx2; fi
+	if $(BIN)/repdl info --json | grep -q 'chosen": "avx512"'; then $(BIN)/python bench/run.py functions calls --target avx2; fi
 
 build: $(BUILD)/.installed  ## Make the virtual environment, build the package and install it there
 

@@ -8,8 +8,9 @@ in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the
 docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes; docs/platforms.md
 likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/torch-ops.jsonl, which
 `repdl conformance --torch --record` writes. docs_functions.py makes docs/functions.md and a page for each function,
-docs_reveal.py makes docs/reveal.md. Into README.md and docs/interception.md it writes which versions of torch were
-measured. With --check nothing is written, and a page that is not up to date is an error.
+docs_reveal.py makes docs/reveal.md, docs_calls.py makes docs/calls.md. Into README.md and docs/interception.md it
+writes which versions of torch were measured. With --check nothing is written, and a page that is not up to date is an
+error.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from docs_calls import calls_page
 from docs_functions import function_pages
 from docs_reveal import reveal_page
 from repdl import _core
@@ -199,6 +201,7 @@ def main() -> None:
     pages = {"arithmetic.md": arithmetic_page(), "ops.md": ops_page(), "proofs.md": proofs_page()}
     pages["reveal.md"] = reveal_page(general_part("reveal.in.md"), markdown_table)
     pages["platforms.md"] = platforms_page()
+    pages["calls.md"] = calls_page(general_part("calls.in.md"), markdown_table)
     if (recorded := ROOT / "docs/torch-ops.jsonl").exists():
         pages["torch-ops.md"] = torch_sweep.page(torch_sweep.Sweep.load(recorded))
     pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
