@@ -25,9 +25,10 @@ from repdl.conformance.layouts import LAYOUTS, Layout, stepped
 from repdl.conformance.report import Report, Result
 from repdl.conformance.suite import GOLDEN, Progress, check_names
 from repdl.conformance.torch_case import FLOATS, DtypeName, TensorText, TorchCase, read_torch_case
+from repdl.interception.dtypes import map_tensors
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.native import overload
-from repdl.interception.override import map_tensors, variants
+from repdl.interception.variants import variants
 
 TORCH_GOLDEN = GOLDEN / "torch"
 """The folder of the golden files of torch's ops, one for each packet of overloads."""

@@ -10,21 +10,12 @@ from typing import Any
 import torch
 
 from repdl.interception import strict, switch
+from repdl.interception.dtypes import COMPLEX, OTHER, WIDE, has_complex, kinds_of
 from repdl.interception.exact import why_exact
 from repdl.interception.native import overload
-from repdl.interception.override import (
-    COMPLEX,
-    OTHER,
-    WIDE,
-    ForComplex,
-    Override,
-    has_complex,
-    kinds_of,
-    layouts,
-    overrides,
-    variants,
-)
+from repdl.interception.override import ForComplex, Override, layouts, overrides
 from repdl.interception.report import Report
+from repdl.interception.variants import variants
 
 Class = tuple[str, str]
 """One of `report.CLASSES`, and the reason."""

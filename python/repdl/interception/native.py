@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
 from typing import Any
 
 import torch
+
+Kernel = Callable[..., Any]
 
 LOW_DTYPES = (torch.bfloat16, torch.float16)
 

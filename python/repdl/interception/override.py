@@ -2,7 +2,7 @@
 """How an aten overload is taken over: a function of its arguments, declared once, with what to do for other types.
 
     @override("mm")
-    def _(self, mat2): ...
+    def mm(self, mat2): ...
 
 The function sees float32 tensors (and integers beside them), on the CPU, below autograd. From it come the variants of
 the overload that write into a given tensor ("mm.out", "exp_"), found by their schemas, and the low-precision form:
@@ -11,52 +11,32 @@ operands are widened exactly, the results rounded once.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import partial
 from inspect import unwrap
 from typing import Any
 
-import torch
-from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
-
 from repdl import _core
 from repdl.interception import core
-from repdl.interception.native import is_there, native_of, schemas
+from repdl.interception.dtypes import (
+    COMPLEX,
+    FLOAT32,
+    LOW,
+    WIDE,
+    has_complex,
+    is_complex_half,
+    kinds_of,
+    narrowed,
+    to_float64,
+    to_floating,
+)
+from repdl.interception.native import Kernel, is_there, native_of
+from repdl.interception.ops_by_dtype import complex_ops
+from repdl.interception.rounding import as_operands, first_rounded, of_one_type, rounded_once
 from repdl.interception.strict import native_within, not_reproducible
-
-Kernel = Callable[..., Any]
-Ops = Mapping[str, Kernel]
-
-# What a call's tensors are, as bits.
-FLOAT32, LOW, FLOAT64, OTHER, COMPLEX = 1, 2, 4, 8, 16
-WIDE = FLOAT64 | COMPLEX
-_KINDS = {
-    torch.float32: FLOAT32,
-    torch.bfloat16: LOW,
-    torch.float16: LOW,
-    torch.float64: FLOAT64,
-    torch.complex32: COMPLEX,
-    torch.complex64: COMPLEX,
-    torch.complex128: COMPLEX,
-}
-
-_NO_TENSORS = frozenset({bool, int, float, str, type(None)})
-
-float64_ops: dict[str, Kernel] = {}
-"""Ops of float64 tensors: those of the core that take them, and others by its names and with its arguments, which are
-in interception/float64."""
-
-
-complex_ops: dict[str, Kernel] = {}
-"""Ops of complex tensors, in the same way: interception/aten/complex_functions.py."""
-
-
-def ops_of(x: torch.Tensor) -> Ops:
-    """The ops that take a tensor: those of complex numbers, or the core's."""
-    return complex_ops if x.is_complex() else core.ops
-
+from repdl.interception.strides import laid_out
+from repdl.interception.variants import variants
 
 ANY_DTYPE: dict[str, Any] = {"low": "compute", "wide": "compute", "integers": "compute"}
 """Settings of an override whose function takes tensors of any type."""
@@ -150,7 +130,7 @@ class Override:
             "widen": rounded_once(compute),
             "first": first_rounded(compute),
             "alike": of_one_type(rounded_once(compute)),
-            "float32": lambda *args, **kwargs: kernel(*map(_to_floating, args), **kwargs),
+            "float32": lambda *args, **kwargs: kernel(*map(to_floating, args), **kwargs),
         }
         low, wide, integers = ways[self.low], ways[self.wide], ways[self.integers]
         if self.elementwise and self.low == "compute":
@@ -190,12 +170,12 @@ class Override:
         def kernel(*args: Any, **kwargs: Any) -> Any:
             kinds = kinds_of(args) | kinds_of(kwargs.values()) if kwargs else kinds_of(args)
             if kinds & COMPLEX:
-                return (refuse if _is_half(args) else of_complex)(*args, **kwargs)
+                return (refuse if is_complex_half(args) else of_complex)(*args, **kwargs)
             if not kinds & (FLOAT32 | LOW):  # nothing to convert
                 return compute(*args, **kwargs)
             if narrowed(args) is not None:
                 return refuse(*args, **kwargs)
-            return compute(*map(_to_float64, args), **{name: _to_float64(value) for name, value in kwargs.items()})
+            return compute(*map(to_float64, args), **{name: to_float64(value) for name, value in kwargs.items()})
 
         return of_one_type(kernel) if self.low == "alike" else kernel
 
@@ -230,17 +210,6 @@ class ForComplex(Override):
             return (kernel if has_complex(args) else native)(*args, **kwargs)
 
         return choose
-
-
-def has_complex(values: Any) -> bool:
-    for value in values:  # noqa: SIM110 - any() takes longer, and this is in the way of every product
-        if value.is_complex() if isinstance(value, torch.Tensor) else type(value) is complex:
-            return True
-    return False
-
-
-def _is_half(values: Any) -> bool:
-    return any(isinstance(value, torch.Tensor) and value.dtype == torch.complex32 for value in values)
 
 
 overrides: dict[str, Override] = {}
@@ -309,203 +278,3 @@ def layout(key: str, *names: str) -> Callable[[Kernel], Kernel]:
         return kernel
 
     return declare
-
-
-def kinds_of(values: Any) -> int:
-    kinds = 0
-    for value in values:
-        kind = type(value)
-        if kind in _NO_TENSORS:  # sooner told than by isinstance, and this is in the way of every kernel in Python
-            continue
-        if kind is torch.Tensor or isinstance(value, torch.Tensor):
-            kinds |= _KINDS.get(value.dtype, OTHER)
-        elif kind is list or kind is tuple:
-            for item in value:
-                if isinstance(item, torch.Tensor):
-                    kinds |= _KINDS.get(item.dtype, OTHER)
-    return kinds
-
-
-def _to_floating(value: Any) -> Any:
-    return value.to(torch.get_default_dtype()) if isinstance(value, torch.Tensor) else value
-
-
-def _to_float64(value: Any) -> Any:
-    return value.to(torch.float64) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-
-
-def floating_type(values: Any) -> torch.dtype:
-    """The floating-point type of a result, by torch's rule: single numbers count only among themselves."""
-    tensors = [v for v in values if isinstance(v, torch.Tensor) and v.is_floating_point()]
-    wide = [v for v in tensors if v.dim() > 0] or tensors
-    return reduce(torch.promote_types, (v.dtype for v in wide))
-
-
-def narrowed(args: tuple[Any, ...]) -> list[Any] | None:
-    """Arguments whose only wide tensors are single numbers beside a narrower tensor: torch gives them its type."""
-    tensors = [a for a in args if isinstance(a, torch.Tensor)]
-    wide = [t for t in tensors if _KINDS.get(t.dtype, 0) & WIDE]
-    if any(t.dim() > 0 or t.is_complex() for t in wide) or not any(t.is_floating_point() and t.dim() for t in tensors):
-        return None
-    dtype = floating_type(tensors)
-    return [a.to(dtype) if isinstance(a, torch.Tensor) and _KINDS.get(a.dtype, 0) & WIDE else a for a in args]
-
-
-def rounded_once(compute: Kernel) -> Kernel:
-    """From a kernel of float32 to one of bfloat16 and float16: widened, computed, and each result rounded once."""
-
-    def low(*args: Any, **kwargs: Any) -> Any:
-        dtype = floating_type([*args, *kwargs.values()])
-
-        result = compute(*map(_widen, args), **{name: _widen(value) for name, value in kwargs.items()})
-        return map_tensors(lambda t: t.to(dtype) if t.is_floating_point() else t, result)
-
-    return low
-
-
-def as_operands(compute: Kernel) -> Kernel:
-    """Rounds the result to the type of the tensors, where a number beside single ones has made it float32."""
-
-    def low(*args: Any, **kwargs: Any) -> Any:
-        result = compute(*args, **kwargs)
-        if isinstance(result, torch.Tensor) and result.dtype == torch.float32 and not kinds_of(args) & FLOAT32:
-            return result.to(floating_type(args))
-        return result
-
-    return low
-
-
-def first_rounded(compute: Kernel) -> Kernel:
-    """As `rounded_once`, where the first result gets the type of the first operand, others that of the parameters."""
-
-    def low(input: torch.Tensor, *args: Any) -> Any:
-        given = next((a.dtype for a in args if isinstance(a, torch.Tensor)), input.dtype)
-        first, *others = compute(_widen(input), *map(_widen, args))
-        return first.to(input.dtype), *(t.to(given) for t in others)
-
-    return low
-
-
-def of_one_type(kernel: Kernel) -> Kernel:
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        dtypes = {a.dtype for a in args if isinstance(a, torch.Tensor)}
-        if len(dtypes) > 1:
-            raise RuntimeError(f"expected operands of the same dtype, but got {' and '.join(sorted(map(str, dtypes)))}")
-        return kernel(*args, **kwargs)
-
-    return checked
-
-
-def _widen(value: Any) -> Any:
-    is_low = isinstance(value, torch.Tensor) and _KINDS.get(value.dtype) == LOW
-    return value.to(torch.float32) if is_low else value
-
-
-def map_tensors(change: Callable[[torch.Tensor], Any], value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(map_tensors(change, item) for item in value)
-    return value
-
-
-_CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
-
-
-def memory_format(*operands: torch.Tensor) -> torch.memory_format:
-    """That of a result: channels last if one of the operands is."""
-    for x in operands:
-        channels_last = _CHANNELS_LAST.get(x.dim())
-        if channels_last and not x.is_contiguous() and x.is_contiguous(memory_format=channels_last):
-            return channels_last
-    return torch.contiguous_format
-
-
-def laid_out(compute: Kernel) -> Kernel:
-    """Gives the result of a pointwise kernel the strides that torch would give it: those of its operands, in order.
-
-    A single number is not expanded: it would count in the type of the result.
-    """
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        tensors = [a for a in args if isinstance(a, torch.Tensor)]
-        if all(t.is_contiguous() for t in tensors):
-            return compute(*args, **kwargs)
-        rank = max(t.dim() for t in tensors)
-        shape = torch.broadcast_shapes(*(t.shape for t in tensors))
-        full = [t.expand(shape) if t.dim() else t for t in tensors]
-        order, _ = physical_order(*(t for t, own in zip(full, tensors, strict=True) if own.dim() == rank))
-        back = sorted(range(rank), key=order.__getitem__)
-        turned = iter([t.permute(order) if t.dim() else t for t in full])
-        result = compute(*(next(turned) if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
-        return map_tensors(lambda t: t.permute(back), result)
-
-    return kernel
-
-
-def variants(
-    name: str, converts: bool = True
-) -> Iterator[tuple[str, _core.OverrideTarget | None, Callable[[Kernel], Kernel]]]:
-    """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
-    packet = name.partition(".")[0]
-    same = schemas(packet)
-    if name not in same:
-        return
-    taken = [(a.name, str(a.type)) for a in same[name].arguments]
-    for other, schema in same.items():
-        outs = [a.name for a in schema.arguments if a.is_out]
-        if outs and [(a.name, str(a.type)) for a in schema.arguments if not a.is_out] == taken:
-            yield other, _core.OverrideTarget.OUT if outs == ["out"] else None, into(outs, converts)
-    for other, schema in schemas(packet + "_").items():
-        if [(a.name, str(a.type)) for a in schema.arguments] == taken:
-            yield other, _core.OverrideTarget.FIRST_ARGUMENT, in_place
-
-
-def in_place(kernel: Kernel) -> Kernel:
-    def changed(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-        result = kernel(self, *args, **kwargs)
-        if result.shape != self.shape:
-            raise RuntimeError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
-        if not torch.can_cast(result.dtype, self.dtype):
-            raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {self.dtype}")
-        return self.copy_(result)
-
-    return changed
-
-
-def into(outs: list[str], converts: bool = True) -> Callable[[Kernel], Kernel]:
-    def make(kernel: Kernel) -> Kernel:
-        def filled(*args: Any, **kwargs: Any) -> Any:
-            targets = [kwargs.pop(name) for name in outs]
-            results = kernel(*args, **kwargs)
-            if isinstance(targets[0], list):
-                for target, result in zip(targets[0], results, strict=True):
-                    fill(target, result, converts)
-                return None
-            if len(outs) == 1:
-                return fill(targets[0], results, converts)
-            return tuple(fill(target, result, converts) for target, result in zip(targets, results, strict=True))
-
-        return filled
-
-    return make
-
-
-def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> torch.Tensor:
-    """Writes a result into the tensor given for it, which is resized, with torch's warning if it held elements."""
-    if not converts and result.dtype != target.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead")
-    if not torch.can_cast(result.dtype, target.dtype):
-        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
-    if target.shape != result.shape:
-        if target.numel():
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
-                f"not match the required output shape {list(result.shape)}. Resize the out "
-                "tensor to no elements first, t.resize_(0)",
-                stacklevel=3,
-            )
-        target.resize_(result.shape)
-    return target.copy_(result)

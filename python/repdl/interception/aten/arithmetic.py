@@ -7,8 +7,11 @@ from typing import Any
 
 import torch
 
+from repdl.interception.dtypes import LOW, kinds_of
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import ANY_DTYPE, LOW, fill, kinds_of, override, rounded_once
+from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.rounding import rounded_once
+from repdl.interception.variants import fill
 
 # Of any dtype: where the op does not take a call, a step is torch's own kernel, which rounds once.
 _STEPS: dict[str, Any] = {"wide": "compute", "integers": "compute"}
@@ -41,27 +44,27 @@ _with_alpha("sub.Tensor", "sub")
 
 
 @override("rsub.Tensor", **_STEPS)
-def _(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
+def rsub_tensor(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
     return torch.sub(other, self, alpha=alpha)
 
 
 @override("addcmul", op="addcmul", elementwise=True, **_STEPS)
-def _(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
+def addcmul(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
     return self + (tensor1 if value == 1 else tensor1 * value) * tensor2
 
 
 @override("addcdiv", op="addcdiv", elementwise=True, **_STEPS)
-def _(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
+def addcdiv(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
     return self + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 
 @override("lerp.Scalar", op="lerp", elementwise=True, **_STEPS)
-def _(self: torch.Tensor, end: torch.Tensor, weight: Any) -> torch.Tensor:
+def lerp_scalar(self: torch.Tensor, end: torch.Tensor, weight: Any) -> torch.Tensor:
     return _lerp(self, end, torch.full((), weight, dtype=self.dtype))
 
 
 @override("lerp.Tensor", **_STEPS)
-def _(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+def lerp_tensor(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return _lerp(self, end, weight)
 
 
@@ -96,7 +99,7 @@ def _ends_below(out: torch.Tensor, start: Any, end: Any) -> bool:
 
 
 @override("linspace", **_STEPS)
-def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> torch.Tensor:
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> torch.Tensor:
     """From both ends to the middle, as torch: start + step * i, and end - step * (steps - 1 - i) in the upper half."""
     dtype = dtype or torch.get_default_dtype()
     if dtype.is_complex or isinstance(start, complex) or isinstance(end, complex):
@@ -117,14 +120,14 @@ def _(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) ->
 
 
 @override("linspace.out", **ANY_DTYPE)
-def _(start: Any, end: Any, steps: int, *, out: torch.Tensor) -> torch.Tensor:
+def linspace_out(start: Any, end: Any, steps: int, *, out: torch.Tensor) -> torch.Tensor:
     if out.numel() != steps:
         out.resize_(steps)  # here torch does not warn
     return fill(out, torch.linspace(start, end, steps, dtype=out.dtype))
 
 
 @override("logspace.out", **ANY_DTYPE)
-def _(start: Any, end: Any, steps: int, base: float = 10.0, *, out: torch.Tensor) -> torch.Tensor:
+def logspace_out(start: Any, end: Any, steps: int, base: float = 10.0, *, out: torch.Tensor) -> torch.Tensor:
     """The base to the powers that `linspace` gives."""
     if out.numel() != steps:
         out.resize_(steps)

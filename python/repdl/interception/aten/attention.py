@@ -16,7 +16,7 @@ _FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
 @composite("scaled_dot_product_attention")
-def _(
+def scaled_dot_product_attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,

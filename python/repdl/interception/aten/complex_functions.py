@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from repdl.interception.override import Ops, complex_ops, float64_ops, ops_of
+from repdl.interception.ops_by_dtype import Ops, complex_ops, float64_ops, ops_of
 
 Parts = tuple[torch.Tensor, torch.Tensor]
 

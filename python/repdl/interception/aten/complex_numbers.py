@@ -15,7 +15,8 @@ from typing import Any
 import torch
 
 from repdl.interception.native import native_of
-from repdl.interception.override import for_complex, ops_of
+from repdl.interception.ops_by_dtype import ops_of
+from repdl.interception.override import for_complex
 
 Parts = tuple[torch.Tensor, torch.Tensor]
 
@@ -42,7 +43,7 @@ def _steps(name: str, op: str = "") -> Callable[[Callable[..., Parts]], Callable
 
 
 @_steps("mul.Tensor", op="mul")
-def _(x: Parts, y: Parts) -> Parts:
+def mul_tensor(x: Parts, y: Parts) -> Parts:
     """(ac - bd) + (ad + bc)i"""
     (a, b), (c, d) = x, y
     return a * c - b * d, a * d + b * c
@@ -65,12 +66,12 @@ def _divided(x: Parts, y: Parts) -> Parts:
 
 
 @_steps("reciprocal", op="reciprocal")
-def _(x: Parts) -> Parts:
+def reciprocal(x: Parts) -> Parts:
     return _divided((torch.ones_like(x[0]), torch.zeros_like(x[0])), x)
 
 
 @_steps("neg")
-def _(x: Parts) -> Parts:
+def neg(x: Parts) -> Parts:
     return -x[0], -x[1]
 
 

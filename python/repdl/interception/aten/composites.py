@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 
 from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, composite, fill, override
+from repdl.interception.override import ANY_DTYPE, composite, override
+from repdl.interception.variants import fill
 
 _native_linear = native_of("linear")
 

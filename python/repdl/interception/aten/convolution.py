@@ -11,8 +11,10 @@ from repdl._order import get_order
 from repdl.interception.aten.integer_convolution import IntegerConvolution
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
-from repdl.interception.override import memory_format, ops_of, override
+from repdl.interception.ops_by_dtype import ops_of
+from repdl.interception.override import override
 from repdl.interception.strict import not_reproducible
+from repdl.interception.strides import memory_format
 
 _native, _native_backward = native_of("convolution"), native_of("convolution_backward")
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from repdl.interception.override import ops_of, override
+from repdl.interception.ops_by_dtype import ops_of
+from repdl.interception.override import override
 
 _NEVER = -math.inf
 
@@ -117,7 +118,7 @@ def _moved(x: torch.Tensor, by: int) -> torch.Tensor:
 
 
 @override("_ctc_loss", "_ctc_loss.Tensor", wide="float64")
-def _(
+def _ctc_loss(
     log_probs: torch.Tensor,
     targets: torch.Tensor,
     input_lengths: Any,
@@ -131,7 +132,7 @@ def _(
 
 
 @override("_ctc_loss_backward", "_ctc_loss_backward.Tensor", wide="float64")
-def _(
+def _ctc_loss_backward(
     grad: torch.Tensor,
     log_probs: torch.Tensor,
     targets: torch.Tensor,

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from repdl.interception.aten.reduction import sum_of, vector_norm
-from repdl.interception.override import ops_of, override
+from repdl.interception.ops_by_dtype import ops_of
+from repdl.interception.override import override
 
 
 @override("_cdist_forward", wide="float64")
@@ -21,7 +22,7 @@ def cdist(x1: torch.Tensor, x2: torch.Tensor, p: float, compute_mode: int | None
 
 
 @override("_euclidean_dist", wide="float64")
-def _(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+def _euclidean_dist(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     return cdist(x1, x2, 2.0)
 
 
@@ -46,7 +47,9 @@ def _slope(difference: torch.Tensor, distance: torch.Tensor, p: float) -> torch.
 
 
 @override("_cdist_backward", wide="float64")
-def _(grad: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, p: float, cdist: torch.Tensor) -> torch.Tensor:
+def _cdist_backward(
+    grad: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, p: float, cdist: torch.Tensor
+) -> torch.Tensor:
     """The Sum over the rows of x2 of the derivative times the gradient."""
     batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     result = x1.new_empty(*batch, *x1.shape[-2:])
@@ -62,13 +65,13 @@ def _pairs(rows: int) -> Any:
 
 
 @override("_pdist_forward", wide="float64")
-def _(self: torch.Tensor, p: float = 2.0) -> torch.Tensor:
+def _pdist_forward(self: torch.Tensor, p: float = 2.0) -> torch.Tensor:
     i, j = _pairs(self.shape[0])
     return vector_norm(self.index_select(0, i) - self.index_select(0, j), p, 1, ops=ops_of(self))
 
 
 @override("_pdist_backward", wide="float64")
-def _(grad: torch.Tensor, self: torch.Tensor, p: float, pdist: torch.Tensor) -> torch.Tensor:
+def _pdist_backward(grad: torch.Tensor, self: torch.Tensor, p: float, pdist: torch.Tensor) -> torch.Tensor:
     """Derivative times gradient: to the first row of each pair, pair after pair, then minus that to the second rows."""
     i, j = _pairs(self.shape[0])
     slope = _slope(self.index_select(0, i) - self.index_select(0, j), pdist[:, None], p) * grad[:, None]

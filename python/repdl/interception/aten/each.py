@@ -15,8 +15,9 @@ import torch
 from torch.autograd.graph import increment_version
 
 from repdl import _core
-from repdl.interception.native import is_there, native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, Override, enter, overrides, variants
+from repdl.interception.native import Kernel, is_there, native_of
+from repdl.interception.override import ANY_DTYPE, Override, enter, overrides
+from repdl.interception.variants import variants
 
 _Tensors = list[torch.Tensor]
 

@@ -10,7 +10,8 @@ import torch
 from repdl.interception import core
 from repdl.interception.aten.reduction import sum_of, vector_norm
 from repdl.interception.native import native_of
-from repdl.interception.override import ops_of, override
+from repdl.interception.ops_by_dtype import ops_of
+from repdl.interception.override import override
 
 _SUM, _MEAN, _MAX = range(3)
 _MODES = ("sum", "mean")

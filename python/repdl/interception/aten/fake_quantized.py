@@ -44,7 +44,7 @@ def _faked(x: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor, low: int, h
 
 
 @override(_PER_CHANNEL, low="compute")
-def _(
+def fake_quantize_per_channel(
     self: torch.Tensor, scale: torch.Tensor, zero_point: torch.Tensor, axis: int, quant_min: int, quant_max: int
 ) -> _Two:
     fits = 0 <= axis < self.dim() and scale.shape == zero_point.shape == self.shape[axis : axis + 1]
@@ -101,7 +101,7 @@ def _learned(
 
 
 @override("_fake_quantize_learnable_per_tensor_affine_backward")
-def _(
+def _fake_quantize_learnable_per_tensor_affine_backward(
     grad: torch.Tensor,
     self: torch.Tensor,
     scale: torch.Tensor,
@@ -117,7 +117,7 @@ def _(
 
 
 @override("_fake_quantize_learnable_per_channel_affine_backward")
-def _(
+def _fake_quantize_learnable_per_channel_affine_backward(
     grad: torch.Tensor,
     self: torch.Tensor,
     scale: torch.Tensor,
@@ -166,7 +166,7 @@ def _single(number: float) -> float:
 
 
 @override("_fused_moving_avg_obs_fq_helper", low="native")
-def _(
+def _fused_moving_avg_obs_fq_helper(
     self: torch.Tensor,
     observer_on: torch.Tensor,
     fake_quant_on: torch.Tensor,

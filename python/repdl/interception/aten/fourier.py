@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from repdl import _core
-from repdl.interception.override import ANY_DTYPE, fill, override
+from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.variants import fill
 
 _RANKS = 8
 """Dimensions of a tensor of the core, which has one for the parts of complex numbers."""

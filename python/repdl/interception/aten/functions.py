@@ -13,7 +13,8 @@ import torch
 from repdl.interception import core as _core
 from repdl.interception.aten import random
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import Ops, complex_ops, ops_of, override
+from repdl.interception.ops_by_dtype import Ops, complex_ops, ops_of
+from repdl.interception.override import override
 from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
@@ -47,7 +48,7 @@ _native_power, _native_powers = native_of("pow.Tensor_Scalar"), native_of("pow.T
 
 
 @override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", complex=True, integers="compute", **_POINTWISE)
-def _(self: Any, exponent: Any) -> torch.Tensor:
+def pow_tensor_tensor(self: Any, exponent: Any) -> torch.Tensor:
     """Of integers and a number that is none, too: it comes as a number."""
     dtype = torch.result_type(self, exponent)
     if not (dtype.is_floating_point or dtype.is_complex):
@@ -64,7 +65,7 @@ _POWERS = {"square": {1: 2}, "cube": {1: 3}}
 
 
 @override("pow.Tensor_Scalar", low="compute", wide="compute", integers="compute", of_constants=_POWERS, **_POINTWISE)
-def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
+def pow_tensor_scalar(self: torch.Tensor, exponent: Any) -> torch.Tensor:
     if not (self.is_floating_point() or self.is_complex()):
         dtype = torch.result_type(self, exponent)
         if not (dtype.is_floating_point or dtype.is_complex):
@@ -97,7 +98,7 @@ def _(self: torch.Tensor, exponent: Any) -> torch.Tensor:
 
 
 @override("pow.Scalar", low="compute", wide="float64", complex=True)
-def _(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def pow_scalar(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     if exponent.is_complex() or isinstance(self, complex):
         return complex_ops["pow"](*_alike(self, exponent))
     return ops["pow"](*_alike(self, exponent)).to(exponent.dtype)
@@ -107,29 +108,31 @@ def _(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tenso
 
 
 @override("gelu", op="gelu", low="compute", wide="float64", **_POINTWISE)
-def _(self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops) -> torch.Tensor:
+def gelu(self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops) -> torch.Tensor:
     return ops["gelu_tanh" if approximate == "tanh" else "gelu"](self)
 
 
 @override("gelu_backward", op="gelu_grad", wide="float64", **_POINTWISE)
-def _(
+def gelu_backward(
     grad_output: torch.Tensor, self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops
 ) -> torch.Tensor:
     return ops["gelu_tanh_grad" if approximate == "tanh" else "gelu_grad"](grad_output, self)
 
 
 @override("log_sigmoid_forward", low="compute", wide="float64")
-def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> tuple[torch.Tensor, torch.Tensor]:
+def log_sigmoid_forward(self: torch.Tensor, *, ops: Ops = _core.ops) -> tuple[torch.Tensor, torch.Tensor]:
     return ops["logsigmoid"](self), self.new_empty(0)
 
 
 @override("log_sigmoid_backward", wide="float64")
-def _(grad_output: torch.Tensor, self: torch.Tensor, buffer: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def log_sigmoid_backward(
+    grad_output: torch.Tensor, self: torch.Tensor, buffer: torch.Tensor, *, ops: Ops = _core.ops
+) -> torch.Tensor:
     return ops["logsigmoid_grad"](*torch.broadcast_tensors(grad_output, self))
 
 
 @override("elu", wide="float64", **_POINTWISE)
-def _(
+def elu(
     self: torch.Tensor, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1, *, ops: Ops = _core.ops
 ) -> torch.Tensor:
     """scale * x above zero, (alpha * scale) * expm1(input_scale * x) below."""
@@ -138,7 +141,7 @@ def _(
 
 
 @override("elu_backward", wide="float64", **_POINTWISE)
-def _(
+def elu_backward(
     grad_output: torch.Tensor,
     alpha: Any,
     scale: Any,
@@ -159,7 +162,7 @@ def _(
 
 
 @override("softplus", low="compute", wide="float64", **_POINTWISE)
-def _(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _core.ops) -> torch.Tensor:
+def softplus(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _core.ops) -> torch.Tensor:
     if self.dtype in LOW_DTYPES and beta != 1:
         return torch.nn.functional.softplus(self.to(torch.float32), beta, threshold).to(self.dtype)
     scaled = self if beta == 1 else self * beta
@@ -168,7 +171,7 @@ def _(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _cor
 
 
 @override("softplus_backward", wide="float64", **_POINTWISE)
-def _(
+def softplus_backward(
     grad_output: torch.Tensor, self: torch.Tensor, beta: Any, threshold: Any, *, ops: Ops = _core.ops
 ) -> torch.Tensor:
     scaled = self if beta == 1 else self * beta
@@ -176,27 +179,27 @@ def _(
 
 
 @override("glu", wide="float64")
-def _(self: torch.Tensor, dim: int = -1, *, ops: Ops = _core.ops) -> torch.Tensor:
+def glu(self: torch.Tensor, dim: int = -1, *, ops: Ops = _core.ops) -> torch.Tensor:
     value, gate = self.chunk(2, dim)
     return value * ops["sigmoid"](gate)
 
 
 @override("glu_backward", wide="float64")
-def _(grad_output: torch.Tensor, self: torch.Tensor, dim: int, *, ops: Ops = _core.ops) -> torch.Tensor:
+def glu_backward(grad_output: torch.Tensor, self: torch.Tensor, dim: int, *, ops: Ops = _core.ops) -> torch.Tensor:
     value, gate = self.chunk(2, dim)
     open_ = ops["sigmoid"](gate)
     return torch.cat((open_ * grad_output, (1 - open_) * open_ * grad_output * value), dim)
 
 
 @override("logit", wide="float64", **_POINTWISE)
-def _(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops) -> torch.Tensor:
+def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops) -> torch.Tensor:
     """log(x / (1 - x)), x held in [eps, 1 - eps]."""
     x = self if eps is None else self.clamp(eps, 1 - eps)
     return ops["log"](x / (1 - x))
 
 
 @override("logit_backward", wide="compute", **_POINTWISE)
-def _(grad_output: torch.Tensor, self: torch.Tensor, eps: float | None = None) -> torch.Tensor:
+def logit_backward(grad_output: torch.Tensor, self: torch.Tensor, eps: float | None = None) -> torch.Tensor:
     """g / (x * (1 - x)); outside of [0, 1] NaN, or with eps +0 outside of [eps, 1 - eps]."""
     inside = grad_output / (self * (1 - self))
     if eps is None:
@@ -208,13 +211,13 @@ def _(grad_output: torch.Tensor, self: torch.Tensor, eps: float | None = None) -
 
 
 @override("sinc", integers="float32", wide="float64", **_POINTWISE)
-def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def sinc(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """sinpi(x) / (x * pi), pi rounded, and 1 at 0."""
     return torch.where(self == 0, torch.ones_like(self), ops["sinpi"](self) / (self * math.pi))
 
 
 @override("logaddexp2", wide="float64", **_POINTWISE)
-def _(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def logaddexp2(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """max + log1p(2^-|x - y|) * c, with c = 1 / log(2) in float64, rounded; x + 1 of equal ones."""
     self, other = _alike(self, other)
     larger = torch.maximum(self, other)
@@ -223,7 +226,7 @@ def _(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch
 
 
 @override("special_entr", integers="float32", wide="float64", **_POINTWISE)
-def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def special_entr(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """-(x log(x)); +0 of zeros, -inf below."""
     inside = ops["xlogy"](self, self).neg()
     inside = torch.where(self == 0, torch.zeros_like(inside), inside)
@@ -238,7 +241,7 @@ def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     wide="float64",
     **_POINTWISE,
 )
-def _(self: Any, other: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
+def special_xlog1py(self: Any, other: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
     """x * log1p(y); +0 where x is 0, unless y is NaN."""
     x, y = _alike(self, other)
     product = x * ops["log1p"](y)
@@ -246,7 +249,7 @@ def _(self: Any, other: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
 
 
 @override("polar", wide="float64")
-def _(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def polar(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """abs * cos(angle) + abs * sin(angle) i."""
     return torch.complex(abs * ops["cos"](angle), abs * ops["sin"](angle))
 
@@ -255,7 +258,7 @@ _native_rrelu = native_of("rrelu_with_noise")
 
 
 @override("rrelu_with_noise", low="compute", wide="float64")
-def _(
+def rrelu_with_noise(
     self: torch.Tensor,
     noise: torch.Tensor,
     lower: Any = 1 / 8,
@@ -275,7 +278,7 @@ def _(
 
 
 @override("softshrink", wide="compute", **_POINTWISE)
-def _(self: torch.Tensor, lambd: Any = 0.5) -> torch.Tensor:
+def softshrink(self: torch.Tensor, lambd: Any = 0.5) -> torch.Tensor:
     """Towards 0 by lambd, +0 within it. torch's own gives -0 there in some layouts."""
     outside = torch.where(self > 0, self - lambd, self + lambd)
     return torch.where(self.abs() <= lambd, torch.zeros_like(outside), outside)

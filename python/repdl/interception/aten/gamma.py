@@ -6,7 +6,8 @@ from __future__ import annotations
 import torch
 
 from repdl.interception.aten.special import in_float64, widening
-from repdl.interception.override import ANY_DTYPE, float64_ops, ops_of, override
+from repdl.interception.ops_by_dtype import float64_ops, ops_of
+from repdl.interception.override import ANY_DTYPE, override
 
 _OF_ORDER = {0: "digamma", 1: "trigamma"}
 _of_higher_order = widening("polygamma", float64_ops["polygamma"])

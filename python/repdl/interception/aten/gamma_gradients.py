@@ -15,7 +15,8 @@ from functools import cache
 
 import torch
 
-from repdl.interception.override import ANY_DTYPE, float64_ops, override
+from repdl.interception.ops_by_dtype import float64_ops
+from repdl.interception.override import ANY_DTYPE, override
 
 _digamma = float64_ops["digamma"]
 _STEP = 1 / 8
@@ -116,10 +117,10 @@ def beta_gradient(x: torch.Tensor, a: torch.Tensor, total: torch.Tensor) -> torc
 
 
 @override("_standard_gamma_grad", **ANY_DTYPE)
-def _(self: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+def _standard_gamma_grad(self: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
     return gamma_gradient(self.double(), output.double()).reshape(output.shape).to(output.dtype)
 
 
 @override("_dirichlet_grad", **ANY_DTYPE)
-def _(x: torch.Tensor, alpha: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
+def _dirichlet_grad(x: torch.Tensor, alpha: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
     return beta_gradient(x.double(), alpha.double(), total.double()).reshape(x.shape).to(x.dtype)

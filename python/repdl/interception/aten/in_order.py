@@ -14,8 +14,10 @@ import torch
 from repdl.interception.aten.complex_numbers import running_product
 from repdl.interception.aten.reduction import checked_dim
 from repdl.interception.core import ops
-from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, fill, memory_format, override
+from repdl.interception.native import LOW_DTYPES, Kernel, native_of
+from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.strides import memory_format
+from repdl.interception.variants import fill
 
 _WIDENED = """
     _adaptive_avg_pool3d _adaptive_avg_pool3d_backward

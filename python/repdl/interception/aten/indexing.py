@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from repdl.interception import core
-from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, override
+from repdl.interception.native import Kernel, native_of
+from repdl.interception.override import ANY_DTYPE, override
 
 _sort, _topk, _aminmax = native_of("sort.stable"), native_of("topk"), native_of("aminmax")
 
@@ -182,7 +182,7 @@ def narrow_copy(self: torch.Tensor, dim: int, start: int, length: int) -> torch.
 
 
 @override("index_copy", **ANY_DTYPE)
-def _(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+def index_copy(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
     out = self.clone(memory_format=torch.contiguous_format)
     if self.dim() == 0:
         return out.copy_(source.reshape(()))
@@ -195,7 +195,7 @@ def _(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -
 
 
 @override("topk", **ANY_DTYPE)
-def _(
+def topk(
     self: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Of equal numbers the one with the lower index comes first."""

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from repdl.interception import core
-from repdl.interception.override import memory_format, override
+from repdl.interception.override import override
+from repdl.interception.strides import memory_format
 
 
 def _resized(op: str, x: torch.Tensor, sizes: Any, filter: tuple[Any, ...], factors: tuple[Any, ...]) -> torch.Tensor:

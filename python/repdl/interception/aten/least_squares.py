@@ -17,7 +17,8 @@ from repdl.interception.aten.factorization import batch, checked, factored, in_c
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.aten.solving import substituted
-from repdl.interception.override import ops_of, override
+from repdl.interception.ops_by_dtype import ops_of
+from repdl.interception.override import override
 
 
 def _shortest(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -40,7 +40,7 @@ def _check_classes(self: torch.Tensor, classes: torch.Tensor, ignore_index: int)
 
 
 @override("nll_loss_forward", "nll_loss2d_forward", op="nll_loss", wide="float64", choices={3: _REDUCTIONS})
-def _(
+def nll_loss_forward(
     self: torch.Tensor,
     target: torch.Tensor,
     weight: torch.Tensor | None,
@@ -56,7 +56,7 @@ def _(
 
 
 @override("nll_loss_backward", "nll_loss2d_backward", op="nll_loss_grad", wide="float64", choices={4: _REDUCTIONS})
-def _(
+def nll_loss_backward(
     grad_output: torch.Tensor,
     self: torch.Tensor,
     target: torch.Tensor,
@@ -77,7 +77,7 @@ def _(
 
 
 @override("binary_cross_entropy", wide="float64")
-def _(
+def binary_cross_entropy(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = _MEAN
 ) -> torch.Tensor:
     """max(log1p(-x), -100) * (target - 1) - max(log(x), -100) * target, times the weight."""
@@ -89,7 +89,7 @@ def _(
 
 
 @override("binary_cross_entropy_backward", wide="float64")
-def _(
+def binary_cross_entropy_backward(
     grad_output: torch.Tensor,
     self: torch.Tensor,
     target: torch.Tensor,
@@ -162,13 +162,15 @@ def _per_term(grad_output: torch.Tensor, reduction: int, count: int) -> torch.Te
 
 
 @override("soft_margin_loss", wide="float64")
-def _(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN) -> torch.Tensor:
+def soft_margin_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN) -> torch.Tensor:
     """log(1 + exp(-target * x))."""
     return _reduce(torch.nn.functional.softplus(self * target.neg()), reduction)
 
 
 @override("soft_margin_loss_backward", wide="float64")
-def _(grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int) -> torch.Tensor:
+def soft_margin_loss_backward(
+    grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int
+) -> torch.Tensor:
     """(-target * sigmoid(-target * x)) * grad, for a mean with the gradient over the number of elements."""
     away = target.neg()
     return away * torch.sigmoid(away * self) * _per_term(grad_output, reduction, self.numel())
@@ -251,7 +253,9 @@ def _reach(self: torch.Tensor, labels: torch.Tensor, valid: torch.Tensor, is_lab
 
 
 @override("multilabel_margin_loss_forward", wide="float64")
-def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
+def multilabel_margin_loss_forward(
+    self: torch.Tensor, target: torch.Tensor, reduction: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Of a row the Sum over labels and classes, label by label, over the number of classes; of labels it is +0."""
     rows = torch.atleast_2d(self)
     labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
@@ -261,7 +265,7 @@ def _(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.T
 
 
 @override("multilabel_margin_loss_backward", wide="float64")
-def _(
+def multilabel_margin_loss_backward(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, is_target: torch.Tensor
 ) -> torch.Tensor:
     """For a class the number of labels into whose margin it reaches; for each label, in order, minus the number of such

@@ -10,7 +10,8 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import Ops, override
+from repdl.interception.ops_by_dtype import Ops
+from repdl.interception.override import override
 
 
 def product(a: torch.Tensor, b: torch.Tensor, ops: Ops = _core.ops) -> torch.Tensor:
@@ -73,7 +74,7 @@ def addmm(
 
 
 @override("_addmm_activation", wide="float64", low="alike", converts=False)
-def _(
+def _addmm_activation(
     self: torch.Tensor,
     mat1: torch.Tensor,
     mat2: torch.Tensor,
@@ -95,7 +96,7 @@ def bmm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torc
 
 
 @override("baddbmm", wide="float64", complex=True, low="alike", converts=False)
-def _(
+def baddbmm(
     self: torch.Tensor,
     batch1: torch.Tensor,
     batch2: torch.Tensor,
@@ -109,7 +110,7 @@ def _(
 
 
 @override("addbmm", wide="float64", complex=True, low="alike", converts=False)
-def _(
+def addbmm(
     self: torch.Tensor,
     batch1: torch.Tensor,
     batch2: torch.Tensor,
@@ -136,7 +137,7 @@ def mv(self: torch.Tensor, vec: torch.Tensor, *, ops: Ops = _core.ops) -> torch.
 
 
 @override("addmv", wide="float64", complex=True, low="alike", converts=False)
-def _(
+def addmv(
     self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, ops: Ops = _core.ops
 ) -> torch.Tensor:
     return plus(self, mv(mat, vec, ops=ops), beta, alpha)
@@ -161,19 +162,19 @@ def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> to
 
 
 @override("vdot", wide="float64", complex=True, low="alike", converts=False)
-def _(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def vdot(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     return dot(self.conj(), other, ops=ops)
 
 
 @override("addr", wide="compute", integers="compute")
-def _(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+def addr(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
     product = torch.mul(vec1[:, None], vec2)
     scaled = product if alpha == 1 else product * alpha
     return scaled if beta == 0 else (self if beta == 1 else self * beta) + scaled
 
 
 @override("linalg_cross", wide="compute", integers="compute")
-def _(self: torch.Tensor, other: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
+def linalg_cross(self: torch.Tensor, other: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     _check(
         self.dim() == other.dim() and self.shape[dim] == 3 and other.shape[dim] == 3,
         f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[dim]} and {other.shape[dim]}",
@@ -182,7 +183,7 @@ def _(self: torch.Tensor, other: torch.Tensor, *, dim: int = -1) -> torch.Tensor
 
 
 @override("_trilinear", wide="float64")
-def _(
+def _trilinear(
     i1: torch.Tensor,
     i2: torch.Tensor,
     i3: torch.Tensor,
@@ -204,7 +205,7 @@ def _(
 
 
 @override("conv_tbc", wide="float64")
-def _(
+def conv_tbc(
     self: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, pad: int = 0, *, ops: Ops = _core.ops
 ) -> torch.Tensor:
     """For time, batch, channel: one Product over (kernel, channel), padding being absent, plus the bias.

@@ -10,7 +10,9 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.override import Ops, memory_format, override
+from repdl.interception.ops_by_dtype import Ops
+from repdl.interception.override import override
+from repdl.interception.strides import memory_format
 
 Tensors3 = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]
 
@@ -32,7 +34,7 @@ def native_layer_norm(
 
 
 @override("native_layer_norm_backward", wide="float64")
-def _(
+def native_layer_norm_backward(
     grad_out: torch.Tensor,
     input: torch.Tensor,
     normalized_shape: list[int],
@@ -72,7 +74,7 @@ def native_group_norm(
 
 
 @override("native_group_norm_backward", wide="float64")
-def _(
+def native_group_norm_backward(
     grad_out: torch.Tensor,
     input: torch.Tensor,
     mean: torch.Tensor,
@@ -137,7 +139,7 @@ def _batch_norm(
 
 
 @override("_native_batch_norm_legit.no_stats", low="compute", wide="float64")
-def _(
+def _native_batch_norm_legit_no_stats(
     input: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -151,7 +153,7 @@ def _(
 
 
 @override("_native_batch_norm_legit_no_training", low="compute", wide="float64")
-def _(
+def _native_batch_norm_legit_no_training(
     input: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -251,7 +253,9 @@ def _like_input(output: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
 
 
 @override("_weight_norm_interface", wide="float64")
-def _(v: torch.Tensor, g: torch.Tensor, dim: int = 0, *, ops: Ops = _core.ops) -> tuple[torch.Tensor, torch.Tensor]:
+def _weight_norm_interface(
+    v: torch.Tensor, g: torch.Tensor, dim: int = 0, *, ops: Ops = _core.ops
+) -> tuple[torch.Tensor, torch.Tensor]:
     """v * (g / norm), the norm over all dimensions but one."""
     others = tuple(d for d in range(v.dim()) if d != dim % v.dim())
     norm = ops["norm"](v, others, True, get_order())
@@ -259,7 +263,7 @@ def _(v: torch.Tensor, g: torch.Tensor, dim: int = 0, *, ops: Ops = _core.ops) -
 
 
 @override("_weight_norm_interface_backward", wide="float64")
-def _(
+def _weight_norm_interface_backward(
     grad_w: torch.Tensor,
     saved_v: torch.Tensor,
     saved_g: torch.Tensor,

@@ -9,7 +9,8 @@ import torch
 from torch.autograd.graph import increment_version
 
 from repdl import _core
-from repdl.interception.override import ANY_DTYPE, Kernel, override
+from repdl.interception.native import Kernel
+from repdl.interception.override import ANY_DTYPE, override
 
 Tensors = list[torch.Tensor]
 

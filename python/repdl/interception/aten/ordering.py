@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, override
+from repdl.interception.native import Kernel, native_of
+from repdl.interception.override import ANY_DTYPE, override
 
 _stable = native_of("sort.stable")
 _Found = tuple[torch.Tensor, torch.Tensor]

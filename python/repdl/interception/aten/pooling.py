@@ -10,8 +10,9 @@ import torch
 
 from repdl.interception import core
 from repdl.interception.aten.indexing import write
-from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, memory_format, override
+from repdl.interception.native import Kernel, native_of
+from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.strides import memory_format
 
 
 def _with_packed_indices(name: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from repdl.interception.native import native_of
-from repdl.interception.override import composite, fill
+from repdl.interception.override import composite
+from repdl.interception.variants import fill
 
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 

@@ -153,13 +153,13 @@ def bernoulli(self: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
 
 
 @override("normal.Tensor_Tensor", **ANY_DTYPE)
-def _(mean: torch.Tensor, std: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
+def normal_tensor_tensor(mean: torch.Tensor, std: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
     shape = torch.broadcast_shapes(mean.shape, std.shape)
     return torch.empty(shape, dtype=mean.dtype).normal_(0.0, 1.0, generator=generator) * std + mean
 
 
 @override("normal.Tensor_float", "normal.float_Tensor", **ANY_DTYPE)
-def _(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
+def normal_tensor_float(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
     like = mean if isinstance(mean, torch.Tensor) else std
     return torch.empty_like(like).normal_(0.0, 1.0, generator=generator) * std + mean
 
@@ -168,7 +168,7 @@ def _counted_only(name: str, counted: Callable[..., torch.Tensor]) -> None:
     native = native_of(name)
 
     @override(name, **ANY_DTYPE)
-    def _(*args: Any, generator: Any = None) -> torch.Tensor:
+    def draw(*args: Any, generator: Any = None) -> torch.Tensor:
         if stream == "torch":  # which draws until it accepts, and computes with functions that depend on the machine
             return not_reproducible(name, args, {"generator": generator}, native, "random")
         *tensors, generator = args if not isinstance(args[-1], torch.Tensor) else (*args, generator)
@@ -187,12 +187,14 @@ _counted_only("binomial", counts.binomial)
 
 
 @override("normal.float_float", **ANY_DTYPE)
-def _(mean: float, std: float, size: Any, *, generator: Any = None, **options: Any) -> torch.Tensor:
+def normal_float_float(mean: float, std: float, size: Any, *, generator: Any = None, **options: Any) -> torch.Tensor:
     return torch.empty(size, **options).normal_(mean, std, generator=generator)
 
 
 @override("normal.float_float_out", **ANY_DTYPE)
-def _(mean: float, std: float, size: Any, *, generator: Any = None, out: torch.Tensor) -> torch.Tensor:
+def normal_float_float_out(
+    mean: float, std: float, size: Any, *, generator: Any = None, out: torch.Tensor
+) -> torch.Tensor:
     return out.resize_(size).normal_(mean, std, generator=generator)
 
 
@@ -200,7 +202,7 @@ _native_permutation = native_of("randperm.generator_out")
 
 
 @override("randperm.generator_out", **ANY_DTYPE)
-def _(n: int, *, generator: Any = None, out: torch.Tensor) -> torch.Tensor:
+def randperm_generator_out(n: int, *, generator: Any = None, out: torch.Tensor) -> torch.Tensor:
     if stream == "torch":
         return _native_permutation(n, generator=generator, out=out)
     return out.resize_(n).copy_(philox.randperm(n, out.dtype, generator))

@@ -11,8 +11,9 @@ import torch
 
 from repdl._order import get_order
 from repdl.interception import core as _core
-from repdl.interception.native import LOW_DTYPES, overload
-from repdl.interception.override import Kernel, Ops, ops_of, override
+from repdl.interception.native import LOW_DTYPES, Kernel, overload
+from repdl.interception.ops_by_dtype import Ops, ops_of
+from repdl.interception.override import override
 
 
 def _dims(self: torch.Tensor, dim: Any) -> tuple[int, ...]:
@@ -75,7 +76,7 @@ def _spread(op: str) -> None:
         return ops[op](self, _dims(self, dim), 1 if correction is None else correction, keepdim, get_order())
 
     @override(f"{op}_mean.correction", wide="float64", complex=True)
-    def _(
+    def spread_and_mean(
         self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
     ) -> tuple[torch.Tensor, torch.Tensor]:
         spread_out = spread(self, dim, correction=correction, keepdim=keepdim, ops=ops)
@@ -113,17 +114,21 @@ override("linalg_vector_norm", low="compute", converts=False, **_EUCLIDEAN)(_typ
 
 
 @override("norm.Scalar", **_EUCLIDEAN)
-def _(self: torch.Tensor, p: Any = 2, *, ops: Ops = _core.ops) -> torch.Tensor:
+def norm_scalar(self: torch.Tensor, p: Any = 2, *, ops: Ops = _core.ops) -> torch.Tensor:
     return vector_norm(self, p, ops=ops)
 
 
 @override("norm.ScalarOpt_dim", **_EUCLIDEAN)
-def _(self: torch.Tensor, p: Any, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
+def norm_scalaropt_dim(
+    self: torch.Tensor, p: Any, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops
+) -> torch.Tensor:
     return vector_norm(self, 2 if p is None else p, dim, keepdim, ops)
 
 
 @override("nansum", wide="compute")
-def _(self: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+def nansum(
+    self: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
     return torch.sum(self.nan_to_num(0.0, float("inf"), -float("inf")), _dims(self, dim), keepdim, dtype=dtype)
 
 
@@ -150,7 +155,7 @@ for _name in ("prod", "prod.dim_int"):
 
 
 @override("logsumexp", wide="float64", integers="float32")
-def _(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
+def logsumexp(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
     dims = _dims(self, dim)
     largest = self.amax(dims, True) if self.numel() else self.sum(dims, True) - float("inf")
     largest = torch.where(largest.abs() == float("inf"), torch.zeros_like(largest), largest)
@@ -159,7 +164,7 @@ def _(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.o
 
 
 @override("trace", wide="float64", complex=True)
-def _(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def trace(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     return sum_of(self.diagonal(), ops=ops)
 
 
@@ -175,7 +180,7 @@ def _bins(x: torch.Tensor, edges: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
 
 
 @override("histc", wide="float64")
-def _(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.Tensor:
+def histc(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.Tensor:
     """How many lie in each bin: at its lower edge or above, and below the upper one; the last bin has both edges."""
     low, high = float(min), float(max)
     if low == high and self.numel():
@@ -200,14 +205,14 @@ def _counted(
 
 
 @override("histogram.bins_tensor", wide="float64")
-def _(
+def histogram_bins_tensor(
     self: torch.Tensor, bins: torch.Tensor, *, weight: torch.Tensor | None = None, density: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     return _counted(self, bins, weight, density)
 
 
 @override("histogram.bin_ct", wide="float64")
-def _(
+def histogram_bin_ct(
     self: torch.Tensor,
     bins: int = 100,
     *,

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, override
+from repdl.interception.native import Kernel, native_of
+from repdl.interception.override import ANY_DTYPE, override
 
 _SINGLE, _DOUBLE = 24, 53
 _native_remainder_of_integers = native_of("fmod.Tensor")

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from repdl.interception import core as _core
-from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, Kernel, Ops, ops_of, override
+from repdl.interception.native import Kernel, native_of
+from repdl.interception.ops_by_dtype import Ops, ops_of
+from repdl.interception.override import ANY_DTYPE, override
 
 _OPS: dict[str, Any] = {"low": "compute", "wide": "float64", "elementwise": True}
 

@@ -17,14 +17,14 @@ def _wide(x: torch.Tensor) -> torch.Tensor:
 
 def _forward(name: str, op: str) -> None:
     @override(name, op=op, constants={2: False}, low="compute", wide="float64", converts=False)
-    def _(self: torch.Tensor, dim: int, half_to_float: bool) -> torch.Tensor:
+    def forward(self: torch.Tensor, dim: int, half_to_float: bool) -> torch.Tensor:
         result = _core.ops[op](_wide(self), checked_dim(self, dim), get_order())
         return result if half_to_float else result.to(self.dtype)
 
 
 def _backward(name: str, op: str) -> None:
     @override(name, op=op, constants={3: torch.float32}, low="compute", wide="float64", converts=False)
-    def _(grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype) -> torch.Tensor:
+    def backward(grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype) -> torch.Tensor:
         result = _core.ops[op](_wide(grad_output), _wide(output), dim, get_order())
         return result.to(input_dtype)
 

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 
 from repdl.interception.native import native_of, overload
-from repdl.interception.override import fill, layout
+from repdl.interception.override import layout
 from repdl.interception.strict import not_reproducible
+from repdl.interception.variants import fill
 
 _KEY = "SparseCPU"
 _write = native_of("_index_put_impl_")
@@ -72,7 +73,7 @@ def _indices(places: torch.Tensor, sizes: torch.Size) -> torch.Tensor:
 
 
 @layout(_KEY, "_to_dense")
-def _(self: torch.Tensor, dtype: torch.dtype | None = None, masked_grad: bool | None = None) -> torch.Tensor:
+def _to_dense(self: torch.Tensor, dtype: torch.dtype | None = None, masked_grad: bool | None = None) -> torch.Tensor:
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense")
     return torch.zeros(self.shape, dtype=self.dtype, device=self.device).add_(self)
@@ -110,7 +111,7 @@ def _sum(name: str) -> None:
         return self
 
     @layout(_KEY, functional)
-    def _(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
+    def new(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
         if refused(self, other):
             return native(self, other, alpha=alpha)
         if self.is_sparse:
@@ -118,7 +119,7 @@ def _sum(name: str) -> None:
         return into(self.to(torch.result_type(self, other), copy=True), other, alpha)
 
     @layout(_KEY, changing)
-    def _(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
+    def in_place(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
         if refused(self, other) or not torch.can_cast(torch.result_type(self, other), self.dtype):
             return native_changing(self, other, alpha=alpha)
         if self.is_sparse:
@@ -126,7 +127,7 @@ def _sum(name: str) -> None:
         return into(self, other, alpha)
 
     @layout(_KEY, out_of)
-    def _(self: Any, other: Any, *, alpha: Any = 1, out: torch.Tensor) -> torch.Tensor:
+    def out_form(self: Any, other: Any, *, alpha: Any = 1, out: torch.Tensor) -> torch.Tensor:
         if refused(self, other) or out.is_sparse != self.is_sparse:
             return native_out(self, other, alpha=alpha, out=out)
         result = dense(self, other, alpha=alpha)
@@ -151,7 +152,7 @@ def _scaled(name: str) -> None:
         return other[tuple(self._indices().unbind(0))] if is_dense and self.sparse_dim() else None
 
     @layout(_KEY, functional)
-    def _(self: Any, other: Any) -> torch.Tensor:
+    def new(self: Any, other: Any) -> torch.Tensor:
         if name == "mul" and not (isinstance(self, torch.Tensor) and self.is_sparse):
             self, other = other, self
         by = factors(self, other) if self.is_sparse else None
@@ -163,7 +164,7 @@ def _scaled(name: str) -> None:
         return made(self, self._indices().clone(), values, self.is_coalesced())
 
     @layout(_KEY, changing)
-    def _(self: Any, other: Any) -> torch.Tensor:
+    def in_place(self: Any, other: Any) -> torch.Tensor:
         by = factors(self, other) if self.is_sparse else None
         if by is None:
             return not_reproducible(changing, (self, other), {}, native_changing, "layout")

@@ -11,8 +11,9 @@ from repdl.interception import core
 from repdl.interception.aten.matmul import plus
 from repdl.interception.aten.sparse import made
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import fill, layout
+from repdl.interception.override import layout
 from repdl.interception.strict import not_reproducible
+from repdl.interception.variants import fill
 
 _COO, _CSR = "SparseCPU", "SparseCsrCPU"
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
@@ -68,7 +69,7 @@ def _mm(key: str) -> None:
     native = native_of("mm", key)
 
     @layout(key, "mm")
-    def _(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+    def mm(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
         layouts = (self.layout, mat2.layout)
         if not fit(self, mat2):
             return native(self, mat2)
@@ -87,7 +88,7 @@ def _addmm(name: str, key: str) -> None:
     native = native_of(name, key)
 
     @layout(key, name)
-    def _(
+    def addmm(
         self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, **out: Any
     ) -> torch.Tensor:
         numbers = {"beta": beta, "alpha": alpha, **out}
@@ -110,7 +111,7 @@ _native_mv = native_of("mv", _COO)
 
 
 @layout(_COO, "mv")
-def _(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
+def mv(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
     if self.layout not in _SPARSE or vec.layout != torch.strided or vec.dim() != 1:
         return _native_mv(self, vec)
     return torch.mm(self, vec[:, None])[:, 0]
@@ -122,7 +123,7 @@ _native_addmv = native_of("addmv.out", _CSR)
 
 
 @layout(_CSR, "addmv.out")
-def _(
+def addmv_out(
     self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, out: torch.Tensor
 ) -> torch.Tensor:
     """What mv calls, too."""

@@ -12,7 +12,8 @@ from repdl.interception.aten import sparse_products
 from repdl.interception.aten.matmul import plus
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
-from repdl.interception.override import layout, ops_of
+from repdl.interception.ops_by_dtype import ops_of
+from repdl.interception.override import layout
 from repdl.interception.strict import not_reproducible
 
 _CSR = "SparseCsrCPU"

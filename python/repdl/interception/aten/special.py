@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
+from repdl.interception.dtypes import COMPLEX, kinds_of
 from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, COMPLEX, float64_ops, kinds_of, override
+from repdl.interception.ops_by_dtype import float64_ops
+from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strict import not_reproducible
 
 
@@ -51,7 +53,7 @@ for _name in ("special_zeta.other_scalar", "special_zeta.self_scalar"):
 
 
 @override("kaiser_window", "kaiser_window.periodic", "kaiser_window.beta", **ANY_DTYPE)
-def _(
+def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: torch.dtype | None = None, **_kwargs: Any
 ) -> torch.Tensor:
     """I_0(beta sqrt(1 - x^2)) / I_0(beta), x from -1 to 1."""

@@ -8,7 +8,7 @@ from repdl.interception.float64 import (
     gamma as gamma,
     gamma_integral as gamma_integral,
 )
-from repdl.interception.override import float64_ops as ops
+from repdl.interception.ops_by_dtype import float64_ops as ops
 
 ops.update({name: op for name, op in core.ops.items() if "float64" in _core.dtypes[name]})
 

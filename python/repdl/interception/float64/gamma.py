@@ -26,7 +26,7 @@ from repdl.interception.float64.steps import (
     two_sum,
     where,
 )
-from repdl.interception.override import float64_ops
+from repdl.interception.ops_by_dtype import float64_ops
 
 # Bernoulli's numbers of 2, 4, 6, …
 _BERNOULLI = [

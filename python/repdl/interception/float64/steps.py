@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from repdl.interception.native import native_of
-from repdl.interception.override import float64_ops
+from repdl.interception.ops_by_dtype import float64_ops
 
 INF, NAN = math.inf, math.nan
 TINY = 2.0**-1022

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Kernels of one dtype made to serve others: widened exactly, computed, and rounded once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.dtypes import FLOAT32, floating_type, kinds_of, map_tensors, widen
+from repdl.interception.native import Kernel
+
+
+def rounded_once(compute: Kernel) -> Kernel:
+    """From a kernel of float32 to one of bfloat16 and float16: widened, computed, and each result rounded once."""
+
+    def low(*args: Any, **kwargs: Any) -> Any:
+        dtype = floating_type([*args, *kwargs.values()])
+
+        result = compute(*map(widen, args), **{name: widen(value) for name, value in kwargs.items()})
+        return map_tensors(lambda t: t.to(dtype) if t.is_floating_point() else t, result)
+
+    return low
+
+
+def as_operands(compute: Kernel) -> Kernel:
+    """Rounds the result to the type of the tensors, where a number beside single ones has made it float32."""
+
+    def low(*args: Any, **kwargs: Any) -> Any:
+        result = compute(*args, **kwargs)
+        if isinstance(result, torch.Tensor) and result.dtype == torch.float32 and not kinds_of(args) & FLOAT32:
+            return result.to(floating_type(args))
+        return result
+
+    return low
+
+
+def first_rounded(compute: Kernel) -> Kernel:
+    """As `rounded_once`, where the first result gets the type of the first operand, others that of the parameters."""
+
+    def low(input: torch.Tensor, *args: Any) -> Any:
+        given = next((a.dtype for a in args if isinstance(a, torch.Tensor)), input.dtype)
+        first, *others = compute(widen(input), *map(widen, args))
+        return first.to(input.dtype), *(t.to(given) for t in others)
+
+    return low
+
+
+def of_one_type(kernel: Kernel) -> Kernel:
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        dtypes = {a.dtype for a in args if isinstance(a, torch.Tensor)}
+        if len(dtypes) > 1:
+            raise RuntimeError(f"expected operands of the same dtype, but got {' and '.join(sorted(map(str, dtypes)))}")
+        return kernel(*args, **kwargs)
+
+    return checked

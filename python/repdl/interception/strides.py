@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Which strides a result takes from its operands, as torch's results do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
+
+from repdl.interception.dtypes import map_tensors
+from repdl.interception.native import Kernel
+
+_CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
+def memory_format(*operands: torch.Tensor) -> torch.memory_format:
+    """That of a result: channels last if one of the operands is."""
+    for x in operands:
+        channels_last = _CHANNELS_LAST.get(x.dim())
+        if channels_last and not x.is_contiguous() and x.is_contiguous(memory_format=channels_last):
+            return channels_last
+    return torch.contiguous_format
+
+
+def laid_out(compute: Kernel) -> Kernel:
+    """Gives the result of a pointwise kernel the strides that torch would give it: those of its operands, in order.
+
+    A single number is not expanded: it would count in the type of the result.
+    """
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        if all(t.is_contiguous() for t in tensors):
+            return compute(*args, **kwargs)
+        rank = max(t.dim() for t in tensors)
+        shape = torch.broadcast_shapes(*(t.shape for t in tensors))
+        full = [t.expand(shape) if t.dim() else t for t in tensors]
+        order, _ = physical_order(*(t for t, own in zip(full, tensors, strict=True) if own.dim() == rank))
+        back = sorted(range(rank), key=order.__getitem__)
+        turned = iter([t.permute(order) if t.dim() else t for t in full])
+        result = compute(*(next(turned) if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
+        return map_tensors(lambda t: t.permute(back), result)
+
+    return kernel

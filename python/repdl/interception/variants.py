@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""The overloads that write into a given tensor ("mm.out", "exp_"), made of the functional one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from repdl import _core
+from repdl.interception.native import Kernel, schemas
+
+
+def variants(
+    name: str, converts: bool = True
+) -> Iterator[tuple[str, _core.OverrideTarget | None, Callable[[Kernel], Kernel]]]:
+    """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
+    packet = name.partition(".")[0]
+    same = schemas(packet)
+    if name not in same:
+        return
+    taken = [(a.name, str(a.type)) for a in same[name].arguments]
+    for other, schema in same.items():
+        outs = [a.name for a in schema.arguments if a.is_out]
+        if outs and [(a.name, str(a.type)) for a in schema.arguments if not a.is_out] == taken:
+            yield other, _core.OverrideTarget.OUT if outs == ["out"] else None, into(outs, converts)
+    for other, schema in schemas(packet + "_").items():
+        if [(a.name, str(a.type)) for a in schema.arguments] == taken:
+            yield other, _core.OverrideTarget.FIRST_ARGUMENT, in_place
+
+
+def in_place(kernel: Kernel) -> Kernel:
+    def changed(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        result = kernel(self, *args, **kwargs)
+        if result.shape != self.shape:
+            raise RuntimeError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        if not torch.can_cast(result.dtype, self.dtype):
+            raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {self.dtype}")
+        return self.copy_(result)
+
+    return changed
+
+
+def into(outs: list[str], converts: bool = True) -> Callable[[Kernel], Kernel]:
+    def make(kernel: Kernel) -> Kernel:
+        def filled(*args: Any, **kwargs: Any) -> Any:
+            targets = [kwargs.pop(name) for name in outs]
+            results = kernel(*args, **kwargs)
+            if isinstance(targets[0], list):
+                for target, result in zip(targets[0], results, strict=True):
+                    fill(target, result, converts)
+                return None
+            if len(outs) == 1:
+                return fill(targets[0], results, converts)
+            return tuple(fill(target, result, converts) for target, result in zip(targets, results, strict=True))
+
+        return filled
+
+    return make
+
+
+def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> torch.Tensor:
+    """Writes a result into the tensor given for it, which is resized, with torch's warning if it held elements."""
+    if not converts and result.dtype != target.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead")
+    if not torch.can_cast(result.dtype, target.dtype):
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
+    if target.shape != result.shape:
+        if target.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
+                f"not match the required output shape {list(result.shape)}. Resize the out "
+                "tensor to no elements first, t.resize_(0)",
+                stacklevel=3,
+            )
+        target.resize_(result.shape)
+    return target.copy_(result)
