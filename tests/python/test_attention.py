@@ -212,3 +212,17 @@ def test_second_gradients(is_causal, dropout_p):
     ours = second(torch.float32, lambda q, k, v: ops.attention(q, k, v, is_causal=is_causal, **drawn))
     for a, b in zip(ours, second(torch.float64, stock), strict=True):
         assert torch.allclose(a.double(), b, rtol=1e-4, atol=1e-4 * float(b.abs().max()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("shape", [(2, 3, 5, 8), (2, 5, 8)])
+def test_a_gradient_for_the_mask_changes_no_bit(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(3)
+    query, key, value = (torch.randn(shape).to(dtype) for _ in range(3))
+    mask = torch.randn(shape[-2], shape[-2]).to(dtype)
+    with repdl.reproducible():
+        expected = sdpa(query, key, value, mask)
+        result = sdpa(query, key, value, mask.requires_grad_())
+        result.sum().backward()
+    assert mask.grad is not None and mask.grad.dtype == dtype
+    assert same_bits(result.detach(), expected)

@@ -9,6 +9,7 @@ import torch
 
 from repdl import ops
 from repdl.interception.aten import random
+from repdl.interception.native import LOW_DTYPES
 from repdl.interception.override import composite
 from repdl.random import philox_key
 
@@ -95,6 +96,11 @@ def _in_steps(
     enable_gqa: bool,
 ) -> torch.Tensor:
     """Of any shapes, and with a gradient for the mask. The same bits, but that of an absent key the product is +0."""
+    dtype = query.dtype
+    if dtype in LOW_DTYPES and dtype == key.dtype == value.dtype:  # rounded once, as by the op
+        query, key, value = (t.to(torch.float32) for t in (query, key, value))
+        if attn_mask is not None and attn_mask.is_floating_point():
+            attn_mask = attn_mask.to(torch.float32)
     if scale is None:
         scale = query.shape[-1] ** -0.5
     if enable_gqa and query.shape[-3] != key.shape[-3]:
@@ -109,4 +115,4 @@ def _in_steps(
     weights = torch.ops.aten._safe_softmax(scores, -1)
     if dropout_p > 0:
         weights = torch.dropout(weights, dropout_p, True)
-    return weights @ value
+    return (weights @ value).to(dtype)
