@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -94,7 +95,7 @@ def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
     import torch
 
     query, key, value, order = saved.query, saved.key, saved.value, saved.order
-    scale = query.shape[-1] ** -0.5 if saved.scale is None else saved.scale
+    scale = 1.0 / math.sqrt(query.shape[-1]) if saved.scale is None else saved.scale
     shared = query.shape[1] // max(key.shape[1], 1)
     keys, values = (t if shared == 1 else t.repeat_interleave(shared, 1) for t in (key, value))
     scores = mm(query * scale, keys, False, True, order)
@@ -216,7 +217,7 @@ def _(
 ) -> Any:
     group = query.shape[1] // key.shape[1]
     key, value = np.repeat(key, group, axis=1), np.repeat(value, group, axis=1)
-    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    scale = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     s = scale * (query @ np.swapaxes(key, -1, -2)) + (0 if attn_mask is None else attn_mask)
     if is_causal:
         s = np.where(np.tri(*s.shape[-2:]) == 1, s, -np.inf)

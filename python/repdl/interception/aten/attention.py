@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -102,7 +103,7 @@ def _in_steps(
         if attn_mask is not None and attn_mask.is_floating_point():
             attn_mask = attn_mask.to(torch.float32)
     if scale is None:
-        scale = query.shape[-1] ** -0.5
+        scale = 1.0 / math.sqrt(query.shape[-1])
     if enable_gqa and query.shape[-3] != key.shape[-3]:
         key, value = (t.repeat_interleave(query.shape[-3] // t.shape[-3], -3) for t in (key, value))
     scores = (query * scale) @ key.transpose(-2, -1)
