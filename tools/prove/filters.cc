@@ -181,9 +181,9 @@ double ModifiedBessel(int order, double x, bool is_scaled) {
 double ModifiedBesselK(int order, double x, bool is_scaled) {
   if (!(x > 0)) return x == 0 ? HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
   if (std::isinf(x)) return 0;
-  const double width = std::acosh(1 + 45 / x) / 1000;
+  const double width = 2 * std::asinh(std::sqrt(22.5 / x)) / 500;  // where the integrand is exp(-45)
   double sum = 0.5;
-  for (int i = 1; i <= 1000; ++i) {
+  for (int i = 1; i <= 500; ++i) {
     const double sine = std::sinh(i * width / 2);
     sum += std::exp(-2 * x * sine * sine) * (order == 0 ? 1 : std::cosh(i * width));
   }
@@ -207,11 +207,6 @@ double BesselY(int order, double x) {
   return y;
 }
 
-double Ndtri(double p) {
-  if (!(p > 0 && p < 1)) return p == 0 ? -HUGE_VAL : p == 1 ? HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
-  return p > 0.05 ? sqrt2 * Erfinv(2 * p - 1) : kAskMpfr;  // exact for floats
-}
-
 double Erfcx(double x) {
   if (x < 5) return std::exp(Capped(x * x, 700)) * std::erfc(x);
   const double z = 1 / (x * x);
@@ -223,7 +218,16 @@ double Erfcx(double x) {
 double LogNdtr(double x) {
   const double y = std::fabs(x) / sqrt2;
   if (x > 0) return std::log1p(-std::erfc(y) / 2);
-  return y < 1 ? std::log(std::erfc(y) / 2) : std::log(Erfcx(y) / 2) - Capped(x, 1e30) * x / 2;
+  return y < 1 ? std::log(std::erfc(y) / 2) : std::log(Erfcx(y) / 2) - x * x / 2;
+}
+
+/// By Newton's steps for the logarithm where p is small: it is concave, so that they come from below.
+double Ndtri(double p) {
+  if (!(p > 0 && p < 1)) return p == 0 ? -HUGE_VAL : p == 1 ? HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
+  if (p > 0.05) return sqrt2 * Erfinv(2 * p - 1);  // exact for floats
+  double x = -std::sqrt(-2 * std::log(p));
+  for (int i = 0; i < 6; ++i) x += (std::log(p) - LogNdtr(x)) * Erfcx(-x / sqrt2) * std::sqrt(pi / 2);
+  return x;
 }
 
 constexpr Filter kFilters[] = {
