@@ -76,7 +76,10 @@ def test_channels_last_gives_the_same_bits_in_torchs_strides(
     with repdl.reproducible():
         expected, found = (_results(getattr(F, name), operands, **settings) for operands in (plain, last))
     assert all(torch.equal(a, b) for a, b in zip(expected, found, strict=True))
-    assert found[0].stride() == stock.stride()
+    # torch lays a small volume out row by row, or not, by the number of threads.
+    assert found[0].stride() == stock.stride() or (
+        name == "conv3d" and found[0].is_contiguous(memory_format=torch.channels_last_3d)
+    )
 
 
 LAYERS = [

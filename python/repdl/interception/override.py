@@ -61,6 +61,7 @@ class Override:
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
     contiguous: whether the tensors of an ordinary call are row-major, as its result is.
+    unless: tells of a call that it is no ordinary one, where the arguments do not: asked each time.
     rank: of the tensors of an ordinary call; 0 for any.
     in_place: whether the op may write its result over its first argument.
     converts: whether `out` may be of another type than the result.
@@ -79,6 +80,7 @@ class Override:
     elementwise: bool = False
     op: str = ""
     contiguous: bool = False
+    unless: Callable[[], bool] | None = None
     rank: int = 0
     in_place: bool = False
     converts: bool = True
@@ -110,7 +112,14 @@ class Override:
             return kernel
         low = self.low == "compute"
         special = self.contiguous, self.rank, self.in_place, dict(self.constants), dict(self.choices)
-        return _core.make_override(self.op, target, self.elementwise, low, *special, kernel)
+        quick = _core.make_override(self.op, target, self.elementwise, low, *special, kernel)
+        if (unless := self.unless) is None:
+            return quick
+
+        def choose(*args: Any, **kwargs: Any) -> Any:
+            return (kernel if unless() else quick)(*args, **kwargs)
+
+        return choose
 
     def bind(self, native: Kernel) -> Kernel:
         """The kernel, given torch's own."""

@@ -37,7 +37,10 @@ def _laid_out(result: torch.Tensor, *operands: torch.Tensor) -> torch.Tensor:
     return turned.squeeze(2) if result.dim() == 3 else turned
 
 
-@override("convolution", low="alike", wide="float64", integers="compute", op="convolution", contiguous=True)
+_QUICK = {"op": "convolution", "contiguous": True, "unless": torch._C._is_tracing}
+
+
+@override("convolution", low="alike", wide="float64", integers="compute", **_QUICK)
 def convolution(
     input: torch.Tensor,
     weight: torch.Tensor,
