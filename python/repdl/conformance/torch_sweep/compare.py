@@ -102,7 +102,7 @@ def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
     return list(dict.fromkeys(named)) or there
 
 
-PIECE = 200
+PIECE = 50
 """So many entries and dtypes are done in all settings before the next."""
 
 
