@@ -206,13 +206,13 @@ def test_sums_may_round_more_often_than_elements() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "label", "is_large", "free"),
+    ("name", "label", "has_equals", "free"),
     [("topk", "0", False, False), ("topk", "0 ties", False, True), ("topk", "0 flat sizes", True, True),
      ("nn.functional.elu", "0 special", False, True), ("nn.functional.elu", "0", False, False),
      ("tanh", "0 special", True, False)],
 )  # fmt: skip
-def test_gradients_that_are_free(name: str, label: str, is_large: bool, free: bool) -> None:
-    assert accuracy.gradient_is_free(name, label, is_large) == free
+def test_gradients_that_are_free(name: str, label: str, has_equals: bool, free: bool) -> None:
+    assert accuracy.gradient_is_free(name, label, has_equals) == free
 
 
 def test_a_limit_is_not_nan() -> None:

@@ -75,12 +75,15 @@ FORMULA_IS_OFF = ("sinc", "special.sinc", "special.i1e", "special.log_ndtr", "di
 cancel, and by torch's trigamma at the poles."""
 
 
-def gradient_is_free(name: str, label: str, is_large: bool) -> bool:
-    """Whether the gradient of a sample need not be torch's: of equal numbers, which a large sample has, and of NaN."""
+def gradient_is_free(name: str, label: str, has_equals: bool) -> bool:
+    """Whether the gradient of a sample need not be torch's: of equal numbers, and of NaN.
+
+    A large sample has equal numbers, and one of 16 bits.
+    """
     if name in FORMULA_IS_OFF or name.startswith("mvlgamma"):
         return True
     if name.startswith(CHOOSE_AMONG_EQUALS):
-        return is_large or label.endswith(MANY_EQUALS)
+        return has_equals or label.endswith(MANY_EQUALS)
     return label.endswith("special") and name.startswith(SLOPE_AT_NAN)
 
 

@@ -213,7 +213,8 @@ class _Run:
                 return
             values = [None if x is None else self.sample.reduced(x) for x in (forward, stock.forward, stock.wide)]
             self.told("forward", wrong, self.entry.name, *values, self.entry.elementwise, terms)
-            free = gradient_is_free(self.entry.name, self.trial.label, self.trial.is_large)
+            has_equals = self.trial.is_large or any(x.itemsize == 2 for x in self.sample.tensors())
+            free = gradient_is_free(self.entry.name, self.trial.label, has_equals)
             if both is not None and stock.gradient is not None and not free:
                 found = gradients(both), stock.gradient, stock.wide_gradient
                 self.told("gradient", wrong, self.entry.name, *found, False, terms)
