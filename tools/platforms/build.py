@@ -70,7 +70,7 @@ def build(platform: Platform, with_tests: bool, highway_folder: Path | None) -> 
         "-DCMAKE_INSTALL_LIBDIR=lib", f"-DREPDL_TARGETS={';'.join(platform.targets)}", *highway,
     )  # fmt: skip
     tests = ["repdl_tests"] if with_tests else []
-    command("cmake", "--build", folder, "--target", "repdl_conformance", *tests)
+    command("cmake", "--build", folder, "--target", "repdl_conformance", "repdl_ops_parts", *tests)
     # The example as a user would build it: against the installed library.
     prefix, example = folder / "prefix", folder / "example"
     command("cmake", "--install", folder, "--component", "development", "--prefix", prefix)
