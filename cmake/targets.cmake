@@ -4,7 +4,7 @@ include(kernels)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(default_targets scalar sse4 avx2 avx512)
   if(REPDL_SANITIZE)
-    list(REMOVE_ITEM default_targets avx512)  # the same sources as avx2, and minutes to compile
+    list(REMOVE_ITEM default_targets sse4 avx512)  # the same sources as avx2, and minutes to compile
   endif()
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(default_targets scalar neon)
