@@ -30,6 +30,7 @@ inline Rows NewRows(Scratch& scratch, int64_t rows, int64_t cols) {
 
 template <class T>
 void LoadRowsAs(const Matrices& from, int64_t matrix, int64_t rows, int64_t cols, const Rows& to) {
+  if (rows == 0 || cols == 0) return;  // there may be no data to add a step to
   const T* const data = static_cast<const T*>(from.data) + matrix * from.step;
   if (from.col_stride == 1) {
     for (int64_t i = 0; i < rows; ++i) {
