@@ -52,6 +52,25 @@ def instructions(ptx: str) -> dict[str, list[str]]:
     return functions
 
 
+def called(ptx: str) -> dict[str, set[str]]:
+    """The functions that each function calls, and those that they call."""
+    texts: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in re.sub(r"//[^\n]*", "", ptx).splitlines():
+        if header := _FUNCTION.match(line):
+            current = texts.setdefault(header["name"], [])
+        else:
+            current.append(line)
+    reached = {name: set(_CALL.findall("\n".join(lines))) for name, lines in texts.items()}
+    for callees in reached.values():
+        waiting = list(callees)
+        while waiting:
+            more = reached.get(waiting.pop(), set()) - callees
+            callees |= more
+            waiting += more
+    return reached
+
+
 def lane_functions() -> dict[str, bool]:
     """The functions of the elementwise ops, and whether the lane text of each, with what it uses, has the word Fma."""
     lists = "".join(path.read_text() for path in (ROOT / "src/ops/elementwise").glob("*.def"))
@@ -75,7 +94,7 @@ def lane_functions() -> dict[str, bool]:
 def findings(ptx: str) -> Iterator[str]:
     """What is wrong in a file."""
     fused = lane_functions()
-    functions = instructions(ptx)
+    functions, reached = instructions(ptx), called(ptx)
     if not functions:
         yield "no function: is this PTX?"
     for callee in sorted(set(_CALL.findall(re.sub(r"//[^\n]*", "", ptx)))):
@@ -86,7 +105,8 @@ def findings(ptx: str) -> Iterator[str]:
             if FORBIDDEN.fullmatch(instruction) or (FLOAT.search(instruction) and not ALLOWED.fullmatch(instruction)):
                 yield f"{name}: {instruction}: not one exact or once-rounded operation"
         if (lane := _LANE.search(name)) and lane["function"] in fused:
-            has_fma = any(instruction.startswith("fma.") for instruction in body)
+            bodies = [body, *(functions.get(callee, []) for callee in sorted(reached[name]))]
+            has_fma = any(instruction.startswith("fma.") for one in bodies for instruction in one)
             if has_fma != fused[lane["function"]]:
                 yield f"{name}: {'an' if has_fma else 'no'} fma, but its lane text has {'none' if has_fma else 'one'}"
 

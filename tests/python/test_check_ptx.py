@@ -62,5 +62,14 @@ def test_an_fma_stands_exactly_where_the_lane_text_has_one() -> None:
     assert len(list(findings(kernel("Exp", "mul.rn.f64 \t%fd1, %fd1, %fd2")))) == 1
 
 
+def test_an_fma_may_stand_in_a_function_that_is_called() -> None:
+    head = ".func  (.param .b64 retval0) {}(\n\t.param .b64 p0\n)\n{{\n"
+    inner = head.format("inner") + "\tfma.rn.f64 \t%fd1, %fd2, %fd3, %fd4;\n\tret;\n}\n"
+    outer = head.format("outer") + "\t{ call.uni (retval0),\n\tinner,\n\t(p0);\n\tret;\n}\n"
+    call = "{ call.uni (retval0),\n\touter,\n\t(param0)"
+    assert list(findings(inner + outer + kernel("Exp", call))) == []
+    assert len(list(findings(inner + outer + kernel("Div", call)))) == 1
+
+
 def test_a_file_of_something_else_is_found() -> None:
     assert list(findings("")) == ["no function: is this PTX?"]
