@@ -2,6 +2,7 @@
 // What eigenvalues and singular values share: scales, reflections, rotations, and the vectors that go through them.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "drivers/reflections_cpu-inl.h"
@@ -87,6 +88,14 @@ struct Rotation {
     return {x / r, z / r, r};
   }
 };
+
+/// What an element of e may be off from 0 anywhere: 2^-60 times the largest of d and e.
+inline double LeastOf(int64_t n, const double* d, const double* e) {
+  double largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, __builtin_fabs(d[i]));
+  for (int64_t i = 0; i + 1 < n; ++i) largest = std::max(largest, __builtin_fabs(e[i]));
+  return largest * 0x1p-60;
+}
 
 /// The first row of the block of d and e that ends with row m; the number of e before it counts as 0 and becomes 0.
 inline int64_t BeginOfBlock(const double* d, double* e, int64_t m, double least) {

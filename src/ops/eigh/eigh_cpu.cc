@@ -96,10 +96,7 @@ struct Tridiagonal {
 /// Sweeps until e is 0; rotate(rotations) takes those that it is given, which wait until they are many.
 template <class Rotate>
 int64_t Diagonalize(int64_t n, double* d, double* e, Rotations* rotations, const Rotate& rotate) {
-  double largest = 0;
-  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, __builtin_fabs(d[i]));
-  for (int64_t i = 0; i + 1 < n; ++i) largest = std::max(largest, __builtin_fabs(e[i]));
-  const double least = largest * 0x1p-60;
+  const double least = LeastOf(n, d, e);
   int64_t sweeps = 0;
   for (int64_t m = n - 1; m > 0;) {
     const int64_t l = BeginOfBlock(d, e, m, least);

@@ -124,10 +124,7 @@ double Begin(const double* e, int64_t l, int64_t m, double least, double* d) {
 /// Sweeps until e is 0; rotate() takes the rotations that wait.
 template <class Rotate>
 int64_t Diagonalize(int64_t n, double* d, double* e, Rotations* of_u, Rotations* of_v, const Rotate& rotate) {
-  double largest = 0;
-  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, __builtin_fabs(d[i]));
-  for (int64_t i = 0; i + 1 < n; ++i) largest = std::max(largest, __builtin_fabs(e[i]));
-  const double least = largest * 0x1p-60;
+  const double least = LeastOf(n, d, e);
   int64_t sweeps = 0;
   for (int64_t m = n - 1; m > 0;) {
     const int64_t l = BeginOfBlock(d, e, m, least);
