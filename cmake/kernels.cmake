@@ -39,8 +39,10 @@ function(repdl_write_targets folder)
 " @ONLY)
 endfunction()
 
-# repdl_compile_kernels(<library> <file>...): the object libraries <library>_<target>.
+# repdl_compile_kernels(<library> <file>...): the object libraries <library>_<target>. Where there are many files, the
+# header that all begin with, Highway's with it, is read once for each target: it takes longer than most kernels.
 function(repdl_compile_kernels library)
+  list(LENGTH ARGN count)
   foreach(target IN LISTS REPDL_TARGETS)
     list(SUBLIST ${target}_highway 1 -1 definitions)
     add_library(${library}_${target} OBJECT ${ARGN})
@@ -51,5 +53,8 @@ function(repdl_compile_kernels library)
       target_compile_options(${library}_${target} PRIVATE -fno-sanitize-address-use-after-scope)
     endif()
     target_link_libraries(${library}_${target} PRIVATE repdl_internal hwy_headers repdl_kernel_flags)
+    if(count GREATER 8)
+      target_precompile_headers(${library}_${target} PRIVATE <drivers/vector_cpu-inl.h>)
+    endif()
   endforeach()
 endfunction()

@@ -96,11 +96,20 @@ def _is_row(sample: Sample, whole: Any, row: int) -> bool:
         if x.dim() == 0 or y.shape != (1, *x.shape[1:]) or x.shape[0] != count or x.dtype != y.dtype:
             return False
         part = x[row % count][None]
+        if not (x.is_floating_point() or x.is_complex()):
+            if not torch.equal(part, y):
+                return False
+            continue
         close = 1e-9 if x.dtype in (torch.float64, torch.complex128) else 1e-4
         sizes = part.to(torch.complex128).abs()
         size = float(torch.where(sizes.isfinite(), sizes, 0.0).max()) if part.numel() else 0.0
         if not torch.allclose(part, y, close, close * size, equal_nan=True):
             return False
-        if x.dtype.is_floating_point and not torch.equal(part.signbit() & (part == 0), y.signbit() & (y == 0)):
+        if not torch.equal(*(_negative_zeros(numbers) for numbers in (part, y))):
             return False  # of a call with zeros alone, nothing else tells what is a row
     return True
+
+
+def _negative_zeros(x: torch.Tensor) -> torch.Tensor:
+    real = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
+    return real.signbit() & (real == 0)
