@@ -3,6 +3,9 @@
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/repdl)
 install(TARGETS repdl EXPORT repdlTargets COMPONENT development FILE_SET HEADERS COMPONENT development)
+if(REPDL_CUDA AND NOT BUILD_SHARED_LIBS)
+  install(TARGETS repdl_cuda EXPORT repdlTargets COMPONENT development)
+endif()
 install(EXPORT repdlTargets NAMESPACE repdl:: DESTINATION ${package_dir} COMPONENT development)
 # Before version 1 a minor version may change the API.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/repdlConfigVersion.cmake COMPATIBILITY SameMinorVersion)

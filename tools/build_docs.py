@@ -16,6 +16,7 @@ error.
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import json
 import re
@@ -78,6 +79,21 @@ def golden_cases(op: Op[..., Any]) -> list[str]:
     return [text for _, _, text in golden_lines(op.name)]
 
 
+CUDA_KERNEL = re.compile(r'REPDL_CUDA_KERNEL\((\w+),|define REPDL_FAMILY "repdl/ops/(\w+\.def)"')
+FAMILY_ROW = re.compile(r"^REPDL_(?:UNARY|BINARY)\(\w+, (\w+),", re.MULTILINE)
+
+
+@functools.cache
+def cuda_kernels() -> set[str]:
+    """Names of the kernels that have a version for CUDA, whether this build has them or not."""
+    names = set()
+    for path in ROOT.glob("src/ops/*/*_cuda.cu"):
+        for kernel, family in CUDA_KERNEL.findall(path.read_text()):
+            rows = FAMILY_ROW.findall((path.parent / family).read_text()) if family else []
+            names.update([kernel] if kernel else [f"{function}Kernel" for function in rows])
+    return names
+
+
 def op_row(op: Op[..., Any]) -> list[str]:
     """What docs/ops.in.md says of each column."""
     arguments = ", ".join(
@@ -91,14 +107,14 @@ def op_row(op: Op[..., Any]) -> list[str]:
         for value in _core.read_case(case)[1].values()
         if isinstance(value, np.ndarray) and value.dtype == np.int64
     }
-    family = op.function.__module__.split(".")[2]  # an op's Python file or package and its folder have the same name
+    kernels = {kernel.partition("(")[0] for kernel in _core.kernels[op.name]}
     return [
         f"[{op.name}](arithmetic.md#{op.name})",
         f"`{arguments}`",
         "both" if op.takes_order else NO,
         ", ".join([*_core.dtypes[op.name], *sorted(integers)]),
         YES,
-        YES if list((ROOT / "src/ops" / family).glob("*_cuda.cu")) else NO,
+        YES if kernels and kernels <= cuda_kernels() else NO,
         YES if op.gradient is not None else "in place" if op.mutates else NO,
         str(len(cases)),
     ]

@@ -139,7 +139,7 @@ void RegisterFunctions() {
   constexpr Size kSizes[] = {{"16Ki", int64_t{16} << 10}, {"32Mi", int64_t{32} << 20}};
   std::span<const SleefFunction> sleef;
 #ifdef REPDL_BENCH_HAS_SLEEF
-  FindSleefFunctions({&sleef});
+  FindSleefFunctions(Place(), {&sleef});
   benchmark::AddCustomContext("sleef",
                               Message(SLEEF_VERSION_MAJOR, ".", SLEEF_VERSION_MINOR, ".", SLEEF_VERSION_PATCHLEVEL));
 #else

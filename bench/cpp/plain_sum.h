@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/cpu_target.h"
+#include "base/kernel.h"
 
 namespace repdl {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/cpu_target.h"
+#include "base/kernel.h"
 
 namespace repdl {
 

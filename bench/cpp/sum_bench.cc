@@ -48,8 +48,9 @@ void RunSum(benchmark::State& state, const Shape& shape, int64_t sums, const Sum
 }
 
 /// The library sums over `dim` and leaves `kept`; `plain` does the same to a matrix of `plain_rows` rows.
-void RegisterSum(std::string_view axis, const Shape& shape, const IntList& dim, const IntList& kept,
-                 void (*plain)(const PlainSumArgs&), int64_t plain_rows) {
+template <class Plain>
+void RegisterSum(std::string_view axis, const Shape& shape, const IntList& dim, const IntList& kept, const Plain& plain,
+                 int64_t plain_rows) {
   const int64_t sums = kept.size() == 0 ? 1 : kept[0];
   const std::string name = Message("sum/", axis, "/", shape.size, "/");
   benchmark::RegisterBenchmark((name + "repdl").c_str(), [=](benchmark::State& state) {
@@ -60,7 +61,7 @@ void RegisterSum(std::string_view axis, const Shape& shape, const IntList& dim, 
   });
   benchmark::RegisterBenchmark((name + "plain").c_str(), [=](benchmark::State& state) {
     const int64_t plain_cols = shape.rows * shape.cols / plain_rows;
-    RunSum(state, shape, sums, [&](const float* x, float* out) { plain({x, plain_rows, plain_cols, out}); });
+    RunSum(state, shape, sums, [&](const float* x, float* out) { plain(Place(), {x, plain_rows, plain_cols, out}); });
   });
 }
 

@@ -41,13 +41,23 @@ struct Specs {
   std::array<TensorSpec, kMaxOutputs> spec;
 };
 
+/// A kernel for one type of arguments. Its functions take a Place and the arguments; which they are only the kernel knows.
+struct KernelInfo {
+  std::string_view name;  // "MmKernel(MmArgs)"
+  /// Whether there is a version for CUDA, and how one is put there, from a library that was loaded later.
+  bool (*has_cuda)();
+  void (*set_cuda)(void (*function)());
+  void (*on_cpu)();
+};
+
 struct OpInfo {
   std::string_view name;
   std::vector<ArgInfo> args;
   int num_outputs = 0;
   /// Of the tensors that are computed with; tensors of indices or masks have types of their own.
   DTypes dtypes = kFloat32Only;
-  bool has_cuda = false;
+  /// What `run` calls.
+  std::vector<KernelInfo> kernels;
 
   /// Checks the arguments and says what the outputs are. Reads shapes and dtypes, never data.
   Specs (*infer)(std::span<const Value> args) = nullptr;
@@ -58,6 +68,8 @@ struct OpInfo {
   std::string Schema() const;
   /// The argument with this name or nullptr.
   const ArgInfo* FindArg(std::string_view arg_name) const;
+  /// Whether every kernel has a version for CUDA.
+  bool HasCuda() const;
 };
 
 /// Every op of the library, sorted by name.

@@ -39,6 +39,9 @@ void Enter(const OpInfo& op, const nb::module_& m) {
   for (DType dtype : {DType::kBFloat16, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
     if (op.dtypes.Has(dtype)) held.append(std::string(Name(dtype)));
   }
+  nb::list kernels;
+  for (const KernelInfo& kernel : op.kernels) kernels.append(std::string(kernel.name));
+  m.attr("kernels")[name.c_str()] = nb::tuple(kernels);
   m.attr("schemas")[name.c_str()] = op.Schema();
   m.attr("arguments")[name.c_str()] = nb::tuple(list);
   m.attr("dtypes")[name.c_str()] = nb::tuple(held);
@@ -64,7 +67,7 @@ NB_MODULE(repdl_core, m) {
   m.attr("arithmetic_version") = kArithmeticVersion;
   m.attr("has_cuda") = HasCuda();
 
-  for (const char* column : {"ops", "schemas", "arguments", "dtypes"}) m.attr(column) = nb::dict();
+  for (const char* column : {"ops", "schemas", "arguments", "dtypes", "kernels"}) m.attr(column) = nb::dict();
   for (const OpInfo& op : AllOps()) Enter(op, m);
   m.def(
       "load_ops",

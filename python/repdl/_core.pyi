@@ -9,6 +9,7 @@ ops: dict[str, Callable[..., Any]]
 schemas: dict[str, str]
 arguments: dict[str, tuple[tuple[str, str, str], ...]]
 dtypes: dict[str, tuple[str, ...]]
+kernels: dict[str, tuple[str, ...]]
 
 def load_ops(path: str) -> list[str]: ...
 def infer(op: str, *args: object) -> list[tuple[str, tuple[int, ...]]]: ...

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "base/cuda_kernel.h"
+#include "base/op_scratch.h"
 
 namespace repdl {
 
@@ -102,17 +102,35 @@ void CheckOutputs(std::string_view op, const Specs& specs, std::initializer_list
   }
 }
 
-void CheckCpu(std::string_view op, const TensorView& tensor) {
-  if (tensor.device.type != DeviceType::kCpu) {
-    throw NotImplementedError(
-        Message("[", op, "] has no kernel for ", Name(tensor.device), " in this build; move the tensors to the CPU"));
-  }
+Place PlaceOf(std::string_view op, const TensorView& tensor) {
+  Place place{op, tensor.device};
+  if (place.IsCpu()) return place;
+  const OpInfo* info = place.device.type == DeviceType::kCuda ? FindOp(op) : nullptr;
+  if (info == nullptr || !info->HasCuda()) internal::ThrowNoKernel(place);
+  place.stream = internal::CurrentCudaStream();
+  return place;
 }
 
-Place PlaceOf(std::string_view op, const TensorView& tensor) {
-  const OpInfo* info = tensor.device.type == DeviceType::kCuda ? FindOp(op) : nullptr;
-  if (info == nullptr || !info->has_cuda) CheckCpu(op, tensor);
-  return {op, tensor.device};
+void CheckCpu(const Place& place) {
+  if (place.IsCpu()) return;
+  throw NotImplementedError(Message("[", place.op,
+                                    "] reads or writes these tensors without a kernel, which it cannot do on ",
+                                    Name(place.device), "; move them to the CPU"));
+}
+
+namespace internal {
+
+void ThrowNoKernel(const Place& place) {
+  throw NotImplementedError(Message("[", place.op, "] has no kernel for ", Name(place.device),
+                                    " in this build; move the tensors to the CPU"));
+}
+
+}  // namespace internal
+
+void OpScratch::ThrowNoMemory() const {
+  throw NotImplementedError(Message("[", place_.op,
+                                    "] needs memory of its own for these tensors, which it has none of on ",
+                                    Name(place_.device), "; make them contiguous or move them to the CPU"));
 }
 
 }  // namespace repdl

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/place.h"
 #include "repdl/error.h"
 #include "repdl/op.h"
 #include "repdl/tensor.h"
@@ -52,8 +53,5 @@ void CheckPair(const ArgName& name, IntPair pair, int64_t least);
 /// Outputs made by somebody else: shape, dtype, device, and no gaps or overlaps.
 void CheckOutputs(std::string_view op, const Specs& specs, std::initializer_list<const TensorView*> outputs,
                   const TensorView& like);
-
-/// Throws NotImplementedError unless the tensor lives on the CPU.
-void CheckCpu(std::string_view op, const TensorView& tensor);
 
 }  // namespace repdl

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/cuda.h"
 
+#include "base/place.h"
+
 #ifdef REPDL_HAS_CUDA
 #include <cuda_runtime_api.h>
 #endif

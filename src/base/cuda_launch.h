@@ -7,16 +7,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/cuda_kernel.h"
+#include "base/kernel.h"
 #include "repdl/cuda.h"
 #include "repdl/error.h"
 
 namespace repdl {
-
-namespace internal {
-/// The stream of the innermost CudaStreamScope of this thread.
-void* CurrentCudaStream();
-}  // namespace internal
 
 namespace cuda {
 
@@ -52,7 +47,7 @@ inline constexpr int kThreadsPerBlock = 256;
 /// More blocks than any device runs at once; a kernel loops over what is left.
 inline constexpr int64_t kMaxBlocks = int64_t{1} << 16;
 
-/// Starts kernel(args) on the current stream, with a thread for each of `num_items` items if that is not too many.
+/// Starts kernel(args) on the stream of the place, with a thread for each of `num_items` items if that is not too many.
 template <class Args>
 void Launch(const Place& place, int64_t num_items, void (*kernel)(Args), const std::type_identity_t<Args>& args) {
   const DeviceScope scope(place);
@@ -60,9 +55,19 @@ void Launch(const Place& place, int64_t num_items, void (*kernel)(Args), const s
   void* params[] = {const_cast<void*>(static_cast<const void*>(&args))};
   Check(place, "starting a kernel",
         cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
-                         dim3(kThreadsPerBlock), params, /*sharedMem=*/0,
-                         static_cast<cudaStream_t>(internal::CurrentCudaStream())));
+                         dim3(kThreadsPerBlock), params, /*sharedMem=*/0, static_cast<cudaStream_t>(place.stream)));
 }
 
 }  // namespace cuda
 }  // namespace repdl
+
+#define REPDL_CUDA_NAME_IN(Kernel, line) Kernel##_is_filled_##line
+#define REPDL_CUDA_NAME(Kernel, line) REPDL_CUDA_NAME_IN(Kernel, line)
+
+/// Begins the CUDA version of a kernel, in namespace repdl::cuda, and puts it into the kernel's slot when its object is
+/// loaded: `REPDL_CUDA_KERNEL(MmKernel, MmArgs) { … }` is a function of (const Place& place, const MmArgs& args).
+#define REPDL_CUDA_KERNEL(Kernel, Args)                                                      \
+  static void Kernel(const Place& place, const Args& args);                                  \
+  [[maybe_unused]] static const bool REPDL_CUDA_NAME(Kernel, __LINE__) =                     \
+      (::repdl::Kernel.SetCuda(static_cast<internal::KernelFunction<Args>>(&Kernel)), true); \
+  static void Kernel(const Place& place, const Args& args)

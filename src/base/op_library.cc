@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "base/parallel.h"
+#include "base/place.h"
 #include "repdl/error.h"
 #include "repdl/load_ops.h"
 
@@ -24,7 +25,8 @@ std::span<const OpInfo> LoadOps(const std::string& path) {
     if (known == &op) return ops;  // loaded before
     REPDL_CHECK(known == nullptr, who, " has an op '", op.name, "', which there is already; give yours another name");
   }
-  static constexpr internal::OpHost kHost{&internal::ActiveTargetIndex, &GetNumThreads, &internal::RunTasks};
+  static constexpr internal::OpHost kHost{&internal::ActiveTargetIndex, &GetNumThreads, &internal::CurrentCudaStream,
+                                          &internal::RunTasks};
   library->set_host(kHost);
   internal::AddOps(ops);
   return ops;

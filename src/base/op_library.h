@@ -15,6 +15,7 @@ namespace repdl::internal {
 struct OpHost {
   int (*active_target_index)();
   int (*num_threads)();
+  void* (*current_cuda_stream)();
   void (*run_tasks)(int64_t num_tasks, void (*task)(void*, int64_t), void* context);
 };
 

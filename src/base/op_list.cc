@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "repdl/op.h"
-#include "repdl_cuda_folders.h"  // generated: kHasCuda_<folder>
-#include "repdl_op_folders.h"    // generated: REPDL_FOR_EACH_OP_FOLDER
+#include "repdl_op_folders.h"  // generated: REPDL_FOR_EACH_OP_FOLDER
 
 namespace repdl {
 namespace internal {
@@ -18,11 +17,8 @@ REPDL_FOR_EACH_OP_FOLDER(REPDL_DECLARE_OPS_OF)
 std::span<const OpInfo> AllOps() {
   static const std::vector<OpInfo> ops = [] {
     std::vector<OpInfo> all;
-#define REPDL_APPEND_OPS_OF(folder)                \
-  for (OpInfo & op : internal::OpsOf_##folder()) { \
-    op.has_cuda = internal::kHasCuda_##folder;     \
-    all.push_back(std::move(op));                  \
-  }
+#define REPDL_APPEND_OPS_OF(folder) \
+  for (OpInfo & op : internal::OpsOf_##folder()) all.push_back(std::move(op));
     REPDL_FOR_EACH_OP_FOLDER(REPDL_APPEND_OPS_OF)
 #undef REPDL_APPEND_OPS_OF
     std::ranges::sort(all, {}, &OpInfo::name);

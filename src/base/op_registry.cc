@@ -63,6 +63,10 @@ const ArgInfo* OpInfo::FindArg(std::string_view arg_name) const {
   return it == args.end() ? nullptr : &*it;
 }
 
+bool OpInfo::HasCuda() const {
+  return !kernels.empty() && std::ranges::all_of(kernels, [](const KernelInfo& kernel) { return kernel.has_cuda(); });
+}
+
 namespace {
 
 /// Ops from outside of the library. Without a lock, which a forked child might find taken for ever.

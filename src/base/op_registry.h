@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/kernel.h"
 #include "repdl/error.h"
 #include "repdl/op.h"
 #include "repdl/order.h"
@@ -192,14 +193,30 @@ OpInfo MakeFrom(std::string_view name, std::string_view names, DTypes dtypes, vo
   return Boxed<kInfer, kRun, typename Split::type, Split::kOutputs>::Make(name, names, dtypes);
 }
 
+/// The versions of a kernel as the table has them.
+template <class... Versions>
+void AppendKernel(const KernelOf<Versions...>&, std::vector<KernelInfo>& kernels) {
+  using Any = void (*)();
+  (kernels.push_back({
+       .name = Versions::kName,
+       .has_cuda = [] { return Versions::cuda.load(std::memory_order_acquire) != nullptr; },
+       .set_cuda = [](Any f) { Versions::SetCuda(reinterpret_cast<KernelFunction<typename Versions::ArgsType>>(f)); },
+       .on_cpu = reinterpret_cast<Any>(&Versions::OnCpu),
+   }),
+   ...);
+}
+
 }  // namespace internal
 
 /// A row of the table. `kRun` takes the inputs and parameters, then the outputs (Out) that it fills;
 /// `kInfer` takes the same without the outputs. `names` lists the arguments as Python would:
 /// "input, mat2, transA=False". The text must outlive the program. `dtypes` are those that CheckFloat lets through.
-template <auto kInfer, auto kRun>
+/// `kKernels` are the kernels that kRun calls: the op has CUDA where they all have it.
+template <auto kInfer, auto kRun, auto... kKernels>
 OpInfo MakeOp(std::string_view name, std::string_view names, DTypes dtypes = kFloat32Only) {
-  return internal::MakeFrom<kInfer, kRun>(name, names, dtypes, kRun);
+  OpInfo op = internal::MakeFrom<kInfer, kRun>(name, names, dtypes, kRun);
+  (internal::AppendKernel(kKernels, op.kernels), ...);
+  return op;
 }
 
 }  // namespace repdl

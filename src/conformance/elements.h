@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/arena.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "repdl/error.h"
 #include "repdl/tensor.h"
@@ -16,7 +16,7 @@ namespace repdl {
 /// size, every NaN as the quiet one. Throws TypeError, naming `who`, for a dtype that has no digest.
 template <class Visit>
 void VisitElements(std::string_view who, const TensorView& tensor, const Visit& visit) {
-  Scratch scratch;
+  OpScratch scratch{Place()};
   const TensorView rows = Contiguous(tensor, scratch);
   const int64_t count = rows.numel();
   const auto visit_halves = [&](uint16_t infinity, uint16_t nan) {

@@ -46,7 +46,7 @@ std::vector<TensorView> RunAt(std::string_view place, Case& test_case) {
   const std::vector<std::string> devices = CudaPlaces();
   const auto found = std::find(devices.begin(), devices.end(), place);
   if (found == devices.end()) throw ValueError(Message("there is no CUDA device ", place));
-  if (!test_case.op().has_cuda) {
+  if (!test_case.op().HasCuda()) {
     throw NotImplementedError(Message('[', test_case.op().name, "] has no kernel for ", place));
   }
   return test_case.RunOnCuda(static_cast<int>(found - devices.begin()));

@@ -45,7 +45,8 @@ void Copy(const MapArgs& map, T* to) {
 
 }  // namespace
 
-void CopyElements(const TensorView& from, const TensorView& to) {
+void CopyElements(const Place& place, const TensorView& from, const TensorView& to) {
+  CheckCpu(place);
   if (from.numel() == 0) return;
   const MapArgs map = MakeMapArgs({&from, &to}, from);
   switch (ItemSize(from.dtype)) {
@@ -57,15 +58,16 @@ void CopyElements(const TensorView& from, const TensorView& to) {
   }
 }
 
-TensorView Contiguous(const TensorView& tensor, Scratch& scratch) {
+TensorView Contiguous(const TensorView& tensor, OpScratch& scratch) {
   if (tensor.IsContiguous()) return tensor;
   TensorView copy = MakeView(scratch.Get<std::byte>(tensor.numel() * ItemSize(tensor.dtype)), tensor.dtype,
                              tensor.shape, tensor.device);
-  CopyElements(tensor, copy);
+  CopyElements(scratch.place(), tensor, copy);
   return copy;
 }
 
-void FillWithZero(const TensorView& tensor) {
+void FillWithZero(const Place& place, const TensorView& tensor) {
+  CheckCpu(place);
   auto* const data = tensor.Data<std::byte>();
   ParallelRanges(tensor.numel() * ItemSize(tensor.dtype), 65536,
                  [&](int64_t begin, int64_t end) { std::memset(data + begin, 0, static_cast<size_t>(end - begin)); });

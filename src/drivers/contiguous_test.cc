@@ -14,7 +14,7 @@ TEST(Contiguous, CopiesAStridedView) {
   std::iota(x.begin(), x.end(), 0.0f);
   TensorView view = MakeView(x.data(), {2, 3, 4});
   view.strides = {12, 1, 3};  // a transpose of the last two
-  Scratch scratch;
+  OpScratch scratch{Place()};
   const TensorView copy = Contiguous(view, scratch);
   EXPECT_TRUE(copy.IsContiguous());
   EXPECT_EQ(copy.Data<float>()[1], 3.0f);

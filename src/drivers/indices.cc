@@ -8,7 +8,8 @@
 
 namespace repdl {
 
-const int64_t* CheckedIndices(const ArgName& name, const TensorView& indices, int64_t size, Scratch& scratch) {
+const int64_t* CheckedIndices(const ArgName& name, const TensorView& indices, int64_t size, OpScratch& scratch) {
+  CheckCpu(scratch.place());
   const auto* const data = Contiguous(indices, scratch).Data<const int64_t>();
   const int64_t count = indices.numel();
   std::atomic<bool> all_good = true;

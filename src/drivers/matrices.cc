@@ -5,7 +5,7 @@
 
 namespace repdl {
 
-Matrices MatricesOf(const TensorView& tensor, Scratch& scratch) {
+Matrices MatricesOf(const TensorView& tensor, OpScratch& scratch) {
   const int rank = tensor.rank();
   int64_t step = 0, inner = -1;
   for (int dim = rank - 3; dim >= 0; --dim) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/arena.h"
 #include "base/check.h"
+#include "base/op_scratch.h"
 #include "repdl/tensor.h"
 
 namespace repdl {
@@ -17,7 +17,7 @@ struct Matrices {
 };
 
 /// The last two dimensions are those of the matrices. Copies a tensor whose batch has no single step.
-Matrices MatricesOf(const TensorView& tensor, Scratch& scratch);
+Matrices MatricesOf(const TensorView& tensor, OpScratch& scratch);
 
 /// The number of matrices.
 int64_t BatchOf(const IntList& shape);

@@ -47,7 +47,7 @@ std::vector<float> HardOperands(std::mt19937_64& random, int kind, size_t n) {
 
 void ExpectFmas(const std::vector<float>& a, const std::vector<float>& b, const std::vector<float>& c) {
   std::vector<float> out(a.size());
-  ProbeFma({a.data(), b.data(), c.data(), out.data(), static_cast<int64_t>(a.size())});
+  ProbeFma(Place(), {a.data(), b.data(), c.data(), out.data(), static_cast<int64_t>(a.size())});
   int wrong = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     if (!SameBits(out[i], std::fma(a[i], b[i], c[i])) && ++wrong < 5) {
@@ -138,7 +138,7 @@ TEST_P(Lanes, FmaKeepsSpecialValues) {
 
 void ExpectDoubleFmas(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c) {
   std::vector<double> out(a.size());
-  ProbeFmaDouble({a.data(), b.data(), c.data(), out.data(), static_cast<int64_t>(a.size())});
+  ProbeFmaDouble(Place(), {a.data(), b.data(), c.data(), out.data(), static_cast<int64_t>(a.size())});
   int wrong = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     const double expected = std::fma(a[i], b[i], c[i]);
@@ -249,7 +249,7 @@ TEST(Targets, AreReallyDispatchedTo) {
   for (std::string_view target : SupportedTargets()) {
     SetTarget(target);
     int64_t lanes = 0, highway_target = 0;
-    ProbeTarget({&lanes, &highway_target});
+    ProbeTarget(Place(), {&lanes, &highway_target});
     EXPECT_TRUE(highway_targets.insert(highway_target).second) << target << " is another target, too";
     EXPECT_EQ(lanes == 1, target == "scalar");
   }

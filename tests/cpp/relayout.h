@@ -39,7 +39,7 @@ class Relayout {
         view_.strides[dim] = -view_.strides[dim];
       }
     }
-    CopyElements(tensor, view_);
+    CopyElements(Place(), tensor, view_);
   }
   const TensorView& view() const { return view_; }
   std::span<const std::byte> memory() const { return memory_; }

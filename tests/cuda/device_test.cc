@@ -106,7 +106,7 @@ TEST_P(OnDevice, GivesTheGoldenDigests) {
 std::vector<std::string> OpsWithKernels() {
   std::vector<std::string> names;
   for (const OpInfo& op : AllOps()) {
-    if (op.has_cuda) names.emplace_back(op.name);
+    if (op.HasCuda()) names.emplace_back(op.name);
   }
   return names;
 }

@@ -68,5 +68,8 @@ def test_a_new_op_starts_as_the_skeleton() -> None:
         sys.path.pop(0)
     started = {str(path): text for path, text in files("two_words", Path("tree")).items()}
     assert "tree/src/ops/two_words/two_words_cpu.cc" in started
-    assert "REPDL_OPS(two_words, MakeOp<InferTwoWords, TwoWords>(" in started["tree/src/ops/two_words/two_words.cc"]
+    assert (
+        "REPDL_OPS(two_words, MakeOp<InferTwoWords, TwoWords, TwoWordsKernel>("
+        in started["tree/src/ops/two_words/two_words.cc"]
+    )
     assert not any("keleton" in path + text for path, text in started.items())

@@ -47,7 +47,7 @@ bool ProveAll(const Options& options) {
       if (!targets.empty() && !Takes(*op, *function, dtype)) continue;
       std::vector<Target> able;
       for (const Target& target : targets) {
-        if (!target.cuda || op->has_cuda) able.push_back(target);
+        if (!target.cuda || op->HasCuda()) able.push_back(target);
       }
       right = Prove(*function, op, dtype, able, options) && right;
     }

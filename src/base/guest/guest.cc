@@ -2,6 +2,7 @@
 // Compiled into each shared library of ops from outside of the tree, in the place of parallel.cc and cpu_target.cc.
 #include "base/op_library.h"
 #include "base/parallel.h"
+#include "base/place.h"
 
 namespace repdl {
 namespace internal {
@@ -14,6 +15,8 @@ void SetHost(const OpHost& the_host) { host = the_host; }
 }  // namespace
 
 int ActiveTargetIndex() { return host.active_target_index(); }
+
+void* CurrentCudaStream() { return host.current_cuda_stream(); }
 
 void RunTasks(int64_t num_tasks, void (*task)(void*, int64_t), void* context) {
   host.run_tasks(num_tasks, task, context);

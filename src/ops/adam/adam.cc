@@ -42,7 +42,7 @@ void Run(std::string_view op, const InOut& param, const TensorView& grad, const 
          double weight_decay, bool maximize, bool decoupled) {
   const FpEnvGuard guard;
   Check(op, param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, step, lr, beta1, beta2, eps, weight_decay);
-  CheckCpu(op, param);
+  const Place place = PlaceOf(op, param);
   DispatchReal(param.dtype, [&]<class T>() {
     const auto round = [](double x) { return static_cast<T>(x); };
     const AdamConstants<T> constants{
@@ -57,13 +57,13 @@ void Run(std::string_view op, const InOut& param, const TensorView& grad, const 
         .minus_step_size = round(-(lr / (1.0 - PowInt(beta1, step)))),
         .maximize = maximize,
     };
-    AdamKernel(AdamArgs<T>{.n = param.numel(),
-                           .param = param.Data<T>(),
-                           .grad = grad.Data<const T>(),
-                           .exp_avg = exp_avg.Data<T>(),
-                           .exp_avg_sq = exp_avg_sq.Data<T>(),
-                           .max_exp_avg_sq = max_exp_avg_sq ? max_exp_avg_sq->Data<T>() : nullptr,
-                           .constants = constants});
+    AdamKernel(place, AdamArgs<T>{.n = param.numel(),
+                                  .param = param.Data<T>(),
+                                  .grad = grad.Data<const T>(),
+                                  .exp_avg = exp_avg.Data<T>(),
+                                  .exp_avg_sq = exp_avg_sq.Data<T>(),
+                                  .max_exp_avg_sq = max_exp_avg_sq ? max_exp_avg_sq->Data<T>() : nullptr,
+                                  .constants = constants});
   });
 }
 
@@ -100,11 +100,13 @@ void AdamWStep(InOut param, const TensorView& grad, InOut exp_avg, InOut exp_avg
 }  // namespace repdl
 
 REPDL_OPS(adam,
-          MakeOp<InferAdamStep, AdamStep>("adam_step",
-                                          "param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq=None, step=1, lr=0.001, "
-                                          "beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.0, maximize=False",
-                                          kFloat32Or64),
-          MakeOp<InferAdamWStep, AdamWStep>("adamw_step",
-                                            "param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq=None, step=1, lr=0.001, "
-                                            "beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.01, maximize=False",
-                                            kFloat32Or64))
+          MakeOp<InferAdamStep, AdamStep, AdamKernel>(
+              "adam_step",
+              "param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq=None, step=1, lr=0.001, "
+              "beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.0, maximize=False",
+              kFloat32Or64),
+          MakeOp<InferAdamWStep, AdamWStep, AdamKernel>(
+              "adamw_step",
+              "param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq=None, step=1, lr=0.001, "
+              "beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.01, maximize=False",
+              kFloat32Or64))

@@ -26,11 +26,11 @@ void Run(std::string_view op, const TensorView& input, const std::optional<IntLi
          const TensorView& output) {
   const FpEnvGuard guard;
   CheckOutputs(op, Infer(op, input, dim, keepdim), {&output}, input);
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (output.numel() == 0) return;
   AmaxArgs args{input.data, input.dtype, {}, {}, smallest, output.data};
   SplitLoops(input, ReducedDims({op, "dim"}, input, dim).reduced, args.kept, args.reduced);
-  AmaxKernel(args);
+  AmaxKernel(place, args);
 }
 
 }  // namespace
@@ -51,5 +51,5 @@ void Amin(const TensorView& input, const std::optional<IntList>& dim, bool keepd
 
 }  // namespace repdl
 
-REPDL_OPS(amax, MakeOp<InferAmax, Amax>("amax", "input, dim=None, keepdim=False", kUpToFloat64),
-          MakeOp<InferAmin, Amin>("amin", "input, dim=None, keepdim=False", kUpToFloat64))
+REPDL_OPS(amax, MakeOp<InferAmax, Amax, AmaxKernel>("amax", "input, dim=None, keepdim=False", kUpToFloat64),
+          MakeOp<InferAmin, Amin, AmaxKernel>("amin", "input, dim=None, keepdim=False", kUpToFloat64))

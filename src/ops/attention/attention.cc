@@ -125,13 +125,13 @@ void Attention(const TensorView& query, const TensorView& key, const TensorView&
                InferAttention(query, key, value, attn_mask, dropout_mask, is_causal, scale, dropout_p, seed, call,
                               offset, order),
                {&output}, query);
-  CheckCpu("attention", query);
+  const Place place = PlaceOf("attention", query);
   if (output.numel() == 0) return;
   const Operands operands{"attention", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}};
   DispatchReal(query.dtype, [&]<class T>() {
     AttentionArgs<T> args = MakeArgs<T>(operands, is_causal, scale, order);
     args.output = output.Data<T>();
-    AttentionKernel(args);
+    AttentionKernel(place, args);
   });
 }
 
@@ -156,7 +156,7 @@ void AttentionGrad(const TensorView& grad_output, const TensorView& query, const
                InferAttentionGrad(grad_output, query, key, value, attn_mask, dropout_mask, is_causal, scale, dropout_p,
                                   seed, call, offset, order),
                {&grad_query, &grad_key, &grad_value}, query);
-  CheckCpu("attention_grad", query);
+  const Place place = PlaceOf("attention_grad", query);
   if (grad_query.numel() == 0 && grad_key.numel() == 0 && grad_value.numel() == 0) return;
   const Operands operands{
       "attention_grad", query, key, value, attn_mask, dropout_mask, {dropout_p, seed, call, offset}};
@@ -166,19 +166,19 @@ void AttentionGrad(const TensorView& grad_output, const TensorView& query, const
     args.grad_query = grad_query.Data<T>();
     args.grad_key = grad_key.Data<T>();
     args.grad_value = grad_value.Data<T>();
-    AttentionGradKernel(args);
+    AttentionGradKernel(place, args);
   });
 }
 
 }  // namespace repdl
 
 REPDL_OPS(attention,
-          MakeOp<InferAttention, Attention>(
+          MakeOp<InferAttention, Attention, AttentionKernel>(
               "attention",
               "query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, scale=None, "
               "dropout_p=0.0, seed=0, call=0, offset=0, order='blocked'",
               kFloat32Or64),
-          MakeOp<InferAttentionGrad, AttentionGrad>(
+          MakeOp<InferAttentionGrad, AttentionGrad, AttentionGradKernel>(
               "attention_grad",
               "grad_output, query, key, value, attn_mask=None, dropout_mask=None, is_causal=False, "
               "scale=None, dropout_p=0.0, seed=0, call=0, offset=0, order='blocked'",

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/real_kernel.h"
+#include "base/kernel.h"
 #include "ops/philox/philox_kernel.h"
 #include "repdl/order.h"
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/avg_pool/avg_pool_kernel.h"
 
@@ -113,8 +113,9 @@ void Append(const Axis& outer, const Axis& inner, WeightedSumList<T>& list, std:
 
 /// `sizes`: of the pooled dimensions of the input of avg_pool.
 template <class T>
-void Run(const Settings& settings, const IntList& sizes, const TensorView& from, int first, bool gradient,
-         const TensorView& to) {
+void Run(const Place& place, const Settings& settings, const IntList& sizes, const TensorView& from, int first,
+         bool gradient, const TensorView& to) {
+  CheckCpu(place);  // the lists of sums lie in its memory
   const int rank = settings.rank();
   const auto axis = [&](int i) { return i < 0 ? Axis() : Axis(settings, i, sizes[i], gradient); };
   const Axis deep = axis(rank - 3), high = axis(rank - 2), wide = axis(rank - 1);
@@ -122,7 +123,7 @@ void Run(const Settings& settings, const IntList& sizes, const TensorView& from,
   std::vector<T> row_counts, column_counts;
   Append(deep, high, rows, row_counts);
   Append(Axis(), wide, columns, column_counts);
-  Scratch scratch;
+  OpScratch scratch(place);
   AvgPoolArgs<T> args{};
   args.planes = args.inner = 1;
   for (int i = 0; i < first; ++i) args.planes *= from.shape[i];
@@ -134,7 +135,7 @@ void Run(const Settings& settings, const IntList& sizes, const TensorView& from,
   args.input = Contiguous(from, scratch).Data<const T>();
   args.output = to.Data<T>();
   if (gradient) args.quotients = scratch.Get<T>(from.numel());
-  AvgPoolKernel(args);
+  AvgPoolKernel(place, args);
 }
 
 IntList SizesFrom(const TensorView& tensor, int first, int rank) {
@@ -159,12 +160,12 @@ void AvgPool(const TensorView& input, const IntList& kernel_size, const IntList&
   CheckOutputs("avg_pool",
                InferAvgPool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, dim),
                {&output}, input);
-  CheckCpu("avg_pool", input);
+  const Place place = PlaceOf("avg_pool", input);
   if (output.numel() == 0) return;
   const Settings settings{kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override};
   const int first = CheckDim({"avg_pool", "dim"}, dim, input.rank());
   DispatchReal(input.dtype, [&]<class T>() {
-    Run<T>(settings, SizesFrom(input, first, settings.rank()), input, first, false, output);
+    Run<T>(place, settings, SizesFrom(input, first, settings.rank()), input, first, false, output);
   });
 }
 
@@ -188,23 +189,24 @@ void AvgPoolGrad(const TensorView& grad_output, const IntList& input_size, const
                InferAvgPoolGrad(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad,
                                 divisor_override, dim),
                {&grad_input}, grad_output);
-  CheckCpu("avg_pool_grad", grad_output);
+  const Place place = PlaceOf("avg_pool_grad", grad_output);
   if (grad_input.numel() == 0) return;
   const Settings settings{kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override};
   const int first = CheckDim({"avg_pool_grad", "dim"}, dim, grad_output.rank());
   DispatchReal(grad_output.dtype,
-               [&]<class T>() { Run<T>(settings, input_size, grad_output, first, true, grad_input); });
+               [&]<class T>() { Run<T>(place, settings, input_size, grad_output, first, true, grad_input); });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(
-    avg_pool,
-    MakeOp<InferAvgPool, AvgPool>("avg_pool",
-                                  "input, kernel_size, stride, padding, ceil_mode=False, count_include_pad=True, "
-                                  "divisor_override=0, dim=2",
-                                  kFloat32Or64),
-    MakeOp<InferAvgPoolGrad, AvgPoolGrad>("avg_pool_grad",
-                                          "grad_output, input_size, kernel_size, stride, padding, ceil_mode=False, "
-                                          "count_include_pad=True, divisor_override=0, dim=2",
-                                          kFloat32Or64))
+REPDL_OPS(avg_pool,
+          MakeOp<InferAvgPool, AvgPool, AvgPoolKernel>(
+              "avg_pool",
+              "input, kernel_size, stride, padding, ceil_mode=False, count_include_pad=True, "
+              "divisor_override=0, dim=2",
+              kFloat32Or64),
+          MakeOp<InferAvgPoolGrad, AvgPoolGrad, AvgPoolKernel>(
+              "avg_pool_grad",
+              "grad_output, input_size, kernel_size, stride, padding, ceil_mode=False, "
+              "count_include_pad=True, divisor_override=0, dim=2",
+              kFloat32Or64))

@@ -14,8 +14,8 @@ void Run(Axpy axpy, std::string_view op, const Specs& specs, std::initializer_li
   const FpEnvGuard guard;
   const TensorView& first = **inputs.begin();
   CheckOutputs(op, specs, {&output}, first);
-  CheckCpu(op, first);
-  if (output.numel() > 0) AxpyKernel({axpy, MakeMapArgs(inputs, output), scalar});
+  const Place place = PlaceOf(op, first);
+  if (output.numel() > 0) AxpyKernel(place, {axpy, MakeMapArgs(inputs, output), scalar});
 }
 
 }  // namespace
@@ -66,8 +66,8 @@ void Lerp(const TensorView& input, const TensorView& end, double weight, Out out
 
 }  // namespace repdl
 
-REPDL_OPS(axpy, MakeOp<InferAdd, Add>("add", "input, other, alpha=1.0", kUpToFloat64),
-          MakeOp<InferSub, Sub>("sub", "input, other, alpha=1.0", kUpToFloat64),
-          MakeOp<InferAddcmul, Addcmul>("addcmul", "input, tensor1, tensor2, value=1.0", kUpToFloat64),
-          MakeOp<InferAddcdiv, Addcdiv>("addcdiv", "input, tensor1, tensor2, value=1.0", kUpToFloat64),
-          MakeOp<InferLerp, Lerp>("lerp", "input, end, weight", kUpToFloat64))
+REPDL_OPS(axpy, MakeOp<InferAdd, Add, AxpyKernel>("add", "input, other, alpha=1.0", kUpToFloat64),
+          MakeOp<InferSub, Sub, AxpyKernel>("sub", "input, other, alpha=1.0", kUpToFloat64),
+          MakeOp<InferAddcmul, Addcmul, AxpyKernel>("addcmul", "input, tensor1, tensor2, value=1.0", kUpToFloat64),
+          MakeOp<InferAddcdiv, Addcdiv, AxpyKernel>("addcdiv", "input, tensor1, tensor2, value=1.0", kUpToFloat64),
+          MakeOp<InferLerp, Lerp, AxpyKernel>("lerp", "input, end, weight", kUpToFloat64))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/cpu_target.h"
+#include "base/kernel.h"
 #include "drivers/map.h"
 
 namespace repdl {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/batch_norm.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/batch_norm/batch_norm_kernel.h"
 
@@ -28,7 +28,7 @@ void CheckAffine(std::string_view op, const TensorView& input, const std::option
 /// there the kernel works on transposed copies, one sample with n places.
 class Layout {
  public:
-  Layout(const TensorView& like, Scratch& scratch) : scratch_(scratch), transposed_(like.rank() == 2) {}
+  Layout(const TensorView& like, OpScratch& scratch) : scratch_(scratch), transposed_(like.rank() == 2) {}
 
   /// Of an input that is not empty.
   template <class T>
@@ -45,27 +45,28 @@ class Layout {
   }
   void PutBack(void* data, const TensorView& tensor) const {
     if (!transposed_) return;
-    CopyElements(MakeView(data, tensor.dtype, {tensor.shape[1], tensor.shape[0]}), Permuted(tensor, {1, 0}));
+    CopyElements(scratch_.place(), MakeView(data, tensor.dtype, {tensor.shape[1], tensor.shape[0]}),
+                 Permuted(tensor, {1, 0}));
   }
 
  private:
-  Scratch& scratch_;
+  OpScratch& scratch_;
   bool transposed_;
 };
 
 /// Its numbers side by side, or null.
 template <class T>
-T* NumbersOf(const std::optional<TensorView>& tensor, Scratch& scratch) {
+T* NumbersOf(const std::optional<TensorView>& tensor, OpScratch& scratch) {
   return tensor ? Contiguous(*tensor, scratch).Data<T>() : nullptr;
 }
 
 void Run(std::string_view op, const TensorView& input, const std::optional<TensorView>& weight,
          const std::optional<TensorView>& bias, double eps, Order order, bool training, const TensorView& mean,
          const TensorView& var, const TensorView& output) {
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (input.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     BatchNormArgs<T> args{};
     const Layout layout(input, scratch);
     layout.SetSizes(input, args);
@@ -78,7 +79,7 @@ void Run(std::string_view op, const TensorView& input, const std::optional<Tenso
     args.mean = NumbersOf<T>(mean, scratch);
     args.var = NumbersOf<T>(var, scratch);
     args.output = static_cast<T*>(layout.Out(output));
-    BatchNormKernel(args);
+    BatchNormKernel(place, args);
     layout.PutBack(args.output, output);
   });
 }
@@ -101,12 +102,12 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
   const FpEnvGuard guard;
   CheckOutputs(op, InferGrad(op, grad_output, input, mean, var, weight), {&grad_input, &grad_weight, &grad_bias},
                input);
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
+  FillWithZero(place, grad_weight);
+  FillWithZero(place, grad_bias);
+  if (input.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    std::fill_n(grad_weight.Data<T>(), grad_weight.numel(), T{0});
-    std::fill_n(grad_bias.Data<T>(), grad_bias.numel(), T{0});
-    if (input.numel() == 0) return;
-    Scratch scratch;
+    OpScratch scratch(place);
     BatchNormArgs<T> args{};
     const Layout layout(input, scratch);
     layout.SetSizes(input, args);
@@ -121,7 +122,7 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
     args.grad_input = static_cast<T*>(layout.Out(grad_input));
     args.grad_weight = grad_weight.Data<T>();
     args.grad_bias = grad_bias.Data<T>();
-    BatchNormGradKernel(args);
+    BatchNormGradKernel(place, args);
     layout.PutBack(args.grad_input, grad_input);
   });
 }
@@ -195,7 +196,7 @@ Specs InferBatchNormUpdate(const InOut& running, const TensorView& value, double
 void BatchNormUpdate(InOut running, const TensorView& value, double momentum, double scale) {
   const FpEnvGuard guard;
   InferBatchNormUpdate(running, value, momentum, scale);
-  CheckCpu("batch_norm_update", running);
+  const Place place = PlaceOf("batch_norm_update", running);
   DispatchReal(running.dtype, [&]<class T>() {
     const auto keep = static_cast<T>(1.0 - momentum), take = static_cast<T>(momentum);
     const auto factor = static_cast<T>(scale);
@@ -210,13 +211,14 @@ void BatchNormUpdate(InOut running, const TensorView& value, double momentum, do
 
 REPDL_OPS(
     batch_norm,
-    MakeOp<InferBatchNorm, BatchNorm>("batch_norm", "input, weight=None, bias=None, eps=1e-05, order='blocked'",
-                                      kFloat32Or64),
-    MakeOp<InferBatchNormEval, BatchNormEval>("batch_norm_eval", "input, mean, var, weight=None, bias=None, eps=1e-05",
-                                              kFloat32Or64),
-    MakeOp<InferBatchNormGrad, BatchNormGrad>("batch_norm_grad",
-                                              "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'",
-                                              kFloat32Or64),
-    MakeOp<InferBatchNormEvalGrad, BatchNormEvalGrad>(
+    MakeOp<InferBatchNorm, BatchNorm, BatchNormKernel>("batch_norm",
+                                                       "input, weight=None, bias=None, eps=1e-05, order='blocked'",
+                                                       kFloat32Or64),
+    MakeOp<InferBatchNormEval, BatchNormEval, BatchNormKernel>("batch_norm_eval",
+                                                               "input, mean, var, weight=None, bias=None, eps=1e-05",
+                                                               kFloat32Or64),
+    MakeOp<InferBatchNormGrad, BatchNormGrad, BatchNormGradKernel>(
+        "batch_norm_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'", kFloat32Or64),
+    MakeOp<InferBatchNormEvalGrad, BatchNormEvalGrad, BatchNormGradKernel>(
         "batch_norm_eval_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'", kFloat32Or64),
     MakeOp<InferBatchNormUpdate, BatchNormUpdate>("batch_norm_update", "running, value, momentum, scale", kFloat32Or64))

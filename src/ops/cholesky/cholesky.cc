@@ -17,13 +17,13 @@ Specs InferCholesky(const TensorView& input) {
 void Cholesky(const TensorView& input, Out output, Out info) {
   const FpEnvGuard guard;
   CheckOutputs("cholesky", InferCholesky(input), {&output, &info}, input);
-  CheckCpu("cholesky", input);
+  const Place place = PlaceOf("cholesky", input);
   if (info.numel() == 0) return;
-  Scratch scratch;
-  CholeskyKernel({BatchOf(input.shape), input.shape[input.rank() - 1], MatricesOf(input, scratch), output.data,
-                  info.Data<int64_t>()});
+  OpScratch scratch(place);
+  CholeskyKernel(place, {BatchOf(input.shape), input.shape[input.rank() - 1], MatricesOf(input, scratch), output.data,
+                         info.Data<int64_t>()});
 }
 
 }  // namespace repdl
 
-REPDL_OPS(cholesky, MakeOp<InferCholesky, Cholesky>("cholesky", "input", kFloat32Or64))
+REPDL_OPS(cholesky, MakeOp<InferCholesky, Cholesky, CholeskyKernel>("cholesky", "input", kFloat32Or64))

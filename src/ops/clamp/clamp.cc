@@ -16,9 +16,9 @@ Specs InferClamp(const TensorView& input, double, double) {
 void Clamp(const TensorView& input, double min, double max, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("clamp", InferClamp(input, min, max), {&output}, input);
-  CheckCpu("clamp", input);
+  const Place place = PlaceOf("clamp", input);
   if (output.numel() == 0) return;
-  ClampKernel({MakeMapArgs({&input}, output), min, max});
+  ClampKernel(place, {MakeMapArgs({&input}, output), min, max});
 }
 
 Specs InferClampTensor(const TensorView& input, const TensorView& min, const TensorView& max) {
@@ -29,11 +29,11 @@ Specs InferClampTensor(const TensorView& input, const TensorView& min, const Ten
 void ClampTensor(const TensorView& input, const TensorView& min, const TensorView& max, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("clamp_tensor", InferClampTensor(input, min, max), {&output}, input);
-  CheckCpu("clamp_tensor", input);
-  if (output.numel() > 0) ClampKernel({MakeMapArgs({&input, &min, &max}, output), 0, 0});
+  const Place place = PlaceOf("clamp_tensor", input);
+  if (output.numel() > 0) ClampKernel(place, {MakeMapArgs({&input, &min, &max}, output), 0, 0});
 }
 
 }  // namespace repdl
 
-REPDL_OPS(clamp, MakeOp<InferClamp, Clamp>("clamp", "input, min, max", kUpToFloat64),
-          MakeOp<InferClampTensor, ClampTensor>("clamp_tensor", "input, min, max", kUpToFloat64))
+REPDL_OPS(clamp, MakeOp<InferClamp, Clamp, ClampKernel>("clamp", "input, min, max", kUpToFloat64),
+          MakeOp<InferClampTensor, ClampTensor, ClampKernel>("clamp_tensor", "input, min, max", kUpToFloat64))

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/convolution.h"
 
-#include <cstring>
-
 #include <algorithm>
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/convolution/convolution_kernel.h"
 #include "ops/mm/mm_kernel.h"
@@ -173,17 +171,14 @@ Settings OfPlane(IntPair stride, IntPair padding, int64_t groups, IntPair dilati
   return {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups, .rank = 2};
 }
 
-void FillZero(const TensorView& tensor) {
-  std::memset(tensor.data, 0, static_cast<size_t>(tensor.numel() * ItemSize(tensor.dtype)));
-}
-
 /// Whether absent terms need a mask, and may not be products of a zero, which leave a chain as it is unless the other
 /// factor is not finite or the chain has become -0, by a product that underflows.
 template <class T>
-bool NeedsMask(const ConvArgs<T>& args, int64_t num_other, int64_t num_source) {
+bool NeedsMask(const Place& place, const ConvArgs<T>& args, int64_t num_other, int64_t num_source) {
   if (!args.plan.masked) return false;
+  CheckCpu(place);  // the kernel answers into its memory
   bool needs_mask = true;
-  ConvRangeKernel(ConvRangeArgs<T>{args.other, num_other, args.source, num_source, &needs_mask});
+  ConvRangeKernel(place, ConvRangeArgs<T>{args.other, num_other, args.source, num_source, &needs_mask});
   return needs_mask;
 }
 
@@ -191,9 +186,10 @@ bool NeedsMask(const ConvArgs<T>& args, int64_t num_other, int64_t num_source) {
 template <class T>
 class ByInput {
  public:
-  ByInput(const ConvSizes& sizes, const TensorView& weight, const TensorView& grad_output,
+  ByInput(const Place& place, const ConvSizes& sizes, const TensorView& weight, const TensorView& grad_output,
           const std::optional<TensorView>& bias, Order order, const TensorView& result)
-      : sizes_(sizes),
+      : place_(place),
+        sizes_(sizes),
         weight_(Contiguous(weight, scratch_)),
         grad_output_(Contiguous(grad_output, scratch_)),
         bias_(bias ? Contiguous(*bias, scratch_).Data<const T>() : nullptr),
@@ -210,7 +206,7 @@ class ByInput {
           break;
         }
       }
-      return ConvPatchesKernel(Args(weight_));
+      return ConvPatchesKernel(place_, Args(weight_));
     }
     const Axes& s = sizes_.stride;
     std::optional<bool> needs_mask;
@@ -237,7 +233,7 @@ class ByInput {
   }
 
   void RunPhase(const ConvPlan& plan, std::optional<bool>& needs_mask) {
-    Scratch scratch;
+    OpScratch scratch(place_);
     TensorView taps = weight_;
     taps.shape = {sizes_.groups, sizes_.o, sizes_.c, sizes_.kernel[0], sizes_.kernel[1], sizes_.kernel[2]};
     taps.strides = ContiguousStrides(taps.shape);
@@ -248,10 +244,10 @@ class ByInput {
     if (plan.masked && !needs_mask) {
       ConvArgs<T> whole = Args(weight_);
       whole.plan = plan;
-      needs_mask = NeedsMask(whole, weight_.numel(), grad_output_.numel());
+      needs_mask = NeedsMask(place_, whole, weight_.numel(), grad_output_.numel());
     }
     args.plan.masked = plan.masked && *needs_mask;
-    ConvGradInputKernel(args);
+    ConvGradInputKernel(place_, args);
   }
 
   /// What of the kernel's places along an axis a plan has: every so many of them.
@@ -275,6 +271,7 @@ class ByInput {
 
   /// +0 at the positions of a plan, plus the bias.
   void FillPositions(const ConvPlan& plan) {
+    CheckCpu(place_);
     const int64_t planes = sizes_.groups * sizes_.c;
     for (int64_t plane = 0; plane < sizes_.n * planes; ++plane) {
       const T value = bias_ == nullptr ? T{0} : T{0} + bias_[plane % planes];
@@ -287,7 +284,8 @@ class ByInput {
     }
   }
 
-  Scratch scratch_;
+  Place place_;
+  OpScratch scratch_{place_};
   const ConvSizes& sizes_;
   TensorView weight_, grad_output_;
   const T* bias_;
@@ -295,15 +293,16 @@ class ByInput {
   T* result_;
 };
 
-void RunByInput(const ConvSizes& sizes, const TensorView& weight, const TensorView& grad_output,
+void RunByInput(const Place& place, const ConvSizes& sizes, const TensorView& weight, const TensorView& grad_output,
                 const std::optional<TensorView>& bias, Order order, const TensorView& result) {
-  if (weight.numel() == 0 && !bias) return FillZero(result);
-  DispatchReal(weight.dtype, [&]<class T>() { ByInput<T>(sizes, weight, grad_output, bias, order, result).Run(); });
+  if (weight.numel() == 0 && !bias) return FillWithZero(place, result);
+  DispatchReal(weight.dtype,
+               [&]<class T>() { ByInput<T>(place, sizes, weight, grad_output, bias, order, result).Run(); });
 }
 
-void RunForward(const ConvSizes& sizes, const TensorView& input, const TensorView& weight,
+void RunForward(const Place& place, const ConvSizes& sizes, const TensorView& input, const TensorView& weight,
                 const std::optional<TensorView>& bias, Order order, const TensorView& output) {
-  Scratch scratch;
+  OpScratch scratch(place);
   DispatchReal(input.dtype, [&]<class T>() {
     ConvArgs<T> args{.sizes = sizes,
                      .plan = ConvPlan::Forward(sizes),
@@ -312,15 +311,15 @@ void RunForward(const ConvSizes& sizes, const TensorView& input, const TensorVie
                      .bias = bias ? Contiguous(*bias, scratch).Data<const T>() : nullptr,
                      .result = output.Data<T>(),
                      .order = order};
-    args.plan.masked = NeedsMask(args, weight.numel(), input.numel());
-    ConvKernel(args);
+    args.plan.masked = NeedsMask(place, args, weight.numel(), input.numel());
+    ConvKernel(place, args);
   });
 }
 
-void RunByKernel(const ConvSizes& sizes, const TensorView& input, const TensorView& grad_output, Order order,
-                 const TensorView& grad_weight) {
-  if (input.numel() == 0) return FillZero(grad_weight);
-  Scratch scratch;
+void RunByKernel(const Place& place, const ConvSizes& sizes, const TensorView& input, const TensorView& grad_output,
+                 Order order, const TensorView& grad_weight) {
+  if (input.numel() == 0) return FillWithZero(place, grad_weight);
+  OpScratch scratch(place);
   DispatchReal(input.dtype, [&]<class T>() {
     ConvArgs<T> args{.sizes = sizes,
                      .plan = ConvPlan::Forward(sizes),
@@ -329,8 +328,8 @@ void RunByKernel(const ConvSizes& sizes, const TensorView& input, const TensorVi
                      .bias = nullptr,
                      .result = grad_weight.Data<T>(),
                      .order = order};
-    args.plan.masked = NeedsMask(args, grad_output.numel(), input.numel());
-    ConvGradKernelKernel(args);
+    args.plan.masked = NeedsMask(place, args, grad_output.numel(), input.numel());
+    ConvGradKernelKernel(place, args);
   });
 }
 
@@ -347,11 +346,11 @@ void RunOutput(std::string_view op, const TensorView& input, const TensorView& w
                const std::optional<TensorView>& bias, const Settings& settings, Order order, const TensorView& output) {
   const FpEnvGuard guard;
   CheckOutputs(op, InferOutput(op, input, weight, bias, settings), {&output}, input);
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (output.numel() == 0) return;
   const Shapes shapes(op, input.shape, weight.shape, settings);
-  settings.transposed ? RunByInput(shapes.sizes(), weight, input, bias, order, output)
-                      : RunForward(shapes.sizes(), input, weight, bias, order, output);
+  settings.transposed ? RunByInput(place, shapes.sizes(), weight, input, bias, order, output)
+                      : RunForward(place, shapes.sizes(), input, weight, bias, order, output);
 }
 
 Specs InferGradInput(std::string_view op, const IntList& input_shape, const TensorView& weight,
@@ -366,11 +365,11 @@ void RunGradInput(std::string_view op, const IntList& input_shape, const TensorV
                   const TensorView& grad_output, const Settings& settings, Order order, const TensorView& grad_input) {
   const FpEnvGuard guard;
   CheckOutputs(op, InferGradInput(op, input_shape, weight, grad_output, settings), {&grad_input}, weight);
-  CheckCpu(op, weight);
+  const Place place = PlaceOf(op, weight);
   if (grad_input.numel() == 0) return;
   const Shapes shapes(op, input_shape, weight.shape, settings);
-  settings.transposed ? RunForward(shapes.sizes(), grad_output, weight, std::nullopt, order, grad_input)
-                      : RunByInput(shapes.sizes(), weight, grad_output, std::nullopt, order, grad_input);
+  settings.transposed ? RunForward(place, shapes.sizes(), grad_output, weight, std::nullopt, order, grad_input)
+                      : RunByInput(place, shapes.sizes(), weight, grad_output, std::nullopt, order, grad_input);
 }
 
 Specs InferGradKernel(std::string_view op, const TensorView& input, const IntList& weight_shape,
@@ -386,11 +385,11 @@ void RunGradKernel(std::string_view op, const TensorView& input, const IntList& 
                    const TensorView& grad_weight) {
   const FpEnvGuard guard;
   CheckOutputs(op, InferGradKernel(op, input, weight_shape, grad_output, settings), {&grad_weight}, input);
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (grad_weight.numel() == 0) return;
   const Shapes shapes(op, input.shape, weight_shape, settings);
-  settings.transposed ? RunByKernel(shapes.sizes(), grad_output, input, order, grad_weight)
-                      : RunByKernel(shapes.sizes(), input, grad_output, order, grad_weight);
+  settings.transposed ? RunByKernel(place, shapes.sizes(), grad_output, input, order, grad_weight)
+                      : RunByKernel(place, shapes.sizes(), input, grad_output, order, grad_weight);
 }
 
 }  // namespace
@@ -475,26 +474,27 @@ void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, cons
 
 REPDL_OPS(
     convolution,
-    MakeOp<InferConvolution, Convolution>("convolution",
-                                          "input, weight, bias=None, stride=1, padding=0, dilation=1, "
-                                          "transposed=False, output_padding=0, groups=1, order='blocked'",
-                                          kFloat32Or64),
-    MakeOp<InferConvolutionGradInput, ConvolutionGradInput>(
+    MakeOp<InferConvolution, Convolution, ConvKernel, ConvGradInputKernel, ConvPatchesKernel, ConvRangeKernel>(
+        "convolution",
+        "input, weight, bias=None, stride=1, padding=0, dilation=1, "
+        "transposed=False, output_padding=0, groups=1, order='blocked'",
+        kFloat32Or64),
+    MakeOp<InferConvolutionGradInput, ConvolutionGradInput, ConvKernel, ConvGradInputKernel, ConvPatchesKernel,
+           ConvRangeKernel>(
         "convolution_grad_input",
         "input_shape, weight, grad_output, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, "
         "groups=1, order='blocked'",
         kFloat32Or64),
-    MakeOp<InferConvolutionGradKernel, ConvolutionGradKernel>(
+    MakeOp<InferConvolutionGradKernel, ConvolutionGradKernel, ConvGradKernelKernel, ConvRangeKernel>(
         "convolution_grad_kernel",
         "input, weight_shape, grad_output, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, "
         "groups=1, order='blocked'",
         kFloat32Or64),
-    MakeOp<InferConv2d, Conv2d>("conv2d",
-                                "input, weight, stride=1, padding=0, groups=1, dilation=1, bias=None, order='blocked'",
-                                kFloat32Or64),
-    MakeOp<InferConv2dGradInput, Conv2dGradInput>(
+    MakeOp<InferConv2d, Conv2d, ConvKernel, ConvRangeKernel>(
+        "conv2d", "input, weight, stride=1, padding=0, groups=1, dilation=1, bias=None, order='blocked'", kFloat32Or64),
+    MakeOp<InferConv2dGradInput, Conv2dGradInput, ConvGradInputKernel, ConvPatchesKernel, ConvRangeKernel>(
         "conv2d_grad_input",
         "input_shape, weight, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'", kFloat32Or64),
-    MakeOp<InferConv2dGradKernel, Conv2dGradKernel>(
+    MakeOp<InferConv2dGradKernel, Conv2dGradKernel, ConvGradKernelKernel, ConvRangeKernel>(
         "conv2d_grad_kernel",
         "input, weight_shape, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'", kFloat32Or64))

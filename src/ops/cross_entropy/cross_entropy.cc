@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/cross_entropy.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/cross_entropy/cross_entropy_kernel.h"
 #include "ops/sum/sum_kernel.h"
@@ -59,7 +59,8 @@ void Check(std::string_view op, const TensorView& input, const TensorView& targe
 template <class T>
 CrossEntropyArgs<T> MakeArgs(std::string_view op, const TensorView& input, const TensorView& target,
                              const std::optional<TensorView>& weight, int64_t ignore_index, double label_smoothing,
-                             Order order, Scratch& scratch) {
+                             Order order, OpScratch& scratch) {
+  CheckCpu(scratch.place());  // classes are read here, and sums divided
   CrossEntropyArgs<T> args{};
   const int class_dim = ClassDim(input);
   args.num_classes = input.shape[class_dim];
@@ -92,11 +93,11 @@ CrossEntropyArgs<T> MakeArgs(std::string_view op, const TensorView& input, const
 }
 
 template <class T>
-T SumOf(const T* x, int64_t n, Order order) {
+T SumOf(const Place& place, const T* x, int64_t n, Order order) {
   T sum = 0;
   ReduceArgs args{kDTypeOf<T>, x, {}, {}, order, {}, &sum};
   args.reduced.Append(n, 1);
-  SumKernel(args);
+  SumKernel(place, args);
   return sum;
 }
 
@@ -119,7 +120,7 @@ void CheckClasses(std::string_view op, const TensorView& input, const TensorView
 
 /// Where the gradient of the loss comes from, and where that of the scores goes.
 template <class T>
-void SetGradients(const TensorView& grad_output, Reduction how, const TensorView& grad_input, Scratch& scratch,
+void SetGradients(const TensorView& grad_output, Reduction how, const TensorView& grad_input, OpScratch& scratch,
                   CrossEntropyArgs<T>& args) {
   args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
   args.grad_output_stride = how == Reduction::kNone ? 1 : 0;
@@ -146,21 +147,21 @@ void CrossEntropy(const TensorView& input, const TensorView& target, const std::
   CheckOutputs("cross_entropy",
                InferCrossEntropy(input, target, weight, ignore_index, reduction, label_smoothing, order), {&loss},
                input);
-  CheckCpu("cross_entropy", input);
+  const Place place = PlaceOf("cross_entropy", input);
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     CrossEntropyArgs<T> args =
         MakeArgs<T>("cross_entropy", input, target, weight, ignore_index, label_smoothing, order, scratch);
     const Reduction how = ParseReduction("cross_entropy", reduction);
     const bool weighted_mean = how == Reduction::kMean && weight && args.classes != nullptr;
     args.losses = how == Reduction::kNone ? loss.Data<T>() : scratch.Get<T>(args.num_samples);
     if (weighted_mean) args.sample_weights = scratch.Get<T>(args.num_samples);
-    if (args.num_samples > 0) CrossEntropyKernel(args);
+    if (args.num_samples > 0) CrossEntropyKernel(place, args);
     if (how == Reduction::kNone) return;
     T& total = *loss.Data<T>();
-    total = SumOf(args.losses, args.num_samples, order);
+    total = SumOf(place, args.losses, args.num_samples, order);
     if (weighted_mean) {
-      total = total / SumOf(args.sample_weights, args.num_samples, order);
+      total = total / SumOf(place, args.sample_weights, args.num_samples, order);
     } else if (how == Reduction::kMean) {
       total = total * MeanFactor(args);
     }
@@ -185,10 +186,10 @@ void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, co
       "cross_entropy_grad",
       InferCrossEntropyGrad(grad_output, input, target, weight, ignore_index, reduction, label_smoothing, order),
       {&grad_input}, input);
-  CheckCpu("cross_entropy_grad", input);
+  const Place place = PlaceOf("cross_entropy_grad", input);
   if (grad_input.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     CrossEntropyArgs<T> args =
         MakeArgs<T>("cross_entropy_grad", input, target, weight, ignore_index, label_smoothing, order, scratch);
     const Reduction how = ParseReduction("cross_entropy_grad", reduction);
@@ -198,12 +199,12 @@ void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, co
       for (int64_t i = 0; i < args.num_samples; ++i) {
         weights[i] = args.classes[i] == ignore_index ? T{0} : args.weight[args.classes[i]];
       }
-      args.factor = T{1} / SumOf(weights, args.num_samples, order);
+      args.factor = T{1} / SumOf(place, weights, args.num_samples, order);
     } else if (how == Reduction::kMean) {
       args.factor = MeanFactor(args);
     }
     SetGradients(grad_output, how, grad_input, scratch, args);
-    CrossEntropyGradKernel(args);
+    CrossEntropyGradKernel(place, args);
   });
 }
 
@@ -219,18 +220,18 @@ void NllLoss(const TensorView& input, const TensorView& target, const std::optio
   const FpEnvGuard guard;
   CheckOutputs("nll_loss", InferNllLoss(input, target, weight, reduction, ignore_index, order), {&loss, &total_weight},
                input);
-  CheckCpu("nll_loss", input);
+  const Place place = PlaceOf("nll_loss", input);
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     CrossEntropyArgs<T> args = MakeArgs<T>("nll_loss", input, target, weight, ignore_index, 0.0, order, scratch);
     const Reduction how = ParseReduction("nll_loss", reduction);
     args.losses = how == Reduction::kNone ? loss.Data<T>() : scratch.Get<T>(args.num_samples);
     args.sample_weights = scratch.Get<T>(args.num_samples);
-    NllLossKernel(args);
+    NllLossKernel(place, args);
     T& total = *total_weight.Data<T>();
-    total = how == Reduction::kNone ? T{0} : SumOf(args.sample_weights, args.num_samples, order);
+    total = how == Reduction::kNone ? T{0} : SumOf(place, args.sample_weights, args.num_samples, order);
     if (how == Reduction::kNone) return;
-    const T sum = SumOf(args.losses, args.num_samples, order);
+    const T sum = SumOf(place, args.losses, args.num_samples, order);
     *loss.Data<T>() = how == Reduction::kMean ? sum / total : sum;
   });
 }
@@ -254,37 +255,39 @@ void NllLossGrad(const TensorView& grad_output, const TensorView& input, const T
   CheckOutputs("nll_loss_grad",
                InferNllLossGrad(grad_output, input, target, weight, reduction, ignore_index, total_weight),
                {&grad_input}, input);
-  CheckCpu("nll_loss_grad", input);
+  const Place place = PlaceOf("nll_loss_grad", input);
   if (grad_input.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     CrossEntropyArgs<T> args =
         MakeArgs<T>("nll_loss_grad", input, target, weight, ignore_index, 0.0, Order::kBlocked, scratch);
     const Reduction how = ParseReduction("nll_loss_grad", reduction);
     args.factor = how == Reduction::kMean ? *total_weight.Data<const T>() : T{1};
     SetGradients(grad_output, how, grad_input, scratch, args);
-    NllLossGradKernel(args);
+    NllLossGradKernel(place, args);
   });
 }
 
 }  // namespace repdl
 
 REPDL_OPS(cross_entropy,
-          MakeOp<InferCrossEntropy, CrossEntropy>(
+          MakeOp<InferCrossEntropy, CrossEntropy, CrossEntropyKernel, SumKernel>(
               "cross_entropy",
               "input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0, "
               "order='blocked'",
               kFloat32Or64),
-          MakeOp<InferCrossEntropyGrad, CrossEntropyGrad>(
+          MakeOp<InferCrossEntropyGrad, CrossEntropyGrad, CrossEntropyGradKernel, SumKernel>(
               "cross_entropy_grad",
               "grad_output, input, target, weight=None, ignore_index=-100, reduction='mean', "
               "label_smoothing=0.0, order='blocked'",
               kFloat32Or64),
-          MakeOp<InferNllLoss, NllLoss>("nll_loss",
-                                        "input, target, weight=None, reduction='mean', ignore_index=-100, "
-                                        "order='blocked'",
-                                        kFloat32Or64),
-          MakeOp<InferNllLossGrad, NllLossGrad>("nll_loss_grad",
-                                                "grad_output, input, target, weight, reduction, ignore_index, "
-                                                "total_weight",
-                                                kFloat32Or64))
+          MakeOp<InferNllLoss, NllLoss, NllLossKernel, SumKernel>(
+              "nll_loss",
+              "input, target, weight=None, reduction='mean', ignore_index=-100, "
+              "order='blocked'",
+              kFloat32Or64),
+          MakeOp<InferNllLossGrad, NllLossGrad, NllLossGradKernel>(
+              "nll_loss_grad",
+              "grad_output, input, target, weight, reduction, ignore_index, "
+              "total_weight",
+              kFloat32Or64))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/cumulative.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/cumulative/cumulative_kernel.h"
 
@@ -21,15 +21,15 @@ Specs Infer(std::string_view op, const TensorView& input, int64_t dim) {
 void Run(std::string_view op, Cumulative kind, const TensorView& input, int64_t dim, const TensorView& output) {
   const FpEnvGuard guard;
   CheckOutputs(op, Infer(op, input, dim), {&output}, input);
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (output.numel() == 0) return;
   const int at = CheckDim({op, "dim"}, dim, std::max(input.rank(), 1));
   int64_t outer = 1, n = 1, inner = 1;
   for (int i = 0; i < input.rank(); ++i) (i < at ? outer : i == at ? n : inner) *= input.shape[i];
-  Scratch scratch;
+  OpScratch scratch(place);
   const TensorView x = Contiguous(input, scratch);
   DispatchReal(input.dtype, [&]<class T>() {
-    CumulativeKernel(CumulativeArgs<T>{kind, outer, n, inner, x.Data<const T>(), output.Data<T>()});
+    CumulativeKernel(place, CumulativeArgs<T>{kind, outer, n, inner, x.Data<const T>(), output.Data<T>()});
   });
 }
 
@@ -50,6 +50,6 @@ void Logcumsumexp(const TensorView& input, int64_t dim, Out output) {
 
 }  // namespace repdl
 
-REPDL_OPS(cumulative, MakeOp<InferCumsum, Cumsum>("cumsum", "input, dim", kFloat32Or64),
-          MakeOp<InferCumprod, Cumprod>("cumprod", "input, dim", kFloat32Or64),
-          MakeOp<InferLogcumsumexp, Logcumsumexp>("logcumsumexp", "input, dim", kFloat32Or64))
+REPDL_OPS(cumulative, MakeOp<InferCumsum, Cumsum, CumulativeKernel>("cumsum", "input, dim", kFloat32Or64),
+          MakeOp<InferCumprod, Cumprod, CumulativeKernel>("cumprod", "input, dim", kFloat32Or64),
+          MakeOp<InferLogcumsumexp, Logcumsumexp, CumulativeKernel>("logcumsumexp", "input, dim", kFloat32Or64))

@@ -8,12 +8,12 @@
 namespace repdl {
 namespace {
 
-void Run(const TensorView& input, bool upper, Out& values, void* vectors, Out& info) {
+void Run(const Place& place, const TensorView& input, bool upper, Out& values, void* vectors, Out& info) {
   if (info.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   const Matrices matrices = MatricesOf(input, scratch);
-  EighKernel({BatchOf(input.shape), input.shape[input.rank() - 1], upper ? matrices.Transposed() : matrices,
-              values.data, vectors, info.Data<int64_t>()});
+  EighKernel(place, {BatchOf(input.shape), input.shape[input.rank() - 1], upper ? matrices.Transposed() : matrices,
+                     values.data, vectors, info.Data<int64_t>()});
 }
 
 }  // namespace
@@ -30,8 +30,8 @@ Specs InferEigh(const TensorView& input, bool /*upper*/) {
 void Eigh(const TensorView& input, bool upper, Out values, Out vectors, Out info) {
   const FpEnvGuard guard;
   CheckOutputs("eigh", InferEigh(input, upper), {&values, &vectors, &info}, input);
-  CheckCpu("eigh", input);
-  Run(input, upper, values, vectors.data, info);
+  const Place place = PlaceOf("eigh", input);
+  Run(place, input, upper, values, vectors.data, info);
 }
 
 Specs InferEigvalsh(const TensorView& input, bool /*upper*/) {
@@ -45,11 +45,11 @@ Specs InferEigvalsh(const TensorView& input, bool /*upper*/) {
 void Eigvalsh(const TensorView& input, bool upper, Out values, Out info) {
   const FpEnvGuard guard;
   CheckOutputs("eigvalsh", InferEigvalsh(input, upper), {&values, &info}, input);
-  CheckCpu("eigvalsh", input);
-  Run(input, upper, values, nullptr, info);
+  const Place place = PlaceOf("eigvalsh", input);
+  Run(place, input, upper, values, nullptr, info);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(eigh, MakeOp<InferEigh, Eigh>("eigh", "input, upper=False", kFloat32Or64),
-          MakeOp<InferEigvalsh, Eigvalsh>("eigvalsh", "input, upper=False", kFloat32Or64))
+REPDL_OPS(eigh, MakeOp<InferEigh, Eigh, EighKernel>("eigh", "input, upper=False", kFloat32Or64),
+          MakeOp<InferEigvalsh, Eigvalsh, EighKernel>("eigvalsh", "input, upper=False", kFloat32Or64))

@@ -47,9 +47,10 @@ Place Check(std::string_view op, const Specs& specs, const TensorView& result, c
 
 }  // namespace repdl
 
-#define REPDL_UNARY(op, Function, Lanes, dtypes) MakeOp<Infer##Function, Function>(#op, "input", dtypes),
+#define REPDL_UNARY(op, Function, Lanes, dtypes) \
+  MakeOp<Infer##Function, Function, Function##Kernel>(#op, "input", dtypes),
 #define REPDL_BINARY(op, Function, Lanes, dtypes, first, second) \
-  MakeOp<Infer##Function, Function>(#op, #first ", " #second, dtypes),
+  MakeOp<Infer##Function, Function, Function##Kernel>(#op, #first ", " #second, dtypes),
 namespace repdl::internal {
 std::vector<OpInfo> OpsOf_elementwise() {
   return {

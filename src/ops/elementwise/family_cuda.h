@@ -17,7 +17,7 @@ namespace repdl::cuda {
                                              : scalar::ViaDoubleToOdd(scalar::Function##Wide(), x); \
     }                                                                                               \
   };                                                                                                \
-  void Function##Kernel(const Place& place, const MapArgs& args) {                                  \
+  REPDL_CUDA_KERNEL(Function##Kernel, MapArgs) {                                                    \
     REPDL_DOUBLE_##dtypes(1, Function);                                                             \
     Map<1, Function##Lane>(place, args);                                                            \
   }
@@ -26,7 +26,7 @@ namespace repdl::cuda {
     DType output_dtype;                                                                    \
     REPDL_LANE float operator()(float x, float y) const { return scalar::Function(x, y); } \
   };                                                                                       \
-  void Function##Kernel(const Place& place, const MapArgs& args) {                         \
+  REPDL_CUDA_KERNEL(Function##Kernel, MapArgs) {                                           \
     REPDL_DOUBLE_##dtypes(2, Function);                                                    \
     Map<2, Function##Lane>(place, args);                                                   \
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/embedding.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "drivers/indices.h"
 #include "ops/embedding/embedding_kernel.h"
@@ -41,7 +41,7 @@ Specs TableOf(std::string_view op, int64_t num_weights, int64_t width, DType dty
 }
 
 /// The indices with -1 where they are left out.
-const int64_t* WithoutPadding(const int64_t* indices, int64_t count, int64_t padding_idx, Scratch& scratch) {
+const int64_t* WithoutPadding(const int64_t* indices, int64_t count, int64_t padding_idx, OpScratch& scratch) {
   if (padding_idx < 0) return indices;
   auto* const kept = scratch.Get<int64_t>(count);
   for (int64_t i = 0; i < count; ++i) kept[i] = indices[i] == padding_idx ? -1 : indices[i];
@@ -49,13 +49,13 @@ const int64_t* WithoutPadding(const int64_t* indices, int64_t count, int64_t pad
 }
 
 template <class T>
-const T* Factors(const std::optional<TensorView>& per_sample_weights, Scratch& scratch) {
+const T* Factors(const std::optional<TensorView>& per_sample_weights, OpScratch& scratch) {
   return per_sample_weights ? Contiguous(*per_sample_weights, scratch).Data<const T>() : nullptr;
 }
 
 /// For each index how often it comes.
 template <class T>
-T* CountsOf(const int64_t* indices, int64_t count, int64_t num_weights, Scratch& scratch) {
+T* CountsOf(const int64_t* indices, int64_t count, int64_t num_weights, OpScratch& scratch) {
   auto* const counts = scratch.Get<int64_t>(num_weights);
   std::fill(counts, counts + num_weights, int64_t{0});
   for (int64_t i = 0; i < count; ++i) ++counts[indices[i]];
@@ -85,11 +85,11 @@ void EmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int
   const FpEnvGuard guard;
   CheckOutputs("embedding_grad", InferEmbeddingGrad(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq),
                {&grad_weight}, grad_output);
-  CheckCpu("embedding_grad", grad_output);
-  Scratch scratch;
+  const Place place = PlaceOf("embedding_grad", grad_output);
+  OpScratch scratch(place);
   const int64_t count = indices.numel();
   const int64_t* const rows = CheckedIndices({"embedding_grad", "indices"}, indices, num_weights, scratch);
-  FillWithZero(grad_weight);
+  FillWithZero(place, grad_weight);
   if (grad_output.numel() == 0) return;
   const TensorView packed = Contiguous(grad_output, scratch);
   DispatchReal(grad_output.dtype, [&]<class T>() {
@@ -98,9 +98,9 @@ void EmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int
       factors = CountsOf<T>(rows, count, num_weights, scratch);
       for (int64_t i = 0; i < count; ++i) factors[i] = T{1} / factors[i];
     }
-    IndexSumKernel(IndexSumArgs<T>{1, count, grad_weight.shape[1], WithoutPadding(rows, count, padding_idx, scratch),
-                                   nullptr, factors, 1, nullptr, packed.Data<const T>(), count, grad_weight.Data<T>(),
-                                   num_weights});
+    IndexSumKernel(place, IndexSumArgs<T>{1, count, grad_weight.shape[1],
+                                          WithoutPadding(rows, count, padding_idx, scratch), nullptr, factors, 1,
+                                          nullptr, packed.Data<const T>(), count, grad_weight.Data<T>(), num_weights});
   });
 }
 
@@ -122,8 +122,8 @@ void EmbeddingBag(const TensorView& weight, const TensorView& indices, const Ten
   CheckOutputs("embedding_bag",
                InferEmbeddingBag(weight, indices, offset2bag, num_bags, mode, per_sample_weights, padding_idx),
                {&output, &bag_size}, weight);
-  CheckCpu("embedding_bag", weight);
-  Scratch scratch;
+  const Place place = PlaceOf("embedding_bag", weight);
+  OpScratch scratch(place);
   const int64_t count = indices.numel(), width = weight.shape[1];
   const int64_t* const rows = CheckedIndices({"embedding_bag", "indices"}, indices, weight.shape[0], scratch);
   const int64_t* const bags = CheckedIndices({"embedding_bag", "offset2bag"}, offset2bag, num_bags, scratch);
@@ -139,15 +139,15 @@ void EmbeddingBag(const TensorView& weight, const TensorView& indices, const Ten
     while (i < count && to[i] == to[begin]) ++i;
     if (to[begin] >= 0) sizes[to[begin]] += i - begin;
   }
-  FillWithZero(output);
+  FillWithZero(place, output);
   if (output.numel() == 0 || count == 0) return;
   const TensorView table = Contiguous(weight, scratch);
   DispatchReal(weight.dtype, [&]<class T>() {
     const T* const factors = Factors<T>(per_sample_weights, scratch);
-    IndexSumKernel(IndexSumArgs<T>{1, count, width, to, rows, factors, 1, nullptr, table.Data<const T>(),
-                                   weight.shape[0], output.Data<T>(), num_bags});
+    IndexSumKernel(place, IndexSumArgs<T>{1, count, width, to, rows, factors, 1, nullptr, table.Data<const T>(),
+                                          weight.shape[0], output.Data<T>(), num_bags});
     if (IsMean("embedding_bag", mode)) {
-      DivideRowsKernel(DivideRowsArgs<T>{num_bags, width, sizes, output.Data<T>()});
+      DivideRowsKernel(place, DivideRowsArgs<T>{num_bags, width, sizes, output.Data<T>()});
     }
   });
 }
@@ -173,25 +173,26 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
                InferEmbeddingBagGrad(grad_output, indices, offset2bag, bag_size, num_weights, mode, per_sample_weights,
                                      scale_grad_by_freq, padding_idx),
                {&grad_weight}, grad_output);
-  CheckCpu("embedding_bag_grad", grad_output);
-  Scratch scratch;
+  const Place place = PlaceOf("embedding_bag_grad", grad_output);
+  OpScratch scratch(place);
   const int64_t count = indices.numel(), bags = grad_output.shape[0], width = grad_output.shape[1];
   const int64_t* const rows = CheckedIndices({"embedding_bag_grad", "indices"}, indices, num_weights, scratch);
   const int64_t* const from = CheckedIndices({"embedding_bag_grad", "offset2bag"}, offset2bag, bags, scratch);
-  FillWithZero(grad_weight);
+  FillWithZero(place, grad_weight);
   if (grad_weight.numel() == 0 || count == 0) return;
   TensorView grad = Contiguous(grad_output, scratch);
   DispatchReal(grad_output.dtype, [&]<class T>() {
     if (IsMean("embedding_bag_grad", mode)) {
       const TensorView divided = scratch.New(grad.dtype, grad.shape);
-      CopyElements(grad, divided);
+      CopyElements(place, grad, divided);
       grad = divided;
       const auto* const sizes = Contiguous(bag_size, scratch).Data<const int64_t>();
-      DivideRowsKernel(DivideRowsArgs<T>{bags, width, sizes, grad.Data<T>()});
+      DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, grad.Data<T>()});
     }
     const T* const factors = Factors<T>(per_sample_weights, scratch);
     const T* const divisors = scale_grad_by_freq ? CountsOf<T>(rows, count, num_weights, scratch) : nullptr;
-    IndexSumKernel(IndexSumArgs<T>{1, count, width, WithoutPadding(rows, count, padding_idx, scratch), from, factors, 1,
+    IndexSumKernel(place,
+                   IndexSumArgs<T>{1, count, width, WithoutPadding(rows, count, padding_idx, scratch), from, factors, 1,
                                    divisors, grad.Data<const T>(), bags, grad_weight.Data<T>(), num_weights});
   });
 }
@@ -199,14 +200,14 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
 }  // namespace repdl
 
 REPDL_OPS(embedding,
-          MakeOp<InferEmbeddingGrad, EmbeddingGrad>(
+          MakeOp<InferEmbeddingGrad, EmbeddingGrad, IndexSumKernel>(
               "embedding_grad", "grad_output, indices, num_weights, padding_idx=-1, scale_grad_by_freq=False",
               kFloat32Or64),
-          MakeOp<InferEmbeddingBag, EmbeddingBag>(
+          MakeOp<InferEmbeddingBag, EmbeddingBag, DivideRowsKernel, IndexSumKernel>(
               "embedding_bag",
               "weight, indices, offset2bag, num_bags, mode='sum', per_sample_weights=None, padding_idx=-1",
               kFloat32Or64),
-          MakeOp<InferEmbeddingBagGrad, EmbeddingBagGrad>(
+          MakeOp<InferEmbeddingBagGrad, EmbeddingBagGrad, DivideRowsKernel, IndexSumKernel>(
               "embedding_bag_grad",
               "grad_output, indices, offset2bag, bag_size, num_weights, mode='sum', "
               "per_sample_weights=None, scale_grad_by_freq=False, padding_idx=-1",

@@ -5,11 +5,11 @@
 #include <bit>
 #include <utility>
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "numerics/lanes/scalar.h"
 #include "ops/fft/fft_kernel.h"
@@ -78,8 +78,9 @@ T Divisor(const IntList& shape, const IntList& dims, int64_t normalization) {
 
 /// The transform along one dimension of a tensor into another one. Tensors of complex numbers have one more.
 template <class T>
-void TransformDim(FftKind kind, bool inverse, int64_t n, int dim, const TensorView& in, const TensorView& out, int rank,
-                  T divisor) {
+void TransformDim(const Place& place, FftKind kind, bool inverse, int64_t n, int dim, const TensorView& in,
+                  const TensorView& out, int rank, T divisor) {
+  CheckCpu(place);  // the tables of a plan lie in its memory
   const bool pairs = kind == FftKind::kFromPairs || kind == FftKind::kToPairs;
   const auto plan = FftPlanOf<T>(n, pairs);
   FftArgs<T> args{};
@@ -116,16 +117,17 @@ void TransformDim(FftKind kind, bool inverse, int64_t n, int dim, const TensorVi
   const auto whole = static_cast<uint64_t>(divisor);
   const bool is_power = divisor == static_cast<T>(whole) && std::has_single_bit(whole);
   args.reciprocal = is_power ? T{1} / divisor : T{0};
-  FftKernel(args);
+  FftKernel(place, args);
 }
 
 /// Along all of these dimensions, from the last to the first; the division comes at the end.
 template <class T>
-void TransformDims(const IntList& shape, const IntList& dims, bool forward, T divisor, TensorView in,
-                   const TensorView& out) {
+void TransformDims(const Place& place, const IntList& shape, const IntList& dims, bool forward, T divisor,
+                   TensorView in, const TensorView& out) {
   for (int i = dims.size() - 1; i >= 0; --i) {
     const int dim = static_cast<int>(dims[i]);
-    TransformDim<T>(FftKind::kComplex, !forward, shape[dim], dim, in, out, shape.size(), i == 0 ? divisor : T{1});
+    TransformDim<T>(place, FftKind::kComplex, !forward, shape[dim], dim, in, out, shape.size(),
+                    i == 0 ? divisor : T{1});
     in = out;
   }
 }
@@ -142,15 +144,16 @@ Specs InferFftC2c(const TensorView& input, const IntList& dim, int64_t normaliza
 void FftC2c(const TensorView& input, const IntList& dim, int64_t normalization, bool forward, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("fft_c2c", InferFftC2c(input, dim, normalization, forward), {&output}, input);
-  CheckCpu("fft_c2c", input);
+  const Place place = PlaceOf("fft_c2c", input);
   if (output.numel() == 0) return;
   const Call call = Check("fft_c2c", input, true, dim, normalization);
   if (call.dims.size() == 0) {
-    CopyElements(input, output);
+    CopyElements(place, input, output);
     return;
   }
   DispatchReal(input.dtype, [&]<class T>() {
-    TransformDims<T>(call.shape, call.dims, forward, Divisor<T>(call.shape, call.dims, normalization), input, output);
+    TransformDims<T>(place, call.shape, call.dims, forward, Divisor<T>(call.shape, call.dims, normalization), input,
+                     output);
   });
 }
 
@@ -164,7 +167,7 @@ Specs InferFftR2c(const TensorView& input, const IntList& dim, int64_t normaliza
 void FftR2c(const TensorView& input, const IntList& dim, int64_t normalization, bool onesided, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("fft_r2c", InferFftR2c(input, dim, normalization, onesided), {&output}, input);
-  CheckCpu("fft_r2c", input);
+  const Place place = PlaceOf("fft_r2c", input);
   if (output.numel() == 0) return;
   const Call call = CheckSome("fft_r2c", input, false, dim, normalization);
   const int last = call.last(), rank = call.shape.size();
@@ -177,12 +180,12 @@ void FftR2c(const TensorView& input, const IntList& dim, int64_t normalization, 
   DispatchReal(input.dtype, [&]<class T>() {
     const T divisor = Divisor<T>(call.shape, call.dims, normalization);
     const FftKind kind = n % 2 == 0 ? FftKind::kFromPairs : FftKind::kFromReal;
-    TransformDim<T>(kind, false, n, last, input, half, rank, others.size() == 0 ? divisor : T{1});
-    TransformDims<T>(half_shape, others, true, divisor, half, half);
+    TransformDim<T>(place, kind, false, n, last, input, half, rank, others.size() == 0 ? divisor : T{1});
+    TransformDims<T>(place, half_shape, others, true, divisor, half, half);
     if (onesided) return;
     FftMirrorArgs<T> args{output.Data<T>(), call.shape, output.strides, {}, last};
     for (const int64_t d : others) args.is_transformed[d] = true;
-    FftMirrorKernel(args);
+    FftMirrorKernel(place, args);
   });
 }
 
@@ -196,25 +199,28 @@ Specs InferFftC2r(const TensorView& input, const IntList& dim, int64_t normaliza
 void FftC2r(const TensorView& input, const IntList& dim, int64_t normalization, int64_t last_dim_size, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("fft_c2r", InferFftC2r(input, dim, normalization, last_dim_size), {&output}, input);
-  CheckCpu("fft_c2r", input);
+  const Place place = PlaceOf("fft_c2r", input);
   if (output.numel() == 0) return;
   const Call call = CheckC2r(input, dim, normalization, last_dim_size);
   const IntList others = WithoutLast(call.dims);
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     TensorView source = input;
     if (others.size() > 0) {
       source = scratch.New(input.dtype, input.shape);
-      TransformDims<T>(call.shape, others, false, Divisor<T>(call.shape, others, normalization), input, source);
+      TransformDims<T>(place, call.shape, others, false, Divisor<T>(call.shape, others, normalization), input, source);
     }
     const T divisor = normalization == 0 ? T{1} : Divisor<T>(output.shape, {call.last()}, normalization);
     const FftKind kind = last_dim_size % 2 == 0 ? FftKind::kToPairs : FftKind::kToReal;
-    TransformDim<T>(kind, true, last_dim_size, call.last(), source, output, call.shape.size(), divisor);
+    TransformDim<T>(place, kind, true, last_dim_size, call.last(), source, output, call.shape.size(), divisor);
   });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(fft, MakeOp<InferFftC2c, FftC2c>("fft_c2c", "input, dim, normalization=0, forward=True", kFloat32Or64),
-          MakeOp<InferFftR2c, FftR2c>("fft_r2c", "input, dim, normalization=0, onesided=True", kFloat32Or64),
-          MakeOp<InferFftC2r, FftC2r>("fft_c2r", "input, dim, normalization, last_dim_size", kFloat32Or64))
+REPDL_OPS(fft,
+          MakeOp<InferFftC2c, FftC2c, FftKernel>("fft_c2c", "input, dim, normalization=0, forward=True", kFloat32Or64),
+          MakeOp<InferFftR2c, FftR2c, FftKernel, FftMirrorKernel>("fft_r2c",
+                                                                  "input, dim, normalization=0, onesided=True",
+                                                                  kFloat32Or64),
+          MakeOp<InferFftC2r, FftC2r, FftKernel>("fft_c2r", "input, dim, normalization, last_dim_size", kFloat32Or64))

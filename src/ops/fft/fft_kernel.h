@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "base/real_kernel.h"
+#include "base/kernel.h"
 #include "drivers/reduce.h"
 #include "ops/fft/fft_plan.h"
 

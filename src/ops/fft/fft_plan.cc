@@ -145,7 +145,7 @@ class Builder : public FftPlan<T> {
     args.in = {inverse.data(), inverse.data() + 1, 2};
     args.out = {inverse.data(), inverse.data() + 1, 2};
     args.divisor = static_cast<double>(length);
-    FftKernel(args);
+    FftKernel(Place(), args);
     T* const kernel = New(2 * length);
     for (int64_t k = 0; k < length; ++k) {
       kernel[k] = static_cast<T>(inverse[2 * k]);

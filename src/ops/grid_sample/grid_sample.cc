@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/grid_sample.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/grid_sample/grid_sample_kernel.h"
 
@@ -71,7 +71,7 @@ IntList SampleShape(const TensorView& grid, int64_t channels) {
 
 template <class T>
 GridSampleArgs<T> Args(const Settings& settings, const TensorView& grid, int64_t channels, const IntList& sizes,
-                       Scratch& scratch) {
+                       OpScratch& scratch) {
   GridSampleArgs<T> args{};
   args.batch = grid.shape[0], args.channels = channels;
   args.rank = sizes.size();
@@ -96,15 +96,15 @@ void GridSample(const TensorView& input, const TensorView& grid, std::string_vie
                 bool align_corners, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("grid_sample", InferGridSample(input, grid, mode, padding_mode, align_corners), {&output}, input);
-  CheckCpu("grid_sample", input);
+  const Place place = PlaceOf("grid_sample", input);
   if (output.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     auto args =
         Args<T>({"grid_sample", mode, padding_mode, align_corners}, grid, input.shape[1], SizesOf(input), scratch);
     args.input = Contiguous(input, scratch).Data<const T>();
     args.output = output.Data<T>();
-    GridSampleKernel(args);
+    GridSampleKernel(place, args);
   });
 }
 
@@ -125,16 +125,16 @@ void GridSampleGradInput(const TensorView& grad_output, const TensorView& grid, 
   const std::string_view op = "grid_sample_grad_input";
   CheckOutputs(op, InferGridSampleGradInput(grad_output, grid, input_size, mode, padding_mode, align_corners),
                {&grad_input}, grad_output);
-  CheckCpu(op, grad_output);
+  const Place place = PlaceOf(op, grad_output);
   if (grad_input.numel() == 0) return;
-  FillWithZero(grad_input);
+  FillWithZero(place, grad_input);
   if (grad_output.numel() == 0) return;
   DispatchReal(grad_output.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     auto args = Args<T>({op, mode, padding_mode, align_corners}, grid, grad_output.shape[1], input_size, scratch);
     args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
     args.grad_input = grad_input.Data<T>();
-    GridSampleGradInputKernel(args);
+    GridSampleGradInputKernel(place, args);
   });
 }
 
@@ -156,30 +156,29 @@ void GridSampleGradGrid(const TensorView& grad_output, const TensorView& input, 
   const std::string_view op = "grid_sample_grad_grid";
   CheckOutputs(op, InferGridSampleGradGrid(grad_output, input, grid, mode, padding_mode, align_corners, order),
                {&grad_grid}, input);
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (grad_grid.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     auto args = Args<T>({op, mode, padding_mode, align_corners}, grid, input.shape[1], SizesOf(input), scratch);
     args.order = order;
     args.input = Contiguous(input, scratch).Data<const T>();
     args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
     args.grad_grid = grad_grid.Data<T>();
-    GridSampleGradGridKernel(args);
+    GridSampleGradGridKernel(place, args);
   });
 }
 
 }  // namespace repdl
 
 REPDL_OPS(grid_sample,
-          MakeOp<InferGridSample, GridSample>("grid_sample",
-                                              "input, grid, mode='bilinear', padding_mode='zeros', align_corners=False",
-                                              kFloat32Or64),
-          MakeOp<InferGridSampleGradInput, GridSampleGradInput>(
+          MakeOp<InferGridSample, GridSample, GridSampleKernel>(
+              "grid_sample", "input, grid, mode='bilinear', padding_mode='zeros', align_corners=False", kFloat32Or64),
+          MakeOp<InferGridSampleGradInput, GridSampleGradInput, GridSampleGradInputKernel>(
               "grid_sample_grad_input",
               "grad_output, grid, input_size, mode='bilinear', padding_mode='zeros', align_corners=False",
               kFloat32Or64),
-          MakeOp<InferGridSampleGradGrid, GridSampleGradGrid>(
+          MakeOp<InferGridSampleGradGrid, GridSampleGradGrid, GridSampleGradGridKernel>(
               "grid_sample_grad_grid",
               "grad_output, input, grid, mode='bilinear', padding_mode='zeros', align_corners=False, order='blocked'",
               kFloat32Or64))

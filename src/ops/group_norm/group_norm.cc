@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/group_norm.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/group_norm/group_norm_kernel.h"
 #include "ops/layer_norm/layer_norm_kernel.h"
@@ -29,7 +29,7 @@ int64_t Places(const TensorView& input) {
 
 /// The number of each channel at each of its places, or of none one that leaves what meets it as it is.
 template <class T>
-const T* AtPlaces(const OptionalTensor& of_channels, T neutral, int64_t channels, int64_t places, Scratch& scratch) {
+const T* AtPlaces(const OptionalTensor& of_channels, T neutral, int64_t channels, int64_t places, OpScratch& scratch) {
   T* const numbers = scratch.Get<T>(channels * places);
   for (int64_t c = 0; c < channels; ++c) {
     const T number = of_channels ? of_channels->Data<const T>()[c * of_channels->strides[0]] : neutral;
@@ -41,7 +41,7 @@ const T* AtPlaces(const OptionalTensor& of_channels, T neutral, int64_t channels
 /// A row for each group of each sample.
 template <class T>
 LayerNormArgs<T> MakeRows(const TensorView& input, int64_t num_groups, const OptionalTensor& weight, Order order,
-                          Scratch& scratch) {
+                          OpScratch& scratch) {
   const int64_t channels = input.shape[1], places = Places(input);
   LayerNormArgs<T> args{};
   args.rows = input.shape[0] * num_groups;
@@ -74,17 +74,17 @@ void GroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor
   const FpEnvGuard guard;
   CheckOutputs("group_norm", InferGroupNorm(input, num_groups, weight, bias, eps, order), {&output, &mean, &rstd},
                input);
-  CheckCpu("group_norm", input);
+  const Place place = PlaceOf("group_norm", input);
   if (input.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     LayerNormArgs<T> args = MakeRows<T>(input, num_groups, weight, order, scratch);
     args.bias = AtPlaces<T>(bias, -0.0, input.shape[1], Places(input), scratch);
     args.eps = static_cast<T>(eps);
     args.mean = mean.Data<T>();
     args.rstd = rstd.Data<T>();
     args.output = output.Data<T>();
-    LayerNormKernel(args);
+    LayerNormKernel(place, args);
   });
 }
 
@@ -110,40 +110,38 @@ void GroupNormGrad(const TensorView& grad_output, const TensorView& input, const
   const FpEnvGuard guard;
   CheckOutputs("group_norm_grad", InferGroupNormGrad(grad_output, input, mean, rstd, weight, order),
                {&grad_input, &grad_weight, &grad_bias}, input);
-  CheckCpu("group_norm_grad", input);
+  const Place place = PlaceOf("group_norm_grad", input);
+  if (input.numel() == 0) {
+    FillWithZero(place, grad_weight);
+    FillWithZero(place, grad_bias);
+    return;
+  }
   DispatchReal(input.dtype, [&]<class T>() {
-    if (input.numel() == 0) {
-      std::fill_n(grad_weight.Data<T>(), grad_weight.numel(), T{0});
-      std::fill_n(grad_bias.Data<T>(), grad_bias.numel(), T{0});
-      return;
-    }
-    Scratch scratch;
+    OpScratch scratch(place);
     LayerNormArgs<T> rows = MakeRows<T>(input, mean.shape[1], weight, order, scratch);
     rows.grad_output = Contiguous(grad_output, scratch).Data<const T>();
     rows.mean = Contiguous(mean, scratch).Data<T>();
     rows.rstd = Contiguous(rstd, scratch).Data<T>();
     rows.grad_input = grad_input.Data<T>();
-    LayerNormGradKernel(rows);
-    GroupNormGradKernel(GroupNormGradArgs<T>{.samples = input.shape[0],
-                                             .channels = input.shape[1],
-                                             .places = Places(input),
-                                             .groups = mean.shape[1],
-                                             .grad_output = rows.grad_output,
-                                             .input = rows.input,
-                                             .mean = rows.mean,
-                                             .rstd = rows.rstd,
-                                             .order = order,
-                                             .grad_weight = grad_weight.Data<T>(),
-                                             .grad_bias = grad_bias.Data<T>()});
+    LayerNormGradKernel(place, rows);
+    GroupNormGradKernel(place, GroupNormGradArgs<T>{.samples = input.shape[0],
+                                                    .channels = input.shape[1],
+                                                    .places = Places(input),
+                                                    .groups = mean.shape[1],
+                                                    .grad_output = rows.grad_output,
+                                                    .input = rows.input,
+                                                    .mean = rows.mean,
+                                                    .rstd = rows.rstd,
+                                                    .order = order,
+                                                    .grad_weight = grad_weight.Data<T>(),
+                                                    .grad_bias = grad_bias.Data<T>()});
   });
 }
 
 }  // namespace repdl
 
 REPDL_OPS(group_norm,
-          MakeOp<InferGroupNorm, GroupNorm>("group_norm",
-                                            "input, num_groups, weight=None, bias=None, eps=1e-05, order='blocked'",
-                                            kFloat32Or64),
-          MakeOp<InferGroupNormGrad, GroupNormGrad>("group_norm_grad",
-                                                    "grad_output, input, mean, rstd, weight=None, order='blocked'",
-                                                    kFloat32Or64))
+          MakeOp<InferGroupNorm, GroupNorm, LayerNormKernel>(
+              "group_norm", "input, num_groups, weight=None, bias=None, eps=1e-05, order='blocked'", kFloat32Or64),
+          MakeOp<InferGroupNormGrad, GroupNormGrad, LayerNormGradKernel, GroupNormGradKernel>(
+              "group_norm_grad", "grad_output, input, mean, rstd, weight=None, order='blocked'", kFloat32Or64))

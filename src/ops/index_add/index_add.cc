@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/index_add.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "drivers/indices.h"
 #include "ops/index_add/index_add_kernel.h"
@@ -34,16 +34,17 @@ Specs Infer(std::string_view op, const TensorView& input, int64_t dim, int64_t l
   return {{input.dtype, input.shape}};
 }
 
-void BeginWith(const TensorView& input, const TensorView& output) {
-  if (input.data != output.data) CopyElements(input, output);
+void BeginWith(const Place& place, const TensorView& input, const TensorView& output) {
+  if (input.data != output.data) CopyElements(place, input, output);
 }
 
 template <class T>
-void Add(const TensorView& source, const Along& along, const int64_t* index, double alpha, const TensorView& output) {
+void Add(const Place& place, const TensorView& source, const Along& along, const int64_t* index, double alpha,
+         const TensorView& output) {
   const T factor = static_cast<T>(alpha);
-  IndexSumKernel(IndexSumArgs<T>{along.outer, along.length, along.inner, index, nullptr,
-                                 factor == T{1} ? nullptr : &factor, 0, nullptr, source.Data<const T>(), along.length,
-                                 output.Data<T>(), output.numel() / (along.outer * along.inner)});
+  IndexSumKernel(place, IndexSumArgs<T>{along.outer, along.length, along.inner, index, nullptr,
+                                        factor == T{1} ? nullptr : &factor, 0, nullptr, source.Data<const T>(),
+                                        along.length, output.Data<T>(), output.numel() / (along.outer * along.inner)});
 }
 
 }  // namespace
@@ -58,14 +59,14 @@ void IndexAdd(const TensorView& input, int64_t dim, const TensorView& index, con
               Out output) {
   const FpEnvGuard guard;
   CheckOutputs("index_add", InferIndexAdd(input, dim, index, source, alpha), {&output}, input);
-  CheckCpu("index_add", input);
+  const Place place = PlaceOf("index_add", input);
   const int at = CheckDim({"index_add", "dim"}, dim, input.rank());
-  Scratch scratch;
+  OpScratch scratch(place);
   const int64_t* const places = CheckedIndices({"index_add", "index"}, index, input.shape[at], scratch);
-  BeginWith(input, output);
+  BeginWith(place, input, output);
   if (source.numel() == 0) return;
   const TensorView packed = Contiguous(source, scratch);
-  DispatchReal(input.dtype, [&]<class T>() { Add<T>(packed, Along(source.shape, at), places, alpha, output); });
+  DispatchReal(input.dtype, [&]<class T>() { Add<T>(place, packed, Along(source.shape, at), places, alpha, output); });
 }
 
 Specs InferScatterAdd(const TensorView& input, int64_t dim, const TensorView& index, const TensorView& src) {
@@ -77,9 +78,9 @@ Specs InferScatterAdd(const TensorView& input, int64_t dim, const TensorView& in
 void ScatterAdd(const TensorView& input, int64_t dim, const TensorView& index, const TensorView& src, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("scatter_add", InferScatterAdd(input, dim, index, src), {&output}, input);
-  CheckCpu("scatter_add", input);
+  const Place place = PlaceOf("scatter_add", input);
   const int at = CheckDim({"scatter_add", "dim"}, dim, input.rank());
-  Scratch scratch;
+  OpScratch scratch(place);
   // An index that was expanded from a row is the same for all columns.
   TensorView row = index;
   row.shape = {index.shape[at]}, row.strides = {index.strides[at]};
@@ -88,18 +89,21 @@ void ScatterAdd(const TensorView& input, int64_t dim, const TensorView& index, c
     expanded = expanded && (i == at || index.strides[i] == 0 || index.shape[i] == 1);
   const int64_t* const places =
       CheckedIndices({"scatter_add", "index"}, expanded ? row : index, input.shape[at], scratch);
-  BeginWith(input, output);
+  BeginWith(place, input, output);
   if (src.numel() == 0) return;
   const TensorView packed = Contiguous(src, scratch);
   const Along along(src.shape, at);
   DispatchReal(input.dtype, [&]<class T>() {
-    if (expanded) return Add<T>(packed, along, places, 1.0, output);
-    ScatterAddKernel(ScatterAddArgs<T>{along.outer, along.length, along.inner, places, packed.Data<const T>(),
-                                       output.Data<T>(), input.shape[at]});
+    if (expanded) return Add<T>(place, packed, along, places, 1.0, output);
+    ScatterAddKernel(place, ScatterAddArgs<T>{along.outer, along.length, along.inner, places, packed.Data<const T>(),
+                                              output.Data<T>(), input.shape[at]});
   });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(index_add, MakeOp<InferIndexAdd, IndexAdd>("index_add", "input, dim, index, source, alpha=1.0", kFloat32Or64),
-          MakeOp<InferScatterAdd, ScatterAdd>("scatter_add", "input, dim, index, src", kFloat32Or64))
+REPDL_OPS(index_add,
+          MakeOp<InferIndexAdd, IndexAdd, IndexSumKernel>("index_add", "input, dim, index, source, alpha=1.0",
+                                                          kFloat32Or64),
+          MakeOp<InferScatterAdd, ScatterAdd, IndexSumKernel, ScatterAddKernel>("scatter_add", "input, dim, index, src",
+                                                                                kFloat32Or64))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/layer_norm.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/layer_norm/layer_norm_kernel.h"
 
@@ -52,7 +52,7 @@ void CheckGrad(std::string_view op, const TensorView& grad_output, const TensorV
 
 /// A row-major copy, or numbers that leave what meets them as it is.
 template <class T>
-const T* RowOr(T neutral, const OptionalTensor& tensor, int64_t n, Scratch& scratch) {
+const T* RowOr(T neutral, const OptionalTensor& tensor, int64_t n, OpScratch& scratch) {
   if (tensor) return Contiguous(*tensor, scratch).Data<const T>();
   T* const row = scratch.Get<T>(n);
   std::fill_n(row, n, neutral);
@@ -61,7 +61,7 @@ const T* RowOr(T neutral, const OptionalTensor& tensor, int64_t n, Scratch& scra
 
 template <class T>
 LayerNormArgs<T> MakeArgs(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
-                          Order order, Scratch& scratch) {
+                          Order order, OpScratch& scratch) {
   LayerNormArgs<T> args{};
   args.n = 1;
   for (const int64_t size : normalized_shape) args.n *= size;
@@ -77,16 +77,16 @@ template <class T>
 void RunOn(std::string_view op, const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
            const OptionalTensor& bias, double eps, Order order, const TensorView& output, const TensorView* mean,
            const TensorView& rstd) {
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (input.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   LayerNormArgs<T> args = MakeArgs<T>(input, normalized_shape, weight, order, scratch);
   args.bias = RowOr<T>(-0.0, bias, args.n, scratch);
   args.eps = static_cast<T>(eps);
   if (mean != nullptr) args.mean = mean->Data<T>();
   args.rstd = rstd.Data<T>();
   args.output = output.Data<T>();
-  LayerNormKernel(args);
+  LayerNormKernel(place, args);
 }
 
 template <class T>
@@ -94,13 +94,13 @@ void RunGradOn(std::string_view op, const TensorView& grad_output, const TensorV
                const IntList& normalized_shape, const OptionalTensor& mean, const TensorView& rstd,
                const OptionalTensor& weight, Order order, const TensorView& grad_input, const TensorView& grad_weight,
                const TensorView* grad_bias) {
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (input.numel() == 0) {
-    std::fill_n(grad_weight.Data<T>(), grad_weight.numel(), T{0});
-    if (grad_bias != nullptr) std::fill_n(grad_bias->Data<T>(), grad_weight.numel(), T{0});
+    FillWithZero(place, grad_weight);
+    if (grad_bias != nullptr) FillWithZero(place, *grad_bias);
     return;
   }
-  Scratch scratch;
+  OpScratch scratch(place);
   LayerNormArgs<T> args = MakeArgs<T>(input, normalized_shape, weight, order, scratch);
   args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
   if (mean) args.mean = Contiguous(*mean, scratch).Data<T>();
@@ -108,7 +108,7 @@ void RunGradOn(std::string_view op, const TensorView& grad_output, const TensorV
   args.grad_input = grad_input.Data<T>();
   args.grad_weight = grad_weight.Data<T>();
   if (grad_bias != nullptr) args.grad_bias = grad_bias->Data<T>();
-  LayerNormGradKernel(args);
+  LayerNormGradKernel(place, args);
 }
 
 template <class... Args>
@@ -183,20 +183,23 @@ void RmsNormGrad(const TensorView& grad_output, const TensorView& input, const I
 
 }  // namespace repdl
 
-REPDL_OPS(layer_norm,
-          MakeOp<InferLayerNorm, LayerNorm>("layer_norm",
-                                            "input, normalized_shape, weight=None, bias=None, eps=1e-05, "
-                                            "order='blocked'",
-                                            kFloat32Or64),
-          MakeOp<InferLayerNormGrad, LayerNormGrad>("layer_norm_grad",
-                                                    "grad_output, input, normalized_shape, mean, rstd, weight=None, "
-                                                    "order='blocked'",
-                                                    kFloat32Or64),
-          MakeOp<InferRmsNorm, RmsNorm>("rms_norm",
-                                        "input, normalized_shape, weight=None, eps=1.1920928955078125e-07, "
-                                        "order='blocked'",
-                                        kFloat32Or64),
-          MakeOp<InferRmsNormGrad, RmsNormGrad>("rms_norm_grad",
-                                                "grad_output, input, normalized_shape, rstd, weight=None, "
-                                                "order='blocked'",
-                                                kFloat32Or64))
+REPDL_OPS(
+    layer_norm,
+    MakeOp<InferLayerNorm, LayerNorm, LayerNormKernel>("layer_norm",
+                                                       "input, normalized_shape, weight=None, bias=None, eps=1e-05, "
+                                                       "order='blocked'",
+                                                       kFloat32Or64),
+    MakeOp<InferLayerNormGrad, LayerNormGrad, LayerNormGradKernel>(
+        "layer_norm_grad",
+        "grad_output, input, normalized_shape, mean, rstd, weight=None, "
+        "order='blocked'",
+        kFloat32Or64),
+    MakeOp<InferRmsNorm, RmsNorm, LayerNormKernel>("rms_norm",
+                                                   "input, normalized_shape, weight=None, eps=1.1920928955078125e-07, "
+                                                   "order='blocked'",
+                                                   kFloat32Or64),
+    MakeOp<InferRmsNormGrad, RmsNormGrad, LayerNormGradKernel>(
+        "rms_norm_grad",
+        "grad_output, input, normalized_shape, rstd, weight=None, "
+        "order='blocked'",
+        kFloat32Or64))

@@ -3,20 +3,20 @@
 
 #include <utility>
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/mm/mm_kernel.h"
 
 namespace repdl {
 namespace {
 
-void Run(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias, Order order,
-         const TensorView& output) {
+void Run(const Place& place, const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
+         Order order, const TensorView& output) {
   if (output.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   const TensorView rows = input.rank() == 2 ? input : Contiguous(input, scratch);
   MmArgs args{};
   args.n = weight.shape[0], args.k = weight.shape[1];
@@ -30,7 +30,7 @@ void Run(const TensorView& input, const TensorView& weight, const std::optional<
   args.c = output.data;
   args.bias = bias ? Contiguous(*bias, scratch).data : nullptr;
   args.order = order;
-  MmKernel(args);
+  MmKernel(place, args);
 }
 
 }  // namespace
@@ -56,8 +56,8 @@ void Linear(const TensorView& input, const TensorView& weight, const std::option
             Out output) {
   const FpEnvGuard guard;
   CheckOutputs("linear", InferLinear(input, weight, bias, order), {&output}, input);
-  CheckCpu("linear", input);
-  Run(input, weight, bias, order, output);
+  const Place place = PlaceOf("linear", input);
+  Run(place, input, weight, bias, order, output);
 }
 
 Specs InferAddmm(const TensorView& input, const TensorView& mat1, const TensorView& mat2, Order) {
@@ -76,14 +76,15 @@ Specs InferAddmm(const TensorView& input, const TensorView& mat1, const TensorVi
 void Addmm(const TensorView& input, const TensorView& mat1, const TensorView& mat2, Order order, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("addmm", InferAddmm(input, mat1, mat2, order), {&output}, input);
-  CheckCpu("addmm", input);
+  const Place place = PlaceOf("addmm", input);
   TensorView weight = mat2;
   std::swap(weight.shape[0], weight.shape[1]);
   std::swap(weight.strides[0], weight.strides[1]);
-  Run(mat1, weight, input, order, output);
+  Run(place, mat1, weight, input, order, output);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(linear, MakeOp<InferLinear, Linear>("linear", "input, weight, bias=None, order='blocked'", kFloat32Or64),
-          MakeOp<InferAddmm, Addmm>("addmm", "input, mat1, mat2, order='blocked'", kFloat32Or64))
+REPDL_OPS(linear,
+          MakeOp<InferLinear, Linear, MmKernel>("linear", "input, weight, bias=None, order='blocked'", kFloat32Or64),
+          MakeOp<InferAddmm, Addmm, MmKernel>("addmm", "input, mat1, mat2, order='blocked'", kFloat32Or64))

@@ -9,7 +9,7 @@
 namespace repdl {
 namespace {
 
-LuArgs ArgsFor(const TensorView& input, Scratch& scratch) {
+LuArgs ArgsFor(const TensorView& input, OpScratch& scratch) {
   LuArgs args{};
   args.batch = BatchOf(input.shape);
   args.m = input.shape[input.rank() - 2], args.n = input.shape[input.rank() - 1];
@@ -19,7 +19,7 @@ LuArgs ArgsFor(const TensorView& input, Scratch& scratch) {
   return args;
 }
 
-void SetRows(const TensorView& rows, Scratch& scratch, LuArgs& args) {
+void SetRows(const TensorView& rows, OpScratch& scratch, LuArgs& args) {
   args.rows = MatricesOf(rows, scratch);
   args.num_rows = rows.shape[rows.rank() - 2];
 }
@@ -50,13 +50,13 @@ Specs InferLu(const TensorView& input, bool /*pivot*/) {
 void Lu(const TensorView& input, bool pivot, Out factors, Out pivots, Out info) {
   const FpEnvGuard guard;
   CheckOutputs("lu", InferLu(input, pivot), {&factors, &pivots, &info}, input);
-  CheckCpu("lu", input);
+  const Place place = PlaceOf("lu", input);
   if (info.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   LuArgs args = ArgsFor(input, scratch);
   args.pivot = pivot;
   args.factors = factors.data, args.pivots = pivots.Data<int64_t>(), args.info = info.Data<int64_t>();
-  LuKernel(args);
+  LuKernel(place, args);
 }
 
 Specs InferLuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool /*adjoint*/) {
@@ -74,9 +74,10 @@ Specs InferLuSolve(const TensorView& factors, const TensorView& pivots, const Te
 void LuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool adjoint, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("lu_solve", InferLuSolve(factors, pivots, rows, adjoint), {&output}, factors);
-  CheckCpu("lu_solve", factors);
+  const Place place = PlaceOf("lu_solve", factors);
   if (output.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
+  CheckCpu(place);  // the pivots are read here
   LuArgs args = ArgsFor(factors, scratch);
   args.is_factored = true, args.adjoint = adjoint;
   args.pivots = Contiguous(pivots, scratch).Data<int64_t>();
@@ -86,7 +87,7 @@ void LuSolve(const TensorView& factors, const TensorView& pivots, const TensorVi
   }
   SetRows(rows, scratch, args);
   args.output = output.data;
-  LuKernel(args);
+  LuKernel(place, args);
 }
 
 Specs InferSolve(const TensorView& input, const TensorView& rows) {
@@ -104,14 +105,14 @@ Specs InferSolve(const TensorView& input, const TensorView& rows) {
 void Solve(const TensorView& input, const TensorView& rows, Out output, Out factors, Out pivots, Out info) {
   const FpEnvGuard guard;
   CheckOutputs("solve", InferSolve(input, rows), {&output, &factors, &pivots, &info}, input);
-  CheckCpu("solve", input);
+  const Place place = PlaceOf("solve", input);
   if (info.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   LuArgs args = ArgsFor(input, scratch);
   SetRows(rows, scratch, args);
   args.factors = factors.data, args.pivots = pivots.Data<int64_t>(), args.info = info.Data<int64_t>();
   args.output = output.data;
-  LuKernel(args);
+  LuKernel(place, args);
 }
 
 Specs InferInv(const TensorView& input) {
@@ -124,14 +125,14 @@ Specs InferInv(const TensorView& input) {
 void Inv(const TensorView& input, Out output, Out info) {
   const FpEnvGuard guard;
   CheckOutputs("inv", InferInv(input), {&output, &info}, input);
-  CheckCpu("inv", input);
+  const Place place = PlaceOf("inv", input);
   if (info.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   LuArgs args = ArgsFor(input, scratch);
   args.num_rows = args.n;
   args.info = info.Data<int64_t>();
   args.output = output.data;
-  LuKernel(args);
+  LuKernel(place, args);
 }
 
 Specs InferDet(const TensorView& input) { return InferDeterminant("det", input); }
@@ -139,13 +140,13 @@ Specs InferDet(const TensorView& input) { return InferDeterminant("det", input);
 void Det(const TensorView& input, Out output, Out sign, Out factors, Out pivots) {
   const FpEnvGuard guard;
   CheckOutputs("det", InferDet(input), {&output, &sign, &factors, &pivots}, input);
-  CheckCpu("det", input);
+  const Place place = PlaceOf("det", input);
   if (output.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   LuArgs args = ArgsFor(input, scratch);
   args.factors = factors.data, args.pivots = pivots.Data<int64_t>();
   args.det = output.data, args.sign = sign.data;
-  LuKernel(args);
+  LuKernel(place, args);
 }
 
 Specs InferSlogdet(const TensorView& input) { return InferDeterminant("slogdet", input); }
@@ -153,20 +154,20 @@ Specs InferSlogdet(const TensorView& input) { return InferDeterminant("slogdet",
 void Slogdet(const TensorView& input, Out sign, Out logabsdet, Out factors, Out pivots) {
   const FpEnvGuard guard;
   CheckOutputs("slogdet", InferSlogdet(input), {&sign, &logabsdet, &factors, &pivots}, input);
-  CheckCpu("slogdet", input);
+  const Place place = PlaceOf("slogdet", input);
   if (sign.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   LuArgs args = ArgsFor(input, scratch);
   args.factors = factors.data, args.pivots = pivots.Data<int64_t>();
   args.sign = sign.data, args.logabsdet = logabsdet.data;
-  LuKernel(args);
+  LuKernel(place, args);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(lu, MakeOp<InferDet, Det>("det", "input", kFloat32Or64),
-          MakeOp<InferLu, Lu>("lu", "input, pivot=True", kFloat32Or64),
-          MakeOp<InferLuSolve, LuSolve>("lu_solve", "factors, pivots, rows, adjoint=False", kFloat32Or64),
-          MakeOp<InferSolve, Solve>("solve", "input, rows", kFloat32Or64),
-          MakeOp<InferInv, Inv>("inv", "input", kFloat32Or64),
-          MakeOp<InferSlogdet, Slogdet>("slogdet", "input", kFloat32Or64))
+REPDL_OPS(lu, MakeOp<InferDet, Det, LuKernel>("det", "input", kFloat32Or64),
+          MakeOp<InferLu, Lu, LuKernel>("lu", "input, pivot=True", kFloat32Or64),
+          MakeOp<InferLuSolve, LuSolve, LuKernel>("lu_solve", "factors, pivots, rows, adjoint=False", kFloat32Or64),
+          MakeOp<InferSolve, Solve, LuKernel>("solve", "input, rows", kFloat32Or64),
+          MakeOp<InferInv, Inv, LuKernel>("inv", "input", kFloat32Or64),
+          MakeOp<InferSlogdet, Slogdet, LuKernel>("slogdet", "input", kFloat32Or64))

@@ -17,12 +17,13 @@ Specs InferMatrixExp(const TensorView& input) {
 void MatrixExp(const TensorView& input, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("matrix_exp", InferMatrixExp(input), {&output}, input);
-  CheckCpu("matrix_exp", input);
+  const Place place = PlaceOf("matrix_exp", input);
   if (output.numel() == 0) return;
-  Scratch scratch;
-  MatrixExpKernel({BatchOf(input.shape), input.shape[input.rank() - 1], MatricesOf(input, scratch), output.data});
+  OpScratch scratch(place);
+  MatrixExpKernel(place,
+                  {BatchOf(input.shape), input.shape[input.rank() - 1], MatricesOf(input, scratch), output.data});
 }
 
 }  // namespace repdl
 
-REPDL_OPS(matrix_exp, MakeOp<InferMatrixExp, MatrixExp>("matrix_exp", "input", kFloat32Or64))
+REPDL_OPS(matrix_exp, MakeOp<InferMatrixExp, MatrixExp, MatrixExpKernel>("matrix_exp", "input", kFloat32Or64))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/max_pool2d.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/max_pool2d/max_pool2d_kernel.h"
 
@@ -58,10 +58,10 @@ void MaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, Int
   const FpEnvGuard guard;
   CheckOutputs("max_pool2d", InferMaxPool2d(input, kernel_size, stride, padding, dilation, ceil_mode),
                {&output, &indices}, input);
-  CheckCpu("max_pool2d", input);
+  const Place place = PlaceOf("max_pool2d", input);
   if (output.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     MaxPool2dArgs<T> args{};
     args.h = input.shape[input.rank() - 2], args.w = input.shape[input.rank() - 1];
     args.out_h = output.shape[output.rank() - 2], args.out_w = output.shape[output.rank() - 1];
@@ -74,7 +74,7 @@ void MaxPool2d(const TensorView& input, IntPair kernel_size, IntPair stride, Int
     args.input = Contiguous(input, scratch).Data<const T>();
     args.output = output.Data<T>();
     args.indices = indices.Data<int64_t>();
-    MaxPool2dKernel(args);
+    MaxPool2dKernel(place, args);
   });
 }
 
@@ -99,11 +99,11 @@ void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, con
                    Out grad_input) {
   const FpEnvGuard guard;
   CheckOutputs("max_pool2d_grad", InferMaxPool2dGrad(grad_output, indices, input_shape), {&grad_input}, grad_output);
-  CheckCpu("max_pool2d_grad", grad_output);
+  const Place place = PlaceOf("max_pool2d_grad", grad_output);
   // An empty image still has no place for an index to name.
   if (grad_input.numel() == 0 && indices.numel() == 0) return;
   DispatchReal(grad_output.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     MaxPool2dArgs<T> args{};
     const int rank = grad_output.rank();
     args.h = input_shape[rank - 2], args.w = input_shape[rank - 1];
@@ -113,9 +113,10 @@ void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, con
     args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
     args.indices = Contiguous(indices, scratch).Data<int64_t>();
     args.grad_input = grad_input.Data<T>();
+    CheckCpu(place);  // the kernel answers into its memory
     int32_t bad_index = 0;
     args.bad_index = &bad_index;
-    MaxPool2dGradKernel(args);
+    MaxPool2dGradKernel(place, args);
     REPDL_CHECK(bad_index == 0, ArgName{"max_pool2d_grad", "indices"},
                 " holds a number that is not a place in an image of ", args.h, " x ", args.w);
   });
@@ -124,8 +125,8 @@ void MaxPool2dGrad(const TensorView& grad_output, const TensorView& indices, con
 }  // namespace repdl
 
 REPDL_OPS(max_pool2d,
-          MakeOp<InferMaxPool2d, MaxPool2d>("max_pool2d",
-                                            "input, kernel_size, stride=0, padding=0, dilation=1, ceil_mode=False",
-                                            kFloat32Or64),
-          MakeOp<InferMaxPool2dGrad, MaxPool2dGrad>("max_pool2d_grad", "grad_output, indices, input_shape",
-                                                    kFloat32Or64))
+          MakeOp<InferMaxPool2d, MaxPool2d, MaxPool2dKernel>(
+              "max_pool2d", "input, kernel_size, stride=0, padding=0, dilation=1, ceil_mode=False", kFloat32Or64),
+          MakeOp<InferMaxPool2dGrad, MaxPool2dGrad, MaxPool2dGradKernel>("max_pool2d_grad",
+                                                                         "grad_output, indices, input_shape",
+                                                                         kFloat32Or64))

@@ -60,7 +60,7 @@ Specs InferMm(const TensorView& input, const TensorView& mat2, bool transA, bool
 void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("mm", InferMm(input, mat2, transA, transB, order), {&output}, input);
-  CheckCpu("mm", input);
+  const Place place = PlaceOf("mm", input);
   if (output.numel() == 0) return;
   const Sizes sizes = Check(input, mat2, transA, transB);
   MmArgs args{};
@@ -76,9 +76,10 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
   args.b_col_stride = mat2.strides[mat2.rank() - (transB ? 2 : 1)];
   args.c = output.data;
   args.order = order;
-  MmKernel(args);
+  MmKernel(place, args);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(mm, MakeOp<InferMm, Mm>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64))
+REPDL_OPS(mm,
+          MakeOp<InferMm, Mm, MmKernel>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64))

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/cpu_target.h"
+#include "base/kernel.h"
 #include "drivers/reduce.h"
 #include "numerics/order.h"
 #include "repdl/order.h"

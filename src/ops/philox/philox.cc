@@ -165,14 +165,18 @@ void PhiloxExponential(InOut tensor, int64_t seed, int64_t call, double lambd, i
 }  // namespace repdl
 
 REPDL_OPS(philox,
-          MakeOp<InferPhiloxBernoulli, PhiloxBernoulli>("philox_bernoulli", "tensor, seed, call, p=0.5, offset=0",
-                                                        kUpToFloat32),
-          MakeOp<InferPhiloxBits, PhiloxBits>("philox_bits", "tensor, seed, call, offset=0", kUpToFloat32),
-          MakeOp<InferPhiloxExponential, PhiloxExponential>("philox_exponential",
-                                                            "tensor, seed, call, lambd=1.0, offset=0", kUpToFloat32),
-          MakeOp<InferPhiloxNormal, PhiloxNormal>("philox_normal", "tensor, seed, call, mean=0.0, std=1.0, offset=0",
-                                                  kUpToFloat32),
-          MakeOp<InferPhiloxRandint, PhiloxRandint>("philox_randint", "tensor, seed, call, first, last, offset=0",
-                                                    kUpToFloat32),
-          MakeOp<InferPhiloxUniform, PhiloxUniform>("philox_uniform", "tensor, seed, call, low=0.0, high=1.0, offset=0",
-                                                    kUpToFloat32))
+          MakeOp<InferPhiloxBernoulli, PhiloxBernoulli, PhiloxBernoulliKernel>("philox_bernoulli",
+                                                                               "tensor, seed, call, p=0.5, offset=0",
+                                                                               kUpToFloat32),
+          MakeOp<InferPhiloxBits, PhiloxBits, PhiloxBitsKernel>("philox_bits", "tensor, seed, call, offset=0",
+                                                                kUpToFloat32),
+          MakeOp<InferPhiloxExponential, PhiloxExponential, PhiloxExponentialKernel>(
+              "philox_exponential", "tensor, seed, call, lambd=1.0, offset=0", kUpToFloat32),
+          MakeOp<InferPhiloxNormal, PhiloxNormal, PhiloxNormalKernel>("philox_normal",
+                                                                      "tensor, seed, call, mean=0.0, std=1.0, offset=0",
+                                                                      kUpToFloat32),
+          MakeOp<InferPhiloxRandint, PhiloxRandint, PhiloxRandintKernel>("philox_randint",
+                                                                         "tensor, seed, call, first, last, offset=0",
+                                                                         kUpToFloat32),
+          MakeOp<InferPhiloxUniform, PhiloxUniform, PhiloxUniformKernel>(
+              "philox_uniform", "tensor, seed, call, low=0.0, high=1.0, offset=0", kUpToFloat32))

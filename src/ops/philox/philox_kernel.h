@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/cuda_kernel.h"
+#include "base/kernel.h"
 #include "drivers/philox.h"
 
 namespace repdl {
@@ -43,7 +43,7 @@ struct PhiloxExponentialConstants {
     PhiloxArgs philox;            \
     Name##Constants constants;    \
   };                              \
-  REPDL_DEVICE_KERNEL(philox, Name##Kernel, Name##Args)
+  REPDL_KERNEL(Name##Kernel, Name##Args)
 REPDL_PHILOX_KERNEL(PhiloxBits)
 REPDL_PHILOX_KERNEL(PhiloxRandint)
 REPDL_PHILOX_KERNEL(PhiloxUniform)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/prod.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "drivers/reduced_dims.h"
 #include "numerics/order.h"
@@ -21,7 +21,7 @@ Specs InferProd(const TensorView& input, const std::optional<IntList>& dim, bool
 void Prod(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("prod", InferProd(input, dim, keepdim), {&output}, input);
-  CheckCpu("prod", input);
+  const Place place = PlaceOf("prod", input);
   if (output.numel() == 0) return;
   const ReducedDims dims({"prod", "dim"}, input, dim);
   // Reduced dimensions side by side stay where they are; else they come last.
@@ -45,14 +45,14 @@ void Prod(const TensorView& input, const std::optional<IntList>& dim, bool keepd
     x = Permuted(input, order_of_dims);
     outer = output.numel();
   }
-  Scratch scratch;
+  OpScratch scratch(place);
   x = Contiguous(x, scratch);
   double* const chunks = scratch.Get<double>(outer * inner * Chunks(dims.count, kSumChunk).count);
   DispatchReal(input.dtype, [&]<class T>() {
-    ProdKernel(ProdArgs<T>{outer, dims.count, inner, x.Data<const T>(), chunks, output.Data<T>()});
+    ProdKernel(place, ProdArgs<T>{outer, dims.count, inner, x.Data<const T>(), chunks, output.Data<T>()});
   });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(prod, MakeOp<InferProd, Prod>("prod", "input, dim=None, keepdim=False", kFloat32Or64))
+REPDL_OPS(prod, MakeOp<InferProd, Prod, ProdKernel>("prod", "input, dim=None, keepdim=False", kFloat32Or64))

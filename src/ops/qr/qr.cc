@@ -8,7 +8,7 @@
 namespace repdl {
 namespace {
 
-GeqrfArgs ArgsFor(const TensorView& input, Scratch& scratch) {
+GeqrfArgs ArgsFor(const TensorView& input, OpScratch& scratch) {
   GeqrfArgs args{};
   args.batch = BatchOf(input.shape);
   args.m = input.shape[input.rank() - 2], args.n = input.shape[input.rank() - 1];
@@ -31,7 +31,7 @@ void CheckReflections(const char* op, const TensorView& factors, const TensorVie
 }
 
 /// Without rows.
-HouseholderArgs ArgsFor(const TensorView& factors, const TensorView& tau, Scratch& scratch) {
+HouseholderArgs ArgsFor(const TensorView& factors, const TensorView& tau, OpScratch& scratch) {
   const int rank = factors.rank();
   TensorView tau_rows = tau;  // (…, 1, k)
   tau_rows.shape = BatchAnd(factors.shape, {1, tau.shape[rank - 2]});
@@ -59,13 +59,13 @@ Specs InferGeqrf(const TensorView& input, bool /*pivot*/) {
 void Geqrf(const TensorView& input, bool pivot, Out factors, Out tau, Out order) {
   const FpEnvGuard guard;
   CheckOutputs("geqrf", InferGeqrf(input, pivot), {&factors, &tau, &order}, input);
-  CheckCpu("geqrf", input);
+  const Place place = PlaceOf("geqrf", input);
   if (order.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   GeqrfArgs args = ArgsFor(input, scratch);
   args.pivot = pivot;
   args.factors = factors.data, args.tau = tau.data, args.order = order.Data<int64_t>();
-  GeqrfKernel(args);
+  GeqrfKernel(place, args);
 }
 
 Specs InferQr(const TensorView& input, bool complete) {
@@ -80,13 +80,13 @@ Specs InferQr(const TensorView& input, bool complete) {
 void Qr(const TensorView& input, bool complete, Out q, Out r) {
   const FpEnvGuard guard;
   CheckOutputs("qr", InferQr(input, complete), {&q, &r}, input);
-  CheckCpu("qr", input);
+  const Place place = PlaceOf("qr", input);
   if (q.numel() == 0 && r.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   GeqrfArgs args = ArgsFor(input, scratch);
   args.num_columns = q.shape[q.rank() - 2];
   args.q = q.data, args.r = r.data;
-  GeqrfKernel(args);
+  GeqrfKernel(place, args);
 }
 
 Specs InferHouseholder(const TensorView& factors, const TensorView& tau, const TensorView& rows, bool /*adjoint*/) {
@@ -102,15 +102,15 @@ Specs InferHouseholder(const TensorView& factors, const TensorView& tau, const T
 void Householder(const TensorView& factors, const TensorView& tau, const TensorView& rows, bool adjoint, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("householder", InferHouseholder(factors, tau, rows, adjoint), {&output}, factors);
-  CheckCpu("householder", factors);
+  const Place place = PlaceOf("householder", factors);
   if (output.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   HouseholderArgs args = ArgsFor(factors, tau, scratch);
   args.num_rows = rows.shape[rows.rank() - 2];
   args.rows = MatricesOf(rows, scratch);
   args.adjoint = adjoint;
   args.output = output.data;
-  HouseholderKernel(args);
+  HouseholderKernel(place, args);
 }
 
 Specs InferOrgqr(const TensorView& factors, const TensorView& tau, int64_t columns) {
@@ -124,18 +124,19 @@ Specs InferOrgqr(const TensorView& factors, const TensorView& tau, int64_t colum
 void Orgqr(const TensorView& factors, const TensorView& tau, int64_t columns, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("orgqr", InferOrgqr(factors, tau, columns), {&output}, factors);
-  CheckCpu("orgqr", factors);
+  const Place place = PlaceOf("orgqr", factors);
   if (output.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   HouseholderArgs args = ArgsFor(factors, tau, scratch);
   args.num_rows = columns;
   args.output = output.data;
-  HouseholderKernel(args);
+  HouseholderKernel(place, args);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(qr, MakeOp<InferGeqrf, Geqrf>("geqrf", "input, pivot=False", kFloat32Or64),
-          MakeOp<InferHouseholder, Householder>("householder", "factors, tau, rows, adjoint=False", kFloat32Or64),
-          MakeOp<InferOrgqr, Orgqr>("orgqr", "factors, tau, columns", kFloat32Or64),
-          MakeOp<InferQr, Qr>("qr", "input, complete=False", kFloat32Or64))
+REPDL_OPS(qr, MakeOp<InferGeqrf, Geqrf, GeqrfKernel>("geqrf", "input, pivot=False", kFloat32Or64),
+          MakeOp<InferHouseholder, Householder, HouseholderKernel>("householder", "factors, tau, rows, adjoint=False",
+                                                                   kFloat32Or64),
+          MakeOp<InferOrgqr, Orgqr, HouseholderKernel>("orgqr", "factors, tau, columns", kFloat32Or64),
+          MakeOp<InferQr, Qr, GeqrfKernel>("qr", "input, complete=False", kFloat32Or64))

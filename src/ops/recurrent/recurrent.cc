@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/recurrent.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/recurrent/recurrent_kernel.h"
 
@@ -83,25 +83,25 @@ Specs InferGrad(std::string_view op, Cell cell, const TensorView& output, const 
 }
 
 template <class T>
-const T* Numbers(const TensorView& tensor, Scratch& scratch) {
+const T* Numbers(const TensorView& tensor, OpScratch& scratch) {
   return Contiguous(tensor, scratch).Data<const T>();
 }
 template <class T>
-const T* Numbers(const TensorView* tensor, Scratch& scratch) {
+const T* Numbers(const TensorView* tensor, OpScratch& scratch) {
   return tensor == nullptr ? nullptr : Numbers<T>(*tensor, scratch);
 }
 template <class T>
-const T* Numbers(const Optional& tensor, Scratch& scratch) {
+const T* Numbers(const Optional& tensor, OpScratch& scratch) {
   return tensor ? Numbers<T>(*tensor, scratch) : nullptr;
 }
 
 void Run(std::string_view op, Cell cell, const TensorView& gates, const TensorView& hx, const TensorView* cx,
          const TensorView& weight, const Optional& bias, bool reverse, Order order, const TensorView& output,
          const TensorView& h_n, const TensorView* c_n, const TensorView* saved) {
-  CheckCpu(op, gates);
+  const Place place = PlaceOf(op, gates);
   if (output.numel() == 0) return;
   DispatchReal(gates.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     RecurrentArgs<T> args{};
     args.cell = cell;
     args.steps = output.shape[0], args.batch = output.shape[1], args.hidden = output.shape[2];
@@ -112,7 +112,7 @@ void Run(std::string_view op, Cell cell, const TensorView& gates, const TensorVi
     args.output = output.Data<T>(), args.h_n = h_n.Data<T>();
     if (c_n != nullptr) args.c_n = c_n->Data<T>();
     if (saved != nullptr) args.saved = saved->Data<T>();
-    RecurrentKernel(args);
+    RecurrentKernel(place, args);
   });
 }
 
@@ -123,14 +123,14 @@ void RunGrad(std::string_view op, Cell cell, const TensorView& output, const Ten
   const FpEnvGuard guard;
   CheckOutputs(op, InferGrad(op, cell, output, saved, hx, cx, weight, grad_output, grad_h_n, grad_c_n),
                {&grad_gates, &grad_states, &grad_weight, &grad_bias}, output);
-  CheckCpu(op, output);
+  const Place place = PlaceOf(op, output);
   if (output.numel() == 0) {
-    FillWithZero(grad_weight);
-    FillWithZero(grad_bias);
+    FillWithZero(place, grad_weight);
+    FillWithZero(place, grad_bias);
     return;
   }
   DispatchReal(output.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     RecurrentGradArgs<T> args{};
     args.cell = cell;
     args.steps = output.shape[0], args.batch = output.shape[1], args.hidden = output.shape[2];
@@ -144,7 +144,7 @@ void RunGrad(std::string_view op, Cell cell, const TensorView& output, const Ten
     args.grad_hx = grad_states.Data<T>();
     if (cx != nullptr) args.grad_cx = args.grad_hx + args.batch * args.hidden;
     args.grad_weight = grad_weight.Data<T>(), args.grad_bias = grad_bias.Data<T>();
-    RecurrentGradKernel(args);
+    RecurrentGradKernel(place, args);
   });
 }
 
@@ -222,21 +222,25 @@ void RnnGrad(const TensorView& output, const TensorView& hx, const TensorView& w
 }  // namespace repdl
 
 REPDL_OPS(recurrent,
-          MakeOp<InferLstm, Lstm>("lstm", "gates, hx, cx, weight, bias=None, reverse=False, order='blocked'",
-                                  kFloat32Or64),
-          MakeOp<InferLstmGrad, LstmGrad>("lstm_grad",
-                                          "output, saved, hx, cx, weight, grad_output=None, grad_h_n=None, "
-                                          "grad_c_n=None, reverse=False, order='blocked'",
-                                          kFloat32Or64),
-          MakeOp<InferGru, Gru>("gru", "gates, hx, weight, bias=None, reverse=False, order='blocked'", kFloat32Or64),
-          MakeOp<InferGruGrad, GruGrad>("gru_grad",
-                                        "output, saved, hx, weight, grad_output=None, grad_h_n=None, reverse=False, "
-                                        "order='blocked'",
-                                        kFloat32Or64),
-          MakeOp<InferRnn, Rnn>("rnn",
-                                "gates, hx, weight, bias=None, nonlinearity='tanh', reverse=False, order='blocked'",
-                                kFloat32Or64),
-          MakeOp<InferRnnGrad, RnnGrad>("rnn_grad",
-                                        "output, hx, weight, grad_output=None, grad_h_n=None, nonlinearity='tanh', "
-                                        "reverse=False, order='blocked'",
-                                        kFloat32Or64))
+          MakeOp<InferLstm, Lstm, RecurrentKernel>("lstm",
+                                                   "gates, hx, cx, weight, bias=None, reverse=False, order='blocked'",
+                                                   kFloat32Or64),
+          MakeOp<InferLstmGrad, LstmGrad, RecurrentGradKernel>(
+              "lstm_grad",
+              "output, saved, hx, cx, weight, grad_output=None, grad_h_n=None, "
+              "grad_c_n=None, reverse=False, order='blocked'",
+              kFloat32Or64),
+          MakeOp<InferGru, Gru, RecurrentKernel>("gru", "gates, hx, weight, bias=None, reverse=False, order='blocked'",
+                                                 kFloat32Or64),
+          MakeOp<InferGruGrad, GruGrad, RecurrentGradKernel>(
+              "gru_grad",
+              "output, saved, hx, weight, grad_output=None, grad_h_n=None, reverse=False, "
+              "order='blocked'",
+              kFloat32Or64),
+          MakeOp<InferRnn, Rnn, RecurrentKernel>(
+              "rnn", "gates, hx, weight, bias=None, nonlinearity='tanh', reverse=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferRnnGrad, RnnGrad, RecurrentGradKernel>(
+              "rnn_grad",
+              "output, hx, weight, grad_output=None, grad_h_n=None, nonlinearity='tanh', "
+              "reverse=False, order='blocked'",
+              kFloat32Or64))

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/resample/resample_kernel.h"
 
@@ -148,7 +148,7 @@ struct Step {
 
 /// Resizes dimensions `at` and `at + 1`, or the first of them alone, whose sums are those of the steps.
 template <class T>
-void ResampleDims(const T* from, const IntList& in_shape, T* to, const IntList& out_shape, int at,
+void ResampleDims(const Place& place, const T* from, const IntList& in_shape, T* to, const IntList& out_shape, int at,
                   const WeightedSums<T>& rows, const WeightedSums<T>* columns, bool gradient) {
   const int end = at + (columns == nullptr ? 1 : 2), rank = in_shape.size();
   ResampleArgs<T> args{};
@@ -166,14 +166,15 @@ void ResampleDims(const T* from, const IntList& in_shape, T* to, const IntList& 
   if (!args.rows && !args.columns) {
     std::copy_n(from, args.planes * args.in_rows * args.in_columns * args.inner, to);
   } else {
-    ResampleKernel(args);
+    ResampleKernel(place, args);
   }
 }
 
 template <class T>
-void Run(const Call& call, const TensorView& input, bool gradient, const TensorView& output) {
+void Run(const Place& place, const Call& call, const TensorView& input, bool gradient, const TensorView& output) {
+  CheckCpu(place);  // the lists of sums lie in its memory
   const int first = call.first, resized = call.size.size(), rank = input.rank();
-  Scratch scratch;
+  OpScratch scratch(place);
   const T* const from = Contiguous(input, scratch).Data<const T>();
   T* const to = output.Data<T>();
   if (resized == 1 && first + 1 == rank) {
@@ -181,15 +182,15 @@ void Run(const Call& call, const TensorView& input, bool gradient, const TensorV
     const Step<T> step(call, 0, gradient);
     IntList in_shape{Product(input.shape, 0, first), 1, input.shape[first]}, out_shape = in_shape;
     out_shape[2] = output.shape[first];
-    return ResampleDims<T>(from, in_shape, to, out_shape, 1, {}, &step.sums, gradient);
+    return ResampleDims<T>(place, from, in_shape, to, out_shape, 1, {}, &step.sums, gradient);
   }
   if (resized == 1) {
     const Step<T> step(call, 0, gradient);
-    return ResampleDims<T>(from, input.shape, to, output.shape, first, step.sums, nullptr, gradient);
+    return ResampleDims<T>(place, from, input.shape, to, output.shape, first, step.sums, nullptr, gradient);
   }
   const Step<T> rows(call, resized - 2, gradient), columns(call, resized - 1, gradient);
   if (resized == 2) {
-    return ResampleDims<T>(from, input.shape, to, output.shape, first, rows.sums, &columns.sums, gradient);
+    return ResampleDims<T>(place, from, input.shape, to, output.shape, first, rows.sums, &columns.sums, gradient);
   }
   const Step<T> depth(call, 0, gradient);
   // Between the planes and the depth, or the depth and the planes.
@@ -197,10 +198,10 @@ void Run(const Call& call, const TensorView& input, bool gradient, const TensorV
   between[first] = gradient ? output.shape[first] : input.shape[first];
   T* const half = scratch.Get<T>(Product(between, 0, rank));
   const auto planes = [&](const T* x, const IntList& x_shape, T* y, const IntList& y_shape) {
-    ResampleDims<T>(x, x_shape, y, y_shape, first + 1, rows.sums, &columns.sums, gradient);
+    ResampleDims<T>(place, x, x_shape, y, y_shape, first + 1, rows.sums, &columns.sums, gradient);
   };
   const auto along_depth = [&](const T* x, const IntList& x_shape, T* y, const IntList& y_shape) {
-    ResampleDims<T>(x, x_shape, y, y_shape, first, depth.sums, nullptr, gradient);
+    ResampleDims<T>(place, x, x_shape, y, y_shape, first, depth.sums, nullptr, gradient);
   };
   if (gradient) {
     along_depth(from, input.shape, half, between);
@@ -230,11 +231,11 @@ void Resample(const TensorView& input, const IntList& size, std::string_view mod
   const FpEnvGuard guard;
   Call call = Check(kInput, input, kSize, size, mode, antialias, align_corners, {scales_d, scales_h, scales_w}, dim);
   CheckOutputs("resample", {{input.dtype, Resized(input, call.first, size)}}, {&output}, input);
-  CheckCpu("resample", input);
+  const Place place = PlaceOf("resample", input);
   if (output.numel() == 0) return;
   for (int i = 0; i < size.size(); ++i) call.size.Append(input.shape[call.first + i]);
   call.new_size = size;
-  DispatchReal(input.dtype, [&]<class T>() { Run<T>(call, input, false, output); });
+  DispatchReal(input.dtype, [&]<class T>() { Run<T>(place, call, input, false, output); });
 }
 
 Specs InferResampleGrad(const TensorView& grad_output, const IntList& input_size, std::string_view mode, bool antialias,
@@ -253,22 +254,23 @@ void ResampleGrad(const TensorView& grad_output, const IntList& input_size, std:
                     {scales_d, scales_h, scales_w}, dim);
   CheckOutputs("resample_grad", {{grad_output.dtype, Resized(grad_output, call.first, input_size)}}, {&grad_input},
                grad_output);
-  CheckCpu("resample_grad", grad_output);
+  const Place place = PlaceOf("resample_grad", grad_output);
   if (grad_input.numel() == 0) return;
   call.size = input_size;
   for (int i = 0; i < input_size.size(); ++i) call.new_size.Append(grad_output.shape[call.first + i]);
-  DispatchReal(grad_output.dtype, [&]<class T>() { Run<T>(call, grad_output, true, grad_input); });
+  DispatchReal(grad_output.dtype, [&]<class T>() { Run<T>(place, call, grad_output, true, grad_input); });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(resample,
-          MakeOp<InferResample, Resample>("resample",
-                                          "input, size, mode='linear', antialias=False, align_corners=False, "
-                                          "scales_d=None, scales_h=None, scales_w=None, dim=2",
-                                          kFloat32Or64),
-          MakeOp<InferResampleGrad, ResampleGrad>(
-              "resample_grad",
-              "grad_output, input_size, mode='linear', antialias=False, align_corners=False, "
-              "scales_d=None, scales_h=None, scales_w=None, dim=2",
-              kFloat32Or64))
+REPDL_OPS(
+    resample,
+    MakeOp<InferResample, Resample, ResampleKernel>("resample",
+                                                    "input, size, mode='linear', antialias=False, align_corners=False, "
+                                                    "scales_d=None, scales_h=None, scales_w=None, dim=2",
+                                                    kFloat32Or64),
+    MakeOp<InferResampleGrad, ResampleGrad, ResampleKernel>(
+        "resample_grad",
+        "grad_output, input_size, mode='linear', antialias=False, align_corners=False, "
+        "scales_d=None, scales_h=None, scales_w=None, dim=2",
+        kFloat32Or64))

@@ -33,26 +33,27 @@ void SgdStep(InOut param, const TensorView& grad, const std::optional<InOut>& mo
              double lr, double momentum, double dampening, double weight_decay, bool nesterov, bool maximize) {
   const FpEnvGuard guard;
   InferSgdStep(param, grad, momentum_buffer, first_step, lr, momentum, dampening, weight_decay, nesterov, maximize);
-  CheckCpu("sgd_step", param);
+  const Place place = PlaceOf("sgd_step", param);
   DispatchReal(param.dtype, [&]<class T>() {
-    SgdKernel(SgdArgs<T>{.n = param.numel(),
-                         .param = param.Data<T>(),
-                         .grad = grad.Data<const T>(),
-                         .buffer = momentum_buffer ? momentum_buffer->Data<T>() : nullptr,
-                         .constants = {.weight_decay = static_cast<T>(weight_decay),
-                                       .momentum = static_cast<T>(momentum),
-                                       .one_minus_dampening = static_cast<T>(1.0 - dampening),
-                                       .minus_lr = static_cast<T>(-lr),
-                                       .first_step = first_step,
-                                       .nesterov = nesterov,
-                                       .maximize = maximize}});
+    SgdKernel(place, SgdArgs<T>{.n = param.numel(),
+                                .param = param.Data<T>(),
+                                .grad = grad.Data<const T>(),
+                                .buffer = momentum_buffer ? momentum_buffer->Data<T>() : nullptr,
+                                .constants = {.weight_decay = static_cast<T>(weight_decay),
+                                              .momentum = static_cast<T>(momentum),
+                                              .one_minus_dampening = static_cast<T>(1.0 - dampening),
+                                              .minus_lr = static_cast<T>(-lr),
+                                              .first_step = first_step,
+                                              .nesterov = nesterov,
+                                              .maximize = maximize}});
   });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(sgd, MakeOp<InferSgdStep, SgdStep>("sgd_step",
-                                             "param, grad, momentum_buffer=None, first_step=False, lr=0.001, "
-                                             "momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, "
-                                             "maximize=False",
-                                             kFloat32Or64))
+REPDL_OPS(sgd,
+          MakeOp<InferSgdStep, SgdStep, SgdKernel>("sgd_step",
+                                                   "param, grad, momentum_buffer=None, first_step=False, lr=0.001, "
+                                                   "momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, "
+                                                   "maximize=False",
+                                                   kFloat32Or64))

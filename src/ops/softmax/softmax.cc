@@ -48,18 +48,16 @@ SoftmaxArgs<T> MakeArgs(const TensorView& input, const TensorView* output, int64
   return args;
 }
 
-/// Checks the operands of a forward op. Returns whether there is something to fill.
-bool Check(std::string_view op, const TensorView& input, int64_t dim, const TensorView& output) {
+/// Checks the operands of a forward op.
+Place Check(std::string_view op, const TensorView& input, int64_t dim, const TensorView& output) {
   CheckOutputs(op, Infer(op, input, dim), {&output}, input);
-  CheckCpu(op, input);
-  return output.numel() > 0;
+  return PlaceOf(op, input);
 }
 
-bool CheckGrad(std::string_view op, const TensorView& grad_output, const TensorView& output, int64_t dim,
-               const TensorView& grad_input) {
+Place CheckGrad(std::string_view op, const TensorView& grad_output, const TensorView& output, int64_t dim,
+                const TensorView& grad_input) {
   CheckOutputs(op, InferGrad(op, grad_output, output, dim), {&grad_input}, grad_output);
-  CheckCpu(op, grad_output);
-  return grad_input.numel() > 0;
+  return PlaceOf(op, grad_output);
 }
 
 }  // namespace
@@ -67,14 +65,17 @@ bool CheckGrad(std::string_view op, const TensorView& grad_output, const TensorV
 Specs InferSoftmax(const TensorView& input, int64_t dim, Order) { return Infer("softmax", input, dim); }
 void Softmax(const TensorView& input, int64_t dim, Order order, Out output) {
   const FpEnvGuard guard;
-  if (!Check("softmax", input, dim, output)) return;
-  DispatchReal(input.dtype, [&]<class T>() { SoftmaxKernel(MakeArgs<T>(input, nullptr, dim, order, output)); });
+  const Place place = Check("softmax", input, dim, output);
+  if (output.numel() == 0) return;
+  DispatchReal(input.dtype, [&]<class T>() { SoftmaxKernel(place, MakeArgs<T>(input, nullptr, dim, order, output)); });
 }
 Specs InferLogSoftmax(const TensorView& input, int64_t dim, Order) { return Infer("log_softmax", input, dim); }
 void LogSoftmax(const TensorView& input, int64_t dim, Order order, Out output) {
   const FpEnvGuard guard;
-  if (!Check("log_softmax", input, dim, output)) return;
-  DispatchReal(input.dtype, [&]<class T>() { LogSoftmaxKernel(MakeArgs<T>(input, nullptr, dim, order, output)); });
+  const Place place = Check("log_softmax", input, dim, output);
+  if (output.numel() == 0) return;
+  DispatchReal(input.dtype,
+               [&]<class T>() { LogSoftmaxKernel(place, MakeArgs<T>(input, nullptr, dim, order, output)); });
 }
 
 Specs InferSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order) {
@@ -82,25 +83,31 @@ Specs InferSoftmaxGrad(const TensorView& grad_output, const TensorView& output, 
 }
 void SoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order, Out grad_input) {
   const FpEnvGuard guard;
-  if (!CheckGrad("softmax_grad", grad_output, output, dim, grad_input)) return;
+  const Place place = CheckGrad("softmax_grad", grad_output, output, dim, grad_input);
+  if (grad_input.numel() == 0) return;
   DispatchReal(output.dtype,
-               [&]<class T>() { SoftmaxGradKernel(MakeArgs<T>(grad_output, &output, dim, order, grad_input)); });
+               [&]<class T>() { SoftmaxGradKernel(place, MakeArgs<T>(grad_output, &output, dim, order, grad_input)); });
 }
 Specs InferLogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order) {
   return InferGrad("log_softmax_grad", grad_output, output, dim);
 }
 void LogSoftmaxGrad(const TensorView& grad_output, const TensorView& output, int64_t dim, Order order, Out grad_input) {
   const FpEnvGuard guard;
-  if (!CheckGrad("log_softmax_grad", grad_output, output, dim, grad_input)) return;
-  DispatchReal(output.dtype,
-               [&]<class T>() { LogSoftmaxGradKernel(MakeArgs<T>(grad_output, &output, dim, order, grad_input)); });
+  const Place place = CheckGrad("log_softmax_grad", grad_output, output, dim, grad_input);
+  if (grad_input.numel() == 0) return;
+  DispatchReal(output.dtype, [&]<class T>() {
+    LogSoftmaxGradKernel(place, MakeArgs<T>(grad_output, &output, dim, order, grad_input));
+  });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(softmax, MakeOp<InferSoftmax, Softmax>("softmax", "input, dim=-1, order='blocked'", kFloat32Or64),
-          MakeOp<InferSoftmaxGrad, SoftmaxGrad>("softmax_grad", "grad_output, output, dim=-1, order='blocked'",
-                                                kFloat32Or64),
-          MakeOp<InferLogSoftmax, LogSoftmax>("log_softmax", "input, dim=-1, order='blocked'", kFloat32Or64),
-          MakeOp<InferLogSoftmaxGrad, LogSoftmaxGrad>("log_softmax_grad",
-                                                      "grad_output, output, dim=-1, order='blocked'", kFloat32Or64))
+REPDL_OPS(softmax,
+          MakeOp<InferSoftmax, Softmax, SoftmaxKernel>("softmax", "input, dim=-1, order='blocked'", kFloat32Or64),
+          MakeOp<InferSoftmaxGrad, SoftmaxGrad, SoftmaxGradKernel>("softmax_grad",
+                                                                   "grad_output, output, dim=-1, order='blocked'",
+                                                                   kFloat32Or64),
+          MakeOp<InferLogSoftmax, LogSoftmax, LogSoftmaxKernel>("log_softmax", "input, dim=-1, order='blocked'",
+                                                                kFloat32Or64),
+          MakeOp<InferLogSoftmaxGrad, LogSoftmaxGrad, LogSoftmaxGradKernel>(
+              "log_softmax_grad", "grad_output, output, dim=-1, order='blocked'", kFloat32Or64))

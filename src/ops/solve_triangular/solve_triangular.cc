@@ -18,12 +18,13 @@ Specs Infer(const char* op, const char* input_name, const TensorView& input, con
   return {{input.dtype, rows.shape}};
 }
 
-void Run(const TensorView& input, const TensorView& rows, bool upper, bool unit, bool by_transpose, Out& output) {
+void Run(const Place& place, const TensorView& input, const TensorView& rows, bool upper, bool unit, bool by_transpose,
+         Out& output) {
   if (output.numel() == 0) return;
-  Scratch scratch;
-  SolveTriangularKernel({BatchOf(rows.shape), rows.shape[rows.rank() - 2], rows.shape[rows.rank() - 1],
-                         MatricesOf(input, scratch), MatricesOf(rows, scratch), upper, unit, by_transpose,
-                         output.data});
+  OpScratch scratch(place);
+  SolveTriangularKernel(
+      place, {BatchOf(rows.shape), rows.shape[rows.rank() - 2], rows.shape[rows.rank() - 1], MatricesOf(input, scratch),
+              MatricesOf(rows, scratch), upper, unit, by_transpose, output.data});
 }
 
 }  // namespace
@@ -35,8 +36,8 @@ Specs InferSolveTriangular(const TensorView& input, const TensorView& rows, bool
 void SolveTriangular(const TensorView& input, const TensorView& rows, bool upper, bool unitriangular, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("solve_triangular", InferSolveTriangular(input, rows, upper, unitriangular), {&output}, input);
-  CheckCpu("solve_triangular", input);
-  Run(input, rows, upper, unitriangular, false, output);
+  const Place place = PlaceOf("solve_triangular", input);
+  Run(place, input, rows, upper, unitriangular, false, output);
 }
 
 Specs InferCholeskySolve(const TensorView& factor, const TensorView& rows) {
@@ -46,12 +47,14 @@ Specs InferCholeskySolve(const TensorView& factor, const TensorView& rows) {
 void CholeskySolve(const TensorView& factor, const TensorView& rows, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("cholesky_solve", InferCholeskySolve(factor, rows), {&output}, factor);
-  CheckCpu("cholesky_solve", factor);
-  Run(factor, rows, false, false, true, output);
+  const Place place = PlaceOf("cholesky_solve", factor);
+  Run(place, factor, rows, false, false, true, output);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(solve_triangular, MakeOp<InferCholeskySolve, CholeskySolve>("cholesky_solve", "factor, rows", kFloat32Or64),
-          MakeOp<InferSolveTriangular, SolveTriangular>("solve_triangular",
-                                                        "input, rows, upper=False, unitriangular=False", kFloat32Or64))
+REPDL_OPS(solve_triangular,
+          MakeOp<InferCholeskySolve, CholeskySolve, SolveTriangularKernel>("cholesky_solve", "factor, rows",
+                                                                           kFloat32Or64),
+          MakeOp<InferSolveTriangular, SolveTriangular, SolveTriangularKernel>(
+              "solve_triangular", "input, rows, upper=False, unitriangular=False", kFloat32Or64))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/sparse_mm.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "drivers/indices.h"
 #include "ops/index_add/index_add_kernel.h"
@@ -32,20 +32,21 @@ void SparseMm(const TensorView& values, const TensorView& row_indices, const Ten
               const TensorView& mat2, int64_t num_rows, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("sparse_mm", InferSparseMm(values, row_indices, col_indices, mat2, num_rows), {&output}, values);
-  CheckCpu("sparse_mm", values);
-  Scratch scratch;
+  const Place place = PlaceOf("sparse_mm", values);
+  OpScratch scratch(place);
   const int64_t* const to = CheckedIndices({"sparse_mm", "row_indices"}, row_indices, num_rows, scratch);
   const int64_t* const from = CheckedIndices({"sparse_mm", "col_indices"}, col_indices, mat2.shape[0], scratch);
-  FillWithZero(output);
+  FillWithZero(place, output);
   if (output.numel() == 0 || values.numel() == 0) return;
   const TensorView factors = Contiguous(values, scratch), source = Contiguous(mat2, scratch);
   DispatchReal(values.dtype, [&]<class T>() {
-    IndexSumKernel(IndexSumArgs<T>{1, values.numel(), mat2.shape[1], to, from, factors.Data<const T>(), 1, nullptr,
-                                   source.Data<const T>(), mat2.shape[0], output.Data<T>(), num_rows});
+    IndexSumKernel(place, IndexSumArgs<T>{1, values.numel(), mat2.shape[1], to, from, factors.Data<const T>(), 1,
+                                          nullptr, source.Data<const T>(), mat2.shape[0], output.Data<T>(), num_rows});
   });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(sparse_mm, MakeOp<InferSparseMm, SparseMm>("sparse_mm", "values, row_indices, col_indices, mat2, num_rows",
-                                                     kFloat32Or64))
+REPDL_OPS(sparse_mm, MakeOp<InferSparseMm, SparseMm, IndexSumKernel>("sparse_mm",
+                                                                     "values, row_indices, col_indices, mat2, num_rows",
+                                                                     kFloat32Or64))

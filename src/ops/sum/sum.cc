@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/sum.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/reduced_dims.h"
 #include "ops/elementwise/elementwise_kernel.h"
 #include "ops/sum/sum_kernel.h"
@@ -22,48 +22,49 @@ Specs Infer(std::string_view op, const TensorView& input, const std::optional<In
   return {{input.dtype, shape}};
 }
 
-/// Checks the operands of a reduction, and calls fill(is_reduced, number of terms) if there is something to fill.
+/// Checks the operands of a reduction, and calls fill(place, is_reduced, number of terms) if there is something to fill.
 template <class Fill>
 void Run(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Out output,
          const Fill& fill) {
   const FpEnvGuard guard;
   CheckOutputs(op, Infer(op, input, dim, keepdim), {&output}, input);
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (output.numel() == 0) return;
   const ReducedDims dims({op, "dim"}, input, dim);
-  fill(dims.reduced, dims.count);
+  fill(place, dims.reduced, dims.count);
 }
 
-void SumInto(const TensorView& output, const TensorView& input, const Reduced& is_reduced, Order order,
-             const SumEnd& end) {
+void SumInto(const Place& place, const TensorView& output, const TensorView& input, const Reduced& is_reduced,
+             Order order, const SumEnd& end) {
   ReduceArgs args = MakeReduceArgs(input, is_reduced, order);
   args.end = end;
   args.out = output.data;
-  SumKernel(args);
+  SumKernel(place, args);
 }
 
 /// The squares of the numbers, or of their distances from `centre`, which broadcasts.
-TensorView Squares(const TensorView& input, const TensorView* centre, Scratch& scratch) {
+TensorView Squares(const Place& place, const TensorView& input, const TensorView* centre, OpScratch& scratch) {
   const TensorView squares = scratch.New(input.dtype, input.shape);
   if (squares.numel() == 0) return squares;
   if (centre == nullptr) {
-    SquareKernel(MakeMapArgs({&input}, squares));
+    SquareKernel(place, MakeMapArgs({&input}, squares));
   } else {
-    SquaredDistanceKernel(MakeMapArgs({&input, centre}, squares));
+    SquaredDistanceKernel(place, MakeMapArgs({&input, centre}, squares));
   }
   return squares;
 }
 
 void RunVar(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, double correction,
             bool keepdim, bool root, Order order, Out output) {
-  Run(op, input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
-    Scratch scratch;
+  Run(op, input, dim, keepdim, output, [&](const Place& place, const Reduced& is_reduced, int64_t n) {
+    OpScratch scratch(place);
     IntList kept = input.shape;
     for (int i = 0; i < kept.size(); ++i) kept[i] = is_reduced[i] ? 1 : kept[i];
     const TensorView mean = scratch.New(input.dtype, kept);
-    SumInto(mean, input, is_reduced, order, {.divisor = static_cast<double>(n)});
+    SumInto(place, mean, input, is_reduced, order, {.divisor = static_cast<double>(n)});
     const double freedom = std::max(static_cast<double>(n) - correction, 0.0);
-    SumInto(output, Squares(input, &mean, scratch), is_reduced, order, {.divisor = freedom, .root = root});
+    SumInto(place, output, Squares(place, input, &mean, scratch), is_reduced, order,
+            {.divisor = freedom, .root = root});
   });
 }
 
@@ -74,9 +75,9 @@ Specs InferSum(const TensorView& input, const std::optional<IntList>& dim, bool 
 }
 void Sum(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool average, Order order,
          Out output) {
-  Run("sum", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
+  Run("sum", input, dim, keepdim, output, [&](const Place& place, const Reduced& is_reduced, int64_t n) {
     const double factor = average ? 1.0 / static_cast<double>(n) : 1.0;
-    SumInto(output, input, is_reduced, order, {.factor = factor});
+    SumInto(place, output, input, is_reduced, order, {.factor = factor});
   });
 }
 
@@ -84,8 +85,8 @@ Specs InferMean(const TensorView& input, const std::optional<IntList>& dim, bool
   return Infer("mean", input, dim, keepdim);
 }
 void Mean(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order, Out output) {
-  Run("mean", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
-    SumInto(output, input, is_reduced, order, {.divisor = static_cast<double>(n)});
+  Run("mean", input, dim, keepdim, output, [&](const Place& place, const Reduced& is_reduced, int64_t n) {
+    SumInto(place, output, input, is_reduced, order, {.divisor = static_cast<double>(n)});
   });
 }
 
@@ -93,13 +94,14 @@ Specs InferNorm(const TensorView& input, const std::optional<IntList>& dim, bool
   return Infer("norm", input, dim, keepdim);
 }
 void Norm(const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Order order, Out output) {
-  Run("norm", input, dim, keepdim, output, [&](const Reduced& is_reduced, int64_t n) {
+  Run("norm", input, dim, keepdim, output, [&](const Place& place, const Reduced& is_reduced, int64_t n) {
     if (output.numel() == 1 && input.IsContiguous()) {  // without squares in memory
-      return DispatchReal(
-          input.dtype, [&]<class T>() { NormKernel(NormArgs<T>{n, order, input.Data<const T>(), output.Data<T>()}); });
+      return DispatchReal(input.dtype, [&]<class T>() {
+        NormKernel(place, NormArgs<T>{n, order, input.Data<const T>(), output.Data<T>()});
+      });
     }
-    Scratch scratch;
-    SumInto(output, Squares(input, nullptr, scratch), is_reduced, order, {.root = true});
+    OpScratch scratch(place);
+    SumInto(place, output, Squares(place, input, nullptr, scratch), is_reduced, order, {.root = true});
   });
 }
 
@@ -121,8 +123,12 @@ void Std(const TensorView& input, const std::optional<IntList>& dim, double corr
 }  // namespace repdl
 
 REPDL_OPS(sum,
-          MakeOp<InferSum, Sum>("sum", "input, dim=None, keepdim=False, average=False, order='blocked'", kFloat32Or64),
-          MakeOp<InferMean, Mean>("mean", "input, dim=None, keepdim=False, order='blocked'", kFloat32Or64),
-          MakeOp<InferNorm, Norm>("norm", "input, dim=None, keepdim=False, order='blocked'", kFloat32Or64),
-          MakeOp<InferVar, Var>("var", "input, dim=None, correction=1, keepdim=False, order='blocked'", kFloat32Or64),
-          MakeOp<InferStd, Std>("std", "input, dim=None, correction=1, keepdim=False, order='blocked'", kFloat32Or64))
+          MakeOp<InferSum, Sum, SumKernel>("sum", "input, dim=None, keepdim=False, average=False, order='blocked'",
+                                           kFloat32Or64),
+          MakeOp<InferMean, Mean, SumKernel>("mean", "input, dim=None, keepdim=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferNorm, Norm, SumKernel, NormKernel, SquareKernel>(
+              "norm", "input, dim=None, keepdim=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferVar, Var, SumKernel, SquaredDistanceKernel>(
+              "var", "input, dim=None, correction=1, keepdim=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferStd, Std, SumKernel, SquaredDistanceKernel>(
+              "std", "input, dim=None, correction=1, keepdim=False, order='blocked'", kFloat32Or64))

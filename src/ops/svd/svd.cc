@@ -8,11 +8,11 @@
 namespace repdl {
 namespace {
 
-void Run(const TensorView& input, bool full, void* u, Out& s, void* vh, Out& info) {
+void Run(const Place& place, const TensorView& input, bool full, void* u, Out& s, void* vh, Out& info) {
   if (info.numel() == 0) return;
-  Scratch scratch;
-  SvdKernel({BatchOf(input.shape), input.shape[input.rank() - 2], input.shape[input.rank() - 1],
-             MatricesOf(input, scratch), full, u, s.data, vh, info.Data<int64_t>()});
+  OpScratch scratch(place);
+  SvdKernel(place, {BatchOf(input.shape), input.shape[input.rank() - 2], input.shape[input.rank() - 1],
+                    MatricesOf(input, scratch), full, u, s.data, vh, info.Data<int64_t>()});
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ Specs InferSvd(const TensorView& input, bool full) {
 void Svd(const TensorView& input, bool full, Out u, Out s, Out vh, Out info) {
   const FpEnvGuard guard;
   CheckOutputs("svd", InferSvd(input, full), {&u, &s, &vh, &info}, input);
-  CheckCpu("svd", input);
-  Run(input, full, u.data, s, vh.data, info);
+  const Place place = PlaceOf("svd", input);
+  Run(place, input, full, u.data, s, vh.data, info);
 }
 
 Specs InferSvdvals(const TensorView& input) {
@@ -47,11 +47,11 @@ Specs InferSvdvals(const TensorView& input) {
 void Svdvals(const TensorView& input, Out s, Out info) {
   const FpEnvGuard guard;
   CheckOutputs("svdvals", InferSvdvals(input), {&s, &info}, input);
-  CheckCpu("svdvals", input);
-  Run(input, false, nullptr, s, nullptr, info);
+  const Place place = PlaceOf("svdvals", input);
+  Run(place, input, false, nullptr, s, nullptr, info);
 }
 
 }  // namespace repdl
 
-REPDL_OPS(svd, MakeOp<InferSvd, Svd>("svd", "input, full=False", kFloat32Or64),
-          MakeOp<InferSvdvals, Svdvals>("svdvals", "input", kFloat32Or64))
+REPDL_OPS(svd, MakeOp<InferSvd, Svd, SvdKernel>("svd", "input, full=False", kFloat32Or64),
+          MakeOp<InferSvdvals, Svdvals, SvdKernel>("svdvals", "input", kFloat32Or64))

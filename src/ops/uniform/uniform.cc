@@ -17,12 +17,12 @@ Specs InferUniform(const TensorView& input, double low, double high) {
 void Uniform(const TensorView& input, double low, double high, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("uniform", InferUniform(input, low, high), {&output}, input);
-  CheckCpu("uniform", input);
+  const Place place = PlaceOf("uniform", input);
   if (output.numel() == 0) return;
   const auto from = static_cast<float>(low), to = static_cast<float>(high);
-  UniformKernel({MakeMapArgs({&input}, output), to - from, from});
+  UniformKernel(place, {MakeMapArgs({&input}, output), to - from, from});
 }
 
 }  // namespace repdl
 
-REPDL_OPS(uniform, MakeOp<InferUniform, Uniform>("uniform", "input, low, high"))
+REPDL_OPS(uniform, MakeOp<InferUniform, Uniform, UniformKernel>("uniform", "input, low, high"))

@@ -3,11 +3,11 @@
 #include "add_rms_norm/add_rms_norm.h"
 
 #include "add_rms_norm/add_rms_norm_kernel.h"
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 
 namespace own_op {
@@ -32,19 +32,19 @@ void AddRmsNorm(const TensorView& input, const TensorView& residual, const Tenso
                 Out output, Out sum, Out rstd) {
   const FpEnvGuard guard;  // the caller's rounding mode stays outside
   CheckOutputs("add_rms_norm", InferAddRmsNorm(input, residual, weight, eps, order), {&output, &sum, &rstd}, input);
-  CheckCpu("add_rms_norm", input);
+  const Place place = PlaceOf("add_rms_norm", input);
   if (input.numel() == 0) return;
-  Scratch scratch;
+  OpScratch scratch(place);
   DispatchReal(input.dtype, [&]<class T>() {
     const auto row_major = [&](const TensorView& tensor) { return Contiguous(tensor, scratch).Data<const T>(); };
-    AddRmsNormKernel(AddRmsNormArgs<T>{rstd.numel(), input.numel() / rstd.numel(), row_major(input),
-                                       row_major(residual), row_major(weight), static_cast<T>(eps), order,
-                                       output.Data<T>(), sum.Data<T>(), rstd.Data<T>()});
+    AddRmsNormKernel(place, AddRmsNormArgs<T>{rstd.numel(), input.numel() / rstd.numel(), row_major(input),
+                                              row_major(residual), row_major(weight), static_cast<T>(eps), order,
+                                              output.Data<T>(), sum.Data<T>(), rstd.Data<T>()});
   });
 }
 
 }  // namespace own_op
 
 // The op in the table of ops, as Python calls it.
-REPDL_OPS(add_rms_norm, MakeOp<own_op::InferAddRmsNorm, own_op::AddRmsNorm>(
+REPDL_OPS(add_rms_norm, MakeOp<own_op::InferAddRmsNorm, own_op::AddRmsNorm, repdl::AddRmsNormKernel>(
                             "add_rms_norm", "input, residual, weight, eps=1e-06, order='blocked'", kFloat32Or64))

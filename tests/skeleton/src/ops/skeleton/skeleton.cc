@@ -26,4 +26,4 @@ void Skeleton(const TensorView& input, double factor, Out output) {
 }  // namespace repdl
 
 // The op in the table: the Python module, torch and the golden files take it from here.
-REPDL_OPS(skeleton, MakeOp<InferSkeleton, Skeleton>("skeleton", "input, factor=1.0"))
+REPDL_OPS(skeleton, MakeOp<InferSkeleton, Skeleton, SkeletonKernel>("skeleton", "input, factor=1.0"))

@@ -12,8 +12,6 @@ __global__ void __launch_bounds__(kThreadsPerBlock) MultiplyKernel(const __grid_
   scalar::MapThread<1>(args.map, thread, int64_t{gridDim.x} * blockDim.x, times);
 }
 
-void SkeletonKernel(const Place& place, const SkeletonArgs& args) {
-  Launch(place, args.map.numel, &MultiplyKernel, args);
-}
+REPDL_CUDA_KERNEL(SkeletonKernel, SkeletonArgs) { Launch(place, args.map.numel, &MultiplyKernel, args); }
 
 }  // namespace repdl::cuda

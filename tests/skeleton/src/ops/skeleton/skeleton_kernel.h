@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/cuda_kernel.h"
+#include "base/kernel.h"
 #include "drivers/map.h"
 
 namespace repdl {
@@ -11,6 +11,6 @@ struct SkeletonArgs {
   float factor;
 };
 
-REPDL_DEVICE_KERNEL(skeleton, SkeletonKernel, SkeletonArgs)
+REPDL_KERNEL(SkeletonKernel, SkeletonArgs)
 
 }  // namespace repdl
