@@ -71,6 +71,8 @@ target_sources(repdl PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/inc
 target_compile_features(repdl PUBLIC cxx_std_20)
 target_link_libraries(repdl PRIVATE $<BUILD_INTERFACE:repdl_internal> PUBLIC Threads::Threads
   PRIVATE ${CMAKE_DL_LIBS})
+# What every op includes is read once.
+target_precompile_headers(repdl PRIVATE <base/check.h> <base/op_registry.h>)
 set_target_properties(repdl PROPERTIES VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 if(BUILD_SHARED_LIBS)
