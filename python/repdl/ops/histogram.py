@@ -29,7 +29,8 @@ histogram.rows(no_rows)
 def _() -> Iterator[Sample]:
     yield sample(input="normal[203]#1", bins="unit[1]#1")
     yield sample(input="normal[0]#1", bins="unit[3]#1")
-    yield sample(input="unit[20000]#2", bins="unit[2]#6")
+    # The edges are the first elements, and ascend.
+    yield sample(input="unit[20000]#2195", bins="unit[5]#2195")
     yield sample(input="special[203]#1", bins="special[4]#12")
     yield sample(input="normal[7, 29]#1", bins="normal[6]#2", weight="wide[7, 29]#3")
     yield sample(input="normal[9000]#1", bins="normal[2]#1", weight="normal[9000]#3")
