@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -109,6 +110,43 @@ def test_choices(shape: tuple[int, int], dtype: torch.dtype) -> None:
             across = getattr(torch, name)(x, 1, keepdim)
             assert same_bits(values, across[0].t() if keepdim else across[0])
             assert torch.equal(indices, across[1].t() if keepdim else across[1])
+
+
+INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integers(dtype: torch.dtype) -> None:
+    info = torch.iinfo(dtype)
+    values = torch.tensor([info.min, info.max, 0, 1, 2, info.max - 1, info.min + 1, 7], dtype=dtype)
+    x = values[torch.randint(len(values), (3, 301), generator=torch.Generator().manual_seed(5))]
+    for descending in (False, True):
+        check_rows(x, x.sort(1, descending), lambda row, d=descending: by_order(row, d))
+        for k in (1, 30, 200):
+            check_rows(x, x.topk(k, 1, descending), lambda row, d=descending, k=k: by_order(row, d)[:k])
+    check_rows(x, x.kthvalue(150, 1), lambda row: [first_equal(row, sorted(row)[149])])
+    check_rows(x, x.median(1), lambda row: [first_equal(row, sorted(row)[150])])
+    check_rows(x, x.mode(1), lambda row: [first_equal(row, min(row, key=lambda y: (-row.count(y), y)))])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_long_rows(dtype: torch.dtype) -> None:
+    """Rows in which every number comes before those found so far, or none does, or all are equal; threads for one."""
+    before = repdl.get_num_threads()
+    numbers = torch.arange(66_000).remainder(2048).to(dtype)
+    rows = torch.stack(
+        [numbers.sort().values, numbers.sort(descending=True).values, numbers, torch.full_like(numbers, NAN)]
+    )
+    for descending in (False, True):
+        order = torch.from_numpy(np.argsort((-rows if descending else rows).double().numpy(), 1, kind="stable"))
+        for k in (1, 40, 66_000):
+            for row, places in zip(rows, order, strict=True):
+                values, indices = row.topk(k, 0, descending)
+                assert torch.equal(indices, places[:k]) and same_bits(values, row[places[:k]])
+        for threads in (1, 2, 3, 7):
+            repdl.set_num_threads(threads)
+            assert torch.equal(rows[2].sort(0, descending).indices, order[2])
+    repdl.set_num_threads(before)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -222,6 +222,16 @@ def test_a_limit_is_not_nan() -> None:
     assert accuracy.wrong("nn.functional.silu", nan, limit, limit.double(), True, 1) is not None
 
 
+def test_stock_is_no_judge_at_poles() -> None:
+    x, inf = torch.tensor([-3.0, -2.5, -4.0]), float("inf")
+    ours, stock, wide = torch.tensor([inf, inf, 1.0]), torch.tensor([1e16, 2.0, 5.0]), torch.tensor([7e31, 2.0, 5.0])
+    sample = Sample("0", torch.polygamma, (1, x), {})
+    found = accuracy.without_poles("polygamma", sample, [ours, stock, wide])
+    assert [t.tolist() for t in found] == [[0.0, inf, 1.0], [0.0, 2.0, 5.0], [0.0, 2.0, 5.0]]
+    assert accuracy.without_poles("lgamma", sample, [ours])[0] is ours
+    assert accuracy.is_hardly_defined("mode", "0 special") and not accuracy.is_hardly_defined("mode", "0 ties")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -273,6 +283,8 @@ def test_hostile_numbers() -> None:
     assert special is not None
     assert special.args[0].isnan().any() and special.args[0].isinf().any()
     assert ((special.args[0].abs() < 2.0**-126) & (special.args[0] != 0)).any()
+    low = hostile.values(x.bfloat16(), "special", 0)
+    assert low.isnan().any() and not low[low.isnan()].signbit().any()
     sizes = hostile.hostile(sample, "sizes", torch.float32)
     assert sizes is not None and sizes.args[0].isfinite().all()
 

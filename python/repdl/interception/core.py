@@ -60,6 +60,18 @@ def _along(op: _Kernel, x: torch.Tensor, dim: int) -> torch.Tensor:
     return op(lines, 1).reshape(x.shape)  # type: ignore[no-any-return]
 
 
+def _of_choices(op: _Kernel, x: torch.Tensor, *args: Any) -> tuple[torch.Tensor, ...]:
+    """Of sort and its like: (before, along, after). `k`, if any, stands before the dimension."""
+    at = 1 if op in _WITH_COUNT else 0
+    dim = (args[at] if len(args) > at else -1) % x.dim()
+    before, behind = x.shape[:dim], x.shape[dim + 1 :]
+    results = op(x.reshape(math.prod(before), x.shape[dim], math.prod(behind)), *args[:at], 1, *args[at + 1 :])
+    return tuple(t.reshape(*before, *t.shape[1:-1], *behind) for t in results)
+
+
+_WITH_COUNT = (_core.ops["topk"], _core.ops["kthvalue"])
+
+
 def _of_rows(op: _Kernel, x: torch.Tensor, shape: Any, *args: Any) -> tuple[torch.Tensor, ...]:
     """Of layer_norm and rms_norm: (rows, one)."""
     results = op(_rows(x, shape), (math.prod(shape),), *map(_flattened, args))
@@ -117,6 +129,7 @@ def _of_systems(op: _Kernel, *args: Any) -> Any:
 _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("sum", "mean", "norm", "prod", "var", "std", "amax", "amin"), _of_sums),
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), _along),
+    **dict.fromkeys(("sort", "topk", "kthvalue", "median", "nanmedian", "mode"), _of_choices),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
     **dict.fromkeys(("layer_norm", "rms_norm"), _of_rows),
     **dict.fromkeys(("layer_norm_grad", "rms_norm_grad"), _of_rows_backward),

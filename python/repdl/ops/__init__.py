@@ -159,6 +159,7 @@ from repdl.ops.grid_sample import (
     grid_sample_grad_input as grid_sample_grad_input,
 )
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
+from repdl.ops.histogram import histogram as histogram
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
@@ -198,6 +199,14 @@ from repdl.ops.softmax import (
     softmax_grad as softmax_grad,
 )
 from repdl.ops.solve_triangular import cholesky_solve as cholesky_solve, solve_triangular as solve_triangular
+from repdl.ops.sort import (
+    kthvalue as kthvalue,
+    median as median,
+    mode as mode,
+    nanmedian as nanmedian,
+    sort as sort,
+    topk as topk,
+)
 from repdl.ops.sparse_mm import sparse_mm as sparse_mm
 from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
 from repdl.ops.svd import svd as svd, svdvals as svdvals

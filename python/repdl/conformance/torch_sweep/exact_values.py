@@ -28,11 +28,11 @@ STOCK_IS_OFF = ("special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "
 
 STOCK_FLOAT64_IS_OFF = (
     *STOCK_IS_OFF, "digamma", "polygamma", "special.polygamma", "fmod", "remainder", "__rmod__", "sigmoid",
-    "nn.functional.sigmoid", "nn.Sigmoid", "sinh", "histc", "mode",
+    "nn.functional.sigmoid", "nn.Sigmoid", "sinh", "histc",
 )  # fmt: skip
 """Names of ops begin so of which it has fewer digits than float64: trigamma, the gradient of digamma, has 9. In its
 vectors remainders by subnormal numbers are NaN, small sigmoids 0 and the largest sinh infinite. Edges of histograms are
-rounded otherwise, and modes with NaN among the numbers are those of a sort that cannot order them."""
+rounded otherwise."""
 
 ULPS = 32
 

@@ -63,11 +63,19 @@ def values(x: torch.Tensor, kind: str, seed: int) -> torch.Tensor:
         new[bits >> np.uint64(58) == 1] = -0.0
         return torch.from_numpy(new).to(x.dtype).reshape(x.shape)
     pool = np.array({"zeros": _ZEROS, "ties": _TIES}.get(kind) or _special(x.dtype))
-    chosen = torch.from_numpy(pool[(bits % np.uint64(len(pool))).astype(np.int64)]).to(x.dtype)
+    chosen = _converted(torch.from_numpy(pool[(bits % np.uint64(len(pool))).astype(np.int64)]), x.dtype)
     if kind == "special":
         keep = torch.from_numpy((bits >> np.uint64(60)).astype(np.int64)) > 3
         chosen = torch.where(keep, x.detach().reshape(-1), chosen)
     return chosen.reshape(x.shape) if count else x
+
+
+def _converted(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """In another type, every NaN the positive quiet one, as signbit and hash_tensor see its sign.
+
+    Of a NaN torch's vectors make a negative one of bfloat16, and its code for single numbers a positive one.
+    """
+    return x.to(dtype).masked_fill_(x.isnan(), float("nan"))
 
 
 def _integers(x: torch.Tensor, kind: str, seed: int) -> torch.Tensor:

@@ -23,7 +23,13 @@ import torch
 import repdl
 from repdl.conformance.layouts import LAYOUTS
 from repdl.conformance.torch_sweep import calls
-from repdl.conformance.torch_sweep.accuracy import gradient_is_free, is_breach, is_hardly_defined, wrong
+from repdl.conformance.torch_sweep.accuracy import (
+    gradient_is_free,
+    is_breach,
+    is_hardly_defined,
+    without_poles,
+    wrong,
+)
 from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.exact_values import STOCK_FLOAT64_IS_OFF, STOCK_IS_OFF, wrong_function
 from repdl.conformance.torch_sweep.layouts import HOLDS_NOTHING, LAYOUT_IS_ASKED, NO_ROWS, laid_out, rows
@@ -212,6 +218,7 @@ class _Run:
             if self.entry.name.startswith(off):
                 return
             values = [None if x is None else self.sample.reduced(x) for x in (forward, stock.forward, stock.wide)]
+            values = without_poles(self.entry.name, self.sample, values)
             self.told("forward", wrong, self.entry.name, *values, self.entry.elementwise, terms)
             has_equals = self.trial.is_large or any(x.itemsize == 2 for x in self.sample.tensors())
             free = gradient_is_free(self.entry.name, self.trial.label, has_equals)

@@ -12,7 +12,7 @@ from repdl.interception import core
 from repdl.interception.native import Kernel, native_of
 from repdl.interception.override import ANY_DTYPE, override
 
-_sort, _topk, _aminmax = native_of("sort.stable"), native_of("topk"), native_of("aminmax")
+_sort, _aminmax = native_of("sort.stable"), native_of("aminmax")
 
 _SUMMED = (torch.float32, torch.float64)
 _PAIRED = (torch.complex64, torch.complex128)
@@ -192,33 +192,3 @@ def index_copy(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.
     if source.dim() != self.dim():
         source = source.reshape([index.numel() if d == dim else self.shape[d] for d in range(self.dim())])
     return index_put_(out, indices, source)
-
-
-@override("topk", **ANY_DTYPE)
-def topk(
-    self: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of equal numbers the one with the lower index comes first."""
-    if self.dim() == 0:
-        return self.clone(), torch.zeros((), dtype=torch.int64)
-    if not 0 <= k <= self.shape[dim]:
-        raise RuntimeError("selected index k out of range")
-    rows = self.movedim(dim, -1)
-    size = rows.shape[-1]
-    if 0 < k <= size // 8 and not bool(rows.isnan().any()):
-        kept = _chosen(rows.reshape(-1, size), k, largest).reshape(*rows.shape[:-1], k)
-        values, by = _sort(rows.gather(-1, kept), stable=True, dim=-1, descending=largest)
-        found = values, kept.gather(-1, by)
-    else:
-        values, indices = _sort(rows, stable=True, dim=-1, descending=largest)
-        found = values[..., :k], indices[..., :k]
-    values, indices = (t.movedim(-1, dim).contiguous() for t in found)
-    return values, indices
-
-
-def _chosen(rows: torch.Tensor, k: int, largest: bool) -> torch.Tensor:
-    """Which k of each row are first, by their index: sooner found from torch's last value than by sorting all."""
-    last = _topk(rows, k, 1, largest, True)[0][:, -1:]
-    ahead, equal = (rows > last if largest else rows < last), rows == last
-    chosen = ahead | (equal & (equal.cumsum(1) <= k - ahead.sum(1, keepdim=True)))
-    return chosen.nonzero()[:, 1].reshape(-1, k)

@@ -1,113 +1,111 @@
 # SPDX-License-Identifier: MIT
-"""Orders of numbers and what is read from them. Equal numbers, zeros and NaNs among them, go by their index."""
+"""Orders of numbers and what is read from them. Equal numbers, zeros and NaNs among them, go by their index.
+
+torch's own kernels see what the core does not order, such as bool, and what torch refuses.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
+from repdl.interception import core
 from repdl.interception.native import Kernel, native_of
 from repdl.interception.override import ANY_DTYPE, override
 
-_stable = native_of("sort.stable")
 _Found = tuple[torch.Tensor, torch.Tensor]
 
+_ORDERED = (
+    *(torch.float32, torch.float64, torch.bfloat16, torch.float16),
+    *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8),
+)
 
-@override("sort", **ANY_DTYPE)
+
+def _is_ordered(self: torch.Tensor, dim: int) -> bool:
+    """Whether the core orders the rows along a dimension."""
+    rank = max(self.dim(), 1)
+    return self.dtype in _ORDERED and self.numel() > 0 and -rank <= dim < rank
+
+
+_stable = native_of("sort.stable")
+
+
+@override("sort", op="sort", contiguous=True, **ANY_DTYPE)
 def sort(self: torch.Tensor, dim: int = -1, descending: bool = False) -> _Found:
-    return _stable(self, stable=True, dim=dim, descending=descending)
+    """The results have the strides of the operand, if it is dense."""
+    if not _is_ordered(self, dim):
+        return _stable(self, stable=True, dim=dim, descending=descending)
+    if self.dim() < 2:
+        return core.ops["sort"](self, dim, descending)
+    order, _ = physical_order(self)
+    values, indices = core.ops["sort"](self.permute(order), order.index(dim % self.dim()), descending)
+    back = sorted(range(self.dim()), key=order.__getitem__)
+    return values.permute(back), indices.permute(back)
 
 
 @override("sort.stable", **ANY_DTYPE)
 def sort_stable(self: torch.Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> _Found:
-    return _stable(self, stable=True, dim=dim, descending=descending)
+    return sort(self, dim, descending)
 
 
-def _first(self: torch.Tensor, found: torch.Tensor, dim: int) -> _Found:
-    """The first number along a dimension that equals what was found there, and its index. Both keep the dimension."""
-    equal = self == found
-    if self.is_floating_point():
-        equal = equal | (self.isnan() & found.isnan())
-    index = equal.to(torch.uint8).argmax(dim, keepdim=True)
-    return self.gather(dim, index), index
+_native_topk = native_of("topk")
 
 
-def _with_lowest_index(name: str, into: str) -> Kernel:
-    """torch's choice of a number from each row, with the index of the first that equals it.
-
-    `into` is the overload that computes: the other one calls it, and so would come back here.
-    """
-    native = native_of(into)
-
-    def kernel(self: torch.Tensor, *args: Any, **kwargs: Any) -> _Found:
-        values, indices = native(
-            self, *args, **kwargs, values=self.new_empty(0), indices=self.new_empty(0, dtype=torch.int64)
-        )
-        if self.dim() == 0 or self.numel() == 0:
-            return values, indices
-        dim, keepdim = _dim_and_keepdim(name, args, kwargs)
-        if not keepdim:
-            values = values.unsqueeze(dim)
-        values, indices = _first(self, values, dim)
-        return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
-
-    return kernel
+@override("topk", op="topk", contiguous=True, **ANY_DTYPE)
+def topk(self: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> _Found:
+    if not _is_ordered(self, dim) or not 0 <= k <= (self.shape[dim] if self.dim() else 1):
+        return _native_topk(self, k, dim, largest, sorted)
+    return core.ops["topk"](self, k, dim, largest, sorted)
 
 
-def _dim_and_keepdim(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, bool]:
-    given = (
-        dict(zip(("k", "dim", "keepdim") if name == "kthvalue" else ("dim", "keepdim"), args, strict=False)) | kwargs
-    )
-    return given.get("dim", -1), given.get("keepdim", False)
+# Of two overloads torch has one that computes: the other one calls it, and so would come back here.
+_native_kthvalue = native_of("kthvalue.values")
 
 
-for _name, _into in (
-    ("kthvalue", "kthvalue.values"),
-    ("median.dim", "median.dim_values"),
-    ("nanmedian.dim", "nanmedian.dim_values"),
-):
-    override(_name, **ANY_DTYPE)(_with_lowest_index(_name, _into))
+def _targets(self: torch.Tensor) -> dict[str, torch.Tensor]:
+    return {"values": self.new_empty(0), "indices": self.new_empty(0, dtype=torch.int64)}
 
 
-def _of_all(name: str) -> Kernel:
-    native = native_of(name)
-
-    def kernel(self: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = native(self)
-        if not self.is_floating_point() or self.numel() == 0 or bool(found != 0) or self.dim() == 0:
-            return found
-        return _first(self.reshape(-1), found.reshape(1), 0)[0].reshape(())
-
-    return kernel
+@override("kthvalue", op="kthvalue", contiguous=True, **ANY_DTYPE)
+def kthvalue(self: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False) -> _Found:
+    if not _is_ordered(self, dim) or not 1 <= k <= (self.shape[dim] if self.dim() else 1):
+        return _native_kthvalue(self, k, dim, keepdim, **_targets(self))
+    return core.ops["kthvalue"](self, k, dim, keepdim)
 
 
-for _name in ("median", "nanmedian"):
-    override(_name, **ANY_DTYPE)(_of_all(_name))
+def _declare_median(name: str) -> None:
+    native, native_of_all = native_of(f"{name}.dim_values"), native_of(name)
+
+    @override(f"{name}.dim", op=name, contiguous=True, **ANY_DTYPE)
+    def median(self: torch.Tensor, dim: int, keepdim: bool = False) -> _Found:
+        if not _is_ordered(self, dim):
+            return native(self, dim, keepdim, **_targets(self))
+        return core.ops[name](self, dim, keepdim)
+
+    @override(name, **ANY_DTYPE)
+    def median_of_all(self: torch.Tensor) -> torch.Tensor:
+        if not _is_ordered(self, 0):
+            return native_of_all(self)
+        return core.ops[name](self.reshape(-1), 0, False)[0]
 
 
-@override("mode", **ANY_DTYPE)
+_declare_median("median")
+_declare_median("nanmedian")
+
+_native_mode = native_of("mode")
+
+
+@override("mode", op="mode", contiguous=True, **ANY_DTYPE)
 def mode(self: torch.Tensor, dim: int = -1, keepdim: bool = False) -> _Found:
     """The number that comes most often, the smallest of several; NaN is one of them, and the largest."""
-    if self.dim() == 0 or self.numel() == 0:
-        return native_mode(self, dim, keepdim)
-    values, indices = _stable(self, stable=True, dim=dim, descending=False)
-    size = self.shape[dim]
-    before, after = values.narrow(dim, 0, size - 1), values.narrow(dim, 1, size - 1)
-    changes = before != after
-    if self.is_floating_point():
-        changes = changes & ~(before.isnan() & after.isnan())
-    place = torch.arange(size).reshape([-1 if d == dim % self.dim() else 1 for d in range(self.dim())])
-    starts = torch.zeros(values.shape, dtype=torch.int64)
-    starts.narrow(dim, 1, size - 1).copy_(torch.where(changes, place.narrow(dim, 1, size - 1), 0))
-    starts = starts.cummax(dim).values
-    end = (place - starts).argmax(dim, keepdim=True)
-    index = indices.gather(dim, starts.gather(dim, end))
-    value = self.gather(dim, index)
-    return (value, index) if keepdim else (value.squeeze(dim), index.squeeze(dim))
-
-
-native_mode = native_of("mode")
+    if self.dtype == torch.bool and self.numel():
+        values, indices = mode(self.to(torch.uint8), dim, keepdim)
+        return values.to(torch.bool), indices
+    if not _is_ordered(self, dim):
+        return _native_mode(self, dim, keepdim)
+    return core.ops["mode"](self, dim, keepdim)
 
 
 def _with_first_zero(name: str) -> Kernel:

@@ -173,12 +173,6 @@ def logcumsumexp(self: torch.Tensor, dim: int) -> torch.Tensor:
     return _core.ops["logcumsumexp"](self, checked_dim(self, dim))
 
 
-def _bins(x: torch.Tensor, edges: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """In which bin each number lies, of those inside the outermost edges; and which these are."""
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    return (torch.bucketize(x[inside], edges, right=True) - 1).clamp(0, edges.numel() - 2), inside
-
-
 @override("histc", wide="float64")
 def histc(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.Tensor:
     """How many lie in each bin: at its lower edge or above, and below the upper one; the last bin has both edges."""
@@ -189,18 +183,15 @@ def histc(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> to
         low, high = low - 1, high + 1
     if not (-math.inf < low <= high < math.inf):
         raise RuntimeError(f"[histc] the range [{low}, {high}] must be finite and ascend; give min and max")
-    places, _ = _bins(self.reshape(-1), torch.linspace(low, high, bins + 1, dtype=self.dtype))
-    return torch.bincount(places, minlength=bins).to(self.dtype)
+    edges = torch.linspace(low, high, bins + 1, dtype=self.dtype)
+    return _core.ops["histogram"](self.reshape(-1), edges, None)
 
 
 def _counted(
     x: torch.Tensor, edges: torch.Tensor, weight: torch.Tensor | None, density: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The weight between each two edges, as `histc` counts."""
-    x = x.reshape(-1)
-    places, inside = _bins(x, edges)
-    each = torch.ones_like(x) if weight is None else weight.reshape(-1)
-    counts = x.new_zeros(edges.numel() - 1).index_add_(0, places, each[inside])
+    counts = _core.ops["histogram"](x.reshape(-1), edges, None if weight is None else weight.reshape(-1))
     return (counts / (sum_of(counts, ops=ops_of(x)) * edges.diff()) if density else counts), edges
 
 

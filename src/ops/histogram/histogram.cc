@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/histogram.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/dispatch.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "drivers/contiguous.h"
+#include "ops/histogram/histogram_kernel.h"
+#include "ops/index_add/index_add_kernel.h"
+
+namespace repdl {
+
+Specs InferHistogram(const TensorView& input, const TensorView& bins, const std::optional<TensorView>& weight) {
+  CheckFloat({"histogram", "input"}, input, input);
+  const ArgName name{"histogram", "bins"};
+  CheckFloat(name, bins, input);
+  CheckRank(name, bins, 1, 1, "(m)");
+  REPDL_CHECK(bins.shape[0] > 0, name, " must have at least one edge");
+  CheckFloat({"histogram", "weight"}, weight, input.shape, input);
+  return {{input.dtype, {bins.shape[0] - 1}}};
+}
+
+void Histogram(const TensorView& input, const TensorView& bins, const std::optional<TensorView>& weight, Out hist) {
+  const FpEnvGuard guard;
+  CheckOutputs("histogram", InferHistogram(input, bins, weight), {&hist}, input);
+  CheckCpu("histogram", input);
+  if (hist.numel() == 0) return;
+  FillWithZero(hist);
+  const int64_t n = input.numel();
+  if (n == 0) return;
+  Scratch scratch;
+  const TensorView x = Contiguous(input, scratch), edges = Contiguous(bins, scratch);
+  DispatchReal(input.dtype, [&]<class T>() {
+    HistogramArgs<T> args{n, bins.shape[0], x.Data<const T>(), edges.Data<const T>(), nullptr, nullptr};
+    if (!weight) {
+      args.counts = hist.Data<T>();
+      return HistogramKernel(args);
+    }
+    args.places = scratch.Get<int64_t>(n);
+    HistogramKernel(args);
+    IndexSumKernel(IndexSumArgs<T>{1, n, 1, args.places, nullptr, nullptr, 0, nullptr,
+                                   Contiguous(*weight, scratch).Data<const T>(), n, hist.Data<T>(), hist.numel()});
+  });
+}
+
+}  // namespace repdl
+
+REPDL_OPS(histogram, MakeOp<InferHistogram, Histogram>("histogram", "input, bins, weight=None", kFloat32Or64))
