@@ -33,9 +33,7 @@ int64_t PanelWidth(int64_t n, int64_t rows) {
 }
 
 HWY_INLINE Vec PowerOf(Vec x, Vec y) { return Pow(x, y); }
-#if HWY_HAVE_FLOAT64
 HWY_INLINE VecOf<double> PowerOf(VecOf<double> x, VecOf<double> y) { return PowDouble()(TagOf<double>(), x, y); }
-#endif
 
 /// to[i] = from[i]^p
 template <class T>
@@ -120,9 +118,28 @@ HWY_INLINE void MeetInSequence(int64_t n, int64_t cols, const RowAt& row_at, T* 
   MeetVectors<1, T, Meet>(n, j, cols, row_at, out);
 }
 
+/// A vector of columns of at most a chunk of rows, as SumColumnsOf, which small calls would wait for.
+template <class T, class RowAt>
+HWY_INLINE void SumOneVector(int64_t n, int64_t cols, const RowAt& row_at, T* out) {
+  const ColumnFold<T, 1, RowAt> fold{n, cols, row_at};
+  VecElementOf<T> sum[kGroups];
+  for (int64_t lane = 0; lane < kGroups; ++lane) {
+    sum[lane] = Zero(TagOf<T>());
+    if (lane < n) fold.template Sum<kGroups>(lane, 0, sum + lane);
+  }
+#pragma GCC unroll 8
+  for (int64_t h = kGroups / 2; h >= 1; h /= 2) {
+#pragma GCC unroll 8
+    for (int64_t lane = 0; lane < h; ++lane) sum[lane] = Add(sum[lane], sum[lane + h]);
+  }
+  // The lanes began with their first term instead of +0 plus it: only a sum of nothing but -0 shows that.
+  StoreN(Add(sum[0], Zero(TagOf<T>())), out, cols);
+}
+
 template <class T, class RowAt>
 HWY_INLINE void SumInOrder(int64_t n, int64_t cols, Order order, const RowAt& row_at, T* out) {
   if (order == Order::kSequential) return MeetInSequence<T, Plus>(n, cols, row_at, out);
+  if (cols <= kLanesOf<T> && n <= kSumChunk) return SumOneVector<T>(n, cols, row_at, out);
   SumColumnsOf(n, cols, row_at, out);
 }
 
