@@ -22,6 +22,7 @@ from repdl.ops.batch_norm import (
     batch_norm_grad as batch_norm_grad,
     batch_norm_update as batch_norm_update,
 )
+from repdl.ops.cdist import cdist as cdist, cdist_grad as cdist_grad, pdist as pdist, pdist_grad as pdist_grad
 from repdl.ops.cholesky import cholesky as cholesky
 from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
 from repdl.ops.convolution import (

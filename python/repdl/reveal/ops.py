@@ -56,6 +56,9 @@ OURS: Mapping[str, Sums] = {
     "rms_norm_grad": norms.rms_norm_grad,
     "group_norm": norms.group_norm,
     "group_norm_grad": norms.group_norm_grad,
+    "cdist": sums.cdist,
+    "cdist_grad": sums.cdist_grad,
+    "pdist": sums.pdist,
     "grid_sample_grad_grid": sums.grid_sample_grad_grid,
     "max_pool2d_grad": sums.max_pool2d_grad,
 }

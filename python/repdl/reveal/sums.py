@@ -116,6 +116,30 @@ softmax_grad, log_softmax_grad = _softmax_grad(False), _softmax_grad(True)
 
 
 @takes()
+def cdist(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    """The distance of order 1 from 0 is the sum of terms that are not negative."""
+    x = ones(1, options.terms)
+    zeros = np.zeros_like(x)
+    return Setup(f"{name} of {x.shape} with p = 1", x[0], lambda: call(x, zeros, p=1.0)[0, 0], positive=True)
+
+
+@takes()
+def cdist_grad(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    """With p = 1 the slope at 1 - 0 is 1, so the sum is that of the gradients."""
+    grad, x1, x2 = ones(1, options.terms), ones(1, 1), np.zeros((options.terms, 1), np.float32)
+    distance = ones(1, options.terms)
+    what = f"{name} of {grad.shape} with p = 1"
+    return Setup(what, grad[0], lambda: call(grad, x1, x2, distance, p=1.0)[0, 0])
+
+
+@takes()
+def pdist(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    x = ones(2, options.terms)
+    x[1] = 0
+    return Setup(f"{name} of {x.shape} with p = 1", x[0], lambda: call(x, p=1.0)[0], positive=True)
+
+
+@takes()
 def grid_sample_grad_grid(call: Callable[..., Any], options: Options, name: str) -> Setup:
     """Half-way between a 0 and a 1 the slope along x is half of the sum of the gradients over the channels."""
     grad, image, grid = ones(1, options.terms, 1, 1), ones(1, options.terms, 1, 2), ones(1, 1, 1, 2)
