@@ -22,6 +22,7 @@ FUNCTIONS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], Callable[[Any
     "digamma": (torch.digamma, mp.digamma),
     "polygamma 1": (lambda x: torch.polygamma(1, x), lambda x: mp.psi(1, x)),
     "polygamma 2": (lambda x: torch.polygamma(2, x), lambda x: mp.psi(2, x)),
+    "polygamma 3": (lambda x: torch.polygamma(3, x), lambda x: mp.psi(3, x)),
 }
 
 
@@ -60,6 +61,20 @@ def test_special_numbers() -> None:
         assert torch.allclose(torch.mvlgamma(x[3:4] + 1, 2), several)
         with pytest.raises(repdl.NotReproducibleError):
             torch.lgamma(torch.ones(2, dtype=torch.complex64))
+
+
+def test_orders_of_polygamma() -> None:
+    """Up to the last factorial of float64; where it is beyond numbers beside a zeta that is nearly 0, too."""
+    x = torch.tensor([0.75, 33.0, 1e6, -2.5, np.inf, -np.inf], dtype=torch.float64)
+    with repdl.reproducible():
+        for n in (63, 64, 65, 100, 169, 170):
+            with mp.workprec(300):
+                expected = [float((-1) ** (n + 1) * mp.factorial(n) * mp.zeta(n + 1, mpf(v))) for v in x[:3].tolist()]
+            assert torch.polygamma(n, x[:3]).tolist() == expected
+            assert torch.polygamma(n, x[4:]).tolist()[0] == 0
+        assert torch.polygamma(170, x[5:]).isnan().all()
+        with pytest.raises(RuntimeError, match="n must be from 0 to 170"):
+            torch.polygamma(171, x)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

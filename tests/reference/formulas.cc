@@ -146,6 +146,36 @@ Real SumOfInverseSquares(Real x) {
   return sum;
 }
 
+/// The sum of (x + k)^-s over k from 0, for s > 1 and x > 0: by Euler's and Maclaurin's formula, unless the terms fall
+/// below all bits before.
+Real SumOfPowers(const Real& s, Real x) {
+  static thread_local std::map<mpfr_prec_t, std::vector<Real>> numbers;
+  std::vector<Real>& ratios = numbers[Real::precision];  // B(2 k) / (2 k)!
+  const auto bits = static_cast<double>(Real::precision);
+  for (unsigned long k = ratios.size() + 1; k <= bits / 5; ++k) {
+    ratios.push_back(Bernoulli(2 * k) / Real::Of(mpfr_fac_ui, 2 * k));
+  }
+  const Real least = Real::Of(mpfr_set_ui_2exp, 1UL, static_cast<mpfr_exp_t>(-Real::precision));
+  Real sum = 0;
+  while (x < s + bits / 3) {
+    const Real term = Real::Of(mpfr_pow, x.get(), Real(-s).get());
+    sum = sum + term;
+    if (!(term > sum * least)) return sum;  // also where both are 0, beyond the numbers of MPFR
+    x = x + 1;
+  }
+  const Real square = 1 / (x * x);
+  Real rest = x / (s - 1) + Real(0.5), product = s / x;
+  double k = 1;
+  for (const Real& ratio : ratios) {
+    const Real term = ratio * product;
+    rest = rest + term;
+    if (Abs(term) < rest * least) break;
+    product = product * (s + k) * (s + k + 1) * square;
+    k += 2;
+  }
+  return sum + rest * Real::Of(mpfr_pow, x.get(), Real(-s).get());
+}
+
 }  // namespace
 
 Real I0(const Real& x) { return ModifiedBessel(0, x, false); }
@@ -309,6 +339,31 @@ Real SoftsignDerivative(const Real& x) {
 Real LogAddExp(const Real& x, const Real& y) {
   if (x == y) return x + Log(2);
   return (x > y ? x : y) + Log1p(Exp(-Abs(x - y)));
+}
+
+Real Polygamma(const Real& n, const Real& x) {
+  const auto order = static_cast<unsigned long>(n < 1 || n > 170 ? 0 : mpfr_get_ui(n.get(), MPFR_RNDN));
+  if (order == 0 || !(n == static_cast<double>(order)) || (IsInfinite(x) && IsNegative(x))) return Real(0.0) / 0;
+  const Real size = Real::Of(mpfr_fac_ui, order) * Zeta(n + 1, x);
+  return order % 2 == 0 ? -size : size;
+}
+
+Real Zeta(const Real& s, const Real& q) {
+  const Real infinity = Real(1) / 0;
+  const bool is_whole = IsInfinite(q) || mpfr_integer_p(q.get()) != 0;
+  if (s < 1) return infinity - infinity;
+  if (s == 1) return infinity;
+  if (IsInfinite(q) && !IsNegative(q)) return 0.0;
+  if (IsInfinite(s)) return q > 1 ? Real(0.0) : q == 1 ? Real(1) : infinity;
+  if (!(q > 0) && is_whole) return infinity;
+  if (q < 0 && mpfr_integer_p(s.get()) == 0) return infinity - infinity;
+  // The second term may be so much smaller than a first one that is a midpoint.
+  const WithBits enough(s > 200 || q > 0x1p200 ? 1000 : Real::precision);
+  if (q > 0) return SumOfPowers(s, q);
+  const Real y = q - Real::Of(mpfr_rint_trunc, q.get());
+  const bool is_odd = mpfr_integer_p(Real(s / 2).get()) == 0;
+  const Real above = SumOfPowers(s, 1 + y), below = SumOfPowers(s, -y) - SumOfPowers(s, 1 - q);
+  return is_odd ? above - below : above + below;
 }
 
 Real Xlogy(const Real& x, const Real& y) {

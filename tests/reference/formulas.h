@@ -46,6 +46,8 @@ Real SoftplusDerivative(const Real& x);
 Real SoftsignDerivative(const Real& x);
 
 Real LogAddExp(const Real& x, const Real& y);
+Real Polygamma(const Real& n, const Real& x);
 Real Xlogy(const Real& x, const Real& y);
+Real Zeta(const Real& s, const Real& q);
 
 }  // namespace repdl::reference

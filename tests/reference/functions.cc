@@ -44,6 +44,15 @@ int Binary(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y) {
   return mpfr_set(result, value.get(), MPFR_RNDN);
 }
 
+/// It is infinite at s = 1 for any q, even NaN, as torch has it.
+template <>
+int Binary<Zeta>(mpfr_ptr result, mpfr_srcptr s, mpfr_srcptr q) {
+  const bool is_one = mpfr_nan_p(s) == 0 && mpfr_cmp_ui(s, 1) == 0;
+  if (!is_one && (mpfr_nan_p(s) != 0 || mpfr_nan_p(q) != 0)) return SetNan(result);
+  const Real value = Zeta(Real(s), is_one ? Real(1) : Real(q));
+  return mpfr_set(result, value.get(), MPFR_RNDN);
+}
+
 int Lgamma(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding) {
   int sign;
   return mpfr_lgamma(result, &sign, x, rounding);

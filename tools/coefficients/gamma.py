@@ -53,6 +53,11 @@ def _bernoulli() -> list[mpf]:
     return [mp.bernoulli(2 * k) for k in range(1, 13)]
 
 
+def _euler_maclaurin() -> list[mpf]:
+    """B(2 k) / (2 k)!"""
+    return [mp.bernoulli(2 * k) / mp.factorial(2 * k) for k in range(1, 23)]
+
+
 def _rest(values: Callable[[], list[mpf]], part: int, count: int | None = None) -> Callable[[], list[mpf]]:
     """What the first doubles leave of the first numbers."""
 
@@ -80,6 +85,9 @@ TABLES = {
     "stirling_slopes_low": _rest(_stirling_slopes, 1, 1),
     "stirling_curves": _bernoulli,
     "stirling_curves_low": _rest(_bernoulli, 1, 1),
+    "euler_maclaurin": _euler_maclaurin,
+    "euler_maclaurin_low": _rest(_euler_maclaurin, 1),
+    "euler_maclaurin_lowest": _rest(_euler_maclaurin, 2),
     "half_log_two_pi": _half_log_two_pi,
     "half_log_two_pi_low": _rest(_half_log_two_pi, 1),
     "half_log_two_pi_lowest": _rest(_half_log_two_pi, 2),

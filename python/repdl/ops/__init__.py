@@ -106,7 +106,13 @@ from repdl.ops.elementwise.error_function import (
     ndtri as ndtri,
 )
 from repdl.ops.elementwise.exponential import exp as exp, exp2 as exp2, exp10 as exp10, expm1 as expm1, pow as pow
-from repdl.ops.elementwise.gamma import digamma as digamma, lgamma as lgamma, trigamma as trigamma
+from repdl.ops.elementwise.gamma import (
+    digamma as digamma,
+    lgamma as lgamma,
+    polygamma as polygamma,
+    trigamma as trigamma,
+    zeta as zeta,
+)
 from repdl.ops.elementwise.hyperbolic import (
     acosh as acosh,
     asinh as asinh,

@@ -40,6 +40,8 @@ def _binary(name: str, op: str) -> None:
 _binary("atan2", "atan2")
 _binary("hypot", "hypot")
 _binary("logaddexp", "logaddexp")
+for _name in ("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar"):
+    _binary(_name, "zeta")
 for _name in ("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other"):
     _binary(_name, "xlogy")
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 
 import torch
 
-from repdl.interception.aten.special import in_float64, widening
-from repdl.interception.ops_by_dtype import float64_ops, ops_of
-from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception import core
+from repdl.interception.aten.special import in_float64
+from repdl.interception.ops_by_dtype import float64_ops
+from repdl.interception.override import override
 
 _OF_ORDER = {0: "digamma", 1: "trigamma"}
-_of_higher_order = widening("polygamma", float64_ops["polygamma"])
+_LARGEST_ORDER = 170
+"""Its factorial is the last one of float64."""
 
 
-@override("polygamma", elementwise=True, **ANY_DTYPE)
+@override("polygamma", low="compute", wide="float64", integers="float32", elementwise=True)
 def polygamma(n: int, self: torch.Tensor) -> torch.Tensor:
-    if n not in _OF_ORDER or self.is_complex():
-        return _of_higher_order(n, self)
-    x = self if self.is_floating_point() else self.to(torch.get_default_dtype())
-    return ops_of(x)[_OF_ORDER[n]](x)
+    if n in _OF_ORDER:
+        return core.ops[_OF_ORDER[n]](self)
+    if not 0 <= n <= _LARGEST_ORDER:
+        raise RuntimeError(f"polygamma: n must be from 0 to {_LARGEST_ORDER}, got {n}")
+    dtype = torch.float64 if self.dtype == torch.float64 else torch.float32
+    return core.ops["polygamma"](torch.full((), n, dtype=dtype), self)
 
 
 def _of_several(x: torch.Tensor, p: int) -> torch.Tensor:

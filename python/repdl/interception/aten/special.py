@@ -46,10 +46,8 @@ def _widened(value: Any, dtype: torch.dtype) -> Any:
     return torch.full((), value, dtype=torch.float32).item() if is_narrow else value
 
 
-for _name in ("igamma", "igammac", "special_zeta"):
-    in_float64(_name, float64_ops[_name.removeprefix("special_")])
-for _name in ("special_zeta.other_scalar", "special_zeta.self_scalar"):
-    in_float64(_name, float64_ops["zeta"])
+for _name in ("igamma", "igammac"):
+    in_float64(_name, float64_ops[_name])
 
 
 @override("kaiser_window", "kaiser_window.periodic", "kaiser_window.beta", **ANY_DTYPE)

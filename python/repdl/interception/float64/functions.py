@@ -168,38 +168,6 @@ def log_of_any(x: Steps) -> Pair:
     return log_pair(parts(where(small, x * 2.0**54, x)), where(small, 54, 0))
 
 
-def _logs_end(x: Steps, log: Steps) -> Steps:
-    inside = (x > 0.0) & (x < INF)
-    return where(inside, log, where(x.equals(0.0), -INF, where(x < 0.0, NAN, x)))
-
-
-def log(x: Steps) -> Steps:
-    high, low = log_of_any(x)
-    return _logs_end(x, high + low)
-
-
 def log1p_pair(x: Pair) -> Pair:
     high, low = two_sum(1.0, x[0])
     return log_pair(quick_two_sum(high, low + x[1]))
-
-
-# Powers.
-
-
-def power(x: Steps, y: Steps) -> Steps:
-    """As pow of C says for special numbers."""
-    size = abs(x)
-    logs = log_of_any(size)
-    log = _logs_end(size, logs[0])
-    near = y * log
-    inside = (abs(near) < 800.0) & (abs(y) < 2.0**70)  # beyond, the logarithm is 0, or the power is infinite or 0
-    high, low = two_product(where(inside, y, 0.0), where(inside, log, 0.0))
-    low = low + where(inside, y * logs[1], 0.0)
-    result = where(inside, exp_of((high, low)), exp(where(log.equals(0.0), 0.0, near)))
-    half = y * 0.5
-    is_whole = y.equals(y.round())
-    is_odd = is_whole & ~half.equals(half.round()) & (abs(y) < 2.0**53)
-    negative = Steps(torch.copysign(torch.ones_like(x.tensor), x.tensor)) < 0.0
-    result = where(negative & is_odd, -result, result)
-    result = where((x < 0.0) & (x > -INF) & ~is_whole, NAN, result)
-    return where(y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & abs(y).equals(INF)), 1.0, result)

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Tensor, op
-from repdl.ops.elementwise._family import unary_samples
+from repdl._op import Sample, Tensor, op, sample
+from repdl.ops.elementwise._family import takes_numbers, unary_samples
 
 
 @op(aten=["digamma"])
@@ -23,8 +24,30 @@ def lgamma(input: Tensor) -> Tensor:
 
 
 @op()
+def polygamma(n: Tensor | float, input: Tensor) -> Tensor:
+    """Derivative of digamma of order n, an integer from 1 to 170, at each element; the operands are broadcast.
+
+    Correctly rounded; NaN for any other n.
+    """
+
+
+takes_numbers(polygamma)
+
+
+@op()
 def trigamma(input: Tensor) -> Tensor:
     """Derivative of digamma at each element, correctly rounded: torch.polygamma(1, input). Any shape."""
+
+
+@op()
+def zeta(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """Hurwitz's zeta function, the sum of (other + k) ** -input over k = 0, 1, …; the operands are broadcast.
+
+    Correctly rounded; NaN for input < 1 and, unless input is an integer, for other < 0.
+    """
+
+
+takes_numbers(zeta)
 
 
 @digamma.backward(saves=("input",))
@@ -40,6 +63,33 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 digamma.samples(unary_samples("normal", "positive"))
 lgamma.samples(unary_samples("normal", "positive"))
 trigamma.samples(unary_samples("normal", "positive"))
+
+
+@polygamma.samples
+def _() -> Iterator[Sample]:
+    """Among special numbers are the orders 1 and 3, among those of a sweep all."""
+    for kind, size in (("normal", 300), ("special", 300), ("wide", 100)):
+        yield sample(n=f"special[{size}]#1", input=f"{kind}[{size}]#2")
+    yield sample(n="sweep.bfloat16[17200]#0", input="positive.bfloat16[17200]#1")
+    yield sample(n="special.float16[5, 40]#1", input="normal.float16[40]#2")
+    yield sample(n="special[]#1", input="normal[3, 0]#2")
+
+
+@zeta.samples
+def _() -> Iterator[Sample]:
+    for s, q, size in (
+        ("special", "special", 300),
+        ("special", "normal", 200),
+        ("positive", "positive", 100),
+        ("wide", "positive", 100),
+        ("wide", "wide", 100),
+        ("bits", "bits", 500),
+    ):
+        yield sample(input=f"{s}[{size}]#1", other=f"{q}[{size}]#2")
+    yield sample(input="sweep.bfloat16[16400]#0", other="positive.bfloat16[16400]#1")
+    yield sample(input="positive.float16[5, 40]#1", other="wide.float16[40]#2")
+    yield sample(input="positive.bfloat16[9, 1]#1", other="positive[7]#2")
+    yield sample(input="positive[]#1", other="positive[3, 0]#2")
 
 
 def _np_lgamma(x: float) -> float:
@@ -80,6 +130,36 @@ def _np_trigamma(x: float) -> float:
     return before + r * (1 + r / 2 + z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * 5 / 66)))))
 
 
+def _np_zeta(s: float, q: float) -> float:
+    """By Euler's and Maclaurin's formula."""
+    if not s > 1 or q != q:
+        return math.inf if s == 1 else math.nan
+    if q == math.inf or s == math.inf:
+        return 0.0 if q > 1 else 1.0 if q == 1 else math.inf
+    if q <= 0 and (q == math.floor(q) or s != math.floor(s)):
+        return math.inf if q == math.floor(q) else math.nan
+    try:
+        if q < 0:
+            y, sign = math.fmod(q, 1), -1.0 if s % 2 else 1.0
+            near = _np_zeta(s, 1 + y) + sign * _np_zeta(s, -y) if s % 2 == 0 or y != -0.5 else 0.0
+            return near - sign * _np_zeta(s, 1 - q)
+        total = 0.0
+        while q < 20 + s:
+            term = math.pow(q, -s)
+            total, q = total + term, q + 1
+            if term <= total * 2.0**-70:
+                return total
+        rest, term = q / (s - 1) + 0.5, s / q
+        for ratio in (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160):
+            rest += ratio * term
+            term *= (s + 1) * (s + 2) / q / q
+            s += 2
+        s -= 10
+        return total + (math.exp((1 - s) * math.log(q)) * (rest / q) if total == 0 else math.pow(q, -s) * rest)
+    except OverflowError:
+        return math.inf
+
+
 def _each(function: Any) -> Any:
     return lambda input: np.vectorize(function, otypes=[np.float64])(input)
 
@@ -87,3 +167,4 @@ def _each(function: Any) -> Any:
 digamma.oracle(_each(_np_digamma))
 lgamma.oracle(_each(_np_lgamma))
 trigamma.oracle(_each(_np_trigamma))
+zeta.oracle(lambda input, other: np.vectorize(_np_zeta, otypes=[np.float64])(input, other))
