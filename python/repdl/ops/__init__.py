@@ -24,6 +24,7 @@ from repdl.ops.batch_norm import (
 )
 from repdl.ops.cholesky import cholesky as cholesky
 from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
+from repdl.ops.complex_mm import complex_mm as complex_mm
 from repdl.ops.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,

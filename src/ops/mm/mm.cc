@@ -81,4 +81,6 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
 
 }  // namespace repdl
 
-REPDL_OPS(mm, MakeOp<InferMm, Mm>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64))
+REPDL_OPS(mm, MakeOp<InferMm, Mm>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferComplexMm, ComplexMm>("complex_mm", "input, mat2, conjA=False, conjB=False, order='blocked'",
+                                            kFloat32Or64))
