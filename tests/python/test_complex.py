@@ -273,6 +273,23 @@ def test_products_are_four_of_real_numbers() -> None:
         assert torch.equal(total.real, C.real.sum(1)) and torch.equal(total.imag, C.imag.sum(1))
 
 
+def test_large_products_are_those_of_their_parts() -> None:
+    """Which are cut into blocks of rows, of columns, or of matrices."""
+    several, high = ordinary(torch.complex64, 30, 20, 100, 50), ordinary(torch.complex64, 31, 2, 1200, 50)
+    square = ordinary(torch.complex64, 32, 20, 50, 50)
+    with repdl.reproducible():
+        for a, b in ((several, square), (several.mT, several.conj()), (high, square[:2]), (high.mH, high)):
+            whole = a @ b
+            assert torch.equal(whole, torch.stack([x @ y for x, y in zip(a, b, strict=True)]))
+            assert torch.equal(whole[:, 7:9], a[:, 7:9] @ b)
+            assert torch.equal(whole[..., -1:], a @ b[..., -1:])
+        assert torch.equal(square[0] @ high[0].mT, torch.cat([square[0] @ x.mT for x in high[0].split(300)], 1))
+        pairs = torch.view_as_real(several.unflatten(0, (4, 5))).transpose(0, 1)  # a batch of two loops
+        matrices = torch.view_as_real(square.unflatten(0, (4, 5))).transpose(0, 1)
+        whole = torch.view_as_complex(repdl.ops.complex_mm(pairs, matrices)).transpose(0, 1).flatten(0, 1)
+        assert torch.equal(whole, several @ square)
+
+
 def test_powers_of_zero() -> None:
     zero = torch.tensor([0j, 0j, 0j])
     with repdl.reproducible():

@@ -179,14 +179,18 @@ def test_rows() -> None:
     """Of zeros, and of numbers so small that all seem alike."""
 
     def row(function: Callable[..., torch.Tensor], x: torch.Tensor) -> int | None:
-        return stock.ask_stock(Sample("0", function, (x,), {}), torch.float32, False, 1).row
+        return stock.ask_stock(Sample("0", function, (x,), {}), x.dtype, False, 1).row
+
+    def last(x: torch.Tensor) -> torch.Tensor:
+        return x.flatten()[-3:].expand(4, 3) if len(x) > 1 else x
 
     x = torch.linspace(-1, 1, 12).reshape(4, 3)
     assert row(torch.abs, x) == 1
     assert row(lambda x: x * x.mean(), x * 1e-6) is None
-    assert (
-        row(lambda x: x.flatten()[-3:].expand(4, 3) if len(x) > 1 else x, torch.copysign(torch.zeros(4, 3), x)) is None
-    )
+    zeros = torch.copysign(torch.zeros(4, 3), x)
+    assert row(last, zeros) is None
+    assert row(last, torch.complex(zeros, zeros)) is None
+    assert row(torch.neg, torch.complex(zeros, zeros)) == 1
 
 
 @pytest.mark.parametrize("numbers", [[0, 1, 2, 3, 4], [3, 1, 2, 4]])

@@ -25,6 +25,7 @@ from repdl.ops.batch_norm import (
 from repdl.ops.cdist import cdist as cdist, cdist_grad as cdist_grad, pdist as pdist, pdist_grad as pdist_grad
 from repdl.ops.cholesky import cholesky as cholesky
 from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
+from repdl.ops.complex_mm import complex_mm as complex_mm
 from repdl.ops.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,

@@ -28,6 +28,7 @@ OURS: Mapping[str, Sums] = {
     "mean": sums.mean,
     "mm": products.mm,
     "addmm": products.addmm,
+    "complex_mm": products.complex_mm,
     "linear": products.linear,
     "conv2d": products.conv2d,
     "conv2d_grad_input": products.conv2d_grad_input,

@@ -28,6 +28,17 @@ def addmm(call: Callable[..., Any], options: Options, name: str) -> Setup:
 
 
 @takes("shape", "element")
+def complex_mm(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    """Of real numbers, whose imaginary parts are 0."""
+
+    def real(a: Array, b: Array) -> Array:
+        pairs = [np.stack([x, np.zeros_like(x)], -1) for x in (a, b)]
+        return np.asarray(call(*pairs)[..., 0])
+
+    return mm.make(real, options, name)
+
+
+@takes("shape", "element")
 def linear(call: Callable[..., Any], options: Options, name: str) -> Setup:
     rows, k, outputs = options.shape_or((32, options.terms, 32), "ROWS,K,OUTPUTS")
     x, w, at = ones(rows, k), ones(outputs, k), options.element_of((rows, outputs))

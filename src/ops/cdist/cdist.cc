@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/cdist.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "drivers/matrices.h"
 #include "ops/cdist/cdist_kernel.h"
@@ -44,7 +44,7 @@ IntList CheckPairs(std::string_view op, const TensorView& input, double p) {
 
 /// Row-major matrices, which may be the same for the whole batch.
 template <class T>
-const T* RowMajor(const TensorView& tensor, Scratch& scratch, int64_t& step) {
+const T* RowMajor(const TensorView& tensor, OpScratch& scratch, int64_t& step) {
   Matrices matrices = MatricesOf(tensor, scratch);
   const int rank = tensor.rank();
   const int64_t rows = tensor.shape[rank - 2], cols = tensor.shape[rank - 1];
@@ -56,7 +56,7 @@ const T* RowMajor(const TensorView& tensor, Scratch& scratch, int64_t& step) {
 }
 
 template <class T>
-CdistArgs<T> Args(const TensorView& x1, const TensorView& x2, double p, Order order, Scratch& scratch) {
+CdistArgs<T> Args(const TensorView& x1, const TensorView& x2, double p, Order order, OpScratch& scratch) {
   const int rank = x1.rank();
   CdistArgs<T> args{};
   args.batch = BatchOf(x1.shape);
@@ -77,10 +77,10 @@ Specs InferCdist(const TensorView& x1, const TensorView& x2, double p, Order /*o
 void Cdist(const TensorView& x1, const TensorView& x2, double p, Order order, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("cdist", InferCdist(x1, x2, p, order), {&output}, x1);
-  CheckCpu("cdist", x1);
+  const Place place = PlaceOf("cdist", x1);
   if (output.numel() == 0) return;
   DispatchReal(x1.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     auto args = Args<T>(x1, x2, p, order, scratch);
     args.output = output.Data<T>();
     // The kernel's vectors run over the rows of x2. Differences of either sign give one distance.
@@ -90,7 +90,7 @@ void Cdist(const TensorView& x1, const TensorView& x2, double p, Order order, Ou
       std::swap(args.m, args.n);
       std::swap(args.row_stride, args.col_stride);
     }
-    CdistKernel(args);
+    CdistKernel(place, args);
   });
 }
 
@@ -110,15 +110,15 @@ void CdistGrad(const TensorView& grad_output, const TensorView& x1, const Tensor
   const FpEnvGuard guard;
   const std::string_view op = "cdist_grad";
   CheckOutputs(op, InferCdistGrad(grad_output, x1, x2, distance, p, order), {&grad_x1}, x1);
-  CheckCpu(op, x1);
+  const Place place = PlaceOf(op, x1);
   if (grad_x1.numel() == 0) return;
   DispatchReal(x1.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     auto args = Args<T>(x1, x2, p, order, scratch);
     args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
     args.distance = Contiguous(distance, scratch).Data<const T>();
     args.grad = grad_x1.Data<T>();
-    CdistGradKernel(args);
+    CdistGradKernel(place, args);
   });
 }
 
@@ -129,14 +129,14 @@ Specs InferPdist(const TensorView& input, double p, Order /*order*/) {
 void Pdist(const TensorView& input, double p, Order order, Out output) {
   const FpEnvGuard guard;
   CheckOutputs("pdist", InferPdist(input, p, order), {&output}, input);
-  CheckCpu("pdist", input);
+  const Place place = PlaceOf("pdist", input);
   if (output.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     auto args = Args<T>(input, input, p, order, scratch);
     args.pairs = true;
     args.output = output.Data<T>();
-    CdistKernel(args);
+    CdistKernel(place, args);
   });
 }
 
@@ -155,23 +155,25 @@ void PdistGrad(const TensorView& grad_output, const TensorView& input, const Ten
   const FpEnvGuard guard;
   const std::string_view op = "pdist_grad";
   CheckOutputs(op, InferPdistGrad(grad_output, input, distance, p), {&grad_input}, input);
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (grad_input.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
-    Scratch scratch;
+    OpScratch scratch(place);
     auto args = Args<T>(input, input, p, Order::kSequential, scratch);
     args.pairs = true;
     args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
     args.distance = Contiguous(distance, scratch).Data<const T>();
     args.grad = grad_input.Data<T>();
-    CdistGradKernel(args);
+    CdistGradKernel(place, args);
   });
 }
 
 }  // namespace repdl
 
-REPDL_OPS(cdist, MakeOp<InferCdist, Cdist>("cdist", "x1, x2, p=2.0, order='blocked'", kFloat32Or64),
-          MakeOp<InferCdistGrad, CdistGrad>("cdist_grad", "grad_output, x1, x2, distance, p=2.0, order='blocked'",
-                                            kFloat32Or64),
-          MakeOp<InferPdist, Pdist>("pdist", "input, p=2.0, order='blocked'", kFloat32Or64),
-          MakeOp<InferPdistGrad, PdistGrad>("pdist_grad", "grad_output, input, distance, p=2.0", kFloat32Or64))
+REPDL_OPS(cdist, MakeOp<InferCdist, Cdist, CdistKernel>("cdist", "x1, x2, p=2.0, order='blocked'", kFloat32Or64),
+          MakeOp<InferCdistGrad, CdistGrad, CdistGradKernel>("cdist_grad",
+                                                             "grad_output, x1, x2, distance, p=2.0, order='blocked'",
+                                                             kFloat32Or64),
+          MakeOp<InferPdist, Pdist, CdistKernel>("pdist", "input, p=2.0, order='blocked'", kFloat32Or64),
+          MakeOp<InferPdistGrad, PdistGrad, CdistGradKernel>("pdist_grad", "grad_output, input, distance, p=2.0",
+                                                             kFloat32Or64))

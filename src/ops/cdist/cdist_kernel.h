@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/real_kernel.h"
+#include "base/kernel.h"
 #include "repdl/order.h"
 #include "repdl/tensor.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/real_kernel.h"
+#include "base/kernel.h"
 
 namespace repdl {
 

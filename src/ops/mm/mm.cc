@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "ops/mm/complex_mm_kernel.h"
 #include "ops/mm/mm_kernel.h"
 
 namespace repdl {
@@ -82,4 +83,6 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
 }  // namespace repdl
 
 REPDL_OPS(mm,
-          MakeOp<InferMm, Mm, MmKernel>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64))
+          MakeOp<InferMm, Mm, MmKernel>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferComplexMm, ComplexMm, MmKernel, SplitPairsKernel, JoinProductsKernel>(
+              "complex_mm", "input, mat2, conjA=False, conjB=False, order='blocked'", kFloat32Or64))

@@ -10,10 +10,21 @@
 serves the whole batch.
 */
 
+/*! complex_mm
+Complex numbers are pairs in a last dimension of size 2. With `a + bi` the numbers of `input`, `c + di` those of `mat2`,
+the imaginary parts negated first where `conjA` or `conjB` says so, the result is `mm(a, c) - mm(b, d)` and `mm(a, d) +
+mm(b, c)`: four products by the rule of `mm`, then one rounding for each part. A batch of matrices is multiplied matrix
+by matrix; an operand that is one matrix serves the whole batch.
+*/
+
 namespace repdl {
 
 /// input (…, m, k) or, with transA, (…, k, m); mat2 (…, k, n) or, with transB, (…, n, k); output (…, m, n).
 Specs InferMm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order);
 void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order, Out output);
+
+/// input (…, m, k, 2), mat2 (…, k, n, 2), output (…, m, n, 2).
+Specs InferComplexMm(const TensorView& input, const TensorView& mat2, bool conjA, bool conjB, Order order);
+void ComplexMm(const TensorView& input, const TensorView& mat2, bool conjA, bool conjB, Order order, Out output);
 
 }  // namespace repdl

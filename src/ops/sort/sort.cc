@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/sort.h"
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/sort/sort_kernel.h"
 
@@ -58,13 +58,13 @@ IntList WithLast(int rank, int dim) {
 /// `args` says what is chosen. The results have size k along the dimension, or lack it.
 void Run(std::string_view op, const TensorView& input, int64_t dim_of_call, const TensorView& values,
          const TensorView& indices, SortArgs args) {
-  CheckCpu(op, input);
+  const Place place = PlaceOf(op, input);
   if (values.numel() == 0) return;
   const int dim = Rows(op, input, dim_of_call).dim;
   args.dtype = input.dtype;
   args.n = input.rank() == 0 ? 1 : input.shape[dim];
   args.rows = values.numel() / args.k;
-  Scratch scratch;
+  OpScratch scratch(place);
   const IntList dims = WithLast(input.rank(), dim);
   args.x = Contiguous(Permuted(input, dims), scratch).data;
   // Where the dimension of the results is not the last one, they are made with it as the last, and then copied.
@@ -78,10 +78,10 @@ void Run(std::string_view op, const TensorView& input, int64_t dim_of_call, cons
     args.values = values.data;
     args.indices = indices.Data<int64_t>();
   }
-  SortKernel(args);
+  SortKernel(place, args);
   if (in_place) return;
-  CopyElements(MakeView(args.values, values.dtype, to_values.shape), to_values);
-  CopyElements(MakeView(args.indices, to_indices.shape), to_indices);
+  CopyElements(place, MakeView(args.values, values.dtype, to_values.shape), to_values);
+  CopyElements(place, MakeView(args.indices, to_indices.shape), to_indices);
 }
 
 void RunOne(std::string_view op, Choice choice, const TensorView& input, int64_t dim, int64_t rank,
@@ -160,9 +160,9 @@ void Mode(const TensorView& input, int64_t dim, bool keepdim, Out values, Out in
 
 }  // namespace repdl
 
-REPDL_OPS(sort, MakeOp<InferSort, Sort>("sort", "input, dim=-1, descending=False", kOrdered),
-          MakeOp<InferTopk, Topk>("topk", "input, k, dim=-1, largest=True, sorted=True", kOrdered),
-          MakeOp<InferKthvalue, Kthvalue>("kthvalue", "input, k, dim=-1, keepdim=False", kOrdered),
-          MakeOp<InferMedian, Median>("median", "input, dim, keepdim=False", kOrdered),
-          MakeOp<InferNanmedian, Nanmedian>("nanmedian", "input, dim, keepdim=False", kOrdered),
-          MakeOp<InferMode, Mode>("mode", "input, dim=-1, keepdim=False", kOrdered))
+REPDL_OPS(sort, MakeOp<InferSort, Sort, SortKernel>("sort", "input, dim=-1, descending=False", kOrdered),
+          MakeOp<InferTopk, Topk, SortKernel>("topk", "input, k, dim=-1, largest=True, sorted=True", kOrdered),
+          MakeOp<InferKthvalue, Kthvalue, SortKernel>("kthvalue", "input, k, dim=-1, keepdim=False", kOrdered),
+          MakeOp<InferMedian, Median, SortKernel>("median", "input, dim, keepdim=False", kOrdered),
+          MakeOp<InferNanmedian, Nanmedian, SortKernel>("nanmedian", "input, dim, keepdim=False", kOrdered),
+          MakeOp<InferMode, Mode, SortKernel>("mode", "input, dim=-1, keepdim=False", kOrdered))

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/cpu_target.h"
+#include "base/kernel.h"
 #include "repdl/tensor.h"
 
 namespace repdl {

@@ -105,11 +105,12 @@ def _is_row(sample: Sample, whole: Any, row: int) -> bool:
         size = float(torch.where(sizes.isfinite(), sizes, 0.0).max()) if part.numel() else 0.0
         if not torch.allclose(part, y, close, close * size, equal_nan=True):
             return False
-        if not torch.equal(*(_negative_zeros(numbers) for numbers in (part, y))):
+        if not torch.equal(_negative_zeros(part), _negative_zeros(y)):
             return False  # of a call with zeros alone, nothing else tells what is a row
     return True
 
 
 def _negative_zeros(x: torch.Tensor) -> torch.Tensor:
-    real = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
-    return real.signbit() & (real == 0)
+    """Where they are, of complex numbers in each part."""
+    parts = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
+    return parts.signbit() & (parts == 0)

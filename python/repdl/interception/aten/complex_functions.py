@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Ops of complex numbers, by the names and with the arguments of those of the core, made of ops of real numbers.
 
-A product of matrices is four; sums, means and variances are those of the parts. Functions are rounded step by step.
+Products of matrices are one op; sums, means and variances are those of the parts. Functions are rounded step by step.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.ops_by_dtype import Ops, complex_ops, float64_ops, ops_of
 
 Parts = tuple[torch.Tensor, torch.Tensor]
@@ -54,14 +55,9 @@ def _std(x: torch.Tensor, *arguments: Any) -> torch.Tensor:
     return ops_of(variance)["sqrt"](variance)
 
 
-def _mm(a: torch.Tensor, b: torch.Tensor, *arguments: Any) -> torch.Tensor:
-    real_a, imaginary_a = _parts(a)
-    real_b, imaginary_b = _parts(b)
-    mm = ops_of(real_a)["mm"]
-    return torch.complex(
-        mm(real_a, real_b, *arguments) - mm(imaginary_a, imaginary_b, *arguments),
-        mm(real_a, imaginary_b, *arguments) + mm(imaginary_a, real_b, *arguments),
-    )
+def _mm(a: torch.Tensor, b: torch.Tensor, _trans_a: bool, _trans_b: bool, order: str) -> torch.Tensor:
+    operands = (torch.view_as_real(x.conj() if x.is_conj() else x) for x in (a, b))
+    return torch.view_as_complex(core.ops["complex_mm"](*operands, a.is_conj(), b.is_conj(), order))
 
 
 def _addmm(bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor, order: str) -> torch.Tensor:
