@@ -217,10 +217,8 @@ class TransposedVisitor {
 
   HWY_INLINE void AddWholeSquare(int64_t k, VecElementOf<T>* acc) const {
     VecElementOf<T> t[kLanesOf<T>];
-#pragma GCC unroll 16
-    for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = LoadU(TagOf<T>(), columns_ + k + j * b_stride_);
+    LoadTransposed<T>([&](int64_t j) HWY_ATTR { return columns_ + k + j * b_stride_; }, t);
     for (int64_t j = 0; j < kLanesOf<T>; ++j) __builtin_prefetch(columns_ + k + 2 * kLanesOf<T> + j * b_stride_);
-    TransposeSquare<T>(t);
     AddSquare<T, kRows>(rows_ + k * kRows, t, acc);
   }
   /// For the first square, the last one, or one inside which a chunk ends.

@@ -203,7 +203,14 @@ TileFn<T> ChooseTile(int rows, bool masked) {
 template <class T, class Row>
 HWY_INLINE void PackTransposed(const Row& row, int rows, int64_t num_k, T* to, int64_t to_stride) {
   const TagOf<T> d;
-  for (int64_t k = 0; k < num_k; k += kLanesOf<T>) {
+  int64_t k = 0;
+  for (; rows >= kLanesOf<T> && k + kLanesOf<T> <= num_k; k += kLanesOf<T>) {
+    VecElementOf<T> t[kLanesOf<T>];
+    LoadTransposed<T>([&](int64_t i) HWY_ATTR { return row(i) + k; }, t);
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < kLanesOf<T>; ++q) StoreU(t[q], d, to + (k + q) * to_stride);
+  }
+  for (; k < num_k; k += kLanesOf<T>) {
     const int64_t length = std::min(kLanesOf<T>, num_k - k);
     VecElementOf<T> t[kLanesOf<T>];
 #pragma GCC unroll 16

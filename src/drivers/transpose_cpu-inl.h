@@ -7,13 +7,16 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
-/// A square of as many vectors as one has lanes exchanges its rows and columns.
+/// Numbers in a block of 128 bits.
 template <class T>
-HWY_INLINE void TransposeSquare(VecElementOf<T>* t) {
+inline constexpr int kBlockOf = 16 / sizeof(T);
+
+/// Squares within the 128-bit blocks of as many vectors as one has lanes exchange their rows and columns.
+template <class T>
+HWY_INLINE void TransposeWithinBlocks(VecElementOf<T>* t) {
   using V = VecOf<T>;
   const TagOf<T> d;
-  constexpr int kBlock = 16 / sizeof(T);
-  // Small squares within the 128-bit blocks ...
+  constexpr int kBlock = kBlockOf<T>;
   if constexpr (kBlock == 4) {
     const hn::Repartition<double, TagOf<T>> dd;
 #pragma GCC unroll 4
@@ -36,7 +39,17 @@ HWY_INLINE void TransposeSquare(VecElementOf<T>* t) {
       t[g + 1] = hn::InterleaveUpper(d, x0, x1);
     }
   }
-  // ... then the blocks.
+}
+
+/// A square of as many vectors as one has lanes exchanges its rows and columns.
+template <class T>
+HWY_INLINE void TransposeSquare(VecElementOf<T>* t) {
+  TransposeWithinBlocks<T>(t);
+#if HWY_MAX_BYTES > 16
+  using V = VecOf<T>;
+  const TagOf<T> d;
+  constexpr int kBlock = kBlockOf<T>;
+#endif
 #if HWY_MAX_BYTES == 64
 #pragma GCC unroll 4
   for (int i = 0; i < kBlock; ++i) {
@@ -58,6 +71,32 @@ HWY_INLINE void TransposeSquare(VecElementOf<T>* t) {
     t[kBlock + i] = hn::ConcatUpperUpper(d, x1, x0);
   }
 #endif
+}
+
+/// t[q] = row(i)[q] for lanes i. The blocks go to their places as they are loaded, so that fewer of them have to be moved
+/// between registers.
+template <class T, class Row>
+HWY_INLINE void LoadTransposed(const Row& row, VecElementOf<T>* t) {
+  constexpr int kBlock = kBlockOf<T>;
+#pragma GCC unroll 16
+  for (int64_t q = 0; q < kLanesOf<T>; ++q) {
+    const auto at = [&](int64_t block) HWY_ATTR { return row(block * kBlock + q % kBlock) + q / kBlock * kBlock; };
+    const TagOf<T> d;
+#if HWY_MAX_BYTES == 16
+    t[q] = LoadU(d, at(0));
+#elif defined(REPDL_SVE)
+    t[q] = hn::ConcatLowerLower(d, hn::LoadDup128(d, at(1)), hn::LoadDup128(d, at(0)));
+#elif HWY_MAX_BYTES == 32
+    const hn::Half<TagOf<T>> block;
+    t[q] = hn::Combine(d, hn::LoadU(block, at(1)), hn::LoadU(block, at(0)));
+#else
+    const hn::Half<TagOf<T>> half;
+    const hn::Half<hn::Half<TagOf<T>>> block;
+    t[q] = hn::Combine(d, hn::Combine(half, hn::LoadU(block, at(3)), hn::LoadU(block, at(2))),
+                       hn::Combine(half, hn::LoadU(block, at(1)), hn::LoadU(block, at(0))));
+#endif
+  }
+  TransposeWithinBlocks<T>(t);
 }
 #endif
 

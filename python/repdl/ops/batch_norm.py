@@ -105,7 +105,7 @@ batch_norm_eval.rows(rows_of("input"))
 batch_norm_eval_grad.rows(no_rows)
 
 
-_SHAPES = ((20, 5), (4, 3, 6, 7), (2, 70, 3), (1, 2, 70, 70), (3, 1, 5, 1, 2), (2, 9, 32, 32))
+_SHAPES = ((20, 5), (33, 19), (4, 3, 6, 7), (2, 70, 3), (1, 2, 70, 70), (3, 1, 5, 1, 2), (2, 9, 32, 32))
 
 
 @batch_norm.samples

@@ -79,6 +79,7 @@ def _() -> Iterator[Sample]:
     yield sample(input="normal[7, 84]#1", weight="normal[10, 84]#2", bias="normal[10]#3")
     yield sample(input="normal[2, 5, 300]#1", weight="wide[33, 300]#2")
     yield sample(input="normal[300]#1", weight="normal[5, 300]#2", bias="normal[5]#3")
+    yield sample(input="normal[2, 300]#1", weight="normal[37, 300]#2", bias="normal[37]#3")
     yield sample(input="normal[3, 0]#1", weight="normal[5, 0]#2", bias="normal[5]#3")
     yield sample(input="bits[4, 9]#1", weight="special[6, 9]#2", bias="special[6]#3")
 
@@ -87,6 +88,7 @@ def _() -> Iterator[Sample]:
 def _() -> Iterator[Sample]:
     yield sample(input="normal[120]#3", mat1="normal[100, 400]#1", mat2="normal[400, 120]#2")
     yield sample(input="normal[10]#3", mat1="normal[7, 84]#1", mat2="normal[84, 10]#2")
+    yield sample(input="normal[37]#3", mat1="normal[2, 300]#1", mat2="normal[300, 37]#2")
     yield sample(input="normal[5]#3", mat1="normal[3, 0]#1", mat2="normal[0, 5]#2")
     yield sample(input="special[6]#3", mat1="bits[4, 9]#1", mat2="special[9, 6]#2")
 

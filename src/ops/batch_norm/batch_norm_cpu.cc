@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/reduce_cpu-inl.h"
+#include "drivers/transpose_cpu-inl.h"
 #include "ops/batch_norm/batch_norm_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -115,12 +116,78 @@ void FillGrads(const BatchNormArgs<T>& args) {
   });
 }
 
+/// to[j * to_stride + i] = from[i * from_stride + j]
+template <class T>
+void Transpose(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride) {
+  for (int64_t i = 0; i < rows; i += kLanesOf<T>) {
+    const int64_t end = std::min(rows, i + kLanesOf<T>);
+    int64_t j = 0;
+#if HWY_TARGET != HWY_SCALAR
+    for (; end == i + kLanesOf<T> && j + kLanesOf<T> <= cols; j += kLanesOf<T>) {
+      VecElementOf<T> t[kLanesOf<T>];
+      LoadTransposed<T>([&](int64_t r) HWY_ATTR { return from + (i + r) * from_stride + j; }, t);
+#pragma GCC unroll 16
+      for (int64_t q = 0; q < kLanesOf<T>; ++q) StoreU(t[q], TagOf<T>(), to + (j + q) * to_stride + i);
+    }
+#endif
+    for (int64_t r = i; r < end; ++r) {
+      for (int64_t q = j; q < cols; ++q) to[q * to_stride + r] = from[r * from_stride + q];
+    }
+  }
+}
+
+/// Channels that are turned together.
+constexpr int64_t kStrip = 64;
+
+/// Without places, the values of a channel lie apart: a strip of channels is turned, so that they lie side by side, as the
+/// places of one sample.
+template <class T, class Run>
+void BySamples(const BatchNormArgs<T>& args, T* BatchNormArgs<T>::* result, const Run& run) {
+  const int64_t samples = args.samples;
+  if (args.places != 1 || samples <= 1 || args.channels <= 1) return run(args);
+  const int64_t strips = (args.channels + kStrip - 1) / kStrip;
+  ParallelRanges(strips, 8192 / (samples * kStrip) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    Scratch scratch;
+    T* const buffer = scratch.Get<T>(3 * kStrip * samples);
+    for (int64_t c = begin * kStrip; c < std::min(args.channels, end * kStrip); c += kStrip) {
+      BatchNormArgs<T> part = args;
+      part.samples = 1, part.channels = std::min(kStrip, args.channels - c), part.places = samples;
+      const auto turn = [&](const T*& from, T* to) HWY_ATTR {
+        if (from == nullptr) return;
+        Transpose(from + c, args.channels, samples, part.channels, to, samples);
+        from = to;
+      };
+      turn(part.input, buffer);
+      turn(part.grad_output, buffer + kStrip * samples);
+      for (const T** given : {&part.weight, &part.bias}) {
+        if (*given != nullptr) *given += c;
+      }
+      for (T** each : {&part.mean, &part.var, &part.grad_weight, &part.grad_bias}) {
+        if (*each != nullptr) *each += c;
+      }
+      part.*result = buffer + 2 * kStrip * samples;
+      run(part);
+      Transpose<T>(part.*result, samples, part.channels, samples, args.*result + c, args.channels);
+    }
+  });
+}
+
+template <class T>
+void RunNormalize(const BatchNormArgs<T>& args) {
+  BySamples(args, &BatchNormArgs<T>::output, Normalize<T>);
+}
+
+template <class T>
+void RunFillGrads(const BatchNormArgs<T>& args) {
+  BySamples(args, &BatchNormArgs<T>::grad_input, FillGrads<T>);
+}
+
 }  // namespace
 
-void BatchNormKernel(const BatchNormArgs<float>& args) { Normalize(args); }
-void BatchNormKernel(const BatchNormArgs<double>& args) { Normalize(args); }
-void BatchNormGradKernel(const BatchNormArgs<float>& args) { FillGrads(args); }
-void BatchNormGradKernel(const BatchNormArgs<double>& args) { FillGrads(args); }
+void BatchNormKernel(const BatchNormArgs<float>& args) { RunNormalize(args); }
+void BatchNormKernel(const BatchNormArgs<double>& args) { RunNormalize(args); }
+void BatchNormGradKernel(const BatchNormArgs<float>& args) { RunFillGrads(args); }
+void BatchNormGradKernel(const BatchNormArgs<double>& args) { RunFillGrads(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,10 +1,50 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
+#include "drivers/dot_cpu-inl.h"
 #include "drivers/skinny_cpu-inl.h"
 #include "ops/mm/mm_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+/// Columns [j0, j1) of a product of few rows, as far as whole vectors go; returns how many are done.
+template <class T>
+int64_t RunSkinny(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b,
+                  const MatrixSink<T>& sink) {
+  if (m > kTileRows) return 0;
+  Scratch scratch;
+  const bool direct = sink.col_stride == 1;
+  T* const c = direct ? sink.c + j0 : scratch.Get<T>(m * (j1 - j0));
+  const int64_t stride = direct ? sink.row_stride : j1 - j0;
+  const int64_t done = SkinnyProduct<T>(m, j1 - j0, chunks.num_terms, chunks.length, a,
+                                        {b.At(0, j0), b.row_stride, b.col_stride}, c, stride);
+  if (direct && sink.row_bias == nullptr && sink.col_bias == nullptr) return done;
+  for (int64_t i = 0; i < m; ++i) {
+    const T* const from = c + i * stride;
+    T* const to = sink.c + i * sink.row_stride + j0 * sink.col_stride;
+    for (int64_t j = 0; j < done; ++j) {
+      T value = from[j];
+      if (sink.row_bias != nullptr) value = value + sink.row_bias[i];
+      if (sink.col_bias != nullptr) value = value + sink.col_bias[j0 + j];
+      to[j * sink.col_stride] = value;
+    }
+  }
+  return done;
+}
+
+/// Columns [j0, j1) of a product, one element after the other.
+template <class T>
+void RunDots(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b,
+             const MatrixSink<T>& sink) {
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = j0; j < j1; ++j) {
+      T value = Dot(chunks, a.At(i, 0), a.col_stride, b.At(0, j), b.row_stride);
+      if (sink.row_bias != nullptr) value = value + sink.row_bias[i];
+      if (sink.col_bias != nullptr) value = value + sink.col_bias[j];
+      sink.c[i * sink.row_stride + j * sink.col_stride] = value;
+    }
+  }
+}
 
 template <class T>
 void Run(const MmArgs& args) {
@@ -44,14 +84,14 @@ void Run(const MmArgs& args) {
     if (swapped) sink = {c + matrix * m * n, 1, m, n, bias, nullptr};
     sink.c += i0 * sink.row_stride;
     if (sink.row_bias != nullptr) sink.row_bias += i0;
-    const int64_t chunk = ChainLength(args.order, args.k);
-    int64_t done = j0;
-    if (!swapped && bias == nullptr) {
-      done += SkinnyProduct<T>(i1 - i0, j1 - j0, args.k, chunk, a, {b.At(0, j0), b.row_stride, b.col_stride},
-                               sink.c + j0, n);
+    const Chunks chunks(args.k, ChainLength(args.order, args.k));
+    const int64_t done = j0 + RunSkinny(i1 - i0, j0, j1, chunks, a, b, sink);
+    if (done == j1) return;
+    if ((i1 - i0) * (j1 - done) <= kMaxDots && chunks.count >= kMinDotChunks) {
+      return RunDots(i1 - i0, done, j1, chunks, a, b, sink);
     }
     const MatrixCols<T> right{b, n, /*in_place=*/i1 - i0 <= kMaxRowsInPlace};
-    if (done < j1) TileProduct<T>(i1 - i0, done, j1, {args.k, chunk}, MatrixRows<T>{a}, right, sink, {0, args.k});
+    TileProduct<T>(i1 - i0, done, j1, chunks, MatrixRows<T>{a}, right, sink, {0, args.k});
   };
   if (parts == 1) {
     for (int64_t task = 0; task < args.batch * shares; ++task) share(task);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "repdl/error.h"
@@ -51,6 +52,19 @@ TEST(Mm, ZeroStridesRepeat) {
   Mm(expanded, mat2, false, false, Order::kBlocked, MakeView(got.data(), {7, 5}));
   Mm(MakeView(full.data(), {7, 300}), mat2, false, false, Order::kBlocked, MakeView(expected.data(), {7, 5}));
   EXPECT_EQ(got, expected);
+}
+
+TEST(Mm, KeepsTheSignOfAZeroInTheLastChunk) {
+  // Every product is below the smallest number, so every chain is -0, also one that ends within a vector.
+  for (const size_t k : {600u, 771u, 1024u, 5000u}) {
+    std::vector<float> a(k, 1e-30f), b(k, -1e-30f);
+    const auto terms = static_cast<int64_t>(k);
+    float result = 1;
+    Mm(MakeView(a.data(), {1, terms}), MakeView(b.data(), {terms, 1}), false, false, Order::kBlocked,
+       MakeView(&result, {1, 1}));
+    EXPECT_EQ(result, 0.0f);
+    EXPECT_TRUE(std::signbit(result)) << k;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// One element of a product over many terms: a lane for each chunk, whose chains do not depend on each other.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/arena.h"
+#include "drivers/transpose_cpu-inl.h"
+#include "drivers/vector_cpu-inl.h"
+#include "numerics/order.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+/// Chains that go on together: whole vectors of them, and enough to hide how long an fma takes.
+inline constexpr int64_t kChains = 16;
+
+/// Visits the chunks of a sum of products a[k * a_stride] * b[k * b_stride].
+template <class T>
+class DotVisitor {
+ public:
+  DotVisitor(const Chunks& chunks, const T* a, int64_t a_stride, const T* b, int64_t b_stride)
+      : chunks_(chunks), a_(a), b_(b), a_stride_(a_stride), b_stride_(b_stride) {
+    const int64_t group = kChains * chunks.length;
+    if (a_stride != 1) a_buffer_ = scratch_.Get<T>(group);
+    if (b_stride != 1) b_buffer_ = scratch_.Get<T>(group);
+    if (chunks.num_terms % chunks.length != 0) {
+      a_last_ = scratch_.Get<T>(chunks.length);
+      b_last_ = scratch_.Get<T>(chunks.length);
+    }
+    waiting_ = scratch_.Get<T>(NumLevels(chunks.count));
+  }
+
+  void Chain(int64_t begin, int64_t) {
+    const int64_t index = begin / chunks_.length;
+    if (index % kChains == 0) RunChains(index);
+    value_ = chains_[index % kChains];
+  }
+  void TakeIn(int level) { value_ = waiting_[level] + value_; }
+  void Park(int level) { waiting_[level] = value_; }
+  void End() {}
+
+  T value() const { return value_; }
+
+ private:
+  /// chains_[i] = the chain of chunk `index` + i, as far as there is one.
+  void RunChains(int64_t index) {
+    const int64_t count = std::min(kChains, chunks_.count - index);
+    const int64_t begin = chunks_.Begin(index), end = chunks_.End(index + count - 1);
+    const T* const a = SideBySide(a_ + begin * a_stride_, a_stride_, end - begin, a_buffer_);
+    const T* const b = SideBySide(b_ + begin * b_stride_, b_stride_, end - begin, b_buffer_);
+    const T *a_of[kChains], *b_of[kChains];
+    for (int64_t i = 0; i < kChains; ++i) {  // chains that do not exist repeat the last one
+      const int64_t from = std::min(i, count - 1) * chunks_.length;
+      a_of[i] = a + from, b_of[i] = b + from;
+    }
+    if (const int64_t last = end - chunks_.Begin(index + count - 1); last < chunks_.length) {
+      // fma(-0, +0, x) is x for every x.
+      std::copy_n(a_of[count - 1], last, a_last_);
+      std::copy_n(b_of[count - 1], last, b_last_);
+      std::fill(a_last_ + last, a_last_ + chunks_.length, T{-0.0});
+      std::fill(b_last_ + last, b_last_ + chunks_.length, T{0.0});
+      std::fill(a_of + count - 1, a_of + kChains, a_last_);
+      std::fill(b_of + count - 1, b_of + kChains, b_last_);
+    }
+    constexpr int64_t kVecs = kChains / kLanesOf<T>;
+    VecElementOf<T> acc[kVecs];
+#pragma GCC unroll 16
+    for (int64_t v = 0; v < kVecs; ++v) acc[v] = Zero(TagOf<T>());
+    for (int64_t k = 0; k < chunks_.length; k += kLanesOf<T>) {
+#pragma GCC unroll 16
+      for (int64_t v = 0; v < kVecs; ++v) AddSquare(a_of + v * kLanesOf<T>, b_of + v * kLanesOf<T>, k, acc[v]);
+    }
+    for (int64_t v = 0; v < kVecs; ++v) StoreU(acc[v], TagOf<T>(), chains_ + v * kLanesOf<T>);
+  }
+
+  /// Goes on by as many terms as a vector has lanes.
+  HWY_INLINE static void AddSquare(const T* const* a, const T* const* b, int64_t k, VecElementOf<T>& acc) {
+#if HWY_TARGET == HWY_SCALAR
+    acc = Fma<VecOf<T>>(LoadU(TagOf<T>(), *a + k), LoadU(TagOf<T>(), *b + k), acc);
+#else
+    VecElementOf<T> x[kLanesOf<T>], y[kLanesOf<T>];
+    LoadTransposed<T>([&](int64_t i) HWY_ATTR { return a[i] + k; }, x);
+    LoadTransposed<T>([&](int64_t i) HWY_ATTR { return b[i] + k; }, y);
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < kLanesOf<T>; ++q) acc = Fma<VecOf<T>>(x[q], y[q], acc);
+#endif
+  }
+
+  Scratch scratch_;
+  Chunks chunks_;
+  const T *a_, *b_;
+  int64_t a_stride_, b_stride_;
+  T *a_buffer_ = nullptr, *b_buffer_ = nullptr;
+  T *a_last_ = nullptr, *b_last_ = nullptr;  // a last chunk that is shorter, filled up
+  T* waiting_;
+  HWY_ALIGN T chains_[kChains];
+  T value_{};
+};
+
+/// Elements of a result that are worth computing one by one, and the number of chunks from which on they are.
+inline constexpr int64_t kMaxDots = 8, kMinDotChunks = 3;
+
+/// The chunks' length has to be a multiple of the lanes'.
+template <class T>
+T Dot(const Chunks& chunks, const T* a, int64_t a_stride, const T* b, int64_t b_stride) {
+  DotVisitor<T> visitor(chunks, a, a_stride, b, b_stride);
+  WalkChunks(chunks, visitor);
+  return visitor.value();
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
