@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,10 +107,40 @@ def test_a_neighbour_counts_even_with_weight_0() -> None:
     assert kept[0, 0].tolist() == [[0.0, torch.inf, 0.0]] * 2
 
 
-@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_nearest_elements_are_those_of_torch(mode: str, dtype: torch.dtype) -> None:
+    kernel = getattr(aten, {"nearest": "upsample_nearest1d", "nearest-exact": "_upsample_nearest_exact1d"}[mode])
+    for size, new in itertools.product((1, 2, 3, 7, 49, 61), (1, 2, 3, 6, 7, 53, 98)):
+        x = torch.arange(size, dtype=dtype).reshape(1, 1, size)
+        for factor in (None, new / size, (new + 0.9) / size):
+            found = ops.resample(x, (new,), mode, scales_w=factor)
+            assert same(found, kernel(x, [new], factor)), (size, new, factor)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_nearest_elements_of_a_factor_are_those_of_every_layout_and_have_their_gradients(mode: str) -> None:
+    x = drawn(2, 5, 60, 41).requires_grad_()
+    x.data[0, 0, 0, :3] = torch.tensor([-0.0, torch.nan, torch.inf])
+    with repdl.reproducible():
+        y = F.interpolate(x, scale_factor=2.02, mode=mode)
+        last = F.interpolate(x.contiguous(memory_format=torch.channels_last), scale_factor=2.02, mode=mode)
+        assert last.is_contiguous(memory_format=torch.channels_last)
+        assert same(y.detach(), last.detach())
+        bytes = torch.arange(x.numel()).remainder(256).to(torch.uint8).reshape(x.shape)
+        doubled = F.interpolate(bytes, scale_factor=2.02, mode=mode)
+        assert doubled.dtype == torch.uint8
+        assert same(doubled.float(), F.interpolate(bytes.float(), scale_factor=2.02, mode=mode))
+        (grad,) = torch.autograd.grad(y, x, torch.ones_like(y))
+    rows, columns = (ops.resample(torch.eye(n)[None], (m,), mode, scales_w=2.02) for n, m in ((60, 121), (41, 82)))
+    assert same(grad[1, 2], rows[0].sum(1)[:, None] * columns[0].sum(1))
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic", "nearest", "nearest-exact"])
 @pytest.mark.parametrize("antialias", [False, True])
 def test_gradients_of_the_op(mode: str, antialias: bool) -> None:
     x = torch.randn(2, 3, 4, 2, dtype=torch.float64, requires_grad=True)
+    antialias = antialias and "nearest" not in mode
     assert torch.autograd.gradcheck(lambda t: ops.resample(t, (7, 3), mode, antialias, dim=1), x)
 
 
@@ -159,10 +190,11 @@ POOLS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},
     {"kernel_size": (2, 3), "stride": (1, 2), "padding": (1, 1), "ceil_mode": True, "count_include_pad": False},
     {"kernel_size": (5, 1), "divisor_override": -7},
+    {"output_size": (7, 19)},
 ]
 
 
-@pytest.mark.parametrize("how", POOLS, ids=["padded", "uneven", "divisor"])
+@pytest.mark.parametrize("how", POOLS, ids=["padded", "uneven", "divisor", "adaptive"])
 @pytest.mark.parametrize("channels", [3, 17])
 def test_average_pools_of_layouts_rows_and_threads(how: dict[str, Any], channels: int) -> None:
     x = drawn(4, channels, 63, 45).requires_grad_()
@@ -170,7 +202,7 @@ def test_average_pools_of_layouts_rows_and_threads(how: dict[str, Any], channels
 
     def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         with repdl.reproducible():
-            y = F.avg_pool2d(x, **how)
+            y = (F.adaptive_avg_pool2d if "output_size" in how else F.avg_pool2d)(x, **how)
             grad = drawn(*y.shape, seed=5)
             return y.detach(), torch.autograd.grad(y, x, grad)[0]
 
@@ -191,6 +223,8 @@ def test_an_average_divides_once() -> None:
         total = total + 0.1
     with repdl.reproducible():
         assert F.avg_pool2d(x, (7, 1)).item() == (total / 7).item()
+        parts = F.adaptive_avg_pool2d(x[:, :, :, :, None].expand(1, 1, 7, 1, 6).reshape(1, 1, 7, 6), (1, 2))
+        assert parts.flatten().tolist() == [(sum([torch.tensor(0.1)] * 21, torch.zeros(())) / 21).item()] * 2
         assert str(F.avg_pool2d(-0.0 * x, (7, 1), divisor_override=-1).item()) == "-0.0"
         with pytest.raises(RuntimeError, match="divisor must be not zero"):
             F.avg_pool2d(x, 1, divisor_override=0)
@@ -203,6 +237,13 @@ def test_gradients_of_average_pools(dim: int) -> None:
     assert torch.autograd.gradcheck(lambda t: ops.avg_pool(t, *windows, count_include_pad=False, dim=dim), x)
 
 
+@pytest.mark.parametrize("dim", [0, 2])
+def test_gradients_of_adaptive_pools(dim: int) -> None:
+    x = torch.randn(5, 3, 5, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda t: ops.adaptive_avg_pool(t, (3, 2), dim), x)
+    assert torch.autograd.gradgradcheck(lambda t: ops.adaptive_avg_pool(t, (3, 2), dim), x)
+
+
 X = torch.ones(1, 1, 4, 4)
 
 
@@ -212,7 +253,12 @@ X = torch.ones(1, 1, 4, 4)
         (lambda: ops.resample(X, (0, 3)), r"\[resample\] size .* must be in \[1, 2\^31\)"),
         (lambda: ops.resample(X, (3, 3, 3)), r"\[resample\] input .* has fewer than 3 dimensions"),
         (lambda: ops.resample(X, ()), r"\[resample\] size .* one to three dimensions"),
-        (lambda: ops.resample(X, (3,), "nearest"), r"\[resample\] mode must be 'linear' or 'cubic'"),
+        (lambda: ops.resample(X, (3,), "area"), r"\[resample\] mode must be 'linear', 'cubic', 'nearest'"),
+        (lambda: ops.resample(X, (3,), "nearest", True), r"\[resample\] mode 'nearest' has neither antialias"),
+        (lambda: ops.adaptive_avg_pool(X, (-1, 2)), r"\[adaptive_avg_pool\] output_size .* must be in \[0, 2\^31\)"),
+        (lambda: ops.adaptive_avg_pool(X, (2, 2, 2)), r"\[adaptive_avg_pool\] input .* fewer than 3 dimensions"),
+        (lambda: ops.adaptive_avg_pool(X[:, :, :0], (2, 2)), r"\[adaptive_avg_pool\] input .* a size of 0"),
+        (lambda: ops.adaptive_avg_pool_grad(X, (0, 2)), r"\[adaptive_avg_pool_grad\] input_size .* \[1, 2\^31\)"),
         (lambda: ops.resample(X, (3,), scales_w=1e-30), r"scale factor of .* is too small"),
         (lambda: ops.resample(X[:, :, :0], (3, 3)), r"\[resample\] input .* is empty in dimension 2"),
         (lambda: ops.grid_sample(X, torch.zeros(1, 2, 2, 3)), r"\[grid_sample\] grid .* must have 2 coordinates"),

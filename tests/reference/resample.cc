@@ -21,6 +21,15 @@ double Far(double x, double a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * 
 struct Axis {
   bool cubic, antialias, align_corners;
   double factor;  // 0 for none
+  bool nearest = false, exact = false;
+
+  std::vector<Neighbour> OfNearest(int64_t i, int64_t size, int64_t to) const {
+    const float scale = factor > 0 ? static_cast<float>(1 / factor) : static_cast<float>(size) / static_cast<float>(to);
+    float place = static_cast<float>(i);
+    if (exact) place = place + 0.5F;
+    place = std::floor(place * scale);
+    return {{place > static_cast<float>(size - 1) ? size - 1 : static_cast<int64_t>(place), 1.0}};
+  }
 
   double Scale(int64_t size, int64_t to) const {
     if (align_corners) return to > 1 ? static_cast<double>(size - 1) / static_cast<double>(to - 1) : 0.0;
@@ -47,6 +56,7 @@ struct Axis {
   }
 
   std::vector<Neighbour> Of(int64_t i, int64_t size, int64_t to) const {
+    if (nearest) return OfNearest(i, size, to);
     const double scale = Scale(size, to), at = static_cast<double>(i);
     if (antialias) return OfSmooth(i, size, scale);
     double place = align_corners ? at * scale : (at + 0.5) * scale - 0.5;
@@ -71,7 +81,7 @@ struct Axis {
   /// Nothing for a dimension that stays as it is.
   Neighbours All(int64_t size, int64_t to) const {
     Neighbours all;
-    if (size == to && (!cubic || antialias)) return all;
+    if (size == to && !nearest && (!cubic || antialias)) return all;
     for (int64_t i = 0; i < to; ++i) all.push_back(Of(i, size, to));
     return all;
   }
@@ -80,8 +90,12 @@ struct Axis {
 Axis AxisOf(const Arguments& args, int i, int resized) {
   static constexpr std::string_view kScales[] = {"scales_d", "scales_h", "scales_w"};
   const std::string_view name = kScales[3 - resized + i];
-  return {args.Text("mode") == "cubic", args.Flag("antialias"), args.Flag("align_corners"),
-          args.Has(name) ? args.Number(name) : 0.0};
+  return {args.Text("mode") == "cubic",
+          args.Flag("antialias"),
+          args.Flag("align_corners"),
+          args.Has(name) ? args.Number(name) : 0.0,
+          args.Text("mode").starts_with("nearest"),
+          args.Text("mode") == "nearest-exact"};
 }
 
 template <class T>

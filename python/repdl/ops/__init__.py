@@ -13,7 +13,12 @@ from repdl.ops._compat import (
 from repdl.ops.adam import adam_step as adam_step, adamw_step as adamw_step
 from repdl.ops.amax import amax as amax, amin as amin
 from repdl.ops.attention import attention as attention, attention_grad as attention_grad
-from repdl.ops.avg_pool import avg_pool as avg_pool, avg_pool_grad as avg_pool_grad
+from repdl.ops.avg_pool import (
+    adaptive_avg_pool as adaptive_avg_pool,
+    adaptive_avg_pool_grad as adaptive_avg_pool_grad,
+    avg_pool as avg_pool,
+    avg_pool_grad as avg_pool_grad,
+)
 from repdl.ops.axpy import add as add, addcdiv as addcdiv, addcmul as addcmul, lerp as lerp, sub as sub
 from repdl.ops.batch_norm import (
     batch_norm as batch_norm,

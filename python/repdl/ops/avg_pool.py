@@ -50,6 +50,36 @@ def avg_pool_grad(
     """The gradient of `avg_pool` by its input, whose pooled dimensions had the sizes `input_size`."""
 
 
+@op()
+def adaptive_avg_pool(input: Tensor, output_size: Sequence[int], dim: int = 2) -> Tensor:
+    """The average of each of as many parts of the input as the output has elements.
+
+    Args:
+        input: float32 or float64.
+        output_size: the number of parts along one, two or three dimensions.
+        dim: the first of the dimensions; 2 for (n, c, …), 1 for (n, …, c).
+    """
+
+
+@op(outputs=("grad_input",))
+def adaptive_avg_pool_grad(grad_output: Tensor, input_size: Sequence[int], dim: int = 2) -> Tensor:
+    """The gradient of `adaptive_avg_pool` by its input, whose pooled dimensions had the sizes `input_size`."""
+
+
+@adaptive_avg_pool.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    first = saved.dim % grad.dim()
+    sizes = tuple(saved.input.shape[first : first + len(saved.output_size)])
+    return {"input": lambda: adaptive_avg_pool_grad(grad, sizes, saved.dim)}
+
+
+@adaptive_avg_pool_grad.backward(saves=("grad_output",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    first = saved.dim % grad.dim()
+    parts = tuple(saved.grad_output.shape[first : first + len(saved.input_size)])
+    return {"grad_output": lambda: adaptive_avg_pool(grad, parts, saved.dim)}
+
+
 @avg_pool.backward(saves=("input",))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     first = saved.dim % grad.dim()
@@ -70,6 +100,8 @@ def _rows(name: str) -> Any:
 
 avg_pool.rows(_rows("input"))
 avg_pool_grad.rows(_rows("grad_output"))
+adaptive_avg_pool.rows(_rows("input"))
+adaptive_avg_pool_grad.rows(_rows("grad_output"))
 
 
 def _calls() -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, object]]]:
@@ -110,6 +142,36 @@ def _() -> Iterator[Sample]:
         yield sample(grad_output=grad, input_size=shape[first:end], **settings)
 
 
+def _parts() -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, object]]]:
+    """Numbers, shape of the input, numbers of parts, settings."""
+    yield "normal", (2, 3, 37), (9,), {}
+    yield "normal", (3, 17, 20), (5, 7), {"dim": 1}
+    yield "wide", (2, 11, 7, 3), (4, 9), {"dim": 1}
+    yield "normal", (2, 9, 4, 18), (1, 3), {"dim": -3}
+    yield "normal", (2, 5, 6, 7), (3, 4, 1), {"dim": 1}
+    yield "normal", (9, 4), (2,), {"dim": 0}
+    yield "normal", (1, 7, 90, 91), (7, 6), {}
+    yield "normal", (0, 3, 5), (2,), {}
+    for kind in ("bits", "special", "zeros"):
+        yield kind, (3, 2, 9, 21), (4, 8), {}
+
+
+@adaptive_avg_pool.samples
+def _() -> Iterator[Sample]:
+    for kind, shape, parts, settings in _parts():
+        yield sample(input=_text(kind, shape), output_size=parts, **settings)
+    yield sample(input=_text("normal", (2, 3, 5)), output_size=(0,))
+
+
+@adaptive_avg_pool_grad.samples
+def _() -> Iterator[Sample]:
+    for kind, shape, parts, settings in _parts():
+        first = int(settings.get("dim", 2)) % len(shape)  # type: ignore[call-overload]
+        end = first + len(parts)
+        grad = _text(kind, (*shape[:first], *parts, *shape[end:]))
+        yield sample(grad_output=grad, input_size=shape[first:end], **settings)
+
+
 def _windows(size: int, count: int, kernel: int, stride: int, padding: int) -> Iterator[tuple[slice, int, int]]:
     """Of each window its elements, their number, and the number with padding."""
     for k in range(count):
@@ -139,3 +201,26 @@ def _(grad_output: Any, input_size: Any, **settings: Any) -> Any:
         share = grad_output[(*before, *at)].reshape(shape[:first] + (1,) * rank + shape[first + rank :])
         result[(*before, *elements)] += share / divisor
     return result
+
+
+def _shares(x: Any, sizes: Any, dim: int, gradient: bool) -> Any:
+    """Along one dimension after the other, by the matrix of the averages, or its transpose."""
+    for i, other in enumerate(sizes):
+        at = dim % x.ndim + i
+        size, count = (other, x.shape[at]) if gradient else (x.shape[at], other)
+        matrix = np.zeros((count, size))
+        for k in range(count):
+            begin, end = k * size // count, -(-(k + 1) * size // count)
+            matrix[k, begin:end] = 1 / (end - begin)
+        x = np.moveaxis(np.tensordot(matrix.T if gradient else matrix, x, (1, at)), 0, at)
+    return x
+
+
+@adaptive_avg_pool.oracle
+def _(input: Any, output_size: Any, dim: int = 2) -> Any:
+    return _shares(input, output_size, dim, False)
+
+
+@adaptive_avg_pool_grad.oracle
+def _(grad_output: Any, input_size: Any, dim: int = 2) -> Any:
+    return _shares(grad_output, input_size, dim, True)

@@ -28,7 +28,8 @@ def resample(
     Args:
         input: float32 or float64.
         size: the new sizes of one, two or three dimensions.
-        mode: 'linear' or 'cubic', along each of them.
+        mode: 'linear' or 'cubic', along each of them; 'nearest' or 'nearest-exact' for the nearest element, by torch's
+            two rules.
         antialias: the filter is as many times wider as the result is smaller.
         align_corners: the first and last elements stay where they are, instead of the edges.
         scales_d, scales_h, scales_w: the factors that the sizes were rounded from. A last dimension takes scales_w, the
@@ -98,6 +99,10 @@ def _calls() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], dict[str, objec
     yield (2, 2, 4, 6, 5), (7, 3, 11), {"scales_d": 1.8}
     yield (1, 3, 4, 5, 2), (3, 8, 9), {"mode": "cubic", "dim": 1}
     yield (0, 3, 4, 5), (3, 8), {}
+    yield (3, 2, 37), (50,), {"mode": "nearest"}
+    yield (2, 3, 6), (12,), {"mode": "nearest", "scales_w": 2.15}
+    yield (2, 13, 19, 3), (24, 10), {"mode": "nearest-exact", "dim": 1}
+    yield (2, 3, 4, 6, 5), (7, 6, 2), {"mode": "nearest-exact", "scales_d": 1.8, "scales_h": 1.15}
 
 
 def _samples(name: str, size_name: str, gradient: bool) -> Iterator[Sample]:
@@ -110,6 +115,9 @@ def _samples(name: str, size_name: str, gradient: bool) -> Iterator[Sample]:
     for kind in ("tiny", "bits", "special", "zeros"):
         yield sample(**{name: f"{kind}[3, 2, 9, 21]#1", size_name: (12, 13)})
     yield sample(**{name: "special[3, 2, 9, 21]#1", size_name: (12, 8)}, antialias=True)
+    for kind in ("wide", "special", "zeros"):
+        size = (5, 8) if gradient else (12, 13)
+        yield sample(**{name: f"{kind}[3, 2, 9, 21]#1", size_name: size}, mode="nearest")
 
 
 resample.samples(lambda: _samples("input", "size", False))
@@ -121,6 +129,9 @@ def _matrix(size: int, new: int, mode: str, antialias: bool, align_corners: bool
     if size == new and (mode == "linear" or antialias):
         return np.eye(size)
     scale = size / new if not factor else 1 / factor
+    if mode.startswith("nearest"):
+        shift = 0.5 if mode == "nearest-exact" else 0.0
+        return np.eye(size)[np.minimum(np.floor((np.arange(new) + shift) * scale + 1e-6), size - 1).astype(int)]
     if align_corners:
         scale = (size - 1) / (new - 1) if new > 1 else 0.0
     stretch = max(scale, 1.0) if antialias else 1.0

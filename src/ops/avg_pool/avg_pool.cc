@@ -2,6 +2,7 @@
 #include "repdl/ops/avg_pool.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/check.h"
@@ -11,6 +12,7 @@
 #include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/avg_pool/avg_pool_kernel.h"
+#include "ops/avg_pool/windows.h"
 
 namespace repdl {
 namespace {
@@ -32,6 +34,16 @@ struct Settings {
     if (span < 0) return 0;
     const int64_t count = span / stride[i] + 1;
     return ceil_mode && (count - 1) * stride[i] >= size + padding[i] ? count - 1 : count;
+  }
+
+  std::vector<Window> Windows(int64_t size, int i) const {
+    std::vector<Window> windows;
+    for (int64_t k = 0; k < Count(size, i); ++k) {
+      const int64_t begin = k * stride[i] - padding[i], end = std::min(begin + kernel_size[i], size + padding[i]);
+      const int64_t first = std::max<int64_t>(begin, 0), last = std::min(end, size);
+      windows.push_back({first, last, count_include_pad ? end - begin : last - first});
+    }
+    return windows;
   }
 };
 
@@ -73,63 +85,28 @@ IntList Pooled(const ArgName& name, const IntList& shape, const IntList& sizes, 
   return pooled;
 }
 
-/// Along a dimension: which elements each window has, or which windows an element is in; and the counts of the windows.
-struct Axis {
-  std::vector<std::vector<int64_t>> sums{{0}};
-  std::vector<int64_t> counts{1};
-  int64_t size = 1;  // numbers that are added
+/// Windows of each pooled dimension.
+using AllWindows = std::array<std::vector<Window>, kMaxPooled>;
 
-  Axis() = default;
-  Axis(const Settings& settings, int i, int64_t length, bool gradient) {
-    const int64_t windows = settings.Count(length, i), padding = settings.padding[i];
-    sums.assign(gradient ? length : windows, {});
-    counts.clear();
-    size = gradient ? windows : length;
-    for (int64_t k = 0; k < windows; ++k) {
-      const int64_t begin = k * settings.stride[i] - padding;
-      const int64_t end = std::min(begin + settings.kernel_size[i], length + padding);
-      const int64_t first = std::max<int64_t>(begin, 0), last = std::min(end, length);
-      counts.push_back(settings.count_include_pad ? end - begin : last - first);
-      for (int64_t at = first; at < last; ++at) gradient ? sums[at].push_back(k) : sums[k].push_back(at);
-    }
-  }
-};
-
-/// The sums of two dimensions as one.
+/// `sizes`: of the pooled dimensions of what the windows are of.
 template <class T>
-void Append(const Axis& outer, const Axis& inner, WeightedSumList<T>& list, std::vector<T>& counts) {
-  for (const auto& some : outer.sums) {
-    for (const auto& others : inner.sums) {
-      for (const int64_t i : some) {
-        for (const int64_t j : others) list.Append(i * inner.size + j, 1.0);
-      }
-      list.EndSum();
-    }
-  }
-  for (const int64_t a : outer.counts) {
-    for (const int64_t b : inner.counts) counts.push_back(static_cast<T>(a * b));
-  }
-}
-
-/// `sizes`: of the pooled dimensions of the input of avg_pool.
-template <class T>
-void Run(const Place& place, const Settings& settings, const IntList& sizes, const TensorView& from, int first,
-         bool gradient, const TensorView& to) {
+void Pool(const Place& place, const AllWindows& windows, const IntList& sizes, int64_t divisor, const TensorView& from,
+          int first, bool gradient, const TensorView& to) {
   CheckCpu(place);  // the lists of sums lie in its memory
-  const int rank = settings.rank();
-  const auto axis = [&](int i) { return i < 0 ? Axis() : Axis(settings, i, sizes[i], gradient); };
-  const Axis deep = axis(rank - 3), high = axis(rank - 2), wide = axis(rank - 1);
+  const int rank = sizes.size();
+  const auto axis = [&](int i) { return i < 0 ? PoolAxis() : PoolAxis(windows[i], sizes[i], gradient); };
+  const PoolAxis deep = axis(rank - 3), high = axis(rank - 2), wide = axis(rank - 1);
   WeightedSumList<T> rows(deep.size * high.size), columns(wide.size);
   std::vector<T> row_counts, column_counts;
-  Append(deep, high, rows, row_counts);
-  Append(Axis(), wide, columns, column_counts);
+  AppendAxes(deep, high, rows, row_counts);
+  AppendAxes(PoolAxis(), wide, columns, column_counts);
   OpScratch scratch(place);
   AvgPoolArgs<T> args{};
   args.planes = args.inner = 1;
   for (int i = 0; i < first; ++i) args.planes *= from.shape[i];
   for (int i = first + rank; i < from.rank(); ++i) args.inner *= from.shape[i];
   args.rows = rows.View(T{0}), args.columns = columns.View(T{0});
-  args.divisor = static_cast<T>(settings.divisor);
+  args.divisor = static_cast<T>(divisor);
   args.row_counts = row_counts.data(), args.column_counts = column_counts.data();
   args.gradient = gradient;
   args.input = Contiguous(from, scratch).Data<const T>();
@@ -138,12 +115,57 @@ void Run(const Place& place, const Settings& settings, const IntList& sizes, con
   AvgPoolKernel(place, args);
 }
 
+/// `sizes`: of the pooled dimensions of the input of avg_pool.
+void Run(const Place& place, const Settings& settings, const IntList& sizes, const TensorView& from, int first,
+         bool gradient, const TensorView& to) {
+  AllWindows windows;
+  for (int i = 0; i < settings.rank(); ++i) windows[i] = settings.Windows(sizes[i], i);
+  DispatchReal(from.dtype,
+               [&]<class T>() { Pool<T>(place, windows, sizes, settings.divisor, from, first, gradient, to); });
+}
+
+void RunAdaptive(const Place& place, const IntList& sizes, const IntList& parts, const TensorView& from, int first,
+                 bool gradient, const TensorView& to) {
+  AllWindows windows;
+  for (int i = 0; i < sizes.size(); ++i) windows[i] = Parts(sizes[i], parts[i]);
+  DispatchReal(from.dtype, [&]<class T>() { Pool<T>(place, windows, sizes, 0, from, first, gradient, to); });
+}
+
 IntList SizesFrom(const TensorView& tensor, int first, int rank) {
   return IntList(std::span(tensor.shape.begin() + first, tensor.shape.begin() + first + rank));
 }
 
 constexpr ArgName kInput{"avg_pool", "input"};
 constexpr ArgName kGradOutput{"avg_pool_grad", "grad_output"}, kInputSize{"avg_pool_grad", "input_size"};
+constexpr ArgName kAdaptiveInput{"adaptive_avg_pool", "input"}, kOutputSize{"adaptive_avg_pool", "output_size"};
+constexpr ArgName kAdaptiveGrad{"adaptive_avg_pool_grad", "grad_output"};
+constexpr ArgName kAdaptiveSize{"adaptive_avg_pool_grad", "input_size"};
+
+/// Of either op: checks the tensor and the sizes that its dimensions from `dim` on get; returns the first of these.
+int CheckAdaptive(const ArgName& name, const TensorView& tensor, const ArgName& sizes_name, const IntList& sizes,
+                  int64_t dim, int64_t least) {
+  CheckFloat(name, tensor, tensor);
+  const int rank = sizes.size();
+  REPDL_CHECK(rank >= 1 && rank <= kMaxPooled, sizes_name, " ", Name(sizes),
+              " must have a size for each of one to three dimensions");
+  const int first = CheckDim({name.op, "dim"}, dim, tensor.rank());
+  REPDL_CHECK(first + rank <= tensor.rank(), name, " of shape ", Name(tensor.shape), " has fewer than ", rank,
+              " dimensions from dimension ", first, " on");
+  for (int i = 0; i < rank; ++i) {
+    REPDL_CHECK(sizes[i] >= least && sizes[i] <= INT32_MAX, sizes_name, " ", Name(sizes), " must be in [", least,
+                ", 2^31)");
+    const int64_t own = tensor.shape[first + i];
+    REPDL_CHECK(own >= 1 - least && own <= INT32_MAX, name, " of shape ", Name(tensor.shape), " has a size of ", own,
+                " in a pooled dimension, which must be in [", 1 - least, ", 2^31)");
+  }
+  return first;
+}
+
+IntList WithSizes(const TensorView& tensor, int first, const IntList& sizes) {
+  IntList shape = tensor.shape;
+  for (int i = 0; i < sizes.size(); ++i) shape[first + i] = sizes[i];
+  return shape;
+}
 
 }  // namespace
 
@@ -164,9 +186,7 @@ void AvgPool(const TensorView& input, const IntList& kernel_size, const IntList&
   if (output.numel() == 0) return;
   const Settings settings{kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override};
   const int first = CheckDim({"avg_pool", "dim"}, dim, input.rank());
-  DispatchReal(input.dtype, [&]<class T>() {
-    Run<T>(place, settings, SizesFrom(input, first, settings.rank()), input, first, false, output);
-  });
+  Run(place, settings, SizesFrom(input, first, settings.rank()), input, first, false, output);
 }
 
 Specs InferAvgPoolGrad(const TensorView& grad_output, const IntList& input_size, const IntList& kernel_size,
@@ -176,9 +196,7 @@ Specs InferAvgPoolGrad(const TensorView& grad_output, const IntList& input_size,
   const int first = Check(kGradOutput, grad_output, settings, dim), rank = settings.rank();
   REPDL_CHECK(input_size.size() == rank, kInputSize, " ", Name(input_size), " must have ", rank, " sizes");
   CheckShape(kGradOutput, grad_output, Pooled(kInputSize, grad_output.shape, input_size, first, settings));
-  IntList shape = grad_output.shape;
-  for (int i = 0; i < rank; ++i) shape[first + i] = input_size[i];
-  return {{grad_output.dtype, shape}};
+  return {{grad_output.dtype, WithSizes(grad_output, first, input_size)}};
 }
 
 void AvgPoolGrad(const TensorView& grad_output, const IntList& input_size, const IntList& kernel_size,
@@ -193,8 +211,37 @@ void AvgPoolGrad(const TensorView& grad_output, const IntList& input_size, const
   if (grad_input.numel() == 0) return;
   const Settings settings{kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override};
   const int first = CheckDim({"avg_pool_grad", "dim"}, dim, grad_output.rank());
-  DispatchReal(grad_output.dtype,
-               [&]<class T>() { Run<T>(place, settings, input_size, grad_output, first, true, grad_input); });
+  Run(place, settings, input_size, grad_output, first, true, grad_input);
+}
+
+Specs InferAdaptiveAvgPool(const TensorView& input, const IntList& output_size, int64_t dim) {
+  const int first = CheckAdaptive(kAdaptiveInput, input, kOutputSize, output_size, dim, 0);
+  return {{input.dtype, WithSizes(input, first, output_size)}};
+}
+
+void AdaptiveAvgPool(const TensorView& input, const IntList& output_size, int64_t dim, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("adaptive_avg_pool", InferAdaptiveAvgPool(input, output_size, dim), {&output}, input);
+  const Place place = PlaceOf("adaptive_avg_pool", input);
+  if (output.numel() == 0) return;
+  const int first = CheckDim({"adaptive_avg_pool", "dim"}, dim, input.rank());
+  RunAdaptive(place, SizesFrom(input, first, output_size.size()), output_size, input, first, false, output);
+}
+
+Specs InferAdaptiveAvgPoolGrad(const TensorView& grad_output, const IntList& input_size, int64_t dim) {
+  const int first = CheckAdaptive(kAdaptiveGrad, grad_output, kAdaptiveSize, input_size, dim, 1);
+  return {{grad_output.dtype, WithSizes(grad_output, first, input_size)}};
+}
+
+void AdaptiveAvgPoolGrad(const TensorView& grad_output, const IntList& input_size, int64_t dim, Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("adaptive_avg_pool_grad", InferAdaptiveAvgPoolGrad(grad_output, input_size, dim), {&grad_input},
+               grad_output);
+  const Place place = PlaceOf("adaptive_avg_pool_grad", grad_output);
+  if (grad_input.numel() == 0) return;
+  const int first = CheckDim({"adaptive_avg_pool_grad", "dim"}, dim, grad_output.rank());
+  RunAdaptive(place, input_size, SizesFrom(grad_output, first, input_size.size()), grad_output, first, true,
+              grad_input);
 }
 
 }  // namespace repdl
@@ -209,4 +256,9 @@ REPDL_OPS(avg_pool,
               "avg_pool_grad",
               "grad_output, input_size, kernel_size, stride, padding, ceil_mode=False, "
               "count_include_pad=True, divisor_override=0, dim=2",
-              kFloat32Or64))
+              kFloat32Or64),
+          MakeOp<InferAdaptiveAvgPool, AdaptiveAvgPool, AvgPoolKernel>("adaptive_avg_pool", "input, output_size, dim=2",
+                                                                       kFloat32Or64),
+          MakeOp<InferAdaptiveAvgPoolGrad, AdaptiveAvgPoolGrad, AvgPoolKernel>("adaptive_avg_pool_grad",
+                                                                               "grad_output, input_size, dim=2",
+                                                                               kFloat32Or64))

@@ -17,6 +17,17 @@ The gradient of `avg_pool`: to an element, from +0 on, the quotients `grad / num
 in row-major order of the windows.
 */
 
+/*! adaptive_avg_pool
+The average of each part of the input, as of a window of `avg_pool`: the elements of the part are added to +0 in row-major
+order, and the sum is divided once by their number. Along a dimension of size n with m parts, part k has the elements from
+⌊k · n / m⌋ to the one before ⌈(k + 1) · n / m⌉.
+*/
+
+/*! adaptive_avg_pool_grad
+The gradient of `adaptive_avg_pool`: to an element, from +0 on, the quotients `grad / number` of the parts that have it are
+added, in row-major order of the parts.
+*/
+
 namespace repdl {
 
 /// kernel_size, stride and padding have a number for each of the dimensions from `dim` on, three at most.
@@ -32,5 +43,13 @@ Specs InferAvgPoolGrad(const TensorView& grad_output, const IntList& input_size,
 void AvgPoolGrad(const TensorView& grad_output, const IntList& input_size, const IntList& kernel_size,
                  const IntList& stride, const IntList& padding, bool ceil_mode, bool count_include_pad,
                  int64_t divisor_override, int64_t dim, Out grad_input);
+
+/// output_size: of the dimensions from `dim` on, three at most.
+Specs InferAdaptiveAvgPool(const TensorView& input, const IntList& output_size, int64_t dim);
+void AdaptiveAvgPool(const TensorView& input, const IntList& output_size, int64_t dim, Out output);
+
+/// input_size: of the pooled dimensions.
+Specs InferAdaptiveAvgPoolGrad(const TensorView& grad_output, const IntList& input_size, int64_t dim);
+void AdaptiveAvgPoolGrad(const TensorView& grad_output, const IntList& input_size, int64_t dim, Out grad_input);
 
 }  // namespace repdl

@@ -19,12 +19,20 @@ constexpr int kMaxResized = 3;
 
 using Factors = std::array<std::optional<double>, kMaxResized>;
 
+enum class Mode { kLinear, kCubic, kNearest, kNearestExact };
+
 /// What decides the neighbours of an element, but for the sizes.
 struct Filter {
-  bool cubic, antialias, align_corners;
+  Mode mode;
+  bool antialias, align_corners;
+
+  bool cubic() const { return mode == Mode::kCubic; }
+  bool nearest() const { return mode == Mode::kNearest || mode == Mode::kNearestExact; }
 
   /// Whether a dimension of this size stays as it is.
-  bool Keeps(int64_t size, int64_t new_size) const { return size == new_size && (!cubic || antialias); }
+  bool Keeps(int64_t size, int64_t new_size, bool has_factor) const {
+    return size == new_size && (nearest() ? !has_factor : !cubic() || antialias);
+  }
 };
 
 /// The distance in the operand between neighbours of the result.
@@ -57,20 +65,33 @@ void AppendSmooth(int64_t i, double scale, int64_t size, bool cubic, WeightedSum
   for (int64_t j = first; j < end; ++j) list.Append(j, total == 0 ? weight(j) : weight(j) / total);
 }
 
+/// The places are steps in binary32, as in torch, so that its results are these.
+template <class T>
+void AppendNearest(bool exact, int64_t size, int64_t new_size, std::optional<double> factor, WeightedSumList<T>& list) {
+  const float quotient = static_cast<float>(size) / static_cast<float>(new_size);
+  const float scale = factor && *factor > 0 ? static_cast<float>(1.0 / *factor) : quotient;
+  for (int64_t i = 0; i < new_size; ++i) {
+    const float at = static_cast<float>(i), place = (exact ? at + 0.5F : at) * scale;
+    list.Append(place < static_cast<float>(size) ? std::min(static_cast<int64_t>(place), size - 1) : size - 1, 1.0);
+    list.EndSum();
+  }
+}
+
 /// The sums along a dimension.
 template <class T>
 void AppendSums(const Filter& filter, int64_t size, int64_t new_size, std::optional<double> factor,
                 WeightedSumList<T>& list) {
+  if (filter.nearest()) return AppendNearest(filter.mode == Mode::kNearestExact, size, new_size, factor, list);
   const double scale = Scale(size, new_size, filter.align_corners, factor);
   for (int64_t i = 0; i < new_size; ++i) {
     if (filter.antialias) {
-      AppendSmooth(i, scale, size, filter.cubic, list);
+      AppendSmooth(i, scale, size, filter.cubic(), list);
       list.EndSum();
       continue;
     }
     const double at = static_cast<double>(i);
     const double place = filter.align_corners ? at * scale : (at + 0.5) * scale - 0.5;
-    if (filter.cubic) {
+    if (filter.cubic()) {
       int64_t low = static_cast<int64_t>(place);
       if (static_cast<double>(low) > place) --low;
       const double t = place - static_cast<double>(low), a = -0.75;
@@ -104,8 +125,13 @@ Call Check(const ArgName& name, const TensorView& tensor, const ArgName& sizes_n
   REPDL_CHECK(sizes.size() >= 1 && sizes.size() <= kMaxResized, sizes_name, " ", Name(sizes),
               " must have a size for each of one to three dimensions");
   const ArgName mode_name{name.op, "mode"};
-  REPDL_CHECK(mode == "linear" || mode == "cubic", mode_name, " must be 'linear' or 'cubic', got '", mode, "'");
-  Call call{{mode == "cubic", antialias, align_corners}, 0, {}, {}, factors};
+  static constexpr std::string_view kModes[] = {"linear", "cubic", "nearest", "nearest-exact"};  // as in Mode
+  const auto found = std::find(std::begin(kModes), std::end(kModes), mode);
+  REPDL_CHECK(found != std::end(kModes), mode_name, " must be 'linear', 'cubic', 'nearest' or 'nearest-exact', got '",
+              mode, "'");
+  Call call{{static_cast<Mode>(found - kModes), antialias, align_corners}, 0, {}, {}, factors};
+  REPDL_CHECK(!call.filter.nearest() || !(antialias || align_corners), mode_name, " '", mode,
+              "' has neither antialias nor align_corners");
   call.first = CheckDim({name.op, "dim"}, dim, tensor.rank());
   REPDL_CHECK(call.first + sizes.size() <= tensor.rank(), name, " of shape ", Name(tensor.shape), " has fewer than ",
               sizes.size(), " dimensions from dimension ", call.first, " on");
@@ -138,7 +164,7 @@ int64_t Product(const IntList& shape, int begin, int end) {
 template <class T>
 struct Step {
   Step(const Call& call, int i, bool gradient) : list(call.size[i]), transposed(0) {
-    if (call.filter.Keeps(call.size[i], call.new_size[i])) return;
+    if (call.filter.Keeps(call.size[i], call.new_size[i], call.FactorOf(i).has_value())) return;
     AppendSums(call.filter, call.size[i], call.new_size[i], call.FactorOf(i), list);
     sums = gradient ? list.Transposed(transposed) : list.View();
   }

@@ -20,8 +20,11 @@ element i is i · scale with align_corners, else (i + 1/2) · scale − 1/2.
   the neighbours are those from max(trunc(c − r + 1/2), 0) to the one before min(trunc(c + r + 1/2), size). Neighbour j has
   the weight f(|(j − c + 1/2) / s|) over the sum of all of them from left to right, unless that is 0. f(x) is
   max(1 − x, 0), for cubic near(x) below 1, far(x) below 2 and else 0, with a = −1/2.
+- `nearest`: the neighbour is ⌊i · s⌋, at most size − 1, with the weight 1; for `nearest-exact` it is ⌊(i + 1/2) · s⌋. The scale
+  s and each step are rounded to binary32: 1 / factor is rounded to it from binary64, size / new is a quotient in it.
 
-A dimension that keeps its size stays as it is, whatever the factor; but not for `cubic` without antialias.
+A dimension that keeps its size stays as it is, whatever the factor; but not for `cubic` without antialias, nor for `nearest`
+and `nearest-exact`.
 */
 
 /*! resample_grad
@@ -32,7 +35,8 @@ order, then of those in which it was the second, and so on.
 
 namespace repdl {
 
-/// The dimensions from `dim` on that `size` has sizes for, three at most. mode: "linear" or "cubic".
+/// The dimensions from `dim` on that `size` has sizes for, three at most. mode: "linear", "cubic", "nearest" or
+/// "nearest-exact"; the last two have neither antialias nor align_corners.
 Specs InferResample(const TensorView& input, const IntList& size, std::string_view mode, bool antialias,
                     bool align_corners, std::optional<double> scales_d, std::optional<double> scales_h,
                     std::optional<double> scales_w, int64_t dim);

@@ -273,7 +273,8 @@ def embedding_dense_backward(
     return Tensor(dtype, (num_weights, width), [rounded(x, dtype) for x in total])
 
 
-# Padding and nearest neighbours: the gradient of each element is the sum of those that it went to, in their order.
+# Padding and nearest neighbours: the gradient of each element is the sum of those that it went to, in their order; of
+# nearest neighbours along one dimension after the other.
 
 
 def _sum_back(
@@ -327,7 +328,7 @@ def _nearest(rank: int) -> None:
             f"grad_output={g}{t}{[2, 3, *new]}#1, output_size={tuple(new)}, input_size={(2, 3, *sizes)}"
             for t in _FLOATS
             for g, new in (
-                ("normal", [n * 2 + 1 for n in sizes]),
+                ("wide", [n * 2 + 1 for n in sizes]),
                 ("normal", [n - 2 for n in sizes]),
                 ("zeros", [n + 3 for n in sizes]),
             )
@@ -342,7 +343,16 @@ def _nearest(rank: int) -> None:
                 at = mul(add(float(place), 0.5), scale) if exact else mul(float(place), scale)
                 return min(math.floor(at), size - 1)
 
-            return _sum_back(grad_output, input_size, rank, source)
+            total, lead = grad_output, grad_output.shape[: len(input_size) - rank]
+            total = Tensor("float32", total.shape, total.data)
+            for d in range(rank):
+                shape = (*lead, *input_size[len(lead) : len(lead) + d + 1], *output_size[d + 1 :])
+
+                def of_one(e: int, size: int, place: int, d: int = d) -> int:
+                    return source(e, size, place) if e == d else place
+
+                total = _sum_back(total, shape, rank, of_one)
+            return Tensor(grad_output.dtype, input_size, [rounded(x, grad_output.dtype) for x in total.data])
 
 
 for _rank in (1, 2, 3):
@@ -494,9 +504,7 @@ def _pool(rank: int) -> None:
                 total = 0.0
                 for place in product(*(range(*w) for w in window)):
                     total = add(total, self[(*at, *place)])
-                for a, b in window:
-                    total = div(total, float(b - a))
-                data.append(rounded(total, self.dtype))
+                data.append(rounded(div(total, float(math.prod(b - a for a, b in window))), self.dtype))
         return Tensor(self.dtype, (*lead, *output_size), data)
 
     @reference(
@@ -514,9 +522,7 @@ def _pool(rank: int) -> None:
         for at in product(*map(range, lead)):
             for output in product(*(range(len(w)) for w in windows)):
                 window = [w[k] for w, k in zip(windows, output, strict=True)]
-                share = grad_output[(*at, *output)]
-                for a, b in window:
-                    share = div(share, float(b - a))
+                share = div(grad_output[(*at, *output)], float(math.prod(b - a for a, b in window)))
                 for place in product(*(range(*w) for w in window)):
                     result[(*at, *place)] = add(result[(*at, *place)], share)
         return Tensor(self.dtype, self.shape, [rounded(x, self.dtype) for x in result.data])

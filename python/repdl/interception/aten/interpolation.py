@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from repdl.interception import core
+from repdl.interception.native import Kernel, native_of
 from repdl.interception.override import override
 from repdl.interception.strides import memory_format
 
@@ -41,3 +42,26 @@ _define("upsample_trilinear3d", "linear")
 _define("upsample_bicubic2d", "cubic")
 _define("_upsample_bilinear2d_aa", "linear", antialias=True)
 _define("_upsample_bicubic2d_aa", "cubic", antialias=True)
+
+
+def _define_nearest(name: str, mode: str) -> None:
+    native: Kernel = native_of(name)
+
+    @override(name, wide="float64", integers="compute", converts=False)
+    def upsample(self: torch.Tensor, output_size: Any, *factors: Any) -> torch.Tensor:
+        """torch's own places depend on the layout where a factor is not the quotient of the sizes."""
+        if self.is_floating_point():
+            return _resized("resample", self, output_size, (mode, False, False), factors)
+        if self.dtype != torch.uint8:
+            return native(self, output_size, *factors)  # which says what it takes
+        wide = _resized("resample", self.to(torch.float32), output_size, (mode, False, False), factors)
+        return wide.to(torch.uint8)
+
+    @override(name + "_backward", wide="float64", converts=False)
+    def upsample_backward(grad_output: torch.Tensor, output_size: Any, input_size: Any, *factors: Any) -> torch.Tensor:
+        return _resized("resample_grad", grad_output, input_size[2:], (mode, False, False), factors)
+
+
+for _rank in (1, 2, 3):
+    _define_nearest(f"upsample_nearest{_rank}d", "nearest")
+    _define_nearest(f"_upsample_nearest_exact{_rank}d", "nearest-exact")

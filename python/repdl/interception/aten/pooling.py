@@ -13,6 +13,7 @@ from repdl.interception.aten.indexing import write
 from repdl.interception.native import Kernel, native_of
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strides import memory_format
+from repdl.interception.variants import fill
 
 
 def _with_packed_indices(name: str) -> None:
@@ -62,11 +63,12 @@ def _checked_divisor(divisor: int | None) -> int:
     return divisor or 0
 
 
-def _average(rank: int) -> None:
-    def is_turned(self: torch.Tensor) -> bool:
-        """Whether images have their channels last. torch gives volumes with channels first in any case."""
-        return rank == 2 and memory_format(self) == torch.channels_last
+def _is_turned(x: torch.Tensor, rank: int) -> bool:
+    """Whether images have their channels last. torch gives volumes with channels first in any case."""
+    return rank == 2 and memory_format(x) == torch.channels_last
 
+
+def _average(rank: int) -> None:
     @override(f"avg_pool{rank}d", wide="float64", converts=False)
     def average_pool(
         self: torch.Tensor,
@@ -79,7 +81,7 @@ def _average(rank: int) -> None:
     ) -> torch.Tensor:
         windows = _windows(rank, kernel_size, stride, padding)
         settings = *windows, ceil_mode, count_include_pad, _checked_divisor(divisor_override)
-        if is_turned(self):
+        if _is_turned(self, rank):
             turned: torch.Tensor = core.ops["avg_pool"](self.movedim(1, -1), *settings, 1)
             return turned.movedim(-1, 1)
         result: torch.Tensor = core.ops["avg_pool"](self, *settings, -rank)
@@ -99,7 +101,7 @@ def _average(rank: int) -> None:
         windows = _windows(rank, kernel_size, stride, padding)
         settings = *windows, ceil_mode, count_include_pad, _checked_divisor(divisor_override)
         sizes = list(self.shape[-rank:])
-        if is_turned(self):
+        if _is_turned(self, rank):
             turned: torch.Tensor = core.ops["avg_pool_grad"](grad_output.movedim(1, -1), sizes, *settings, 1)
             return turned.movedim(-1, 1)
         result: torch.Tensor = core.ops["avg_pool_grad"](grad_output, sizes, *settings, -rank)
@@ -108,6 +110,46 @@ def _average(rank: int) -> None:
 
 _average(2)
 _average(3)
+
+
+def _adaptive(rank: int) -> None:
+    def checked(self: torch.Tensor, output_size: Any) -> list[int]:
+        if len(output_size) != rank or self.dim() not in (rank + 1, rank + 2):
+            raise RuntimeError(
+                f"[adaptive_avg_pool{rank}d] expects {rank} sizes and a tensor of {rank + 1} or {rank + 2} dimensions; "
+                f"got sizes {list(output_size)} and shape {list(self.shape)}"
+            )
+        return list(output_size)
+
+    @override(f"_adaptive_avg_pool{rank}d", wide="float64")
+    def adaptive_pool(self: torch.Tensor, output_size: Any) -> torch.Tensor:
+        result: torch.Tensor
+        sizes = checked(self, output_size)
+        if _is_turned(self, rank):
+            result = core.ops["adaptive_avg_pool"](self.movedim(1, -1), sizes, 1).movedim(-1, 1)
+        else:
+            result = core.ops["adaptive_avg_pool"](self, sizes, -rank)
+        return result
+
+    @override(f"_adaptive_avg_pool{rank}d_backward", wide="float64")
+    def adaptive_pool_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor
+        sizes = checked(grad_output, self.shape[-rank:])
+        if _is_turned(self, rank):
+            result = core.ops["adaptive_avg_pool_grad"](grad_output.movedim(1, -1), sizes, 1).movedim(-1, 1)
+        else:
+            result = core.ops["adaptive_avg_pool_grad"](grad_output, sizes, -rank)
+        return result
+
+    @override(f"adaptive_avg_pool{rank}d.out", **ANY_DTYPE)
+    def adaptive_pool_out(self: torch.Tensor, output_size: Any, *, out: torch.Tensor) -> torch.Tensor:
+        """Of torch's own kernel the form with `out` is another than the composite: it does not ask the dispatcher."""
+        pool = getattr(torch.ops.aten, f"adaptive_avg_pool{rank}d")
+        return fill(out, pool(self, output_size), converts=False)
+
+
+_adaptive(2)
+_adaptive(3)
 
 
 def _with_first_nan(name: str) -> None:
