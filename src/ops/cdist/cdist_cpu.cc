@@ -359,9 +359,43 @@ struct GradOfRow {
   }
 };
 
+/// The gradient where rows have so few numbers that vectors run over the distances instead.
+template <class T, class Slope>
+HWY_NOINLINE void GradOfFewColumns(const CdistArgs<T>& args) {
+  const int64_t n = args.n, k = args.k, width = WholeVectors<T>(n);
+  ParallelRanges(args.batch * args.m, kGrain / std::max<int64_t>(n * k, 1), [&](int64_t begin, int64_t end) HWY_ATTR {
+    Scratch scratch;
+    T* const columns = scratch.Get<T>(k * width);
+    int64_t packed = -1;
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t b = row / args.m;
+      if (packed != b) Pack(args.x2 + b * args.x2_step, n, k, width, columns);
+      packed = b;
+      const T* const x = args.x1 + b * args.x1_step + row % args.m * k;
+      const T* const distance = args.distance + row * n;
+      const T* const grad = args.grad_output + row * n;
+      for (int64_t c = 0; c < k; ++c) {
+        const VecElementOf<T> at = Set(TagOf<T>(), x[c]);
+        const T* const others = columns + c * width;
+        args.grad[row * k + c] = SumOf<T>(n, args.order, [&](int64_t j, int64_t count) HWY_ATTR {
+          const VecOf<T> from = at;
+          const VecOf<T> slope = Slope()(Sub(from, LoadN(others + j, count)), LoadN(distance + j, count));
+          return Mul(slope, LoadN(grad + j, count));
+        });
+      }
+    }
+  });
+}
+
 template <class T>
 void CdistGrad(const CdistArgs<T>& args) {
   const bool takes_powers = TakesPowers(args);
+  if (!args.pairs && !takes_powers && 2 * args.k <= kLanesOf<T>) {
+    if (args.p == 0) return GradOfFewColumns<T, NoSlope>(args);
+    if (args.p == 1) return GradOfFewColumns<T, Sign>(args);
+    if (args.p == 2) return GradOfFewColumns<T, Quotient>(args);
+    return GradOfFewColumns<T, SignOfLargest>(args);
+  }
   const int64_t n = args.pairs ? args.n - 1 : args.n;
   const int64_t width = PanelWidth<T>(args.k, takes_powers ? n : 1);
   const int64_t grain = (takes_powers ? kGrainOfPowers : kGrain) / std::max<int64_t>(n * args.k, 1);
