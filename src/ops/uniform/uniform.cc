@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/uniform.h"
 
+#include "base/arena.h"
 #include "base/check.h"
+#include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "drivers/contiguous.h"
 #include "ops/uniform/uniform_kernel.h"
 
 namespace repdl {
@@ -11,7 +14,7 @@ namespace repdl {
 Specs InferUniform(const TensorView& input, double low, double high) {
   CheckFloat({"uniform", "input"}, input, input);
   REPDL_CHECK(low <= high, ArgName{"uniform", "low"}, " ", low, " must not be above high, ", high);
-  return {{DType::kFloat32, input.shape}};
+  return {{input.dtype, input.shape}};
 }
 
 void Uniform(const TensorView& input, double low, double high, Out output) {
@@ -19,10 +22,32 @@ void Uniform(const TensorView& input, double low, double high, Out output) {
   CheckOutputs("uniform", InferUniform(input, low, high), {&output}, input);
   CheckCpu("uniform", input);
   if (output.numel() == 0) return;
-  const auto from = static_cast<float>(low), to = static_cast<float>(high);
-  UniformKernel({MakeMapArgs({&input}, output), to - from, from});
+  DispatchReal(input.dtype, [&]<class T>() {
+    const auto from = static_cast<T>(low), to = static_cast<T>(high);
+    UniformKernel(UniformArgs<T>{MakeMapArgs({&input}, output), to - from, from});
+  });
+}
+
+Specs InferBoxMuller(const TensorView& input, double, double std) {
+  CheckFloat({"box_muller", "input"}, input, input);
+  REPDL_CHECK(std >= 0.0, ArgName{"box_muller", "std"}, " must not be negative, got ", std);
+  REPDL_CHECK(input.numel() % 16 == 0, ArgName{"box_muller", "input"}, " must have a multiple of 16 elements, got ",
+              input.numel());
+  return {{DType::kFloat32, input.shape}};
+}
+
+void BoxMuller(const TensorView& input, double mean, double std, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("box_muller", InferBoxMuller(input, mean, std), {&output}, input);
+  CheckCpu("box_muller", input);
+  if (output.numel() == 0) return;
+  Scratch scratch;
+  const TensorView numbers = Contiguous(input, scratch);
+  BoxMullerKernel({output.numel() / 16, numbers.Data<const float>(), output.Data<float>(), static_cast<float>(mean),
+                   static_cast<float>(std)});
 }
 
 }  // namespace repdl
 
-REPDL_OPS(uniform, MakeOp<InferUniform, Uniform>("uniform", "input, low, high"))
+REPDL_OPS(uniform, MakeOp<InferBoxMuller, BoxMuller>("box_muller", "input, mean=0.0, std=1.0"),
+          MakeOp<InferUniform, Uniform>("uniform", "input, low, high", kFloat32Or64))
