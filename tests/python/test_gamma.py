@@ -13,7 +13,7 @@ import torch
 from mpmath import mp, mpf
 
 import repdl
-from repdl.random import counts
+from repdl.random import philox
 
 D = torch.distributions
 
@@ -124,7 +124,7 @@ def test_poisson(rate: float) -> None:
     """Mean and variance, and the part that each count has. A part has the numbers of the whole."""
     torch.manual_seed(1)
     state = torch.get_rng_state()
-    x = counts.poisson(torch.full((50_000,), rate))
+    x = philox.poisson(torch.full((50_000,), rate))
     after = torch.get_rng_state()
     assert abs(float(x.mean()) - rate) <= 4 * (rate / 50_000) ** 0.5
     assert rate == 0 or abs(float(x.var()) / rate - 1) < 0.05
@@ -132,14 +132,14 @@ def test_poisson(rate: float) -> None:
         expected = float(mp.exp(-rate) * mpf(rate) ** k / mp.factorial(k))
         assert abs(float((x == k).double().mean()) - expected) < 5 * (expected / 50_000) ** 0.5 + 1e-4
     torch.set_rng_state(state)
-    assert torch.equal(counts.poisson(torch.full((10,), rate)), x[:10])
+    assert torch.equal(philox.poisson(torch.full((10,), rate)), x[:10])
     assert torch.equal(torch.get_rng_state(), after)
 
 
 @pytest.mark.parametrize(("n", "p"), [(0, 0.3), (7, 0.4), (40, 0.3), (40, 0.7), (2000, 0.5), (9, 1.0), (9, 0.0)])
 def test_binomial(n: int, p: float) -> None:
     torch.manual_seed(2)
-    x = counts.binomial(torch.tensor(float(n)).expand(50_000), torch.tensor(p, dtype=torch.float64))
+    x = philox.binomial(torch.tensor(float(n)).expand(50_000), torch.tensor(p, dtype=torch.float64))
     assert bool(((x >= 0) & (x <= n) & (x == x.round())).all())
     variance = n * p * (1 - p)
     assert abs(float(x.double().mean()) - n * p) <= 4 * (variance / 50_000) ** 0.5

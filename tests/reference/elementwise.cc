@@ -54,12 +54,32 @@ Results MapTwo(const Case& test_case, std::string_view first, std::string_view s
 
 }  // namespace
 
+template <class T>
 static Results RunUniform(const Case& test_case) {
   const Arguments args(test_case);
-  const float low = static_cast<float>(args.Number("low"));
-  const float high = static_cast<float>(args.Number("high"));
-  const float range = high - low;
-  return Map<float>(test_case, [=](float x) { return std::fma(x, range, low); });
+  const T low = static_cast<T>(args.Number("low"));
+  const T high = static_cast<T>(args.Number("high"));
+  const T range = high - low;
+  return Map<T>(test_case, [=](T x) { return std::fma(x, range, low); });
+}
+
+static Results RunBoxMuller(const Case& test_case) {
+  const Arguments args(test_case);
+  const Floats input = args.FloatsOf("input");
+  const float mean = static_cast<float>(args.Number("mean")), std = static_cast<float>(args.Number("std"));
+  Floats values(input.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool is_second = i % 16 >= 8;
+    const size_t first = is_second ? i - 8 : i;
+    const float u = input[first], a = input[first + 8];
+    const float radius = std::sqrt(Log(1.0f - u) * -2.0f);
+    const float product = radius * Rounded(*FindFunction(is_second ? "sinpi" : "cospi"), 2.0f * a);
+    const float scaled = product * std;
+    values[i] = scaled + mean;
+  }
+  Results results;
+  Append(results, std::move(values), args.Shape("input"));
+  return results;
 }
 
 /// Two products of float32 or float64, each rounded; of other types the exact value, rounded once.
@@ -254,7 +274,8 @@ static Results RunAddc(const Case& test_case) {
   return results;
 }
 
-static const Op kOps[] = {{"uniform", RunUniform},
+static const Op kOps[] = {{"box_muller", RunBoxMuller},
+                          {"uniform", REPDL_EITHER(RunUniform)},
                           {"cube", REPDL_EITHER(RunCube)},
                           {"relu", REPDL_EITHER(RunRelu)},
                           {"relu_grad", REPDL_EITHER(RunReluGrad)},

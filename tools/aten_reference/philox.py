@@ -46,10 +46,11 @@ def keys(seed: int) -> Iterator[Key]:
         yield seed, high << 32 | low
 
 
-def _block(key: Key, block: int) -> list[int]:
+def block(key: Key, number: int) -> list[int]:
+    """The four words of a block."""
     low = 0xFFFFFFFF
     seed, call = (number % 2**64 for number in key)
-    x = [block & low, block >> 32, call & low, call >> 32]
+    x = [number & low, number >> 32, call & low, call >> 32]
     k = [seed & low, seed >> 32]
     for _ in range(10):
         p, q = x[0] * 0xD2511F53, x[2] * 0xCD9E8D57
@@ -59,7 +60,7 @@ def _block(key: Key, block: int) -> list[int]:
 
 
 def words(key: Key, count: int) -> list[int]:
-    return [word for block in range((count + 3) // 4) for word in _block(key, block)][:count]
+    return [word for number in range((count + 3) // 4) for word in block(key, number)][:count]
 
 
 def unit(word: int) -> float:

@@ -188,11 +188,17 @@ from repdl.ops.mm import mm as mm
 from repdl.ops.philox import (
     philox_bernoulli as philox_bernoulli,
     philox_bits as philox_bits,
+    philox_cauchy as philox_cauchy,
     philox_exponential as philox_exponential,
+    philox_geometric as philox_geometric,
+    philox_log_normal as philox_log_normal,
     philox_normal as philox_normal,
     philox_randint as philox_randint,
     philox_uniform as philox_uniform,
 )
+from repdl.ops.philox_choice import philox_multinomial as philox_multinomial, philox_randperm as philox_randperm
+from repdl.ops.philox_counts import philox_binomial as philox_binomial, philox_poisson as philox_poisson
+from repdl.ops.philox_gamma import philox_gamma as philox_gamma
 from repdl.ops.prod import prod as prod
 from repdl.ops.qr import geqrf as geqrf, householder as householder, orgqr as orgqr, qr as qr
 from repdl.ops.recurrent import (
@@ -223,4 +229,4 @@ from repdl.ops.sort import (
 from repdl.ops.sparse_mm import sparse_mm as sparse_mm
 from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
 from repdl.ops.svd import svd as svd, svdvals as svdvals
-from repdl.ops.uniform import uniform as uniform
+from repdl.ops.uniform import box_muller as box_muller, uniform as uniform

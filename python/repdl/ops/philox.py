@@ -7,7 +7,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from repdl._op import Op, Sample, Tensor, op, sample
+import numpy as np
+
+from repdl._op import Op, Sample, TakeRows, Tensor, op, sample
 
 
 @op(outputs=())
@@ -38,9 +40,9 @@ def philox_uniform(tensor: Tensor, seed: int, call: int, low: float = 0.0, high:
     """Fills a tensor with random numbers of [low, high).
 
     Args:
-        tensor: float32, bfloat16 or float16, any strides without overlaps; changed.
+        tensor: float32, bfloat16, float16 or float64, any strides without overlaps; changed.
         seed, call, offset: as in `philox_bits`.
-        low, high: the interval, low <= high; rounded to float32.
+        low, high: the interval, low <= high; rounded to float32 unless the tensor is float64.
     """
 
 
@@ -77,18 +79,65 @@ def philox_exponential(tensor: Tensor, seed: int, call: int, lambd: float = 1.0,
     """
 
 
-def _rows(arguments: Mapping[str, Any], rows: slice) -> dict[str, Any] | None:
-    """Rows keep their numbers in the stream."""
-    tensor = arguments["tensor"]
-    if not tensor.shape:
-        return None
-    start, _, _ = rows.indices(tensor.shape[0])
-    return {
-        **arguments,
-        "tensor": tensor[rows],
-        "offset": arguments["offset"] + start * math.prod(tensor.shape[1:]),
-    }
+@op(outputs=())
+def philox_log_normal(
+    tensor: Tensor, seed: int, call: int, mean: float = 1.0, std: float = 2.0, offset: int = 0
+) -> None:
+    """Fills a tensor with numbers whose logarithms are normally distributed.
 
+    Args:
+        tensor: float32, bfloat16 or float16, any strides without overlaps; changed.
+        seed, call, offset: as in `philox_bits`.
+        mean, std: of the logarithms, std >= 0; rounded to float32.
+    """
+
+
+@op(outputs=())
+def philox_cauchy(
+    tensor: Tensor, seed: int, call: int, median: float = 0.0, sigma: float = 1.0, offset: int = 0
+) -> None:
+    """Fills a tensor with numbers of Cauchy's distribution.
+
+    Args:
+        tensor: float32, bfloat16 or float16, any strides without overlaps; changed.
+        seed, call, offset: as in `philox_bits`.
+        median, sigma: sigma above 0; rounded to float32.
+    """
+
+
+@op(outputs=())
+def philox_geometric(
+    tensor: Tensor, seed: int, call: int, p: float = 0.5, highest: float | None = None, offset: int = 0
+) -> None:
+    """Fills a tensor with the numbers of the first success in trials of probability p.
+
+    Args:
+        tensor: float32, bfloat16 or float16, any strides without overlaps; changed.
+        seed, call, offset: as in `philox_bits`.
+        p: above 0 and below 1; rounded to float32.
+        highest: what larger numbers become, at least 1; rounded to float32.
+    """
+
+
+def rows_of_stream(*names: str) -> TakeRows:
+    """For `Op.rows`: rows keep their numbers in the stream. What is broadcast stays."""
+
+    def take(arguments: Mapping[str, Any], rows: slice) -> dict[str, Any] | None:
+        shape = np.broadcast_shapes(*(arguments[name].shape for name in names))
+        if not shape:
+            return None
+        start, _, _ = rows.indices(shape[0])
+        taken = {
+            name: arguments[name][rows]
+            for name in names
+            if arguments[name].ndim == len(shape) and arguments[name].shape[0] == shape[0]
+        }
+        return {**arguments, **taken, "offset": arguments["offset"] + start * math.prod(shape[1:])}
+
+    return take
+
+
+_rows = rows_of_stream("tensor")
 
 _INTEGERS: dict[Op[..., Any], list[dict[str, int]]] = {
     philox_bits: [{}, {}],
@@ -130,6 +179,29 @@ def _declare(declared: Op[..., Any], kinds: tuple[str, ...], options: Sequence[M
     declared.rows(_rows)
 
 
+_MADE_OF_THEM: dict[Op[..., Any], list[dict[str, float]]] = {
+    philox_cauchy: [{"median": 0.3, "sigma": 1e-42}, {"sigma": 1e38}],
+    philox_geometric: [{"p": 0.3}, {"p": 1e-9, "highest": 127.0}, {"p": 0.9999999999}, {"p": 1e-40}],
+    philox_log_normal: [{"mean": 0.3, "std": 0.1}, {"std": 1e30}],
+}
+
+
+def _declare_made(declared: Op[..., Any], options: Sequence[Mapping[str, Any]]) -> None:
+    @declared.samples
+    def _() -> Iterator[Sample]:
+        for i, option in enumerate(options):
+            yield sample(tensor=f"bits[{203 + i}]#1", seed=i - 1, call=7 - i, **option)
+        yield sample(tensor="normal.bfloat16[99]#1", seed=1, call=2, offset=30006690, **options[0])
+        yield sample(tensor="normal.float16[7, 5]#1", seed=1, call=2, offset=66896670, **options[0])
+        yield sample(tensor="bits[]#1", seed=5, call=1)
+        yield sample(tensor="bits[0, 3]#1", seed=5, call=1)
+        yield sample(tensor="bits[2101]#1", seed=123456789012345, call=987654321098765)
+
+    declared.rows(_rows)
+
+
+for _op in _MADE_OF_THEM:
+    _declare_made(_op, _MADE_OF_THEM[_op])
 for _op in _INTEGERS:
     _declare(_op, ("classes9",), _INTEGERS[_op])
 for _op in _FLOATS:

@@ -4,7 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from repdl._op import Sample, Tensor, op, sample
+import numpy as np
+
+from repdl._op import Sample, Tensor, no_rows, op, sample
 
 
 @op()
@@ -12,9 +14,39 @@ def uniform(input: Tensor, low: float, high: float) -> Tensor:
     """Numbers of [0, 1) moved to [low, high), as torch's `uniform_` does with what its generator draws.
 
     Args:
-        input: float32, any shape, numbers in [0, 1).
-        low, high: the interval; rounded to float32.
+        input: float32 or float64, any shape, numbers in [0, 1).
+        low, high: the interval; rounded to the dtype.
     """
+
+
+@op()
+def box_muller(input: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    """Makes normally distributed numbers of uniform ones, as torch's `normal_` does with what its generator draws.
+
+    Args:
+        input: float32, any shape with a multiple of 16 elements, numbers in [0, 1).
+        mean, std: std >= 0; rounded to float32.
+    """
+
+
+box_muller.rows(no_rows)
+
+
+@box_muller.samples
+def _() -> Iterator[Sample]:
+    yield sample(input="unit[48]#1")
+    yield sample(input="unit[5, 32]#2", mean=0.3, std=2.5)
+    yield sample(input="special[7, 16]#3", mean=-1.0, std=1e30)
+    yield sample(input="unit[0, 3]#1")
+    yield sample(input="unit[2080]#4", mean=1e-3, std=0.02)
+
+
+@box_muller.oracle
+def _(input: Any, mean: float, std: float) -> Any:
+    u, a = np.moveaxis(input.reshape(-1, 2, 8), 1, 0)
+    radius = np.sqrt(-2 * np.log1p(-u))
+    pair = np.stack([radius * np.cos(2 * np.pi * a), radius * np.sin(2 * np.pi * a)], 1)
+    return pair.reshape(input.shape) * std + mean
 
 
 @uniform.samples

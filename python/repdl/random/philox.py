@@ -20,9 +20,10 @@ import torch
 
 from repdl import _core, ops
 from repdl._op import Op
+from repdl._order import get_order
 from repdl._torch import empty_strided
 
-_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+_INT64_MAX = 2**63 - 1
 
 _FLOATING = (torch.float32, torch.bfloat16, torch.float16)
 """What the ops fill themselves."""
@@ -62,20 +63,11 @@ def uniform_(
 ) -> torch.Tensor:
     """Fills a tensor with numbers of [low, high): op `philox_uniform`.
 
-    Of float64 it is `low + (high - low) * n / 2^53` with n from `philox_randint`, at most the number below high.
-
     Raises:
         TypeError: for a tensor that is not floating.
         ValueError: for bounds that are no interval of finite numbers.
     """
-    if tensor.dtype != torch.float64:
-        return _fill("uniform_", tensor, generator, ops.philox_uniform, low, high)
-    _check_cpu("uniform_", tensor)
-    if not (low <= high and math.isfinite(high - low)):
-        raise ValueError(f"[uniform_] low {low} and high {high} must be finite numbers, low not above high")
-    draws = _integers(tensor.shape, philox_key(generator), 0, 2**53 - 1).double()
-    highest = math.nextafter(high, -math.inf) if low < high else high
-    return _copy(tensor, draws.mul_(2.0**-53).mul_(high - low).add_(low).clamp_(max=highest))
+    return _fill("uniform_", tensor, generator, ops.philox_uniform, low, high, float64=True)
 
 
 def normal_(
@@ -93,14 +85,13 @@ def normal_(
 def log_normal_(
     tensor: torch.Tensor, mean: float = 1.0, std: float = 2.0, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Fills a tensor with `exp(normal_(mean, std))`, both of float32, exp correctly rounded.
+    """Fills a tensor with numbers whose logarithms are normally distributed: op `philox_log_normal`.
 
     Raises:
         TypeError: for a tensor that is not floating.
         ValueError: for a negative std.
     """
-    _check_floating("log_normal_", tensor)
-    return _copy(tensor, ops.exp.kernel(_floats((tensor.numel(),), generator, ops.philox_normal, mean, std)))
+    return _fill("log_normal_", tensor, generator, ops.philox_log_normal, mean, std)
 
 
 def exponential_(tensor: torch.Tensor, lambd: float = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
@@ -114,49 +105,32 @@ def exponential_(tensor: torch.Tensor, lambd: float = 1.0, generator: torch.Gene
 
 
 def geometric_(tensor: torch.Tensor, p: float, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Fills a tensor with the number of the first success in trials of probability p.
+    """Fills a tensor with the number of the first success in trials of probability p: op `philox_geometric`.
 
-    It is `max(ceil(e / -log1p(-p)), 1)`, with e from `philox_exponential`, every step in float32 and log1p correctly
-    rounded. A tensor of integers gets the largest float32 that it holds where that is more.
+    A tensor of integers gets the largest float32 that it holds where that is more.
 
     Raises:
         TypeError: for a tensor of complex numbers or of bool.
         ValueError: unless 0 < p < 1.
     """
-    highest = math.inf
-    if isinstance(tensor, torch.Tensor) and _is_integer(tensor.dtype):
-        _check_cpu("geometric_", tensor)
-        bits = torch.iinfo(tensor.dtype).bits - tensor.dtype.is_signed
-        highest = float(2**bits - 2 ** max(bits - 24, 0))
-    else:
-        _check_floating("geometric_", tensor)
-    minus_p = torch.tensor(-p, dtype=torch.float32, device="cpu")
-    if not 0.0 < p < 1.0 or minus_p == 0.0:
-        raise ValueError(f"[geometric_] p must be between 0 and 1, got {p}")
-    rate = -ops.log1p.kernel(minus_p).item()
-    numbers = _floats(tensor.shape, generator, ops.philox_exponential, rate).ceil_().clamp_(1.0, highest)
-    return _copy(tensor, numbers)
+    if not (isinstance(tensor, torch.Tensor) and _is_integer(tensor.dtype)):
+        return _fill("geometric_", tensor, generator, ops.philox_geometric, p)
+    _check_cpu("geometric_", tensor)
+    bits = torch.iinfo(tensor.dtype).bits - tensor.dtype.is_signed
+    highest = float(2**bits - 2 ** max(bits - 24, 0))
+    return _copy(tensor, _floats(tensor.shape, generator, ops.philox_geometric, p, highest))
 
 
 def cauchy_(
     tensor: torch.Tensor, median: float = 0.0, sigma: float = 1.0, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Fills a tensor with numbers of Cauchy's distribution.
-
-    It is `median + sigma * (sinpi(a) / cospi(a))`, every step in float32, sinpi and cospi correctly rounded, with
-    `a = (2 floor(word / 2^9) + 1) / 2^24 - 1/2` of `philox_bits`, exact, in (-1/2, 1/2).
+    """Fills a tensor with numbers of Cauchy's distribution: op `philox_cauchy`.
 
     Raises:
         TypeError: for a tensor that is not floating.
         ValueError: unless sigma is above 0.
     """
-    _check_floating("cauchy_", tensor)
-    if not sigma > 0.0:
-        raise ValueError(f"[cauchy_] sigma must be above 0, got {sigma}")
-    words = _words((tensor.numel(),), philox_key(generator))
-    turns = words.bitwise_right_shift_(9).mul_(2).add_(1 - 2**23).float().mul_(2.0**-24)
-    ratio = ops.div.kernel(ops.sinpi.kernel(turns), ops.cospi.kernel(turns))
-    return _copy(tensor, ratio.mul_(sigma).add_(median))
+    return _fill("cauchy_", tensor, generator, ops.philox_cauchy, median, sigma)
 
 
 def bernoulli_(
@@ -217,28 +191,22 @@ def random_(
 
 
 def randperm(n: int, dtype: torch.dtype = torch.int64, generator: torch.Generator | None = None) -> torch.Tensor:
-    """The integers below n in random order.
-
-    It is the order of n random integers of 64 bits, equal ones in the order of their places.
+    """The integers below n in random order: op `philox_randperm`.
 
     Raises:
         ValueError: for a negative n, or one that the dtype does not hold.
     """
     if n < 0 or n - 1 > _integers_of("randperm", dtype)[1]:
         raise ValueError(f"[randperm] n must be a number of integers that {dtype} holds, got {n}")
-    return _integers((n,), philox_key(generator), _INT64_MIN, _INT64_MAX).sort(stable=True).indices.to(dtype)
+    order = torch.empty(n, dtype=torch.int64, device="cpu")
+    ops.philox_randperm.kernel(order, *philox_key(generator))
+    return order.to(dtype)
 
 
 def multinomial(
     input: torch.Tensor, num_samples: int, replacement: bool = False, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Draws indices, each row's with probabilities in proportion to its weights.
-
-    Weights are divided by the largest of their row, in float64. Without replacement, the weights, rounded to float32,
-    are divided by numbers from `philox_exponential`, and the indices are those of the largest quotients, equal ones in
-    the order of their places. With it, weights above 0 become integers, `max(floor(weight * 2^s), 1)` with s = 62 less
-    the number of binary digits of n, so that sums stay below 2^62. Index j is the first for which
-    `floor(r * sum / 2^62)`, r of 62 bits from `philox_randint`, lies below the sum of weights 0 to j.
+    """Draws indices, each row's with probabilities in proportion to its weights: op `philox_multinomial`.
 
     Args:
         input: (n,) or (m, n), floating, finite and not negative, with something above 0 in each row.
@@ -254,32 +222,14 @@ def multinomial(
         ValueError: for other weights or numbers than said.
     """
     _check_floating("multinomial", input)
-    if input.dim() not in (1, 2):
-        raise ValueError(f"[multinomial] input must have the shape (n,) or (m, n), got {tuple(input.shape)}")
-    weights = input.detach().double()
-    if not bool(((weights >= 0) & (weights < math.inf)).all()):
-        raise ValueError("[multinomial] input holds a weight that is negative, infinite or NaN")
-    if num_samples < 1:
-        raise ValueError(f"[multinomial] num_samples must be at least 1, got {num_samples}")
-    present = (weights > 0).sum(-1)
-    needed = 1 if replacement else num_samples
-    if input.shape[-1] == 0 or bool((present < needed).any()):
-        raise ValueError(f"[multinomial] input must have at least {needed} weights above 0 in each row")
-    key = philox_key(generator)
-    scaled = weights / weights.amax(-1, keepdim=True)
-    draw = _draw_with_replacement if replacement else _draw_without_replacement
-    return draw(scaled, weights > 0, num_samples, key)
-
-
-_ATTEMPTS = 12  # of which one in twenty fails
+    indices: torch.Tensor = ops.philox_multinomial.kernel(
+        input.detach(), num_samples, replacement, *philox_key(generator)
+    )
+    return indices
 
 
 def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Numbers of the gamma distribution with rate 1, as `torch._standard_gamma`: by Marsaglia and Tsang, in float32.
-
-    With a = alpha, or alpha + 1 if that is below 1, d = a - 1/3 and v = (1 + x / sqrt(9 d))^3 they are d v for the
-    first of 12 normal numbers x with log(u) < x^2 / 2 + d - d v + d log(v), or d; and times u^(1 / alpha) if alpha is
-    below 1. Numbers below the smallest normal float32 become that.
+    """Numbers of the gamma distribution with rate 1, as `torch._standard_gamma`: op `philox_gamma`.
 
     Raises:
         TypeError: for a tensor that is not floating.
@@ -288,21 +238,52 @@ def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None = None
     _check_floating("standard_gamma", alpha)
     if not bool((alpha > 0).all()):
         raise ValueError("[standard_gamma] alpha must be above 0")
-    wide = alpha.detach().to(torch.float32).contiguous()
-    shape = (*wide.shape, _ATTEMPTS)
-    x = _floats(shape, generator, ops.philox_normal, 0.0, 1.0)
-    u = 1 - _floats(shape, generator, ops.philox_uniform, 0.0, 1.0)
-    more = 1 - _floats(tuple(wide.shape), generator, ops.philox_uniform, 0.0, 1.0)
-    d = torch.where(wide < 1, wide + 1, wide)[..., None] - 1 / 3
-    root = 1 + x / ops.sqrt.kernel(d * 9)
-    v = root * root * root
-    bound = x * x * 0.5 + d - d * v + d * ops.log.kernel(v.clamp_min(torch.finfo(torch.float32).tiny))
-    accepted = (v > 0) & (ops.log.kernel(u) < bound)
-    first = accepted.to(torch.uint8).argmax(-1, keepdim=True)
-    drawn = torch.where(accepted.any(-1, keepdim=True), d * v.gather(-1, first), d)[..., 0]
-    less = drawn * ops.pow.kernel(more, wide.reciprocal())
-    result = torch.where(wide < 1, less, drawn).clamp_min(torch.finfo(torch.float32).tiny)
-    return result.to(alpha.dtype)
+    return _drawn(ops.philox_gamma, generator, alpha)
+
+
+def dirichlet(alpha: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
+    """Numbers of Dirichlet distributions, as `torch._sample_dirichlet`.
+
+    Those of `standard_gamma` in float32, divided by their sum over the last dimension.
+
+    Raises:
+        TypeError: for a tensor that is not floating.
+        ValueError: for an alpha that is not above 0.
+    """
+    parts = standard_gamma(alpha.detach().to(torch.float32), generator)
+    total = ops.sum.kernel(parts, [-1], True, order=get_order())
+    shares: torch.Tensor = ops.div.kernel(parts, total)
+    return shares.to(alpha.dtype)
+
+
+def poisson(rate: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
+    """Numbers of Poisson's distribution, of the dtype of the rates, as `torch.poisson`: op `philox_poisson`.
+
+    Raises:
+        TypeError: for a tensor that is not floating.
+        ValueError: for a rate that is negative or not finite.
+    """
+    _check_floating("poisson", rate)
+    if not bool(((rate >= 0) & (rate < math.inf)).all()):
+        raise ValueError("[poisson] rate must be finite and not negative, all of it")
+    return _drawn(ops.philox_poisson, generator, rate)
+
+
+def binomial(count: torch.Tensor, prob: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
+    """How many of `count` trials of probability `prob` succeed, as `torch.binomial`: op `philox_binomial`.
+
+    Raises:
+        TypeError: for tensors that are not floating.
+        ValueError: for a count that is negative or not finite, or a probability outside of [0, 1].
+    """
+    _check_floating("binomial", count)
+    _check_floating("binomial", prob)
+    if not bool(((count >= 0) & (count < math.inf)).all()):
+        raise ValueError("[binomial] count must be finite and not negative, all of it")
+    if not bool(((prob >= 0) & (prob <= 1)).all()):
+        raise ValueError("[binomial] prob must be between 0 and 1, all of it")
+    common = torch.promote_types(count.dtype, prob.dtype)
+    return _drawn(ops.philox_binomial, generator, count.to(common), prob.to(common)).to(count.dtype)
 
 
 def native_dropout(
@@ -327,33 +308,6 @@ def native_dropout(
     mask = bernoulli_(torch.empty_like(input, dtype=torch.bool), 1.0 - p, generator)
     scale = torch.tensor(0.0 if p == 1.0 else 1.0 / (1.0 - p), dtype=torch.float32, device="cpu").item()
     return torch.where(mask, input * scale, 0.0), mask
-
-
-def _draw_without_replacement(
-    weights: torch.Tensor, present: torch.Tensor, num_samples: int, key: tuple[int, int]
-) -> torch.Tensor:
-    times = torch.empty_like(weights, dtype=torch.float32)
-    ops.philox_exponential.kernel(times, *key)
-    # A weight that became 0 only now still goes before those that are.
-    scores: torch.Tensor = torch.where(present, ops.div.kernel(weights.float(), times), -1.0)
-    return scores.sort(dim=-1, descending=True, stable=True).indices[..., :num_samples].contiguous()
-
-
-def _draw_with_replacement(
-    weights: torch.Tensor, present: torch.Tensor, num_samples: int, key: tuple[int, int]
-) -> torch.Tensor:
-    bits = 62 - weights.shape[-1].bit_length()
-    integers = weights.mul(2.0**bits).floor_().long().clamp_(min=1).mul_(present)
-    sums = integers.cumsum(-1)
-    random = _integers((*weights.shape[:-1], num_samples), key, 0, 2**62 - 1)
-    return torch.searchsorted(sums, _multiply_high(random, sums[..., -1:]), right=True)
-
-
-def _multiply_high(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """floor(a * b / 2^62) of integers of 62 bits, by halves of 31."""
-    half = 2**31 - 1
-    a_low, a_high, b_low, b_high = a & half, a >> 31, b & half, b >> 31
-    return a_high * b_high + ((a_high * b_low + a_low * b_high + (a_low * b_low >> 31)) >> 31)
 
 
 def _integers_of(name: str, dtype: torch.dtype) -> tuple[int, int]:
@@ -412,15 +366,30 @@ def _copy(tensor: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
+def _drawn(draw: Op[..., Any], generator: torch.Generator | None, *parameters: torch.Tensor) -> torch.Tensor:
+    """One number for each of the parameters. What has more dimensions than the ops take is drawn in a row."""
+    broadcast = torch.broadcast_tensors(*(p.detach() for p in parameters))
+    shape = broadcast[0].shape
+    if len(shape) > _RANKS:
+        broadcast = tuple(p.reshape(-1) for p in broadcast)
+    numbers: torch.Tensor = draw.kernel(*broadcast, *philox_key(generator))
+    return numbers.reshape(shape)
+
+
 def _fill(
-    name: str, tensor: torch.Tensor, generator: torch.Generator | None, fill: Op[..., None], *args: float
+    name: str,
+    tensor: torch.Tensor,
+    generator: torch.Generator | None,
+    fill: Op[..., None],
+    *args: float,
+    float64: bool = False,
 ) -> torch.Tensor:
     _check_floating(name, tensor)
-    if tensor.dtype == torch.float64:
+    if tensor.dtype == torch.float64 and not float64:
         return _copy(tensor, _floats(tensor.shape, generator, fill, *args))
     if tensor.dim() > _RANKS:
         flat = torch.empty(tensor.numel(), dtype=tensor.dtype, device="cpu")
-        return _copy(tensor, _fill(name, flat, generator, fill, *args))
+        return _copy(tensor, _fill(name, flat, generator, fill, *args, float64=float64))
     fill.kernel(tensor, *philox_key(generator), *args)
     torch.autograd.graph.increment_version(tensor)
     return tensor

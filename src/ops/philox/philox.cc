@@ -12,7 +12,10 @@
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "numerics/lanes/scalar.h"
-#include "ops/philox/philox_kernel.h"
+#include "ops/philox/philox_counts_kernel.h"
+#include "ops/philox/philox_distributions_kernel.h"
+#include "ops/philox/philox_gamma_kernel.h"
+#include "ops/philox/philox_multinomial_kernel.h"
 
 namespace repdl {
 namespace {
@@ -57,6 +60,13 @@ Specs InferFloats(std::string_view op, const TensorView& tensor, int64_t offset)
   CheckFloating({op, "tensor"}, tensor);
   CheckFilled(op, tensor, offset);
   return {};
+}
+
+/// The largest number below x, x finite.
+double NextBelow(double x) {
+  if (x == 0.0) return -std::numeric_limits<double>::denorm_min();
+  const auto bits = std::bit_cast<int64_t>(x);
+  return std::bit_cast<double>(x > 0.0 ? bits - 1 : bits + 1);
 }
 
 /// The largest number of the type below x, x finite.
@@ -105,8 +115,10 @@ void PhiloxRandint(InOut tensor, int64_t seed, int64_t call, int64_t first, int6
 
 Specs InferPhiloxUniform(const InOut& tensor, int64_t, int64_t, double low, double high, int64_t offset) {
   REPDL_CHECK(low <= high, ArgName{"philox_uniform", "low"}, " ", low, " must not be above high, ", high);
-  REPDL_CHECK(std::isfinite(static_cast<float>(high) - static_cast<float>(low)), ArgName{"philox_uniform", "high"}, " ",
-              high, " must lie within the range of float32 from low, ", low);
+  const bool is_double = tensor.dtype == DType::kFloat64;
+  const double range = is_double ? high - low : static_cast<float>(high) - static_cast<float>(low);
+  REPDL_CHECK(std::isfinite(range), ArgName{"philox_uniform", "high"}, " ", high, " must lie within the range of ",
+              is_double ? "float64" : "float32", " from low, ", low);
   return InferFloats("philox_uniform", tensor, offset);
 }
 
@@ -115,6 +127,12 @@ void PhiloxUniform(InOut tensor, int64_t seed, int64_t call, double low, double 
   InferPhiloxUniform(tensor, seed, call, low, high, offset);
   const Place place = PlaceOf("philox_uniform", tensor);
   if (tensor.numel() == 0) return;
+  if (tensor.dtype == DType::kFloat64) {
+    PhiloxUniformDoubleKernel(place,
+                              {MakePhiloxArgs(tensor, seed, call, offset),
+                               {.low = low, .range = high - low, .highest = low < high ? NextBelow(high) : high}});
+    return;
+  }
   const auto from = static_cast<float>(low), to = static_cast<float>(high);
   PhiloxUniformKernel(place,
                       {MakePhiloxArgs(tensor, seed, call, offset),
@@ -162,21 +180,87 @@ void PhiloxExponential(InOut tensor, int64_t seed, int64_t call, double lambd, i
   PhiloxExponentialKernel(place, {MakePhiloxArgs(tensor, seed, call, offset), {.lambd = static_cast<float>(lambd)}});
 }
 
+Specs InferPhiloxLogNormal(const InOut& tensor, int64_t, int64_t, double, double std, int64_t offset) {
+  REPDL_CHECK(std >= 0.0, ArgName{"philox_log_normal", "std"}, " must not be negative, got ", std);
+  return InferFloats("philox_log_normal", tensor, offset);
+}
+
+void PhiloxLogNormal(InOut tensor, int64_t seed, int64_t call, double mean, double std, int64_t offset) {
+  const FpEnvGuard guard;
+  InferPhiloxLogNormal(tensor, seed, call, mean, std, offset);
+  const Place place = PlaceOf("philox_log_normal", tensor);
+  if (tensor.numel() == 0) return;
+  PhiloxLogNormalKernel(place, {MakePhiloxArgs(tensor, seed, call, offset),
+                                {.mean = static_cast<float>(mean), .std = static_cast<float>(std)}});
+}
+
+Specs InferPhiloxCauchy(const InOut& tensor, int64_t, int64_t, double, double sigma, int64_t offset) {
+  REPDL_CHECK(sigma > 0.0, ArgName{"philox_cauchy", "sigma"}, " must be above 0, got ", sigma);
+  return InferFloats("philox_cauchy", tensor, offset);
+}
+
+void PhiloxCauchy(InOut tensor, int64_t seed, int64_t call, double median, double sigma, int64_t offset) {
+  const FpEnvGuard guard;
+  InferPhiloxCauchy(tensor, seed, call, median, sigma, offset);
+  const Place place = PlaceOf("philox_cauchy", tensor);
+  if (tensor.numel() == 0) return;
+  PhiloxCauchyKernel(place, {MakePhiloxArgs(tensor, seed, call, offset),
+                             {.median = static_cast<float>(median), .sigma = static_cast<float>(sigma)}});
+}
+
+Specs InferPhiloxGeometric(const InOut& tensor, int64_t, int64_t, double p, std::optional<double> highest,
+                           int64_t offset) {
+  REPDL_CHECK(p < 1.0 && static_cast<float>(p) > 0.0f, ArgName{"philox_geometric", "p"},
+              " must be between 0 and 1, got ", p);
+  REPDL_CHECK(!highest || *highest >= 1.0, ArgName{"philox_geometric", "highest"}, " must be at least 1, got ",
+              *highest);
+  return InferFloats("philox_geometric", tensor, offset);
+}
+
+void PhiloxGeometric(InOut tensor, int64_t seed, int64_t call, double p, std::optional<double> highest,
+                     int64_t offset) {
+  const FpEnvGuard guard;
+  InferPhiloxGeometric(tensor, seed, call, p, highest, offset);
+  const Place place = PlaceOf("philox_geometric", tensor);
+  if (tensor.numel() == 0) return;
+  const double most = highest.value_or(std::numeric_limits<double>::infinity());
+  PhiloxGeometricKernel(place, {MakePhiloxArgs(tensor, seed, call, offset),
+                                {.p = static_cast<float>(p), .highest = static_cast<float>(most)}});
+}
+
 }  // namespace repdl
 
 REPDL_OPS(philox,
+          MakeOp<InferPhiloxBinomial, PhiloxBinomial, PhiloxBinomialKernel>("philox_binomial",
+                                                                            "count, prob, seed, call, offset=0",
+                                                                            kUpToFloat64),
+          MakeOp<InferPhiloxPoisson, PhiloxPoisson, PhiloxPoissonKernel>("philox_poisson", "rate, seed, call, offset=0",
+                                                                         kUpToFloat64),
+          MakeOp<InferPhiloxGamma, PhiloxGamma, PhiloxGammaKernel>("philox_gamma", "alpha, seed, call, offset=0",
+                                                                   kUpToFloat64),
+          MakeOp<InferPhiloxMultinomial, PhiloxMultinomial, PhiloxMultinomialKernel, PhiloxRandintKernel,
+                 PhiloxExponentialKernel>("philox_multinomial",
+                                          "weights, num_samples, replacement, seed, call, offset=0", kUpToFloat64),
+          MakeOp<InferPhiloxRandperm, PhiloxRandperm, PhiloxRandintKernel>("philox_randperm", "tensor, seed, call",
+                                                                           kUpToFloat32),
           MakeOp<InferPhiloxBernoulli, PhiloxBernoulli, PhiloxBernoulliKernel>("philox_bernoulli",
                                                                                "tensor, seed, call, p=0.5, offset=0",
                                                                                kUpToFloat32),
           MakeOp<InferPhiloxBits, PhiloxBits, PhiloxBitsKernel>("philox_bits", "tensor, seed, call, offset=0",
                                                                 kUpToFloat32),
+          MakeOp<InferPhiloxCauchy, PhiloxCauchy, PhiloxCauchyKernel>(
+              "philox_cauchy", "tensor, seed, call, median=0.0, sigma=1.0, offset=0", kUpToFloat32),
           MakeOp<InferPhiloxExponential, PhiloxExponential, PhiloxExponentialKernel>(
               "philox_exponential", "tensor, seed, call, lambd=1.0, offset=0", kUpToFloat32),
+          MakeOp<InferPhiloxGeometric, PhiloxGeometric, PhiloxGeometricKernel>(
+              "philox_geometric", "tensor, seed, call, p=0.5, highest=None, offset=0", kUpToFloat32),
+          MakeOp<InferPhiloxLogNormal, PhiloxLogNormal, PhiloxLogNormalKernel>(
+              "philox_log_normal", "tensor, seed, call, mean=1.0, std=2.0, offset=0", kUpToFloat32),
           MakeOp<InferPhiloxNormal, PhiloxNormal, PhiloxNormalKernel>("philox_normal",
                                                                       "tensor, seed, call, mean=0.0, std=1.0, offset=0",
                                                                       kUpToFloat32),
           MakeOp<InferPhiloxRandint, PhiloxRandint, PhiloxRandintKernel>("philox_randint",
                                                                          "tensor, seed, call, first, last, offset=0",
                                                                          kUpToFloat32),
-          MakeOp<InferPhiloxUniform, PhiloxUniform, PhiloxUniformKernel>(
-              "philox_uniform", "tensor, seed, call, low=0.0, high=1.0, offset=0", kUpToFloat32))
+          MakeOp<InferPhiloxUniform, PhiloxUniform, PhiloxUniformKernel, PhiloxUniformDoubleKernel>(
+              "philox_uniform", "tensor, seed, call, low=0.0, high=1.0, offset=0", kUpToFloat64))

@@ -6,11 +6,21 @@
 
 namespace repdl {
 
+template <class T>
 struct UniformArgs {
   MapArgs map;
-  float range, low;
+  T range, low;
 };
 
-REPDL_KERNEL(UniformKernel, UniformArgs)
+REPDL_REAL_KERNEL(UniformKernel, UniformArgs)
+
+struct BoxMullerArgs {
+  int64_t blocks;
+  const float* input;
+  float* output;
+  float mean, std;
+};
+
+REPDL_KERNEL(BoxMullerKernel, BoxMullerArgs)
 
 }  // namespace repdl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Poisson's and the binomial distribution, as repdl.random.counts says them: in steps of float64.
+"""Poisson's and the binomial distribution, as the ops philox_poisson and philox_binomial: in steps of float64.
 
 Its functions are within a few ulp of the exact ones here, and what is drawn is a multiple of 2^-53: a count is another
 one only with a probability of about 10^-15.

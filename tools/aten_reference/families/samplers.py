@@ -8,7 +8,7 @@ from typing import Any
 
 from ..functions import cospi, exp, log, log1p, power, sinpi
 from ..numbers import add, below, div, float32, mul, sqrt, sub
-from ..philox import Key, bernoulli, exponential, integers, keys, normal, uniform, words
+from ..philox import Key, bernoulli, block, exponential, integers, keys, normal, open_unit, uniform, unit, words
 from ..registry import reference
 from ..sums import sum_of
 from ..tensors import Tensor, broadcast_shape, each, expand, rounded, size_of
@@ -272,31 +272,29 @@ def _with_replacement(rows: Rows, count: int, key: Key) -> list[list[int]]:
 
 
 _SMALLEST = 2.0**-126
-_GAMMA_ATTEMPTS = 12
 
 
 def _gamma(alpha: list[float], seed: int) -> list[float]:
-    """By Marsaglia and Tsang: repdl.random.philox.standard_gamma says every step."""
-    key, count = keys(seed), len(alpha) * _GAMMA_ATTEMPTS
-    normals = normal(next(key), count)
-    tests = [sub(1.0, x) for x in uniform(next(key), count, 0.0, 1.0)]
-    powers = [sub(1.0, x) for x in uniform(next(key), len(alpha), 0.0, 1.0)]
+    """By Marsaglia and Tsang, as op philox_gamma: attempt t of element k has the words of block k + 2^58 t."""
+    key = next(keys(seed))
     found = []
     for k, a in enumerate(alpha):
         d = sub(add(a, 1.0) if a < 1 else a, float32(1 / 3))
-        drawn = d
-        for i in range(k * _GAMMA_ATTEMPTS, (k + 1) * _GAMMA_ATTEMPTS):
-            x = normals[i]
+        number = d
+        for t in range(16):
+            w0, w1, w2, _ = block(key, k + (t << 58))
+            radius = sqrt(mul(-2.0, log(open_unit(w0))))
+            x = mul(radius, cospi(2 * unit(w1)))
             root = add(1.0, div(x, sqrt(mul(d, 9.0))))
             v = mul(mul(root, root), root)
             square = add(mul(mul(x, x), 0.5), d)
             bound = add(sub(square, mul(d, v)), mul(d, log(max(v, _SMALLEST))))
-            if v > 0 and log(tests[i]) < bound:
-                drawn = mul(d, v)
+            if v > 0 and log(open_unit(w2)) < bound:
+                number = mul(d, v)
                 break
         if a < 1:
-            drawn = mul(drawn, power(powers[k], div(1.0, a)))
-        found.append(max(drawn, _SMALLEST))
+            number = mul(number, power(open_unit(block(key, k)[3]), div(1.0, a)))
+        found.append(max(number, _SMALLEST))
     return found
 
 

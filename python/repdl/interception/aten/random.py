@@ -14,7 +14,7 @@ from repdl.interception import seeding
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strict import not_reproducible
-from repdl.random import counts, philox
+from repdl.random import philox
 
 stream = "philox"
 """Where the numbers come from: set by `repdl.enable(rng=…)`."""
@@ -72,7 +72,7 @@ _native_uniform, _native_normal = native_of("uniform_"), native_of("normal_")
 
 @_by_parts
 def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> torch.Tensor:
-    """What torch draws, moved to the interval with one rounding on every machine; in float64 with two.
+    """What torch draws, moved to the interval with one rounding on every machine.
 
     A bfloat16 or float16 is a float32 rounded once more, or low where that would be high.
     """
@@ -86,8 +86,6 @@ def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, gen
         return self.copy_(torch.where(rounded < bound, rounded, least))
     # In place at unit scale, where torch rounds nothing; then moved by our own op.
     draws = _native_uniform(torch.empty_like(self), 0.0, 1.0, generator=generator)
-    if self.dtype == torch.float64:
-        return self.copy_(draws * (high - low) + low)
     return self.copy_(_core.ops["uniform"](draws.reshape(-1), low, high).reshape(self.shape))
 
 
@@ -107,9 +105,10 @@ def _draw_normal(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, gen
     numbers = torch.empty(count if self.dtype == torch.float32 else whole)
     _native_uniform(numbers, 0.0, 1.0, generator=generator)
     result = torch.empty(count)
-    result[:whole] = _box_muller(numbers[:whole], mean, std)
+    box_muller = _core.ops["box_muller"]
+    result[:whole] = box_muller(numbers[:whole], mean, std)
     if whole < count:
-        result[-16:] = _box_muller(_native_uniform(torch.empty(16), 0.0, 1.0, generator=generator), mean, std)
+        result[-16:] = box_muller(_native_uniform(torch.empty(16), 0.0, 1.0, generator=generator), mean, std)
     return self.copy_(result.reshape(self.shape))
 
 
@@ -122,13 +121,6 @@ def _in_float64(name: str, native: Callable[..., torch.Tensor]) -> Callable[...,
         return native(self, *args, **kwargs)
 
     return filled
-
-
-def _box_muller(numbers: torch.Tensor, mean: float, std: float) -> torch.Tensor:
-    first, second = numbers.reshape(-1, 2, 8).unbind(1)
-    radius = _core.ops["sqrt"](_core.ops["log"](1 - first) * -2.0)
-    pair = torch.stack([_core.ops[f](second * 2.0) for f in ("cospi", "sinpi")], 1)
-    return (radius[:, None] * pair * std + mean).reshape(-1)
 
 
 _sampler("uniform_", _by_parts(philox.uniform_), draw_uniform, op="philox_uniform")
@@ -175,15 +167,10 @@ def _counted_only(name: str, counted: Callable[..., torch.Tensor]) -> None:
         return counted(*tensors, generator)
 
 
-def _dirichlet(self: torch.Tensor, generator: Any) -> torch.Tensor:
-    parts = philox.standard_gamma(self.to(torch.float32), generator)
-    return (parts / parts.sum(-1, keepdim=True)).to(self.dtype)
-
-
 _counted_only("_standard_gamma", philox.standard_gamma)
-_counted_only("_sample_dirichlet", _dirichlet)
-_counted_only("poisson", counts.poisson)
-_counted_only("binomial", counts.binomial)
+_counted_only("_sample_dirichlet", philox.dirichlet)
+_counted_only("poisson", philox.poisson)
+_counted_only("binomial", philox.binomial)
 
 
 @override("normal.float_float", **ANY_DTYPE)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "base/kernel.h"
+#include "repdl/tensor.h"
+
+namespace repdl {
+
+/// What an index is drawn by, for each weight of rows side by side.
+struct PhiloxMultinomialArgs {
+  int64_t rows, n;
+  const void* weights;
+  DType dtype;
+  float* scores;     // without replacement: exponential numbers, in whose place the scores come
+  double* integers;  // the integers with replacement, as doubles; else of no meaning
+  double scale;      // 2^b, or 0 without replacement
+  int64_t* present;  // of each row: how many weights are above 0, or -1 where one is negative or not finite
+};
+
+REPDL_KERNEL(PhiloxMultinomialKernel, PhiloxMultinomialArgs)
+
+}  // namespace repdl
