@@ -17,7 +17,22 @@ struct Entry {
   int64_t index;
 };
 
-bool IsBefore(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.index < b.index; }
+inline bool IsBefore(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.index < b.index; }
+
+/// Sorts a bucket, of which most hold few entries: those are inserted one after the other.
+inline void SortBucket(Entry* begin, Entry* end) {
+  constexpr int64_t kFew = 16;
+  if (end - begin > kFew) {
+    std::sort(begin, end, IsBefore);
+    return;
+  }
+  for (Entry* next = begin + 1; next < end; ++next) {
+    const Entry entry = *next;
+    Entry* to = next;
+    for (; to > begin && IsBefore(entry, to[-1]); --to) *to = to[-1];
+    *to = entry;
+  }
+}
 
 }  // namespace
 
@@ -49,7 +64,7 @@ void PhiloxRandperm(InOut tensor, int64_t seed, int64_t call) {
   for (int64_t i = 0; i < n; ++i) entries[ends[bucket_of(key_of(i))]++] = {key_of(i), i};
   begin = 0;
   for (int64_t bucket = 0; bucket < buckets; ++bucket) {
-    if (ends[bucket] - begin > 1) std::sort(entries + begin, entries + ends[bucket], IsBefore);
+    SortBucket(entries + begin, entries + ends[bucket]);
     begin = ends[bucket];
   }
   auto* const to = tensor.Data<int64_t>();

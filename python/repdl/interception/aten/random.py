@@ -192,4 +192,8 @@ _native_permutation = native_of("randperm.generator_out")
 def randperm_generator_out(n: int, *, generator: Any = None, out: torch.Tensor) -> torch.Tensor:
     if stream == "torch":
         return _native_permutation(n, generator=generator, out=out)
-    return out.resize_(n).copy_(philox.randperm(n, out.dtype, generator))
+    out.resize_(n)
+    if out.dtype != torch.int64 or not out.is_contiguous():
+        return out.copy_(philox.randperm(n, out.dtype, generator))
+    _core.ops["philox_randperm"](out, *philox.philox_key(generator))
+    return out
