@@ -27,7 +27,7 @@ void Histogram(const TensorView& input, const TensorView& bins, const std::optio
   CheckOutputs("histogram", InferHistogram(input, bins, weight), {&hist}, input);
   const Place place = PlaceOf("histogram", input);
   if (hist.numel() == 0) return;
-  FillWithZero(hist);
+  FillWithZero(place, hist);
   const int64_t n = input.numel();
   if (n == 0) return;
   OpScratch scratch(place);
