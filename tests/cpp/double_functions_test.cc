@@ -62,6 +62,7 @@ void EvaluateRow(DoubleFunction function, double x, double y, double* parts, dou
 #undef DOUBLE_UNARY
 #undef DOUBLE_BINARY
 #undef DOUBLE_GRADIENT
+    default: break;  // those of double_trig.def have no formula
   }
 }
 
