@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -216,7 +217,16 @@ def test_sums_may_round_more_often_than_elements() -> None:
      ("tanh", "0 special", True, False)],
 )  # fmt: skip
 def test_gradients_that_are_free(name: str, label: str, has_equals: bool, free: bool) -> None:
-    assert accuracy.gradient_is_free(name, label, has_equals) == free
+    assert accuracy.gradient_is_free(name, label, has_equals, False) == free
+
+
+def test_what_has_nothing_wider_to_be_compared_with() -> None:
+    assert accuracy.gradient_is_free("nn.LayerNorm", "5", False, True)
+    assert not accuracy.gradient_is_free("nn.LayerNorm", "5", False, False)
+    infinite, nan = torch.full((1,), math.inf, dtype=torch.float64), torch.full((1,), math.nan, dtype=torch.float64)
+    assert accuracy.wrong("mm", infinite, nan, None, False, 9) is None
+    assert accuracy.wrong("sum", infinite, nan, None, False, 9) is not None
+    assert accuracy.wrong("mm", infinite.float(), nan.float(), nan, False, 9) is not None
 
 
 def test_a_limit_is_not_nan() -> None:
