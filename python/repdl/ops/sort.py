@@ -127,6 +127,7 @@ def _() -> Iterator[Sample]:
     yield sample(input="bits[300, 3]#2", k=7, dim=0, largest=False)
     yield sample(input="normal[40, 129]#3", k=1, sorted=False)
     yield sample(input="normal.bfloat16[3, 700]#3", k=60)
+    yield sample(input="normal[40, 1001]#4", k=3)
     for input in _ties():
         yield sample(input=input, k=1)
         yield sample(input=input, k=8, largest=False)
@@ -138,6 +139,7 @@ def _() -> Iterator[Sample]:
     yield sample(input="normal[]#1", k=1)
     yield sample(input="normal[2, 3000]#1", k=1234)
     yield sample(input="normal[300, 3]#2", k=7, dim=0, keepdim=True)
+    yield sample(input="normal[40, 1001]#4", k=77)
     for input in _ties():
         yield sample(input=input, k=17)
 
@@ -146,6 +148,7 @@ def _of_medians() -> Iterator[Sample]:
     yield sample(input="normal[]#1", dim=0)
     yield sample(input="normal[2, 3001]#1", dim=1)
     yield sample(input="wide[30, 4, 2]#2", dim=0, keepdim=True)
+    yield sample(input="normal[40, 1001]#4", dim=1)
     yield sample(input="special[40, 6]#3", dim=1)
     yield sample(input="special[700, 1]#3", dim=1)
     for input in _ties():
@@ -160,6 +163,7 @@ nanmedian.samples(_of_medians)
 def _() -> Iterator[Sample]:
     yield sample(input="normal[]#1")
     yield sample(input="normal[2, 30]#1")
+    yield sample(input="normal[40, 1001]#4")
     yield sample(input="special[40, 6]#3", dim=0, keepdim=True)
     yield sample(input="special[2, 200]#3")
     for input in _ties():

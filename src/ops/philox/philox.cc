@@ -210,8 +210,8 @@ void PhiloxCauchy(InOut tensor, int64_t seed, int64_t call, double median, doubl
 
 Specs InferPhiloxGeometric(const InOut& tensor, int64_t, int64_t, double p, std::optional<double> highest,
                            int64_t offset) {
-  REPDL_CHECK(p < 1.0 && static_cast<float>(p) > 0.0f, ArgName{"philox_geometric", "p"},
-              " must be between 0 and 1, got ", p);
+  // Above 2^-150, so that the nearest float is not 0, whatever the caller's mode makes of small floats.
+  REPDL_CHECK(p < 1.0 && p > 0x1p-150, ArgName{"philox_geometric", "p"}, " must be between 0 and 1, got ", p);
   REPDL_CHECK(!highest || *highest >= 1.0, ArgName{"philox_geometric", "highest"}, " must be at least 1, got ",
               *highest);
   return InferFloats("philox_geometric", tensor, offset);
