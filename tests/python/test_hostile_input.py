@@ -71,6 +71,9 @@ OPTIONS: list[Any] = [
 MEETS_ALL_ELEMENTS = {"sum", "mean"}
 """They would read all 2^62 of them, which is what was asked for but takes a century."""
 
+MAKES_AS_MANY = {("philox_multinomial", "num_samples")}
+"""A number of results, which may be too large for one machine and not for another."""
+
 
 @pytest.mark.parametrize("name", ALL_OPS)
 def test_any_argument_of_any_op_may_be_nonsense(name: str) -> None:
@@ -81,6 +84,8 @@ def test_any_argument_of_any_op_may_be_nonsense(name: str) -> None:
     for argument, kind, _ in op.arguments:
         for value in TENSORS.values() if kind.startswith("Tensor") else OPTIONS:
             if name in MEETS_ALL_ELEMENTS and isinstance(value, torch.Tensor) and value.numel() >= 2**62:
+                continue
+            if (name, argument) in MAKES_AS_MANY and isinstance(value, int) and 2**20 < value < 2**60:
                 continue
             for to_framework in (torch.from_numpy, lambda array: array):
                 arguments = {

@@ -265,7 +265,7 @@ static Results RunPhiloxMultinomial(const Case& test_case) {
   const auto n = static_cast<size_t>(shape[shape.size() - 1]);
   const auto count = static_cast<size_t>(args.Int("num_samples"));
   Indices indices;
-  for (size_t row = 0; row < weights.size() / n; ++row) {
+  for (size_t row = 0; row < static_cast<size_t>(Size(args.OutputShape())) / count; ++row) {
     Numbers<double> quotients(weights.begin() + row * n, weights.begin() + (row + 1) * n);
     const double largest = *std::max_element(quotients.begin(), quotients.end());
     // A weight of 0 becomes -0, as what is above 0 never does.

@@ -279,7 +279,7 @@ BOUNDARIES = [
 LONG = [4093, 4095, 4096, 4097, 8191, 8193, 12289]
 """Around the chunk of a sum."""
 
-KINDS = ["uniform", "normal", "wide", "tiny", "positive", "unit", "bits", "special", "infinite", "zeros"]
+KINDS = ["uniform", "normal", "wide", "tiny", "positive", "unit", "bits", "special", "infinite", "zeros", "weights"]
 LIMIT = 15_000
 
 EXAMPLES = int(os.environ.get("REPDL_EXAMPLES", "0"))
@@ -357,7 +357,7 @@ def test_any_call(op: AnyOp, reference_digests: Reference) -> None:
         valid += check([case], reference_digests)
 
     compare()
-    assert valid >= 5, "hardly any call was valid"
+    assert valid >= 4, "hardly any call was valid"
 
 
 __all__ = [name for name in dir() if name.startswith("test_")]

@@ -104,6 +104,11 @@ Specs InferPhiloxRandint(const InOut& tensor, int64_t, int64_t, int64_t first, i
   return InferIntegers("philox_randint", tensor, offset);
 }
 
+Specs InferPhiloxRandperm(const InOut& tensor, int64_t, int64_t) {
+  CheckRank({"philox_randperm", "tensor"}, tensor, 1, 1, "(n)");
+  return InferIntegers("philox_randperm", tensor, 0);
+}
+
 void PhiloxRandint(InOut tensor, int64_t seed, int64_t call, int64_t first, int64_t last, int64_t offset) {
   InferPhiloxRandint(tensor, seed, call, first, last, offset);
   const Place place = PlaceOf("philox_randint", tensor);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <limits>
 
 #include "base/arena.h"
 #include "base/check.h"
@@ -68,9 +69,12 @@ Specs InferPhiloxMultinomial(const TensorView& weights, int64_t num_samples, boo
   IntList shape = weights.shape;
   const int64_t n = shape[shape.size() - 1];
   REPDL_CHECK(n < int64_t{1} << 32, ArgName{kOp, "weights"}, " must have rows of less than 2^32, got ", n);
+  const int64_t rows = shape.size() == 1 ? 1 : shape[0];
+  REPDL_CHECK(num_samples <= std::numeric_limits<int64_t>::max() / std::max(rows, int64_t{1}),
+              ArgName{kOp, "num_samples"}, " is too large for ", rows, " rows, got ", num_samples);
   shape[shape.size() - 1] = num_samples;
   const Specs specs = {{DType::kInt64, shape}};
-  CheckPhiloxOffset(kOp, offset, replacement ? MakeView(nullptr, DType::kInt64, shape).numel() : weights.numel());
+  CheckPhiloxOffset(kOp, offset, replacement ? rows * num_samples : weights.numel());
   return specs;
 }
 

@@ -36,11 +36,6 @@ inline void SortBucket(Entry* begin, Entry* end) {
 
 }  // namespace
 
-Specs InferPhiloxRandperm(const InOut& tensor, int64_t seed, int64_t call) {
-  CheckRank({"philox_randperm", "tensor"}, tensor, 1, 1, "(n)");
-  return InferPhiloxBits(tensor, seed, call, 0);
-}
-
 void PhiloxRandperm(InOut tensor, int64_t seed, int64_t call) {
   InferPhiloxRandperm(tensor, seed, call);
   const Place place = PlaceOf("philox_randperm", tensor);
