@@ -105,7 +105,7 @@ def test_parts_that_are_not_aligned_do_not_merge() -> None:
 
 @pytest.mark.parametrize("name", ALL_OPS)
 def test_samples_hold_hard_numbers(name: str) -> None:
-    """NaN, infinities, signed zeros and subnormals (`special`, `bits`, `sweep`; what takes weights has no more of them)."""
+    """NaN, infinities, signed zeros and subnormals (`special`, `bits`, `sweep`); of weights zeros and subnormals."""
     texts = [text for _, text in golden_lines(name)]
     kinds = [
         kind for kind in ("special[", "bits[", "sweep[", "infinite[", "weights[") if any(kind in text for text in texts)
