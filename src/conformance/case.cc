@@ -54,7 +54,8 @@ float Element(std::string_view generator, uint64_t seed, int64_t i) {
   if (generator == "sweep") return std::bit_cast<float>(static_cast<uint32_t>(i * 65537 + seed * 2654435761));
   if (generator == "special") return std::bit_cast<float>(kSpecial[x % std::size(kSpecial)]);
   if (generator == "zeros") return x % 2 == 0 ? 0.0f : -0.0f;
-  if (generator == "weights") return std::bit_cast<float>(static_cast<uint32_t>(x >> 33) % 0x7f800000 * (x % 4 != 0));
+  if (generator == "nonnegative")
+    return std::bit_cast<float>(static_cast<uint32_t>(x >> 33) % 0x7f800000 * (x % 4 != 0));
   if (generator == "infinite") {
     return i % 8 == 7 ? std::bit_cast<float>(x % 2 == 0 ? 0x7f800000u : 0xff800000u) : Normal(x);
   }
@@ -106,7 +107,7 @@ double DoubleElement(std::string_view generator, uint64_t seed, int64_t i) {
   }
   if (generator == "special") return kSpecialDoubles[x % std::size(kSpecialDoubles)];
   if (generator == "zeros") return x % 2 == 0 ? 0.0 : -0.0;
-  if (generator == "weights") return std::bit_cast<double>((x >> 1) % 0x7ff0000000000000 * (x % 4 != 0));
+  if (generator == "nonnegative") return std::bit_cast<double>((x >> 1) % 0x7ff0000000000000 * (x % 4 != 0));
   if (generator == "infinite" && i % 8 == 7) return kSpecialDoubles[x % 2 == 0 ? 1 : 2];
   if (generator == "infinite") return NormalDouble(x);
   throw ValueError(Message("there is no generator '", generator, "'"));

@@ -111,3 +111,16 @@ def test_results_do_not_depend_on_the_order() -> None:
         blocked = L.solve(a, a[:, :5]), L.qr(a)[1]
         with repdl.order("sequential"):
             assert all(map(same_bits, blocked, (L.solve(a, a[:, :5]), L.qr(a)[1])))
+
+
+@pytest.mark.parametrize("pivot", [False, True])
+@pytest.mark.parametrize("scale", [2.0**-1060, 2.0**-700, 2.0**-481, 2.0**481, 2.0**700, 2.0**1018])
+def test_qr_of_numbers_whose_squares_overflow_or_vanish(pivot: bool, scale: float) -> None:
+    a = torch.randn(5, 7, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    of_a, of_scaled = ops.geqrf(a, pivot), ops.geqrf(a * scale, pivot)
+    if scale < 2.0**-1022:  # of subnormal numbers with few digits
+        assert (of_scaled[1] - of_a[1]).abs().max() < 1e-3
+        return
+    factors, scaled = of_a[0].mT, of_scaled[0].mT
+    assert same_bits((factors * scale).triu(), scaled.triu()) and same_bits(factors.tril(-1), scaled.tril(-1))
+    assert same_bits(of_a[1], of_scaled[1]) and same_bits(of_a[2], of_scaled[2])

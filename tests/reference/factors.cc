@@ -104,10 +104,28 @@ struct Reflections {
   Indices order;
 };
 
+/// The exponent by which numbers are scaled that have this largest one.
+int ExponentFor(double largest) {
+  if (largest == 0 || std::isinf(largest) || std::abs(std::ilogb(largest)) <= 480) return 0;
+  return std::max(-1000, std::min(1000, std::ilogb(largest)));
+}
+
 Reflections ReflectionsOf(Square a, bool pivot) {
   Square transposed = a.Transposed();
   Reflections found{RowsOf(transposed), {}, {}};
   std::vector<Doubles>& columns = found.columns;
+  std::vector<int> exponents;
+  double of_matrix = 0;
+  for (const Doubles& column : columns) {
+    double largest = 0;
+    for (const double x : column) largest = std::fmax(largest, std::fabs(x));
+    of_matrix = std::fmax(of_matrix, largest);
+    exponents.push_back(ExponentFor(largest));
+  }
+  if (pivot) exponents.assign(columns.size(), ExponentFor(of_matrix));
+  for (size_t j = 0; j < columns.size(); ++j) {
+    for (double& x : columns[j]) x = std::ldexp(x, -exponents[j]);
+  }
   Indices& order = found.order;
   for (int64_t j = 0; j < a.columns; ++j) order.push_back(j);
   for (int64_t j = 0; j < std::min(a.rows, a.columns); ++j) {
@@ -129,6 +147,9 @@ Reflections ReflectionsOf(Square a, bool pivot) {
     }
     found.tau.push_back(tau);
     for (int64_t c = j + 1; c < a.columns; ++c) Reflect(v, tau, j, columns[c]);
+  }
+  for (size_t j = 0; j < columns.size(); ++j) {
+    for (size_t i = 0; i <= j && i < columns[j].size(); ++i) columns[j][i] = std::ldexp(columns[j][i], exponents[j]);
   }
   return found;
 }

@@ -85,6 +85,8 @@ def _() -> Iterator[Sample]:
     for kind in ("wide", "special", "infinite", "zeros", "tiny"):
         yield sample(input=f"{kind}[7, 9, 11]#3")
         yield sample(input=f"{kind}[7, 12, 9]#3", pivot=True)
+    for seed in (1, 2, 3, 4):
+        yield sample(input=f"nonnegative.float64[6, {seed}, 3]#{seed}", pivot=seed % 2 == 0)  # of all sizes
 
 
 @householder.samples

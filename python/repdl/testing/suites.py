@@ -138,7 +138,7 @@ def _has_rows(op: AnyOp) -> list[bool]:
     return [take is None or take(_core.read_case(t)[1], slice(0, 1)) is not None for _, t in golden_lines(op.name)]
 
 
-EXTRAORDINARY = ("special", "bits", "sweep", "infinite", "zeros", "tiny", "wide", "float16")
+EXTRAORDINARY = ("special", "bits", "sweep", "infinite", "zeros", "tiny", "wide", "float16", "nonnegative")
 
 
 def ordinary_calls(op: AnyOp, *, ordinary: bool = True, limit: int = 20000) -> Iterator[dict[str, Any]]:
@@ -279,7 +279,7 @@ BOUNDARIES = [
 LONG = [4093, 4095, 4096, 4097, 8191, 8193, 12289]
 """Around the chunk of a sum."""
 
-KINDS = ["uniform", "normal", "wide", "tiny", "positive", "unit", "bits", "special", "infinite", "zeros", "weights"]
+KINDS = ["uniform", "normal", "wide", "tiny", "positive", "unit", "bits", "special", "infinite", "zeros", "nonnegative"]
 LIMIT = 15_000
 
 EXAMPLES = int(os.environ.get("REPDL_EXAMPLES", "0"))

@@ -6,7 +6,10 @@
 /*! geqrf
 A = Q R of each matrix A = `input`, m x n, by Householder's reflections, and `order` = 0 … n-1. Row j of `factors` is
 column j of R down to its diagonal, and below it the v_i of reflection j, whose v_j is 1; `tau` is its factor. All is
-computed in double; results of float32 are rounded once. For j = 0 … min(m, n)-1:
+computed in double; results of float32 are rounded once. Let e be the exponent of the largest |a| of a column, or with
+`pivot` of the matrix, NaN left out; where that is finite and not 0, and e below -480 or above 480, whose squares double
+does not hold, the numbers are first multiplied by 2^-e, e being kept from -1000 to 1000, and in the end those of R by 2^e.
+For j = 0 … min(m, n)-1:
 
 - with `pivot`, the columns c >= j have s_c, from +0 by `s = fma(a_ic, a_ic, s)` for i = j … m-1; columns j and c of the
   first largest s_c are exchanged, whole, where NaN counts as larger than all numbers, and so are numbers j and c of

@@ -1,10 +1,43 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+
 #include "drivers/reflections_cpu-inl.h"
 #include "ops/qr/qr_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
+
+/// 2^e for the exponent e of a number whose square double does not hold, at most 2^±1000; else 1.
+double ScaleFor(double largest) {
+  if (!(largest > 0) || largest == HUGE_VAL) return 1;
+  const int exponent = std::ilogb(largest);
+  return std::abs(exponent) <= 480 ? 1 : std::ldexp(1.0, std::clamp(exponent, -1000, 1000));
+}
+
+/// Divides the columns, or with pivot all of them alike, by the scales, powers of two, which it writes.
+void Scale(const Qr& qr, bool pivot, double* scales) {
+  double largest = 0;
+  for (int64_t j = 0; j < qr.n; ++j) {
+    if (!pivot) largest = 0;
+    for (int64_t i = 0; i < qr.m; ++i) largest = std::max(largest, std::abs(qr.At(i, j)));  // which a NaN leaves
+    scales[j] = ScaleFor(largest);
+  }
+  for (int64_t j = 0; j < qr.n; ++j) {
+    if (pivot) scales[j] = ScaleFor(largest);
+    if (scales[j] == 1) continue;
+    for (int64_t i = 0; i < qr.m; ++i) qr.At(i, j) *= 1 / scales[j];
+  }
+}
+
+/// Multiplies the columns of R by the scales.
+void ScaleBack(const Qr& qr, const double* scales) {
+  for (int64_t j = 0; j < qr.n; ++j) {
+    if (scales[j] == 1) continue;
+    for (int64_t i = 0; i < std::min(qr.m, j + 1); ++i) qr.At(i, j) *= scales[j];
+  }
+}
 
 /// The rows of one matrix, or those of the identity, to the output.
 void ReflectRows(const HouseholderArgs& args, const Rows& vectors, const double* tau, int64_t matrix) {
@@ -67,7 +100,11 @@ void GeqrfKernel(const GeqrfArgs& args) {
       LoadRows(part, matrix, m, cols, {qr.At(block).data, kWidth});
       for (int64_t i = 0; i < m; ++i) std::fill(qr.At(block)[i] + cols, qr.At(block)[i] + kWidth, 0.0);
     }
+    const bool is_double = args.input.dtype == DType::kFloat64;  // which float numbers do not get out of
+    double* const scales = is_double ? scratch.Get<double>(n) : nullptr;
+    if (is_double) Scale(qr, args.pivot, scales);
     qr.Run(args.pivot);
+    if (is_double) ScaleBack(qr, scales);
     if (args.factors == nullptr) return StoreQr(args, qr, matrix);
     DispatchReal(args.input.dtype, [&]<class T>() {
       T* out = static_cast<T*>(args.factors) + matrix * n * m;

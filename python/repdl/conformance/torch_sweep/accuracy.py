@@ -36,12 +36,15 @@ grid_sample: NaN places have NaN here, and 0 in torch where elements are the nea
 that overflows, beside the other infinity, is NaN here and not where torch fuses both. conv, attention: what lies out
 of the image or is masked is absent here, and times 0 in torch. Polynomials: of NaN torch returns what it never set."""
 
-ORDER_OVERFLOWS = ("addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "inner", "matmul", "mm", "mv", "vdot")
+ORDER_OVERFLOWS = (
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "inner", "matmul", "mm", "mv", "vdot", "nn.Linear",
+    "nn.functional.linear", "nn.LSTM", "nn.GRU", "nn.RNN",
+)  # fmt: skip
 """Names of ops begin so whose sums of float64 overflow in one order and not in another; nothing wider tells which."""
 
 GRADIENT_CANCELS = (
     "corrcoef", "logcumsumexp", "nn.functional.ctc_loss", "nn.CTCLoss", "nn.functional.group_norm", "nn.GroupNorm",
-    "nn.functional.layer_norm", "nn.LayerNorm", "native_layer_norm",
+    "nn.functional.layer_norm", "nn.LayerNorm", "native_layer_norm", "nn.functional.cross_entropy", "nn.CrossEntropy",
 )  # fmt: skip
 """Names of ops begin so in whose gradient large terms cancel, so that that of float64, with nothing wider to compare it
 with, may differ from stock's in many digits."""
