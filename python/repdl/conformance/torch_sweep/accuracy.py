@@ -27,11 +27,11 @@ NO_PLACE_OF_INFINITY = (
     "nn.functional.embedding_bag", "grid_sampler", "nn.functional.grid_sample", "nn.Bilinear", "nn.BatchNorm",
     "nn.GroupNorm", "nn.InstanceNorm", "nn.LayerNorm", "nn.functional.batch_norm", "nn.functional.group_norm",
     "nn.functional.instance_norm", "nn.functional.layer_norm", "polar", "special.chebyshev",
-    "special.shifted_chebyshev", "special.hermite", "special.laguerre", "special.legendre",
+    "special.shifted_chebyshev", "special.hermite", "special.laguerre", "special.legendre", "dist",
 )  # fmt: skip
 """Names of ops begin so that multiply by 0 in some algorithms and not in others, which makes NaN of an infinity.
 
-embedding_bag, Bilinear, norms: sums that overflow on the way in one order, or in float32, and not in another.
+dist: of a complex number with an infinite part and a NaN. embedding_bag, Bilinear, norms: sums that overflow on the way in one order, or in float32, and not in another.
 grid_sample: NaN places have NaN here, and 0 in torch where elements are the nearest or of a volume. addcmul: a product
 that overflows, beside the other infinity, is NaN here and not where torch fuses both. conv, attention: what lies out
 of the image or is masked is absent here, and times 0 in torch. Polynomials: of NaN torch returns what it never set."""

@@ -20,9 +20,11 @@ LAYOUT_IS_ASKED = (
 HOLDS_NOTHING = ("empty", "new_empty")
 """Names of ops begin so whose result is memory as it was found."""
 
-NO_ROWS = ("lu_unpack", "linalg.multi_dot", "nn.GRU", "nn.LSTM", "nn.RNN")
+NO_ROWS = (
+    "lu_unpack", "linalg.multi_dot", "nn.GRU", "nn.LSTM", "nn.RNN", "triu", "tril", "diagonal_scatter",
+)  # fmt: skip
 """Names of ops with which torch reads or writes out of bounds, if they get a row alone; or that choose an order of
-products by all sizes."""
+products by all sizes; or whose first dimension is part of a matrix."""
 
 
 def laid_out(sample: Sample, name: str, first_only: bool = False) -> Sample | None:
