@@ -21,6 +21,13 @@ WEIGHT = torch.randn(5, 4, 3, 3)
 CLASSES = torch.tensor([0, 1])
 QKV = torch.randn(2, 6, 5, 8)
 
+
+def spoken(labels: Any = ((1, 2),), steps: Any = (4,), lengths: Any = (2,), blank: int = 0) -> Any:
+    """The ctc_loss of four steps of five classes."""
+    given = (torch.tensor(x) for x in (labels, steps, lengths))
+    return ops.ctc_loss(torch.zeros(4, 1, 5), *given, blank)
+
+
 BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.mm(X, X), ValueError, r"\[mm\] mat2 of shape \(2, 3\) has 2 rows .*, but input .* has 3 columns"),
     (lambda: ops.mm(X.long(), X.T), TypeError, r"\[mm\] input must be float32 or float64, got int64; convert it"),
@@ -77,6 +84,14 @@ BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.attention(QKV, QKV, QKV, None, X > 0), TypeError, r"\[attention\] dropout_mask .* 0 where a prob"),
     (lambda: ops.attention(QKV, QKV, QKV, scale="x"), TypeError, r"\[attention\] scale must be a number, got str"),
     (lambda: ops.attention_grad(X, QKV, QKV, QKV), ValueError, r"\[attention_grad\] grad_output must have the sh"),
+    (lambda: spoken(labels=[[1, 6]]), ValueError, r"\[ctc_loss\] targets holds the label 6, which is not in \[0, 5\)"),
+    (lambda: spoken(labels=[[-1, 2]]), ValueError, r"\[ctc_loss\] targets holds the label -1"),
+    (lambda: spoken(labels=[[1, 2], [3, 4]]), ValueError, r"\[ctc_loss\] targets must have the shape \(1, 2\)"),
+    (lambda: spoken(steps=[5]), ValueError, r"\[ctc_loss\] input_lengths holds 5, which is not in \[0, 4\]"),
+    (lambda: spoken(steps=[-1]), ValueError, r"\[ctc_loss\] input_lengths holds -1"),
+    (lambda: spoken(steps=[4, 4]), ValueError, r"\[ctc_loss\] input_lengths must have the shape \(1,\)"),
+    (lambda: spoken(lengths=[3]), ValueError, r"\[ctc_loss\] target_lengths holds 3, which is not in \[0, 2\]"),
+    (lambda: spoken(blank=5), ValueError, r"\[ctc_loss\] blank must be a class, in \[0, 5\), got 5"),
     (lambda: ops.linear(X, X, X), ValueError, r"\[linear\] bias must have the shape \(2,\)"),
     (lambda: ops.adam_step(X, X, X, X, step=0), ValueError, r"\[adam_step\] step must be at least 1"),
     (lambda: ops.adam_step(X, X, X, X[:1]), ValueError, r"\[adam_step\] exp_avg_sq must have the shape \(2, 3\)"),

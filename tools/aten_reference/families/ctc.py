@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Sequence
 from typing import Any
 
-from ..functions import exp, logaddexp
+from ..functions import exp, log1p
 from ..numbers import add, mul, sub
 from ..registry import reference
 from ..tensors import Tensor, rounded
@@ -21,8 +20,18 @@ def _lengths(value: Any) -> list[int]:
     return list(value.data if isinstance(value, Tensor) else value)
 
 
-def _plus(logs: Iterable[float]) -> float:
-    return reduce(logaddexp, logs)
+def _part(x: float) -> float:
+    return 0.0 if x < -87 else exp(x)
+
+
+def _log_sum(*logs: float) -> float:
+    """LogSum of ctc_loss in docs/arithmetic.md, of three numbers."""
+    if any(x != x for x in logs):
+        return math.nan
+    low, middle, m = sorted(logs)
+    if math.isinf(m):
+        return m
+    return add(m, log1p(add(_part(sub(low, m)), _part(sub(middle, m)))))
 
 
 class _Sequence:
@@ -50,7 +59,7 @@ class _Sequence:
                     continue
                 last = found[-1]
                 earlier = last[s], last[s - 1] if s else _NEVER, last[s - 2] if self.skips[s] else _NEVER
-                row[s] = add(self.at(t, s), _plus(earlier))
+                row[s] = add(self.at(t, s), _log_sum(*earlier))
             found.append(row)
         return found
 
@@ -59,23 +68,24 @@ class _Sequence:
         if self.steps == 0:
             return 0.0 if count == 1 else math.inf
         last = alpha[self.steps - 1]
-        return -_plus((last[count - 1], last[count - 2] if count > 1 else _NEVER))
+        return -_log_sum(last[count - 1], last[count - 2] if count > 1 else _NEVER, _NEVER)
 
-    def through(self, alpha: Sequence[Sequence[float]]) -> list[list[float]]:
+    def shares(self, alpha: Sequence[Sequence[float]], loss: float) -> list[list[float]]:
         count = len(self.places)
-        found = [[_NEVER] * len(self.log_probs[0]) for _ in self.log_probs]
+        found = [[_part(add(_NEVER, loss))] * len(self.log_probs[0]) for _ in self.log_probs]
         beta = [_NEVER] * (count + 2)
         for t in reversed(range(self.steps)):
             now = [_NEVER] * (count + 2)
-            for s in range(count):
-                if t == self.steps - 1 and s >= count - 2:
-                    now[s] = add(self.at(t, s), 0.0)
+            for s, place in enumerate(self.places):
+                if t == self.steps - 1:
+                    later = 0.0 if s >= count - 2 else _NEVER
+                    now[s] = self.at(t, s) if s >= count - 2 else _NEVER
                 else:
                     skipped = beta[s + 2] if s + 2 < count and self.skips[s + 2] else _NEVER
-                    now[s] = add(self.at(t, s), _plus((beta[s], beta[s + 1], skipped)))
+                    later = _log_sum(beta[s], beta[s + 1], skipped)
+                    now[s] = add(self.at(t, s), later)
+                found[t][place] = add(found[t][place], _part(add(add(alpha[t][s], later), loss)))
             beta = now
-            for s, place in enumerate(self.places):
-                found[t][place] = logaddexp(found[t][place], add(alpha[t][s], beta[s]))
         return found
 
 
@@ -149,11 +159,10 @@ def _backward(
             continue
         steps = range(log_probs.shape[0])
         alpha = [[log_alpha[n, t, s] for s in range(width)] for t in steps]
-        through = sequence.through(alpha)
+        shares = sequence.shares(alpha, loss)
         for t in range(sequence.steps):
             for c, x in enumerate(sequence.log_probs[t]):
-                share = exp(sub(add(through[t][c], loss), x))
-                result[t, n, c] = rounded(mul(sub(exp(x), share), g), result.dtype)
+                result[t, n, c] = rounded(mul(sub(exp(x), shares[t][c]), g), result.dtype)
     return result
 
 

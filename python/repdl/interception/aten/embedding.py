@@ -62,7 +62,7 @@ def embedding_bag(
         )
     bags, starts = offsets.numel() - int(include_last_offset), offsets.to(torch.int64)
     ends = torch.cat([starts[1:bags], starts.new_tensor([count])]) if bags else starts[:0]
-    bag_of = torch.repeat_interleave(torch.arange(bags), ends - starts[:bags])
+    bag_of = torch.repeat_interleave(ends - starts[:bags])
     of_int64 = indices.to(torch.int64), bag_of, bags
     output, sizes = core.ops["embedding_bag"](weight, *of_int64, _MODES[mode], per_sample_weights, padding_idx)
     sizes = sizes.to(offsets.dtype)
