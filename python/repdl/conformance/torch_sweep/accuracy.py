@@ -31,7 +31,8 @@ NO_PLACE_OF_INFINITY = (
 )  # fmt: skip
 """Names of ops begin so that multiply by 0 in some algorithms and not in others, which makes NaN of an infinity.
 
-dist: of a complex number with an infinite part and a NaN. embedding_bag, Bilinear, norms: sums that overflow on the way in one order, or in float32, and not in another.
+embedding_bag, Bilinear, norms: sums that overflow on the way in one order, or in float32, and not in another. dist:
+of a complex number with an infinite part and a NaN.
 grid_sample: NaN places have NaN here, and 0 in torch where elements are the nearest or of a volume. addcmul: a product
 that overflows, beside the other infinity, is NaN here and not where torch fuses both. conv, attention: what lies out
 of the image or is masked is absent here, and times 0 in torch. Polynomials: of NaN torch returns what it never set."""
