@@ -65,7 +65,7 @@ def here() -> str:
         (lambda x: x.double().exp(), "aten::exp", "reproducible"),
         (lambda x: x.double().softmax(0), "aten::_softmax", "reproducible"),
         (lambda x: x.double().lgamma(), "aten::lgamma", "reproducible"),
-        (lambda x: torch.igamma(x.double(), x), "aten::igamma", "guarded"),
+        (lambda x: torch.igamma(x.double(), x), "aten::igamma", "reproducible"),
         (lambda x: torch.special.zeta(x, x), "aten::special_zeta", "reproducible"),
         (lambda x: torch.dropout(x, 0.5, True), "aten::bernoulli_.float", "reproducible"),
         (repdl.ops.softmax, "repdl::softmax", "reproducible"),

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "functions.h"
+#include "incomplete_gamma.h"
 #include "op.h"
 
 namespace repdl::reference {
@@ -121,6 +122,18 @@ static Results RunMul(const Case& test_case) {
   return MapTwo<T>(test_case, "input", "other", [](const Numbers<T>& input, const Numbers<T>& other) {
     Numbers<T> output(input.size());
     for (size_t i = 0; i < output.size(); ++i) output[i] = input[i] * other[i];
+    return output;
+  });
+}
+
+/// igamma and igammac, in double.
+template <class T>
+static Results RunIncompleteGamma(const Case& test_case) {
+  const bool is_upper = test_case.op().name == "igammac";
+  return MapTwo<T>(test_case, "input", "other", [&](const Numbers<T>& input, const Numbers<T>& other) {
+    Numbers<T> output(input.size());
+    for (size_t i = 0; i < output.size(); ++i)
+      output[i] = static_cast<T>(IncompleteGamma(input[i], other[i], is_upper));
     return output;
   });
 }
@@ -280,6 +293,8 @@ static const Op kOps[] = {{"box_muller", RunBoxMuller},
                           {"relu", REPDL_EITHER(RunRelu)},
                           {"relu_grad", REPDL_EITHER(RunReluGrad)},
                           {"div", REPDL_EITHER(RunDiv)},
+                          {"igamma", REPDL_EITHER(RunIncompleteGamma)},
+                          {"igammac", REPDL_EITHER(RunIncompleteGamma)},
                           {"mul", REPDL_EITHER(RunMul)},
                           {"sigmoid_grad", REPDL_EITHER(RunSigmoidGrad)},
                           {"tanh_grad", REPDL_EITHER(RunTanhGrad)},

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The constants of the lane files, and of float64 under `repdl.enable()`: minimax polynomials and tables, rounded to
+"""The constants of the lane files: minimax polynomials and tables, rounded to
 double from 60 digits.
 
     python tools/coefficients [NAME...] [--check]
 
 Prints the coefficients of each polynomial (lowest degree first), with its largest error before they are rounded, and
 the values of each table. A file of this folder holds a family: `PROBLEMS`, polynomials by name, and `TABLES`, functions
-that give a list of numbers. --check fails if one of the constants stands neither in a lane file nor in that of float64.
+that give a list of numbers. --check fails if one of the constants stands in no lane file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from remez import Problem, remez
 
 HERE = Path(__file__).resolve().parent
 LANE_FILES = HERE.parent.parent / "src/numerics"
-FLOAT64_FILE = HERE.parent.parent / "python/repdl/interception/float64/constants.py"
 HEX = re.compile(r"0x[0-9a-f](?:\.[0-9a-f]+)?p[+-]?\d+")
 
 
@@ -58,7 +57,7 @@ def main() -> None:
     known = constants()
     if unknown := sorted(set(arguments.names) - set(known)):
         sys.exit(f"unknown: {', '.join(unknown)}; there are {', '.join(sorted(known))}")
-    text = "".join(path.read_text() for path in [*LANE_FILES.rglob("*.lane.h"), FLOAT64_FILE])
+    text = "".join(path.read_text() for path in LANE_FILES.rglob("*.lane.h"))
     in_lane_files = {abs(float.fromhex(word)) for word in HEX.findall(text)}
     missing = []
     for name in arguments.names or sorted(known):

@@ -70,6 +70,40 @@ def _rest(values: Callable[[], list[mpf]], part: int, count: int | None = None) 
     return rest
 
 
+_ROWS, _COLUMNS = 10, 18
+
+
+@cache
+def _over_gamma_star() -> list[mpf]:
+    """Of 1 / gamma*(a) in 1 / a, the exponential of Stirling's series with the other sign."""
+    exponents = [mpf(0)] * _ROWS
+    for k in range(1, _ROWS // 2 + 1):
+        exponents[2 * k - 1] = -mp.bernoulli(2 * k) / (2 * k * (2 * k - 1))
+    g = [mpf(1)]
+    for n in range(1, _ROWS):
+        g.append(mp.fsum(j * exponents[j] * g[n - j] for j in range(1, n + 1)) / n)
+    return g
+
+
+def _temme() -> list[mpf]:
+    """Coefficients d of Temme's expansion: by k those of eta^n. DLMF 8.12.11 and 8.12.12."""
+    count = _COLUMNS + 2 * _ROWS + 2
+    alphas = [mpf(0), mpf(1)]  # of x / a - 1 as a series in eta
+    for n in range(2, count):
+        rest = mp.fsum(k * alphas[k] * alphas[n + 1 - k] for k in range(2, n))
+        alphas.append((alphas[n - 1] - rest) / (n + 1))
+    rows = [[mpf(-1) / 3, *((n + 2) * alphas[n + 2] for n in range(1, count - 2))]]
+    for g in _over_gamma_star()[1:]:
+        above = rows[-1]
+        rows.append([g * rows[0][n] + (n + 2) * above[n + 2] for n in range(len(above) - 2)])
+    return [d for row in rows for d in row[:_COLUMNS]]
+
+
+def _lgamma_near_one() -> list[mpf]:
+    """log(gamma(1 + t)) as a power series, from t on."""
+    return [-mp.euler, *((-1) ** k * mp.zeta(k) / k for k in range(2, 7))]
+
+
 def _half_log_two_pi() -> list[mpf]:
     return [mp.log(2 * mp.pi) / 2]
 
@@ -88,6 +122,11 @@ TABLES = {
     "euler_maclaurin": _euler_maclaurin,
     "euler_maclaurin_low": _rest(_euler_maclaurin, 1),
     "euler_maclaurin_lowest": _rest(_euler_maclaurin, 2),
+    "over_gamma_star": _over_gamma_star,
+    "temme": _temme,
+    "lgamma_near_one": _lgamma_near_one,
+    "lgamma_near_one_low": _rest(_lgamma_near_one, 1),
+    "lgamma_near_one_lowest": _rest(_lgamma_near_one, 2),
     "half_log_two_pi": _half_log_two_pi,
     "half_log_two_pi_low": _rest(_half_log_two_pi, 1),
     "half_log_two_pi_lowest": _rest(_half_log_two_pi, 2),

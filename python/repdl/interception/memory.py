@@ -24,7 +24,6 @@ Function = Callable[..., Any]
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _OURS = (
     "repdl.interception.aten.",
-    "repdl.interception.float64.",
     "repdl.interception.distributed",
     "repdl.random.",
     "repdl.ops.",

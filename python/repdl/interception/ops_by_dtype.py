@@ -12,13 +12,8 @@ from repdl.interception.native import Kernel
 
 Ops = Mapping[str, Kernel]
 
-float64_ops: dict[str, Kernel] = {}
-"""Ops of float64 tensors: those of the core that take them, and others by its names and with its arguments, which are
-in interception/float64."""
-
-
 complex_ops: dict[str, Kernel] = {}
-"""Ops of complex tensors, in the same way: interception/aten/complex_functions.py."""
+"""Ops of complex tensors, by the names and with the arguments of the core's: aten/complex_functions.py."""
 
 
 def ops_of(x: torch.Tensor) -> Ops:

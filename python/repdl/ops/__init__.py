@@ -115,6 +115,8 @@ from repdl.ops.elementwise.error_function import (
 from repdl.ops.elementwise.exponential import exp as exp, exp2 as exp2, exp10 as exp10, expm1 as expm1, pow as pow
 from repdl.ops.elementwise.gamma import (
     digamma as digamma,
+    igamma as igamma,
+    igammac as igammac,
     lgamma as lgamma,
     polygamma as polygamma,
     trigamma as trigamma,

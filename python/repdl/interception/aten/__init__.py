@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The overloads that have kernels of ours, by family. Each is made of ops of repdl and of exact calls of torch."""
 
-import repdl.interception.float64  # noqa: F401 (its ops, which overrides look up)
 from repdl.interception.aten import (
     arithmetic as arithmetic,
     attention as attention,

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from repdl.interception import core
-from repdl.interception.ops_by_dtype import Ops, complex_ops, float64_ops, ops_of
+from repdl.interception.ops_by_dtype import Ops, complex_ops, ops_of
 
 Parts = tuple[torch.Tensor, torch.Tensor]
 
@@ -211,7 +211,7 @@ _turned("tan", _tanh, back=True)
 def _inverse(name: str, of_parts: Callable[[Ops, torch.Tensor], Parts]) -> None:
     def op(z: torch.Tensor) -> torch.Tensor:
         wide = z.resolve_conj().to(torch.complex128)
-        return torch.complex(*of_parts(float64_ops, wide)).to(z.dtype)
+        return torch.complex(*of_parts(core.ops, wide)).to(z.dtype)
 
     complex_ops[name] = op
 

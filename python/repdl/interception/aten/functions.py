@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions of one or two numbers, correctly rounded, and their gradients."""
+"""Functions of one or two numbers that are ops of the core, and their gradients."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ def _binary(name: str, op: str) -> None:
 
 _binary("atan2", "atan2")
 _binary("hypot", "hypot")
+_binary("igamma", "igamma")
+_binary("igammac", "igammac")
 _binary("logaddexp", "logaddexp")
 for _name in ("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar"):
     _binary(_name, "zeta")

@@ -7,7 +7,6 @@ import torch
 
 from repdl.interception import core
 from repdl.interception.aten.special import in_float64
-from repdl.interception.ops_by_dtype import float64_ops
 from repdl.interception.override import override
 
 _OF_ORDER = {0: "digamma", 1: "trigamma"}
@@ -28,8 +27,8 @@ def polygamma(n: int, self: torch.Tensor) -> torch.Tensor:
 def _of_several(x: torch.Tensor, p: int) -> torch.Tensor:
     """log(pi) p (p - 1) / 4 + the sum of lgamma(x - j / 2) for j = 0 … p - 1."""
     places = torch.arange(p, dtype=torch.float64) * 0.5
-    logs = float64_ops["lgamma"](x[..., None] - places)
-    return float64_ops["sum"](logs, (-1,), False) + p * (p - 1) / 4 * 1.1447298858494002
+    logs = core.ops["lgamma"](x[..., None] - places)
+    return core.ops["sum"](logs, (-1,), False) + p * (p - 1) / 4 * 1.1447298858494002
 
 
 in_float64("mvlgamma", _of_several, elementwise=False)

@@ -15,10 +15,10 @@ from functools import cache
 
 import torch
 
-from repdl.interception.ops_by_dtype import float64_ops
+from repdl.interception.core import ops
 from repdl.interception.override import ANY_DTYPE, override
 
-_digamma = float64_ops["digamma"]
+_digamma = ops["digamma"]
 _STEP = 1 / 8
 _PLACES = [i * _STEP for i in range(-28, 193)]
 """Far up, for parameters near 0, whose integrands fall off slowly after a steep beginning."""
@@ -28,8 +28,8 @@ _PLACES = [i * _STEP for i in range(-28, 193)]
 def _nodes() -> list[tuple[float, float]]:
     """v and its weight."""
     x = torch.tensor(_PLACES, dtype=torch.float64)
-    inverse = float64_ops["exp"](-x)
-    places = float64_ops["exp"](x - inverse)
+    inverse = ops["exp"](-x)
+    places = ops["exp"](x - inverse)
     return list(zip(places.tolist(), (places * (inverse + 1) * _STEP).tolist(), strict=True))
 
 
@@ -42,23 +42,23 @@ def _integral(scale: torch.Tensor, f: Callable[[torch.Tensor], torch.Tensor]) ->
 
 def _gamma_series(a: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     """For z < 1: z e^z times the sum of (-z)^n / n! ((digamma(a + 1) - log z) / (a + n) - n / (a (a + n)^2))."""
-    shift = _digamma(a + 1) - float64_ops["log"](z)
+    shift = _digamma(a + 1) - ops["log"](z)
     power, total = torch.ones_like(z), torch.zeros_like(z)
     for n in range(24):
         total = total + power * (shift / (a + n) - n / (a * (a + n) * (a + n)))
         power = power * -z / (n + 1)
-    return z * float64_ops["exp"](z) * total
+    return z * ops["exp"](z) * total
 
 
 def _gamma_below(a: torch.Tensor, z: torch.Tensor, gap: torch.Tensor) -> torch.Tensor:
-    exp, expm1 = float64_ops["exp"], float64_ops["expm1"]
-    scale = 1 / ((a - z).clamp_min(0) + float64_ops["sqrt"](a))
+    exp, expm1 = ops["exp"], ops["expm1"]
+    scale = 1 / ((a - z).clamp_min(0) + ops["sqrt"](a))
     return z * _integral(scale, lambda v: exp(-a * v - z * expm1(-v)) * (gap + v))
 
 
 def _gamma_above(a: torch.Tensor, z: torch.Tensor, gap: torch.Tensor) -> torch.Tensor:
-    exp, log1p = float64_ops["exp"], float64_ops["log1p"]
-    scale = z / ((z - a + 1).clamp_min(0) + float64_ops["sqrt"](a))
+    exp, log1p = ops["exp"], ops["log1p"]
+    scale = z / ((z - a + 1).clamp_min(0) + ops["sqrt"](a))
 
     def f(v: torch.Tensor) -> torch.Tensor:
         more = log1p(v / z)
@@ -77,7 +77,7 @@ def _where_it_holds(
 
 def gamma_gradient(alpha: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     a, z = (t.reshape(-1) for t in torch.broadcast_tensors(alpha, z))
-    gap = _digamma(a) - float64_ops["log"](z)  # E[log t] - log z
+    gap = _digamma(a) - ops["log"](z)  # E[log t] - log z
     result = torch.full_like(a, math.nan)
     small = z < 1
     _where_it_holds(small, result, _gamma_series, a, z)
@@ -88,14 +88,14 @@ def gamma_gradient(alpha: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
 
 def _beta_below(x: torch.Tensor, y: torch.Tensor, a: torch.Tensor, b: torch.Tensor, gap: torch.Tensor) -> torch.Tensor:
     """Of x = 1 - y, below it."""
-    exp, expm1, log1p, sqrt = (float64_ops[name] for name in ("exp", "expm1", "log1p", "sqrt"))
+    exp, expm1, log1p, sqrt = (ops[name] for name in ("exp", "expm1", "log1p", "sqrt"))
     odds = x / y
     scale = 1 / ((a - (b - 1) * odds).clamp_min(0) + sqrt(a + b * odds))
     return x * _integral(scale, lambda v: exp((b - 1) * log1p(odds * -expm1(-v)) - a * v) * (gap + v))
 
 
 def _beta_above(x: torch.Tensor, y: torch.Tensor, a: torch.Tensor, b: torch.Tensor, gap: torch.Tensor) -> torch.Tensor:
-    exp, expm1, log1p, sqrt = (float64_ops[name] for name in ("exp", "expm1", "log1p", "sqrt"))
+    exp, expm1, log1p, sqrt = (ops[name] for name in ("exp", "expm1", "log1p", "sqrt"))
     odds = y / x
     scale = 1 / ((b - (a - 1) * odds).clamp_min(0) + sqrt(b + a * odds))
 
@@ -108,7 +108,7 @@ def _beta_above(x: torch.Tensor, y: torch.Tensor, a: torch.Tensor, b: torch.Tens
 
 def beta_gradient(x: torch.Tensor, a: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
     x, a, total = (t.reshape(-1) for t in torch.broadcast_tensors(x, a, total))
-    gap = _digamma(a) - _digamma(total) - float64_ops["log"](x)
+    gap = _digamma(a) - _digamma(total) - ops["log"](x)
     operands = (x, 1 - x, a, total - a, gap)
     result = torch.full_like(x, math.nan)
     _where_it_holds(gap > 0, result, _beta_below, *operands)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 
 from repdl.interception.aten.special import in_float64
-from repdl.interception.ops_by_dtype import float64_ops as ops
+from repdl.interception.core import ops
 
 Step = Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 """The value of degree k + 1 from k, x and the values of degrees k and k - 1."""

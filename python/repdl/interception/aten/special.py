@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Special functions: ops of the core, and others that are computed in float64, in steps, and rounded once."""
+"""Special functions that are computed in float64, in ops of the core, and rounded once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from repdl.interception.core import ops
 from repdl.interception.dtypes import COMPLEX, kinds_of
 from repdl.interception.native import native_of
-from repdl.interception.ops_by_dtype import float64_ops
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strict import not_reproducible
 
@@ -46,10 +46,6 @@ def _widened(value: Any, dtype: torch.dtype) -> Any:
     return torch.full((), value, dtype=torch.float32).item() if is_narrow else value
 
 
-for _name in ("igamma", "igammac"):
-    in_float64(_name, float64_ops[_name])
-
-
 @override("kaiser_window", "kaiser_window.periodic", "kaiser_window.beta", **ANY_DTYPE)
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: torch.dtype | None = None, **_kwargs: Any
@@ -64,5 +60,5 @@ def kaiser_window(
         return torch.ones(window_length, dtype=dtype)
     steps = window_length - 1 + periodic
     x = torch.arange(window_length, dtype=torch.float64) * 2 / steps - 1
-    window = float64_ops["i0"](float64_ops["sqrt"](1 - x * x) * beta)
-    return (window / float64_ops["i0"](torch.full((), beta, dtype=torch.float64))).to(dtype)
+    window = ops["i0"](ops["sqrt"](1 - x * x) * beta)
+    return (window / ops["i0"](torch.full((), beta, dtype=torch.float64))).to(dtype)
