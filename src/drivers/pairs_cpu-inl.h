@@ -65,24 +65,40 @@ HWY_NOINLINE void MapPairsRuns(const MapArgs& args, const int64_t* part_strides,
   });
 }
 
-/// output = F()(tag, parts of the inputs..., parts of the result), of pairs of T.
-template <int kInputs, class T, class F>
+/// output = F()(tag, parts of the inputs..., parts of the result), of pairs of T, computed in lanes of `Lane` and rounded once
+/// where that is not T.
+template <int kInputs, class T, class Lane, class F>
 void MapPairsOf(const MapArgs& args, const int64_t* part_strides, int64_t grain) {
   const PairsRun<T> run = [](const T* const* x, T* y, int64_t n) HWY_ATTR {
-    const TagOf<T> d;
+    const TagOf<Lane> d;
+    const hn::Rebind<T, TagOf<Lane>> own;
+    const auto load = [&](const T* from, auto& real, auto& imaginary) HWY_ATTR {
+      if constexpr (std::is_same_v<T, Lane>) {
+        hn::LoadInterleaved2(d, from, real, imaginary);
+      } else {
+        hn::Vec<decltype(own)> narrow_real, narrow_imaginary;
+        hn::LoadInterleaved2(own, from, narrow_real, narrow_imaginary);
+        real = ToDouble(d, narrow_real);
+        imaginary = ToDouble(d, narrow_imaginary);
+      }
+    };
     const auto apply = [&](const T* first, const T* second, T* to) HWY_ATTR {
-      VecOf<T> a, b, real, imaginary;
-      hn::LoadInterleaved2(d, first, a, b);
+      VecOf<Lane> a, b, real, imaginary;
+      load(first, a, b);
       if constexpr (kInputs == 1) {
         F()(d, a, b, real, imaginary);
       } else {
-        VecOf<T> c, e;
-        hn::LoadInterleaved2(d, second, c, e);
+        VecOf<Lane> c, e;
+        load(second, c, e);
         F()(d, a, b, c, e, real, imaginary);
       }
-      hn::StoreInterleaved2(real, imaginary, d, to);
+      if constexpr (std::is_same_v<T, Lane>) {
+        hn::StoreInterleaved2(real, imaginary, d, to);
+      } else {
+        hn::StoreInterleaved2(ToFloat(own, real), ToFloat(own, imaginary), own, to);
+      }
     };
-    constexpr int64_t kStep = kLanesOf<T>;
+    constexpr int64_t kStep = kLanesOf<Lane>;
     int64_t i = 0;
     for (; i + kStep <= n; i += kStep) apply(x[0] + 2 * i, x[kInputs - 1] + 2 * i, y + 2 * i);
     if (i == n) return;
@@ -98,12 +114,13 @@ void MapPairsOf(const MapArgs& args, const int64_t* part_strides, int64_t grain)
   MapPairsRuns<T>(args, part_strides, grain, run);
 }
 
-template <int kInputs, class F>
+/// The same for the type of the output; `Lane` is that in which float32 is computed.
+template <int kInputs, class Lane, class F>
 void MapPairs(const MapArgs& args, const int64_t* part_strides, int64_t grain) {
   if (args.output_dtype == DType::kFloat64) {
-    MapPairsOf<kInputs, double, F>(args, part_strides, grain);
+    MapPairsOf<kInputs, double, double, F>(args, part_strides, grain);
   } else {
-    MapPairsOf<kInputs, float, F>(args, part_strides, grain);
+    MapPairsOf<kInputs, float, Lane, F>(args, part_strides, grain);
   }
 }
 

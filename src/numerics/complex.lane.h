@@ -12,6 +12,7 @@
       return Function##Double()(d, x...);            \
     }                                                \
   }
+REPDL_REAL_FUNCTION(Asinh)
 REPDL_REAL_FUNCTION(Atan2)
 REPDL_REAL_FUNCTION(Cos)
 REPDL_REAL_FUNCTION(Cosh)
@@ -41,3 +42,4 @@ REPDL_LANE auto Rounded(D d, double value) {
 #include "numerics/functions/complex_logarithmic.lane.h"
 #include "numerics/functions/complex_sqrt.lane.h"
 #include "numerics/functions/complex_hyperbolic.lane.h"
+#include "numerics/functions/complex_inverse.lane.h"

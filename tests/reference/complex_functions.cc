@@ -204,6 +204,64 @@ Pair<T> Tan(Pair<T> z) {
   return TurnedBack(Tanh(Turned(z)));
 }
 
+/// The inverse functions, of doubles.
+using Wide = Pair<double>;
+
+Wide Asin(Wide z) {
+  const auto [x, y] = z;
+  const auto [p, q] = Sqrt<double>({1 - x, -y});
+  const auto [r, s] = Sqrt<double>({1 + x, y});
+  const double pr = p * r, qs = q * s, ps = p * s, qr = q * r;
+  double beside = pr - qs, size = ps - qr;
+  if (std::isinf(x)) beside = std::isinf(y) ? std::numeric_limits<double>::infinity() : 0;
+  if (std::isnan(y)) beside = y;
+  if (std::isinf(x) || std::isinf(y)) size = std::copysign(std::fabs(x) + std::fabs(y), y);
+  return {Of("atan2", x, beside), Of("asinh", size)};
+}
+
+Wide Acos(Wide z) {
+  const auto [x, y] = z;
+  const auto [p, q] = Sqrt<double>({1 - x, -y});
+  const auto [r, s] = Sqrt<double>({1 + x, y});
+  const double rq = r * q, sp = s * p;
+  double real = Of("atan2", p, r) * 2;
+  if (std::isinf(x) && std::isinf(y)) real = x < 0 ? 0x1.2d97c7f3321d2p+1 : 0x1.921fb54442d18p-1;
+  return {real, Of("asinh", rq - sp)};
+}
+
+Wide Acosh(Wide z) {
+  const Wide result = Acos(z);
+  return {std::fabs(result.imaginary), std::copysign(result.real, z.imaginary)};
+}
+
+Wide Atanh(Wide z) {
+  const auto [x, y] = z;
+  const double h = std::fabs(x), height = std::fabs(y);
+  Wide result;
+  if (!std::isnan(x) && !std::isnan(y) && std::fmax(h, height) > 1e100) {
+    const double larger = std::fmax(h, height), q = std::fmin(h, height) / larger, square = q * q;
+    const double once = h / larger, twice = once / larger;
+    result = {std::isinf(larger) ? 0 : twice / (1 + square), std::copysign(0x1.921fb54442d18p+0, y)};
+  } else {
+    const double below = 1 - h, above = 1 + h, squared = below * below, square = y * y, product = below * above;
+    result = {Of("log1p", 4 * h / (squared + square)) * 0.25, Of("atan2", 2 * y, product - square) * 0.5};
+    if (h == 1 && height < 1e-100) result.real = (0x1.62e42fefa39efp-1 - Of("log", height)) * 0.5;
+  }
+  result.real = std::copysign(result.real, x);
+  return result;
+}
+
+Wide Asinh(Wide z) { return TurnedBack(Asin(Turned(z))); }
+
+Wide Atan(Wide z) { return TurnedBack(Atanh(Turned(z))); }
+
+/// Rounded to T.
+template <class T, Wide (*kFunction)(Wide)>
+Pair<T> FromWide(Pair<T> z) {
+  const Wide result = kFunction({z.real, z.imaginary});
+  return {static_cast<T>(result.real), static_cast<T>(result.imaginary)};
+}
+
 /// Pair number i of the shape `to`, in a tensor of the shape `from` that is broadcast to it.
 template <class T>
 Pair<T> PairAt(const Numbers<T>& data, const IntList& from, const IntList& to, int64_t i) {
@@ -248,6 +306,11 @@ Results RunTwo(const Case& test_case) {
   return results;
 }
 
+#define INVERSE(op, Function)                                                           \
+  {"complex_" #op, [](const Case& test_case) {                                          \
+     return IsDouble(test_case) ? RunOne<double, FromWide<double, Function>>(test_case) \
+                                : RunOne<float, FromWide<float, Function>>(test_case);  \
+   }}
 #define ONE(op, Function)                                                     \
   {"complex_" #op, [](const Case& test_case) {                                \
      return IsDouble(test_case) ? RunOne<double, Function<double>>(test_case) \
@@ -259,7 +322,13 @@ Results RunTwo(const Case& test_case) {
                                 : RunTwo<float, Function<float>>(test_case);  \
    }}
 
-const Op kOps[] = {ONE(cos, Cos),
+const Op kOps[] = {INVERSE(acos, Acos),
+                   INVERSE(acosh, Acosh),
+                   INVERSE(asin, Asin),
+                   INVERSE(asinh, Asinh),
+                   INVERSE(atan, Atan),
+                   INVERSE(atanh, Atanh),
+                   ONE(cos, Cos),
                    ONE(cosh, Cosh),
                    TWO(div, Divide),
                    ONE(exp, Exp),

@@ -31,6 +31,12 @@ from repdl.ops.cdist import cdist as cdist, cdist_grad as cdist_grad, pdist as p
 from repdl.ops.cholesky import cholesky as cholesky
 from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
 from repdl.ops.complex import (
+    complex_acos as complex_acos,
+    complex_acosh as complex_acosh,
+    complex_asin as complex_asin,
+    complex_asinh as complex_asinh,
+    complex_atan as complex_atan,
+    complex_atanh as complex_atanh,
     complex_cos as complex_cos,
     complex_cosh as complex_cosh,
     complex_div as complex_div,

@@ -122,6 +122,36 @@ def complex_tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent. float32 or float64, (…, 2), as for `complex_reciprocal`."""
 
 
+@op()
+def complex_acos(input: Tensor) -> Tensor:
+    """Inverse cosine, computed in float64. float32 or float64, (…, 2), as for `complex_reciprocal`."""
+
+
+@op()
+def complex_asin(input: Tensor) -> Tensor:
+    """Inverse sine, computed in float64. float32 or float64, (…, 2), as for `complex_reciprocal`."""
+
+
+@op()
+def complex_atan(input: Tensor) -> Tensor:
+    """Inverse tangent, computed in float64. float32 or float64, (…, 2), as for `complex_reciprocal`."""
+
+
+@op()
+def complex_acosh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic cosine, computed in float64. float32 or float64, (…, 2), as for `complex_reciprocal`."""
+
+
+@op()
+def complex_asinh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic sine, computed in float64. float32 or float64, (…, 2), as for `complex_reciprocal`."""
+
+
+@op()
+def complex_atanh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic tangent, computed in float64. float32 or float64, (…, 2), as for `complex_reciprocal`."""
+
+
 # Gradients: of a function f, the gradient times the conjugate of f'.
 
 
@@ -162,6 +192,13 @@ _by_slope(complex_tan, lambda y: _plus(complex_mul(y, y), 1.0), "output")
 _by_slope(complex_sinh, lambda z: complex_cosh(z))
 _by_slope(complex_cosh, lambda z: complex_sinh(z))
 _by_slope(complex_tanh, lambda y: _plus(-complex_mul(y, y), 1.0), "output")
+
+_by_slope(complex_asin, lambda z: complex_rsqrt(_plus(-complex_mul(z, z), 1.0)))
+_by_slope(complex_acos, lambda z: -complex_rsqrt(_plus(-complex_mul(z, z), 1.0)))
+_by_slope(complex_atan, lambda z: complex_reciprocal(_plus(complex_mul(z, z), 1.0)))
+_by_slope(complex_asinh, lambda z: complex_rsqrt(_plus(complex_mul(z, z), 1.0)))
+_by_slope(complex_acosh, lambda z: complex_mul(complex_rsqrt(_plus(z, -1.0)), complex_rsqrt(_plus(z, 1.0))))
+_by_slope(complex_atanh, lambda z: complex_reciprocal(_plus(-complex_mul(z, z), 1.0)))
 
 
 @complex_sgn.backward(saves=("input", "output"))
@@ -252,6 +289,12 @@ def _of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _ONE: Mapping[Op[..., Any], Callable[[Any], Any]] = {
+    complex_acos: np.arccos,
+    complex_acosh: np.arccosh,
+    complex_asin: np.arcsin,
+    complex_asinh: np.arcsinh,
+    complex_atan: np.arctan,
+    complex_atanh: np.arctanh,
     complex_cos: np.cos,
     complex_cosh: np.cosh,
     complex_exp: np.exp,

@@ -49,7 +49,7 @@ void Map(std::string_view op, const Specs& specs, std::initializer_list<const Te
 
 }  // namespace
 
-#define REPDL_COMPLEX_UNARY(op, Function)                                                      \
+#define REPDL_COMPLEX_UNARY(op, Function, Lanes)                                               \
   Specs Infer##Function(const TensorView& input) { return InferUnary({#op, "input"}, input); } \
   void Function(const TensorView& input, Out result) {                                         \
     const FpEnvGuard guard;                                                                    \
@@ -69,7 +69,7 @@ void Map(std::string_view op, const Specs& specs, std::initializer_list<const Te
 
 }  // namespace repdl
 
-#define REPDL_COMPLEX_UNARY(op, Function) \
+#define REPDL_COMPLEX_UNARY(op, Function, Lanes) \
   MakeOp<Infer##Function, Function, Function##Kernel>(#op, "input", kFloat32Or64),
 #define REPDL_COMPLEX_BINARY(op, Function, first, second) \
   MakeOp<Infer##Function, Function, Function##Kernel>(#op, #first ", " #second, kFloat32Or64),

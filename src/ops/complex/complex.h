@@ -9,7 +9,7 @@ namespace repdl {
 
 /// Operands are float32 or float64, (…, 2): pairs of a real and an imaginary part. So is the result, of the shape that
 /// their other dimensions broadcast to.
-#define REPDL_COMPLEX_UNARY(op, Function)         \
+#define REPDL_COMPLEX_UNARY(op, Function, Lanes)  \
   Specs Infer##Function(const TensorView& input); \
   void Function(const TensorView& input, Out result);
 #define REPDL_COMPLEX_BINARY(op, Function, first, second)                   \

@@ -13,7 +13,7 @@ struct PairsArgs {
   int64_t part_strides[MapArgs::kMaxInputs] = {};
 };
 
-#define REPDL_COMPLEX_UNARY(op, Function) REPDL_KERNEL(Function##Kernel, PairsArgs)
+#define REPDL_COMPLEX_UNARY(op, Function, Lanes) REPDL_KERNEL(Function##Kernel, PairsArgs)
 #define REPDL_COMPLEX_BINARY(op, Function, first, second) REPDL_KERNEL(Function##Kernel, PairsArgs)
 #include "repdl/ops/complex.def"
 #undef REPDL_COMPLEX_UNARY
