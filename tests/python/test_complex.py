@@ -13,7 +13,6 @@ import torch
 from mpmath import mp
 
 import repdl
-from repdl.interception.aten.complex_numbers import _parts
 from support import same_bits
 
 DTYPES = (torch.complex64, torch.complex128)
@@ -400,8 +399,3 @@ def digest_of_all() -> str:
                 for t in results:
                     sha.update(torch.view_as_real(t.detach().resolve_conj() + 0j).contiguous().numpy().tobytes())
     return sha.hexdigest()
-
-
-def test_parts_of_a_number() -> None:
-    real, imaginary = _parts(1 - 2j, torch.complex64)
-    assert (real.item(), imaginary.item(), real.dtype) == (1.0, -2.0, torch.float32)

@@ -30,6 +30,35 @@ from repdl.ops.batch_norm import (
 from repdl.ops.cdist import cdist as cdist, cdist_grad as cdist_grad, pdist as pdist, pdist_grad as pdist_grad
 from repdl.ops.cholesky import cholesky as cholesky
 from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
+from repdl.ops.complex import (
+    complex_acos as complex_acos,
+    complex_acosh as complex_acosh,
+    complex_asin as complex_asin,
+    complex_asinh as complex_asinh,
+    complex_atan as complex_atan,
+    complex_atanh as complex_atanh,
+    complex_cos as complex_cos,
+    complex_cosh as complex_cosh,
+    complex_div as complex_div,
+    complex_exp as complex_exp,
+    complex_exp2 as complex_exp2,
+    complex_expm1 as complex_expm1,
+    complex_log as complex_log,
+    complex_log1p as complex_log1p,
+    complex_log2 as complex_log2,
+    complex_log10 as complex_log10,
+    complex_mul as complex_mul,
+    complex_pow as complex_pow,
+    complex_reciprocal as complex_reciprocal,
+    complex_rsqrt as complex_rsqrt,
+    complex_sgn as complex_sgn,
+    complex_sigmoid as complex_sigmoid,
+    complex_sin as complex_sin,
+    complex_sinh as complex_sinh,
+    complex_sqrt as complex_sqrt,
+    complex_tan as complex_tan,
+    complex_tanh as complex_tanh,
+)
 from repdl.ops.complex_mm import complex_mm as complex_mm
 from repdl.ops.convolution import (
     conv1d as conv1d,

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "repdl/op.h"
+
+// The contracts of the functions stand in their lane files, src/numerics/functions/complex_*.lane.h.
+
+namespace repdl {
+
+/// Operands are float32 or float64, (…, 2): pairs of a real and an imaginary part. So is the result, of the shape that
+/// their other dimensions broadcast to.
+#define REPDL_COMPLEX_UNARY(op, Function, Lanes)  \
+  Specs Infer##Function(const TensorView& input); \
+  void Function(const TensorView& input, Out result);
+#define REPDL_COMPLEX_BINARY(op, Function, first, second)                   \
+  Specs Infer##Function(const TensorView& first, const TensorView& second); \
+  void Function(const TensorView& first, const TensorView& second, Out result);
+#include "repdl/ops/complex.def"
+#undef REPDL_COMPLEX_UNARY
+#undef REPDL_COMPLEX_BINARY
+
+}  // namespace repdl

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+// Functions of complex numbers, which are pairs in a last dimension: real steps, each rounded.
+#include <cmath>
+#include <limits>
+
+#include "functions.h"
+#include "op.h"
+
+namespace repdl::reference {
+namespace {
+
+template <class T>
+struct Pair {
+  T real, imaginary;
+};
+
+/// A function of functions.def, rounded to T.
+template <class T>
+T Of(std::string_view name, T x, T y = 0) {
+  return Rounded<T>(*FindFunction(name), x, y, sizeof(T) == 8 ? kFloat64 : kFloat32);
+}
+
+template <class T>
+Pair<T> Negative(Pair<T> z) {
+  return {-z.real, -z.imaginary};
+}
+
+template <class T>
+Pair<T> Times(Pair<T> z, T factor) {
+  return {z.real * factor, z.imaginary * factor};
+}
+
+template <class T>
+Pair<T> Multiply(Pair<T> x, Pair<T> y) {
+  const T ac = x.real * y.real, bd = x.imaginary * y.imaginary;
+  const T ad = x.real * y.imaginary, bc = x.imaginary * y.real;
+  return {ac - bd, ad + bc};
+}
+
+template <class T>
+Pair<T> Divide(Pair<T> x, Pair<T> y) {
+  const auto [a, b] = x;
+  const auto [c, d] = y;
+  if (std::fabs(c) < std::fabs(d)) {
+    const T r = c / d, cr = c * r, e = d + cr;
+    const T ar = a * r, br = b * r, real = b + ar, imaginary = a - br;
+    return {real / e, -imaginary / e};
+  }
+  if (c == 0) return {a / T{0}, b / T{0}};
+  const T r = d / c, dr = d * r, e = c + dr;
+  const T ar = a * r, br = b * r, real = a + br, imaginary = b - ar;
+  return {real / e, imaginary / e};
+}
+
+template <class T>
+Pair<T> Reciprocal(Pair<T> z) {
+  return Divide<T>({1, 0}, z);
+}
+
+template <class T>
+Pair<T> Sgn(Pair<T> z) {
+  const T size = Of("hypot", z.real, z.imaginary);
+  if (size == 0) return {0, 0};
+  return {z.real / size, z.imaginary / size};
+}
+
+template <class T>
+Pair<T> Exp(Pair<T> z) {
+  const auto [a, b] = z;
+  const T size = Of("exp", a);
+  return {size * Of("cos", b), b == 0 ? b : size * Of("sin", b)};
+}
+
+template <class T>
+Pair<T> Exp2(Pair<T> z) {
+  return Exp(Times(z, static_cast<T>(0x1.62e42fefa39efp-1)));
+}
+
+template <class T>
+Pair<T> Expm1(Pair<T> z) {
+  const auto [a, b] = z;
+  const T sine = Of("sin", b * T{0.5}), squared = sine * sine, twice = squared * 2;
+  const T product = Of("expm1", a) * Of("cos", b);
+  return {product - twice, Exp(z).imaginary};
+}
+
+template <class T>
+Pair<T> Sigmoid(Pair<T> z) {
+  const bool left = z.real < 0;
+  const Pair<T> e = Exp(left ? z : Negative(z));
+  return Divide(left ? e : Pair<T>{1, 0}, Pair<T>{e.real + 1, e.imaginary + 0});
+}
+
+template <class T>
+Pair<T> Log(Pair<T> z) {
+  const auto [a, b] = z;
+  const T size = Of("hypot", a, b), angle = Of("atan2", b, a);
+  if (!(size > 0.5 && size < 2)) return {Of("log", size), angle};
+  const T larger = std::fmax(std::fabs(a), std::fabs(b)), smaller = std::fmin(std::fabs(a), std::fabs(b));
+  const T below = larger - 1, above = larger + 1, product = below * above, square = smaller * smaller;
+  return {Of("log1p", product + square) * T{0.5}, angle};
+}
+
+template <class T>
+Pair<T> Log1p(Pair<T> z) {
+  const auto [a, b] = z;
+  Pair<T> result = Log<T>({a + 1, b});
+  if (std::fabs(a) < 0.25 && std::fabs(b) < 0.25) {
+    const T sum = a + 2, product = a * sum, square = b * b;
+    result.real = Of("log1p", product + square) * T{0.5};
+  }
+  return result;
+}
+
+template <class T>
+Pair<T> Log2(Pair<T> z) {
+  return Times(Log(z), static_cast<T>(0x1.71547652b82fep+0));
+}
+
+template <class T>
+Pair<T> Log10(Pair<T> z) {
+  return Times(Log(z), static_cast<T>(0x1.bcb7b1526e50dp-2));
+}
+
+template <class T>
+Pair<T> Pow(Pair<T> x, Pair<T> y) {
+  if (x.real != 0 || x.imaginary != 0) return Exp(Multiply(y, Log(x)));
+  if (y.real == 0 && y.imaginary == 0) return {1, 0};
+  return {y.real > 0 ? 0 : std::numeric_limits<T>::infinity(), 0};
+}
+
+template <class T>
+Pair<T> Sqrt(Pair<T> z) {
+  const auto [a, b] = z;
+  const bool is_nan = std::isnan(a) || std::isnan(b);
+  const T largest = std::fmax(std::fabs(a), std::fabs(b));
+  T scale = 1, back = 1;
+  if (!is_nan && largest > 0x1p100) scale = T{0x1p-20f}, back = T{0x1p10f};
+  if (!is_nan && largest < 0x1p-60) scale = T{0x1p60f}, back = T{0x1p-30f};
+  const T x = a * scale, y = b * scale;
+  const T sum = Of("hypot", x, y) + std::fabs(x);
+  const T root = Of("sqrt", sum * T{0.5});
+  const bool is_infinite = !is_nan && std::isinf(largest);
+  const T other = root == 0 || is_infinite ? T{0} : std::fabs(y) / (2 * root);
+  const T t = root * back, u = std::isinf(b) ? t : other * back;
+  return a < 0 ? Pair<T>{u, std::copysign(t, b)} : Pair<T>{t, std::copysign(u, b)};
+}
+
+template <class T>
+Pair<T> Rsqrt(Pair<T> z) {
+  return Reciprocal(Sqrt(z));
+}
+
+template <class T>
+Pair<T> Sinh(Pair<T> z) {
+  const auto [a, b] = z;
+  return {a == 0 ? a : Of("sinh", a) * Of("cos", b), b == 0 ? b : Of("cosh", a) * Of("sin", b)};
+}
+
+template <class T>
+Pair<T> Cosh(Pair<T> z) {
+  const auto [a, b] = z;
+  const T of_zero = std::signbit(a) ? -b : b;
+  return {Of("cosh", a) * Of("cos", b), b == 0 ? of_zero : Of("sinh", a) * Of("sin", b)};
+}
+
+template <class T>
+Pair<T> Tanh(Pair<T> z) {
+  const auto [a, b] = z;
+  if (std::fabs(a) > 20) {
+    const T sine = 4 * Of("sin", b), turn = sine * Of("cos", b);
+    return {std::copysign(T{1}, a), turn * Of("exp", -2 * std::fabs(a))};
+  }
+  const T s = Of("sinh", a), r = Of("cosh", a), t = Of("tan", b);
+  const T square = t * t, m = square + 1, ss = s * s, ssm = ss * m, e = ssm + 1;
+  const T sr = s * r, srm = sr * m;
+  return {srm / e, t / e};
+}
+
+/// iz
+template <class T>
+Pair<T> Turned(Pair<T> z) {
+  return {-z.imaginary, z.real};
+}
+
+/// -iz
+template <class T>
+Pair<T> TurnedBack(Pair<T> z) {
+  return {z.imaginary, -z.real};
+}
+
+template <class T>
+Pair<T> Sin(Pair<T> z) {
+  return TurnedBack(Sinh(Turned(z)));
+}
+
+template <class T>
+Pair<T> Cos(Pair<T> z) {
+  return Cosh(Turned(z));
+}
+
+template <class T>
+Pair<T> Tan(Pair<T> z) {
+  return TurnedBack(Tanh(Turned(z)));
+}
+
+/// The inverse functions, of doubles.
+using Wide = Pair<double>;
+
+Wide Asin(Wide z) {
+  const auto [x, y] = z;
+  const auto [p, q] = Sqrt<double>({1 - x, -y});
+  const auto [r, s] = Sqrt<double>({1 + x, y});
+  const double pr = p * r, qs = q * s, ps = p * s, qr = q * r;
+  double beside = pr - qs, size = ps - qr;
+  if (std::isinf(x)) beside = std::isinf(y) ? std::numeric_limits<double>::infinity() : 0;
+  if (std::isnan(y)) beside = y;
+  if (std::isinf(x) || std::isinf(y)) size = std::copysign(std::fabs(x) + std::fabs(y), y);
+  return {Of("atan2", x, beside), Of("asinh", size)};
+}
+
+Wide Acos(Wide z) {
+  const auto [x, y] = z;
+  const auto [p, q] = Sqrt<double>({1 - x, -y});
+  const auto [r, s] = Sqrt<double>({1 + x, y});
+  const double rq = r * q, sp = s * p;
+  double real = Of("atan2", p, r) * 2;
+  if (std::isinf(x) && std::isinf(y)) real = x < 0 ? 0x1.2d97c7f3321d2p+1 : 0x1.921fb54442d18p-1;
+  return {real, Of("asinh", rq - sp)};
+}
+
+Wide Acosh(Wide z) {
+  const Wide result = Acos(z);
+  return {std::fabs(result.imaginary), std::copysign(result.real, z.imaginary)};
+}
+
+Wide Atanh(Wide z) {
+  const auto [x, y] = z;
+  const double h = std::fabs(x), height = std::fabs(y);
+  Wide result;
+  if (!std::isnan(x) && !std::isnan(y) && std::fmax(h, height) > 1e100) {
+    const double larger = std::fmax(h, height), q = std::fmin(h, height) / larger, square = q * q;
+    const double once = h / larger, twice = once / larger;
+    result = {std::isinf(larger) ? 0 : twice / (1 + square), std::copysign(0x1.921fb54442d18p+0, y)};
+  } else {
+    const double below = 1 - h, above = 1 + h, squared = below * below, square = y * y, product = below * above;
+    result = {Of("log1p", 4 * h / (squared + square)) * 0.25, Of("atan2", 2 * y, product - square) * 0.5};
+    if (h == 1 && height < 1e-100) result.real = (0x1.62e42fefa39efp-1 - Of("log", height)) * 0.5;
+  }
+  result.real = std::copysign(result.real, x);
+  return result;
+}
+
+Wide Asinh(Wide z) { return TurnedBack(Asin(Turned(z))); }
+
+Wide Atan(Wide z) { return TurnedBack(Atanh(Turned(z))); }
+
+/// Rounded to T.
+template <class T, Wide (*kFunction)(Wide)>
+Pair<T> FromWide(Pair<T> z) {
+  const Wide result = kFunction({z.real, z.imaginary});
+  return {static_cast<T>(result.real), static_cast<T>(result.imaginary)};
+}
+
+/// Pair number i of the shape `to`, in a tensor of the shape `from` that is broadcast to it.
+template <class T>
+Pair<T> PairAt(const Numbers<T>& data, const IntList& from, const IntList& to, int64_t i) {
+  int64_t at = 0, step = 1;
+  for (int d = 2; d <= from.size(); ++d) {  // from the last dimension of pairs to the first
+    const int64_t length = from[from.size() - d];
+    if (length != 1) at += i % to[to.size() - d] * step;
+    i /= to[to.size() - d];
+    step *= length;
+  }
+  return {data[2 * at], data[2 * at + 1]};
+}
+
+template <class T, Pair<T> (*kFunction)(Pair<T>)>
+Results RunOne(const Case& test_case) {
+  const Arguments args(test_case);
+  Numbers<T> numbers = args.NumbersOf<T>("input");
+  for (size_t i = 0; i < numbers.size(); i += 2) {
+    const Pair<T> result = kFunction({numbers[i], numbers[i + 1]});
+    numbers[i] = result.real;
+    numbers[i + 1] = result.imaginary;
+  }
+  Results results;
+  Append(results, numbers, args.OutputShape());
+  return results;
+}
+
+template <class T, Pair<T> (*kFunction)(Pair<T>, Pair<T>)>
+Results RunTwo(const Case& test_case) {
+  const Arguments args(test_case);
+  const std::string_view names[] = {test_case.op().args[0].name, test_case.op().args[1].name};
+  const IntList shapes[] = {args.Shape(names[0]), args.Shape(names[1])}, shape = args.OutputShape();
+  const Numbers<T> first = args.NumbersOf<T>(names[0]), second = args.NumbersOf<T>(names[1]);
+  Numbers<T> output;
+  for (int64_t i = 0; i < Size(shape) / 2; ++i) {
+    const Pair<T> result = kFunction(PairAt(first, shapes[0], shape, i), PairAt(second, shapes[1], shape, i));
+    output.push_back(result.real);
+    output.push_back(result.imaginary);
+  }
+  Results results;
+  Append(results, output, shape);
+  return results;
+}
+
+#define INVERSE(op, Function)                                                           \
+  {"complex_" #op, [](const Case& test_case) {                                          \
+     return IsDouble(test_case) ? RunOne<double, FromWide<double, Function>>(test_case) \
+                                : RunOne<float, FromWide<float, Function>>(test_case);  \
+   }}
+#define ONE(op, Function)                                                     \
+  {"complex_" #op, [](const Case& test_case) {                                \
+     return IsDouble(test_case) ? RunOne<double, Function<double>>(test_case) \
+                                : RunOne<float, Function<float>>(test_case);  \
+   }}
+#define TWO(op, Function)                                                     \
+  {"complex_" #op, [](const Case& test_case) {                                \
+     return IsDouble(test_case) ? RunTwo<double, Function<double>>(test_case) \
+                                : RunTwo<float, Function<float>>(test_case);  \
+   }}
+
+const Op kOps[] = {INVERSE(acos, Acos),
+                   INVERSE(acosh, Acosh),
+                   INVERSE(asin, Asin),
+                   INVERSE(asinh, Asinh),
+                   INVERSE(atan, Atan),
+                   INVERSE(atanh, Atanh),
+                   ONE(cos, Cos),
+                   ONE(cosh, Cosh),
+                   TWO(div, Divide),
+                   ONE(exp, Exp),
+                   ONE(exp2, Exp2),
+                   ONE(expm1, Expm1),
+                   ONE(log, Log),
+                   ONE(log10, Log10),
+                   ONE(log1p, Log1p),
+                   ONE(log2, Log2),
+                   TWO(mul, Multiply),
+                   TWO(pow, Pow),
+                   ONE(reciprocal, Reciprocal),
+                   ONE(rsqrt, Rsqrt),
+                   ONE(sgn, Sgn),
+                   ONE(sigmoid, Sigmoid),
+                   ONE(sin, Sin),
+                   ONE(sinh, Sinh),
+                   ONE(sqrt, Sqrt),
+                   ONE(tan, Tan),
+                   ONE(tanh, Tanh)};
+
+}  // namespace
+}  // namespace repdl::reference
