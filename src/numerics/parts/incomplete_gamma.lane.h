@@ -181,7 +181,6 @@ template <class N, class D, class V>
 REPDL_LANE_RARE N DistanceOfRatio(D d, V a, V x) {
   constexpr bool kPairs = std::is_same_v<N, Pair<V>>;
   constexpr int kExact = kPairs ? 7 : 25, kTerms = kPairs ? 21 : 39;
-  const V one = Set(d, 1.0);
   V off_low;
   const V off = TwoSum(x, Neg(a), off_low);
   const N u = Over(ExactlyTwo<N>(d, off, off_low), Exactly<N>(d, a));
@@ -191,7 +190,7 @@ REPDL_LANE_RARE N DistanceOfRatio(D d, V a, V x) {
   for (int k = kTerms - 1; k >= kExact; --k) p = Fma(p, V(t.high), Set(d, (k % 2 == 0 ? 1.0 : -1.0) / (k + 2)));
   N sum = Exactly<N>(d, p);
   for (int k = kExact - 1; k >= 0; --k) {
-    const N c = Over(Exactly<N>(d, k % 2 == 0 ? one : Neg(one)), Exactly<N>(d, Set(d, k + 2.0)));
+    const N c = Over(Exactly<N>(d, Set(d, k % 2 == 0 ? 1.0 : -1.0)), Exactly<N>(d, Set(d, k + 2.0)));
     sum = Plus(Times(sum, t), c);
   }
   sum = Times(Times(t, t), sum);
@@ -274,7 +273,7 @@ REPDL_LANE_RARE V TemmeSum(D d, V eta, V inverse) {
     const double* row = TemmeSeries() + k * kColumns;
     V p = Set(d, row[kColumns - 1]);
     for (int n = kColumns - 2; n >= 0; --n) p = Fma(p, eta, Set(d, row[n]));
-    sum = k == kRows - 1 ? p : Fma(sum, inverse, p);
+    sum = Fma(sum, inverse, p);
   }
   return sum;
 }
@@ -350,10 +349,12 @@ REPDL_LANE_RARE V IncompleteGamma(D d, V a, V x) {
     upper = IfThenElse(by_series, Sub(one, share), IfThenElse(by_fraction, rest, upper));
   }
 
-  const V result = kUpper ? upper : lower;
+  V result = lower;
+  if constexpr (kUpper) result = upper;
   if (!Any(d, Not(inside))) return result;
   const auto ends = Or(Eq(given_x, zero), Eq(given_a, infinity));
-  V other = kUpper ? IfThenElseZero(ends, one) : IfThenZeroElse(ends, one);
+  V other = IfThenZeroElse(ends, one);
+  if constexpr (kUpper) other = IfThenElseZero(ends, one);
   const auto defined = And(Ge(given_a, zero), Ge(given_x, zero));
   const auto both = Or(And(Eq(given_a, zero), Eq(given_x, zero)), And(Eq(given_a, infinity), Eq(given_x, infinity)));
   other = IfThenElse(And(defined, Not(both)), other, Sub(infinity, infinity));
