@@ -48,6 +48,8 @@ struct Row {
   TagOf<T> Tag() const { return {}; }
   /// The number of a vector of equal numbers.
   static T OneOf(V v) { return hn::GetLane(v); }
+  /// A vector of a number of the row.
+  static V Spread(T number) { return Set(TagOf<T>(), number); }
 
   /// Calls body(at) for all places.
   template <class Body>

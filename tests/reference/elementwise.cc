@@ -267,6 +267,28 @@ static Results RunLerp(const Case& test_case) {
   });
 }
 
+template <class T>
+static Results RunLerpTensor(const Case& test_case) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  Numbers<T> operands[3];
+  const std::string_view names[] = {"input", "end", "weight"};
+  for (int t = 0; t < 3; ++t) operands[t] = Broadcast(args.NumbersOf<T>(names[t]), args.Shape(names[t]), shape);
+  Numbers<T> output(operands[0].size());
+  for (size_t i = 0; i < output.size(); ++i) {
+    const T start = operands[0][i];
+    const T end = operands[1][i];
+    const T weight = operands[2][i];
+    const bool is_near = std::fabs(weight) < 0.5;
+    const T difference = end - start;
+    const T step = difference * (is_near ? weight : 1 - weight);
+    output[i] = is_near ? start + step : end - step;
+  }
+  Results results;
+  Append(results, output, shape, args.OutputType());
+  return results;
+}
+
 /// addcmul and addcdiv.
 template <class T>
 static Results RunAddc(const Case& test_case) {
@@ -281,6 +303,49 @@ static Results RunAddc(const Case& test_case) {
     const T scaled = operands[1][i] * value;
     const T term = test_case.op().name == "addcmul" ? scaled * operands[2][i] : scaled / operands[2][i];
     output[i] = operands[0][i] + term;
+  }
+  Results results;
+  Append(results, output, shape, args.OutputType());
+  return results;
+}
+
+/// smooth_l1, huber and their gradients.
+template <class T>
+static Results RunPiecewiseLoss(const Case& test_case) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  const std::string_view op = test_case.op().name;
+  const bool squared_at_bound = op.starts_with("huber"), is_gradient = op.ends_with("_grad");
+  const double given = args.Number(squared_at_bound ? "delta" : "beta");
+  const T bound = static_cast<T>(given);
+  const T half = static_cast<T>(given / 2);
+  const Numbers<T> input = Broadcast(args.NumbersOf<T>("input"), args.Shape("input"), shape);
+  const Numbers<T> target = Broadcast(args.NumbersOf<T>("target"), args.Shape("target"), shape);
+  Numbers<T> output(input.size());
+  if (is_gradient) {
+    const Numbers<T> grad = Broadcast(args.NumbersOf<T>("grad_output"), args.Shape("grad_output"), shape);
+    const T part = static_cast<T>(args.Number("part"));
+    for (size_t i = 0; i < output.size(); ++i) {
+      const T away = input[i] - target[i];
+      T far = part * grad[i];
+      if (squared_at_bound) far = far * bound;
+      T near = part * away;
+      near = near * grad[i];
+      if (!squared_at_bound) near = near / bound;
+      output[i] = away <= -bound ? -far : away >= bound ? far : near;
+    }
+  } else {
+    for (size_t i = 0; i < output.size(); ++i) {
+      const T away = std::fabs(input[i] - target[i]);
+      const T halved = away * T{0.5};
+      const T square = halved * away;
+      const T beyond = away - half;
+      if (squared_at_bound) {
+        output[i] = away <= bound ? square : beyond * bound;
+      } else {
+        output[i] = away < bound ? square / bound : beyond;
+      }
+    }
   }
   Results results;
   Append(results, output, shape, args.OutputType());
@@ -303,6 +368,7 @@ static const Op kOps[] = {{"box_muller", RunBoxMuller},
                           {"addcmul", REPDL_EITHER(RunAddc)},
                           {"addcdiv", REPDL_EITHER(RunAddc)},
                           {"lerp", REPDL_EITHER(RunLerp)},
+                          {"lerp_tensor", REPDL_EITHER(RunLerpTensor)},
                           {"maximum", REPDL_EITHER(RunSelection)},
                           {"minimum", REPDL_EITHER(RunSelection)},
                           {"fmax", REPDL_EITHER(RunSelection)},
@@ -310,6 +376,10 @@ static const Op kOps[] = {{"box_muller", RunBoxMuller},
                           {"clamp_min", REPDL_EITHER(RunSelection)},
                           {"clamp_max", REPDL_EITHER(RunSelection)},
                           {"clamp", REPDL_EITHER(RunClamp)},
-                          {"clamp_tensor", REPDL_EITHER(RunClamp)}};
+                          {"clamp_tensor", REPDL_EITHER(RunClamp)},
+                          {"smooth_l1", REPDL_EITHER(RunPiecewiseLoss)},
+                          {"smooth_l1_grad", REPDL_EITHER(RunPiecewiseLoss)},
+                          {"huber", REPDL_EITHER(RunPiecewiseLoss)},
+                          {"huber_grad", REPDL_EITHER(RunPiecewiseLoss)}};
 
 }  // namespace repdl::reference

@@ -19,7 +19,14 @@ from repdl.ops.avg_pool import (
     avg_pool as avg_pool,
     avg_pool_grad as avg_pool_grad,
 )
-from repdl.ops.axpy import add as add, addcdiv as addcdiv, addcmul as addcmul, lerp as lerp, sub as sub
+from repdl.ops.axpy import (
+    add as add,
+    addcdiv as addcdiv,
+    addcmul as addcmul,
+    lerp as lerp,
+    lerp_tensor as lerp_tensor,
+    sub as sub,
+)
 from repdl.ops.batch_norm import (
     batch_norm as batch_norm,
     batch_norm_eval as batch_norm_eval,
@@ -231,6 +238,12 @@ from repdl.ops.philox import (
 from repdl.ops.philox_choice import philox_multinomial as philox_multinomial, philox_randperm as philox_randperm
 from repdl.ops.philox_counts import philox_binomial as philox_binomial, philox_poisson as philox_poisson
 from repdl.ops.philox_gamma import philox_gamma as philox_gamma
+from repdl.ops.piecewise_loss import (
+    huber as huber,
+    huber_grad as huber_grad,
+    smooth_l1 as smooth_l1,
+    smooth_l1_grad as smooth_l1_grad,
+)
 from repdl.ops.prod import prod as prod
 from repdl.ops.qr import geqrf as geqrf, householder as householder, orgqr as orgqr, qr as qr
 from repdl.ops.recurrent import (

@@ -41,6 +41,11 @@ def lerp(input: Tensor, end: Tensor, weight: float) -> Tensor:
     """Between input and end, from the nearer: input + (end - input) * weight, or end - (end - input) * (1 - weight)."""
 
 
+@op()
+def lerp_tensor(input: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    """The same with a weight for each number; the operands are broadcast."""
+
+
 takes_numbers(add)
 takes_numbers(sub)
 
@@ -87,6 +92,15 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     }
 
 
+@lerp_tensor.backward(saves=("input", "end", "weight"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {
+        "input": lambda: to_shape(grad * (1 - saved.weight), saved.input_shape),
+        "end": lambda: to_shape(grad * saved.weight, saved.end_shape),
+        "weight": lambda: to_shape(grad * (saved.end - saved.input), saved.weight_shape),
+    }
+
+
 def _operands(names: tuple[str, ...], kind: str, *shapes: str) -> dict[str, str]:
     return {name: f"{kind}[{shape}]#{i}" for i, (name, shape) in enumerate(zip(names, shapes, strict=True))}
 
@@ -114,6 +128,15 @@ _samples(addcdiv, ("input", "tensor1", "tensor2"), "value", (1.0, 0.1, -1e-3))
 _samples(lerp, ("input", "end"), "weight", (0.1, 0.5, 0.9))
 
 
+@lerp_tensor.samples
+def _() -> Iterator[Sample]:
+    for kind in ("normal", "special", "bits"):
+        yield sample(**_operands(("input", "end", "weight"), kind, "300", "300", "300"))
+    yield sample(input="normal[20000]#1", end="normal[20000]#2", weight="uniform[20000]#3")
+    yield sample(input="normal[5, 7, 9]#1", end="normal[7, 1]#2", weight="normal[9]#3")
+    yield sample(input="normal.bfloat16[3, 50]#1", end="normal.bfloat16[50]#2", weight="normal.bfloat16[3, 1]#3")
+
+
 @add.oracle
 def _(input: Any, other: Any, alpha: float = 1.0) -> Any:
     return input + other * alpha
@@ -136,4 +159,9 @@ def _(input: Any, tensor1: Any, tensor2: Any, value: float = 1.0) -> Any:
 
 @lerp.oracle
 def _(input: Any, end: Any, weight: float) -> Any:
+    return input + (end - input) * weight
+
+
+@lerp_tensor.oracle
+def _(input: Any, end: Any, weight: Any) -> Any:
     return input + (end - input) * weight

@@ -135,6 +135,12 @@ def _calls() -> Iterator[tuple[dict[str, Any], str]]:
         "[6, 5]",
     )
     yield {"input": "special[10, 6]#1", "target": "classes6[10]#2"}, "[10]"
+    yield {
+        "input": "normal[2, 70, 37]#1", "target": "classes70[2, 37]#2", "weight": "positive[70]#3", "ignore_index": 2,
+        "label_smoothing": 0.25,
+    }, "[2, 37]"  # fmt: skip
+    yield {"input": "special[2, 6, 19]#1", "target": "classes6[2, 19]#2", "ignore_index": 3}, "[2, 19]"
+    yield {"input": "special[2, 6, 19]#1", "target": "unit[2, 6, 19]#2", "label_smoothing": 0.25}, "[2, 19]"
 
 
 def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:

@@ -79,6 +79,9 @@ def _forward_samples() -> Iterator[Sample]:
         yield sample(input=f"normal{shape}#1")
     yield sample(input="normal[3, 70, 5]#2", dim=1)
     yield sample(input="normal[70, 9]#2", dim=0)
+    yield sample(input="normal[2, 70, 37]#2", dim=1)
+    yield sample(input="normal[4200, 3]#2", dim=0)
+    yield sample(input="special[9, 21]#3", dim=0)
     for kind in ("wide", "special", "bits", "infinite"):
         yield sample(input=f"{kind}[6, 20]#3")
 
@@ -88,6 +91,9 @@ def _gradient_samples() -> Iterator[Sample]:
         yield sample(grad_output=f"normal{shape}#1", output=f"uniform{shape}#2")
     yield sample(grad_output="normal[3, 70, 5]#1", output="uniform[3, 70, 5]#2", dim=1)
     yield sample(grad_output="special[4, 20]#1", output="bits[4, 20]#2")
+    yield sample(grad_output="normal[2, 70, 37]#1", output="uniform[2, 70, 37]#2", dim=1)
+    yield sample(grad_output="normal[4200, 3]#1", output="uniform[4200, 3]#2", dim=0)
+    yield sample(grad_output="special[9, 21]#1", output="bits[9, 21]#2", dim=0)
 
 
 def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:

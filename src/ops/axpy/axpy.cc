@@ -64,10 +64,20 @@ void Lerp(const TensorView& input, const TensorView& end, double weight, Out out
   Run(Axpy::kLerp, "lerp", InferLerp(input, end, weight), {&input, &end}, weight, output);
 }
 
+Specs InferLerpTensor(const TensorView& input, const TensorView& end, const TensorView& weight) {
+  return {BroadcastSpec(
+      {{{"lerp_tensor", "input"}, input}, {{"lerp_tensor", "end"}, end}, {{"lerp_tensor", "weight"}, weight}})};
+}
+
+void LerpTensor(const TensorView& input, const TensorView& end, const TensorView& weight, Out output) {
+  Run(Axpy::kLerpTensor, "lerp_tensor", InferLerpTensor(input, end, weight), {&input, &end, &weight}, 1, output);
+}
+
 }  // namespace repdl
 
 REPDL_OPS(axpy, MakeOp<InferAdd, Add, AxpyKernel>("add", "input, other, alpha=1.0", kUpToFloat64),
           MakeOp<InferSub, Sub, AxpyKernel>("sub", "input, other, alpha=1.0", kUpToFloat64),
           MakeOp<InferAddcmul, Addcmul, AxpyKernel>("addcmul", "input, tensor1, tensor2, value=1.0", kUpToFloat64),
           MakeOp<InferAddcdiv, Addcdiv, AxpyKernel>("addcdiv", "input, tensor1, tensor2, value=1.0", kUpToFloat64),
-          MakeOp<InferLerp, Lerp, AxpyKernel>("lerp", "input, end, weight", kUpToFloat64))
+          MakeOp<InferLerp, Lerp, AxpyKernel>("lerp", "input, end, weight", kUpToFloat64),
+          MakeOp<InferLerpTensor, LerpTensor, AxpyKernel>("lerp_tensor", "input, end, weight", kUpToFloat64))

@@ -24,6 +24,10 @@ With w = weight rounded as a number parameter is: `output = input + ((end - inpu
 `output = end - ((end - input) * (1 - w))`; the operands are broadcast.
 */
 
+/*! lerp_tensor
+lerp with a weight w for each number; the operands are broadcast.
+*/
+
 namespace repdl {
 
 /// Operands are float32, bfloat16 or float16, computed as float32, or all float64; BroadcastSpec says what the result is.
@@ -41,5 +45,8 @@ void Addcdiv(const TensorView& input, const TensorView& tensor1, const TensorVie
 
 Specs InferLerp(const TensorView& input, const TensorView& end, double weight);
 void Lerp(const TensorView& input, const TensorView& end, double weight, Out output);
+
+Specs InferLerpTensor(const TensorView& input, const TensorView& end, const TensorView& weight);
+void LerpTensor(const TensorView& input, const TensorView& end, const TensorView& weight, Out output);
 
 }  // namespace repdl

@@ -25,6 +25,14 @@ void Run(const AxpyArgs& args) {
       return Map<3, T>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Mul(Mul(y, c), z)); });
     case Axpy::kAddcdiv:
       return Map<3, T>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Div(Mul(y, c), z)); });
+    case Axpy::kLerpTensor: {
+      const V one = Set(TagOf<T>(), 1), half = Set(TagOf<T>(), T{0.5});
+      return Map<3, T>(map, kGrain, [&](V x, V y, V w) HWY_ATTR {
+        const V difference = Sub(y, x);
+        const V near = Add(x, Mul(difference, w));
+        return IfThenElse(Lt(Abs(w), half), near, Sub(y, Mul(difference, Sub(one, w))));
+      });
+    }
     case Axpy::kLerp:
       if (scalar > -0.5 && scalar < 0.5) {
         return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(Sub(y, x), c)); });

@@ -6,7 +6,7 @@
 
 namespace repdl {
 
-enum class Axpy : uint8_t { kAdd, kSub, kAddcmul, kAddcdiv, kLerp };
+enum class Axpy : uint8_t { kAdd, kSub, kAddcmul, kAddcdiv, kLerp, kLerpTensor };
 
 struct AxpyArgs {
   Axpy op;

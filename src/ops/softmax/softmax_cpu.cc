@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
+#include "drivers/column_cpu-inl.h"
 #include "drivers/row_cpu-inl.h"
 #include "drivers/row_functions_cpu-inl.h"
 #include "ops/softmax/softmax_kernel.h"
@@ -11,9 +12,28 @@ namespace repdl::HWY_NAMESPACE {
 
 namespace {
 
-/// Calls body(row, x, y, result) for each row; y is the output of the forward op, for a gradient.
+/// Rows that lie across memory, a vector of them at a time.
+template <class T, class Body>
+void ForGroups(const SoftmaxArgs<T>& args, const Body& body) {
+  const Columns<T> columns{args.n, args.order};
+  ForColumns<T>(args.input.starts, args.num_rows, args.n, [&](int64_t first, int64_t count) HWY_ATTR {
+    Scratch scratch;
+    const auto buffer = [&]() { return scratch.Get<T>(args.n * kLanesOf<T>); };
+    const auto take = [&](const Rows<T>& rows) HWY_ATTR {
+      return TakeColumns(rows.data, rows.starts, rows.stride, args.n, first, count, buffer());
+    };
+    const ColumnNumbers<T> x = take(args.input);
+    const ColumnNumbers<T> y = args.output.data != nullptr ? take(args.output) : ColumnNumbers<T>{nullptr};
+    const ColumnNumbers<T> result{buffer()};
+    body(columns, x, y, result);
+    PutColumns(result.data, args.n, args.result.data, args.result.starts, args.result.stride, first, count);
+  });
+}
+
+/// Calls body(row, x, y, result) for each row, or group of rows; y is the output of the forward op, for a gradient.
 template <class T, class Body>
 void ForRows(const SoftmaxArgs<T>& args, const Body& body) {
+  if (AreColumns<T>(args.num_rows, args.n, args.input.stride)) return ForGroups(args, body);
   const Row<T> row{args.n, args.order};
   ParallelRanges(args.num_rows, 4096 / args.n + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     Scratch scratch;

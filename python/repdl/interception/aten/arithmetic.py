@@ -63,7 +63,7 @@ def lerp_scalar(self: torch.Tensor, end: torch.Tensor, weight: Any) -> torch.Ten
     return _lerp(self, end, torch.full((), weight, dtype=self.dtype))
 
 
-@override("lerp.Tensor", **_STEPS)
+@override("lerp.Tensor", op="lerp_tensor", elementwise=True, **_STEPS)
 def lerp_tensor(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return _lerp(self, end, weight)
 

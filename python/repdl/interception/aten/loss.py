@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import mean_of, sum_of
 from repdl.interception.override import override
+from repdl.interception.strides import laid_out
 
 _NONE, _MEAN, _SUM = range(3)
 _REDUCTIONS = ("none", "mean", "sum")
@@ -106,11 +108,15 @@ def binary_cross_entropy_backward(
 # Losses that are linear far from the target. torch's gradients multiply in another order in vectors.
 
 
-def _slope(self: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The difference, and the part that each term has in the loss."""
-    away = self - target
-    part = torch.full((), 1 / away.numel() if reduction == _MEAN and away.numel() else 1.0, dtype=away.dtype)
-    return away, part
+_smooth_l1, _smooth_l1_grad, _huber, _huber_grad = (
+    laid_out(_core.ops[op]) for op in ("smooth_l1", "smooth_l1_grad", "huber", "huber_grad")
+)
+
+
+def _part(reduction: int, *operands: torch.Tensor) -> float:
+    """The part that each term has in the loss."""
+    count = math.prod(torch.broadcast_shapes(*(x.shape for x in operands)))
+    return 1 / count if reduction == _MEAN and count else 1.0
 
 
 @override("smooth_l1_loss", wide="float64")
@@ -118,9 +124,7 @@ def smooth_l1_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _M
     """0.5 * d * d / beta for a distance d below beta, d - 0.5 * beta for others."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    away = (self - target).abs()
-    near = away * 0.5 * away / beta if beta else away
-    return _reduce(torch.where(away < beta, near, away - 0.5 * beta), reduction)
+    return _reduce(_smooth_l1(self, target, float(beta)), reduction)
 
 
 @override("smooth_l1_loss_backward", wide="float64")
@@ -128,10 +132,8 @@ def smooth_l1_loss_backward(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, beta: Any
 ) -> torch.Tensor:
     """The part times d times the gradient over beta, or plus or minus the part times the gradient."""
-    away, part = _slope(self, target, reduction)
-    near = part * away * grad_output / beta if beta else away  # which then counts for NaN alone
-    far = part * grad_output
-    return torch.where(away <= -beta, far.neg(), torch.where(away >= beta, far, near))
+    part = _part(reduction, self, target)
+    return _smooth_l1_grad(grad_output, self, target, float(beta), part)
 
 
 @override("huber_loss", wide="float64")
@@ -139,8 +141,7 @@ def huber_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN,
     """0.5 * d * d for a distance d up to delta, delta * (d - 0.5 * delta) for others."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    away = (self - target).abs()
-    return _reduce(torch.where(away <= delta, away * 0.5 * away, (away - 0.5 * delta) * delta), reduction)
+    return _reduce(_huber(self, target, float(delta)), reduction)
 
 
 @override("huber_loss_backward", wide="float64")
@@ -148,10 +149,8 @@ def huber_loss_backward(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, delta: Any
 ) -> torch.Tensor:
     """The part times d times the gradient, or plus or minus the part times the gradient times delta."""
-    away, part = _slope(self, target, reduction)
-    far = part * grad_output * delta
-    near = part * away * grad_output
-    return torch.where(away <= -delta, far.neg(), torch.where(away >= delta, far, near))
+    part = _part(reduction, self, target)
+    return _huber_grad(grad_output, self, target, float(delta), part)
 
 
 # Losses of margins.
