@@ -260,16 +260,17 @@ def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None
 
 
 def _samples_of_one() -> Iterator[Sample]:
-    for kind in ("normal", "wide", "special", "bits", "tiny"):
+    for kind in ("normal", "wide", "bits", "tiny"):
         yield sample(input=f"{kind}[150, 2]#1")
+    yield sample(input="special[700, 2]#1")  # nearly every pair of the special numbers
     for shape in ("3, 5, 2", "0, 2", "2"):
         yield sample(input=f"normal[{shape}]#3")
 
 
 def _samples_of_two(first: str, second: str) -> Callable[[], Iterator[Sample]]:
     def make() -> Iterator[Sample]:
-        for kind in ("normal", "wide", "special", "bits", "tiny"):
-            yield sample(**{first: f"{kind}[150, 2]#1", second: f"{kind}[150, 2]#2"})
+        for kind, size in (("normal", 150), ("wide", 150), ("special", 700), ("bits", 150), ("tiny", 150)):
+            yield sample(**{first: f"{kind}[{size}, 2]#1", second: f"{kind}[{size}, 2]#2"})
         for a, b in (("5, 7, 9, 2", "7, 1, 2"), ("9, 2", "4, 1, 2"), ("20, 2", "2"), ("2", "3, 0, 2"), ("2", "2")):
             yield sample(**{first: f"normal[{a}]#1", second: f"normal[{b}]#2"})
 
@@ -331,7 +332,14 @@ for _function in (complex_mul, complex_div, complex_pow):
     _function.rows(_rows)
 complex_mul.samples(_samples_of_two("input", "other"))
 complex_div.samples(_samples_of_two("input", "other"))
-complex_pow.samples(_samples_of_two("input", "exponent"))
+
+
+@complex_pow.samples
+def _() -> Iterator[Sample]:
+    yield from _samples_of_two("input", "exponent")()
+    yield sample(input="zeros[20, 2]#1", exponent="normal[20, 2]#2")
+
+
 complex_mul.oracle(_of_numpy(lambda x, y: x * y))
 complex_div.oracle(_of_numpy(lambda x, y: x / y))
 complex_pow.oracle(_of_numpy(lambda x, y: x**y))

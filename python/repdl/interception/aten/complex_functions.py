@@ -73,7 +73,7 @@ def _of_pairs(name: str) -> None:
     kernel = core.ops[f"complex_{name}"]
 
     def op(*operands: torch.Tensor) -> torch.Tensor:
-        return torch.view_as_complex(kernel(*(torch.view_as_real(z.resolve_conj()) for z in operands)))
+        return torch.view_as_complex(kernel(*[torch.view_as_real(z.resolve_conj()) for z in operands]))
 
     complex_ops[name] = op
 

@@ -22,7 +22,9 @@ from repdl.interception.override import for_complex
 def _of_dtype(value: Any, dtype: torch.dtype) -> torch.Tensor:
     """A tensor or a number as complex numbers of a type; those of complex32 as complex64, in which it is computed."""
     wide = torch.complex64 if dtype == torch.complex32 else dtype
-    return value.to(wide) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=wide)
+    if not isinstance(value, torch.Tensor):
+        return torch.full((), value, dtype=wide)
+    return value if value.dtype == wide else value.to(wide)  # which takes longer than a small product
 
 
 def _step(name: str, op: str, of_reals: str = "") -> None:
@@ -31,7 +33,8 @@ def _step(name: str, op: str, of_reals: str = "") -> None:
 
     def compute(*operands: Any) -> torch.Tensor:
         dtype = torch.result_type(*operands) if len(operands) == 2 else operands[0].dtype
-        return kernel(*(_of_dtype(x, dtype) for x in operands)).to(dtype)
+        result = kernel(*[_of_dtype(x, dtype) for x in operands])
+        return result.to(dtype) if dtype == torch.complex32 else result
 
     for_complex(name, elementwise=True, op=of_reals)(compute)
 
