@@ -35,14 +35,21 @@ def _cuda_devices() -> list[str] | str:
 
 
 def commit() -> str | None:
-    """The commit of the source tree that this package is used from, with "-dirty" if files differ from it."""
-    folder = str(Path(repdl.__file__).resolve().parent)
-    command = ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12"]
+    """The commit of the source tree that this package is used from, with "-dirty" if files but documents differ."""
     try:
-        said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        said = _git("describe", "--always", "--abbrev=12").stdout.strip()
+        differs = _git("diff", "--quiet", "HEAD", "--", ":(top)", ":(top,exclude)docs").returncode != 0
     except OSError:
         return None
-    return said.strip() or None
+    return said + "-dirty" * differs if said else None
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    folder = str(Path(repdl.__file__).resolve().parent)
+    return subprocess.run(
+        ["git", "-C", folder, *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
+    )  # fmt: skip
 
 
 def describe_machine() -> dict[str, Any]:

@@ -28,6 +28,7 @@ NO_PLACE_OF_INFINITY = (
     "nn.GroupNorm", "nn.InstanceNorm", "nn.LayerNorm", "nn.functional.batch_norm", "nn.functional.group_norm",
     "nn.functional.instance_norm", "nn.functional.layer_norm", "polar", "special.chebyshev",
     "special.shifted_chebyshev", "special.hermite", "special.laguerre", "special.legendre", "dist",
+    "nn.functional.bilinear",
 )  # fmt: skip
 """Names of ops begin so that multiply by 0 in some algorithms and not in others, which makes NaN of an infinity.
 
