@@ -362,8 +362,9 @@ Real Zeta(const Real& s, const Real& q) {
   if (q > 0) return SumOfPowers(s, q);
   const Real y = q - Real::Of(mpfr_rint_trunc, q.get());
   const bool is_odd = mpfr_integer_p(Real(s / 2).get()) == 0;
-  const Real above = SumOfPowers(s, 1 + y), below = SumOfPowers(s, -y) - SumOfPowers(s, 1 - q);
-  return is_odd ? above - below : above + below;
+  // At a half integer the first two may cancel to nothing, and what is beyond is all there is.
+  const Real above = SumOfPowers(s, 1 + y), below = SumOfPowers(s, -y), beyond = SumOfPowers(s, 1 - q);
+  return is_odd ? (above - below) + beyond : (above + below) - beyond;
 }
 
 Real Xlogy(const Real& x, const Real& y) {

@@ -263,7 +263,7 @@ def _samples_of_one() -> Iterator[Sample]:
     for kind in ("normal", "wide", "bits", "tiny"):
         yield sample(input=f"{kind}[150, 2]#1")
     yield sample(input="special[700, 2]#1")  # nearly every pair of the special numbers
-    for shape in ("3, 5, 2", "0, 2", "2"):
+    for shape in ("3, 5, 2", "0, 2", "2", "2100, 2"):  # the last one is worth a fork
         yield sample(input=f"normal[{shape}]#3")
 
 
@@ -271,6 +271,7 @@ def _samples_of_two(first: str, second: str) -> Callable[[], Iterator[Sample]]:
     def make() -> Iterator[Sample]:
         for kind, size in (("normal", 150), ("wide", 150), ("special", 700), ("bits", 150), ("tiny", 150)):
             yield sample(**{first: f"{kind}[{size}, 2]#1", second: f"{kind}[{size}, 2]#2"})
+        yield sample(**{first: "normal[2100, 2]#3", second: "normal[2100, 2]#4"})  # worth a fork
         for a, b in (("5, 7, 9, 2", "7, 1, 2"), ("9, 2", "4, 1, 2"), ("20, 2", "2"), ("2", "3, 0, 2"), ("2", "2")):
             yield sample(**{first: f"normal[{a}]#1", second: f"normal[{b}]#2"})
 
@@ -320,12 +321,6 @@ for _function, _exact in _ONE.items():
     _function.samples(_samples_of_one)
     _function.oracle(_of_numpy(_exact))
     _function.rows(_rows)
-
-
-@complex_exp.samples
-def _() -> Iterator[Sample]:
-    yield from _samples_of_one()
-    yield sample(input="normal[2100, 2]#4")  # a fork
 
 
 for _function in (complex_mul, complex_div, complex_pow):

@@ -59,8 +59,8 @@ def _() -> Iterator[Sample]:
         yield sample(weights="positive.bfloat16[3, 70]#2", num_samples=3, replacement=again, seed=5, call=-6)
         yield sample(weights="positive.float16[33]#3", num_samples=33, replacement=again, seed=5, call=6)
         yield sample(weights="unit.bfloat16[2, 99]#4", num_samples=20, replacement=again, seed=7, call=8)
-        yield sample(weights="nonnegative[9, 37]#5", num_samples=2, replacement=again, seed=11, call=-12)
-        yield sample(weights="nonnegative.float64[7, 20]#6", num_samples=2, replacement=again, seed=-13, call=14)
+        yield sample(weights="nonnegative[1, 37]#6", num_samples=2, replacement=again, seed=11, call=-12)
+        yield sample(weights="nonnegative.float64[1, 20]#8", num_samples=2, replacement=again, seed=-13, call=14)
         yield sample(weights="positive[0, 3]#1", num_samples=2, replacement=again, seed=1, call=2)
     yield sample(weights="positive[2, 8200]#5", num_samples=5, replacement=True, seed=9, call=10)
 

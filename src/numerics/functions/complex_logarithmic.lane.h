@@ -2,8 +2,9 @@
 
 /*! complex_log
 Of `a + bi` in the last dimension, of size 2: the real part is `log(h)` with `h = hypot(a, b)`; for h between 1/2 and 2,
-neither included, it is `log1p((l - 1) * (l + 1) + s * s) * 0.5`, with l the larger and s the smaller of |a| and |b|. The
-imaginary part is `atan2(b, a)`. Each step is rounded to the type of `input`.
+neither included, it is `log1p((l - 1) * (l + 1) + s * s) * 0.5`, with l the larger and s the smaller of |a| and |b|; for h
+below 2^-1000 it is `log(hypot(a * 2^100, b * 2^100)) - c`, with c = 100 log(2) rounded to float64. The imaginary part is
+`atan2(b, a)`. Each step is rounded to float64, and the parts in the end to the type of `input`.
 */
 struct ComplexLog {
   template <class D, class V>
@@ -16,6 +17,13 @@ struct ComplexLog {
       const V larger = Max(Abs(a), Abs(b)), smaller = Min(Abs(a), Abs(b));
       const V off = Add(Mul(Sub(larger, one), Add(larger, one)), Mul(smaller, smaller));
       real = IfThenElse(is_near, Mul(RealLog1p(d, IfThenElseZero(is_near, off)), half), real);
+    }
+    // Of subnormal numbers hypot keeps few digits.
+    const auto is_tiny = Lt(size, Rounded(d, 0x1p-1000));
+    if (Any(d, is_tiny)) {
+      const V scale = Set(d, 0x1p100);
+      const V log = RealLog(d, RealHypot(d, Mul(a, scale), Mul(b, scale)));
+      real = IfThenElse(is_tiny, Sub(log, Rounded(d, 0x1.1542457337d43p+6)), real);
     }
     imaginary = RealAtan2(d, b, a);
   }
@@ -38,7 +46,7 @@ struct ComplexLog1p {
 };
 
 /*! complex_log2
-The parts of `complex_log`, each times 1 / log(2): that quotient in float64, rounded to the type of `input`.
+The parts of `complex_log`, each times 1 / log(2): that quotient and the products in float64.
 */
 struct ComplexLog2 {
   template <class D, class V>
@@ -51,7 +59,7 @@ struct ComplexLog2 {
 };
 
 /*! complex_log10
-The parts of `complex_log`, each times 1 / log(10): that quotient in float64, rounded to the type of `input`.
+The parts of `complex_log`, each times 1 / log(10): that quotient and the products in float64.
 */
 struct ComplexLog10 {
   template <class D, class V>
@@ -64,7 +72,8 @@ struct ComplexLog10 {
 };
 
 /*! complex_pow
-`complex_exp` of the `complex_mul` of `exponent` with `complex_log` of `input`. Of 0 it is 1 for an exponent of 0, else +0
+`complex_exp` of the `complex_mul` of `exponent` with `complex_log` of `input`, the steps of each rounded to the type of
+`input`. Of 0 it is 1 for an exponent of 0, else +0
 where the real part of the exponent is above 0, else +inf. The operands are broadcast.
 */
 struct ComplexPow {

@@ -177,11 +177,13 @@ REPDL_LANE_RARE N HurwitzZeta(D d, V s, V q, V& n) {
   beyond = Choose(odd, beyond, Negated(beyond));
   const V limit = Set(d, 2100.0);
   const auto endless = And(And(Gt(n, limit), Gt(below_n, limit)), Ne(y, Neg(half)));
-  const V top = IfThenElse(negative, Max(n, Max(below_n, beyond_n)), n);
+  V top = IfThenElse(negative, Max(n, Max(below_n, beyond_n)), n);
   below = ScaledTo(d, below, below_n, top);
   const N above = ScaledTo(d, total, n, top);
   N near = Plus(above, below);
   near = Choose(endless, Choose(Lt(y, Neg(half)), above, below), near);
+  // At a half integer they may cancel to nothing; the rest, however small, is all there is then.
+  top = IfThenElse(And(negative, Eq(V(near.high), zero)), beyond_n, top);
   n = top;
   return Choose(negative, Plus(near, ScaledTo(d, beyond, beyond_n, top)), total);
 }

@@ -91,6 +91,7 @@ def _() -> Iterator[Sample]:
     for kind, size in (("normal", 300), ("special", 300), ("wide", 100)):
         yield sample(n=f"special[{size}]#1", input=f"{kind}[{size}]#2")
     yield sample(n="sweep.bfloat16[17200]#0", input="positive.bfloat16[17200]#1")
+    yield sample(n="sweep.bfloat16[17200]#0", input="special.bfloat16[17200]#2")  # of all orders at -1.5
     yield sample(n="special.float16[5, 40]#1", input="normal.float16[40]#2")
     yield sample(n="special[]#1", input="normal[3, 0]#2")
 
