@@ -173,18 +173,20 @@ template <class T>
 class Distances {
  public:
   Distances(const CdistArgs<T>& args, int64_t width, Scratch& scratch)
-      : args_(args), width_(width), powers_(Kind() == kAny ? scratch.Get<T>(args.k * width) : nullptr) {}
+      : args_(args),
+        width_(width),
+        sizes_(Kind() == kAny || Kind() == kZero ? scratch.Get<T>(args.k * width) : nullptr) {}
 
   HWY_INLINE void operator()(const T* x, const T* others, int64_t cols, T* out) const {
     switch (Kind()) {
-      case kZero: return Sum<Zeroth>(x, others, cols, out);
+      case kZero: return OfStored<Zeroth>(x, others, cols, out);
       case kOne: return Sum<First>(x, others, cols, out);
       case kTwo:
         Sum<Second>(x, others, cols, out);
         return ForVectors<T>(
             cols, [&](int64_t j, int64_t count) HWY_ATTR { StoreN(Sqrt(LoadN(out + j, count)), out + j, count); });
       case kInfinite: return MeetInSequence<T, Larger>(args_.k, cols, RowAt<First>(x, others), out);
-      case kAny: return OfPowers(x, others, cols, out);
+      case kAny: return OfStored<First>(x, others, cols, out);
     }
   }
 
@@ -207,21 +209,27 @@ class Distances {
     SumInOrder<T>(args_.k, cols, args_.order, RowAt<Size>(x, others), out);
   }
 
-  HWY_NOINLINE void OfPowers(const T* x, const T* others, int64_t cols, T* out) const {
-    const auto sizes = RowAt<First>(x, others);
+  /// Of the rare norms: the sizes of all differences, or their powers, then the sums.
+  template <class Size>
+  HWY_INLINE void OfStored(const T* x, const T* others, int64_t cols, T* out) const {
+    const auto sizes = RowAt<Size>(x, others);
     for (int64_t i = 0; i < args_.k; ++i) {
-      T* const row = powers_ + i * width_;
+      T* const row = sizes_ + i * width_;
       ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR { StoreN(sizes(i)(j, count), row + j, count); });
-      Powers(row, cols, static_cast<T>(args_.p), row);
+      if (Kind() == kAny) Powers(row, cols, static_cast<T>(args_.p), row);
     }
+    SumStored(cols, out);
+    if (Kind() == kAny) Powers(out, cols, static_cast<T>(1 / args_.p), out);
+  }
+
+  HWY_NOINLINE void SumStored(int64_t cols, T* out) const {
     SumInOrder<T>(
-        args_.k, cols, args_.order, [&](int64_t i) HWY_ATTR { return StoredRow<T>{powers_ + i * width_}; }, out);
-    Powers(out, cols, static_cast<T>(1 / args_.p), out);
+        args_.k, cols, args_.order, [&](int64_t i) HWY_ATTR { return StoredRow<T>{sizes_ + i * width_}; }, out);
   }
 
   const CdistArgs<T>& args_;
   int64_t width_;
-  T* powers_;
+  T* sizes_;
 };
 
 template <class T>
@@ -390,8 +398,7 @@ HWY_NOINLINE void GradOfFewColumns(const CdistArgs<T>& args) {
 template <class T>
 void CdistGrad(const CdistArgs<T>& args) {
   const bool takes_powers = TakesPowers(args);
-  if (!args.pairs && !takes_powers && 2 * args.k <= kLanesOf<T>) {
-    if (args.p == 0) return GradOfFewColumns<T, NoSlope>(args);
+  if (!args.pairs && !takes_powers && args.p != 0 && 2 * args.k <= kLanesOf<T>) {
     if (args.p == 1) return GradOfFewColumns<T, Sign>(args);
     if (args.p == 2) return GradOfFewColumns<T, Quotient>(args);
     return GradOfFewColumns<T, SignOfLargest>(args);
