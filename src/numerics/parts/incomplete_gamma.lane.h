@@ -110,7 +110,7 @@ REPDL_LANE_RARE N LogGammaOfNext(D d, V a, N& factor) {
 /// log(gamma(1 + a)) for 0 < a < 1.25.
 template <class N, class D, class V>
 REPDL_LANE_RARE N LogGammaNearOne(D d, V a) {
-  N factor;
+  N factor = Exactly<N>(d, a);
   const N log = LogGammaOfNext<N>(d, a, factor);
   if constexpr (std::is_same_v<N, Pair<V>>) {
     const N of_factor = Log1pNumber(d, Exactly<N>(d, a));
@@ -144,7 +144,7 @@ struct GammaFrontFormula {
   template <class N, class D, class V>
   static REPDL_LANE N Of(D d, V& n, V a, V x) {
     x = Min(x, Set(d, 0x1p13));  // from where on it is 0
-    N factor;
+    N factor = Exactly<N>(d, a);
     const N log = LogGammaOfNext<N>(d, a, factor);
     const N powers = Times(LogOfDouble<N>(d, x), a);
     return Times(FallingPower<N>(d, Plus(powers, Negated(Plus(Exactly<N>(d, x), log))), n), factor);
