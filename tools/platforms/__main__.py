@@ -84,7 +84,7 @@ def main(
         raise typer.BadParameter("--results records whole runs; leave out --slice")
     chosen = [matrix.platforms[name] for name in names or matrix.platforms]
     if part and not names:
-        chosen = [platform for platform in chosen if platform.in_slice]
+        chosen = [platform.in_slice() for platform in chosen if platform.slice_targets]
     if show:
         table = Table("name", "targets", "packages", "")
         for platform in chosen:

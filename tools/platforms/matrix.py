@@ -7,7 +7,7 @@ import re
 import shlex
 import shutil
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,17 @@ class Platform:
     emulator: tuple[str, ...] = ()
     toolchain_file: Path | None = None
     runs: tuple[Run, ...] = (Run(),)
-    in_slice: bool = False
+    slice_targets: tuple[str, ...] = ()
     highway: str = ""
+
+    def in_slice(self) -> Platform:
+        """With the targets of the slice alone."""
+        runs = []
+        for run in self.runs:
+            targets = tuple(target for target in run.targets if target in self.slice_targets)
+            if targets or not run.targets:
+                runs.append(replace(run, targets=targets))
+        return replace(self, targets=self.slice_targets, runs=tuple(runs))
 
     def missing(self, highway_folder: Path | None) -> str:
         """What it needs and is not there, with the remedy; empty if nothing is missing."""
@@ -91,7 +100,7 @@ def read_platform(row: dict[str, Any]) -> Platform:
         "flags": row["flags"],
         "cxx_tests": tuple(row["cxx_tests"]),
         "runs": tuple(Run(tuple(run["targets"]), run.get("cpu", "")) for run in row.get("runs", [{"targets": ()}])),
-        "in_slice": row.get("in_slice", False),
+        "slice_targets": tuple(row.get("slice_targets", ())),
         "highway": row.get("highway", ""),
     }
     if "toolchain" not in row:
