@@ -35,7 +35,7 @@ FORBIDDEN = re.compile(r"(atom|red|multimem|wgmma|wmma|mma|tcgen05)\b.*")
 _INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?(?P<name>[a-z][\w.:]*)(?=[\s;])")
 _FUNCTION = re.compile(r"\s*(?:\.visible |\.weak |\.extern )*\.(?:entry|func)\b.*?(?P<name>[\w$]+)\s*\(")
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?(?P<callee>[\w$%]+)")
-_DEFINITION = re.compile(r"\b(?:REPDL_LANE \w+|struct) (?!operator)(\w+)\b")
+_DEFINITION = re.compile(r"\b(?:REPDL_LANE(?:_RARE)? \w+|struct) (?!operator)(\w+)\b")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LANE = re.compile(r"\d(?P<function>[A-Z][A-Za-z0-9]*)Lane(?![a-z])")
 
