@@ -53,13 +53,13 @@ class Platform:
     highway: str = ""
 
     def in_slice(self) -> Platform:
-        """With the targets of the slice alone."""
+        """Running the targets of the slice alone; scalar is part of every build."""
         runs = []
         for run in self.runs:
             targets = tuple(target for target in run.targets if target in self.slice_targets)
             if targets or not run.targets:
                 runs.append(replace(run, targets=targets))
-        return replace(self, targets=self.slice_targets, runs=tuple(runs))
+        return replace(self, targets=tuple(dict.fromkeys(("scalar", *self.slice_targets))), runs=tuple(runs))
 
     def missing(self, highway_folder: Path | None) -> str:
         """What it needs and is not there, with the remedy; empty if nothing is missing."""
