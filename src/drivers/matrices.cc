@@ -6,6 +6,8 @@
 namespace repdl {
 
 Matrices MatricesOf(const TensorView& tensor, OpScratch& scratch) {
+  // The strides of a tensor without elements may be any, also after a copy.
+  if (tensor.numel() == 0) return {tensor.data, tensor.dtype, 0, 0, 0};
   const int rank = tensor.rank();
   int64_t step = 0, inner = -1;
   for (int dim = rank - 3; dim >= 0; --dim) {

@@ -104,7 +104,7 @@ def gradient_is_free(name: str, label: str, has_equals: bool, is_widest: bool) -
     return label.endswith("special") and name.startswith(SLOPE_AT_NAN)
 
 
-HARDLY_REGULAR = ("cholesky", "linalg.", "lu", "pinverse", "logdet", "svd", "geqrf", "ormqr", "triangular_solve")
+HARDLY_REGULAR = ("cholesky", "qr", "linalg.", "lu", "pinverse", "logdet", "svd", "geqrf", "ormqr", "triangular_solve")
 """Names of ops begin so of matrices, which hostile numbers make singular or nearly so, so that no digit is right."""
 
 CANCELS = (
