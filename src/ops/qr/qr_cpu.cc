@@ -18,14 +18,14 @@ double ScaleFor(double largest) {
 
 /// Divides the columns, or with pivot all of them alike, by the scales, powers of two, which it writes.
 void Scale(const Qr& qr, bool pivot, double* scales) {
-  double largest = 0;
   for (int64_t j = 0; j < qr.n; ++j) {
-    if (!pivot) largest = 0;
+    double largest = 0;
     for (int64_t i = 0; i < qr.m; ++i) largest = std::max(largest, std::abs(qr.At(i, j)));  // which a NaN leaves
-    scales[j] = ScaleFor(largest);
+    scales[j] = largest;
   }
+  if (pivot && qr.n > 0) std::fill_n(scales, qr.n, *std::max_element(scales, scales + qr.n));
   for (int64_t j = 0; j < qr.n; ++j) {
-    if (pivot) scales[j] = ScaleFor(largest);
+    scales[j] = ScaleFor(scales[j]);
     if (scales[j] == 1) continue;
     for (int64_t i = 0; i < qr.m; ++i) qr.At(i, j) *= 1 / scales[j];
   }
