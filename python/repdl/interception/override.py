@@ -61,7 +61,7 @@ class Override:
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
     contiguous: whether the tensors of an ordinary call are row-major, as its result is.
-    unless: tells of a call that it is no ordinary one, where the arguments do not: asked each time.
+    unless: is called each time, and says that a call is no ordinary one where the arguments do not show it.
     rank: of the tensors of an ordinary call; 0 for any.
     in_place: whether the op may write its result over its first argument.
     converts: whether `out` may be of another type than the result.
@@ -203,7 +203,7 @@ class Override:
 
 
 def _takes_ops(function: Kernel) -> bool:
-    """Sooner than inspect.signature, which the first `enable` would wait for."""
+    """Reads the names of the arguments from the code object: inspect.signature would slow down the first `enable`."""
     code = getattr(unwrap(function), "__code__", None)
     return code is not None and "ops" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -258,7 +258,7 @@ def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
 def for_complex(name: str, elementwise: bool = False, op: str = "") -> Callable[[Kernel], Kernel]:
     """Declares a function as the kernel of an overload for complex numbers, and of its variants.
 
-    With `op`, that of the core which does the same for real numbers: it tells them sooner than a kernel in Python.
+    With `op`, the op of the core that does the same for real numbers, these take the fast path instead of a kernel in Python.
     """
 
     def declare(compute: Kernel) -> Kernel:

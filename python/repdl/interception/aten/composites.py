@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Composites that torch makes of other steps for other strides or ranks. Here the steps depend on nothing of it.
 
-They stand above autograd, and are made of differentiable calls of torch.
+They are registered above autograd, and are made of differentiable calls of torch.
 """
 
 from __future__ import annotations

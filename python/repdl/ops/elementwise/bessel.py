@@ -25,12 +25,12 @@ def bessel_j1(input: Tensor) -> Tensor:
 
 @op(aten=["special_bessel_y0"])
 def bessel_y0(input: Tensor) -> Tensor:
-    """Bessel function K of order 0 of each element, correctly rounded. NaN below 0. Any shape."""
+    """Bessel function of the second kind of order 0 of each element, correctly rounded. NaN below 0. Any shape."""
 
 
 @op(aten=["special_bessel_y1"])
 def bessel_y1(input: Tensor) -> Tensor:
-    """Bessel function K of order 1 of each element, correctly rounded. NaN below 0. Any shape."""
+    """Bessel function of the second kind of order 1 of each element, correctly rounded. NaN below 0. Any shape."""
 
 
 @op(aten=["i0", "special_modified_bessel_i0"])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled once for each CPU target. Ordinary functions belong into a header or into skeleton.cc.
+// This file is compiled once for each CPU target, so ordinary functions go into a header or into skeleton.cc.
 #include "drivers/map_cpu-inl.h"
 #include "ops/skeleton/skeleton_kernel.h"
 
