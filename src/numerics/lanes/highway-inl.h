@@ -293,8 +293,9 @@ HWY_NOINLINE V FmaOfAnyDoubles(V a, V b, V c) {
   return Load(d, z);
 }
 
+/// Not inlined: the functions of doubles have it in nearly every step, and would take six times as long to compile.
 template <class V>
-REPDL_LANE V FmaOfDoubles(V a, V b, V c) {
+HWY_NOINLINE V FmaOfDoubles(V a, V b, V c) {
   const hn::DFromV<V> d;
   V product_error, low_error, sum_error;
   const V product = TwoProd(a, b, product_error);
