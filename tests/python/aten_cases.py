@@ -236,6 +236,8 @@ case("F.linear", X, normal(5, 8))
 case("F.linear", normal(2, 3, 8), normal(5, 8), normal(5))
 case("F.linear", ROW, normal(5, 8), normal(5))
 case("F.bilinear", X, normal(6, 4), normal(5, 8, 4), normal(5))
+case("F.bilinear", normal(2, 3, 8), normal(2, 3, 4), normal(5, 8, 4))
+case("F.bilinear", ROW, normal(4), normal(5, 8, 4), normal(5))
 
 # Convolution.
 case("F.conv1d", LINE, normal(6, 4, 3), normal(6))
