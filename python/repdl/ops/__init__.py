@@ -32,6 +32,7 @@ from repdl.ops.batch_norm import (
     batch_norm_eval as batch_norm_eval,
     batch_norm_eval_grad as batch_norm_eval_grad,
     batch_norm_grad as batch_norm_grad,
+    batch_norm_stats as batch_norm_stats,
     batch_norm_update as batch_norm_update,
 )
 from repdl.ops.cdist import cdist as cdist, cdist_grad as cdist_grad, pdist as pdist, pdist_grad as pdist_grad

@@ -14,7 +14,7 @@ import numpy as np
 from repdl._op import registry
 from repdl.reveal import norms, products, sums
 from repdl.reveal.attention import attention, attention_grad
-from repdl.reveal.batch_norm import batch_norm, batch_norm_grad, torch_batch_norm
+from repdl.reveal.batch_norm import batch_norm, batch_norm_grad, batch_norm_stats, torch_batch_norm
 from repdl.reveal.cross_entropy import cross_entropy, cross_entropy_grad, nll_loss
 from repdl.reveal.probing import reveal
 from repdl.reveal.setup import Adapter as Adapter, Options as Options, Setup
@@ -49,6 +49,7 @@ OURS: Mapping[str, Sums] = {
     "cross_entropy_grad": cross_entropy_grad,
     "nll_loss": nll_loss,
     "batch_norm": batch_norm,
+    "batch_norm_stats": batch_norm_stats,
     "batch_norm_grad": batch_norm_grad,
     "batch_norm_eval_grad": batch_norm_grad,
     "layer_norm": norms.layer_norm,
