@@ -221,6 +221,7 @@ from repdl.ops.layer_norm import (
     rms_norm_grad as rms_norm_grad,
 )
 from repdl.ops.linear import addmm as addmm, linear as linear
+from repdl.ops.logsumexp import logsumexp as logsumexp
 from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, slogdet as slogdet, solve as solve
 from repdl.ops.matrix_exp import matrix_exp as matrix_exp
 from repdl.ops.max_pool2d import max_pool2d as max_pool2d, max_pool2d_grad as max_pool2d_grad

@@ -39,6 +39,7 @@ OURS: Mapping[str, Sums] = {
     "norm": sums.norm,
     "var": sums.var,
     "std": sums.std,
+    "logsumexp": sums.logsumexp,
     "softmax": sums.softmax,
     "softmax_grad": sums.softmax_grad,
     "log_softmax": sums.log_softmax,
