@@ -16,6 +16,7 @@ from repdl.reveal import norms, products, sums
 from repdl.reveal.attention import attention, attention_grad
 from repdl.reveal.batch_norm import batch_norm, batch_norm_grad, batch_norm_stats, torch_batch_norm
 from repdl.reveal.cross_entropy import cross_entropy, cross_entropy_grad, nll_loss
+from repdl.reveal.margin_loss import multi_margin, multi_margin_grad, multilabel_margin
 from repdl.reveal.probing import reveal
 from repdl.reveal.setup import Adapter as Adapter, Options as Options, Setup
 from repdl.reveal.tree import Array, Tree
@@ -49,6 +50,9 @@ OURS: Mapping[str, Sums] = {
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
     "nll_loss": nll_loss,
+    "multi_margin": multi_margin,
+    "multi_margin_grad": multi_margin_grad,
+    "multilabel_margin": multilabel_margin,
     "batch_norm": batch_norm,
     "batch_norm_stats": batch_norm_stats,
     "batch_norm_grad": batch_norm_grad,
