@@ -351,6 +351,10 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "nll_loss of a class too many": lambda: torch.nn.functional.nll_loss(A, torch.tensor([0, 4, 1])),
     "cross_entropy of shapes": lambda: torch.nn.functional.cross_entropy(A, torch.tensor([0, 1])),
     "bce outside": lambda: torch.nn.functional.binary_cross_entropy(B, A),
+    "bce outside, of each": lambda: torch.nn.functional.binary_cross_entropy(
+        torch.tensor([0.5, 1.5]), torch.tensor([0.0, 1.0]), torch.tensor([1.0, 0.0]), reduction="none"
+    ),
+    "bilinear of shapes": lambda: torch.nn.functional.bilinear(A, A, torch.ones(2, 3, 4)),
     "embedding outside": lambda: torch.nn.functional.embedding(torch.tensor([9]), A),
     "embedding_bag outside": lambda: torch.nn.functional.embedding_bag(torch.tensor([[9]]), A),
     "index outside": lambda: A[torch.tensor([5])],
@@ -361,6 +365,10 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "batch_norm of shapes": lambda: torch.nn.functional.batch_norm(A, torch.ones(3), torch.ones(3)),
     "histc of a falling range": lambda: torch.histc(A, 3, 2, 1),
     "multi_margin_loss outside": lambda: torch.nn.functional.multi_margin_loss(A, torch.tensor([0, 4, 1])),
+    "multi_margin_loss of a power": lambda: torch.nn.functional.multi_margin_loss(A, torch.tensor([0, 3, 1]), p=3),
+    "multilabel_margin_loss outside": lambda: torch.nn.functional.multilabel_margin_loss(
+        A, torch.full(A.shape, A.shape[1])
+    ),
     "ctc_loss of too many steps": lambda: torch.nn.functional.ctc_loss(
         A[:, None], torch.tensor([[1]]), torch.tensor([9]), torch.tensor([1])
     ),

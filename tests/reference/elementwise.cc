@@ -352,6 +352,60 @@ static Results RunPiecewiseLoss(const Case& test_case) {
   return results;
 }
 
+/// binary_cross_entropy, soft_margin and their gradients.
+template <class T>
+static Results RunLogLoss(const Case& test_case) {
+  const Arguments args(test_case);
+  const IntList shape = args.OutputShape();
+  const std::string_view op = test_case.op().name;
+  const bool is_entropy = op.starts_with("binary_cross_entropy");
+  const Format& format = sizeof(T) == 8 ? kFloat64 : kFloat32;  // a float is rounded again to a narrower type
+  const auto function = [&](std::string_view name, T x) { return Rounded<T>(*FindFunction(name), x, 0, format); };
+  const Numbers<T> input = Broadcast(args.NumbersOf<T>("input"), args.Shape("input"), shape);
+  const Numbers<T> target = Broadcast(args.NumbersOf<T>("target"), args.Shape("target"), shape);
+  Numbers<T> output(input.size());
+  if (op.ends_with("_grad")) {
+    const Numbers<T> grad = Broadcast(args.NumbersOf<T>("grad_output"), args.Shape("grad_output"), shape);
+    const T part = static_cast<T>(args.Number("part"));
+    for (size_t i = 0; i < output.size(); ++i) {
+      const T x = input[i];
+      const T y = target[i];
+      const T g = part * grad[i];
+      if (is_entropy) {
+        const T rest = 1 - x;
+        T spread = rest * x;
+        if (spread < static_cast<T>(1e-12)) spread = static_cast<T>(1e-12);
+        const T away = x - y;
+        const T product = g * away;
+        output[i] = product / spread;
+      } else {
+        const T product = -y * function("sigmoid", -y * x);
+        output[i] = product * g;
+      }
+    }
+  } else {
+    for (size_t i = 0; i < output.size(); ++i) {
+      const T x = input[i];
+      const T y = target[i];
+      if (is_entropy) {
+        T off = function("log1p", -x);
+        T on = function("log", x);
+        if (off < -100) off = -100;
+        if (on < -100) on = -100;
+        const T less = y - 1;
+        const T first = off * less;
+        const T second = on * y;
+        output[i] = first - second;
+      } else {
+        output[i] = function("softplus", -y * x);
+      }
+    }
+  }
+  Results results;
+  Append(results, output, shape, args.OutputType());
+  return results;
+}
+
 static const Op kOps[] = {{"box_muller", RunBoxMuller},
                           {"uniform", REPDL_EITHER(RunUniform)},
                           {"cube", REPDL_EITHER(RunCube)},
@@ -377,6 +431,10 @@ static const Op kOps[] = {{"box_muller", RunBoxMuller},
                           {"clamp_max", REPDL_EITHER(RunSelection)},
                           {"clamp", REPDL_EITHER(RunClamp)},
                           {"clamp_tensor", REPDL_EITHER(RunClamp)},
+                          {"binary_cross_entropy", REPDL_EITHER(RunLogLoss)},
+                          {"binary_cross_entropy_grad", REPDL_EITHER(RunLogLoss)},
+                          {"soft_margin", REPDL_EITHER(RunLogLoss)},
+                          {"soft_margin_grad", REPDL_EITHER(RunLogLoss)},
                           {"smooth_l1", REPDL_EITHER(RunPiecewiseLoss)},
                           {"smooth_l1_grad", REPDL_EITHER(RunPiecewiseLoss)},
                           {"huber", REPDL_EITHER(RunPiecewiseLoss)},

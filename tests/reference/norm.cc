@@ -80,31 +80,51 @@ Results Gradients(const Case& test_case, bool of_statistics) {
 
 }  // namespace
 
+/// The mean and the variance of each channel.
+template <class T>
+struct Statistics {
+  Numbers<T> mean, var;
+
+  explicit Statistics(const Arguments& args) {
+    const Layout layout = Layout::Along(args.Shape("input"), 1);
+    const Numbers<T> x = args.NumbersOf<T>("input");
+    const T r = Scale<T>(layout.rows());
+    for (int64_t c = 0; c < layout.length; ++c) {
+      SumOf<T> sum(args.TheOrder());
+      for (int64_t row = 0; row < layout.rows(); ++row) sum.Add(x[layout.At(row, c)]);
+      mean.push_back(sum.Result() * r);
+      SumOf<T> squares(args.TheOrder());
+      for (int64_t row = 0; row < layout.rows(); ++row) {
+        const T difference = x[layout.At(row, c)] - mean[c];
+        squares.Add(difference * difference);
+      }
+      var.push_back(squares.Result() * r);
+    }
+  }
+};
+
+template <class T>
+static Results RunBatchNormStats(const Case& test_case) {
+  const Arguments args(test_case);
+  const Statistics<T> statistics(args);
+  Results results;
+  Append(results, statistics.mean, args.OutputShape(0));
+  Append(results, statistics.var, args.OutputShape(1));
+  return results;
+}
+
 template <class T>
 static Results RunBatchNorm(const Case& test_case) {
   const Arguments args(test_case);
-  const Layout layout = Layout::Along(args.Shape("input"), 1);
-  const Numbers<T> x = args.NumbersOf<T>("input");
-  const T r = Scale<T>(layout.rows());
-  Numbers<T> mean(layout.length);
-  Numbers<T> var(layout.length);
-  for (int64_t c = 0; c < layout.length; ++c) {
-    SumOf<T> sum(args.TheOrder());
-    for (int64_t row = 0; row < layout.rows(); ++row) sum.Add(x[layout.At(row, c)]);
-    mean[c] = sum.Result() * r;
-    SumOf<T> squares(args.TheOrder());
-    for (int64_t row = 0; row < layout.rows(); ++row) {
-      const T difference = x[layout.At(row, c)] - mean[c];
-      squares.Add(difference * difference);
-    }
-    var[c] = squares.Result() * r;
-  }
-  const Numbers<T> deviation = Deviation(var, args.Number("eps"));
+  const Statistics<T> statistics(args);
+  const Numbers<T> deviation = Deviation(statistics.var, args.Number("eps"));
   Results results;
-  Append(results, Normalize(x, layout, mean, deviation, args.NumbersOf<T>("weight"), args.NumbersOf<T>("bias")),
+  Append(results,
+         Normalize(args.NumbersOf<T>("input"), Layout::Along(args.Shape("input"), 1), statistics.mean, deviation,
+                   args.NumbersOf<T>("weight"), args.NumbersOf<T>("bias")),
          args.OutputShape(0));
-  Append(results, mean, args.OutputShape(1));
-  Append(results, var, args.OutputShape(2));
+  Append(results, statistics.mean, args.OutputShape(1));
+  Append(results, statistics.var, args.OutputShape(2));
   return results;
 }
 
@@ -146,6 +166,7 @@ static Results RunBatchNormUpdate(const Case& test_case) {
 }
 
 static const Op kOps[] = {{"batch_norm", REPDL_EITHER(RunBatchNorm)},
+                          {"batch_norm_stats", REPDL_EITHER(RunBatchNormStats)},
                           {"batch_norm_eval", REPDL_EITHER(RunBatchNormEval)},
                           {"batch_norm_grad", REPDL_EITHER(RunBatchNormGrad)},
                           {"batch_norm_eval_grad", REPDL_EITHER(RunBatchNormEvalGrad)},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <limits>
 
 #include "elementwise.h"
+#include "functions.h"
 #include "op.h"
 #include "sums.h"
 
@@ -164,9 +166,32 @@ static Results RunExtreme(const Case& test_case) {
   return packed;
 }
 
-static const Op kOps[] = {{"sum", REPDL_EITHER(RunSum)},      {"mean", REPDL_EITHER(RunMean)},
-                          {"norm", REPDL_EITHER(RunNorm)},    {"var", REPDL_EITHER(RunVar)},
-                          {"std", REPDL_EITHER(RunStd)},      {"amax", REPDL_EITHER(RunExtreme)},
-                          {"amin", REPDL_EITHER(RunExtreme)}, {"prod", REPDL_EITHER(RunProd)}};
+template <class T>
+static Results RunLogSumExp(const Case& test_case) {
+  const Arguments args(test_case);
+  const Reduction reduction = ReductionOf(args);
+  const Numbers<T> input = args.NumbersOf<T>("input");
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  Numbers<T> shifts(reduction.outputs, -kInfinity);
+  for (size_t i = 0; i < input.size(); ++i) {
+    T& largest = shifts[reduction.output_of[i]];
+    largest = LargerOf(largest, input[i]);
+  }
+  for (T& shift : shifts) {
+    if (std::isinf(shift)) shift = 0;
+  }
+  Numbers<T> terms(input.size());
+  for (size_t i = 0; i < input.size(); ++i) terms[i] = Exp(input[i] - shifts[reduction.output_of[i]]);
+  Numbers<T> results = reduction.Sums(terms, args.TheOrder());
+  for (size_t i = 0; i < results.size(); ++i) results[i] = Log(results[i]) + shifts[i];
+  Results packed;
+  Append(packed, results, args.OutputShape());
+  return packed;
+}
+
+static const Op kOps[] = {
+    {"logsumexp", REPDL_EITHER(RunLogSumExp)}, {"sum", REPDL_EITHER(RunSum)},      {"mean", REPDL_EITHER(RunMean)},
+    {"norm", REPDL_EITHER(RunNorm)},           {"var", REPDL_EITHER(RunVar)},      {"std", REPDL_EITHER(RunStd)},
+    {"amax", REPDL_EITHER(RunExtreme)},        {"amin", REPDL_EITHER(RunExtreme)}, {"prod", REPDL_EITHER(RunProd)}};
 
 }  // namespace repdl::reference

@@ -32,6 +32,7 @@ from repdl.ops.batch_norm import (
     batch_norm_eval as batch_norm_eval,
     batch_norm_eval_grad as batch_norm_eval_grad,
     batch_norm_grad as batch_norm_grad,
+    batch_norm_stats as batch_norm_stats,
     batch_norm_update as batch_norm_update,
 )
 from repdl.ops.cdist import cdist as cdist, cdist_grad as cdist_grad, pdist as pdist, pdist_grad as pdist_grad
@@ -220,7 +221,20 @@ from repdl.ops.layer_norm import (
     rms_norm_grad as rms_norm_grad,
 )
 from repdl.ops.linear import addmm as addmm, linear as linear
+from repdl.ops.log_loss import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_grad as binary_cross_entropy_grad,
+    soft_margin as soft_margin,
+    soft_margin_grad as soft_margin_grad,
+)
+from repdl.ops.logsumexp import logsumexp as logsumexp
 from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, slogdet as slogdet, solve as solve
+from repdl.ops.margin_loss import (
+    multi_margin as multi_margin,
+    multi_margin_grad as multi_margin_grad,
+    multilabel_margin as multilabel_margin,
+    multilabel_margin_grad as multilabel_margin_grad,
+)
 from repdl.ops.matrix_exp import matrix_exp as matrix_exp
 from repdl.ops.max_pool2d import max_pool2d as max_pool2d, max_pool2d_grad as max_pool2d_grad
 from repdl.ops.mm import mm as mm

@@ -32,6 +32,11 @@ def batch_norm(
     """
 
 
+@op(outputs=("mean", "var"))
+def batch_norm_stats(input: Tensor, order: str | None = None) -> tuple[Tensor, Tensor]:
+    """The mean and (biased) variance of each channel, which carry no gradient."""
+
+
 @op()
 def batch_norm_eval(
     input: Tensor,
@@ -99,13 +104,24 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 
 
 batch_norm.rows(no_rows)
+batch_norm_stats.rows(no_rows)
 batch_norm_grad.rows(no_rows)
 batch_norm_eval.rows(rows_of("input"))
 # The gradients of weight and bias are sums over the batch.
 batch_norm_eval_grad.rows(no_rows)
 
 
-_SHAPES = ((20, 5), (33, 19), (4, 3, 6, 7), (2, 70, 3), (1, 2, 70, 70), (3, 1, 5, 1, 2), (2, 9, 32, 32))
+_SHAPES = (
+    (20, 5),
+    (33, 19),
+    (4, 3, 6, 7),
+    (2, 70, 3),
+    (1, 2, 70, 70),
+    (3, 1, 5, 1, 2),
+    (2, 9, 32, 32),
+    (9000, 3),
+    (200, 300),
+)
 
 
 @batch_norm.samples
@@ -116,6 +132,14 @@ def _() -> Iterator[Sample]:
             input=f"wide{list(shape)}#1", weight=f"normal[{shape[1]}]#2", bias=f"normal[{shape[1]}]#3", eps=0.001
         )
     yield sample(input="special[40, 3]#1", weight="normal[3]#2")
+
+
+@batch_norm_stats.samples
+def _() -> Iterator[Sample]:
+    for shape in _SHAPES:
+        yield sample(input=f"normal{list(shape)}#1")
+    yield sample(input="special[40, 3]#1")
+    yield sample(input="wide[70, 33]#1")
 
 
 @batch_norm_eval.samples
@@ -173,8 +197,15 @@ def _normalize(input: Any, mean: Any, var: Any, weight: Any = None, bias: Any = 
 batch_norm_eval.oracle(_normalize)
 
 
+def _stats(input: Any) -> Any:
+    axes = tuple(d for d in range(input.ndim) if d != 1)
+    return input.mean(axis=axes), input.var(axis=axes)
+
+
+batch_norm_stats.oracle(_stats)
+
+
 @batch_norm.oracle
 def _(input: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    axes = tuple(d for d in range(input.ndim) if d != 1)
-    mean, var = input.mean(axis=axes), input.var(axis=axes)
+    mean, var = _stats(input)
     return _normalize(input, mean, var, weight, bias, eps), mean, var

@@ -14,8 +14,9 @@ import numpy as np
 from repdl._op import registry
 from repdl.reveal import norms, products, sums
 from repdl.reveal.attention import attention, attention_grad
-from repdl.reveal.batch_norm import batch_norm, batch_norm_grad, torch_batch_norm
+from repdl.reveal.batch_norm import batch_norm, batch_norm_grad, batch_norm_stats, torch_batch_norm
 from repdl.reveal.cross_entropy import cross_entropy, cross_entropy_grad, nll_loss
+from repdl.reveal.margin_loss import multi_margin, multi_margin_grad, multilabel_margin
 from repdl.reveal.probing import reveal
 from repdl.reveal.setup import Adapter as Adapter, Options as Options, Setup
 from repdl.reveal.tree import Array, Tree
@@ -39,6 +40,7 @@ OURS: Mapping[str, Sums] = {
     "norm": sums.norm,
     "var": sums.var,
     "std": sums.std,
+    "logsumexp": sums.logsumexp,
     "softmax": sums.softmax,
     "softmax_grad": sums.softmax_grad,
     "log_softmax": sums.log_softmax,
@@ -48,7 +50,11 @@ OURS: Mapping[str, Sums] = {
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
     "nll_loss": nll_loss,
+    "multi_margin": multi_margin,
+    "multi_margin_grad": multi_margin_grad,
+    "multilabel_margin": multilabel_margin,
     "batch_norm": batch_norm,
+    "batch_norm_stats": batch_norm_stats,
     "batch_norm_grad": batch_norm_grad,
     "batch_norm_eval_grad": batch_norm_grad,
     "layer_norm": norms.layer_norm,

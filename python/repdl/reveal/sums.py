@@ -96,6 +96,16 @@ def _softmax(log: bool) -> Adapter:
 softmax, log_softmax = _softmax(False), _softmax(True)
 
 
+@takes("shape", "dim", "element")
+def logsumexp(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    what, x, slot, at, dim = _along(options, name)
+
+    def run() -> float:
+        return float(np.exp(np.float64(call(x, dim=dim)[at]) - slot.max()))
+
+    return Setup(what, slot, run, put=logarithms, exact=False, positive=True)
+
+
 def _softmax_grad(log: bool) -> Adapter:
     @takes("shape", "dim", "element")
     def adapter(call: Callable[..., Any], options: Options, name: str) -> Setup:

@@ -24,35 +24,13 @@ void CheckAffine(std::string_view op, const TensorView& input, const std::option
   CheckFloat({op, "bias"}, bias, {input.shape[1]}, input);
 }
 
-/// Tensors as the kernel wants them, (samples, channels, places). A channel of an (n, c) tensor is a column:
-/// there the kernel works on transposed copies, one sample with n places.
-class Layout {
- public:
-  Layout(const TensorView& like, OpScratch& scratch) : scratch_(scratch), transposed_(like.rank() == 2) {}
-
-  /// Of an input that is not empty.
-  template <class T>
-  void SetSizes(const TensorView& input, BatchNormArgs<T>& args) const {
-    args.samples = transposed_ ? 1 : input.shape[0];
-    args.channels = input.shape[1];
-    args.places = transposed_ ? input.shape[0] : input.numel() / (input.shape[0] * args.channels);
-  }
-  void* In(const TensorView& tensor) const {
-    return Contiguous(transposed_ ? Permuted(tensor, {1, 0}) : tensor, scratch_).data;
-  }
-  void* Out(const TensorView& tensor) const {
-    return transposed_ ? scratch_.New(tensor.dtype, tensor.shape).data : tensor.data;
-  }
-  void PutBack(void* data, const TensorView& tensor) const {
-    if (!transposed_) return;
-    CopyElements(scratch_.place(), MakeView(data, tensor.dtype, {tensor.shape[1], tensor.shape[0]}),
-                 Permuted(tensor, {1, 0}));
-  }
-
- private:
-  OpScratch& scratch_;
-  bool transposed_;
-};
+/// Of an input that is not empty. The numbers of a single channel all lie side by side.
+template <class T>
+void SetSizes(const TensorView& input, BatchNormArgs<T>& args) {
+  args.channels = input.shape[1];
+  args.samples = args.channels == 1 ? 1 : input.shape[0];
+  args.places = input.numel() / (args.samples * args.channels);
+}
 
 /// Its numbers side by side, or null.
 template <class T>
@@ -62,15 +40,14 @@ T* NumbersOf(const std::optional<TensorView>& tensor, OpScratch& scratch) {
 
 void Run(std::string_view op, const TensorView& input, const std::optional<TensorView>& weight,
          const std::optional<TensorView>& bias, double eps, Order order, bool training, const TensorView& mean,
-         const TensorView& var, const TensorView& output) {
+         const TensorView& var, const TensorView* output) {
   const Place place = PlaceOf(op, input);
   if (input.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
     OpScratch scratch(place);
     BatchNormArgs<T> args{};
-    const Layout layout(input, scratch);
-    layout.SetSizes(input, args);
-    args.input = static_cast<const T*>(layout.In(input));
+    SetSizes(input, args);
+    args.input = Contiguous(input, scratch).Data<const T>();
     args.weight = NumbersOf<T>(weight, scratch);
     args.bias = NumbersOf<T>(bias, scratch);
     args.eps = static_cast<T>(eps);
@@ -78,10 +55,14 @@ void Run(std::string_view op, const TensorView& input, const std::optional<Tenso
     args.training = training;
     args.mean = NumbersOf<T>(mean, scratch);
     args.var = NumbersOf<T>(var, scratch);
-    args.output = static_cast<T*>(layout.Out(output));
+    args.output = output == nullptr ? nullptr : output->Data<T>();
     BatchNormKernel(place, args);
-    layout.PutBack(args.output, output);
   });
+}
+
+void CheckCount(std::string_view op, const TensorView& input) {
+  REPDL_CHECK(input.numel() > 0 || input.shape[1] == 0, ArgName{op, "input"}, " of shape ", Name(input.shape),
+              " has no value a channel to take the mean of");
 }
 
 Specs InferGrad(std::string_view op, const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -109,21 +90,19 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
   DispatchReal(input.dtype, [&]<class T>() {
     OpScratch scratch(place);
     BatchNormArgs<T> args{};
-    const Layout layout(input, scratch);
-    layout.SetSizes(input, args);
-    args.input = static_cast<const T*>(layout.In(input));
-    args.grad_output = static_cast<const T*>(layout.In(grad_output));
+    SetSizes(input, args);
+    args.input = Contiguous(input, scratch).Data<const T>();
+    args.grad_output = Contiguous(grad_output, scratch).Data<const T>();
     args.weight = NumbersOf<T>(weight, scratch);
     args.eps = static_cast<T>(eps);
     args.order = order;
     args.training = training;
     args.mean = NumbersOf<T>(mean, scratch);
     args.var = NumbersOf<T>(var, scratch);
-    args.grad_input = static_cast<T*>(layout.Out(grad_input));
+    args.grad_input = grad_input.Data<T>();
     args.grad_weight = grad_weight.Data<T>();
     args.grad_bias = grad_bias.Data<T>();
     BatchNormGradKernel(place, args);
-    layout.PutBack(args.grad_input, grad_input);
   });
 }
 
@@ -132,8 +111,7 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const TensorVie
 Specs InferBatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
                      const std::optional<TensorView>& bias, double, Order) {
   CheckAffine("batch_norm", input, weight, bias);
-  REPDL_CHECK(input.numel() > 0 || input.shape[1] == 0, ArgName{"batch_norm", "input"}, " of shape ", Name(input.shape),
-              " has no value a channel to take the mean of");
+  CheckCount("batch_norm", input);
   const IntList channels{input.shape[1]};
   return {{input.dtype, input.shape}, {input.dtype, channels}, {input.dtype, channels}};
 }
@@ -142,7 +120,20 @@ void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight,
                double eps, Order order, Out output, Out mean, Out var) {
   const FpEnvGuard guard;
   CheckOutputs("batch_norm", InferBatchNorm(input, weight, bias, eps, order), {&output, &mean, &var}, input);
-  Run("batch_norm", input, weight, bias, eps, order, /*training=*/true, mean, var, output);
+  Run("batch_norm", input, weight, bias, eps, order, /*training=*/true, mean, var, &output);
+}
+
+Specs InferBatchNormStats(const TensorView& input, Order) {
+  CheckInput("batch_norm_stats", input);
+  CheckCount("batch_norm_stats", input);
+  const IntList channels{input.shape[1]};
+  return {{input.dtype, channels}, {input.dtype, channels}};
+}
+
+void BatchNormStats(const TensorView& input, Order order, Out mean, Out var) {
+  const FpEnvGuard guard;
+  CheckOutputs("batch_norm_stats", InferBatchNormStats(input, order), {&mean, &var}, input);
+  Run("batch_norm_stats", input, {}, {}, 0, order, /*training=*/true, mean, var, nullptr);
 }
 
 Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,
@@ -158,7 +149,7 @@ void BatchNormEval(const TensorView& input, const TensorView& mean, const Tensor
                    Out output) {
   const FpEnvGuard guard;
   CheckOutputs("batch_norm_eval", InferBatchNormEval(input, mean, var, weight, bias, eps), {&output}, input);
-  Run("batch_norm_eval", input, weight, bias, eps, Order::kBlocked, /*training=*/false, mean, var, output);
+  Run("batch_norm_eval", input, weight, bias, eps, Order::kBlocked, /*training=*/false, mean, var, &output);
 }
 
 Specs InferBatchNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -214,6 +205,8 @@ REPDL_OPS(
     MakeOp<InferBatchNorm, BatchNorm, BatchNormKernel>("batch_norm",
                                                        "input, weight=None, bias=None, eps=1e-05, order='blocked'",
                                                        kFloat32Or64),
+    MakeOp<InferBatchNormStats, BatchNormStats, BatchNormKernel>("batch_norm_stats", "input, order='blocked'",
+                                                                 kFloat32Or64),
     MakeOp<InferBatchNormEval, BatchNormEval, BatchNormKernel>("batch_norm_eval",
                                                                "input, mean, var, weight=None, bias=None, eps=1e-05",
                                                                kFloat32Or64),

@@ -13,6 +13,10 @@ For each channel (dimension 1), over the N values x of all samples and places in
 The outputs are output, mean and var.
 */
 
+/*! batch_norm_stats
+The mean and var of batch_norm.
+*/
+
 /*! batch_norm_eval
 The same with `mean` and `var` given: `std = sqrt(var + eps)`, `output = ((x - mean) / std) * weight + bias`.
 */
@@ -42,6 +46,9 @@ Specs InferBatchNorm(const TensorView& input, const std::optional<TensorView>& w
                      const std::optional<TensorView>& bias, double eps, Order order);
 void BatchNorm(const TensorView& input, const std::optional<TensorView>& weight, const std::optional<TensorView>& bias,
                double eps, Order order, Out output, Out mean, Out var);
+
+Specs InferBatchNormStats(const TensorView& input, Order order);
+void BatchNormStats(const TensorView& input, Order order, Out mean, Out var);
 
 Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,
                          const std::optional<TensorView>& weight, const std::optional<TensorView>& bias, double eps);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/reduce_cpu-inl.h"
-#include "drivers/transpose_cpu-inl.h"
 #include "ops/batch_norm/batch_norm_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -78,6 +77,7 @@ void Normalize(const BatchNormArgs<T>& args) {
         return Mul(centred, centred);
       }) * channel.reciprocal;
     }
+    if (args.output == nullptr) return;
     const VecOf<T> mean = Set(d, args.mean[c]), std = Set(d, channel.Std());
     const VecOf<T> weight = Set(d, args.weight == nullptr ? T{1} : args.weight[c]);
     const VecOf<T> bias = Set(d, args.bias == nullptr ? T{0} : args.bias[c]);
@@ -116,70 +116,152 @@ void FillGrads(const BatchNormArgs<T>& args) {
   });
 }
 
-/// to[j * to_stride + i] = from[i * from_stride + j]
+// Without places the channels lie side by side: a strip of them is taken at a time, a vector of channels of each sample.
+
+/// (x - mean)² of a row of a strip.
 template <class T>
-void Transpose(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride) {
-  for (int64_t i = 0; i < rows; i += kLanesOf<T>) {
-    const int64_t end = std::min(rows, i + kLanesOf<T>);
-    int64_t j = 0;
-#if HWY_TARGET != HWY_SCALAR
-    for (; end == i + kLanesOf<T> && j + kLanesOf<T> <= cols; j += kLanesOf<T>) {
-      VecElementOf<T> t[kLanesOf<T>];
-      LoadTransposed<T>([&](int64_t r) HWY_ATTR { return from + (i + r) * from_stride + j; }, t);
-#pragma GCC unroll 16
-      for (int64_t q = 0; q < kLanesOf<T>; ++q) StoreU(t[q], TagOf<T>(), to + (j + q) * to_stride + i);
+struct SquaredDistances {
+  const T *x, *mean;
+  HWY_INLINE VecOf<T> operator()(int64_t j, int64_t count) const {
+    const VecOf<T> centred = Sub(LoadN(x + j, count), LoadN(mean + j, count));
+    return Mul(centred, centred);
+  }
+};
+
+/// (x - mean) / std of a row of a strip.
+template <class T>
+struct Normalized {
+  const T *x, *mean, *std;
+  HWY_INLINE VecOf<T> operator()(int64_t j, int64_t count) const {
+    return Div(Sub(LoadN(x + j, count), LoadN(mean + j, count)), LoadN(std + j, count));
+  }
+};
+
+/// g * (x - mean) / std of a row of a strip.
+template <class T>
+struct Products {
+  const T* g;
+  Normalized<T> h;
+  HWY_INLINE VecOf<T> operator()(int64_t j, int64_t count) const { return Mul(LoadN(g + j, count), h(j, count)); }
+};
+
+/// Channels [c, c + width).
+template <class T>
+struct Strip {
+  const BatchNormArgs<T>& args;
+  int64_t c, width;
+  T reciprocal = static_cast<T>(1.0 / static_cast<double>(args.samples));
+
+  int64_t At(int64_t sample) const { return sample * args.channels + c; }
+
+  /// out[j] = Sum(row_at(i)[j]) over the samples i, times `factor`.
+  template <class RowAt>
+  void Sum(const RowAt& row_at, T factor, T* out) const {
+    if (args.order == Order::kSequential) {
+      std::fill_n(out, width, T{0});
+      for (int64_t i = 0; i < args.samples; ++i) {
+        const auto row = row_at(i);
+        ForVectors<T>(width,
+                      [&](int64_t j, int64_t n) HWY_ATTR { StoreN(Add(LoadN<T>(out + j, n), row(j, n)), out + j, n); });
+      }
+    } else {
+      SumColumnsOf<T>(args.samples, width, row_at, out);
     }
-#endif
-    for (int64_t r = i; r < end; ++r) {
-      for (int64_t q = j; q < cols; ++q) to[q * to_stride + r] = from[r * from_stride + q];
+    if (factor != 1) {
+      for (int64_t j = 0; j < width; ++j) out[j] = out[j] * factor;
     }
   }
+
+  void Std(T* out) const {
+    const TagOf<T> d;
+    const VecOf<T> eps = Set(d, args.eps);
+    const T* const var = args.var + c;
+    ForVectors<T>(width, [&](int64_t j, int64_t n) HWY_ATTR { StoreN(Sqrt(Add(LoadN(var + j, n), eps)), out + j, n); });
+  }
+};
+
+/// Calls body(strip) for strips of channels; one thread has a chunk of its sums in its caches.
+template <class T, class Body>
+void ForStrips(const BatchNormArgs<T>& args, const Body& body) {
+  const int64_t share = std::min(args.channels / GetNumThreads(), 65536 / std::min(args.samples, kSumChunk));
+  const int64_t width = std::clamp((share + 63) / 64 * 64, int64_t{64}, kMaxStrip);
+  const int64_t strips = (args.channels + width - 1) / width;
+  ParallelRanges(strips, 8192 / (args.samples * width) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t s = begin; s < end; ++s) {
+      body(Strip<T>{args, s * width, std::min(width, args.channels - s * width)});
+    }
+  });
 }
 
-/// Channels that are turned together.
-constexpr int64_t kStrip = 64;
+template <class T>
+void NormalizeStrips(const BatchNormArgs<T>& args) {
+  ForStrips(args, [&](const Strip<T>& strip) HWY_ATTR {
+    T* const mean = args.mean + strip.c;
+    if (args.training) {
+      const auto x = [&](int64_t i) HWY_ATTR { return StoredRow<T>{args.input + strip.At(i)}; };
+      strip.Sum(x, strip.reciprocal, mean);
+      const auto squared = [&](int64_t i) HWY_ATTR { return SquaredDistances<T>{args.input + strip.At(i), mean}; };
+      strip.Sum(squared, strip.reciprocal, args.var + strip.c);
+    }
+    if (args.output == nullptr) return;
+    HWY_ALIGN T std[kMaxStrip];
+    strip.Std(std);
+    for (int64_t i = 0; i < args.samples; ++i) {
+      const Normalized<T> h{args.input + strip.At(i), mean, std};
+      T* const out = args.output + strip.At(i);
+      ForVectors<T>(strip.width, [&](int64_t j, int64_t n) HWY_ATTR {
+        VecOf<T> y = h(j, n);
+        if (args.weight != nullptr) y = Mul(y, LoadN(args.weight + strip.c + j, n));
+        if (args.bias != nullptr) y = Add(y, LoadN(args.bias + strip.c + j, n));
+        StoreN(y, out + j, n);
+      });
+    }
+  });
+}
 
-/// Without places, the values of a channel lie apart: a strip of channels is turned, so that they lie side by side, as the
-/// places of one sample.
-template <class T, class Run>
-void BySamples(const BatchNormArgs<T>& args, T* BatchNormArgs<T>::* result, const Run& run) {
-  const int64_t samples = args.samples;
-  if (args.places != 1 || samples <= 1 || args.channels <= 1) return run(args);
-  const int64_t strips = (args.channels + kStrip - 1) / kStrip;
-  ParallelRanges(strips, 8192 / (samples * kStrip) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
-    Scratch scratch;
-    T* const buffer = scratch.Get<T>(3 * kStrip * samples);
-    for (int64_t c = begin * kStrip; c < std::min(args.channels, end * kStrip); c += kStrip) {
-      BatchNormArgs<T> part = args;
-      part.samples = 1, part.channels = std::min(kStrip, args.channels - c), part.places = samples;
-      const auto turn = [&](const T*& from, T* to) HWY_ATTR {
-        if (from == nullptr) return;
-        Transpose(from + c, args.channels, samples, part.channels, to, samples);
-        from = to;
-      };
-      turn(part.input, buffer);
-      turn(part.grad_output, buffer + kStrip * samples);
-      for (const T** given : {&part.weight, &part.bias}) {
-        if (*given != nullptr) *given += c;
-      }
-      for (T** each : {&part.mean, &part.var, &part.grad_weight, &part.grad_bias}) {
-        if (*each != nullptr) *each += c;
-      }
-      part.*result = buffer + 2 * kStrip * samples;
-      run(part);
-      Transpose<T>(part.*result, samples, part.channels, samples, args.*result + c, args.channels);
+template <class T>
+void FillGradsOfStrips(const BatchNormArgs<T>& args) {
+  const TagOf<T> d;
+  ForStrips(args, [&](const Strip<T>& strip) HWY_ATTR {
+    const T* const mean = args.mean + strip.c;
+    T *const grad_weight = args.grad_weight + strip.c, *const grad_bias = args.grad_bias + strip.c;
+    HWY_ALIGN T std[kMaxStrip], scale[kMaxStrip], bias_share[kMaxStrip], weight_share[kMaxStrip];
+    strip.Std(std);
+    const auto h = [&](int64_t i) HWY_ATTR { return Normalized<T>{args.input + strip.At(i), mean, std}; };
+    const auto g = [&](int64_t i) HWY_ATTR { return StoredRow<T>{args.grad_output + strip.At(i)}; };
+    const auto products = [&](int64_t i) HWY_ATTR { return Products<T>{args.grad_output + strip.At(i), h(i)}; };
+    strip.Sum(g, T{1}, grad_bias);
+    strip.Sum(products, T{1}, grad_weight);
+    const VecOf<T> reciprocal = Set(d, strip.reciprocal);
+    ForVectors<T>(strip.width, [&](int64_t j, int64_t n) HWY_ATTR {
+      const VecOf<T> weight = args.weight == nullptr ? Set(d, T{1}) : LoadN(args.weight + strip.c + j, n);
+      StoreN(Div(weight, LoadN<T>(std + j, n)), scale + j, n);
+      StoreN(Mul(LoadN<T>(grad_bias + j, n), reciprocal), bias_share + j, n);
+      StoreN(Mul(LoadN<T>(grad_weight + j, n), reciprocal), weight_share + j, n);
+    });
+    for (int64_t i = 0; i < args.samples; ++i) {
+      const auto grad = g(i);
+      const auto normalized = h(i);
+      T* const out = args.grad_input + strip.At(i);
+      ForVectors<T>(strip.width, [&](int64_t j, int64_t n) HWY_ATTR {
+        VecOf<T> slope = grad(j, n);
+        if (args.training) {
+          slope = Sub(Sub(slope, LoadN<T>(bias_share + j, n)), Mul(normalized(j, n), LoadN<T>(weight_share + j, n)));
+        }
+        StoreN(Mul(LoadN<T>(scale + j, n), slope), out + j, n);
+      });
     }
   });
 }
 
 template <class T>
 void RunNormalize(const BatchNormArgs<T>& args) {
-  BySamples(args, &BatchNormArgs<T>::output, Normalize<T>);
+  args.places == 1 ? NormalizeStrips(args) : Normalize(args);
 }
 
 template <class T>
 void RunFillGrads(const BatchNormArgs<T>& args) {
-  BySamples(args, &BatchNormArgs<T>::grad_input, FillGrads<T>);
+  args.places == 1 ? FillGradsOfStrips(args) : FillGrads(args);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct BatchNormArgs {
   bool training;
   T* mean;  // filled by a training forward pass, else read
   T* var;
-  T* output;
+  T* output;  // null where only the statistics are asked for
 
   // Gradient.
   const T* grad_output;

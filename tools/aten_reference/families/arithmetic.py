@@ -262,6 +262,30 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return Tensor(input.dtype, shape, [rounded(x, input.dtype) for x in values])
 
 
+@reference(
+    "bilinear",
+    cases=[
+        f"input1={g}{t}[2, 3, 5]#1, input2={g}{t}[2, 3, 301]#2, weight=normal{t}[4, 5, 301]#3, bias={b}"
+        for t in _LOW
+        for g, b in (("normal", "None"), ("normal", f"normal{t}[4]#4"), ("special", f"special{t}[4]#4"))
+    ],
+)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Of each output the product of its weights and input2, then that of these and input1, plus the bias."""
+    outputs, n, k = weight.shape
+    first = [input1.data[i : i + n] for i in range(0, len(input1.data), n)]
+    second = [input2.data[i : i + k] for i in range(0, len(input2.data), k)]
+    columns = [weight.data[i : i + k] for i in range(0, len(weight.data), k)]
+    values = []
+    for x, y in zip(first, second, strict=True):
+        inner = [product_of(y, column) for column in columns]
+        values += [product_of(inner[o * n : (o + 1) * n], x) for o in range(outputs)]
+    if bias is not None:
+        values = [add(x, bias.data[i % outputs]) for i, x in enumerate(values)]
+    shape = (*input1.shape[:-1], outputs)
+    return Tensor(input1.dtype, shape, [rounded(x, input1.dtype) for x in values])
+
+
 @reference("mv", cases=[f"self=normal{t}[7, 301]#2, vec=normal{t}[301]#3" for t in _LOW])
 def mv(self: Tensor, vec: Tensor) -> Tensor:
     values = _times(self, Tensor(vec.dtype, (*vec.shape, 1), vec.data), "blocked")

@@ -12,7 +12,7 @@ from ..registry import reference
 from ..sums import sum_of
 from ..tensors import Tensor, each, from_lines, groups, lines, reduced_shape, rounded
 from .choices import larger
-from .rounded import reduced
+from .rounded import part_of, reduced
 
 _SMALL = [c for c in of_one() if "100003" not in c]
 _PAIRS = [c for c in of_two(names=("grad_output", "self")) if "100003" not in c]
@@ -142,24 +142,21 @@ def _gradient_cases(operand: str, target: str) -> list[str]:
 def binary_cross_entropy_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, weight: Tensor | None = None
 ) -> Tensor:
+    part = part_of(self, reduction)
+
     def one(g: float, x: float, y: float, w: float) -> float:
         spread = mul(sub(1.0, x), x)
         least = float32(1e-12)
-        slope = div(mul(g, sub(x, y)), least if spread < least else spread)
-        if weight is not None:
-            slope = mul(slope, w)
-        return div(slope, float(len(self.data))) if reduction == 1 else slope
+        slope = div(mul(mul(part, g), sub(x, y)), least if spread < least else spread)
+        return slope if weight is None else mul(slope, w)
 
     return each(one, grad_output, self, target, 1.0 if weight is None else weight, common=self.dtype)
 
 
 @reference("soft_margin_loss_backward", cases=_gradient_cases("normal", "ties"))
 def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    def one(g: float, x: float, y: float) -> float:
-        part = div(g, float(len(self.data))) if reduction == 1 else g
-        return mul(mul(-y, sigmoid(mul(-y, x))), part)
-
-    return each(one, grad_output, self, target)
+    part = part_of(self, reduction)
+    return each(lambda g, x, y: mul(mul(-y, sigmoid(mul(-y, x))), mul(part, g)), grad_output, self, target)
 
 
 @reference(

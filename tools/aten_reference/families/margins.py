@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
-from ..numbers import add, div, float32, mul, sub
+from ..numbers import add, div, float32, mul, nearest, sub
 from ..registry import reference
 from ..sums import sum_of
 from ..tensors import Tensor, rounded
@@ -32,9 +33,9 @@ def _reduced(losses: Sequence[float], shape: tuple[int, ...], reduction: int, dt
 def _scaled(slopes: Sequence[Sequence[float]], grad: Tensor, reduction: int, like: Tensor) -> Tensor:
     """Times the gradient of each row, or of all."""
     data = []
+    part = nearest(Fraction(1, len(slopes)), "float32") if reduction == 1 else 1.0
     for i, row in enumerate(slopes):
-        g = grad.data[i] if reduction == 0 else grad.item()
-        g = div(g, float(len(slopes))) if reduction == 1 else g
+        g = mul(part, grad.data[i] if reduction == 0 else grad.item())
         data += [rounded(mul(x, g), like.dtype) for x in row]
     return Tensor(like.dtype, like.shape, data)
 
@@ -77,7 +78,7 @@ def multi_margin_loss(
         if p == 2:
             reach = [mul(x, x) for x in reach]
         if weight is not None:
-            reach = [mul(x, weight.data[right]) for x in reach]
+            reach = [mul(x, weight.data[right]) if c != right else x for c, x in enumerate(reach)]
         losses.append(div(sum_of(reach), float(len(row))))
     return _reduced(losses, self.shape[:-1], reduction, self.dtype)
 
@@ -97,7 +98,7 @@ def multi_margin_loss_backward(
         reach = _reach(row, right, margin)
         slope = [mul(x, 2.0) if p == 2 else float(x > 0) for x in reach]
         if weight is not None:
-            slope = [mul(x, weight.data[right]) for x in slope]
+            slope = [mul(x, weight.data[right]) if c != right else x for c, x in enumerate(slope)]
         slope = [div(x, float(len(row))) for x in slope]
         slope[right] = -sum_of(slope)
         slopes.append(slope)

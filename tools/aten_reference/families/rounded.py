@@ -206,6 +206,11 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
     return Tensor(loss.dtype, (), [rounded(total, loss.dtype)])
 
 
+def part_of(terms: Tensor, reduction: int) -> float:
+    """The part that each term has in the loss."""
+    return nearest(Fraction(1, len(terms.data)), "float32") if reduction == 1 else 1.0
+
+
 def _loss(name: str, function: Callable[..., float], settings: list[str]) -> None:
     @reference(
         name,
@@ -278,7 +283,7 @@ def _slopes(name: str, more: str, slope: Callable[..., float]) -> None:
         ],
     )
     def run(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, **settings: float) -> Tensor:
-        part = nearest(Fraction(1, len(self.data)), "float32") if reduction == 1 else 1.0
+        part = part_of(self, reduction)
         values = [float32(value) for value in settings.values()]
         return each(lambda g, x, y: slope(g, sub(x, y), part, *values), grad_output, self, target)
 

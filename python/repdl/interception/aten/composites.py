@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from repdl.interception.native import native_of
+from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import ANY_DTYPE, composite, override
 from repdl.interception.variants import fill
 
@@ -40,6 +40,31 @@ def linear_out(
     input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, *, out: torch.Tensor
 ) -> torch.Tensor:
     return fill(out, linear(input, weight, bias), converts=False)
+
+
+_native_bilinear = native_of("bilinear")
+
+
+@composite("bilinear")
+def bilinear(
+    input1: torch.Tensor, input2: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Of each output k the product of weight[k] and input2, then that of input1 and these, plus the bias.
+
+    A low precision is rounded to at the end alone.
+    """
+    fits = weight.dim() == 3 and min(input1.dim(), input2.dim()) > 0 and input1.shape[:-1] == input2.shape[:-1]
+    if not fits or (input1.shape[-1], input2.shape[-1]) != weight.shape[1:] or input1.dtype != input2.dtype:
+        return _native_bilinear(input1, input2, weight, bias)  # which says what is wrong
+    dtype = input1.dtype
+    if weight.dtype == dtype and dtype in LOW_DTYPES:
+        first, second, kernel = (x.to(torch.float32) for x in (input1, input2, weight))
+        shift = None if bias is None else bias.to(torch.float32)
+        return bilinear(first, second, kernel, shift).to(dtype)
+    rows = input2.reshape(-1, input2.shape[-1])
+    inner = torch.mm(rows, weight.flatten(0, 1).t()).unflatten(1, weight.shape[:2])
+    outer = torch.bmm(inner, input1.reshape(-1, input1.shape[-1], 1)).view(*input1.shape[:-1], weight.shape[0])
+    return outer if bias is None else outer + bias
 
 
 def _summed(x: torch.Tensor, y: torch.Tensor, dims: list[int], of: list[int]) -> torch.Tensor:

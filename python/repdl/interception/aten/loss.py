@@ -11,6 +11,7 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import mean_of, sum_of
+from repdl.interception.native import Kernel
 from repdl.interception.override import override
 from repdl.interception.strides import laid_out
 
@@ -39,6 +40,21 @@ def _check_classes(self: torch.Tensor, classes: torch.Tensor, ignore_index: int)
     outside = classes[((classes < 0) | (classes >= count)) & (classes != ignore_index)]
     if outside.numel():
         raise IndexError(f"Target {int(outside[0])} is out of bounds.")
+
+
+# The terms of losses that are pointwise, and their gradients.
+_binary_cross_entropy, _smooth_l1, _huber, _soft_margin = (
+    laid_out(_core.ops[op]) for op in ("binary_cross_entropy", "smooth_l1", "huber", "soft_margin")
+)
+_binary_cross_entropy_grad, _smooth_l1_grad, _huber_grad, _soft_margin_grad = (
+    laid_out(_core.ops[f"{op}_grad"]) for op in ("binary_cross_entropy", "smooth_l1", "huber", "soft_margin")
+)
+
+
+def _part(reduction: int, *operands: torch.Tensor) -> float:
+    """The part that each term has in the loss."""
+    count = math.prod(torch.broadcast_shapes(*(x.shape for x in operands)))
+    return 1 / count if reduction == _MEAN and count else 1.0
 
 
 @override("nll_loss_forward", "nll_loss2d_forward", op="nll_loss", wide="float64", choices={3: _REDUCTIONS})
@@ -82,12 +98,13 @@ def nll_loss_backward(
 def binary_cross_entropy(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = _MEAN
 ) -> torch.Tensor:
-    """max(log1p(-x), -100) * (target - 1) - max(log(x), -100) * target, times the weight."""
-    if bool(((self < 0) | (self > 1)).any()):
+    """The op of that name, times the weight."""
+    terms = _binary_cross_entropy(self, target)
+    loss = _reduce(terms if weight is None else terms * weight, reduction)
+    # Terms of what is no probability are NaN: only then is it worth a search.
+    if bool(loss.isnan().any()) and bool(((self < 0) | (self > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    off, on = (log.clamp_min(-100) for log in (torch.log1p(self.neg()), torch.log(self)))
-    loss = off * (target - 1) - on * target
-    return _reduce(loss if weight is None else loss * weight, reduction)
+    return loss
 
 
 @override("binary_cross_entropy_backward", wide="float64")
@@ -98,25 +115,12 @@ def binary_cross_entropy_backward(
     weight: torch.Tensor | None = None,
     reduction: int = _MEAN,
 ) -> torch.Tensor:
-    """grad * (x - target) / max((1 - x) * x, 1e-12), times the weight, for a mean over the number of elements."""
-    grad = grad_output * (self - target) / ((1 - self) * self).clamp_min(1e-12)
-    if weight is not None:
-        grad = grad * weight
-    return grad / self.numel() if reduction == _MEAN else grad
+    """The op binary_cross_entropy_grad, times the weight."""
+    slope = _binary_cross_entropy_grad(grad_output, self, target, _part(reduction, self))
+    return slope if weight is None else slope * weight
 
 
 # Losses that are linear far from the target. torch's gradients multiply in another order in vectors.
-
-
-_smooth_l1, _smooth_l1_grad, _huber, _huber_grad = (
-    laid_out(_core.ops[op]) for op in ("smooth_l1", "smooth_l1_grad", "huber", "huber_grad")
-)
-
-
-def _part(reduction: int, *operands: torch.Tensor) -> float:
-    """The part that each term has in the loss."""
-    count = math.prod(torch.broadcast_shapes(*(x.shape for x in operands)))
-    return 1 / count if reduction == _MEAN and count else 1.0
 
 
 @override("smooth_l1_loss", wide="float64")
@@ -156,32 +160,39 @@ def huber_loss_backward(
 # Losses of margins.
 
 
-def _per_term(grad_output: torch.Tensor, reduction: int, count: int) -> torch.Tensor:
-    return grad_output / count if reduction == _MEAN else grad_output
+def _of_margins(op: str) -> Kernel:
+    """The op, whose errors are of torch's type."""
+    compute = _core.ops[op]
+
+    def kernel(*args: Any) -> Any:
+        try:
+            return compute(*args)
+        except ValueError as error:
+            raise RuntimeError(str(error)) from error
+
+    return kernel
+
+
+_multi_margin, _multi_margin_grad, _multilabel_margin, _multilabel_margin_grad = (
+    _of_margins(op) for op in ("multi_margin", "multi_margin_grad", "multilabel_margin", "multilabel_margin_grad")
+)
 
 
 @override("soft_margin_loss", wide="float64")
 def soft_margin_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN) -> torch.Tensor:
-    """log(1 + exp(-target * x))."""
-    return _reduce(torch.nn.functional.softplus(self * target.neg()), reduction)
+    return _reduce(_soft_margin(self, target), reduction)
 
 
 @override("soft_margin_loss_backward", wide="float64")
 def soft_margin_loss_backward(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int
 ) -> torch.Tensor:
-    """(-target * sigmoid(-target * x)) * grad, for a mean with the gradient over the number of elements."""
-    away = target.neg()
-    return away * torch.sigmoid(away * self) * _per_term(grad_output, reduction, self.numel())
+    return _soft_margin_grad(grad_output, self, target, _part(reduction, self, target))
 
 
-def _missing(self: torch.Tensor, target: torch.Tensor, margin: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """How far each other class reaches into the margin of the right one; and the classes, as a column."""
-    if bool(((target < 0) | (target >= self.shape[1])).any()):
-        raise RuntimeError("[multi_margin_loss] target must hold classes of input: 0 to its size - 1")
-    classes = target[:, None]
-    reach = (margin - self.gather(1, classes) + self).clamp_min(0)
-    return reach.scatter(1, classes, 0.0), classes
+def _of_rows(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+    """A gradient for each row, where all may share one."""
+    return grad_output.expand(self.shape[0]) if grad_output.dim() == 0 else grad_output
 
 
 @override("multi_margin_loss", wide="float64")
@@ -193,18 +204,8 @@ def multi_margin_loss(
     weight: torch.Tensor | None = None,
     reduction: int = _MEAN,
 ) -> torch.Tensor:
-    """Of a row Sum(r) over the classes, over their number: r is max((margin - right) + x, 0), or its square, times
-    the weight of the right class; +0 for that itself.
-    """
-    if self.dim() < 2:
-        loss = multi_margin_loss(self.reshape(1, -1), target.reshape(1), p, margin, weight, reduction)
-        return loss.reshape(())
-    reach, classes = _missing(self, target, margin)
-    if p == 2:
-        reach = reach * reach
-    if weight is not None:
-        reach = reach * weight[classes]
-    return _reduce(sum_of(reach, 1) / self.shape[1], reduction)
+    losses = _multi_margin(torch.atleast_2d(self), target.reshape(-1), int(p), float(margin), weight, get_order())
+    return _reduce(losses if self.dim() > 1 else losses[0], reduction)
 
 
 @override("multi_margin_loss_backward", wide="float64")
@@ -217,62 +218,25 @@ def multi_margin_loss_backward(
     weight: torch.Tensor | None = None,
     reduction: int = _MEAN,
 ) -> torch.Tensor:
-    """1 where r > 0, or r * 2, times the weight, over the number of classes; for the right one minus the Sum of these.
-
-    Then times the gradient, for a mean with that over the number of rows.
-    """
-    if self.dim() < 2:
-        rows = self.reshape(1, -1), target.reshape(1)
-        grad = grad_output.reshape(1) if reduction == _NONE else grad_output
-        return multi_margin_loss_backward(grad, *rows, p, margin, weight, reduction).reshape(self.shape)
-    reach, classes = _missing(self, target, margin)
-    slope = reach * 2 if p == 2 else (reach > 0).to(self.dtype)
-    if weight is not None:
-        slope = slope * weight[classes]
-    slope = slope / self.shape[1]
-    slope = slope.scatter(1, classes, sum_of(slope, 1, True).neg())
-    grad = _per_term(grad_output, reduction, self.shape[0])
-    return slope * (grad[:, None] if reduction == _NONE else grad)
-
-
-def _labels(self: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The labels of each row, 0 behind the first -1; which count; and what classes are labels."""
-    if bool(((target < -1) | (target >= self.shape[1])).any()):
-        raise RuntimeError("[multilabel_margin_loss] target must hold classes of input, then -1")
-    valid = (target < 0).cumsum(1) == 0
-    labels = torch.where(valid, target, torch.zeros_like(target))
-    is_label = torch.zeros_like(self).scatter_add(1, labels, valid.to(self.dtype)) > 0
-    return labels, valid, is_label
-
-
-def _reach(self: torch.Tensor, labels: torch.Tensor, valid: torch.Tensor, is_label: torch.Tensor) -> torch.Tensor:
-    """For each row, label and other class: how far that reaches into the margin, max((1 - label) + x, 0)."""
-    reach = (1 - self.gather(1, labels)[:, :, None] + self[:, None, :]).clamp_min(0)
-    return torch.where(valid[:, :, None] & ~is_label[:, None, :], reach, torch.zeros_like(reach))
+    rows, classes = torch.atleast_2d(self), target.reshape(-1)
+    settings = int(p), float(margin), weight, _part(reduction, classes), get_order()
+    return _multi_margin_grad(_of_rows(grad_output, rows), rows, classes, *settings).reshape(self.shape)
 
 
 @override("multilabel_margin_loss_forward", wide="float64")
 def multilabel_margin_loss_forward(
     self: torch.Tensor, target: torch.Tensor, reduction: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of a row the Sum over labels and classes, label by label, over the number of classes; of labels it is +0."""
     rows = torch.atleast_2d(self)
-    labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
-    loss = sum_of(_reach(rows, labels, valid, is_label), (1, 2)) / rows.shape[1]
-    reduced = _reduce(loss if self.dim() > 1 else loss[0], reduction)
-    return reduced, is_label.to(self.dtype).reshape(target.shape)
+    losses, is_target = _multilabel_margin(rows, target.reshape(rows.shape), get_order())
+    return _reduce(losses if self.dim() > 1 else losses[0], reduction), is_target.reshape(target.shape)
 
 
 @override("multilabel_margin_loss_backward", wide="float64")
 def multilabel_margin_loss_backward(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, is_target: torch.Tensor
 ) -> torch.Tensor:
-    """For a class the number of labels into whose margin it reaches; for each label, in order, minus the number of such
-    classes. That over the number of classes, times the gradient, for a mean with that over the number of rows.
-    """
     rows = torch.atleast_2d(self)
-    labels, valid, is_label = _labels(rows, target.reshape(rows.shape))
-    slope = (_reach(rows, labels, valid, is_label) > 0).to(self.dtype)
-    grad = sum_of(slope, 1).scatter_add(1, labels, sum_of(slope, 2).neg()) / rows.shape[1]
-    scale = _per_term(grad_output, reduction, rows.shape[0])
-    return (grad * (scale.reshape(-1, 1) if reduction == _NONE else scale)).reshape(self.shape)
+    grad = _of_rows(grad_output, rows)
+    part = 1 / len(rows) if reduction == _MEAN and len(rows) else 1.0
+    return _multilabel_margin_grad(grad, rows, target.reshape(rows.shape), part).reshape(self.shape)

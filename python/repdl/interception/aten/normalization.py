@@ -235,7 +235,7 @@ def native_batch_norm_backward(
     given = _type_of_parameters(input, weight, running_mean, save_mean)
     if train:
         # torch saves 1 / std; the gradient is defined by the variance, which is taken again.
-        _, mean, var = ops["batch_norm"](x, None, None, eps, get_order())
+        mean, var = ops["batch_norm_stats"](x, get_order())
         grads = ops["batch_norm_grad"](g, x, mean, var, scale, eps, get_order())
     else:
         grads = ops["batch_norm_eval_grad"](g, x, mean, var, scale, eps, get_order())

@@ -154,13 +154,9 @@ for _name in ("prod", "prod.dim_int"):
     override(_name, op="prod", low="compute", wide="float64", complex=True)(_typed(_name, prod_of))
 
 
-@override("logsumexp", wide="float64", integers="float32")
-def logsumexp(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
-    dims = _dims(self, dim)
-    largest = self.amax(dims, True) if self.numel() else self.sum(dims, True) - float("inf")
-    largest = torch.where(largest.abs() == float("inf"), torch.zeros_like(largest), largest)
-    total = ops["log"](sum_of(ops["exp"](self - largest), dims, True, ops)) + largest
-    return total if keepdim else total.reshape(sum_of(self, dims, False, ops).shape)
+@override("logsumexp", op="logsumexp", wide="float64", integers="float32")
+def logsumexp(self: torch.Tensor, dim: Any, keepdim: bool = False) -> torch.Tensor:
+    return _core.ops["logsumexp"](self, _dims(self, dim), keepdim, get_order())
 
 
 @override("trace", wide="float64", complex=True)
