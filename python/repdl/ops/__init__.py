@@ -214,6 +214,7 @@ from repdl.ops.grid_sample import (
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.histogram import histogram as histogram
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
+from repdl.ops.integer_convolution import integer_convolution as integer_convolution
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
