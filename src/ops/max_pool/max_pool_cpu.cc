@@ -275,16 +275,25 @@ HWY_INLINE void ForIndices(const UnpoolArgs<T>& args, int64_t least, const Put& 
       const int64_t first = task % runs * kRun, last = std::min((next - plane * runs) * kRun, args.inner);
       T* const to = args.output + plane * args.places * args.inner;
       const int64_t from = plane * args.windows * args.inner;
-      for (int64_t i = 0; i < args.places; ++i)
-        std::fill(to + i * args.inner + first, to + i * args.inner + last, T{0});
-      for (int64_t i = 0; i < args.windows; ++i) {
-        for (int64_t c = first; c < last; ++c) {
-          const int64_t element = from + i * args.inner + c, at = args.indices[element];
-          if (HWY_LIKELY(at >= 0 && at < args.places)) {
-            put(to[at * args.inner + c], args.input[element]);
-          } else if (at < least || at >= args.places) {
-            __atomic_store_n(args.bad_index, 1, __ATOMIC_RELAXED);  // other threads may do the same
-          }
+      const auto move = [&](int64_t element, T* column) HWY_ATTR {
+        const int64_t at = args.indices[element];
+        if (HWY_LIKELY(at >= 0 && at < args.places)) {
+          put(column[at * args.inner], args.input[element]);
+        } else if (at < least || at >= args.places) {
+          __atomic_store_n(args.bad_index, 1, __ATOMIC_RELAXED);  // other threads may do the same
+        }
+      };
+      if (last - first == args.inner) {
+        std::fill(to, to + args.places * args.inner, T{0});
+      } else {
+        for (int64_t i = 0; i < args.places; ++i)
+          std::fill(to + i * args.inner + first, to + i * args.inner + last, T{0});
+      }
+      if (args.inner == 1) {
+        for (int64_t i = 0; i < args.windows; ++i) move(from + i, to);
+      } else {
+        for (int64_t i = 0; i < args.windows; ++i) {
+          for (int64_t c = first; c < last; ++c) move(from + i * args.inner + c, to + c);
         }
       }
       task = next;
