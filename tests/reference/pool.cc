@@ -118,7 +118,154 @@ static Results RunMaxPool2dGrad(const Case& test_case) {
   return results;
 }
 
-static const Op kOps[] = {{"max_pool2d", REPDL_EITHER(RunMaxPool2d)},
+namespace {
+
+/// The pooled dimensions of a tensor, as depth, height and width, and what is before and behind them.
+struct Planes {
+  int64_t before = 1, behind = 1;
+  int64_t sizes[3] = {1, 1, 1};
+
+  Planes(const Arguments& args, const IntList& shape, int rank) {
+    const int64_t given = args.Int("dim"), first = given < 0 ? given + shape.size() : given;
+    for (int i = 0; i < shape.size(); ++i) {
+      if (i < first) {
+        before *= shape[i];
+      } else if (i < first + rank) {
+        sizes[3 - rank + i - static_cast<int>(first)] = shape[i];
+      } else {
+        behind *= shape[i];
+      }
+    }
+  }
+  int64_t places() const { return sizes[0] * sizes[1] * sizes[2]; }
+  int64_t At(int64_t plane, int64_t place, int64_t inner) const { return (plane * places() + place) * behind + inner; }
+};
+
+/// Along an axis, the places of each window that lie inside.
+using WindowPlaces = std::vector<std::vector<int64_t>>;
+
+WindowPlaces PlacesOfWindows(const Arguments& args, int i, int64_t size, int64_t windows) {
+  const auto setting = [&](const char* name) {
+    const IntList list = args.List(name);
+    return list[list.size() == 1 ? 0 : i];
+  };
+  const int64_t kernel = args.List("kernel_size")[i];
+  const int64_t stride = setting("stride") == 0 ? kernel : setting("stride");
+  WindowPlaces found(windows);
+  for (int64_t k = 0; k < windows; ++k) {
+    for (int64_t u = 0; u < kernel; ++u) {
+      const int64_t at = k * stride - setting("padding") + u * setting("dilation");
+      if (at >= 0 && at < size) found[k].push_back(at);
+    }
+  }
+  return found;
+}
+
+WindowPlaces PlacesOfParts(int64_t size, int64_t parts) {
+  WindowPlaces found(parts);
+  for (int64_t k = 0; k < parts; ++k) {
+    for (int64_t at = 0; at < size; ++at) {
+      // Inside of [k / parts, (k + 1) / parts) of the whole, if only with a piece of it.
+      if ((at + 1) * parts > k * size && at * parts < (k + 1) * size) found[k].push_back(at);
+    }
+  }
+  return found;
+}
+
+template <class T>
+Results Largest(const Case& test_case, bool adaptive) {
+  const Arguments args(test_case);
+  const int rank = args.List(adaptive ? "output_size" : "kernel_size").size();
+  const Numbers<T> input = args.NumbersOf<T>("input");
+  const Planes from(args, args.Shape("input"), rank), to(args, args.OutputShape(), rank);
+  WindowPlaces along[3] = {{{0}}, {{0}}, {{0}}};
+  for (int i = 0; i < rank; ++i) {
+    const int axis = 3 - rank + i;
+    along[axis] = adaptive ? PlacesOfParts(from.sizes[axis], to.sizes[axis])
+                           : PlacesOfWindows(args, i, from.sizes[axis], to.sizes[axis]);
+  }
+  Numbers<T> output(Size(args.OutputShape()));
+  Indices indices(output.size());
+  for (int64_t plane = 0; plane < to.before; ++plane) {
+    for (int64_t inner = 0; inner < to.behind; ++inner) {
+      for (int64_t window = 0; window < to.places(); ++window) {
+        T best = -std::numeric_limits<T>::infinity();
+        int64_t place = kNoPlace;
+        for (int64_t d : along[0][window / to.sizes[2] / to.sizes[1]]) {
+          for (int64_t h : along[1][window / to.sizes[2] % to.sizes[1]]) {
+            for (int64_t w : along[2][window % to.sizes[2]]) {
+              const int64_t here = (d * from.sizes[1] + h) * from.sizes[2] + w;
+              const T x = input[from.At(plane, here, inner)];
+              if (place == kNoPlace || (std::isnan(x) && !std::isnan(best)) || x > best) {
+                best = x;
+                place = here;
+              }
+            }
+          }
+        }
+        output[to.At(plane, window, inner)] = best;
+        indices[to.At(plane, window, inner)] = place;
+      }
+    }
+  }
+  Results results;
+  Append(results, output, args.OutputShape());
+  Append(results, indices, args.OutputShape(1));
+  return results;
+}
+
+/// Elements go to their places: where several meet they are added, or the last one stays.
+template <class T>
+Results ToPlaces(const Case& test_case, const char* name, const char* sizes_name, bool adds) {
+  const Arguments args(test_case);
+  const int rank = args.List(sizes_name).size();
+  const Numbers<T> input = args.NumbersOf<T>(name);
+  const Indices indices = args.IndicesOf("indices");
+  const Planes from(args, args.Shape(name), rank), to(args, args.OutputShape(), rank);
+  Numbers<T> output(Size(args.OutputShape()), T{0});
+  for (int64_t plane = 0; plane < from.before; ++plane) {
+    for (int64_t window = 0; window < from.places(); ++window) {
+      for (int64_t inner = 0; inner < from.behind; ++inner) {
+        const int64_t element = from.At(plane, window, inner), place = indices[element];
+        if (place == kNoPlace && adds) continue;
+        if (place < 0 || place >= to.places()) throw std::logic_error("an index is outside of the plane");
+        T& at = output[to.At(plane, place, inner)];
+        at = adds ? at + input[element] : input[element];
+      }
+    }
+  }
+  Results results;
+  Append(results, output, args.OutputShape());
+  return results;
+}
+
+}  // namespace
+
+template <class T>
+static Results RunMaxPool(const Case& test_case) {
+  return Largest<T>(test_case, false);
+}
+
+template <class T>
+static Results RunAdaptiveMaxPool(const Case& test_case) {
+  return Largest<T>(test_case, true);
+}
+
+template <class T>
+static Results RunMaxPoolGrad(const Case& test_case) {
+  return ToPlaces<T>(test_case, "grad_output", "input_size", true);
+}
+
+template <class T>
+static Results RunMaxUnpool(const Case& test_case) {
+  return ToPlaces<T>(test_case, "input", "output_size", false);
+}
+
+static const Op kOps[] = {{"max_pool", REPDL_EITHER(RunMaxPool)},
+                          {"max_pool_grad", REPDL_EITHER(RunMaxPoolGrad)},
+                          {"adaptive_max_pool", REPDL_EITHER(RunAdaptiveMaxPool)},
+                          {"max_unpool", REPDL_EITHER(RunMaxUnpool)},
+                          {"max_pool2d", REPDL_EITHER(RunMaxPool2d)},
                           {"max_pool2d_grad", REPDL_EITHER(RunMaxPool2dGrad)}};
 
 }  // namespace repdl::reference

@@ -201,6 +201,7 @@ from repdl.ops.embedding import (
     embedding_grad as embedding_grad,
 )
 from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
+from repdl.ops.fold import fold as fold, pad_grad as pad_grad, unfold_grad as unfold_grad
 from repdl.ops.fused_optimizer import (
     fused_adagrad_step as fused_adagrad_step,
     fused_adam_step as fused_adam_step,
@@ -214,6 +215,7 @@ from repdl.ops.grid_sample import (
 from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
 from repdl.ops.histogram import histogram as histogram
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
+from repdl.ops.integer_convolution import integer_convolution as integer_convolution
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
@@ -236,7 +238,14 @@ from repdl.ops.margin_loss import (
     multilabel_margin_grad as multilabel_margin_grad,
 )
 from repdl.ops.matrix_exp import matrix_exp as matrix_exp
-from repdl.ops.max_pool2d import max_pool2d as max_pool2d, max_pool2d_grad as max_pool2d_grad
+from repdl.ops.max_pool import (
+    adaptive_max_pool as adaptive_max_pool,
+    max_pool as max_pool,
+    max_pool2d as max_pool2d,
+    max_pool2d_grad as max_pool2d_grad,
+    max_pool_grad as max_pool_grad,
+    max_unpool as max_unpool,
+)
 from repdl.ops.mm import mm as mm
 from repdl.ops.philox import (
     philox_bernoulli as philox_bernoulli,
@@ -269,6 +278,10 @@ from repdl.ops.recurrent import (
     rnn_grad as rnn_grad,
 )
 from repdl.ops.resample import resample as resample, resample_grad as resample_grad
+from repdl.ops.segment_reduce import (
+    segment_reduce as segment_reduce,
+    segment_reduce_grad as segment_reduce_grad,
+)
 from repdl.ops.sgd import sgd_step as sgd_step
 from repdl.ops.softmax import (
     log_softmax as log_softmax,

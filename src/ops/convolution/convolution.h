@@ -32,6 +32,11 @@ over the sample n and the output's place q, the last dimension first. A term who
 grad_output is read as input is here, and input as grad_output.
 */
 
+/*! integer_convolution
+The formula of `convolution`, transposed or not, in integers modulo 2^n, n being the bits of the type: a sum is exact in any
+order.
+*/
+
 /*! conv2d
 With C input channels, O output channels and G groups, group g joins input channels g·C/G … and output channels g·O/G …
 
@@ -53,6 +58,16 @@ outside the image is absent.
 */
 
 namespace repdl {
+
+inline constexpr DTypes kIntegers = {DType::kUInt8, DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64};
+
+/// As Convolution, of integers of one type.
+Specs InferIntegerConvolution(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
+                              const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation, bool transposed,
+                              const PerAxis& output_padding, int64_t groups);
+void IntegerConvolution(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
+                        const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation, bool transposed,
+                        const PerAxis& output_padding, int64_t groups, Out output);
 
 /// input (n, c, …) with one to three dimensions of space, weight (o, c / groups, …), or (c, o / groups, …) if transposed,
 /// bias (o), output (n, o, …). output_padding counts if transposed.

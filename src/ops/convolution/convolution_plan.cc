@@ -140,6 +140,10 @@ void ConvPlan::Pad(const T* from_plane, T* padded) const {
 }
 template void ConvPlan::Pad(const float* from_plane, float* padded) const;
 template void ConvPlan::Pad(const double* from_plane, double* padded) const;
+template void ConvPlan::Pad(const uint8_t* from_plane, uint8_t* padded) const;
+template void ConvPlan::Pad(const uint16_t* from_plane, uint16_t* padded) const;
+template void ConvPlan::Pad(const uint32_t* from_plane, uint32_t* padded) const;
+template void ConvPlan::Pad(const uint64_t* from_plane, uint64_t* padded) const;
 
 ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   Slots slots;

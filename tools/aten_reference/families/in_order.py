@@ -277,13 +277,8 @@ def embedding_dense_backward(
 # nearest neighbours along one dimension after the other.
 
 
-def _sum_back(
-    grad: Tensor, shape: tuple[int, ...], rank: int, source: Callable[[int, int, int], int], each_step: bool = False
-) -> Tensor:
-    """`source(dimension, size, place)` says which place of the input a place of the output has.
-
-    Sums of low types are rounded at the end, or at each step.
-    """
+def _sum_back(grad: Tensor, shape: tuple[int, ...], rank: int, source: Callable[[int, int, int], int]) -> Tensor:
+    """`source(dimension, size, place)` says which place of the input a place of the output has."""
     total = [0.0] * size_of(shape)
 
     lead = len(shape) - rank
@@ -291,8 +286,6 @@ def _sum_back(
         back = [*at[:lead], *(source(d, shape[lead + d], at[lead + d]) for d in range(rank))]
         k = offset(shape, back)
         total[k] = add(total[k], g)
-        if each_step:
-            total[k] = rounded(total[k], grad.dtype)
     return Tensor(grad.dtype, shape, [rounded(x, grad.dtype) for x in total])
 
 
@@ -317,7 +310,7 @@ def _padding(rank: int) -> None:
                     return min(max(at, 0), size - 1)
                 return -at if at < 0 else 2 * (size - 1) - at if at >= size else at
 
-            return _sum_back(grad_output, self.shape, rank, source, each_step=True)
+            return _sum_back(grad_output, self.shape, rank, source)
 
 
 def _nearest(rank: int) -> None:
@@ -570,5 +563,5 @@ def col2im(self: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padd
 def unfold_backward(grad_in: Tensor, input_sizes: Any, dim: int, size: int, step: int) -> Tensor:
     result = Tensor("float32", tuple(input_sizes), [0.0] * size_of(tuple(input_sizes)))
     for (r, k, j), g in zip(grad_in.indices(), grad_in.data, strict=True):
-        result[r, k * step + j] = rounded(add(result[r, k * step + j], g), grad_in.dtype)
+        result[r, k * step + j] = add(result[r, k * step + j], g)
     return Tensor(grad_in.dtype, result.shape, [rounded(v, grad_in.dtype) for v in result.data])

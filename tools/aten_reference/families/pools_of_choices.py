@@ -59,13 +59,13 @@ def _shares(size: int, count: int) -> list[range]:
 
 
 def _back(grad: Tensor, self: Tensor, indices: Tensor, rank: int) -> Tensor:
-    """An element gets the gradients of the windows whose largest it is, in their order, each sum rounded."""
+    """An element gets the gradients of the windows whose largest it is, in their order."""
     area, count = size_of(self.shape[-rank:]), size_of(grad.shape[-rank:])
     total = [0.0] * len(self.data)
     for i, (g, place) in enumerate(zip(grad.data, indices.data, strict=True)):
         k = i // count * area + place
-        total[k] = rounded(add(total[k], g), self.dtype)
-    return Tensor(self.dtype, self.shape, total)
+        total[k] = add(total[k], g)
+    return Tensor(self.dtype, self.shape, [rounded(x, self.dtype) for x in total])
 
 
 def _of_rank(rank: int) -> None:

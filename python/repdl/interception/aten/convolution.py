@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from repdl._order import get_order
-from repdl.interception.aten.integer_convolution import IntegerConvolution
+from repdl.interception import core
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
 from repdl.interception.ops_by_dtype import ops_of
@@ -37,6 +37,12 @@ def _laid_out(result: torch.Tensor, *operands: torch.Tensor) -> torch.Tensor:
     return turned.squeeze(2) if result.dim() == 3 else turned
 
 
+def _check_one_type(*operands: torch.Tensor | None) -> None:
+    dtypes = {x.dtype for x in operands if x is not None}
+    if len(dtypes) > 1:
+        raise RuntimeError(f"expected operands of the same dtype, but got {' and '.join(sorted(map(str, dtypes)))}")
+
+
 _QUICK = {"op": "convolution", "contiguous": True, "unless": torch._C._is_tracing}
 
 
@@ -59,9 +65,8 @@ def convolution(
     if rank not in _RANKS:
         return not_reproducible("convolution", args, {}, _native, why="layout")
     if not input.is_floating_point() and input.dtype != torch.bool:
-        of_integers = IntegerConvolution(rank, stride, padding, dilation, output_padding, groups)
-        output = (of_integers.transposed if transposed else of_integers.convolve)(input, weight, bias)
-        return output.contiguous(memory_format=memory_format(input, weight))
+        _check_one_type(input, weight, bias)
+        return core.ops["integer_convolution"](*args).contiguous(memory_format=memory_format(input, weight))
     return _laid_out(ops_of(input)["convolution"](*args, get_order()), input, weight)
 
 

@@ -1,49 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Average pools, by the core; others whose kernels in torch see the layout or the threads; which NaN is the largest."""
+"""Pools, by the core."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 
 from repdl.interception import core
-from repdl.interception.aten.indexing import write
-from repdl.interception.native import Kernel, native_of
+from repdl.interception.dtypes import map_tensors
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strides import memory_format
 from repdl.interception.variants import fill
-
-
-def _with_packed_indices(name: str) -> None:
-    native = native_of(name)
-
-    @override(name, **ANY_DTYPE)
-    def backward(grad_output: torch.Tensor, self: torch.Tensor, *settings: Any, indices: Any = None) -> torch.Tensor:
-        """The indices come last, by place or by name."""
-        *others, last = settings if indices is None else (*settings, indices)
-        return native(grad_output, self, *others, last.contiguous())
-
-
-for _name in ("adaptive_max_pool3d_backward", "fractional_max_pool2d_backward", "fractional_max_pool3d_backward"):
-    _with_packed_indices(_name)
-
-
-def _unpool(name: str, rank: int) -> None:
-    native: Kernel = native_of(name)
-
-    @override(name, **ANY_DTYPE)
-    def unpool(self: torch.Tensor, indices: torch.Tensor, *settings: Any) -> torch.Tensor:
-        """Of several elements with one index the last stays. torch's threads race for it."""
-        result: torch.Tensor = native(self, indices, *settings)
-        planes = indices.reshape(-1, math.prod(indices.shape[-rank:]))
-        places = planes + torch.arange(len(planes))[:, None] * math.prod(result.shape[-rank:])
-        return write(result, places.reshape(-1), self.reshape(-1), accumulate=False)
-
-
-_unpool("max_unpool2d", 2)
-_unpool("max_unpool3d", 3)
 
 
 def _windows(rank: int, kernel_size: Any, stride: Any, padding: Any) -> tuple[list[int], list[int], list[int]]:
@@ -68,6 +36,25 @@ def _is_turned(x: torch.Tensor, rank: int) -> bool:
     return rank == 2 and memory_format(x) == torch.channels_last
 
 
+def _pool(op: str, x: torch.Tensor, rank: int, turned: bool, *args: Any, indices: torch.Tensor | None = None) -> Any:
+    """An op over the last dimensions; `turned` where the channels before them are the last in memory."""
+    channel = x.dim() - rank - 1
+    tensors = [x] if indices is None else [x, indices]
+    if not turned:
+        return core.ops[op](*tensors, *args, -rank)
+    results = core.ops[op](*(t.movedim(channel, -1) for t in tensors), *args, channel)
+    return map_tensors(lambda t: t.movedim(-1, channel), results)
+
+
+def _checked_sizes(name: str, self: torch.Tensor, sizes: Any, rank: int) -> list[int]:
+    if len(sizes) != rank or self.dim() not in (rank + 1, rank + 2):
+        raise RuntimeError(
+            f"[{name}] expects {rank} sizes and a tensor of {rank + 1} or {rank + 2} dimensions; "
+            f"got sizes {list(sizes)} and shape {list(self.shape)}"
+        )
+    return list(sizes)
+
+
 def _average(rank: int) -> None:
     @override(f"avg_pool{rank}d", wide="float64", converts=False)
     def average_pool(
@@ -78,14 +65,10 @@ def _average(rank: int) -> None:
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
-    ) -> torch.Tensor:
+    ) -> Any:
         windows = _windows(rank, kernel_size, stride, padding)
         settings = *windows, ceil_mode, count_include_pad, _checked_divisor(divisor_override)
-        if _is_turned(self, rank):
-            turned: torch.Tensor = core.ops["avg_pool"](self.movedim(1, -1), *settings, 1)
-            return turned.movedim(-1, 1)
-        result: torch.Tensor = core.ops["avg_pool"](self, *settings, -rank)
-        return result
+        return _pool("avg_pool", self, rank, _is_turned(self, rank), *settings)
 
     @override(f"avg_pool{rank}d_backward", wide="float64", converts=False)
     def average_pool_backward(
@@ -97,15 +80,10 @@ def _average(rank: int) -> None:
         ceil_mode: bool,
         count_include_pad: bool,
         divisor_override: int | None,
-    ) -> torch.Tensor:
+    ) -> Any:
         windows = _windows(rank, kernel_size, stride, padding)
         settings = *windows, ceil_mode, count_include_pad, _checked_divisor(divisor_override)
-        sizes = list(self.shape[-rank:])
-        if _is_turned(self, rank):
-            turned: torch.Tensor = core.ops["avg_pool_grad"](grad_output.movedim(1, -1), sizes, *settings, 1)
-            return turned.movedim(-1, 1)
-        result: torch.Tensor = core.ops["avg_pool_grad"](grad_output, sizes, *settings, -rank)
-        return result
+        return _pool("avg_pool_grad", grad_output, rank, _is_turned(self, rank), list(self.shape[-rank:]), *settings)
 
 
 _average(2)
@@ -113,33 +91,17 @@ _average(3)
 
 
 def _adaptive(rank: int) -> None:
-    def checked(self: torch.Tensor, output_size: Any) -> list[int]:
-        if len(output_size) != rank or self.dim() not in (rank + 1, rank + 2):
-            raise RuntimeError(
-                f"[adaptive_avg_pool{rank}d] expects {rank} sizes and a tensor of {rank + 1} or {rank + 2} dimensions; "
-                f"got sizes {list(output_size)} and shape {list(self.shape)}"
-            )
-        return list(output_size)
+    name = f"adaptive_avg_pool{rank}d"
 
     @override(f"_adaptive_avg_pool{rank}d", wide="float64")
     def adaptive_pool(self: torch.Tensor, output_size: Any) -> torch.Tensor:
-        result: torch.Tensor
-        sizes = checked(self, output_size)
-        if _is_turned(self, rank):
-            result = core.ops["adaptive_avg_pool"](self.movedim(1, -1), sizes, 1).movedim(-1, 1)
-        else:
-            result = core.ops["adaptive_avg_pool"](self, sizes, -rank)
-        return result
+        sizes = _checked_sizes(name, self, output_size, rank)
+        return _pool("adaptive_avg_pool", self, rank, _is_turned(self, rank), sizes)
 
     @override(f"_adaptive_avg_pool{rank}d_backward", wide="float64")
     def adaptive_pool_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
-        result: torch.Tensor
-        sizes = checked(grad_output, self.shape[-rank:])
-        if _is_turned(self, rank):
-            result = core.ops["adaptive_avg_pool_grad"](grad_output.movedim(1, -1), sizes, 1).movedim(-1, 1)
-        else:
-            result = core.ops["adaptive_avg_pool_grad"](grad_output, sizes, -rank)
-        return result
+        sizes = _checked_sizes(name, grad_output, self.shape[-rank:], rank)
+        return _pool("adaptive_avg_pool_grad", grad_output, rank, _is_turned(self, rank), sizes)
 
     @override(f"adaptive_avg_pool{rank}d.out", **ANY_DTYPE)
     def adaptive_pool_out(self: torch.Tensor, output_size: Any, *, out: torch.Tensor) -> torch.Tensor:
@@ -152,19 +114,80 @@ _adaptive(2)
 _adaptive(3)
 
 
-def _with_first_nan(name: str) -> None:
-    native: Kernel = native_of(name)
-
-    @override(name, **ANY_DTYPE)
-    def largest(self: torch.Tensor, *settings: Any, **named: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """The largest of each window, the first of equals. Of several NaN, too, it is the first; in torch the last."""
-        values, places = native(self, *settings, **named)
-        found = values.isnan()
-        if bool(found.any()):
-            _, first = native(self.isnan().to(torch.float32), *settings, **named)
-            places = torch.where(found, first, places)
-        return values, places
+def _back(rank: int, turned: bool, grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor) -> Any:
+    """The gradient of a pool that gave places."""
+    return _pool("max_pool_grad", grad_output, rank, turned, list(self.shape[-rank:]), indices=indices)
 
 
-for _name in ("max_pool2d_with_indices", "max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d"):
-    _with_first_nan(_name)
+def _is_channels_last(x: torch.Tensor, rank: int) -> bool:
+    """A volume without a batch, too, may have its channels last; an image without one does not."""
+    return memory_format(x.unsqueeze(0) if x.dim() == rank + 1 == 4 else x) != torch.contiguous_format
+
+
+def _largest(rank: int) -> None:
+    forward = f"max_pool{rank}d_with_indices"
+
+    @override(forward, wide="float64", converts=False)
+    def max_pool(
+        self: torch.Tensor,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+    ) -> Any:
+        sizes = _checked_sizes(forward, self, _each_of(rank, kernel_size), rank)
+        settings = stride or 0, padding, dilation, ceil_mode
+        return _pool("max_pool", self, rank, _is_channels_last(self, rank), sizes, *settings)
+
+    @override(f"{forward}_backward", wide="float64", converts=False)
+    def max_pool_backward(
+        grad_output: torch.Tensor,
+        self: torch.Tensor,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
+        indices: torch.Tensor,
+    ) -> Any:
+        turned = _is_channels_last(self, rank) and (
+            self.dim() != 4 or rank == 2 or _is_channels_last(grad_output, rank)
+        )
+        return _back(rank, turned, grad_output, self, indices)
+
+    adaptive = f"adaptive_max_pool{rank}d"
+
+    @override(adaptive, wide="float64", converts=False)
+    def adaptive_max_pool(self: torch.Tensor, output_size: Any) -> Any:
+        sizes = _checked_sizes(adaptive, self, output_size, rank)
+        return _pool("adaptive_max_pool", self, rank, _is_turned(self, rank), sizes)
+
+    @override(f"{adaptive}_backward", wide="float64", converts=False)
+    def adaptive_max_pool_backward(grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor) -> Any:
+        return _back(rank, _is_turned(self, rank), grad_output, self, indices)
+
+    @override(f"fractional_max_pool{rank}d_backward", wide="float64", converts=False)
+    def fractional_max_pool_backward(
+        grad_output: torch.Tensor, self: torch.Tensor, kernel_size: Any, output_size: Any, indices: torch.Tensor
+    ) -> Any:
+        return _back(rank, False, grad_output, self, indices)
+
+
+_largest(2)
+_largest(3)
+
+
+@override("max_unpool2d", wide="float64", converts=False)
+def max_unpool2d(self: torch.Tensor, indices: torch.Tensor, output_size: Any) -> Any:
+    sizes = _checked_sizes("max_unpool2d", self, output_size, 2)
+    return _pool("max_unpool", self, 2, _is_turned(self, 2), sizes, indices=indices)
+
+
+@override("max_unpool3d", wide="float64", converts=False)
+def max_unpool3d(self: torch.Tensor, indices: torch.Tensor, output_size: Any, stride: Any, padding: Any) -> Any:
+    """The stride and the padding of the pool count no more, where its places are known."""
+    sizes = _checked_sizes("max_unpool3d", self, output_size, 3)
+    if len(stride) != 3 or len(padding) != 3 or min(stride) < 1:
+        raise RuntimeError(f"[max_unpool3d] expects 3 strides from 1 on and 3 paddings; got {stride} and {padding}")
+    return _pool("max_unpool", self, 3, False, sizes, indices=indices)

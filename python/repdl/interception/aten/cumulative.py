@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums in the order of the index, by torch's own kernels of float32 and float64; cumulative ones by the core.
-
-In low precision torch's kernels round more than once. Here bfloat16 and float16 are widened, and results rounded once.
-"""
+"""Cumulative sums and products, by the core. In low precision the results are rounded once."""
 
 from __future__ import annotations
 
@@ -14,9 +11,6 @@ from repdl.interception.core import ops
 from repdl.interception.native import LOW_DTYPES, Kernel, native_of
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.variants import fill
-
-for _name in ("_segment_reduce_backward", "col2im", "segment_reduce"):
-    override(_name, wide="native")(native_of(_name))
 
 
 def _cumulative(name: str, of_complex: Kernel | None = None) -> None:

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/check.h"
+#include "base/op_scratch.h"
+#include "base/parallel.h"
+#include "drivers/contiguous.h"
+#include "ops/convolution/convolution_shapes.h"
+#include "ops/convolution/integer_convolution_kernel.h"
+#include "repdl/ops/convolution.h"
+
+namespace repdl {
+namespace {
+
+constexpr std::string_view kOp = "integer_convolution";
+
+void CheckInteger(std::string_view arg, const TensorView& tensor, const TensorView& like) {
+  const ArgName name{kOp, arg};
+  if (!kIntegers.Has(tensor.dtype)) {
+    throw TypeError(Message(name, " must be ", Name(kIntegers), ", got ", Name(tensor.dtype),
+                            "; use convolution for floating-point numbers"));
+  }
+  CheckDType(name, tensor, like.dtype);
+  CheckSameDevice(name, tensor, like);
+}
+
+/// The positions of one plan, for every image.
+class Integers {
+ public:
+  Integers(const Place& place, const ConvSizes& sizes, const TensorView& source, const TensorView& weight,
+           const std::optional<TensorView>& bias, const TensorView& result)
+      : place_(place), source_(Contiguous(source, scratch_)), weight_(Contiguous(weight, scratch_)) {
+    args_.dtype = source.dtype;
+    args_.n = sizes.n, args_.groups = sizes.groups;
+    if (bias) args_.bias = Contiguous(*bias, scratch_).data;
+    args_.result = result.data;
+  }
+
+  void Forward(const ConvSizes& sizes) {
+    args_.rows = sizes.o;
+    Run(ConvPlan::Forward(sizes), weight_);
+  }
+
+  /// By the remainders of the places modulo the stride.
+  void ByInput(const ConvSizes& sizes) {
+    args_.rows = sizes.c;
+    const Axes& s = sizes.stride;
+    Axes phase;
+    for (phase[0] = 0; phase[0] < std::min(s[0], sizes.input[0]); ++phase[0]) {
+      for (phase[1] = 0; phase[1] < std::min(s[1], sizes.input[1]); ++phase[1]) {
+        for (phase[2] = 0; phase[2] < std::min(s[2], sizes.input[2]); ++phase[2]) {
+          const ConvPlan plan = ConvPlan::GradInput(sizes, phase);
+          TensorView taps = weight_;
+          taps.shape = {sizes.groups, sizes.o, sizes.c, sizes.kernel[0], sizes.kernel[1], sizes.kernel[2]};
+          taps.strides = ContiguousStrides(taps.shape);
+          for (int axis = 0; axis < kMaxAxes; ++axis) TakePlaces(plan.kernel[axis], 3 + axis, taps);
+          Run(plan, Permuted(taps, {0, 2, 1, 3, 4, 5}));
+        }
+      }
+    }
+  }
+
+ private:
+  void Run(const ConvPlan& plan, const TensorView& weight) {
+    CheckCpu(place_);  // the planes are padded in its memory
+    OpScratch scratch(place_);
+    const std::vector<int64_t> taps = plan.TapOffsets();
+    args_.plan = plan, args_.taps = taps.data();
+    args_.weight = Contiguous(weight, scratch).data;
+    DispatchUnsigned(args_.dtype, [&]<class U>() {
+      const int64_t planes = args_.n * args_.groups * plan.channels;
+      U* const padded = scratch.Get<U>(planes * plan.plane_size);
+      ParallelRanges(planes, 65536 / (plan.plane_size + 1) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          plan.Pad(source_.Data<const U>() + i * plan.source_plane(), padded + i * plan.plane_size);
+        }
+      });
+      args_.padded = padded;
+    });
+    IntegerConvKernel(place_, args_);
+  }
+
+  Place place_;
+  OpScratch scratch_{place_};
+  TensorView source_, weight_;
+  IntegerConvArgs args_{};
+};
+
+}  // namespace
+
+Specs InferIntegerConvolution(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
+                              const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation, bool transposed,
+                              const PerAxis& output_padding, int64_t groups) {
+  CheckInteger("input", input, input);
+  CheckInteger("weight", weight, input);
+  const ConvSettings settings{stride, padding, dilation, groups, transposed, output_padding};
+  const ConvShapes shapes(kOp, input.shape, weight.shape, settings);
+  if (bias) {
+    CheckInteger("bias", *bias, input);
+    CheckShape({kOp, "bias"}, *bias, {shapes.output_channels()});
+  }
+  return {{input.dtype, shapes.Output()}};
+}
+
+void IntegerConvolution(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
+                        const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation, bool transposed,
+                        const PerAxis& output_padding, int64_t groups, Out output) {
+  CheckOutputs(
+      kOp, InferIntegerConvolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups),
+      {&output}, input);
+  const Place place = PlaceOf(kOp, input);
+  if (output.numel() == 0) return;
+  const ConvSettings settings{stride, padding, dilation, groups, transposed, output_padding};
+  const ConvShapes shapes(kOp, input.shape, weight.shape, settings);
+  Integers integers(place, shapes.sizes(), input, weight, bias, output);
+  transposed ? integers.ByInput(shapes.sizes()) : integers.Forward(shapes.sizes());
+}
+
+}  // namespace repdl

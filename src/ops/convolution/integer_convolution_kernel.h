@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "base/kernel.h"
+#include "ops/convolution/convolution_plan.h"
+#include "repdl/tensor.h"
+
+namespace repdl {
+
+/// A plan carried out in integers, which are added and multiplied as unsigned ones of the same size. Each of n · groups
+/// images has `rows` results.
+struct IntegerConvArgs {
+  DType dtype;
+  int64_t n, groups, rows;
+  ConvPlan plan;
+  const int64_t* taps;  // as the plan gives them
+  const void* padded;   // the planes of all images, as the plan reads them
+  const void* weight;   // (groups, rows, channels, taps)
+  const void* bias;     // null, or (groups, rows)
+  void* result;         // (n, groups, rows, plane)
+};
+
+REPDL_KERNEL(IntegerConvKernel, IntegerConvArgs)
+
+/// f.operator()<U>() for the unsigned integers that are as large as those of the dtype.
+template <class F>
+void DispatchUnsigned(DType dtype, const F& f) {
+  switch (ItemSize(dtype)) {
+    case 1: return f.template operator()<uint8_t>();
+    case 2: return f.template operator()<uint16_t>();
+    case 4: return f.template operator()<uint32_t>();
+    default: return f.template operator()<uint64_t>();
+  }
+}
+
+}  // namespace repdl
