@@ -66,6 +66,17 @@ from repdl.ops.complex import (
     complex_tan as complex_tan,
     complex_tanh as complex_tanh,
 )
+from repdl.ops.complex_factors import (
+    complex_cholesky as complex_cholesky,
+    complex_cholesky_solve as complex_cholesky_solve,
+    complex_det as complex_det,
+    complex_inv as complex_inv,
+    complex_lu as complex_lu,
+    complex_lu_solve as complex_lu_solve,
+    complex_slogdet as complex_slogdet,
+    complex_solve as complex_solve,
+    complex_solve_triangular as complex_solve_triangular,
+)
 from repdl.ops.complex_mm import complex_mm as complex_mm
 from repdl.ops.convolution import (
     conv1d as conv1d,
