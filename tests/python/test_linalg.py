@@ -152,7 +152,7 @@ def test_qr_of_numbers_whose_squares_overflow_or_vanish(pivot: bool, scale: floa
 
 
 @pytest.mark.parametrize(
-    "name", ["solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "eigh", "matrix_exp"]
+    "name", ["solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "eigh", "eig", "matrix_exp"]
 )
 def test_batches_of_empty_matrices_of_any_strides(name: str) -> None:
     """Their strides say nothing, and no copy changes them: to ask for better ones once ended the process."""

@@ -99,6 +99,7 @@ from repdl.ops.cross_entropy import (
 )
 from repdl.ops.ctc_loss import ctc_loss as ctc_loss, ctc_loss_grad as ctc_loss_grad
 from repdl.ops.cumulative import cumprod as cumprod, cumsum as cumsum, logcumsumexp as logcumsumexp
+from repdl.ops.eig import eig as eig, eigvals as eigvals
 from repdl.ops.eigh import eigh as eigh, eigvalsh as eigvalsh
 from repdl.ops.elementwise.activation import (
     celu as celu,
