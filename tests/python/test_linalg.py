@@ -80,7 +80,6 @@ COMPLEX: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     "lu_solve of the adjoint": lambda a, b: L.lu_solve(*L.lu_factor(a), b, adjoint=True),
     "lu_solve from the right": lambda a, b: L.lu_solve(*L.lu_factor(a), b.mT, left=False),
     "lu_solve of the adjoint from the right": lambda a, b: L.lu_solve(*L.lu_factor(a), b.mT, left=False, adjoint=True),
-    "triangular_solve": lambda a, b: torch.triangular_solve(b, a, upper=False, transpose=True).solution,
     "solve by a conjugate": lambda a, b: L.solve(a.conj(), b.conj()),
     "slogdet": lambda a, b: L.slogdet(a)[0] * L.slogdet(a)[1],
 }  # fmt: skip
