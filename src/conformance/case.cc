@@ -38,6 +38,8 @@ constexpr uint32_t kSpecial[] = {0x7fc00000, 0x7f800000, 0xff800000, 0x00000000,
                                  0xbf800000, 0x00000001, 0x80000001, 0x00800000, 0x80800000, 0x7f7fffff,
                                  0xff7fffff, 0x3f000000, 0xbfc00000, 0x40400000};
 
+constexpr float kFew[] = {-1, 0, 0, 1};
+
 /// The random bits of element i.
 uint64_t Bits(uint64_t seed, int64_t i) { return SplitMix64((seed << 32) + static_cast<uint64_t>(i)); }
 
@@ -54,6 +56,7 @@ float Element(std::string_view generator, uint64_t seed, int64_t i) {
   if (generator == "sweep") return std::bit_cast<float>(static_cast<uint32_t>(i * 65537 + seed * 2654435761));
   if (generator == "special") return std::bit_cast<float>(kSpecial[x % std::size(kSpecial)]);
   if (generator == "zeros") return x % 2 == 0 ? 0.0f : -0.0f;
+  if (generator == "few") return kFew[x % 4];
   if (generator == "nonnegative")
     return std::bit_cast<float>(static_cast<uint32_t>(x >> 33) % 0x7f800000 * (x % 4 != 0));
   if (generator == "infinite") {
@@ -107,6 +110,7 @@ double DoubleElement(std::string_view generator, uint64_t seed, int64_t i) {
   }
   if (generator == "special") return kSpecialDoubles[x % std::size(kSpecialDoubles)];
   if (generator == "zeros") return x % 2 == 0 ? 0.0 : -0.0;
+  if (generator == "few") return static_cast<double>(kFew[x % 4]);
   if (generator == "nonnegative") return std::bit_cast<double>((x >> 1) % 0x7ff0000000000000 * (x % 4 != 0));
   if (generator == "infinite" && i % 8 == 7) return kSpecialDoubles[x % 2 == 0 ? 1 : 2];
   if (generator == "infinite") return NormalDouble(x);
@@ -122,13 +126,16 @@ uint16_t HalfElement(std::string_view generator, DType dtype, uint64_t seed, int
                                                          : scalar::NarrowFloat16(value));
 }
 
-/// Makes the diagonals of matrices larger than all else: |x| + the number of columns.
-void RaiseDiagonals(const TensorView& view) {
-  REPDL_CHECK(view.rank() >= 2 && kFloat32Or64.Has(view.dtype), "generator 'dominant' makes matrices of float32 or ",
-              "float64, not ", Name(view.dtype), " of shape ", Name(view.shape));
-  const int64_t rows = view.shape[view.rank() - 2], cols = view.shape[view.rank() - 1];
-  for (int64_t at = 0; at < view.numel(); ++at) {
-    if (at / cols % rows != at % cols) continue;
+/// Makes the diagonals of matrices larger than all else: |x| + the number of columns; of pairs the real parts.
+void RaiseDiagonals(const TensorView& view, bool pairs) {
+  const int parts = pairs ? 1 : 0;  // dimensions behind those of the matrices
+  REPDL_CHECK(view.rank() >= 2 + parts && kFloat32Or64.Has(view.dtype), "generator '",
+              pairs ? "dominant_pairs" : "dominant", "' makes matrices of float32 or float64, not ", Name(view.dtype),
+              " of shape ", Name(view.shape));
+  const int64_t rows = view.shape[view.rank() - 2 - parts], cols = view.shape[view.rank() - 1 - parts];
+  const int64_t step = pairs ? view.shape[view.rank() - 1] : 1;
+  for (int64_t at = 0; at < view.numel(); at += step) {
+    if (at / step / cols % rows != at / step % cols) continue;
     if (view.dtype == DType::kFloat64) {
       view.Data<double>()[at] = std::abs(view.Data<double>()[at]) + static_cast<double>(cols);
     } else {
@@ -296,7 +303,7 @@ TensorView Case::Generate(std::string_view generator, DType dtype, const IntList
     std::from_chars(generator.data() + 7, generator.data() + generator.size(), num_classes);
     if (num_classes == 0) throw ValueError(Message("generator '", generator, "' names no number of classes"));
   }
-  const bool is_dominant = generator == "dominant";
+  const bool pairs = generator == "dominant_pairs", is_dominant = pairs || generator == "dominant";
   if (is_dominant) generator = "normal";
   for (int64_t i = 0; i < view.numel(); ++i) {
     if (is_class) {
@@ -309,7 +316,7 @@ TensorView Case::Generate(std::string_view generator, DType dtype, const IntList
       view.Data<uint16_t>()[i] = HalfElement(generator, dtype, seed, i);
     }
   }
-  if (is_dominant) RaiseDiagonals(view);
+  if (is_dominant) RaiseDiagonals(view, pairs);
   return view;
 }
 

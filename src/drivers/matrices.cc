@@ -1,25 +1,66 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/matrices.h"
 
+#include <optional>
+#include <span>
+
 #include "drivers/contiguous.h"
 
 namespace repdl {
 
-Matrices MatricesOf(const TensorView& tensor, OpScratch& scratch) {
-  // The strides of a tensor without elements may be any, also after a copy.
-  if (tensor.numel() == 0) return {tensor.data, tensor.dtype, 0, 0, 0};
-  const int rank = tensor.rank();
+namespace {
+
+/// From matrix to matrix, or nothing where no single step does it.
+std::optional<int64_t> StepOf(const TensorView& tensor) {
   int64_t step = 0, inner = -1;
-  for (int dim = rank - 3; dim >= 0; --dim) {
+  for (int dim = tensor.rank() - 3; dim >= 0; --dim) {
     if (tensor.shape[dim] == 1) continue;
     if (inner < 0) {
       step = tensor.strides[dim];
     } else if (tensor.strides[dim] != step * inner) {
-      return MatricesOf(Contiguous(tensor, scratch), scratch);
+      return std::nullopt;
     }
     inner = (inner < 0 ? 1 : inner) * tensor.shape[dim];
   }
-  return {tensor.data, tensor.dtype, step, tensor.strides[rank - 2], tensor.strides[rank - 1]};
+  return step;
+}
+
+TensorView WithoutParts(const TensorView& pairs) {
+  TensorView parts = pairs;
+  parts.shape = IntList(std::span(pairs.shape.begin(), pairs.shape.end() - 1));
+  parts.strides = IntList(std::span(pairs.strides.begin(), pairs.strides.end() - 1));
+  return parts;
+}
+
+}  // namespace
+
+TensorView NumberForm::Numbers(std::string_view arg, const TensorView& tensor, const TensorView& like) const {
+  const ArgName name = Arg(arg);
+  CheckFloat(name, tensor, like);
+  if (!pairs) return tensor;
+  REPDL_CHECK(tensor.rank() > 0 && tensor.shape[tensor.rank() - 1] == 2, name, " of shape ", Name(tensor.shape),
+              " must have a last dimension of size 2, for real and imaginary parts; use torch.view_as_real()");
+  return WithoutParts(tensor);
+}
+
+TensorSpec NumberForm::Spec(DType dtype, IntList shape) const {
+  if (pairs) shape.Append(2);
+  return {dtype, shape};
+}
+
+Matrices MatricesOf(const TensorView& tensor, OpScratch& scratch, bool pairs) {
+  // The strides of a tensor without elements may be any, also after a copy.
+  if (tensor.numel() == 0) return {tensor.data, tensor.dtype, 0, 0, 0};
+  const TensorView numbers = pairs ? WithoutParts(tensor) : tensor;
+  const std::optional<int64_t> step = StepOf(numbers);
+  if (!step) return MatricesOf(Contiguous(tensor, scratch), scratch, pairs);
+  const int rank = numbers.rank();
+  return {tensor.data,
+          tensor.dtype,
+          *step,
+          numbers.strides[rank - 2],
+          numbers.strides[rank - 1],
+          pairs ? tensor.strides[rank] : 0};
 }
 
 int64_t BatchOf(const IntList& shape) {

@@ -7,17 +7,31 @@
 
 namespace repdl {
 
-/// The matrices of a batch: element (i, j) of matrix n at n * step + i * row_stride + j * col_stride.
+/// An op, or its form for complex numbers, which are pairs in a last dimension that its shapes do not count.
+struct NumberForm {
+  std::string_view op;
+  bool pairs;
+
+  ArgName Arg(std::string_view arg) const { return {op, arg}; }
+  /// The tensor, or its real parts; an error unless it holds the numbers of this form, of the type and device of `like`.
+  TensorView Numbers(std::string_view arg, const TensorView& tensor, const TensorView& like) const;
+  TensorSpec Spec(DType dtype, IntList shape) const;
+};
+
+/// The matrices of a batch: element (i, j) of matrix n at n * step + i * row_stride + j * col_stride. Of pairs, the
+/// imaginary part stands part_stride behind the real one.
 struct Matrices {
   const void* data;
   DType dtype;
   int64_t step, row_stride, col_stride;
+  int64_t part_stride = 0;
 
-  Matrices Transposed() const { return {data, dtype, step, col_stride, row_stride}; }
+  Matrices Transposed() const { return {data, dtype, step, col_stride, row_stride, part_stride}; }
 };
 
-/// The last two dimensions are those of the matrices. Copies a tensor whose batch has no single step.
-Matrices MatricesOf(const TensorView& tensor, OpScratch& scratch);
+/// The last two dimensions are those of the matrices, of pairs those before the last. Copies a tensor whose batch has no
+/// single step.
+Matrices MatricesOf(const TensorView& tensor, OpScratch& scratch, bool pairs = false);
 
 /// The number of matrices.
 int64_t BatchOf(const IntList& shape);

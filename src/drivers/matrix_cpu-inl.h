@@ -104,26 +104,48 @@ HWY_INLINE void DivideRow(double divisor, double* y, int64_t begin, int64_t end)
   });
 }
 
-/// A triangular matrix, lower; an upper one is a lower one that is read from its end.
-struct Triangle {
-  const double* data;
+/// c[i, j] = fma(-a[i, k], b[k, j], c[i, j]), as in ChainArgs, of the first n numbers of rows.
+inline void SubtractRows(int64_t m, int64_t n, int64_t k, const double* a, int64_t a_row_stride, int64_t a_col_stride,
+                         const Rows& b, const Rows& c, bool upper = false) {
+  SubtractProduct({m, n, k, a, a_row_stride, a_col_stride, b.data, b.stride, c.data, c.stride, upper});
+}
+
+/// The matrix without the first rows and columns.
+inline Rows Behind(const Rows& x, int64_t row, int64_t col) { return {x[row] + col, x.stride}; }
+
+/// The same as SubtractRow, where the numbers of the row are the first factors.
+HWY_INLINE void SubtractColumn(const double* x, double factor, double* y, int64_t begin, int64_t end) {
+  SubtractRow(factor, x, y, begin, end);
+}
+
+inline void SwapNumbers(double* x, int64_t i, int64_t j) { std::swap(x[i], x[j]); }
+inline void SwapRows(double* x, double* y, int64_t n) { std::swap_ranges(x, x + n, y); }
+inline void DivideNumber(double* x, int64_t i, double by) { x[i] = x[i] / by; }
+
+/// A triangular matrix, lower; an upper one is a lower one that is read from its end. `Row` is a row of a matrix, of which
+/// number 0 is the first of the triangle.
+template <class Row>
+struct TriangleOf {
+  Row data;
   int64_t row_stride, col_stride;
   bool unit;  // the diagonal counts as ones and is not read
 
-  double At(int64_t i, int64_t k) const { return data[i * row_stride + k * col_stride]; }
-  static Triangle Upper(const double* data, int64_t row_stride, int64_t col_stride, int64_t n, bool unit) {
+  Row From(int64_t i, int64_t k) const { return data + (i * row_stride + k * col_stride); }
+  auto At(int64_t i, int64_t k) const { return From(i, k)[0]; }
+  static TriangleOf Upper(Row data, int64_t row_stride, int64_t col_stride, int64_t n, bool unit) {
     return {data + (n - 1) * (row_stride + col_stride), -row_stride, -col_stride, unit};
   }
 };
 
 /// X of A X = B into rows [begin, end) of x, m wide, which hold B: x_i = Chain(b_i; a_ik, x_k) / a_ii, from the terms
 /// k >= begin on.
-inline void Substitute(const Triangle& a, int64_t begin, int64_t end, const Rows& x, int64_t m) {
+template <class Row, class Matrix>
+void Substitute(const TriangleOf<Row>& a, int64_t begin, int64_t end, const Matrix& x, int64_t m) {
   if (end - begin > kFewRows) {
     const int64_t middle = begin + (end - begin + 2 * kFewRows - 1) / (2 * kFewRows) * kFewRows;
     Substitute(a, begin, middle, x, m);
-    SubtractProduct({end - middle, m, middle - begin, a.data + middle * a.row_stride + begin * a.col_stride,
-                     a.row_stride, a.col_stride, x[begin], x.stride, x[middle], x.stride, false});
+    SubtractRows(end - middle, m, middle - begin, a.From(middle, begin), a.row_stride, a.col_stride,
+                 Behind(x, begin, 0), Behind(x, middle, 0));
     Substitute(a, middle, end, x, m);
     return;
   }
@@ -138,13 +160,14 @@ inline void Substitute(const Triangle& a, int64_t begin, int64_t end, const Rows
 inline constexpr int64_t kFewSides = 6;
 
 /// The same for each row x of m, of a matrix whose columns these are.
-inline void SubstituteEach(const Rows& columns, int64_t n, bool upper, bool unit, const Rows& x, int64_t m) {
+template <class Matrix>
+void SubstituteEach(const Matrix& columns, int64_t n, bool upper, bool unit, const Matrix& x, int64_t m) {
   for (int64_t side = 0; side < m; ++side) {
-    double* const y = x[side];
+    const auto y = x[side];
     for (int64_t step = 0; step < n; ++step) {
       const int64_t k = upper ? n - 1 - step : step;
-      if (!unit) y[k] = y[k] / columns[k][k];
-      SubtractRow(y[k], columns[k], y, upper ? 0 : k + 1, upper ? k : n);
+      if (!unit) DivideNumber(y, k, columns[k][k]);
+      SubtractColumn(columns[k], y[k], y, upper ? 0 : k + 1, upper ? k : n);
     }
   }
 }

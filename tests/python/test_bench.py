@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from support import ROOT
 
@@ -25,19 +26,19 @@ def test_each_of_many_calls_has_a_name_of_its_own() -> None:
 
 def test_calls_are_timed_and_recorded(tmp_path: Path) -> None:
     measured: calls.Measured = {}
-    for of_family, wanted in (("products", "mm, 64²"), ("linear algebra", "eig, 1 of 64²")):
-        for family, name, function, operands in calls.chosen(of_family):
-            if name == wanted:
-                steps = calls.measure(calls.steps_of(function, operands), 1, time.thread_time)
-                measured.setdefault(family, {})[name] = steps
-    product, factors = measured["products"]["mm, 64²"], measured["linear algebra"]["eig, 1 of 64²"]
+    raises = ("special functions", "airy_ai", torch.special.airy_ai, (torch.ones(4),))
+    for family, name, function, operands in (*calls.chosen("products"), raises):
+        if name in ("mm, 64²", "airy_ai"):
+            steps = calls.measure(calls.steps_of(function, operands), 1, time.thread_time)
+            measured.setdefault(family, {})[name] = steps
+    product, airy = measured["products"]["mm, 64²"], measured["special functions"]["airy_ai"]
     assert list(product) == [calls.FORWARD, calls.WITH_GRADIENT]
     for speed in product.values():
         assert isinstance(speed, calls.Speed) and min(speed.torch, speed.ours, speed.ratio) > 0
-    assert "linalg_eig" in str(factors[calls.FORWARD])
+    assert "airy_ai" in str(airy[calls.FORWARD])
     every, slow, means = calls.tables(measured, 1)
     assert every.row_count == 2 + 3 and slow.row_count >= 1 and means.row_count == 2
     calls.save(tmp_path / "calls.json", {1: measured})
     ((of_target),) = json.loads((tmp_path / "calls.json").read_text()).values()
     assert of_target["threads"]["1"]["summary"]["all"]["timed"] == 2
-    assert of_target["threads"]["1"]["calls"]["linear algebra"]["eig, 1 of 64²"]["forward"].keys() == {"raises"}
+    assert of_target["threads"]["1"]["calls"]["special functions"]["airy_ai"]["forward"].keys() == {"raises"}

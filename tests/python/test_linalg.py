@@ -69,23 +69,47 @@ CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("name", CALLS)
+COMPLEX: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
+    **{name: call for name, call in CALLS.items() if name not in ("qr", "lstsq")},
+    "cholesky": lambda a, b: L.cholesky(a @ a.mH + 3 * torch.eye(a.shape[-1], dtype=a.dtype)),
+    "cholesky of the upper half": lambda a, b: L.cholesky(a @ a.mH + 3 * torch.eye(a.shape[-1]), upper=True),
+    "cholesky_solve": lambda a, b: torch.cholesky_solve(b, a.tril()),
+    "cholesky_solve by the upper half": lambda a, b: torch.cholesky_solve(b, a.triu(), upper=True),
+    "cholesky_inverse": lambda a, b: torch.cholesky_inverse(L.cholesky(a @ a.mH)),
+    "lu_solve": lambda a, b: L.lu_solve(*L.lu_factor(a), b),
+    "lu_solve of the adjoint": lambda a, b: L.lu_solve(*L.lu_factor(a), b, adjoint=True),
+    "lu_solve from the right": lambda a, b: L.lu_solve(*L.lu_factor(a), b.mT, left=False),
+    "lu_solve of the adjoint from the right": lambda a, b: L.lu_solve(*L.lu_factor(a), b.mT, left=False, adjoint=True),
+    "solve by a conjugate": lambda a, b: L.solve(a.conj(), b.conj()),
+    "slogdet": lambda a, b: L.slogdet(a)[0] * L.slogdet(a)[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
+@pytest.mark.parametrize("name", dict.fromkeys([*CALLS, *COMPLEX]))
 def test_many_sides_are_each_alone(name: str, dtype: torch.dtype) -> None:
     """Below and above the sizes where other kernels and threads start, in every layout, and near to stock torch's."""
-    call = CALLS[name]
+    calls = COMPLEX if dtype.is_complex else CALLS
+    if name not in calls:
+        pytest.skip("is for other numbers")
+    call, wide = calls[name], torch.complex128 if dtype.is_complex else torch.float64
+
+    def normal(*shape: int) -> torch.Tensor:
+        parts = draw.standard_normal((2, *shape))
+        return torch.from_numpy(parts[0] + 1j * parts[1] if dtype.is_complex else parts[0])
+
     for count, n, sides in ((3, 5, 2), (2, 33, 9), (1, 130, 7)):
         draw = np.random.default_rng(n)
-        a = torch.from_numpy(draw.standard_normal((count, n, n)) / n + np.eye(n)).to(dtype)
-        b = torch.from_numpy(draw.standard_normal((count, n, sides))).to(dtype)
-        stock = call(a.double(), b.double())
+        a, b = (normal(count, n, n) / n + torch.eye(n)).to(dtype), normal(count, n, sides).to(dtype)
+        stock = call(a.to(wide), b.to(wide))
         with repdl.reproducible():
             found = call(a, b)
-            assert torch.allclose(found.double(), stock, rtol=1e-5 if dtype == torch.float32 else 1e-12, atol=1e-5)
+            rtol = 1e-5 if dtype in (torch.float32, torch.complex64) else 1e-12
+            assert torch.allclose(found.to(wide), stock, rtol=rtol, atol=1e-5)
             for i in range(count):
                 assert same_bits(call(a[i], b[i]), found[i])
             in_columns = a.mT.contiguous().mT, b.mT.contiguous().mT
-            if name != "det":
+            if name not in ("det", "slogdet"):
                 assert same_bits(call(*in_columns), found)
             spread = torch.zeros(count, n, 2 * n, dtype=dtype)[..., ::2].copy_(a)
             assert same_bits(call(spread, b), found)
@@ -126,7 +150,9 @@ def test_qr_of_numbers_whose_squares_overflow_or_vanish(pivot: bool, scale: floa
     assert same_bits(of_a[1], of_scaled[1]) and same_bits(of_a[2], of_scaled[2])
 
 
-@pytest.mark.parametrize("name", ["solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "eigh", "matrix_exp"])
+@pytest.mark.parametrize(
+    "name", ["solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "eigh", "eig", "matrix_exp"]
+)
 def test_batches_of_empty_matrices_of_any_strides(name: str) -> None:
     """Their strides say nothing, and no copy changes them: to ask for better ones once ended the process."""
     for a in (torch.zeros(2, 2, 0, 0), torch.zeros(2, 0, 2, 0).transpose(1, 2), torch.zeros(4, 2, 0, 0)[::2]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -116,14 +117,18 @@ def _of_matrices(op: _Kernel, a: torch.Tensor, b: torch.Tensor, *args: Any) -> t
     return result.reshape(*batch, *result.shape[-2:])  # type: ignore[no-any-return]
 
 
-def _of_systems(op: _Kernel, *args: Any) -> Any:
+def _of_systems(op: _Kernel, *args: Any, matrix: int = 2) -> Any:
     """Of what takes a batch of matrices, with vectors or other matrices beside each."""
-    batch = args[0].shape[:-2]
+    batch = args[0].shape[:-matrix]
     flat = (a.reshape(math.prod(batch), *a.shape[len(batch) :]) if isinstance(a, torch.Tensor) else a for a in args)
     results = op(*flat)
     if isinstance(results, torch.Tensor):
         return results.reshape(*batch, *results.shape[1:])
     return tuple(r.reshape(*batch, *r.shape[1:]) for r in results)
+
+
+_of_pair_systems = partial(_of_systems, matrix=3)
+"""The same of matrices of pairs."""
 
 
 _WAYS: dict[str, _Kernel] = {
@@ -143,7 +148,9 @@ _WAYS: dict[str, _Kernel] = {
             "cholesky",
             "cholesky_solve",
             "det",
+            "eig",
             "eigh",
+            "eigvals",
             "eigvalsh",
             "geqrf",
             "householder",
@@ -160,6 +167,20 @@ _WAYS: dict[str, _Kernel] = {
             "svdvals",
         ),
         _of_systems,
+    ),
+    **dict.fromkeys(
+        (
+            "complex_cholesky",
+            "complex_cholesky_solve",
+            "complex_det",
+            "complex_inv",
+            "complex_lu",
+            "complex_lu_solve",
+            "complex_slogdet",
+            "complex_solve",
+            "complex_solve_triangular",
+        ),
+        _of_pair_systems,
     ),
 }
 """How the ops that are not elementwise come to few dimensions."""

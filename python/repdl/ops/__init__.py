@@ -67,6 +67,17 @@ from repdl.ops.complex import (
     complex_tan as complex_tan,
     complex_tanh as complex_tanh,
 )
+from repdl.ops.complex_factors import (
+    complex_cholesky as complex_cholesky,
+    complex_cholesky_solve as complex_cholesky_solve,
+    complex_det as complex_det,
+    complex_inv as complex_inv,
+    complex_lu as complex_lu,
+    complex_lu_solve as complex_lu_solve,
+    complex_slogdet as complex_slogdet,
+    complex_solve as complex_solve,
+    complex_solve_triangular as complex_solve_triangular,
+)
 from repdl.ops.complex_mm import complex_mm as complex_mm
 from repdl.ops.convolution import (
     conv1d as conv1d,
@@ -89,6 +100,7 @@ from repdl.ops.cross_entropy import (
 )
 from repdl.ops.ctc_loss import ctc_loss as ctc_loss, ctc_loss_grad as ctc_loss_grad
 from repdl.ops.cumulative import cumprod as cumprod, cumsum as cumsum, logcumsumexp as logcumsumexp
+from repdl.ops.eig import eig as eig, eigvals as eigvals
 from repdl.ops.eigh import eigh as eigh, eigvalsh as eigvalsh
 from repdl.ops.elementwise.activation import (
     celu as celu,

@@ -11,6 +11,7 @@ struct CholeskyArgs {
   Matrices input;
   void* output;
   int64_t* info;
+  bool pairs;  // of complex numbers
 };
 
 REPDL_KERNEL(CholeskyKernel, CholeskyArgs)

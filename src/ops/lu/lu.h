@@ -41,6 +41,38 @@ What `lu(input)` gives, and the sign and the logarithm of the size of the determ
 in double, rounded once.
 */
 
+/*! complex_lu
+`lu` of matrices of complex numbers, which are pairs in a last dimension of size 2. All is computed in double; results of
+float32 are rounded once. A pivot is the first with the largest `|Re| + |Im|`. `Less(z; p, q)`, z less the product of p = (a,
+b) and q = (c, d), has the real part `fma(b, d, fma(-a, c, Re z))` and the imaginary part `fma(-b, c, fma(-a, d, Im z))`:
+a_ij becomes `Less(a_ij; u_kj, l_ik)`. l_ik = a_ik / u_kk is `complex_div`, but for u_kk = 0.
+*/
+
+/*! complex_lu_solve
+`lu_solve` of complex numbers, pairs in a last dimension of size 2, from what `complex_lu` returned, or of Aᵀ x = b if
+`transposed`, by `complex_solve_triangular` as `lu_solve` by `solve_triangular`.
+*/
+
+/*! complex_solve
+`complex_lu(input)` and `complex_lu_solve` of its factors before these are rounded.
+*/
+
+/*! complex_inv
+Row j of `output` is what `complex_solve` gives for row j of the identity: column j of the inverse. `info` is that of
+`complex_lu`.
+*/
+
+/*! complex_det
+What `complex_lu(input)` gives, `sign` as in `det`, and the determinant: d = both parts of u_00 times `sign`, or `sign` of
+a matrix without numbers, then `d * u_kk`, as in `complex_mul`, for k ascending from 1, in double; rounded once.
+*/
+
+/*! complex_slogdet
+What `complex_lu(input)` gives, and the sign and the logarithm of the size of the determinant. `sign` is s, the product
+of the exchanges' sign and the `complex_sgn` of the u_kk in the steps of `complex_det`; `logabsdet` is l, real, from +0, by
+`l = l + log(hypot(Re u_kk, Im u_kk))` for k ascending; in double, rounded once.
+*/
+
 namespace repdl {
 
 /// input (…, m, n); factors (…, n, m), pivots int64 (…, min(m, n)), info int64 (…).
@@ -66,5 +98,20 @@ void Det(const TensorView& input, Out output, Out sign, Out factors, Out pivots)
 /// input (…, n, n); sign and logabsdet (…), factors (…, n, n), pivots int64 (…, n).
 Specs InferSlogdet(const TensorView& input);
 void Slogdet(const TensorView& input, Out sign, Out logabsdet, Out factors, Out pivots);
+
+/// The same of pairs: all shapes but those of pivots, info, the sign of ComplexDet and logabsdet have 2 behind them.
+Specs InferComplexLu(const TensorView& input, bool pivot);
+void ComplexLu(const TensorView& input, bool pivot, Out factors, Out pivots, Out info);
+Specs InferComplexLuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool transposed);
+void ComplexLuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool transposed,
+                    Out output);
+Specs InferComplexSolve(const TensorView& input, const TensorView& rows);
+void ComplexSolve(const TensorView& input, const TensorView& rows, Out output, Out factors, Out pivots, Out info);
+Specs InferComplexInv(const TensorView& input);
+void ComplexInv(const TensorView& input, Out output, Out info);
+Specs InferComplexDet(const TensorView& input);
+void ComplexDet(const TensorView& input, Out output, Out sign, Out factors, Out pivots);
+Specs InferComplexSlogdet(const TensorView& input);
+void ComplexSlogdet(const TensorView& input, Out sign, Out logabsdet, Out factors, Out pivots);
 
 }  // namespace repdl

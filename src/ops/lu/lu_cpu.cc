@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "drivers/matrix_cpu-inl.h"
-#include "numerics/functions_highway-inl.h"
+#include "drivers/pair_matrix_cpu-inl.h"
 #include "ops/lu/lu_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -12,9 +11,15 @@ int64_t Middle(int64_t begin, int64_t end) {
   return begin + (end - begin + 2 * kFewRows - 1) / (2 * kFewRows) * kFewRows;
 }
 
+double SizeOf(double x) { return __builtin_fabs(x); }
+double SizeOf(const Complex& x) { return x.Size(); }
+
 /// The factors of one matrix, as its columns: number i of row j is element (i, j).
+template <class Matrix>
 struct Factors {
-  Rows columns;
+  using Row = decltype(std::declval<Matrix>()[0]);
+
+  Matrix columns;
   int64_t m, n;
   bool pivot;
   int64_t* pivots;
@@ -29,11 +34,11 @@ struct Factors {
 
  private:
   /// The first of the largest in size, NaN before all numbers.
-  int64_t PivotOf(const double* column, int64_t k) const {
+  int64_t PivotOf(const Row& column, int64_t k) const {
     int64_t best = k;
-    double size = __builtin_fabs(column[k]);
+    double size = SizeOf(column[k]);
     for (int64_t i = k + 1; i < m && size == size; ++i) {
-      const double other = __builtin_fabs(column[i]);
+      const double other = SizeOf(column[i]);
       if (!(other <= size)) best = i, size = other;
     }
     return best;
@@ -42,8 +47,8 @@ struct Factors {
   /// Exchanges the rows of columns [c_begin, c_end) as steps [begin, end) say.
   void Exchange(int64_t begin, int64_t end, int64_t c_begin, int64_t c_end) const {
     for (int64_t c = c_begin; c < c_end; ++c) {
-      double* const column = columns[c];
-      for (int64_t k = begin; k < end; ++k) std::swap(column[k], column[pivots[k] - 1]);
+      const Row column = columns[c];
+      for (int64_t k = begin; k < end; ++k) SwapNumbers(column, k, pivots[k] - 1);
     }
   }
 
@@ -60,7 +65,7 @@ struct Factors {
     for (int64_t k = begin; k < end; ++k) {
       pivots[k] = (pivot ? PivotOf(columns[k], k) : k) + 1;
       Exchange(k, k + 1, begin, end);
-      double* const column = columns[k];
+      const Row column = columns[k];
       if (column[k] == 0) {
         if (*info == 0) *info = k + 1;
       } else {
@@ -79,8 +84,8 @@ struct Factors {
 
   /// The terms of steps [begin, end) from rows [r_begin, r_end).
   void Subtract(int64_t begin, int64_t end, int64_t r_begin, int64_t r_end, int64_t c_begin, int64_t c_end) const {
-    SubtractProduct({c_end - c_begin, r_end - r_begin, end - begin, columns[c_begin] + begin, columns.stride, 1,
-                     columns[begin] + r_begin, columns.stride, columns[c_begin] + r_begin, columns.stride, false});
+    SubtractRows(c_end - c_begin, r_end - r_begin, end - begin, columns[c_begin] + begin, columns.stride, 1,
+                 Behind(columns, begin, r_begin), Behind(columns, c_begin, r_begin));
   }
 
   void SolveUnit(int64_t begin, int64_t end, int64_t c_begin, int64_t c_end) const {
@@ -98,10 +103,11 @@ struct Factors {
 };
 
 /// Exchanges whole rows.
-void ExchangeRows(const Rows& x, int64_t m, const int64_t* pivots, int64_t n, bool back) {
+template <class Matrix>
+void ExchangeRows(const Matrix& x, int64_t m, const int64_t* pivots, int64_t n, bool back) {
   for (int64_t step = 0; step < n; ++step) {
     const int64_t k = back ? n - 1 - step : step, other = pivots[k] - 1;
-    if (other >= 0 && other != k) std::swap_ranges(x[k], x[k] + m, x[other]);
+    if (other >= 0 && other != k) SwapRows(x[k], x[other], m);
   }
 }
 
@@ -133,68 +139,119 @@ SignedLog SignedLogOf(const Rows& columns, int64_t n, double sign) {
   return {sign, log};
 }
 
-void SolveFactored(const Rows& columns, int64_t n, const int64_t* pivots, bool adjoint, const Rows& x, int64_t m) {
-  const double* const a = columns.data;
+/// The product of `sign` and the diagonal.
+double DeterminantOf(const Rows& columns, int64_t n, double sign) {
+  for (int64_t k = 0; k < n; ++k) sign = sign * columns[k][k];
+  return sign;
+}
+
+Complex DeterminantOf(const PairRows& columns, int64_t n, double sign) {
+  if (n == 0) return {sign, 0};
+  const Complex first = columns[0][0];
+  Complex result{sign * first.re, sign * first.im};
+  for (int64_t k = 1; k < n; ++k) result = result * columns[k][k];
+  return result;
+}
+
+struct SignedComplexLog {
+  Complex sign;
+  double log;
+};
+
+SignedComplexLog SignedLogOf(const PairRows& columns, int64_t n, double sign) {
+  const TagOf<double> d;
+  SignedComplexLog result{{sign, 0}, 0};
+  for (int64_t k = 0; k < n; ++k) {
+    const Complex number = columns[k][k];
+    VecOf<double> re, im;
+    ComplexSgn()(d, Set(d, number.re), Set(d, number.im), re, im);
+    const Complex turn{hn::GetLane(re), hn::GetLane(im)};
+    result.sign = k == 0 ? Complex{sign * turn.re, sign * turn.im} : result.sign * turn;
+    const VecOf<double> size = RealHypot(d, Set(d, number.re), Set(d, number.im));
+    result.log = result.log + hn::GetLane(LogDouble()(d, size));
+  }
+  return result;
+}
+
+void StoreNumber(double x, DType dtype, void* to, int64_t at) { StoreRows(Rows{&x, 1}, 1, 1, dtype, to, at); }
+void StoreNumber(Complex x, DType dtype, void* to, int64_t at) {
+  StoreRows(PairRows{&x.re, 2, 1}, 1, 1, dtype, to, at);
+}
+
+template <class Matrix>
+void SolveFactored(const Matrix& columns, int64_t n, const int64_t* pivots, bool adjoint, const Matrix& x, int64_t m) {
+  const auto a = columns[0];
+  using Triangle = TriangleOf<decltype(columns[0])>;
   const int64_t stride = columns.stride;
   if (adjoint) {
-    Substitute({a, stride, 1, false}, 0, n, x, m);
+    Substitute(Triangle{a, stride, 1, false}, 0, n, x, m);
     Substitute(Triangle::Upper(a, stride, 1, n, true), 0, n, Reversed(x, n), m);
     ExchangeRows(x, m, pivots, n, true);
   } else {
     ExchangeRows(x, m, pivots, n, false);
-    Substitute({a, 1, stride, true}, 0, n, x, m);
+    Substitute(Triangle{a, 1, stride, true}, 0, n, x, m);
     Substitute(Triangle::Upper(a, 1, stride, n, false), 0, n, Reversed(x, n), m);
   }
 }
 
-}  // namespace
+void SetIdentity(const Rows& x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) std::fill_n(x[i], n, 0.0), x[i][i] = 1.0;
+}
+void SetIdentity(const PairRows& x, int64_t n) {
+  SetIdentity(x.Real(), n);
+  for (int64_t i = 0; i < n; ++i) std::fill_n(x[i].im, n, 0.0);
+}
 
-void LuKernel(const LuArgs& args) {
+template <class Matrix>
+void Run(const LuArgs& args) {
   const int64_t m = args.m, n = args.n, steps = std::min(m, n);
   ForMatrices(args.batch, (args.is_factored ? 0 : steps * m * n / 2) + n * n * args.num_rows, [&](int64_t matrix) {
     Scratch scratch;
-    const Rows columns = NewRows(scratch, n, m);
+    const Matrix columns = NewRowsOf<Matrix>(scratch, n, m);
     LoadRows(args.is_factored ? args.input : args.input.Transposed(), matrix, n, m, columns);
     int64_t* const pivots = args.pivots == nullptr ? scratch.Get<int64_t>(steps) : args.pivots + matrix * steps;
     int64_t info = 0;
-    if (!args.is_factored) Factors{columns, m, n, args.pivot, pivots, &info}.Run();
+    if (!args.is_factored) Factors<Matrix>{columns, m, n, args.pivot, pivots, &info}.Run();
     if (args.info != nullptr) args.info[matrix] = info;
     if (args.det != nullptr) {
-      double sign = SignOf(pivots, n), det = sign;
-      for (int64_t k = 0; k < n; ++k) det = det * columns[k][k];
-      StoreRows({&det, 1}, 1, 1, args.input.dtype, args.det, matrix);
-      StoreRows({&sign, 1}, 1, 1, args.input.dtype, args.sign, matrix);
+      const double sign = SignOf(pivots, n);
+      StoreNumber(DeterminantOf(columns, n, sign), args.input.dtype, args.det, matrix);
+      StoreNumber(sign, args.input.dtype, args.sign, matrix);
     }
     if (args.logabsdet != nullptr) {
-      SignedLog result = SignedLogOf(columns, n, SignOf(pivots, n));
-      StoreRows({&result.sign, 1}, 1, 1, args.input.dtype, args.sign, matrix);
-      StoreRows({&result.log, 1}, 1, 1, args.input.dtype, args.logabsdet, matrix);
+      const auto result = SignedLogOf(columns, n, SignOf(pivots, n));
+      StoreNumber(result.sign, args.input.dtype, args.sign, matrix);
+      StoreNumber(result.log, args.input.dtype, args.logabsdet, matrix);
     }
     if (args.factors != nullptr) StoreRows(columns, n, m, args.input.dtype, args.factors, matrix * n * m);
     if (args.output == nullptr || args.num_rows == 0 || n == 0) return;
     if (args.rows.data != nullptr && !args.adjoint && args.num_rows <= kFewSides) {
-      const Rows sides = NewRows(scratch, args.num_rows, n);
+      const Matrix sides = NewRowsOf<Matrix>(scratch, args.num_rows, n);
       LoadRows(args.rows, matrix, args.num_rows, n, sides);
       for (int64_t k = 0; k < n; ++k) {
         const int64_t other = pivots[k] - 1;
         if (other < 0 || other == k) continue;
-        for (int64_t side = 0; side < args.num_rows; ++side) std::swap(sides[side][k], sides[side][other]);
+        for (int64_t side = 0; side < args.num_rows; ++side) SwapNumbers(sides[side], k, other);
       }
       SubstituteEach(columns, n, false, true, sides, args.num_rows);
       SubstituteEach(columns, n, true, false, sides, args.num_rows);
       StoreRows(sides, args.num_rows, n, args.input.dtype, args.output, matrix * n * args.num_rows);
       return;
     }
-    const Rows x = NewRows(scratch, n, args.num_rows);
+    const Matrix x = NewRowsOf<Matrix>(scratch, n, args.num_rows);
     if (args.rows.data != nullptr) {
       LoadRows(args.rows.Transposed(), matrix, n, args.num_rows, x);
     } else {
-      for (int64_t i = 0; i < n; ++i) std::fill_n(x[i], n, 0.0), x[i][i] = 1.0;
+      SetIdentity(x, n);
     }
     SolveFactored(columns, n, pivots, args.adjoint, x, args.num_rows);
     StoreColumns(x, n, args.num_rows, args.input.dtype, args.output, matrix * n * args.num_rows);
   });
 }
+
+}  // namespace
+
+void LuKernel(const LuArgs& args) { args.pairs ? Run<PairRows>(args) : Run<Rows>(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -12,6 +12,7 @@ struct LuArgs {
   Matrices input;    // the matrices; or their factors as the op lu gives them
   bool is_factored;  // then `pivots` are read and checked
   bool pivot, adjoint;
+  bool pairs;     // of complex numbers
   Matrices rows;  // the right sides; without data those of the identity
   void* factors;  // null where they are not wanted
   int64_t* pivots;

@@ -17,6 +17,16 @@ Each row x of `output` solves L Lᵀ x = b for the row b of `rows` and the lower
 `solve_triangular` by L, and then, before the results are rounded, by Lᵀ.
 */
 
+/*! complex_solve_triangular
+`solve_triangular` of complex numbers, pairs in a last dimension of size 2. b_i becomes `Less(b_i; a_ik, x_k)`, as
+in `complex_lu`, for the known k, and quotients are `complex_div`.
+*/
+
+/*! complex_cholesky_solve
+Each row x of `output` solves L Lᴴ x = b, for complex numbers, by `complex_solve_triangular` of L and then, before the
+results are rounded, of its conjugate transpose.
+*/
+
 namespace repdl {
 
 /// input (…, n, n); rows (…, m, n); output (…, m, n).
@@ -26,5 +36,12 @@ void SolveTriangular(const TensorView& input, const TensorView& rows, bool upper
 /// factor (…, n, n); rows (…, m, n); output (…, m, n).
 Specs InferCholeskySolve(const TensorView& factor, const TensorView& rows);
 void CholeskySolve(const TensorView& factor, const TensorView& rows, Out output);
+
+/// The same of pairs: all shapes have 2 behind them.
+Specs InferComplexSolveTriangular(const TensorView& input, const TensorView& rows, bool upper, bool unitriangular);
+void ComplexSolveTriangular(const TensorView& input, const TensorView& rows, bool upper, bool unitriangular,
+                            Out output);
+Specs InferComplexCholeskySolve(const TensorView& factor, const TensorView& rows);
+void ComplexCholeskySolve(const TensorView& factor, const TensorView& rows, Out output);
 
 }  // namespace repdl

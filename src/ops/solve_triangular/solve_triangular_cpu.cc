@@ -1,50 +1,86 @@
 // SPDX-License-Identifier: MIT
-#include "drivers/matrix_cpu-inl.h"
+#include "drivers/pair_matrix_cpu-inl.h"
 #include "ops/solve_triangular/solve_triangular_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+namespace {
 
-void SolveTriangularKernel(const SolveTriangularArgs& args) {
+void Conjugate(const Rows& /*x*/, int64_t /*rows*/, int64_t /*cols*/) {}
+void Conjugate(const PairRows& x, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const PairRow row = x[i];
+    for (int64_t j = 0; j < cols; ++j) row.im[j] = -row.im[j];
+  }
+}
+
+/// The matrix as a lower triangle, in place where that can be.
+TriangleOf<const double*> Lower(const SolveTriangularArgs& args, int64_t matrix, Scratch& scratch,
+                                const Rows& /*like*/) {
+  const int64_t n = args.n;
+  if (args.input.dtype == DType::kFloat64) {
+    return {static_cast<const double*>(args.input.data) + matrix * args.input.step, args.input.row_stride,
+            args.input.col_stride, args.unit};
+  }
+  const Rows wide = NewRows(scratch, n, n);
+  LoadRows(args.input, matrix, n, n, wide);
+  return {wide.data, wide.stride, 1, args.unit};
+}
+
+TriangleOf<PairRow> Lower(const SolveTriangularArgs& args, int64_t matrix, Scratch& scratch, const PairRows& /*like*/) {
+  const PairRows wide = NewRowsOf<PairRows>(scratch, args.n, args.n);
+  LoadRows(args.input, matrix, args.n, args.n, wide);
+  return {wide[0], wide.stride, 1, args.unit};
+}
+
+/// The conjugate of what `Lower` gave, transposed.
+TriangleOf<const double*> Adjoint(const TriangleOf<const double*>& a, int64_t /*n*/) {
+  return {a.data, a.col_stride, a.row_stride, a.unit};
+}
+TriangleOf<PairRow> Adjoint(const TriangleOf<PairRow>& a, int64_t n) {
+  Conjugate(PairRows{a.data.re, a.row_stride, a.data.im - a.data.re}, n, n);
+  return {a.data, a.col_stride, a.row_stride, a.unit};
+}
+
+template <class Row, class Matrix>
+void SubstituteFrom(const TriangleOf<Row>& a, bool upper, int64_t n, const Matrix& x, int64_t m) {
+  if (upper) {
+    Substitute(TriangleOf<Row>::Upper(a.data, a.row_stride, a.col_stride, n, a.unit), 0, n, Reversed(x, n), m);
+  } else {
+    Substitute(a, 0, n, x, m);
+  }
+}
+
+template <class Matrix>
+void Run(const SolveTriangularArgs& args) {
   const int64_t n = args.n, m = args.m;
   ForMatrices(args.batch, n * n * m / 2, [&](int64_t matrix) {
     Scratch scratch;
     if (m <= kFewSides) {
-      const Rows columns = NewRows(scratch, n, n), sides = NewRows(scratch, m, n);
-      LoadRows(args.input.Transposed(), matrix, n, n, columns);
+      const Matrix a = NewRowsOf<Matrix>(scratch, n, n), sides = NewRowsOf<Matrix>(scratch, m, n);
+      LoadRows(args.input.Transposed(), matrix, n, n, a);
       LoadRows(args.rows, matrix, m, n, sides);
-      SubstituteEach(columns, n, args.upper, args.unit, sides, m);
-      if (args.by_transpose) {
-        LoadRows(args.input, matrix, n, n, columns);
-        SubstituteEach(columns, n, !args.upper, args.unit, sides, m);
+      SubstituteEach(a, n, args.upper, args.unit, sides, m);
+      if (args.by_adjoint) {
+        LoadRows(args.input, matrix, n, n, a);
+        Conjugate(a, n, n);
+        SubstituteEach(a, n, !args.upper, args.unit, sides, m);
       }
       StoreRows(sides, m, n, args.rows.dtype, args.output, matrix * n * m);
       return;
     }
-    const Rows x = NewRows(scratch, n, m);
+    const Matrix x = NewRowsOf<Matrix>(scratch, n, m);
     LoadRows(args.rows.Transposed(), matrix, n, m, x);
-    Triangle a{static_cast<const double*>(args.input.data) + matrix * args.input.step, args.input.row_stride,
-               args.input.col_stride, args.unit};
-    if (args.input.dtype != DType::kFloat64) {
-      const Rows wide = NewRows(scratch, n, n);
-      LoadRows(args.input, matrix, n, n, wide);
-      a = {wide.data, wide.stride, 1, args.unit};
-    }
-    const auto substitute = [&](bool upper) {
-      if (upper) {
-        Substitute(Triangle::Upper(a.data, a.row_stride, a.col_stride, n, a.unit), 0, n, Reversed(x, n), m);
-      } else {
-        Substitute(a, 0, n, x, m);
-      }
-    };
-    substitute(args.upper);
-    if (args.by_transpose) {
-      std::swap(a.row_stride, a.col_stride);
-      substitute(!args.upper);
-    }
+    const auto a = Lower(args, matrix, scratch, x);
+    SubstituteFrom(a, args.upper, n, x, m);
+    if (args.by_adjoint) SubstituteFrom(Adjoint(a, n), !args.upper, n, x, m);
     StoreColumns(x, n, m, args.rows.dtype, args.output, matrix * n * m);
   });
 }
+
+}  // namespace
+
+void SolveTriangularKernel(const SolveTriangularArgs& args) { args.pairs ? Run<PairRows>(args) : Run<Rows>(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

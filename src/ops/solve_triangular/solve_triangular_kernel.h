@@ -10,7 +10,8 @@ struct SolveTriangularArgs {
   int64_t batch, m, n;
   Matrices input, rows;
   bool upper, unit;
-  bool by_transpose;  // the results are solved by the transpose too
+  bool by_adjoint;  // the results are solved by the conjugate transpose too
+  bool pairs;       // of complex numbers
   void* output;
 };
 

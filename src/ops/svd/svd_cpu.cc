@@ -10,39 +10,6 @@ namespace repdl::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kVec = kLanesOf<double>;
-constexpr int kInnerVecs = static_cast<int>(16 / kVec);
-
-/// x = fma(-factor, t, x), and then Inner(x, u) of the contract.
-double SubtractAndInner(double factor, const double* t, const double* u, double* x, int64_t n) {
-  const TagOf<double> d;
-  const VecOf<double> times = Set(d, -factor);
-  Lanes acc[kInnerVecs];
-#pragma GCC unroll 16
-  for (int v = 0; v < kInnerVecs; ++v) acc[v] = Zero(d);
-  int64_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-#pragma GCC unroll 16
-    for (int v = 0; v < kInnerVecs; ++v) {
-      const int64_t at = i + v * kVec;
-      const VecOf<double> value = Fma(times, LoadU(d, t + at), LoadU(d, x + at));
-      StoreU(value, d, x + at);
-      acc[v] = Fma<VecOf<double>>(value, LoadU(d, u + at), acc[v]);
-    }
-  }
-  for (int v = 0; v < kInnerVecs && i + v * kVec < n; ++v) {
-    // The zeros behind the end change at most the sign of a zero, which reaches nothing.
-    const int64_t at = i + v * kVec, count = n - at;
-    const VecOf<double> value = Fma(times, LoadN(t + at, count), LoadN(x + at, count));
-    StoreN<double>(value, x + at, count);
-    acc[v] = Fma<VecOf<double>>(value, LoadN(u + at, count), acc[v]);
-  }
-#pragma GCC unroll 8
-  for (int h = kInnerVecs / 2; h >= 1; h /= 2) {
-#pragma GCC unroll 8
-    for (int v = 0; v < h; ++v) acc[v] = Add(acc[v], acc[v + h]);
-  }
-  return FoldVector(d, VecOf<double>(acc[0]));
-}
 
 /// The diagonals d and e of U' A V, n x n.
 struct Bidiagonal {

@@ -6,10 +6,32 @@ Signs and pivots are those of LAPACK. What is float32 is computed in float64, an
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from repdl.interception import core
 from repdl.interception.override import override
+
+_REAL = {"det": 1, "slogdet": 1}
+"""The outputs of ops of complex numbers that are real, by their places."""
+
+
+def solved(name: str, *arguments: Any) -> Any:
+    """What the op of the core gives; for complex numbers that of their pairs."""
+    if not arguments[0].is_complex():
+        return core.ops[name](*arguments)
+    tensors = [a for a in arguments if isinstance(a, torch.Tensor) and a.dtype != torch.int64]
+    if len({t.dtype for t in tensors}) > 1:
+        raise RuntimeError(f"linalg.{name}: expected all matrices of one type, got {[str(t.dtype) for t in tensors]}")
+    pairs = (torch.view_as_real(a.resolve_conj()) if any(a is t for t in tensors) else a for a in arguments)
+    results = core.ops[f"complex_{name}"](*pairs)
+    if isinstance(results, torch.Tensor):
+        return torch.view_as_complex(results)
+    return tuple(
+        torch.view_as_complex(r) if r.is_floating_point() and place != _REAL.get(name) else r
+        for place, r in enumerate(results)
+    )
 
 
 def checked(name: str, *operands: torch.Tensor, square: bool = False) -> None:
@@ -109,37 +131,37 @@ def _check_errors(name: str, info: torch.Tensor, a: torch.Tensor) -> None:
     torch.ops.aten._linalg_check_errors(info, name, is_matrix=a.dim() == 2)
 
 
-@override("linalg_cholesky_ex", wide="float64", converts=False)
+@override("linalg_cholesky_ex", wide="float64", complex=True, converts=False)
 def linalg_cholesky_ex(
     self: torch.Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     checked("cholesky", self, square=True)
-    factor, failed = core.ops["cholesky"](self.mT if upper else self)
+    factor, failed = solved("cholesky", self.mT if upper else self)
     info = failed.to(torch.int32)
     if check_errors:
         _check_errors("linalg.cholesky_ex", info, self)
     return (in_columns(factor) if upper else factor.mT), info
 
 
-@override("cholesky", wide="float64", converts=False)
+@override("cholesky", wide="float64", complex=True, converts=False)
 def cholesky(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return torch.linalg.cholesky(self, upper=upper)
 
 
-@override("linalg_lu_factor_ex", wide="float64", converts=False)
+@override("linalg_lu_factor_ex", wide="float64", complex=True, converts=False)
 def linalg_lu_factor_ex(
     A: torch.Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """L below the diagonal and U; what row each row was exchanged with, from 1; where a pivot was 0."""
     checked("lu_factor", A)
-    factors, pivots, failed = core.ops["lu"](A, pivot)
+    factors, pivots, failed = solved("lu", A, pivot)
     info = failed.to(torch.int32)
     if check_errors:
         _check_errors("torch.linalg.lu_factor_ex", info, A)
     return factors.mT, pivots.to(torch.int32), info
 
 
-@override("linalg_lu", wide="float64", converts=False)
+@override("linalg_lu", wide="float64", complex=True, converts=False)
 def linalg_lu(A: torch.Tensor, *, pivot: bool = True) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     factors, pivots, _ = torch.linalg.lu_factor_ex(A, pivot=pivot)
     return torch.lu_unpack(factors, pivots)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import torch
 
 from repdl.interception import core
-from repdl.interception.aten.factorization import checked, in_columns
+from repdl.interception.aten.factorization import checked, in_columns, solved
 from repdl.interception.override import override
 
 
 def substituted(a: torch.Tensor, b: torch.Tensor, upper: bool) -> torch.Tensor:
     """X of A X = B for triangular A, with the same batch."""
-    solved: torch.Tensor = core.ops["solve_triangular"](a, b.mT, upper, False)
-    return solved.mT
+    return solved("solve_triangular", a, b.mT, upper, False).mT
 
 
 def _together(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -36,19 +35,18 @@ def _check_fit(name: str, a: torch.Tensor, b: torch.Tensor, left: bool = True) -
         )
 
 
-@override("linalg_solve_triangular", wide="float64", converts=False)
+@override("linalg_solve_triangular", wide="float64", complex=True, converts=False)
 def solve_triangular(
     self: torch.Tensor, B: torch.Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> torch.Tensor:
     _check_fit("solve_triangular", self, B, left)
     a, b = _together(self, B)
     if left:
-        solved: torch.Tensor = core.ops["solve_triangular"](a, b.mT, upper, unitriangular)
-        return solved.mT
-    return in_columns(core.ops["solve_triangular"](a.mT, b, not upper, unitriangular))  # X A = B is A^T X^T = B^T
+        return solved("solve_triangular", a, b.mT, upper, unitriangular).mT
+    return in_columns(solved("solve_triangular", a.mT, b, not upper, unitriangular))  # X A = B is A^T X^T = B^T
 
 
-@override("triangular_solve", wide="float64", converts=False)
+@override("triangular_solve", wide="float64", complex=True, converts=False)
 def triangular_solve(
     self: torch.Tensor, A: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -56,31 +54,32 @@ def triangular_solve(
     return solve_triangular(a, self, upper=upper != transpose, unitriangular=unitriangular), in_columns(A)
 
 
-@override("_cholesky_solve_helper", wide="float64", converts=False)
+@override("_cholesky_solve_helper", wide="float64", complex=True, converts=False)
 def _cholesky_solve_helper(self: torch.Tensor, A: torch.Tensor, upper: bool) -> torch.Tensor:
-    lower, b = _together(A.mT if upper else A, self)
-    solved: torch.Tensor = core.ops["cholesky_solve"](lower, b.mT)
-    return solved.mT
+    lower, b = _together(A.mH if upper else A, self)
+    return solved("cholesky_solve", lower, b.mT).mT
 
 
-@override("cholesky_inverse", wide="float64", converts=False)
+@override("cholesky_inverse", wide="float64", complex=True, converts=False)
 def cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     checked("cholesky_inverse", self, square=True)
     return _cholesky_solve_helper(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
 
 
-@override("linalg_lu_solve", wide="float64", converts=False)
+@override("linalg_lu_solve", wide="float64", complex=True, converts=False)
 def lu_solve(
     LU: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, left: bool = True, adjoint: bool = False
 ) -> torch.Tensor:
     _check_fit("lu_solve", LU, B, left)
     factors, rows = _together(LU.mT, B.mT if left else B)
     exchanges = pivots.to(torch.int64).expand(factors.shape[:-1])
-    solved: torch.Tensor = core.ops["lu_solve"](factors, exchanges, rows, adjoint == left)  # X A = B is A^T X^T = B^T
-    return solved.mT if left else solved
+    # X A = B is A^T X^T = B^T, and of complex numbers A^H X = B is A^T conj(X) = conj(B).
+    found = solved("lu_solve", factors, exchanges, rows.conj() if adjoint else rows, adjoint == left)
+    found = found.conj().resolve_conj() if adjoint else found
+    return found.mT if left else found
 
 
-@override("_linalg_solve_ex", wide="float64", converts=False)
+@override("_linalg_solve_ex", wide="float64", complex=True, converts=False)
 def _linalg_solve_ex(
     A: torch.Tensor, B: torch.Tensor, *, left: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -90,11 +89,12 @@ def _linalg_solve_ex(
     left = left or vector
     _check_fit("solve", A, b, left)
     if left and A.shape[:-2] == b.shape[:-2]:
-        solved, factors, pivots, failed = core.ops["solve"](A, b.mT)
-        result = solved.mT
+        found, factors, pivots, failed = solved("solve", A, b.mT)
+        result = found.mT
     else:
-        wide, pivots, failed = core.ops["lu"](A.to(torch.float64), True)
-        result = lu_solve(wide.mT, pivots, b.to(torch.float64), left=left).to(A.dtype)
+        dtype = torch.complex128 if A.is_complex() else torch.float64
+        wide, pivots, failed = solved("lu", A.to(dtype), True)
+        result = lu_solve(wide.mT, pivots, b.to(dtype), left=left).to(A.dtype)
         factors = wide.to(A.dtype)
     info = failed.to(torch.int32)
     if check_errors:
@@ -104,10 +104,10 @@ def _linalg_solve_ex(
     return result, factors.mT, pivots.to(torch.int32), info
 
 
-@override("linalg_inv_ex", wide="float64", converts=False)
+@override("linalg_inv_ex", wide="float64", complex=True, converts=False)
 def linalg_inv_ex(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     checked("inv", A, square=True)
-    inverse, failed = core.ops["inv"](A)
+    inverse, failed = solved("inv", A)
     info = failed.to(torch.int32)
     if check_errors:
         torch.ops.aten._linalg_check_errors(info, "linalg.inv_ex", is_matrix=A.dim() == 2)
@@ -115,25 +115,25 @@ def linalg_inv_ex(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch
 
 
 def _factors(A: torch.Tensor, of_transpose: torch.Tensor, pivots: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Those that torch's gradients expect: of the transpose for a matrix that lies in rows."""
-    if not A.is_contiguous():
-        of_transpose, pivots, _ = core.ops["lu"](A, True)
+    """Those that torch's gradients expect: of the transpose for a matrix of real numbers that lies in rows."""
+    if not A.is_contiguous() or A.is_complex():
+        of_transpose, pivots, _ = solved("lu", A, True)
     return of_transpose.mT, pivots.to(torch.int32)
 
 
-@override("_linalg_det", wide="float64", converts=False)
+@override("_linalg_det", wide="float64", complex=True, converts=False)
 def _linalg_det(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """That of the transpose, however the matrix lies."""
     checked("det", A, square=True)
-    result, _, factors, pivots = core.ops["det"](A.mT)
+    result, _, factors, pivots = solved("det", A.mT)
     return result, *_factors(A, factors, pivots)
 
 
-@override("_linalg_slogdet", wide="float64", converts=False)
+@override("_linalg_slogdet", wide="float64", complex=True, converts=False)
 def _linalg_slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """That of the transpose, however the matrix lies."""
     checked("slogdet", A, square=True)
-    sign, logarithm, factors, pivots = core.ops["slogdet"](A.mT)
+    sign, logarithm, factors, pivots = solved("slogdet", A.mT)
     return sign, logarithm, *_factors(A, factors, pivots)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Singular values and eigenvalues, by the ops `svd` and `eigh` of the core, and the errors of torch."""
+"""Singular values and eigenvalues, by the ops `svd`, `eigh` and `eig` of the core, and the errors of torch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import torch
 
 from repdl.interception import core
 from repdl.interception.aten.factorization import checked
-from repdl.interception.override import override
+from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.variants import fill
 
 
 def _check_found(name: str, a: torch.Tensor, info: torch.Tensor, code: int) -> None:
@@ -48,3 +49,31 @@ def _linalg_eigh(A: torch.Tensor, UPLO: str = "L", compute_v: bool = True) -> tu
     values, info = core.ops["eigvalsh"](A, upper)
     _check_found("linalg.eigh", A, info, 1)
     return values, A.new_empty(0)
+
+
+def _check_finite(a: torch.Tensor, info: torch.Tensor) -> None:
+    if (info < 0).any():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+
+
+@override("linalg_eig", wide="float64", converts=False)
+def linalg_eig(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    checked("eig", self, square=True)
+    values, vectors, info = core.ops["eig"](self)
+    _check_finite(self, info)
+    _check_found("torch.linalg.eig", self, info, 1)
+    return torch.view_as_complex(values), torch.view_as_complex(vectors).mT
+
+
+@override("_linalg_eigvals", wide="float64", converts=False)
+def _linalg_eigvals(self: torch.Tensor) -> torch.Tensor:
+    checked("eigvals", self, square=True)
+    values, info = core.ops["eigvals"](self)
+    _check_finite(self, info)
+    _check_found("torch.linalg.eigvals", self, info, 1)
+    return torch.view_as_complex(values)
+
+
+@override("linalg_eigvals.out", **ANY_DTYPE)
+def linalg_eigvals_out(self: torch.Tensor, *, out: torch.Tensor) -> torch.Tensor:
+    return fill(out, torch.linalg.eigvals(self), converts=False)
