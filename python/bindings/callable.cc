@@ -122,9 +122,9 @@ size_t Callable::Find(PyObject* argument_name) const {
   return at;
 }
 
-void Outputs::Make(Tensors& tensors, const Specs& specs, const IntList* order) {
+void Outputs::Make(Tensors& tensors, const Specs& specs, const IntList* order, bool pairs) {
   size = specs.size;
-  for (int i = 0; i < size; ++i) objects[i] = tensors.Make(specs.spec[i], views[i], order);
+  for (int i = 0; i < size; ++i) objects[i] = tensors.Make(specs.spec[i], views[i], order, pairs);
 }
 
 PyObject* Outputs::Release() {

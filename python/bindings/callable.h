@@ -59,7 +59,8 @@ struct Outputs {
   std::array<nanobind::object, kMaxOutputs> objects;
   int size = 0;
 
-  void Make(Tensors& tensors, const Specs& specs, const IntList* order = nullptr);
+  /// See Tensors::Make.
+  void Make(Tensors& tensors, const Specs& specs, const IntList* order = nullptr, bool pairs = false);
   std::span<const TensorView> Views() const { return {views.data(), static_cast<size_t>(size)}; }
   /// None, the output, or a tuple of them.
   PyObject* Release();

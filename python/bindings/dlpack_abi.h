@@ -10,7 +10,7 @@
 namespace repdl::dlpack {
 
 enum DeviceCode : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3 };
-enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6 };
+enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
 
 struct Version {
   uint32_t major, minor;

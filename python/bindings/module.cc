@@ -95,19 +95,23 @@ NB_MODULE(repdl_core, m) {
       .value("NEW", Target::kNew)
       .value("FIRST_ARGUMENT", Target::kFirstArgument)
       .value("OUT", Target::kOut);
+  nb::enum_<Numbers>(m, "OverrideNumbers")
+      .value("REAL", Numbers::kReal)
+      .value("COMPLEX", Numbers::kComplex)
+      .value("COMPLEX_TO_REAL", Numbers::kComplexToReal);
   m.def(
       "make_override",
-      [](std::string_view name, Target target, bool pointwise, bool low, bool contiguous, int rank, bool in_place,
-         const nb::dict& constants, const nb::dict& choices, const nb::object& fallback) {
+      [](std::string_view name, Target target, Numbers numbers, bool pointwise, bool low, bool contiguous, int rank,
+         bool in_place, const nb::dict& constants, const nb::dict& choices, const nb::object& fallback) {
         const OpInfo* op = FindOp(name);
         if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
-        Ordinary ordinary{pointwise, low, contiguous, rank, in_place, {}, {}};
+        Ordinary ordinary{numbers, pointwise, low, contiguous, rank, in_place, {}, {}};
         for (auto [place, value] : constants) ordinary.constants.push_back({nb::cast<Py_ssize_t>(place), value.ptr()});
         for (auto [place, names] : choices) ordinary.choices.push_back({nb::cast<Py_ssize_t>(place), names.ptr()});
         return MakeOverrideCallable(*op, target, ordinary, fallback);
       },
-      nb::arg("op"), nb::arg("target"), nb::arg("pointwise"), nb::arg("low"), nb::arg("contiguous"), nb::arg("rank"),
-      nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("fallback"));
+      nb::arg("op"), nb::arg("target"), nb::arg("numbers"), nb::arg("pointwise"), nb::arg("low"), nb::arg("contiguous"),
+      nb::arg("rank"), nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("fallback"));
   m.def(
       "make_kernel",
       [](std::string_view name) {

@@ -30,8 +30,11 @@ struct OverrideCallable {
   // Where the argument `order` is, and where `seed` with `call` behind it; the number of parameters if there is none.
   size_t order_at;
   size_t key_at;
+  // Where the op is told whether to conjugate its first tensor, with the same of the second behind it; likewise.
+  size_t conjugates_at;
 
   bool IsKey(size_t at) const { return at == key_at || at == key_at + 1; }
+  bool Conjugates() const { return conjugates_at < callable.parameters.size(); }
 };
 
 /// A call that the op can take as it is.
@@ -85,10 +88,12 @@ class Call {
     // Beside single numbers of a low precision, a Python number would count in the type of the result.
     const bool is_double = *dtype_ == DType::kFloat64;
     if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32 && !is_double) return false;
+    const IntList shape_of_number = function_.ordinary.TakesPairs() ? IntList{2} : IntList{};
     for (size_t i = 0; i < num_numbers_; ++i) {
-      numbers_[i].as_float = static_cast<float>(numbers_[i].value);
-      void* data = is_double ? static_cast<void*>(&numbers_[i].value) : &numbers_[i].as_float;
-      read_.values[numbers_[i].at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, IntList{});
+      auto& [at, parts, as_floats] = numbers_[i];
+      for (int part = 0; part < 2; ++part) as_floats[part] = static_cast<float>(parts[part]);
+      void* data = is_double ? static_cast<void*>(parts) : as_floats;
+      read_.values[at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, shape_of_number);
     }
     if (function_.ordinary.contiguous && !all_contiguous_) return false;
     if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
@@ -96,6 +101,10 @@ class Call {
       for (size_t i = 0; i < read_.size; ++i) {
         auto* tensor = std::get_if<TensorView>(&read_.values[i]);
         if (tensor != nullptr) *tensor = Arranged(*tensor, *order_of_strides_);
+      }
+      // Nothing steps less than from part to part of a pair: their dimension is the last.
+      if (function_.ordinary.numbers == Numbers::kComplexToReal) {
+        order_of_strides_ = IntList(std::span(order_of_strides_->begin(), order_of_strides_->end() - 1));
       }
     }
     return true;
@@ -112,7 +121,7 @@ class Call {
     } else if (function_.target == Target::kNew || !TakeTarget(specs, outputs)) {
       is_copied = function_.target != Target::kNew;
       if (is_copied && !target_fits_) return nullptr;
-      outputs.Make(tensors_, specs, order_of_strides_ ? &*order_of_strides_ : nullptr);
+      outputs.Make(tensors_, specs, order_of_strides_ ? &*order_of_strides_ : nullptr, function_.ordinary.GivesPairs());
     }
     if (function_.key_at < read_.size) ReadKey();
     repdl::Run(op, read_.Values(), tensors_, outputs.Views().first(static_cast<size_t>(specs.size)));
@@ -154,6 +163,7 @@ class Call {
       return true;
     }
     if (function_.ordinary.pointwise && (PyFloat_Check(object) || PyLong_Check(object))) return ReadNumber(at, object);
+    if (function_.ordinary.TakesPairs()) return ReadPairs(at, object);
     const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name,
                                           parameter.kind == Kind::kMutatedTensor);
     const bool is_index = dtype_ && view.dtype == DType::kInt64 && !function_.ordinary.pointwise;
@@ -173,21 +183,53 @@ class Call {
     return true;
   }
 
-  /// A Python number among tensors: a single float32, or float64 among those.
+  /// A complex tensor, or a complex number among such.
+  bool ReadPairs(size_t at, PyObject* object) {
+    if (function_.ordinary.pointwise && PyComplex_Check(object)) {
+      return TakeNumber(at, PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object));
+    }
+    const Parameter& parameter = function_.callable.parameters[at];
+    const auto view = tensors_.ReadPairs(object, function_.callable.name.c_str(), parameter.c_name);
+    if (!view || (dtype_ && view->dtype != *dtype_) || view->device.type != DeviceType::kCpu) return false;
+    if (function_.ordinary.rank != 0 && view->rank() != function_.ordinary.rank + 1) return false;
+    dtype_ = view->dtype;
+    all_contiguous_ = all_contiguous_ && view->IsContiguous();
+    all_single_ = all_single_ && view->rank() == 1;
+    read_.values[at] = *view;
+    // Other ops get no such views: torch's dispatcher resolves them.
+    if (function_.Conjugates()) {
+      read_.values[function_.conjugates_at + at] = IsConjugated(object);
+      read_.given.set(function_.conjugates_at + at);
+    }
+    return true;
+  }
+
+  bool TakeNumber(size_t at, double real, double imaginary) {
+    if (num_numbers_ == std::size(numbers_)) return false;
+    numbers_[num_numbers_++] = {at, {real, imaginary}, {}};
+    return true;
+  }
+
+  /// A Python number among tensors: a single float32, or float64 among those; or a pair of them.
   bool ReadNumber(size_t at, PyObject* object) {
     const double value = PyFloat_AsDouble(object);
     constexpr double kExact = 9007199254740992.0;  // integers up to here are doubles
     if (PyErr_Occurred() != nullptr || (PyLong_Check(object) && !(value < kExact && value > -kExact))) return false;
-    if (num_numbers_ == std::size(numbers_)) return false;
-    numbers_[num_numbers_++] = {at, value, 0};
-    return true;
+    return TakeNumber(at, value, 0);
   }
 
   /// Whether the tensor given for the result is just what the op would make. If only its strides are not, or it overlaps
   /// an operand, it fits as what a result can be copied to.
   bool TakeTarget(const Specs& specs, Outputs& outputs) {
     if (specs.size != 1 || out_ == nullptr) return false;
-    TensorView view = tensors_.Read(out_, function_.callable.name.c_str(), "out", /*writable=*/true);
+    TensorView view;
+    if (function_.ordinary.GivesPairs()) {
+      const auto pairs = tensors_.ReadPairs(out_, function_.callable.name.c_str(), "out");
+      if (!pairs || (function_.Conjugates() && IsConjugated(out_))) return false;
+      view = *pairs;
+    } else {
+      view = tensors_.Read(out_, function_.callable.name.c_str(), "out", /*writable=*/true);
+    }
     if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
     if (order_of_strides_) view = Arranged(view, *order_of_strides_);
     target_fits_ = view.dtype == specs.spec[0].dtype && view.shape == specs.spec[0].shape;
@@ -232,8 +274,8 @@ class Call {
   bool target_fits_ = false;
   struct {
     size_t at;
-    double value;
-    float as_float;
+    double parts[2];  // of which a real number has the first alone
+    float as_floats[2];
   } numbers_[3];
   size_t num_numbers_ = 0;
   // Borrowed.
@@ -266,7 +308,7 @@ PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_p
 nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary, const nb::object& fallback) {
   Callable callable(op);
   const auto find = [&](const char* argument) { return callable.Find(PyUnicode_InternFromString(argument)); };
-  const size_t order_at = find("order"), key_at = find("seed");
+  const size_t order_at = find("order"), key_at = find("seed"), conjugates_at = find("conjA");
   // It and the objects that it holds live as long as the process.
   auto* function = new OverrideCallable{std::move(callable),
                                         target,
@@ -275,7 +317,8 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
                                         PyUnicode_InternFromString("out"),
                                         PyUnicode_InternFromString("generator"),
                                         order_at,
-                                        key_at};
+                                        key_at,
+                                        conjugates_at};
   for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
   for (const Choice& choice : ordinary.choices) Py_INCREF(choice.names);
   return MakeFunction(function->callable.name.c_str(), &CallFromPython, function);

@@ -26,8 +26,13 @@ struct Choice {
   PyObject* names;
 };
 
+/// What the tensors of a call are: real numbers, or complex ones, of which the op takes pairs and gives pairs or real
+/// numbers.
+enum class Numbers { kReal, kComplex, kComplexToReal };
+
 /// Which calls are ordinary.
 struct Ordinary {
+  Numbers numbers;
   bool pointwise;   // tensors may be numbers; otherwise in any layout, which the result takes over
   bool low;         // tensors may be bfloat16 or float16 instead of float32
   bool contiguous;  // tensors are row-major, as the result is
@@ -35,10 +40,13 @@ struct Ordinary {
   bool in_place;    // the op may write its result over its first argument
   std::vector<Constant> constants;
   std::vector<Choice> choices;
+
+  bool TakesPairs() const { return numbers != Numbers::kReal; }
+  bool GivesPairs() const { return numbers == Numbers::kComplex; }
 };
 
 /// A kernel for torch's dispatcher that calls an op at once where the call is an ordinary one, and else the Python
-/// function `fallback` with the same arguments. Ordinary are plain tensors of one dtype, float32, with
+/// function `fallback` with the same arguments. Ordinary are plain tensors of one dtype, such as float32, with
 /// indices of int64 behind the first unless they are pointwise, and arguments that the op has; `ordinary` says more.
 nanobind::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary,
                                       const nanobind::object& fallback);

@@ -51,6 +51,11 @@ struct Maker {
   const dlpack::ExchangeApi* api = nullptr;
   PyObject* make = nullptr;
   PyObject* dtypes[std::size(kDTypes)] = {};
+  PyObject* complex_dtypes[2] = {};  // of pairs of float32, and of float64
+
+  PyObject* DTypeObject(DType dtype, bool pairs) const {
+    return pairs ? complex_dtypes[dtype == DType::kFloat64] : dtypes[static_cast<int>(dtype)];
+  }
 };
 Maker maker;
 
@@ -63,25 +68,29 @@ nb::object TupleOf(const IntList& numbers) {
 }
 
 /// The arguments of the maker. Some are remembered: the same shapes come again and again.
-nb::object MakerArguments(DType dtype, const IntList& sizes, const IntList& strides) {
+nb::object MakerArguments(DType dtype, bool pairs, const IntList& sizes, const IntList& strides) {
   static struct {
     DType dtype;
+    bool pairs;
     IntList sizes, strides;
     PyObject* arguments;
   } known[64];
-  auto hash = static_cast<uint64_t>(dtype);
+  auto hash = 2 * static_cast<uint64_t>(dtype) + (pairs ? 1 : 0);
   for (int64_t size : sizes) hash = hash * 31 + static_cast<uint64_t>(size);
   for (int64_t stride : strides) hash = hash * 31 + static_cast<uint64_t>(stride);
   auto& slot = known[hash % std::size(known)];
-  const bool found = slot.arguments != nullptr && slot.dtype == dtype && slot.sizes == sizes && slot.strides == strides;
+  const bool found = slot.arguments != nullptr && slot.dtype == dtype && slot.pairs == pairs && slot.sizes == sizes &&
+                     slot.strides == strides;
   if (!found) {
     nb::object arguments =
-        nb::make_tuple(TupleOf(sizes), TupleOf(strides), nb::borrow(maker.dtypes[static_cast<int>(dtype)]));
+        nb::make_tuple(TupleOf(sizes), TupleOf(strides), nb::borrow(maker.DTypeObject(dtype, pairs)));
     Py_XDECREF(slot.arguments);
-    slot = {dtype, sizes, strides, arguments.release().ptr()};
+    slot = {dtype, pairs, sizes, strides, arguments.release().ptr()};
   }
   return nb::borrow(slot.arguments);
 }
+
+IntList WithoutLast(const IntList& numbers) { return IntList(std::span(numbers.begin(), numbers.end() - 1)); }
 
 /// numbers[i] at place order[i].
 IntList Placed(const IntList& numbers, const IntList& order) {
@@ -96,12 +105,17 @@ nb::object CallMethod(PyObject* object, const char* name) {
   return result;
 }
 
-bool IsNegated(PyObject* tensor) {
-  static PyObject* const name = PyUnicode_InternFromString("is_neg");
-  PyObject* result = PyObject_VectorcallMethod(name, &tensor, 1, nullptr);
+/// What a method without arguments says.
+bool Says(PyObject* tensor, PyObject* method) {
+  PyObject* result = PyObject_VectorcallMethod(method, &tensor, 1, nullptr);
   if (result == nullptr) throw nb::python_error();
   Py_DECREF(result);
   return result == Py_True;
+}
+
+bool IsNegated(PyObject* tensor) {
+  static PyObject* const name = PyUnicode_InternFromString("is_neg");
+  return Says(tensor, name);
 }
 
 /// A plain copy of an array: a buffer has no method for it.
@@ -230,6 +244,28 @@ TensorView Tensors::Read(PyObject* object, const char* op, std::string_view arg,
   return Read(copies_.emplace_back(plain()).ptr(), op, arg, writable);
 }
 
+std::optional<TensorView> Tensors::ReadPairs(PyObject* object, const char* op, std::string_view arg) {
+  const Framework& framework = FrameworkOf(Py_TYPE(object));
+  if (framework.api == nullptr || framework.api != maker.api) return std::nullopt;
+  dlpack::Tensor tensor;
+  if (framework.api->tensor_from_object(object, &tensor) != 0) ThrowUnreadable(op, arg);
+  const int part_bits = tensor.dtype.bits / 2;
+  if (tensor.dtype.code != dlpack::kComplex || part_bits < 32 || tensor.ndim >= kMaxRank ||
+      tensor.device.device_type != dlpack::kCpu) {
+    return std::nullopt;
+  }
+  CheckReadable(op, arg, tensor.ndim, tensor.shape);
+  TensorView view = ViewOf(tensor);
+  view.dtype = part_bits == 32 ? DType::kFloat32 : DType::kFloat64;
+  for (int dim = 0; dim < view.rank(); ++dim) view.strides[dim] *= 2;
+  view.shape.Append(2);
+  view.strides.Append(1);
+  if ((view.data == nullptr && view.numel() != 0) || IsMisaligned(view)) return std::nullopt;
+  if (!has_first_) api_ = framework.api, device_ = tensor.device;
+  has_first_ = true;
+  return view;
+}
+
 TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable) {
   nb::ndarray<> array;
   nb::ndarray<nb::ro> read_only;
@@ -267,16 +303,20 @@ TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view
   return view;
 }
 
-nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList* order) {
+nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList* order, bool pairs) {
   static_cast<void>(CodeOf(spec.dtype));  // throws for what cannot be made
   if (api_ != nullptr && (api_ != maker.api || device_.device_type != dlpack::kCpu)) {
     return MakeByDlpack(spec, view, order);
   }
   if (api_ != nullptr) {
     view = MakeView(nullptr, spec.dtype, spec.shape);
-    const nb::object arguments =
-        order == nullptr ? MakerArguments(spec.dtype, view.shape, view.strides)
-                         : MakerArguments(spec.dtype, Placed(view.shape, *order), Placed(view.strides, *order));
+    IntList shape = view.shape, strides = view.strides;
+    if (order != nullptr) shape = Placed(shape, *order), strides = Placed(strides, *order);
+    if (pairs) {
+      shape = WithoutLast(shape), strides = WithoutLast(strides);
+      for (int dim = 0; dim < strides.size(); ++dim) strides[dim] /= 2;
+    }
+    const nb::object arguments = MakerArguments(spec.dtype, pairs, shape, strides);
     nb::object object = nb::steal(PyObject_Call(maker.make, arguments.ptr(), nullptr));
     dlpack::Tensor tensor;
     if (!object.is_valid() || api_->tensor_from_object(object.ptr(), &tensor) != 0) throw PythonError();
@@ -315,6 +355,8 @@ void SetMaker(const nb::type_object& type, const nb::object& make, const nb::obj
     const std::string name(Name(dtype));
     maker.dtypes[static_cast<int>(dtype)] = nb::object(dtypes.attr(name.c_str())).release().ptr();
   }
+  maker.complex_dtypes[0] = nb::object(dtypes.attr("complex64")).release().ptr();
+  maker.complex_dtypes[1] = nb::object(dtypes.attr("complex128")).release().ptr();
   maker.make = make.inc_ref().ptr();
   maker.api = FrameworkOf(reinterpret_cast<PyTypeObject*>(type.ptr())).api;
 }
@@ -324,6 +366,11 @@ void* Tensors::Stream() const {
   if (api_ == nullptr || device_.device_type != dlpack::kCuda || api_->current_stream == nullptr) return stream;
   if (api_->current_stream(device_.device_type, device_.device_id, &stream) != 0) throw PythonError();
   return stream;
+}
+
+bool IsConjugated(PyObject* tensor) {
+  static PyObject* const name = PyUnicode_InternFromString("is_conj");
+  return Says(tensor, name);
 }
 
 std::optional<double> NumberOfTensor(PyObject* object) {

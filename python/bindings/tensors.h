@@ -28,9 +28,14 @@ class Tensors {
   /// if the object is none of them, is not dense, or is read-only and `writable` is asked for.
   TensorView Read(PyObject* object, const char* op, std::string_view arg, bool writable);
 
+  /// A complex tensor on the CPU as pairs of a real and an imaginary part in a last dimension. None for other tensors,
+  /// for those that Read would copy, and for those of a framework without a maker (SetMaker).
+  std::optional<TensorView> ReadPairs(PyObject* object, const char* op, std::string_view arg);
+
   /// An uninitialised row-major tensor of the framework of the first tensor read, and its view. With `order`, dimension
-  /// i of `spec` is dimension order[i] of the tensor, which is row-major in the order of `spec`.
-  nanobind::object Make(const TensorSpec& spec, TensorView& view, const IntList* order = nullptr);
+  /// i of `spec` is dimension order[i] of the tensor, which is row-major in the order of `spec`. With `pairs`, for what
+  /// ReadPairs has read, it is a complex tensor, and the view has its pairs, in the last dimension of `spec` and `order`.
+  nanobind::object Make(const TensorSpec& spec, TensorView& view, const IntList* order = nullptr, bool pairs = false);
 
   /// The stream on which the framework works on the device of the first tensor; null for a CPU.
   void* Stream() const;
@@ -50,6 +55,9 @@ class Tensors {
 /// Lets `make(sizes, strides, dtype)` make the CPU tensors of the framework of `type`: its own function takes less time
 /// than DLPack's, and what it makes can be resized. `dtypes` has that framework's as attributes.
 void SetMaker(const nanobind::type_object& type, const nanobind::object& make, const nanobind::object& dtypes);
+
+/// Whether a torch tensor is a view of numbers whose conjugates are in memory.
+bool IsConjugated(PyObject* tensor);
 
 /// The number in a torch tensor of one floating-point number on the CPU, which takes less time than Python's float().
 /// None for other objects.

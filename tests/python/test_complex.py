@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -223,6 +224,10 @@ SEVERAL: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Te
     "cumprod": lambda a, b, c: c.cumprod(1),
     "cumprod_": lambda a, b, c: a.clone().cumprod_(0),
     "cumsum": lambda a, b, c: c.cumsum(2),
+    "silu": lambda a, b, c: torch.nn.functional.silu(c),
+    "difference": lambda a, b, c: a - b[:5, :1],
+    "sum with a factor": lambda a, b, c: torch.add(a, c, alpha=2 - 1j),
+    "prod along a row of zeros": lambda a, b, c: (a * (a.real > 0)).prod(1),
     "var": lambda a, b, c: c.var(1),
     "std": lambda a, b, c: c.std(),
     "var_mean": lambda a, b, c: torch.cat([t.flatten().abs() for t in torch.var_mean(c, (0, 1))]),
@@ -289,6 +294,140 @@ def test_large_products_are_those_of_their_parts() -> None:
         assert torch.equal(whole, several @ square)
 
 
+def of_layouts(n: int, m: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """The same matrix in memory in several ways."""
+    x = numbers(dtype, 40, n * m).reshape(n, m)
+    wide = torch.empty(2 * n, 3 * m, dtype=dtype)
+    wide[::2, ::3] = x
+    return {
+        "rows": x,
+        "columns": x.mT.contiguous().mT,
+        "spread": wide[::2, ::3],
+        "conjugates": x.conj().resolve_conj().conj(),
+        "misaligned": torch.cat([x.new_zeros(1), x.flatten()])[1:].reshape(n, m),
+        "both signs changed": torch.view_as_complex(torch.view_as_real(-x).contiguous().neg()),
+    }
+
+
+POINTWISE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "exp": torch.exp,
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "angle": torch.angle,
+    "mul": lambda x: x * x,
+    "mul by a row": lambda x: x * x[:1],
+    "mul by a column": lambda x: x[:, :1] * x,
+    "mul by one": lambda x: x * x[2, 1],
+    "mul by a number": lambda x: x * (2 - 0.5j),
+    "add a number": lambda x: x + 3,
+    "number less": lambda x: 0.5j - x,
+    "over a number": lambda x: x / float("inf"),
+    "into": lambda x: torch.mul(x, x, out=torch.empty_like(x)),
+    "into one of other strides": lambda x: torch.mul(x, x, out=torch.empty_like(x.mT).mT),
+    "abs into": lambda x: torch.abs(x, out=torch.empty_like(x.real)),
+    "abs into one of other strides": lambda x: torch.abs(x, out=torch.empty_like(x.real.mT).mT),
+    "over itself": lambda x: x.clone().mul_(x),
+    "over its neighbours": lambda x: torch.add(x[:-1], x[:-1], out=x.clone()[1:]),
+    "of four dimensions": lambda x: (x[:, None, None] * x[None, :, :, None].flip(0)).permute(2, 0, 1, 3).abs(),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", POINTWISE)
+def test_pointwise_results_are_those_of_rows_laid_out_as_torchs(name: str, dtype: torch.dtype) -> None:
+    call = POINTWISE[name]
+    for n, m in ((5, 7), (300, 40), (1, 6), (6, 1)):
+        for layout, x in of_layouts(max(n, 3), max(m, 2), dtype).items():
+            stock = call(x)
+            with repdl.reproducible():
+                ours, plain = call(x), call(x.resolve_conj().contiguous())
+            assert same(ours.resolve_conj(), plain.resolve_conj().numpy()), layout
+            assert (ours.shape, ours.dtype, ours.stride()) == (stock.shape, stock.dtype, stock.stride()), layout
+
+
+REDUCED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sum": torch.sum,
+    "sum of rows": lambda x: x.sum(1),
+    "sum of columns": lambda x: x.sum(-2, keepdim=True),
+    "mean": lambda x: x.mean(0),
+    "var": lambda x: x.var(1),
+    "std": lambda x: x.std(correction=2),
+    "norm": lambda x: torch.linalg.vector_norm(x, dim=1),
+    "prod": lambda x: x.prod(1),
+    "cumsum": lambda x: x.cumsum(0),
+    "cumprod": lambda x: x.cumprod(-1),
+    "mm": lambda x: x @ x[:3].mT,
+    "mm with conjugates": lambda x: x.mH @ x,
+    "mm into": lambda x: torch.mm(x, x[:3].mH, out=x.new_empty(x.shape[0], 3)),
+    "bmm": lambda x: torch.bmm(x[None].expand(2, *x.shape), x.mT[None].expand(2, *x.mT.shape)),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", REDUCED)
+def test_reductions_and_products_do_not_see_layouts(name: str, dtype: torch.dtype) -> None:
+    call = REDUCED[name]
+    for n, m in ((5, 7), (300, 40), (3, 5000)):
+        for layout, x in of_layouts(n, m, dtype).items():
+            with repdl.reproducible():
+                assert same(call(x), call(x.resolve_conj().contiguous()).numpy()), layout
+
+
+def test_sums_are_those_of_the_parts() -> None:
+    """Above the length of a chunk too, and with signed zeros."""
+    for n in (1, 63, 64, 65, 4096, 4097, 9 * 4096 + 77):
+        z = ordinary(torch.complex64, n, n)
+        with repdl.reproducible():
+            parts = torch.complex(z.real.clone().sum(), z.imag.clone().sum())
+            assert same(z.sum(), parts.numpy())
+    zeros = torch.full((70,), complex(-0.0, -0.0))
+    with repdl.reproducible():
+        assert same(zeros.sum(), np.asarray(0j, np.complex64))
+
+
+ORDINARY: dict[str, Callable[[torch.Tensor], Any]] = {
+    **{
+        name: getattr(torch, name)
+        for name in ("abs", "angle", "exp", "neg", "sgn", "sum", "mean", "prod", "reciprocal")
+    },
+    "silu": torch.nn.functional.silu,
+    "add": lambda x: torch.add(x, x),
+    "sub a number": lambda x: torch.sub(x, 2.5),
+    "mul by a complex number": lambda x: torch.mul(x, 1 - 2j),
+    "div": lambda x: torch.div(x, x.mT),
+    "pow": lambda x: torch.pow(x, x),
+    "mul_": lambda x: x.mul_(x),
+    "exp into": lambda x: torch.exp(x, out=x),
+    "sum along": lambda x: torch.sum(x, 0, keepdim=True),
+    "var": lambda x: torch.var(x, 1, correction=0),
+    "norm": torch.linalg.vector_norm,
+    "prod along": lambda x: torch.prod(x, 1),
+    "cumsum": lambda x: torch.cumsum(x, 1),
+    "cumprod": lambda x: torch.cumprod(x, -1),
+    "mm": lambda x: torch.mm(x, x.mT),
+    "mm with conjugates": lambda x: torch.mm(x.mH, x),
+    "bmm": lambda x: torch.bmm(x[None], x[None].mH),
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_calls_do_not_go_through_python(name: str) -> None:
+    x = ordinary(torch.complex64, 41, 4, 4)
+    called = []
+
+    def see(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and "repdl/interception/aten" in frame.f_code.co_filename.replace("\\", "/"):
+            called.append(frame.f_code.co_name)
+
+    with repdl.reproducible():
+        sys.setprofile(see)
+        try:
+            ORDINARY[name](x)
+        finally:
+            sys.setprofile(None)
+    assert not called
+
+
 def test_powers_of_zero() -> None:
     zero = torch.tensor([0j, 0j, 0j])
     with repdl.reproducible():
@@ -305,7 +444,7 @@ def test_errors_are_torchs() -> None:
             torch.exp(A, out=torch.empty(5, 7))
 
 
-WITHOUT_GRADIENT = ("sum into", "log into", "sum of real numbers")
+WITHOUT_GRADIENT = ("sum into", "log into", "sum of real numbers", "silu")
 """In torch too."""
 
 

@@ -136,6 +136,31 @@ def test_more_than_twenty() -> None:
         assert float(many.abs().square().sum()) > 0
 
 
+COMPLEX: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "exp": torch.exp,
+    "abs": torch.abs,
+    "mul": lambda z: z * z,
+    "sum": lambda z: z.sum((1, 3)),
+    "norm": lambda z: torch.linalg.vector_norm(z, dim=(1, 3)),
+    "var": lambda z: z.var((1, 3)),
+    "prod": lambda z: z.prod(3),
+    "cumsum": lambda z: z.cumsum(3),
+    "cumprod": lambda z: z.cumprod(1),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers_of_many_dimensions(name: str) -> None:
+    """As of four, the others having size 1; eight are those of pairs with nine."""
+    few = torch.randn(3, 5, 2, 7, dtype=torch.complex64, generator=torch.Generator().manual_seed(4))
+    with repdl.reproducible():
+        expected = COMPLEX[name](few)
+        for rank in (8, 10):
+            many = few.reshape(*few.shape, *[1] * (rank - 4))
+            for layout in (many, many.mT.contiguous().mT):
+                assert torch.equal(COMPLEX[name](layout).flatten(), expected.flatten())
+
+
 def test_wrong_calls_say_what_is_wrong() -> None:
     x = torch.zeros([1] * 9)
     with repdl.reproducible(), pytest.raises(RuntimeError, match="match"):

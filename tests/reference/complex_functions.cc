@@ -26,6 +26,26 @@ Pair<T> Negative(Pair<T> z) {
 }
 
 template <class T>
+Pair<T> Plus(Pair<T> x, Pair<T> y) {
+  return {x.real + y.real, x.imaginary + y.imaginary};
+}
+
+template <class T>
+Pair<T> Minus(Pair<T> x, Pair<T> y) {
+  return {x.real - y.real, x.imaginary - y.imaginary};
+}
+
+template <class T>
+T Abs(Pair<T> z) {
+  return Of("hypot", z.real, z.imaginary);
+}
+
+template <class T>
+T Angle(Pair<T> z) {
+  return Of("atan2", z.imaginary, z.real);
+}
+
+template <class T>
 Pair<T> Times(Pair<T> z, T factor) {
   return {z.real * factor, z.imaginary * factor};
 }
@@ -89,6 +109,31 @@ Pair<T> Sigmoid(Pair<T> z) {
   const bool left = z.real < 0;
   const Pair<T> e = Exp(left ? z : Negative(z));
   return Divide(left ? e : Pair<T>{1, 0}, Pair<T>{e.real + 1, e.imaginary + 0});
+}
+
+template <class T>
+Pair<T> SigmoidGrad(Pair<T> grad, Pair<T> y) {
+  const Pair<T> slope = Multiply({1 - y.real, 0 - y.imaginary}, y);
+  return Multiply(grad, {slope.real, -slope.imaginary});
+}
+
+template <class T>
+Pair<T> Silu(Pair<T> z) {
+  return Multiply(z, Sigmoid(z));
+}
+
+template <class T>
+Pair<T> SiluGrad(Pair<T> grad, Pair<T> z) {
+  const Pair<T> s = Sigmoid(z), below = Multiply(z, {1 - s.real, 0 - s.imaginary});
+  const Pair<T> slope = Multiply(s, {below.real + 1, below.imaginary + 0});
+  return Multiply(grad, {slope.real, -slope.imaginary});
+}
+
+template <class T>
+Pair<T> TanhGrad(Pair<T> grad, Pair<T> y) {
+  const Pair<T> square = Multiply(y, y);
+  const T imaginary = 0 - square.imaginary;
+  return Multiply(grad, {1 - square.real, -imaginary});
 }
 
 template <class T>
@@ -293,6 +338,17 @@ Results RunOne(const Case& test_case) {
   return results;
 }
 
+template <class T, T (*kFunction)(Pair<T>)>
+Results RunToReal(const Case& test_case) {
+  const Arguments args(test_case);
+  const Numbers<T> numbers = args.NumbersOf<T>("input");
+  Numbers<T> output;
+  for (size_t i = 0; i < numbers.size(); i += 2) output.push_back(kFunction({numbers[i], numbers[i + 1]}));
+  Results results;
+  Append(results, output, args.OutputShape());
+  return results;
+}
+
 template <class T, Pair<T> (*kFunction)(Pair<T>, Pair<T>)>
 Results RunTwo(const Case& test_case) {
   const Arguments args(test_case);
@@ -320,14 +376,22 @@ Results RunTwo(const Case& test_case) {
      return IsDouble(test_case) ? RunOne<double, Function<double>>(test_case) \
                                 : RunOne<float, Function<float>>(test_case);  \
    }}
+#define TO_REAL(op, Function)                                                    \
+  {"complex_" #op, [](const Case& test_case) {                                   \
+     return IsDouble(test_case) ? RunToReal<double, Function<double>>(test_case) \
+                                : RunToReal<float, Function<float>>(test_case);  \
+   }}
 #define TWO(op, Function)                                                     \
   {"complex_" #op, [](const Case& test_case) {                                \
      return IsDouble(test_case) ? RunTwo<double, Function<double>>(test_case) \
                                 : RunTwo<float, Function<float>>(test_case);  \
    }}
 
-const Op kOps[] = {WIDE(acos, Acos),
+const Op kOps[] = {TO_REAL(abs, Abs),
+                   WIDE(acos, Acos),
                    WIDE(acosh, Acosh),
+                   TWO(add, Plus),
+                   TO_REAL(angle, Angle),
                    WIDE(asin, Asin),
                    WIDE(asinh, Asinh),
                    WIDE(atan, Atan),
@@ -343,16 +407,22 @@ const Op kOps[] = {WIDE(acos, Acos),
                    WIDE(log1p, Log1p<double>),
                    WIDE(log2, Log2<double>),
                    TWO(mul, Multiply),
+                   ONE(neg, Negative),
                    TWO(pow, Pow),
                    ONE(reciprocal, Reciprocal),
                    ONE(rsqrt, Rsqrt),
                    ONE(sgn, Sgn),
                    ONE(sigmoid, Sigmoid),
+                   TWO(sigmoid_grad, SigmoidGrad),
+                   ONE(silu, Silu),
+                   TWO(silu_grad, SiluGrad),
                    ONE(sin, Sin),
                    ONE(sinh, Sinh),
                    ONE(sqrt, Sqrt),
+                   TWO(sub, Minus),
                    ONE(tan, Tan),
-                   ONE(tanh, Tanh)};
+                   ONE(tanh, Tanh),
+                   TWO(tanh_grad, TanhGrad)};
 
 }  // namespace
 }  // namespace repdl::reference

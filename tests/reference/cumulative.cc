@@ -61,7 +61,49 @@ static Results RunLogcumsumexp(const Case& test_case) {
   return AlongLines<T>(test_case, LogSumExp());
 }
 
-static const Op kOps[] = {{"cumsum", REPDL_EITHER(RunCumsum)},
+/// Of pairs: along the dimensions but for the last.
+template <class T, class Take>
+static Results AlongLinesOfPairs(const Case& test_case, const Take& take) {
+  const Arguments args(test_case);
+  const Numbers<T> input = args.NumbersOf<T>("input");
+  const IntList shape = args.Shape("input");
+  const Layout lines = Layout::Along(IntList(std::span(shape.begin(), shape.end() - 1)), args.Int("dim"));
+  Numbers<T> output(input.size());
+  for (int64_t row = 0; row < lines.rows(); ++row) {
+    double real = 0, imaginary = 0;
+    for (int64_t i = 0; i < lines.length; ++i) {
+      const auto at = static_cast<size_t>(2 * lines.At(row, i));
+      take(i, input[at], input[at + 1], real, imaginary);
+      output[at] = static_cast<T>(real);
+      output[at + 1] = static_cast<T>(imaginary);
+    }
+  }
+  Results results;
+  Append(results, output, shape);
+  return results;
+}
+
+template <class T>
+static Results RunComplexCumsum(const Case& test_case) {
+  return AlongLinesOfPairs<T>(test_case, [](int64_t, double a, double b, double& real, double& imaginary) {
+    real = real + a;
+    imaginary = imaginary + b;
+  });
+}
+
+template <class T>
+static Results RunComplexCumprod(const Case& test_case) {
+  return AlongLinesOfPairs<T>(test_case, [](int64_t i, double c, double d, double& real, double& imaginary) {
+    const double a = real, b = imaginary;
+    const double ac = a * c, bd = b * d, ad = a * d, bc = b * c;
+    real = i == 0 ? c : ac - bd;
+    imaginary = i == 0 ? d : ad + bc;
+  });
+}
+
+static const Op kOps[] = {{"complex_cumprod", REPDL_EITHER(RunComplexCumprod)},
+                          {"complex_cumsum", REPDL_EITHER(RunComplexCumsum)},
+                          {"cumsum", REPDL_EITHER(RunCumsum)},
                           {"cumprod", REPDL_EITHER(RunCumprod)},
                           {"logcumsumexp", REPDL_EITHER(RunLogcumsumexp)}};
 

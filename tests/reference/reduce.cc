@@ -31,8 +31,7 @@ struct Reduction {
   }
 };
 
-Reduction ReductionOf(const Arguments& args) {
-  const IntList shape = args.Shape("input");
+Reduction ReductionOf(const Arguments& args, const IntList& shape) {
   bool reduced[kMaxRank] = {};
   for (int d = 0; d < shape.size(); ++d) reduced[d] = !args.Has("dim") || args.List("dim").size() == 0;
   if (args.Has("dim")) {
@@ -64,6 +63,8 @@ Reduction ReductionOf(const Arguments& args) {
   return {outputs, terms, output_of};
 }
 
+Reduction ReductionOf(const Arguments& args) { return ReductionOf(args, args.Shape("input")); }
+
 template <class T>
 Results ResultsOf(const Arguments& args, const Numbers<T>& values) {
   Results results;
@@ -72,9 +73,8 @@ Results ResultsOf(const Arguments& args, const Numbers<T>& values) {
 }
 
 template <class T>
-Numbers<T> Variances(const Arguments& args) {
-  const Reduction reduction = ReductionOf(args);
-  const Numbers<T> input = args.NumbersOf<T>("input"), means = reduction.Means(input, args.TheOrder());
+Numbers<T> Variances(const Arguments& args, const Reduction& reduction, const Numbers<T>& input) {
+  const Numbers<T> means = reduction.Means(input, args.TheOrder());
   Numbers<T> squares(input.size());
   for (size_t i = 0; i < input.size(); ++i) {
     const T away = input[i] - means[reduction.output_of[i]];
@@ -84,6 +84,40 @@ Numbers<T> Variances(const Arguments& args) {
   Numbers<T> results = reduction.Sums(squares, args.TheOrder());
   for (T& value : results) value = value / static_cast<T>(freedom < 0 ? 0 : freedom);
   return results;
+}
+
+template <class T>
+Numbers<T> Variances(const Arguments& args) {
+  return Variances(args, ReductionOf(args), args.NumbersOf<T>("input"));
+}
+
+/// The parts of complex numbers, which are pairs in a last dimension, and how they are reduced over the others.
+template <class T>
+struct Parts {
+  Numbers<T> real, imaginary;
+  Reduction reduction;
+};
+
+template <class T>
+Parts<T> PartsOf(const Arguments& args) {
+  const IntList shape = args.Shape("input");
+  Parts<T> parts{{}, {}, ReductionOf(args, IntList(std::span(shape.begin(), shape.end() - 1)))};
+  const Numbers<T> input = args.NumbersOf<T>("input");
+  for (size_t i = 0; i < input.size(); i += 2) {
+    parts.real.push_back(input[i]);
+    parts.imaginary.push_back(input[i + 1]);
+  }
+  return parts;
+}
+
+template <class T>
+Numbers<T> ByTurns(const Numbers<T>& real, const Numbers<T>& imaginary) {
+  Numbers<T> pairs;
+  for (size_t i = 0; i < real.size(); ++i) {
+    pairs.push_back(real[i]);
+    pairs.push_back(imaginary[i]);
+  }
+  return pairs;
 }
 
 }  // namespace
@@ -143,6 +177,90 @@ static Results RunProd(const Case& test_case) {
   return ResultsOf(args, results);
 }
 
+template <class T>
+static Results RunComplexSum(const Case& test_case) {
+  const Arguments args(test_case);
+  const auto [real, imaginary, reduction] = PartsOf<T>(args);
+  return ResultsOf(args, ByTurns(reduction.Sums(real, args.TheOrder()), reduction.Sums(imaginary, args.TheOrder())));
+}
+
+template <class T>
+static Results RunComplexMean(const Case& test_case) {
+  const Arguments args(test_case);
+  const auto [real, imaginary, reduction] = PartsOf<T>(args);
+  return ResultsOf(args, ByTurns(reduction.Means(real, args.TheOrder()), reduction.Means(imaginary, args.TheOrder())));
+}
+
+template <class T>
+static Results RunComplexNorm(const Case& test_case) {
+  const Arguments args(test_case);
+  const auto [real, imaginary, reduction] = PartsOf<T>(args);
+  std::vector<SumOf<T>> sums(reduction.outputs, SumOf<T>(args.TheOrder()));
+  for (size_t i = 0; i < real.size(); ++i) {
+    sums[reduction.output_of[i]].Add(real[i] * real[i]);
+    sums[reduction.output_of[i]].Add(imaginary[i] * imaginary[i]);
+  }
+  Numbers<T> norms;
+  for (SumOf<T>& sum : sums) norms.push_back(std::sqrt(sum.Result()));
+  return ResultsOf(args, norms);
+}
+
+template <class T>
+static Numbers<T> ComplexVariances(const Arguments& args) {
+  const auto [real, imaginary, reduction] = PartsOf<T>(args);
+  Numbers<T> results = Variances(args, reduction, real);
+  const Numbers<T> others = Variances(args, reduction, imaginary);
+  for (size_t i = 0; i < results.size(); ++i) results[i] = results[i] + others[i];
+  return results;
+}
+
+template <class T>
+static Results RunComplexVar(const Case& test_case) {
+  const Arguments args(test_case);
+  return ResultsOf(args, ComplexVariances<T>(args));
+}
+
+template <class T>
+static Results RunComplexStd(const Case& test_case) {
+  const Arguments args(test_case);
+  Numbers<T> results = ComplexVariances<T>(args);
+  for (T& value : results) value = std::sqrt(value);
+  return ResultsOf(args, results);
+}
+
+/// A complex number in double, or none yet.
+struct ComplexFactor {
+  bool is_there = false;
+  double real = 1, imaginary = 0;
+};
+
+struct TimesComplex {
+  static ComplexFactor Of(const ComplexFactor& x, const ComplexFactor& y) {
+    if (!x.is_there) return y;
+    if (!y.is_there) return x;
+    const double ac = x.real * y.real, bd = x.imaginary * y.imaginary;
+    const double ad = x.real * y.imaginary, bc = x.imaginary * y.real;
+    return {true, ac - bd, ad + bc};
+  }
+  static constexpr ComplexFactor kIdentity = {};
+};
+
+template <class T>
+static Results RunComplexProd(const Case& test_case) {
+  const Arguments args(test_case);
+  const auto [real, imaginary, reduction] = PartsOf<T>(args);
+  std::vector<SumOf<ComplexFactor, TimesComplex>> products(reduction.outputs,
+                                                           SumOf<ComplexFactor, TimesComplex>(Order::kBlocked));
+  for (size_t i = 0; i < real.size(); ++i) products[reduction.output_of[i]].Add({true, real[i], imaginary[i]});
+  Numbers<T> reals, imaginaries;
+  for (auto& product : products) {
+    const ComplexFactor result = product.Result();
+    reals.push_back(static_cast<T>(result.real));
+    imaginaries.push_back(static_cast<T>(result.imaginary));
+  }
+  return ResultsOf(args, ByTurns(reals, imaginaries));
+}
+
 /// amax, and amin with the numbers and the result negated.
 template <class T>
 static Results RunExtreme(const Case& test_case) {
@@ -189,9 +307,20 @@ static Results RunLogSumExp(const Case& test_case) {
   return packed;
 }
 
-static const Op kOps[] = {
-    {"logsumexp", REPDL_EITHER(RunLogSumExp)}, {"sum", REPDL_EITHER(RunSum)},      {"mean", REPDL_EITHER(RunMean)},
-    {"norm", REPDL_EITHER(RunNorm)},           {"var", REPDL_EITHER(RunVar)},      {"std", REPDL_EITHER(RunStd)},
-    {"amax", REPDL_EITHER(RunExtreme)},        {"amin", REPDL_EITHER(RunExtreme)}, {"prod", REPDL_EITHER(RunProd)}};
+static const Op kOps[] = {{"complex_sum", REPDL_EITHER(RunComplexSum)},
+                          {"complex_mean", REPDL_EITHER(RunComplexMean)},
+                          {"complex_norm", REPDL_EITHER(RunComplexNorm)},
+                          {"complex_var", REPDL_EITHER(RunComplexVar)},
+                          {"complex_std", REPDL_EITHER(RunComplexStd)},
+                          {"complex_prod", REPDL_EITHER(RunComplexProd)},
+                          {"logsumexp", REPDL_EITHER(RunLogSumExp)},
+                          {"sum", REPDL_EITHER(RunSum)},
+                          {"mean", REPDL_EITHER(RunMean)},
+                          {"norm", REPDL_EITHER(RunNorm)},
+                          {"var", REPDL_EITHER(RunVar)},
+                          {"std", REPDL_EITHER(RunStd)},
+                          {"amax", REPDL_EITHER(RunExtreme)},
+                          {"amin", REPDL_EITHER(RunExtreme)},
+                          {"prod", REPDL_EITHER(RunProd)}};
 
 }  // namespace repdl::reference

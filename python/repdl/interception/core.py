@@ -24,25 +24,33 @@ def _flat(x: torch.Tensor | None) -> torch.Tensor | None:
     return None if x is None else x.reshape(-1)
 
 
+_PAIRED = frozenset(op for name, op in _core.ops.items() if name.startswith("complex_"))
+"""Ops of complex numbers, which are pairs in a last dimension that stays where it is."""
+
+
 def _of_elements(op: _Kernel, *args: Any) -> torch.Tensor:
     shape = torch.broadcast_shapes(*(a.shape for a in args if isinstance(a, torch.Tensor)))
-    flat = (a.expand(shape).reshape(-1) if isinstance(a, torch.Tensor) else a for a in args)
-    return op(*flat).reshape(shape)  # type: ignore[no-any-return]
+    rows = (-1, 2) if op in _PAIRED else (-1,)
+    result = op(*(a.expand(shape).reshape(rows) if isinstance(a, torch.Tensor) else a for a in args))
+    return result.reshape(shape if result.dim() == len(rows) else shape[:-1])  # type: ignore[no-any-return]
 
 
 def _of_sums(op: _Kernel, x: torch.Tensor, dims: Any = None, *args: Any) -> torch.Tensor:
     """Of `sum` and its like: the reduced dimensions become the last one. `keepdim` follows the correction, if any."""
     at = 1 if op in _CORRECTED else 0
-    given = range(x.dim()) if dims is None else (dims,) if isinstance(dims, int) else dims
-    reduced = sorted(d % x.dim() for d in given)
-    kept = [d for d in range(x.dim()) if d not in reduced]
-    rows = x.permute(*kept, *reduced).reshape(-1, math.prod(x.shape[d] for d in reduced))
+    shape, parts = (x.shape[:-1], x.shape[-1:]) if op in _PAIRED else (x.shape, ())
+    rank = len(shape)
+    given = range(rank) if dims is None else (dims,) if isinstance(dims, int) else dims
+    reduced = sorted(d % rank for d in given)
+    kept = [d for d in range(rank) if d not in reduced]
+    rows = x.permute(*kept, *reduced, *range(rank, x.dim())).reshape(-1, math.prod(shape[d] for d in reduced), *parts)
     keepdim = len(args) > at and args[at]
     result = op(rows, (1,), *(False if i == at else a for i, a in enumerate(args)))
-    return result.reshape([1 if d in reduced else n for d, n in enumerate(x.shape) if keepdim or d in kept])  # type: ignore[no-any-return]
+    left = [1 if d in reduced else n for d, n in enumerate(shape) if keepdim or d in kept]
+    return result.reshape([*left, *result.shape[1:]])  # type: ignore[no-any-return]
 
 
-_CORRECTED = (_core.ops["var"], _core.ops["std"])
+_CORRECTED = tuple(_core.ops[name] for name in ("var", "std", "complex_var", "complex_std"))
 
 
 def _of_lines(op: _Kernel, *args: Any) -> torch.Tensor:
@@ -56,8 +64,9 @@ def _of_lines(op: _Kernel, *args: Any) -> torch.Tensor:
 
 def _along(op: _Kernel, x: torch.Tensor, dim: int) -> torch.Tensor:
     """Of cumsum and its like: (before, along, after)."""
-    dim %= x.dim()
-    lines = x.reshape(math.prod(x.shape[:dim]), x.shape[dim], math.prod(x.shape[dim + 1 :]))
+    shape, parts = (x.shape[:-1], x.shape[-1:]) if op in _PAIRED else (x.shape, ())
+    dim %= len(shape)
+    lines = x.reshape(math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]), *parts)
     return op(lines, 1).reshape(x.shape)  # type: ignore[no-any-return]
 
 
@@ -133,7 +142,8 @@ _of_pair_systems = partial(_of_systems, matrix=3)
 
 _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("sum", "mean", "norm", "prod", "var", "std", "amax", "amin"), _of_sums),
-    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), _along),
+    **dict.fromkeys([f"complex_{name}" for name in ("sum", "mean", "norm", "prod", "var", "std")], _of_sums),
+    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp", "complex_cumsum", "complex_cumprod"), _along),
     **dict.fromkeys(("sort", "topk", "kthvalue", "median", "nanmedian", "mode"), _of_choices),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
     **dict.fromkeys(("layer_norm", "rms_norm"), _of_rows),

@@ -60,6 +60,8 @@ class Override:
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
+    pairs: the op of the core that takes complex numbers as pairs, and has their ordinary calls.
+    to_real: whether that one gives real numbers.
     contiguous: whether the tensors of an ordinary call are row-major, as its result is.
     unless: is called each time, and says that a call is no ordinary one where the arguments do not show it.
     rank: of the tensors of an ordinary call; 0 for any.
@@ -79,6 +81,8 @@ class Override:
     integers: str = "native"
     elementwise: bool = False
     op: str = ""
+    pairs: str = ""
+    to_real: bool = False
     contiguous: bool = False
     unless: Callable[[], bool] | None = None
     rank: int = 0
@@ -104,15 +108,21 @@ class Override:
     def short_cut(self, target: _core.OverrideTarget | None, kernel: Kernel) -> Kernel:
         if target is None:
             return kernel
+        real = _core.OverrideNumbers.REAL
         for op, constants in self.of_constants.items():
             kernel = _core.make_override(
-                op, target, self.elementwise, False, False, self.rank, False, dict(constants), {}, kernel
+                op, target, real, self.elementwise, False, False, self.rank, False, dict(constants), {}, kernel
             )
-        if not self.op:
-            return kernel
-        low = self.low == "compute"
         special = self.contiguous, self.rank, self.in_place, dict(self.constants), dict(self.choices)
-        quick = _core.make_override(self.op, target, self.elementwise, low, *special, kernel)
+        quick = kernel
+        if self.pairs:
+            numbers = _core.OverrideNumbers.COMPLEX_TO_REAL if self.to_real else _core.OverrideNumbers.COMPLEX
+            quick = _core.make_override(self.pairs, target, numbers, self.elementwise, False, *special, quick)
+        if self.op:
+            low = self.low == "compute"
+            quick = _core.make_override(self.op, target, real, self.elementwise, low, *special, quick)
+        if quick is kernel:
+            return kernel
         if (unless := self.unless) is None:
             return quick
 
@@ -255,14 +265,15 @@ def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
     return declare
 
 
-def for_complex(name: str, elementwise: bool = False, op: str = "") -> Callable[[Kernel], Kernel]:
+def for_complex(name: str, elementwise: bool = False, **settings: Any) -> Callable[[Kernel], Kernel]:
     """Declares a function as the kernel of an overload for complex numbers, and of its variants.
 
-    With `op`, the op of the core that does the same for real numbers, these take the fast path instead of a kernel in Python.
+    With `op`, the op of the core that does the same for real numbers, these take the fast path instead of a kernel in
+    Python. `Override` explains it and further settings.
     """
 
     def declare(compute: Kernel) -> Kernel:
-        enter(ForComplex(name, compute, elementwise=elementwise, op=op, **ANY_DTYPE))
+        enter(ForComplex(name, compute, elementwise=elementwise, **settings, **ANY_DTYPE))
         return compute
 
     return declare

@@ -39,8 +39,11 @@ from repdl.ops.cdist import cdist as cdist, cdist_grad as cdist_grad, pdist as p
 from repdl.ops.cholesky import cholesky as cholesky
 from repdl.ops.clamp import clamp as clamp, clamp_tensor as clamp_tensor
 from repdl.ops.complex import (
+    complex_abs as complex_abs,
     complex_acos as complex_acos,
     complex_acosh as complex_acosh,
+    complex_add as complex_add,
+    complex_angle as complex_angle,
     complex_asin as complex_asin,
     complex_asinh as complex_asinh,
     complex_atan as complex_atan,
@@ -56,16 +59,22 @@ from repdl.ops.complex import (
     complex_log2 as complex_log2,
     complex_log10 as complex_log10,
     complex_mul as complex_mul,
+    complex_neg as complex_neg,
     complex_pow as complex_pow,
     complex_reciprocal as complex_reciprocal,
     complex_rsqrt as complex_rsqrt,
     complex_sgn as complex_sgn,
     complex_sigmoid as complex_sigmoid,
+    complex_sigmoid_grad as complex_sigmoid_grad,
+    complex_silu as complex_silu,
+    complex_silu_grad as complex_silu_grad,
     complex_sin as complex_sin,
     complex_sinh as complex_sinh,
     complex_sqrt as complex_sqrt,
+    complex_sub as complex_sub,
     complex_tan as complex_tan,
     complex_tanh as complex_tanh,
+    complex_tanh_grad as complex_tanh_grad,
 )
 from repdl.ops.complex_factors import (
     complex_cholesky as complex_cholesky,
@@ -79,6 +88,16 @@ from repdl.ops.complex_factors import (
     complex_solve_triangular as complex_solve_triangular,
 )
 from repdl.ops.complex_mm import complex_mm as complex_mm
+from repdl.ops.complex_sum import (
+    complex_cumprod as complex_cumprod,
+    complex_cumsum as complex_cumsum,
+    complex_mean as complex_mean,
+    complex_norm as complex_norm,
+    complex_prod as complex_prod,
+    complex_std as complex_std,
+    complex_sum as complex_sum,
+    complex_var as complex_var,
+)
 from repdl.ops.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,

@@ -64,6 +64,8 @@ def _() -> Iterator[Sample]:
         yield sample(input=f"normal[{m}, {k}, 2]#1", mat2=f"normal[{k}, {n}, 2]#2")
     yield sample(input="normal[600, 5, 2]#1", mat2="normal[5, 33, 2]#2", conjA=True)  # two blocks of rows, and a fork
     yield sample(input="normal[2, 5, 2]#1", mat2="normal[5, 40, 2]#2", conjB=True)
+    for m, n, k in [(3, 70, 300), (70, 3, 257), (4, 4, 4), (15, 33, 700), (7, 9, 11 * 256), (41, 37, 40)]:
+        yield sample(input=f"normal[{m}, {k}, 2]#3", mat2=f"wide[{k}, {n}, 2]#4", conjB=m > n)
     for kind in ("tiny", "bits", "special", "infinite"):
         yield sample(input=f"{kind}[3, 9, 2]#5", mat2=f"{kind}[9, 11, 2]#6", conjA=True, conjB=kind == "special")
     yield sample(input="normal[3, 5, 7, 2]#7", mat2="normal[3, 7, 9, 2]#8")

@@ -105,7 +105,7 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: div(expanded, float(count))}
 
 
-def _zero_by_zero(a: Any, b: Any) -> Any:
+def zero_by_zero(a: Any, b: Any) -> Any:
     """a / b, and 0 where b is 0: there the gradients of roots are taken as 0, as torch does."""
     from repdl.ops.elementwise.arithmetic import div
 
@@ -114,7 +114,7 @@ def _zero_by_zero(a: Any, b: Any) -> Any:
 
 @norm.backward(saves=("input", "output"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    return {"input": lambda: count_and_expand(saved, _zero_by_zero(grad, saved.output))[1] * saved.input}
+    return {"input": lambda: count_and_expand(saved, zero_by_zero(grad, saved.output))[1] * saved.input}
 
 
 def _distances(saved: Any) -> Any:
@@ -130,7 +130,7 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 
 @std.backward(saves=("input", "output"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    count, expanded = count_and_expand(saved, _zero_by_zero(grad, saved.output))
+    count, expanded = count_and_expand(saved, zero_by_zero(grad, saved.output))
     freedom = max(count - saved.correction, 0)
     return {"input": lambda: _distances(saved) * expanded * (1.0 / freedom if freedom else float("inf"))}
 

@@ -71,6 +71,20 @@ def _squares(power: int, centred: bool) -> Adapter:
 norm, var, std = _squares(2, centred=False), _squares(1, centred=True), _squares(2, centred=True)
 
 
+def of_complex(adapter: Adapter, to_real: bool = False) -> Adapter:
+    """Of real numbers, whose imaginary parts are 0; `to_real` says that the results are real."""
+
+    @takes("shape", "dim", "element")
+    def read(call: Callable[..., Any], options: Options, name: str) -> Setup:
+        def real(x: Array, **arguments: Any) -> Array:
+            result = np.asarray(call(np.stack([x, np.zeros_like(x)], -1), **arguments))
+            return result if to_real else result[..., 0]
+
+        return adapter.make(real, options, name)
+
+    return read
+
+
 @takes("shape", "dim", "element")
 def cumsum(call: Callable[..., Any], options: Options, name: str) -> Setup:
     what, x, slot, at, dim = _along(options, name)

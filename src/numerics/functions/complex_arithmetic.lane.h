@@ -2,6 +2,40 @@
 // Complex numbers are pairs of a real and an imaginary part. A function of them takes the parts of its operands and gives
 // those of the result, by steps of real numbers that round once each; `d` is the tag of floats or of doubles.
 
+/*! complex_add
+Complex numbers are pairs in a last dimension of size 2. With `a + bi` the numbers of `input` and `c + di` those of `other`,
+`(a + c) + (b + d)i`. The operands are broadcast.
+*/
+struct ComplexAdd {
+  template <class D, class V>
+  REPDL_LANE void operator()(D, V a, V b, V c, V d, V& real, V& imaginary) const {
+    real = Add(a, c);
+    imaginary = Add(b, d);
+  }
+};
+
+/*! complex_sub
+As `complex_add`, with differences.
+*/
+struct ComplexSub {
+  template <class D, class V>
+  REPDL_LANE void operator()(D, V a, V b, V c, V d, V& real, V& imaginary) const {
+    real = Sub(a, c);
+    imaginary = Sub(b, d);
+  }
+};
+
+/*! complex_neg
+Both parts with the other sign.
+*/
+struct ComplexNeg {
+  template <class D, class V>
+  REPDL_LANE void operator()(D, V a, V b, V& real, V& imaginary) const {
+    real = Neg(a);
+    imaginary = Neg(b);
+  }
+};
+
 /*! complex_mul
 Complex numbers are pairs in a last dimension of size 2. With `a + bi` the numbers of `input` and `c + di` those of `other`,
 `(ac - bd) + (ad + bc)i`, each product, difference and sum rounded once. The operands are broadcast.

@@ -52,3 +52,46 @@ struct ComplexSigmoid {
                  Add(e_imaginary, zero), real, imaginary);
   }
 };
+
+/*! complex_sigmoid_grad
+`grad_output` times the conjugate of `(1 - y) * y`, with y the numbers of `output`. Products are those of `complex_mul`, and the parts
+of `1 - y` differences from 1 and from 0. The operands are broadcast.
+*/
+struct ComplexSigmoidGrad {
+  template <class D, class V>
+  REPDL_LANE void operator()(D d, V a, V b, V y, V z, V& real, V& imaginary) const {
+    V slope_real, slope_imaginary;
+    ComplexMul()(d, Sub(Set(d, 1), y), Sub(Zero(d), z), y, z, slope_real, slope_imaginary);
+    ComplexMul()(d, a, b, slope_real, Neg(slope_imaginary), real, imaginary);
+  }
+};
+
+/*! complex_silu
+The number times its `complex_sigmoid`, a product as that of `complex_mul`.
+*/
+struct ComplexSilu {
+  template <class D, class V>
+  REPDL_LANE void operator()(D d, V a, V b, V& real, V& imaginary) const {
+    V factor_real, factor_imaginary;
+    ComplexSigmoid()(d, a, b, factor_real, factor_imaginary);
+    ComplexMul()(d, a, b, factor_real, factor_imaginary, real, imaginary);
+  }
+};
+
+/*! complex_silu_grad
+`grad_output` times the conjugate of `s * (z * (1 - s) + 1)`, with z the numbers of `input` and s their `complex_sigmoid`.
+Products are those of `complex_mul`; the parts of `1 - s` are differences from 1 and from 0, and sums are those of 1 and +0 with
+the parts. The operands are broadcast.
+*/
+struct ComplexSiluGrad {
+  template <class D, class V>
+  REPDL_LANE void operator()(D d, V a, V b, V x, V y, V& real, V& imaginary) const {
+    const V one = Set(d, 1), zero = Zero(d);
+    V s, t, u, v;
+    ComplexSigmoid()(d, x, y, s, t);
+    ComplexMul()(d, x, y, Sub(one, s), Sub(zero, t), u, v);
+    V slope_real, slope_imaginary;
+    ComplexMul()(d, s, t, Add(u, one), Add(v, zero), slope_real, slope_imaginary);
+    ComplexMul()(d, a, b, slope_real, Neg(slope_imaginary), real, imaginary);
+  }
+};

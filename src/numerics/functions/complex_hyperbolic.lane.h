@@ -82,3 +82,16 @@ struct ComplexTan {
     imaginary = Neg(turned);
   }
 };
+
+/*! complex_tanh_grad
+`grad_output` times the conjugate of `1 - y * y`, with y the numbers of `output`. Products are those of `complex_mul`, and the parts of
+the difference those from 1 and from 0. The operands are broadcast.
+*/
+struct ComplexTanhGrad {
+  template <class D, class V>
+  REPDL_LANE void operator()(D d, V a, V b, V y, V z, V& real, V& imaginary) const {
+    V square_real, square_imaginary;
+    ComplexMul()(d, y, z, y, z, square_real, square_imaginary);
+    ComplexMul()(d, a, b, Sub(Set(d, 1), square_real), Neg(Sub(Zero(d), square_imaginary)), real, imaginary);
+  }
+};

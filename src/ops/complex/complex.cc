@@ -4,16 +4,12 @@
 #include "base/broadcast.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "base/pairs.h"
 #include "ops/complex/complex_kernel.h"
+#include "ops/elementwise/elementwise_kernel.h"
 
 namespace repdl {
 namespace {
-
-void CheckPairs(const ArgName& name, const TensorView& tensor, const TensorView& like) {
-  CheckFloat(name, tensor, like);
-  REPDL_CHECK(tensor.rank() > 0 && tensor.shape[tensor.rank() - 1] == 2, name, " of shape ", Name(tensor.shape),
-              " must have a last dimension of size 2, for real and imaginary parts; use torch.view_as_real()");
-}
 
 Specs InferUnary(const ArgName& name, const TensorView& input) {
   CheckPairs(name, input, input);
@@ -26,13 +22,6 @@ Specs InferBinary(const ArgName& first, const TensorView& a, const ArgName& seco
   return {BroadcastSpec({{first, a}, {second, b}})};
 }
 
-TensorView RealParts(const TensorView& pairs) {
-  TensorView parts = pairs;
-  parts.shape = IntList(std::span(pairs.shape.begin(), pairs.shape.end() - 1));
-  parts.strides = IntList(std::span(pairs.strides.begin(), pairs.strides.end() - 1));
-  return parts;
-}
-
 template <class Kernel>
 void Map(std::string_view op, const Specs& specs, std::initializer_list<const TensorView*> inputs,
          const TensorView& result, const Kernel& kernel) {
@@ -40,14 +29,36 @@ void Map(std::string_view op, const Specs& specs, std::initializer_list<const Te
   CheckOutputs(op, specs, {&result}, first);
   const Place place = PlaceOf(op, first);
   if (result.numel() == 0) return;
-  const TensorView a = RealParts(first), b = RealParts(**(inputs.end() - 1)), to = RealParts(result);
+  const TensorView a = PartsOf(first, 0), b = PartsOf(**(inputs.end() - 1), 0), to = PartsOf(result, 0);
   PairsArgs args{inputs.size() == 1 ? MakeMapArgs({&a}, to) : MakeMapArgs({&a, &b}, to)};
   int t = 0;
   for (const TensorView* input : inputs) args.part_strides[t++] = input->strides[input->rank() - 1];
   kernel(place, args);
 }
 
+Specs InferOfParts(const ArgName& name, const TensorView& input) {
+  CheckPairs(name, input, input);
+  return {{input.dtype, PartsOf(input, 0).shape}};
+}
+
+template <class Kernel>
+void MapParts(std::string_view op, const TensorView& input, int first, int second, const TensorView& result,
+              const Kernel& kernel) {
+  const FpEnvGuard guard;
+  CheckOutputs(op, InferOfParts({op, "input"}, input), {&result}, input);
+  const Place place = PlaceOf(op, input);
+  if (result.numel() == 0) return;
+  const TensorView a = PartsOf(input, first), b = PartsOf(input, second);
+  kernel(place, MakeMapArgs({&a, &b}, result));
+}
+
 }  // namespace
+
+Specs InferComplexAbs(const TensorView& input) { return InferOfParts({"complex_abs", "input"}, input); }
+void ComplexAbs(const TensorView& input, Out result) { MapParts("complex_abs", input, 0, 1, result, HypotKernel); }
+
+Specs InferComplexAngle(const TensorView& input) { return InferOfParts({"complex_angle", "input"}, input); }
+void ComplexAngle(const TensorView& input, Out result) { MapParts("complex_angle", input, 1, 0, result, Atan2Kernel); }
 
 #define REPDL_COMPLEX_UNARY(op, Function, Lanes)                                               \
   Specs Infer##Function(const TensorView& input) { return InferUnary({#op, "input"}, input); } \
@@ -76,6 +87,8 @@ void Map(std::string_view op, const Specs& specs, std::initializer_list<const Te
 namespace repdl::internal {
 std::vector<OpInfo> OpsOf_complex() {
   return {
+      MakeOp<InferComplexAbs, ComplexAbs, HypotKernel>("complex_abs", "input", kFloat32Or64),
+      MakeOp<InferComplexAngle, ComplexAngle, Atan2Kernel>("complex_angle", "input", kFloat32Or64),
 #include "repdl/ops/complex.def"
   };
 }

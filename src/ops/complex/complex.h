@@ -3,7 +3,7 @@
 
 #include "repdl/op.h"
 
-// The contracts of the functions stand in their lane files, src/numerics/functions/complex_*.lane.h.
+// The contracts of the functions of the table stand in their lane files, src/numerics/functions/complex_*.lane.h.
 
 namespace repdl {
 
@@ -18,5 +18,17 @@ namespace repdl {
 #include "repdl/ops/complex.def"
 #undef REPDL_COMPLEX_UNARY
 #undef REPDL_COMPLEX_BINARY
+
+/*! complex_abs
+`hypot` of the two parts of each number, which are the last dimension of `input`, of size 2.
+*/
+Specs InferComplexAbs(const TensorView& input);
+void ComplexAbs(const TensorView& input, Out result);
+
+/*! complex_angle
+`atan2` of the imaginary and the real part of each number, which are the last dimension of `input`, of size 2.
+*/
+Specs InferComplexAngle(const TensorView& input);
+void ComplexAngle(const TensorView& input, Out result);
 
 }  // namespace repdl

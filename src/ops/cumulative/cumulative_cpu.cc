@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
 #include "drivers/vector_cpu-inl.h"
+#include "numerics/complex_arithmetic_highway-inl.h"
 #include "numerics/functions_highway-inl.h"
 #include "ops/cumulative/cumulative_kernel.h"
 
@@ -99,6 +100,42 @@ static void Run(const CumulativeArgs<T>& args) {
   });
 }
 
+/// Products of complex numbers, a vector of lines at a time.
+template <class T>
+static void RunComplexProduct(const CumulativeArgs<T>& args) {
+  const TagOf<double> d;
+  constexpr int64_t kVec = kLanesOf<double>;
+  const int64_t num_lines = args.outer * args.inner, num_groups = (num_lines + kVec - 1) / kVec;
+  ParallelRanges(num_groups, 8192 / (args.n * kVec) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    HWY_ALIGN double real[kVec] = {}, imaginary[kVec] = {};
+    for (int64_t group = begin; group < end; ++group) {
+      const int64_t first = group * kVec, count = std::min(kVec, num_lines - first);
+      int64_t at[kVec];
+      for (int64_t q = 0; q < count; ++q) {
+        at[q] = 2 * ((first + q) / args.inner * args.n * args.inner + (first + q) % args.inner);
+      }
+      VecElementOf<double> a, b;
+      for (int64_t i = 0; i < args.n; ++i) {
+        for (int64_t q = 0; q < count; ++q) {
+          real[q] = static_cast<double>(args.x[at[q]]);
+          imaginary[q] = static_cast<double>(args.x[at[q] + 1]);
+        }
+        VecOf<double> next_a = Load(d, real), next_b = Load(d, imaginary);
+        if (i > 0)
+          ComplexMul()(d, VecOf<double>(a), VecOf<double>(b), Load(d, real), Load(d, imaginary), next_a, next_b);
+        a = next_a, b = next_b;
+        Store(next_a, d, real);
+        Store(next_b, d, imaginary);
+        for (int64_t q = 0; q < count; ++q) {
+          args.output[at[q]] = static_cast<T>(real[q]);
+          args.output[at[q] + 1] = static_cast<T>(imaginary[q]);
+          at[q] += 2 * args.inner;
+        }
+      }
+    }
+  });
+}
+
 /// One long line alone: its chain is bound by the latency of a step.
 template <class T, class Step>
 static void RunAlone(const CumulativeArgs<T>& args, double total, const Step& step) {
@@ -115,6 +152,7 @@ static void RunAny(const CumulativeArgs<T>& args) {
     case Cumulative::kProduct:
       if (!alone) return Run<ProductState>(args);
       return RunAlone(args, 1.0, [](double total, double x) { return total * x; });
+    case Cumulative::kComplexProduct: return RunComplexProduct(args);
     case Cumulative::kLogSumExp: return Run<LogSumExpState>(args);
   }
 }

@@ -7,9 +7,9 @@
 
 namespace repdl {
 
-enum class Cumulative : uint8_t { kSum, kProduct, kLogSumExp };
+enum class Cumulative : uint8_t { kSum, kProduct, kLogSumExp, kComplexProduct };
 
-/// Along the second dimension of (outer, n, inner).
+/// Along the second dimension of (outer, n, inner), or of (outer, n, inner, 2) for complex numbers.
 template <class T>
 struct CumulativeArgs {
   Cumulative op;

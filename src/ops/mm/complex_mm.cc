@@ -9,6 +9,8 @@
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_scratch.h"
+#include "base/pairs.h"
+#include "drivers/contiguous.h"
 #include "ops/mm/complex_mm_kernel.h"
 #include "ops/mm/mm_kernel.h"
 #include "repdl/threads.h"
@@ -35,18 +37,13 @@ Operand Right(const TensorView& mat2, bool conjugate) { return {&mat2, mat2.rank
 
 IntList BatchOf(const TensorView& tensor) { return IntList(std::span(tensor.shape.begin(), tensor.shape.end() - 3)); }
 
-void CheckPairs(const ArgName& name, const TensorView& tensor, const TensorView& like, std::string_view layout) {
-  CheckFloat(name, tensor, like);
-  CheckRank(name, tensor, 3, kMaxRank, layout);
-  REPDL_CHECK(tensor.shape[tensor.rank() - 1] == 2, name, " of shape ", Name(tensor.shape),
-              " must have a last dimension of size 2, for real and imaginary parts; use torch.view_as_real()");
-}
-
 /// Shape of the output.
 IntList Check(const TensorView& input, const TensorView& mat2) {
   const ArgName name_a{"complex_mm", "input"}, name_b{"complex_mm", "mat2"};
-  CheckPairs(name_a, input, input, "(…, m, k, 2)");
-  CheckPairs(name_b, mat2, input, "(…, k, n, 2)");
+  CheckPairs(name_a, input, input);
+  CheckPairs(name_b, mat2, input);
+  CheckRank(name_a, input, 3, kMaxRank, "(…, m, k, 2)");
+  CheckRank(name_b, mat2, 3, kMaxRank, "(…, k, n, 2)");
   const Operand a = Left(input, false), b = Right(mat2, false);
   REPDL_CHECK(a.k() == b.k(), name_b, " of shape ", Name(mat2.shape), " has ", b.k(),
               " rows to multiply, but input of shape ", Name(input.shape), " has ", a.k(), " columns");
@@ -141,9 +138,26 @@ void Multiply(const Place& place, const Stacked<T>& a, const Stacked<T>& b, int6
   JoinProductsKernel(place, JoinProductsArgs<T>{products, matrices, rows, columns, pairs, row_step, matrix_step});
 }
 
-/// Block by block of the longer side, so that what is split is still in the cache when it is multiplied.
+/// An operand of few rows has vectors of its own kernel, which takes matrices of real numbers.
+constexpr int64_t kFewRows = 2;
+
+/// The operand as it is, or a copy where its parts do not lie side by side.
 template <class T>
-void Run(const Place& place, Operand a, Operand b, int64_t batch, Order order, T* output) {
+typename ComplexTilesArgs<T>::Operand InPairs(const Operand& x, OpScratch& scratch) {
+  const TensorView& tensor = x.tensor->strides[x.rank() - 1] == 1 ? *x.tensor : Contiguous(*x.tensor, scratch);
+  typename ComplexTilesArgs<T>::Operand pairs{tensor.Data<const T>(),  x.length(),  tensor.strides[x.length_dim],
+                                              tensor.strides[x.k_dim], x.conjugate, {}};
+  if (x.k() == 0) {  // an operand without elements may lie nowhere: do not step through it
+    pairs.step = pairs.k_step = 0;
+    return pairs;
+  }
+  for (int dim = 0; dim < x.rank() - 3; ++dim) pairs.batch.Append(tensor.shape[dim], tensor.strides[dim]);
+  return pairs;
+}
+
+/// A product with an operand of few rows, block by block of the longer side, so that what is split is still in the cache when it is multiplied.
+template <class T>
+void RunFewRows(const Place& place, Operand a, Operand b, int64_t batch, Order order, T* output) {
   // The parts of a column come as a row, whose products lie side by side. Both ways give the same bits: products and the
   // sum of the imaginary part commute.
   if (b.length() == 1) std::swap(a, b);
@@ -190,7 +204,12 @@ void ComplexMm(const TensorView& input, const TensorView& mat2, bool conjA, bool
   if (output.numel() == 0) return;
   const Operand a = Left(input, conjA), b = Right(mat2, conjB);
   const int64_t batch = output.numel() / (2 * a.length() * b.length());
-  DispatchReal(input.dtype, [&]<class T>() { Run<T>(place, a, b, batch, order, output.Data<T>()); });
+  DispatchReal(input.dtype, [&]<class T>() {
+    if (std::min(a.length(), b.length()) <= kFewRows) return RunFewRows<T>(place, a, b, batch, order, output.Data<T>());
+    OpScratch scratch(place);
+    ComplexTilesKernel(place, ComplexTilesArgs<T>{InPairs<T>(a, scratch), InPairs<T>(b, scratch), a.k(), batch, order,
+                                                  output.Data<T>()});
+  });
 }
 
 }  // namespace repdl

@@ -30,6 +30,22 @@ struct JoinProductsArgs {
   int64_t row_step, matrix_step;
 };
 
+/// The product of complex matrices, tile by tile.
+template <class T>
+struct ComplexTilesArgs {
+  struct Operand {
+    const T* pairs;  // of a real and an imaginary part side by side
+    int64_t length, step, k_step;
+    bool conjugate;
+    Loops batch;
+  };
+  Operand a, b;  // of which the first has rows, and the other columns
+  int64_t k, batch;
+  Order order;
+  T* output;
+};
+
+REPDL_REAL_KERNEL(ComplexTilesKernel, ComplexTilesArgs)
 REPDL_REAL_KERNEL(SplitPairsKernel, SplitPairsArgs)
 REPDL_REAL_KERNEL(JoinProductsKernel, JoinProductsArgs)
 

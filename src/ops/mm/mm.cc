@@ -84,5 +84,5 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
 
 REPDL_OPS(mm,
           MakeOp<InferMm, Mm, MmKernel>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64),
-          MakeOp<InferComplexMm, ComplexMm, MmKernel, SplitPairsKernel, JoinProductsKernel>(
+          MakeOp<InferComplexMm, ComplexMm, ComplexTilesKernel, MmKernel, SplitPairsKernel, JoinProductsKernel>(
               "complex_mm", "input, mat2, conjA=False, conjB=False, order='blocked'", kFloat32Or64))

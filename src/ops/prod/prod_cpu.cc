@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
 #include "drivers/vector_cpu-inl.h"
+#include "numerics/complex_arithmetic_highway-inl.h"
 #include "numerics/order.h"
 #include "ops/prod/prod_kernel.h"
 
@@ -112,6 +113,105 @@ static void Run(const ProdArgs<T>& args) {
     args.output[line] = static_cast<T>(products.value());
   }
 }
+
+/// Lanes of complex numbers.
+struct ComplexLanes {
+  HWY_ALIGN double real[kSumLanes], imaginary[kSumLanes];
+
+  template <class T>
+  void Take(const T* x, int64_t step, int64_t count) {
+    for (int64_t l = 0; l < count; ++l) {
+      real[l] = static_cast<double>(x[l * step]);
+      imaginary[l] = static_cast<double>(x[l * step + 1]);
+    }
+  }
+  /// Lanes 0, 1, … times as many others.
+  void Multiply(const double* other_real, const double* other_imaginary, int64_t count) {
+    const TagOf<double> d;
+    ForVectors<double>(count, [&](int64_t l, int64_t n) HWY_ATTR {
+      VecOf<double> a, b;
+      ComplexMul()(d, LoadN(real + l, n), LoadN(imaginary + l, n), LoadN(other_real + l, n),
+                   LoadN(other_imaginary + l, n), a, b);
+      StoreN(a, real + l, n);
+      StoreN(b, imaginary + l, n);
+    });
+  }
+};
+
+/// A chunk of n > 0 complex numbers, which are `step` apart.
+template <class T>
+static void ComplexChunk(const T* x, int64_t n, int64_t step, double* product) {
+  ComplexLanes lanes, next;
+  const int64_t used = std::min(n, kSumLanes);
+  lanes.Take(x, step, used);
+  for (int64_t i = kSumLanes; i < n; i += kSumLanes) {
+    const int64_t count = std::min(kSumLanes, n - i);
+    next.Take(x + i * step, step, count);
+    lanes.Multiply(next.real, next.imaginary, count);
+  }
+  for (int64_t h = kSumLanes / 2; h >= 1; h /= 2) {
+    if (used > h) lanes.Multiply(lanes.real + h, lanes.imaginary + h, std::min(h, used - h));
+  }
+  product[0] = lanes.real[0], product[1] = lanes.imaginary[0];
+}
+
+/// The tree over the products of chunks of complex numbers.
+class ComplexChunkProducts {
+ public:
+  explicit ComplexChunkProducts(const double* chunks) : chunks_(chunks) {}
+  void Chain(int64_t begin, int64_t) { value_ = At(begin / kSumChunk); }
+  void TakeIn(int level) {
+    const TagOf<double> d;
+    const Pair& earlier = waiting_[level];
+    VecOf<double> real, imaginary;
+    ComplexMul()(d, Set(d, earlier.real), Set(d, earlier.imaginary), Set(d, value_.real), Set(d, value_.imaginary),
+                 real, imaginary);
+    value_ = {hn::GetLane(real), hn::GetLane(imaginary)};
+  }
+  void Park(int level) { waiting_[level] = value_; }
+  void End() {}
+
+  template <class T>
+  void Put(T* to) const {
+    to[0] = static_cast<T>(value_.real), to[1] = static_cast<T>(value_.imaginary);
+  }
+
+ private:
+  struct Pair {
+    double real, imaginary;
+  };
+  Pair At(int64_t chunk) const { return {chunks_[2 * chunk], chunks_[2 * chunk + 1]}; }
+
+  const double* chunks_;
+  Pair value_ = {1, 0};
+  Pair waiting_[kMaxLevels];
+};
+
+template <class T>
+static void RunComplex(const ProdArgs<T>& args) {
+  const Chunks chunks(args.n, kSumChunk);
+  const int64_t num_lines = args.outer * args.inner;
+  if (args.n == 0) {
+    for (int64_t i = 0; i < 2 * num_lines; ++i) args.output[i] = i % 2 == 0 ? T{1} : T{0};
+    return;
+  }
+  ParallelRanges(num_lines * chunks.count, 8192 / std::min(args.n, kSumChunk) + 1,
+                 [&](int64_t begin, int64_t end) HWY_ATTR {
+                   for (int64_t at = begin; at < end; ++at) {
+                     const int64_t line = at / chunks.count, chunk = at % chunks.count, first = chunks.Begin(chunk);
+                     const int64_t start = (line / args.inner * args.n + first) * args.inner + line % args.inner;
+                     ComplexChunk(args.x + 2 * start, chunks.End(chunk) - first, 2 * args.inner, args.chunks + 2 * at);
+                   }
+                 });
+  for (int64_t line = 0; line < num_lines; ++line) {
+    ComplexChunkProducts products(args.chunks + 2 * line * chunks.count);
+    WalkChunks(chunks, products);
+    products.Put(args.output + 2 * line);
+  }
+}
+
+void ComplexProdKernel(const ProdArgs<float>& args) { RunComplex(args); }
+void ComplexProdKernel(const ProdArgs<double>& args) { RunComplex(args); }
 
 void ProdKernel(const ProdArgs<float>& args) { Run(args); }
 void ProdKernel(const ProdArgs<double>& args) { Run(args); }

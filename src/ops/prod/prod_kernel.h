@@ -17,5 +17,7 @@ struct ProdArgs {
 };
 
 REPDL_REAL_KERNEL(ProdKernel, ProdArgs)
+/// Of (outer, n, inner, 2): complex numbers, which are pairs in `chunks` and `output` too.
+REPDL_REAL_KERNEL(ComplexProdKernel, ProdArgs)
 
 }  // namespace repdl

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "drivers/reduce_cpu-inl.h"
+#include "drivers/reduce_pairs_cpu-inl.h"
 #include "ops/sum/sum_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
 void SumKernel(const ReduceArgs& args) {
-  DispatchReal(args.dtype, [&]<class T>() { Reduce<T>(args); });
+  DispatchReal(args.dtype, [&]<class T>() {
+    if (args.order == Order::kBlocked && ArePairs(args)) return ReducePairs<T>(args);
+    Reduce<T>(args);
+  });
 }
 
 template <class T>

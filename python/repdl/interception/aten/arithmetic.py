@@ -32,7 +32,7 @@ def _with_alpha(name: str, op: str) -> None:
             raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
         return (rounded if kinds_of((self, other)) & LOW else in_steps)(self, other, alpha)
 
-    override(name, op=op, low="compute", elementwise=True, **_STEPS)(kernel)
+    override(name, op=op, pairs=f"complex_{op}", low="compute", elementwise=True, **_STEPS)(kernel)
 
 
 def _may_be_scaled(*operands: Any) -> bool:

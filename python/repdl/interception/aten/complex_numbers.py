@@ -8,14 +8,13 @@ than through Python, and the others keep torch's kernel, which gives the same bi
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import Any
 
 import torch
 
-from repdl.interception.aten import complex_functions  # noqa: F401 (its ops)
+from repdl.interception.aten import complex_functions
 from repdl.interception.native import native_of
-from repdl.interception.ops_by_dtype import complex_ops, ops_of
+from repdl.interception.ops_by_dtype import complex_ops
 from repdl.interception.override import for_complex
 
 
@@ -27,43 +26,27 @@ def _of_dtype(value: Any, dtype: torch.dtype) -> torch.Tensor:
     return value if value.dtype == wide else value.to(wide)  # which takes longer than a small product
 
 
-def _step(name: str, op: str, of_reals: str = "") -> None:
+def _step(name: str, op: str, of_reals: str = "", elementwise: bool = True) -> None:
     """Declares an op of the core as an overload's kernel for complex numbers; `of_reals` names that of real ones."""
-    kernel = complex_ops[op]
+    kernel, pairs = complex_ops[op], f"{complex_functions.PREFIX}{op}"
+    to_real = pairs in complex_functions.TO_REAL
 
     def compute(*operands: Any) -> torch.Tensor:
         dtype = torch.result_type(*operands) if len(operands) == 2 else operands[0].dtype
         result = kernel(*[_of_dtype(x, dtype) for x in operands])
-        return result.to(dtype) if dtype == torch.complex32 else result
+        if dtype != torch.complex32:
+            return result
+        return result.to(dtype.to_real() if to_real else dtype)
 
-    for_complex(name, elementwise=True, op=of_reals)(compute)
+    for_complex(name, elementwise=elementwise, op=of_reals, pairs=pairs, to_real=to_real)(compute)
 
 
 _step("mul.Tensor", "mul", of_reals="mul")
 _step("div.Tensor", "div", of_reals="div")
 _step("reciprocal", "reciprocal", of_reals="reciprocal")
 _step("sgn", "sgn")
+_step("neg", "neg")
+_step("abs", "abs")
+_step("angle", "angle", elementwise=False)  # torch's result is row-major
 
-
-@for_complex("neg", elementwise=True)
-def neg(self: torch.Tensor) -> torch.Tensor:
-    parts = torch.view_as_real(_of_dtype(self, self.dtype)).contiguous().neg()
-    return torch.view_as_complex(parts).to(self.dtype)
-
-
-def _of_parts(name: str, self: torch.Tensor, *places: int) -> torch.Tensor:
-    """A function of the two parts, by an op of the core."""
-    parts = torch.view_as_real(_of_dtype(self, self.dtype))
-    return ops_of(parts)[name](*(parts.select(-1, i) for i in places)).to(self.dtype.to_real())
-
-
-def running_product(x: torch.Tensor, dim: int) -> torch.Tensor:
-    """In the order of the index."""
-    if x.dim() == 0 or x.numel() == 0:
-        return x.clone()
-    return torch.stack(list(accumulate(x.unbind(dim), torch.mul)), dim)
-
-
-for_complex("abs", elementwise=True)(lambda self: _of_parts("hypot", self, 0, 1))
-for_complex("angle", elementwise=True)(lambda self: _of_parts("atan2", self, 1, 0))
 for_complex("abs_")(native_of("abs_"))  # torch refuses it

@@ -51,7 +51,16 @@ for _name in ("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other"):
 _native_power, _native_powers = native_of("pow.Tensor_Scalar"), native_of("pow.Tensor_Tensor")
 
 
-@override("pow.Tensor_Tensor", op="pow", low="compute", wide="float64", complex=True, integers="compute", **_POINTWISE)
+@override(
+    "pow.Tensor_Tensor",
+    op="pow",
+    pairs="complex_pow",
+    low="compute",
+    wide="float64",
+    complex=True,
+    integers="compute",
+    **_POINTWISE,
+)
 def pow_tensor_tensor(self: Any, exponent: Any) -> torch.Tensor:
     """Of integers and a number that is none, too: it comes as a number."""
     dtype = torch.result_type(self, exponent)

@@ -57,7 +57,7 @@ def _check_bmm(a: torch.Tensor, b: torch.Tensor) -> None:
     _check_types(a, b)
 
 
-@override("mm", wide="float64", complex=True, op="mm", rank=2, low="alike", converts=False)
+@override("mm", wide="float64", complex=True, op="mm", pairs="complex_mm", rank=2, low="alike", converts=False)
 def mm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check_mm(self, mat2)
     return product(self, mat2, ops)
@@ -89,7 +89,7 @@ def _addmm_activation(
     return ops["gelu"](result) if use_gelu else result.relu()
 
 
-@override("bmm", wide="float64", complex=True, op="mm", rank=3, low="alike", converts=False)
+@override("bmm", wide="float64", complex=True, op="mm", pairs="complex_mm", rank=3, low="alike", converts=False)
 def bmm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check_bmm(self, mat2)
     return product(self, mat2, ops)

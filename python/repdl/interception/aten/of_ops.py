@@ -17,4 +17,12 @@ _RULES: dict[str, dict[str, Any]] = {
 }
 
 for _op in registry.values():
-    override(*_op.aten, op=_op.name, wide="float64", elementwise=True, **_RULES[_op.promotion])(core.ops[_op.name])
+    _pairs = f"complex_{_op.name}"
+    override(
+        *_op.aten,
+        op=_op.name,
+        pairs=_pairs if _pairs in registry else "",
+        wide="float64",
+        elementwise=True,
+        **_RULES[_op.promotion],
+    )(core.ops[_op.name])

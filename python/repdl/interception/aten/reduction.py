@@ -35,7 +35,8 @@ def _cast(self: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
 
 
 def sum_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
-    return ops["sum"](self, _dims(self, dim), keepdim, False, get_order())
+    average = () if self.is_complex() else (False,)
+    return ops["sum"](self, _dims(self, dim), keepdim, *average, get_order())
 
 
 def mean_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
@@ -61,15 +62,17 @@ def _typed(name: str, compute: Kernel) -> Kernel:
 
 
 for _name in ("sum", "sum.dim_IntList"):
-    override(_name, op="sum", low="compute", wide="float64", complex=True)(_typed(_name, sum_of))
+    override(_name, op="sum", pairs="complex_sum", low="compute", wide="float64", complex=True)(_typed(_name, sum_of))
 for _name in ("mean", "mean.dim"):
-    override(_name, op="mean", low="compute", wide="float64", complex=True)(_typed(_name, mean_of))
+    override(_name, op="mean", pairs="complex_mean", low="compute", wide="float64", complex=True)(
+        _typed(_name, mean_of)
+    )
 
 
 def _spread(op: str) -> None:
     """The variance or the standard deviation; and it together with the mean."""
 
-    @override(f"{op}.correction", op=op, wide="float64", complex=True)
+    @override(f"{op}.correction", op=op, pairs=f"complex_{op}", to_real=True, wide="float64", complex=True)
     def spread(
         self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
     ) -> torch.Tensor:
@@ -108,7 +111,14 @@ def vector_norm(
     return ops["pow"](sum_of(ops["pow"](size, inner), dims, keepdim, ops), outer)
 
 
-_EUCLIDEAN: dict[str, Any] = {"op": "norm", "wide": "float64", "complex": True, "constants": {1: 2}}
+_EUCLIDEAN: dict[str, Any] = {
+    "op": "norm",
+    "pairs": "complex_norm",
+    "to_real": True,
+    "wide": "float64",
+    "complex": True,
+    "constants": {1: 2},
+}
 
 override("linalg_vector_norm", low="compute", converts=False, **_EUCLIDEAN)(_typed("linalg_vector_norm", vector_norm))
 
@@ -133,25 +143,13 @@ def nansum(
 
 
 def prod_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False, ops: Ops = _core.ops) -> torch.Tensor:
-    """Of complex numbers along a dimension by halves."""
-    dims = _dims(self, dim)
-    if not self.is_complex():
-        return ops["prod"](self, dims, keepdim)
-    if self.dim() == 0:
-        return self.clone()
-    x, at = (self.reshape(-1), 0) if dim is None else (self, dims[0])
-    if x.numel() == 0:
-        return torch.ones_like(x.sum(at, keepdim))
-    while x.shape[at] > 1:
-        middle = (x.shape[at] + 1) // 2
-        front, back = x.split([middle, x.shape[at] - middle], at)
-        met = back.shape[at]
-        x = torch.cat([front.narrow(at, 0, met) * back, front.narrow(at, met, middle - met)], at)
-    return x.clone() if keepdim else x.squeeze(at).clone()
+    return ops["prod"](self, _dims(self, dim), keepdim)
 
 
 for _name in ("prod", "prod.dim_int"):
-    override(_name, op="prod", low="compute", wide="float64", complex=True)(_typed(_name, prod_of))
+    override(_name, op="prod", pairs="complex_prod", low="compute", wide="float64", complex=True)(
+        _typed(_name, prod_of)
+    )
 
 
 @override("logsumexp", op="logsumexp", wide="float64", integers="float32")
