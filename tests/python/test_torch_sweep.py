@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import queue
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 from repdl import _core
 from repdl.cli.main import app
 from repdl.conformance import torch_sweep
-from repdl.conformance.torch_sweep import accuracy, calls, hostile, layouts, stock
+from repdl.conformance.torch_sweep import accuracy, calls, children, hostile, layouts, stock
 from repdl.conformance.torch_sweep.database import entries
 from repdl.conformance.torch_sweep.outcome import Finding, Outcome, ResultError, Run, Sweep
 from repdl.conformance.torch_sweep.samples import Sample
@@ -82,6 +83,22 @@ def test_a_crash_of_stock_torch_costs_its_samples_alone(broken: Sweep) -> None:
     outcome = broken.outcomes["crashing_in_stock"]["float32"]
     assert outcome.stock == "crashes" and outcome.skipped == 2  # small and large
     assert outcome.trials == broken.outcomes["held"]["float32"].trials - 2
+
+
+def test_a_worker_hangs_after_many_steps_of_silence() -> None:
+    """One step ends while all processes are stopped, and the line comes in the next."""
+    waits: list[float] = []
+
+    class Silent(queue.Queue[str | None]):
+        def get(self, block: bool = True, timeout: float | None = None) -> str | None:
+            waits.append(timeout or 0.0)
+            if len(waits) == 2:
+                return "a line"
+            raise queue.Empty
+
+    assert children._next(Silent()) == "a line"
+    assert children._next(Silent()) == ""
+    assert sum(waits[2:]) == pytest.approx(children.SILENCE)
 
 
 def test_unknown_names() -> None:
