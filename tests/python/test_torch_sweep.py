@@ -274,6 +274,7 @@ def test_stock_is_no_judge_at_poles() -> None:
     found = accuracy.without_poles("polygamma", sample, [ours, stock, wide])
     assert [t.tolist() for t in found] == [[0.0, inf, 1.0], [0.0, 2.0, 5.0], [0.0, 2.0, 5.0]]
     assert accuracy.without_poles("lgamma", sample, [ours])[0] is ours
+    assert accuracy.without_poles("polygamma", sample.with_tensors([x > 0]), [ours])[0] is ours
     assert accuracy.is_hardly_defined("mode", "0 special") and not accuracy.is_hardly_defined("mode", "0 ties")
 
 

@@ -130,7 +130,9 @@ def without_poles(name: str, sample: Sample, values: list[Any]) -> list[Any]:
     """Ours, stock's and the exact numbers, without those at poles where ours is not finite."""
     ours = values[0]
     x = next(iter(sample.tensors()), None)
-    if not name.startswith(HAVE_POLES) or x is None or not isinstance(ours, torch.Tensor) or ours.shape != x.shape:
+    if not name.startswith(HAVE_POLES) or x is None or x.dtype == torch.bool:
+        return values
+    if not isinstance(ours, torch.Tensor) or ours.shape != x.shape:
         return values
     pole = (x < 0) & (x == x.floor()) & ~ours.isfinite()
     return [v.masked_fill(pole, 0) if isinstance(v, torch.Tensor) else v for v in values]
