@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import queue
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,8 +17,9 @@ from typer.testing import CliRunner
 from repdl import _core
 from repdl.cli.main import app
 from repdl.conformance import torch_sweep
-from repdl.conformance.torch_sweep import accuracy, calls, hostile, layouts, stock
-from repdl.conformance.torch_sweep.outcome import Finding, Outcome, ResultError, Sweep
+from repdl.conformance.torch_sweep import accuracy, calls, children, hostile, layouts, stock
+from repdl.conformance.torch_sweep.database import entries
+from repdl.conformance.torch_sweep.outcome import Finding, Outcome, ResultError, Run, Sweep
 from repdl.conformance.torch_sweep.samples import Sample
 from repdl.conformance.torch_sweep.settings import settings
 from repdl.interception import classes
@@ -83,6 +85,22 @@ def test_a_crash_of_stock_torch_costs_its_samples_alone(broken: Sweep) -> None:
     assert outcome.trials == broken.outcomes["held"]["float32"].trials - 2
 
 
+def test_a_worker_hangs_after_many_steps_of_silence() -> None:
+    """One step ends while all processes are stopped, and the line comes in the next."""
+    waits: list[float] = []
+
+    class Silent(queue.Queue[str | None]):
+        def get(self, block: bool = True, timeout: float | None = None) -> str | None:
+            waits.append(timeout or 0.0)
+            if len(waits) == 2:
+                return "a line"
+            raise queue.Empty
+
+    assert children._next(Silent()) == "a line"
+    assert children._next(Silent()) == ""
+    assert sum(waits[2:]) == pytest.approx(children.SILENCE)
+
+
 def test_unknown_names() -> None:
     with pytest.raises(ValueError, match="no op 'maximun' here; did you mean maximum"):
         _known("op", ["maximun"], ["maximum", "mm"])
@@ -105,25 +123,32 @@ def test_saved_and_loaded(broken: Sweep, tmp_path: Path) -> None:
         Sweep.load(tmp_path / "none")
 
 
-HEAD = {"version": "0.2.0", "torch": "2.13.0", "date": "2026-01-01", "CPU": "a CPU", "settings": ["this machine"]}
+TORCH = "2.13.0"
 
 
-def outcomes(commit: str = "abc", **words: str) -> dict[str, Outcome]:
-    return {dtype: Outcome(word, commit, trials=7) for dtype, word in words.items()}
+HERE = Run("abc", "2026-01-01", "a CPU", ("this machine",))
+ELSEWHERE = Run("def", "2026-01-01", "another CPU", ("this machine",))
+
+
+def outcomes(run: Run = HERE, **words: str) -> dict[str, Outcome]:
+    return {dtype: Outcome(word, run, trials=7) for dtype, word in words.items()}
 
 
 def test_page() -> None:
     made = {"mm": outcomes(float32="ours", int64="exact", int8="raises")}
     finding = Finding("differs", "mm", "float32", "forward", "a | b", ["0"])
-    text = torch_sweep.page(Sweep(HEAD, {}, made, [finding]))
+    text = torch_sweep.page(Sweep(TORCH, {}, made, [finding]))
     assert "| mm | ours | – | – | – | – | – | – | exact / raises |" in text
     assert "| mm | float32 | differs | forward | a \\| b |" in text
-    assert "commit abc with torch 2.13.0 on 2026-01-01, on a CPU" in text
+    assert "Measured with torch 2.13.0: 21 calls" in text
+    assert "| 3 | abc | 2026-01-01 | a CPU | this machine |" in text
 
 
 def test_what_is_left_out_is_told(tmp_path: Path) -> None:
-    result = Sweep(HEAD, {"float32": 3, "float64": 6}, {name: outcomes(float32="ours") for name in ("i0", "lu_unpack")})
-    result.outcomes["i0"]["float64"] = Outcome("ours", "abc", 3, ["gradient"], 2)
+    names = "i0", "lu_unpack", "jiterator_unary"
+    result = Sweep(TORCH, {"float32": 4, "float64": 6}, {name: outcomes(float32="ours") for name in names})
+    result.outcomes["i0"]["float64"] = Outcome("ours", HERE, 3, ["gradient"], 2)
+    result.outcomes["jiterator_unary"]["float32"].trials = 0
     result.outcomes["i0"]["float32"].cut = 3
     result.outcomes["lu_unpack"]["float32"].stock = "crashes"
     result.outcomes["lu_unpack"]["float32"].skipped = 2
@@ -132,26 +157,32 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
     text = torch_sweep.page(result)
     assert "5 calls were left out: i0 of float32, float64." in text
     assert "torch itself crashes with 2 samples of lu_unpack of float32" in text
+    assert "no sample that it takes on a CPU: jiterator_unary of float32." in text
     assert "This is a part of the sweep" in text and "1 of float32, 5 of float64" in text
 
 
-def test_a_record_is_extended() -> None:
-    """Op by op and dtype by dtype; of what is done again, earlier findings go."""
+def test_a_record_is_extended(tmp_path: Path) -> None:
+    """Op by op and dtype by dtype, from several machines; of what is done again, earlier findings go."""
     findings = [Finding("differs", "mm", dtype, "forward", "a", ["0"]) for dtype in ("float32", "float64")]
-    earlier = Sweep(HEAD, {"float32": 2}, {"mm": outcomes(float32="ours", float64="ours")}, findings)
-    later = Sweep(
-        HEAD, {"float32": 2}, {"mm": outcomes("def", float32="exact"), "abs": outcomes("def", float32="ours")}
-    )
-    both = later.onto(earlier)
+    earlier = Sweep(TORCH, {"float32": 2}, {"mm": outcomes(float32="ours", float64="ours")}, findings)
+    new = {"mm": outcomes(ELSEWHERE, float32="exact"), "abs": outcomes(ELSEWHERE, float32="ours")}
+    both = Sweep(TORCH, {"float32": 2}, new).onto(earlier)
     assert both.outcomes == {
-        "mm": outcomes("def", float32="exact") | outcomes(float64="ours"),
-        "abs": outcomes("def", float32="ours"),
+        "mm": outcomes(ELSEWHERE, float32="exact") | outcomes(float64="ours"),
+        "abs": outcomes(ELSEWHERE, float32="ours"),
     }
     assert both.findings == findings[1:]
     assert both.trials == 21 and not both.left
-    assert "commits def (2 ops and dtypes), abc (1 ops and dtypes)" in torch_sweep.page(both)
-    with pytest.raises(ResultError, match=r"its torch is 2\.13\.0, and now 2\.14\.0"):
-        Sweep(HEAD | {"torch": "2.14.0"}).onto(earlier)
+    assert both.runs == {ELSEWHERE: 2, HERE: 1}
+    both.save(tmp_path / "sweep.jsonl")
+    assert Sweep.load(tmp_path / "sweep.jsonl") == both
+    with pytest.raises(ResultError, match=r"it is of torch 2\.13\.0, and this is 2\.14\.0"):
+        Sweep("2.14.0").onto(earlier)
+
+
+def test_a_lazy_module_has_samples() -> None:
+    entry = entries()["nn.LazyConv1d"]
+    assert all(isinstance(x, torch.Tensor) for sample in entry.samples("float32") for x in sample.args[0].values())
 
 
 def test_settings_have_every_target_and_capability() -> None:
@@ -243,6 +274,7 @@ def test_stock_is_no_judge_at_poles() -> None:
     found = accuracy.without_poles("polygamma", sample, [ours, stock, wide])
     assert [t.tolist() for t in found] == [[0.0, inf, 1.0], [0.0, 2.0, 5.0], [0.0, 2.0, 5.0]]
     assert accuracy.without_poles("lgamma", sample, [ours])[0] is ours
+    assert accuracy.without_poles("polygamma", sample.with_tensors([x > 0]), [ours])[0] is ours
     assert accuracy.is_hardly_defined("mode", "0 special") and not accuracy.is_hardly_defined("mode", "0 ties")
 
 

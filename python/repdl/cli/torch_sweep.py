@@ -115,9 +115,8 @@ def _print(result: Sweep, console: Console) -> None:
         typer.echo("\nNotReproducibleError, in some calls at least:")
         for op, dtypes in raising.items():
             typer.echo(f"    {op}: {', '.join(dtypes)}")
-    head = result.head
-    typer.echo(f"\nrepdl {head['version']}, torch {head['torch']}, {head['CPU']}")
-    typer.echo(f"settings: {', '.join(head['settings'])}")
+    for run in result.runs:
+        typer.echo(f"\nrepdl {run.commit}, torch {result.torch}, {run.CPU}\nsettings: {', '.join(run.settings)}")
     cut = [outcome.cut for _, _, outcome in result.pairs() if outcome.cut]
     if cut:
         typer.echo(f"of {len(cut)} ops and dtypes the time ran out: {sum(cut)} calls were left out")

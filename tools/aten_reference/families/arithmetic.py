@@ -303,6 +303,31 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor:
 
 
 @reference(
+    "tensordot",
+    cases=[
+        f"self={g}[7, 301]#2, other={g}[{k}, 4]#3, dims_self=[1], dims_other=[0]"
+        for g in (
+            *(f"normal{t}" for t in _LOW),
+            *(f"ties.{t}" for t in ("int64", "int32", "int16", "int8", "uint8")),
+        )
+        for k in (301, 1)
+    ],
+)
+def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int]) -> Tensor:
+    """Of matrices, over columns and rows; columns beside a single row are summed before, to a number of their type."""
+    (k, n), dtype = other.shape, self.dtype
+    rows, columns = lines(self, 1), lines(other, 0)
+    if k == 1:
+        rows = [[rounded(sum_of(row) if self.is_float else sum(row), dtype)] for row in rows]
+    values = [
+        product_of(row, column) if self.is_float else sum(x * y for x, y in zip(row, column, strict=True))
+        for row in rows
+        for column in columns
+    ]
+    return Tensor(dtype, (self.shape[0], n), [rounded(x, dtype) for x in values])
+
+
+@reference(
     "addr",
     cases=[
         f"self=normal{t}[5, 7]#1, vec1=special{t}[5]#2, vec2=normal{t}[7]#3{more}" for t in _LOW for more in _SCALES

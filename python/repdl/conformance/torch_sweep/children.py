@@ -20,6 +20,9 @@ from repdl.conformance.settings import Setting
 SILENCE = 300.0
 """Seconds after which a worker that writes nothing is taken to hang, on a busy machine too."""
 
+STEPS = 30
+"""In which it is waited."""
+
 HELD_BACK_BY = ("REPDL_TARGET", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA", "REPDL_STRICT")
 
 MOST_SKIPPED = {"crashes": 8, "hangs": 2}
@@ -126,10 +129,7 @@ def _read(
     begun: list[Pair] = []
     asked: Asked | None = None
     while True:
-        try:
-            text = lines.get(timeout=SILENCE)
-        except queue.Empty:
-            text = ""
+        text = _next(lines)
         if not text:
             return begun, asked, text is None
         line = json.loads(text)
@@ -140,6 +140,17 @@ def _read(
         if "start" in line:
             begun.append((line["start"][0], line["start"][1]))
         tell(task, line)
+
+
+def _next(lines: queue.Queue[str | None]) -> str | None:
+    """The next line; None at the end, and "" after a long silence.
+
+    It is waited for in steps, of which one at most ends while all processes are stopped.
+    """
+    for _ in range(STEPS):
+        with suppress(queue.Empty):
+            return lines.get(timeout=SILENCE / STEPS)
+    return ""
 
 
 def _pass_on(stream: Any, lines: queue.Queue[str | None]) -> None:

@@ -16,7 +16,7 @@ from repdl.conformance.settings import Setting
 from repdl.conformance.suite import check_names
 from repdl.conformance.torch_sweep.children import Pair, Task, run_task
 from repdl.conformance.torch_sweep.database import DTYPES, Entry, entries
-from repdl.conformance.torch_sweep.outcome import Finding, Outcome, Sweep
+from repdl.conformance.torch_sweep.outcome import Finding, Outcome, Run, Sweep
 from repdl.conformance.torch_sweep.settings import BASE, HELD_BACK, RECORD, settings
 
 Progress = Callable[[int, int, str], None]
@@ -80,21 +80,21 @@ def sweep(
             else:
                 collected.add(task, line)
 
-    head, left = _head(places), Counter(pair for task in tasks for pair in task.pairs)
+    this, left = _run(places), Counter(pair for task in tasks for pair in task.pairs)
 
     def run(task: Task) -> None:
         run_task(task, tell)
         with lock:
             left.subtract(task.pairs)
             if any(left.values()):
-                partial(collected.result(head, known, {pair for pair, tasks in left.items() if tasks == 0}))
+                partial(collected.result(this, known, {pair for pair, tasks in left.items() if tasks == 0}))
 
-    partial(collected.result(head, known, set()))
+    partial(collected.result(this, known, set()))
     with ThreadPoolExecutor(jobs) as pool:
         for future in [pool.submit(run, task) for task in tasks]:
             future.result()
     progress(total, total, "done")
-    return collected.result(head, known, set(pairs))
+    return collected.result(this, known, set(pairs))
 
 
 def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
@@ -102,14 +102,14 @@ def _chosen(what: str, named: Sequence[str], there: list[str]) -> list[str]:
     return list(dict.fromkeys(named)) or there
 
 
-PIECE = 50
-"""So many entries and dtypes are done in all settings before the next."""
+PIECE = 500
+"""So many entries and dtypes are done in all settings before the next; to begin a process takes as long as 100 do."""
 
 
 def _tasks(pairs: list[Pair], known: list[Setting], short: bool, jobs: int, source: str | None) -> Iterable[Task]:
     """In pieces of few dtypes, so that all processes have work to the end, and what was done tells something before."""
     pairs = sorted(pairs, key=lambda pair: DTYPES.index(pair[1]))
-    size = len(pairs) if short else min(PIECE, max(40, len(pairs) // (2 * jobs)))
+    size = len(pairs) if short else min(PIECE, max(40, len(pairs) // jobs))
     for i in range(0, len(pairs), max(1, size)):
         piece = pairs[i : i + size]
         for setting in known:
@@ -119,16 +119,10 @@ def _tasks(pairs: list[Pair], known: list[Setting], short: bool, jobs: int, sour
             yield Task(Setting(RECORD), "audit", piece, "slice" if short else "whole")
 
 
-def _head(places: list[Setting]) -> dict[str, Any]:
+def _run(places: list[Setting]) -> Run:
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     machine = describe_machine()
-    return {
-        "commit": commit() or "not known",
-        "version": machine["version"],
-        "torch": machine["torch"],
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "CPU": machine["CPU"],
-        "settings": [setting.name for setting in places],
-    }
+    return Run(commit() or machine["version"], today, machine["CPU"], tuple(setting.name for setting in places))
 
 
 class _Collected:
@@ -139,6 +133,7 @@ class _Collected:
         self.classes: dict[str, dict[str, str]] = defaultdict(dict)
         self.fates: list[tuple[str, Pair, str]] = []
         self.cut: dict[Pair, int] = {}
+        self.without_samples: dict[Pair, str] = {}
 
     def add(self, task: Task, line: dict[str, Any]) -> None:
         if "case" in line:
@@ -150,15 +145,17 @@ class _Collected:
         elif "cut" in line:
             pair = line["cut"][0], line["cut"][1]
             self.cut[pair] = max(self.cut.get(pair, 0), line["trials"])
+        elif "no samples" in line:
+            self.without_samples[line["no samples"][0], line["no samples"][1]] = line["error"]
 
-    def result(self, head: dict[str, Any], known: dict[str, Entry], done: set[Pair]) -> Sweep:
+    def result(self, run: Run, known: dict[str, Entry], done: set[Pair]) -> Sweep:
         """Of those entries and dtypes that were done in all settings."""
         outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)
         for op in known:
             for dtype in DTYPES:
                 if (op, dtype) in done:
                     word, cut = self.classes[op].get(dtype, "–"), self.cut.get((op, dtype), 0)
-                    outcomes[op][dtype] = Outcome(word, head["commit"], cut=cut)
+                    outcomes[op][dtype] = Outcome(word, run, cut=cut)
         found = _Findings()
         for (op, dtype, case), lines in self.cases.items():
             base = lines.get(BASE)
@@ -168,8 +165,11 @@ class _Collected:
             outcome.trials += 1
             forms = ["forward"] if base["status"] == "raises" else base.get("raises", [])
             outcome.raises += [form for form in forms if form not in outcome.raises]
-            for kind, form, details in _of_case(lines, head["settings"]):
+            for kind, form, details in _of_case(lines, run.settings):
                 found.add(kind, op, dtype, form, details, case)
+        for (op, dtype), error in self.without_samples.items():
+            if (op, dtype) in done:
+                found.add("breaks", op, dtype, "samples", [error], "")
         for setting, (op, dtype), fate in self.fates:
             kind, phase = fate.split()
             if (op, dtype) not in done:
@@ -180,8 +180,12 @@ class _Collected:
                 outcomes[op][dtype].stock = kind
                 outcomes[op][dtype].skipped += 1
         of = Counter(dtype for entry in known.values() for dtype in entry.dtypes())
-        told = {name: value for name, value in head.items() if name != "commit"}
-        return Sweep(told, {dtype: of[dtype] for dtype in DTYPES if of[dtype]}, dict(outcomes), found.sorted())
+        return Sweep(
+            describe_machine()["torch"],
+            {dtype: of[dtype] for dtype in DTYPES if of[dtype]},
+            dict(outcomes),
+            found.sorted(),
+        )
 
 
 class _Findings:
@@ -204,7 +208,7 @@ class _Findings:
         return sorted(found, key=lambda f: (f.kind, f.op, DTYPES.index(f.dtype), f.form))
 
 
-def _of_case(lines: dict[str, dict[str, Any]], settings: list[str]) -> Iterable[tuple[str, str, list[str]]]:
+def _of_case(lines: dict[str, dict[str, Any]], settings: Sequence[str]) -> Iterable[tuple[str, str, list[str]]]:
     """Kind, form and details of all that is wrong with a case, in the settings in which it ran."""
     base = lines[BASE]
     for kind in ("wrong", "breaks"):

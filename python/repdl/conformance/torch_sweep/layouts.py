@@ -22,6 +22,7 @@ HOLDS_NOTHING = ("empty", "new_empty")
 
 NO_ROWS = (
     "lu_unpack", "linalg.multi_dot", "nn.GRU", "nn.LSTM", "nn.RNN", "triu", "tril", "diagonal_scatter",
+    "_unsafe_masked_index_put_accumulate",
 )  # fmt: skip
 """Names of ops with which torch reads or writes out of bounds, if they get a row alone; or that choose an order of
 products by all sizes; or whose first dimension is part of a matrix."""
@@ -78,5 +79,7 @@ TOO_LARGE = (
     "nn.TransformerEncoder", "nn.Transformer", "nn.MultiheadAttention", "nn.GRU", "nn.LSTM", "nn.RNN",
     "nn.functional.scaled_dot", "to_sparse", "sparse", "jiterator", "repeat", "tile", "segment_reduce", "ctc_loss",
     "polygamma", "special.polygamma", "special.zeta", "nn.functional.multilabel_margin", "nn.MultiLabelMargin",
+    "split", "unsafe_split", "unbind",
 )  # fmt: skip
-"""Names begin so of ops whose results or time grow with the square of the rows, or with the size of the numbers."""
+"""Names begin so of ops whose results or time grow with the square of the rows, or with the size of the numbers, or
+that give as many results as there are rows."""

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
-FORMAT = "repdl torch sweep 2"
+FORMAT = "repdl torch sweep 3"
 KINDS = ("differs", "wrong", "breaks", "crashes", "hangs")
 """Other bits in another setting, layout or form; far from the exact value; an error where torch has none; no end."""
 
@@ -38,17 +38,30 @@ class Finding:
         return f"{self.op} of {self.dtype}, {self.form}: {self.kind}: {self.detail}"
 
 
+@dataclass(frozen=True)
+class Run:
+    """Where and when ops and dtypes were swept: a record may hold parts from several machines.
+
+    commit: of the source tree, or the version of repdl.
+    """
+
+    commit: str
+    date: str
+    CPU: str
+    settings: tuple[str, ...]
+
+
 @dataclass
 class Outcome:
     """Of an op and dtype.
 
-    word: "ours", "exact" or "raises", as `repdl.audit` has it. commit: of the sweep. trials: how many calls were tried.
+    word: "ours", "exact" or "raises", as `repdl.audit` has it. trials: how many calls were tried.
     raises: the forms in which calls raise NotReproducibleError. cut: how many calls were left out because the time ran
     out. stock: "crashes" or "hangs", what stock torch does with `skipped` of the samples, which were left out.
     """
 
     word: str
-    commit: str
+    run: Run
     trials: int = 0
     raises: list[str] = field(default_factory=list)
     cut: int = 0
@@ -64,11 +77,11 @@ class Outcome:
 class Sweep:
     """What is known: of those ops and dtypes that were done in all settings.
 
-    head: version of torch, date, CPU and settings. of: by dtype, how many ops there are. outcomes: by op, by dtype.
+    torch: its version. of: by dtype, how many ops there are. outcomes: by op, by dtype.
     findings: what is not as it must be.
     """
 
-    head: dict[str, Any]
+    torch: str
     of: dict[str, int] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -84,6 +97,11 @@ class Sweep:
         return sum(outcome.trials for _, _, outcome in self.pairs())
 
     @property
+    def runs(self) -> dict[Run, int]:
+        """Of each run, how many ops and dtypes; the largest first."""
+        return dict(Counter(outcome.run for _, _, outcome in self.pairs()).most_common())
+
+    @property
     def left(self) -> dict[str, int]:
         """By dtype, of how many ops nothing is known."""
         done = Counter(dtype for _, dtype, _ in self.pairs())
@@ -97,16 +115,15 @@ class Sweep:
     def onto(self, earlier: Sweep) -> Sweep:
         """What an earlier sweep found, but of the ops and dtypes of this one what this one found.
 
-        Raises ResultError if they are of different versions of torch, or ran in different settings.
+        Raises ResultError if they are of different versions of torch.
         """
-        for name in ("torch", "CPU", "settings"):
-            if self.head[name] != earlier.head[name]:
-                raise ResultError(f"its {name} is {earlier.head[name]}, and now {self.head[name]}: name another file")
+        if self.torch != earlier.torch:
+            raise ResultError(f"it is of torch {earlier.torch}, and this is {self.torch}: name another file")
         outcomes = {op: dict(by_dtype) for op, by_dtype in earlier.outcomes.items()}
         for op, by_dtype in self.outcomes.items():
             outcomes.setdefault(op, {}).update(by_dtype)
         kept = [f for f in earlier.findings if f.dtype not in self.outcomes.get(f.op, {})]
-        return Sweep(self.head, self.of, outcomes, kept + self.findings)
+        return Sweep(self.torch, self.of, outcomes, kept + self.findings)
 
     def save(self, path: Path) -> None:
         path.write_text(
@@ -114,9 +131,13 @@ class Sweep:
         )
 
     def _lines(self) -> Iterable[dict[str, Any]]:
-        yield {"format": FORMAT, **self.head, "of": self.of}
+        yield {"format": FORMAT, "torch": self.torch, "of": self.of}
+        numbers = {run: number for number, run in enumerate(sorted(self.runs, key=astuple))}
+        for run, number in numbers.items():
+            yield {"run": number, **asdict(run)}
         for op, by_dtype in sorted(self.outcomes.items()):
-            yield {"op": op, "dtypes": {dtype: _told(outcome) for dtype, outcome in sorted(by_dtype.items())}}
+            told = {dtype: _told(outcome, numbers[outcome.run]) for dtype, outcome in sorted(by_dtype.items())}
+            yield {"op": op, "dtypes": told}
         for finding in sorted(self.findings, key=lambda f: (f.kind, f.op, f.dtype, f.form)):
             yield asdict(finding)
 
@@ -127,10 +148,16 @@ class Sweep:
             head, *lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
             if head.pop("format") != FORMAT:
                 raise ResultError(f"it does not say that its format is '{FORMAT}'")
-            result = Sweep(head, head.pop("of"))
+            result = Sweep(head["torch"], head["of"])
+            runs: dict[int, Run] = {}
             for line in lines:
-                if "dtypes" in line:
-                    result.outcomes[line["op"]] = {dtype: Outcome(**told) for dtype, told in line["dtypes"].items()}
+                if "run" in line:
+                    number = line.pop("run")
+                    runs[number] = Run(**line | {"settings": tuple(line["settings"])})
+                elif "dtypes" in line:
+                    result.outcomes[line["op"]] = {
+                        dtype: Outcome(**told | {"run": runs[told["run"]]}) for dtype, told in line["dtypes"].items()
+                    }
                 else:
                     result.findings.append(Finding(**line))
         except OSError as error:
@@ -140,5 +167,5 @@ class Sweep:
         return result
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
-    return {name: value for name, value in asdict(outcome).items() if value}
+def _told(outcome: Outcome, run: int) -> dict[str, Any]:
+    return {name: value for name, value in asdict(outcome).items() if value} | {"run": run}

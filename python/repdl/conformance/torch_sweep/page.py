@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 
 from repdl.conformance.torch_sweep.database import DTYPES
 from repdl.conformance.torch_sweep.outcome import Outcome, Sweep
@@ -32,13 +32,12 @@ What `repdl.enable()` does with each op and module of which torch has samples (o
 
 def page(result: Sweep) -> str:
     """The text of the page, in Markdown."""
-    head = result.head
     return "\n".join(
         [
             INTRODUCTION,
-            f"Measured at {_commits(result)} with torch {head['torch']} on {head['date']}, on {head['CPU']}:",
-            f"{result.trials:,} calls, forward, backward, in place and into `out`, each in several layouts and with",
-            f"several threads, in {len(head['settings'])} settings: {', '.join(head['settings'])}.",
+            f"Measured with torch {result.torch}: {result.trials:,} calls, forward, backward, in place and into `out`,",
+            "each in several layouts and with several threads, in these settings:\n",
+            _table(["ops and dtypes", "commit", "date", "CPU", "settings"], _runs(result)),
             f"{len(result.findings)} findings.\n" if result.findings else "No bit differed.\n",
             "```sh\nrepdl conformance --torch --record docs/torch-ops.jsonl --page docs/torch-ops.md\n```\n",
             *_left_out(result),
@@ -49,11 +48,10 @@ def page(result: Sweep) -> str:
     )
 
 
-def _commits(result: Sweep) -> str:
-    counts = Counter(outcome.commit for _, _, outcome in result.pairs())
-    if len(counts) == 1:
-        return f"commit {next(iter(counts))}"
-    return "commits " + ", ".join(f"{commit} ({count:,} ops and dtypes)" for commit, count in counts.most_common())
+def _runs(result: Sweep) -> list[list[str]]:
+    return [
+        [f"{count:,}", run.commit, run.date, run.CPU, ", ".join(run.settings)] for run, count in result.runs.items()
+    ]
 
 
 def _left_out(result: Sweep) -> list[str]:
@@ -67,15 +65,20 @@ def _left_out(result: Sweep) -> list[str]:
         told.append(f"This is a part of the sweep. So many ops are missing: {named}.\n")
     cut = {(op, dtype): outcome.cut for op, dtype, outcome in result.pairs() if outcome.cut}
     if cut:
-        by_op: dict[str, list[str]] = {}
-        for op, dtype in sorted(cut):
-            by_op.setdefault(op, []).append(dtype)
-        named = "; ".join(f"{op} of {', '.join(dtypes)}" for op, dtypes in by_op.items())
-        told.append(f"Of these the time ran out, and {sum(cut.values())} calls were left out: {named}.\n")
+        told.append(f"Of these the time ran out, and {sum(cut.values())} calls were left out: {_named(sorted(cut))}.\n")
+    if untried := _named((op, dtype) for op, dtype, outcome in result.pairs() if not outcome.trials):
+        told.append(f"Of these torch has no sample that it takes on a CPU: {untried}.\n")
     for op, dtype, outcome in result.pairs():
         if outcome.stock:
             told.append(f"{outcome.left_out(op, dtype)}.\n")
     return told
+
+
+def _named(pairs: Iterable[tuple[str, str]]) -> str:
+    by_op: dict[str, list[str]] = {}
+    for op, dtype in pairs:
+        by_op.setdefault(op, []).append(dtype)
+    return "; ".join(f"{op} of {', '.join(dtypes)}" for op, dtypes in by_op.items())
 
 
 def _cells(by_dtype: dict[str, Outcome]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 Function = Callable[..., Any]
@@ -94,6 +95,9 @@ def modules_samples(info: Any, dtype: str) -> Iterator[Sample]:
             if forward is None:
                 continue
             module = info.module_cls(*constructor.args, **constructor.kwargs).to(torch_dtype).train(training)
+            if any(is_lazy(x) for x in module.parameters()):
+                with torch.no_grad():
+                    module(*forward.args, **forward.kwargs)  # gives its parameters their shapes
             state = {n: t.detach().clone() for n, t in (*module.named_parameters(), *module.named_buffers())}
             yield Sample(str(number), _Called(module), (state, *forward.args), dict(forward.kwargs))
             number += 1

@@ -71,7 +71,7 @@ def _summed(x: torch.Tensor, y: torch.Tensor, dims: list[int], of: list[int]) ->
     """The first of two tensors, summed where only the other has size 1."""
     for d, e in zip(dims, of, strict=True):
         if y.shape[e] == 1 and x.shape[d] != 1:
-            x = x.sum(d, keepdim=True)
+            x = x.sum(d, keepdim=True, dtype=x.dtype)  # of integers int64 otherwise
     return x
 
 
