@@ -79,6 +79,7 @@ style: $(VENV)/.run $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(CXX_FILES) | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/python tools/lint_numerics.py
+	$(BIN)/python tools/lint_interception.py
 	$(BIN)/mypy
 
 docs-check: build

@@ -57,7 +57,7 @@ def _lines_of(self: torch.Tensor, indices: Any) -> tuple[list[int], int, torch.T
     )
     lines = of_first
     for index, size in zip(others, self.shape[first + 1 : end], strict=True):
-        lines = None if lines is None or index is None else lines * size + index
+        lines = None if lines is None or index is None else lines * size + index  # integers
     if lines is None:
         return None
     return list(self.shape[:first]), math.prod(self.shape[first:end]), lines, list(self.shape[end:])

@@ -166,7 +166,7 @@ def vdot(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> to
     return dot(self.conj(), other, ops=ops)
 
 
-@override("addr", wide="compute", integers="compute")
+@override("addr", wide="compute")
 def addr(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
     product = torch.mul(vec1[:, None], vec2)
     scaled = product if alpha == 1 else product * alpha

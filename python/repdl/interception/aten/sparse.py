@@ -60,15 +60,15 @@ def places_of(indices: torch.Tensor, sizes: torch.Size) -> torch.Tensor:
     """Of each element, its place in the row of all."""
     place = torch.zeros_like(indices[0])
     for index, size in zip(indices, sizes, strict=True):
-        place = place * size + index
+        place = place * size + index  # integers
     return place
 
 
 def _indices(places: torch.Tensor, sizes: torch.Size) -> torch.Tensor:
     rows = []
     for size in reversed(sizes):
-        rows.append(places % size)
-        places = places // size
+        rows.append(places % size)  # integers
+        places = places // size  # integers
     return torch.stack(rows[::-1])
 
 
