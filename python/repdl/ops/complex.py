@@ -400,6 +400,11 @@ def _samples_of_one() -> Iterator[Sample]:
         yield sample(input=f"normal[{shape}]#3")
 
 
+def _samples_of_sizes() -> Iterator[Sample]:
+    yield from _samples_of_one()
+    yield sample(input="normal[8200, 2]#4")  # worth a fork to hypot and atan2, whose kernels these are
+
+
 def _samples_of_two(first: str, second: str) -> Callable[[], Iterator[Sample]]:
     def make() -> Iterator[Sample]:
         for kind, size in (("normal", 150), ("wide", 150), ("special", 700), ("bits", 150), ("tiny", 150)):
@@ -460,6 +465,8 @@ for _function, _exact in _ONE.items():
     _function.samples(_samples_of_one)
     _function.oracle(_of_numpy(_exact))
     _function.rows(_rows)
+for _function in (complex_abs, complex_angle):
+    _function.samples(_samples_of_sizes)
 
 
 _TWO: Mapping[Op[..., Any], Callable[[Any, Any], Any]] = {
