@@ -10,6 +10,7 @@
 #include "cpp/golden.h"
 #include "cpp/relayout.h"
 #include "drivers/map_cuda_thread.h"
+#include "numerics/composite_scalar.h"
 #include "numerics/special_of_two_scalar.h"
 #include "repdl/conformance.h"
 #include "repdl/digest.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "numerics/composite_scalar.h"
 #include "numerics/special_of_two_scalar.h"
 #include "reference/functions.h"
 #include "repdl/op.h"

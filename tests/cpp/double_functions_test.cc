@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cpp/double_against_reference.h"
+#include "numerics/composite_scalar.h"
 #include "numerics/special_of_two_scalar.h"
 #include "reference/functions.h"
 #include "reference/real.h"
@@ -85,6 +86,8 @@ Domain DomainOf(const std::string& op) {
   if (op == "gelu_tanh" || op == "gelu_tanh_grad") return {-23, 30};
   if (op == "softplus") return {-760, 20};
   if (op == "elu") return {-50, 0};
+  if (op == "entr") return {0, 10};
+  if (op == "logit") return {0, 1};
   if (op == "elu_grad") return {-750, 0};
   return {-750, 720};
 }
@@ -124,15 +127,18 @@ void RandomPair(std::mt19937_64& random, const std::string& op, double& x, doubl
       x = std::ldexp(x, static_cast<int>(random() % 64) * (1 << random() % 5) - 512);
       y = static_cast<double>(random() % 128) / static_cast<double>(1 << random() % 6);
     }
-  } else if (op == "logaddexp") {
-    if (kind == 2) x = Uniform(random, -1, 0), y = std::log1p(-std::exp(x));  // cancels
+  } else if (op == "logaddexp" || op == "logaddexp2") {
+    if (kind == 2) {  // cancels
+      x = Uniform(random, -1, 0);
+      y = op == "logaddexp" ? std::log1p(-std::exp(x)) : std::log2(1 - std::exp2(x));
+    }
     if (kind == 3) y = x + OfExponents(random, -50, 8);
     if (kind == 4) x = Uniform(random, -750, 750), y = Uniform(random, -750, 750);
     if (kind == 5) x = OfExponents(random, -1074, -900), y = Uniform(random, -750, -600);
   } else {
     if (kind == 3) y = 1 + OfExponents(random, -52, -2);
     if (kind == 4) y = std::abs(AnyBits(random));
-    if (kind >= 3) y = std::abs(y);
+    if (kind >= 3 && op != "xlog1py") y = std::abs(y);
     if (kind == 5) x = OfExponents(random, -1074, -1000);
     if (kind == 6) x = OfExponents(random, 1000, 1023);
   }

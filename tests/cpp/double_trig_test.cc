@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cpp/double_against_reference.h"
+#include "numerics/accurate_composite.h"
 #include "numerics/accurate_special.h"
 
 namespace repdl {

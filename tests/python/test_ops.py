@@ -21,8 +21,8 @@ from repdl.testing.suites import (
 from support import run_python, same_bits
 
 suites.CONSTANT |= {
-    "attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"}, "multi_margin": {"weight"},
-    "nll_loss": {"weight"},
+    "attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"}, "hardtanh_grad": {"input"},
+    "multi_margin": {"weight"}, "nll_loss": {"weight"}, "shrink_grad": {"input"}, "zeta": {"input"},
 }  # fmt: skip
 suites.AWAY_FROM_ZERO |= {"cbrt", "div", "hypot", "atan2", "pow", "reciprocal", "xlogy"}
 suites.DOMAIN |= {
@@ -30,11 +30,13 @@ suites.DOMAIN |= {
     "acosh": (1.1, 9.0),
     "asin": (-0.9, 0.9),
     "atanh": (-0.9, 0.9),
+    "entr": (0.01, 9.0),
     "erfinv": (-0.9, 0.9),
     "log": (0.01, 9.0),
     "log10": (0.01, 9.0),
     "log1p": (-0.9, 9.0),
     "log2": (0.01, 9.0),
+    "logit": (0.01, 0.99),
     "ndtri": (0.01, 0.99),
     "rsqrt": (0.01, 9.0),
     "sqrt": (0.01, 9.0),

@@ -250,6 +250,11 @@ Real Trigamma(const Real& x) {
 
 Real Elu(const Real& x) { return x > 0 ? x : Expm1(x); }
 
+Real Entr(const Real& x) {
+  if (x < 0) return -1 / Real(0.0);
+  return x == 0 ? 0 : -(x * Log(x));
+}
+
 Real Erfinv(const Real& x) {
   const Real a = Abs(x);
   if (a > 1) return Real(std::nan(""));
@@ -277,6 +282,8 @@ Real GeluTanh(const Real& x) {
   return Gated(x, [](const Real& t) { return Sigmoid(TwoU(t)); });
 }
 
+Real Logit(const Real& x) { return Log(x / (1 - x)); }
+
 Real LogSigmoid(const Real& x) { return IsNegative(x) ? x - Log1p(Exp(x)) : -Log1p(Exp(-x)); }
 
 Real Mish(const Real& x) { return Gated(x, MishShare); }
@@ -291,6 +298,11 @@ Real Selu(const Real& x) { return Real(kScale) * (x > 0 ? x : Real(kAlpha) * Exp
 Real Sigmoid(const Real& x) { return 1 / (1 + Exp(-x)); }
 
 Real Silu(const Real& x) { return Gated(x, Sigmoid); }
+
+Real Sinc(const Real& x) {
+  if (x == 0) return 1;
+  return Real::Of(mpfr_sinpi, x.get()) / (Pi() * x);
+}
 
 Real Softplus(const Real& x) { return x > 20 ? x : Log1p(Exp(x)); }
 
@@ -341,6 +353,11 @@ Real LogAddExp(const Real& x, const Real& y) {
   return (x > y ? x : y) + Log1p(Exp(-Abs(x - y)));
 }
 
+Real LogAddExp2(const Real& x, const Real& y) {
+  if (x == y) return x + 1;
+  return (x > y ? x : y) + Log1p(Real::Of(mpfr_exp2, Real(-Abs(x - y)).get())) / Log(2);
+}
+
 Real Polygamma(const Real& n, const Real& x) {
   const auto order = static_cast<unsigned long>(n < 1 || n > 170 ? 0 : mpfr_get_ui(n.get(), MPFR_RNDN));
   if (order == 0 || !(n == static_cast<double>(order)) || (IsInfinite(x) && IsNegative(x))) return Real(0.0) / 0;
@@ -365,6 +382,11 @@ Real Zeta(const Real& s, const Real& q) {
   // At a half integer the first two may cancel to nothing, and what is beyond is all there is.
   const Real above = SumOfPowers(s, 1 + y), below = SumOfPowers(s, -y), beyond = SumOfPowers(s, 1 - q);
   return is_odd ? (above - below) + beyond : (above + below) - beyond;
+}
+
+Real Xlog1py(const Real& x, const Real& y) {
+  if (x == 0) return 0;
+  return x * Log1p(y);
 }
 
 Real Xlogy(const Real& x, const Real& y) {

@@ -9,6 +9,7 @@
 namespace repdl::reference {
 
 Real Elu(const Real& x);
+Real Entr(const Real& x);
 Real Erfcx(const Real& x);
 Real Erfinv(const Real& x);
 Real Gelu(const Real& x);
@@ -18,6 +19,7 @@ Real I0e(const Real& x);
 Real I1(const Real& x);
 Real I1e(const Real& x);
 Real LogNdtr(const Real& x);
+Real Logit(const Real& x);
 Real LogSigmoid(const Real& x);
 Real Mish(const Real& x);
 Real ModifiedBesselK0(const Real& x);
@@ -30,6 +32,7 @@ Real ScaledModifiedBesselK1(const Real& x);
 Real Selu(const Real& x);
 Real Sigmoid(const Real& x);
 Real Silu(const Real& x);
+Real Sinc(const Real& x);
 Real Softplus(const Real& x);
 Real Softsign(const Real& x);
 Real SphericalBesselJ0(const Real& x);
@@ -46,7 +49,9 @@ Real SoftplusDerivative(const Real& x);
 Real SoftsignDerivative(const Real& x);
 
 Real LogAddExp(const Real& x, const Real& y);
+Real LogAddExp2(const Real& x, const Real& y);
 Real Polygamma(const Real& n, const Real& x);
+Real Xlog1py(const Real& x, const Real& y);
 Real Xlogy(const Real& x, const Real& y);
 Real Zeta(const Real& s, const Real& q);
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "formulas.h"
 
@@ -84,11 +83,7 @@ Real LogGammaOfNext(double a) {
 
 /// P and Q.
 std::pair<double, double> NearExpansion(double a, double x) {
-  static const std::vector<std::vector<double>> coefficients = [] {
-    std::vector<std::vector<double>> rows;
-    for (const std::vector<Real>& row : TemmeCoefficients()) rows.push_back(Nearest(row, kColumns));
-    return rows;
-  }();
+  static const std::vector<std::vector<double>> coefficients = TemmeRows();
   const Real exponent = a * Distance(a, x);
   const double y = Nearest(Sqrt(exponent)), e = Nearest(Exp(-exponent)), c = Nearest(Erfcx(y)) * 0.5;
   const double size = y * std::sqrt(2 / a), eta = x < a ? -size : size;
@@ -105,7 +100,7 @@ std::pair<double, double> NearExpansion(double a, double x) {
 
 double Front(double a, double x) {
   if (a < 32) return Nearest(Exp(a * Log(x) - x - LogGammaOfNext(a)));
-  static const std::vector<double> over_gamma_star = Nearest(OverGammaStar(10), 10);
+  static const std::vector<double> over_gamma_star = OverGammaStarRow();
   const double e = Nearest(Exp(-(a * Distance(a, x)))), p = Polynomial(over_gamma_star, 1 / a);
   return e * p / std::sqrt(a * kTwoPi);
 }
@@ -155,6 +150,14 @@ std::pair<double, double> Both(double a, double x) {
 }
 
 }  // namespace
+
+std::vector<std::vector<double>> TemmeRows() {
+  std::vector<std::vector<double>> rows;
+  for (const std::vector<Real>& row : TemmeCoefficients()) rows.push_back(Nearest(row, kColumns));
+  return rows;
+}
+
+std::vector<double> OverGammaStarRow() { return Nearest(OverGammaStar(kRows), kRows); }
 
 double IncompleteGamma(double a, double x, bool is_upper) {
   const double infinity = std::numeric_limits<double>::infinity();

@@ -14,9 +14,9 @@ DIGITS = 220
 """Binary digits: more than twice those that the hardest of float32 numbers needs."""
 
 
-def _rounded(function: Callable[[mpmath.mpf], mpmath.mpf], x: float) -> float:
+def _rounded(function: Callable[[mpmath.mpf], mpmath.mpf], x: float, dtype: str = "float32") -> float:
     with mpmath.workprec(DIGITS):
-        return nearest(function(mpmath.mpf(x)), "float32")
+        return nearest(function(mpmath.mpf(x)), dtype)
 
 
 def exp(x: float) -> float:
@@ -91,12 +91,6 @@ def softplus(x: float) -> float:
     return _rounded(lambda v: mpmath.log1p(mpmath.exp(v)), x)
 
 
-def exp2(x: float) -> float:
-    if x != x or x == math.inf:
-        return x
-    return 0.0 if x < -200 else math.inf if x > 200 else _rounded(lambda v: mpmath.mpf(2) ** v, x)
-
-
 def _of_angle(function: Callable[[mpmath.mpf], mpmath.mpf], x: float, at_zero: float) -> float:
     if not math.isfinite(x):
         return math.nan
@@ -150,10 +144,47 @@ def power(x: float, y: float) -> float:
     return sign * _rounded(lambda v: v ** mpmath.mpf(y), abs(x))
 
 
-def xlogy(x: float, y: float) -> float:
-    """x log(y), +0 where x is 0 and y is not NaN."""
+def xlog1py(x: float, y: float) -> float:
+    """x log(1 + y), +0 where x is 0 and y is not NaN."""
     if x == 0 and y == y:
         return 0.0
-    if y == 1 or not (math.isfinite(x) and 0 < y < math.inf):
-        return x * log(y)
-    return _rounded(lambda v: v * mpmath.log(mpmath.mpf(y)), x)
+    if y == 0 or not (math.isfinite(x) and -1 < y < math.inf):
+        return x * log1p(y)
+    return _rounded(lambda v: v * mpmath.log1p(mpmath.mpf(y)), x)
+
+
+def logaddexp2(x: float, y: float) -> float:
+    """log2(2^x + 2^y); +0 where one is -inf and the other a zero."""
+    if x != x or y != y:
+        return math.nan
+    low, high = sorted((x, y))
+    if low == high:
+        return nearest(mpmath.mpf(x) + 1, "float32") if math.isfinite(x) else x
+    if low == -math.inf or high == math.inf:
+        return high + 0.0
+    if high - low > 250:  # then the rest is far below half a unit of the sum, or of any number
+        return high + 0.0
+    return _rounded(lambda v: v + mpmath.log(1 + mpmath.mpf(2) ** (mpmath.mpf(low) - v), 2), high)
+
+
+def entr(x: float, dtype: str) -> float:
+    """-x log(x), rounded once to a dtype; +0 of zeros, and -inf below."""
+    if x != x or x in (0, 1, math.inf):
+        return x if x != x else {0: 0.0, 1: -0.0}.get(x, -math.inf)
+    return -math.inf if x < 0 else _rounded(lambda v: -v * mpmath.log(v), x, dtype)
+
+
+def logit(x: float, dtype: str) -> float:
+    """log(x / (1 - x)), rounded once to a dtype."""
+    if not 0 < x < 1:
+        return {0.0: -math.inf, 1.0: math.inf}.get(x, math.nan)
+    return 0.0 if x == 0.5 else _rounded(lambda v: mpmath.log(v / (1 - v)), x, dtype)
+
+
+def sinc(x: float, dtype: str) -> float:
+    """sin(pi x) / (pi x), rounded once to a dtype; 1 at 0."""
+    if not math.isfinite(x):
+        return math.nan
+    if x == math.floor(x):
+        return 1.0 if x == 0 else 0.0
+    return _rounded(lambda v: mpmath.sinpi(v) / (mpmath.pi * v), x, dtype)

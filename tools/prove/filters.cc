@@ -37,6 +37,11 @@ double Sinpi(double x) {
   return r == 0 ? std::copysign(0.0, x) : std::sin(pi * r);
 }
 
+double Sinc(double x) {
+  if (x == 0) return 1;
+  return x == std::floor(x) && !std::isinf(x) ? 0 : Sinpi(x) / (pi * x);
+}
+
 double Cospi(double x) {
   const double r = std::fabs(x - 2 * std::nearbyint(x / 2));  // exact
   if (r <= 0.25) return std::cos(pi * r);
@@ -116,6 +121,18 @@ double LogAddExp(double x, double y) {
   if (std::isnan(x) || std::isnan(y)) return x + y;
   if (x == y) return std::isinf(x) ? x : SumUnlessCancelled(x, std::numbers::ln2);
   return SumUnlessCancelled(std::max(x, y), std::log1p(std::exp(-std::min(700.0, std::fabs(x - y)))));
+}
+
+double LogAddExp2(double x, double y) {
+  if (std::isnan(x) || std::isnan(y)) return x + y;
+  if (x == y) return x + 1;
+  const double size = std::min(1000.0, std::fabs(x - y));
+  return SumUnlessCancelled(std::max(x, y), std::log1p(std::exp2(-size)) / std::numbers::ln2);
+}
+
+double Logit(double x) {
+  if (x > 0.25 && x < 0.75) return std::log1p((2 * x - 1) / (1 - x));
+  return std::log(x / (1 - x));
 }
 
 double Lgamma(double x) {

@@ -200,12 +200,30 @@ from repdl.ops.elementwise.hyperbolic import (
     tanh_grad as tanh_grad,
 )
 from repdl.ops.elementwise.logarithmic import (
+    entr as entr,
     log as log,
     log1p as log1p,
     log2 as log2,
     log10 as log10,
     logaddexp as logaddexp,
+    logaddexp2 as logaddexp2,
+    logit as logit,
+    xlog1py as xlog1py,
     xlogy as xlogy,
+)
+from repdl.ops.elementwise.polynomial import (
+    chebyshev_polynomial_t as chebyshev_polynomial_t,
+    chebyshev_polynomial_u as chebyshev_polynomial_u,
+    chebyshev_polynomial_v as chebyshev_polynomial_v,
+    chebyshev_polynomial_w as chebyshev_polynomial_w,
+    hermite_polynomial_h as hermite_polynomial_h,
+    hermite_polynomial_he as hermite_polynomial_he,
+    laguerre_polynomial_l as laguerre_polynomial_l,
+    legendre_polynomial_p as legendre_polynomial_p,
+    shifted_chebyshev_polynomial_t as shifted_chebyshev_polynomial_t,
+    shifted_chebyshev_polynomial_u as shifted_chebyshev_polynomial_u,
+    shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v,
+    shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w,
 )
 from repdl.ops.elementwise.selection import (
     clamp_max as clamp_max,
@@ -223,6 +241,7 @@ from repdl.ops.elementwise.trigonometric import (
     cos as cos,
     cospi as cospi,
     sin as sin,
+    sinc as sinc,
     sinpi as sinpi,
     tan as tan,
 )
@@ -292,6 +311,15 @@ from repdl.ops.philox import (
 from repdl.ops.philox_choice import philox_multinomial as philox_multinomial, philox_randperm as philox_randperm
 from repdl.ops.philox_counts import philox_binomial as philox_binomial, philox_poisson as philox_poisson
 from repdl.ops.philox_gamma import philox_gamma as philox_gamma
+from repdl.ops.piecewise_activation import (
+    hardswish_grad as hardswish_grad,
+    hardtanh_grad as hardtanh_grad,
+    logit_grad as logit_grad,
+    scaled_elu as scaled_elu,
+    scaled_elu_grad as scaled_elu_grad,
+    shrink_grad as shrink_grad,
+    softshrink as softshrink,
+)
 from repdl.ops.piecewise_loss import (
     huber as huber,
     huber_grad as huber_grad,
@@ -309,6 +337,7 @@ from repdl.ops.recurrent import (
     rnn_grad as rnn_grad,
 )
 from repdl.ops.resample import resample as resample, resample_grad as resample_grad
+from repdl.ops.sample_gradient import dirichlet_grad as dirichlet_grad, standard_gamma_grad as standard_gamma_grad
 from repdl.ops.segment_reduce import (
     segment_reduce as segment_reduce,
     segment_reduce_grad as segment_reduce_grad,

@@ -99,6 +99,20 @@ REPDL_ACCURATE_PART void SineAndCosineOfTurn(double f, Triple& sine, Triple& cos
   SineAndCosine(Mul(Set(Constant::kPi), f), sine, cosine);
 }
 
+/// sin(pi f) for 0 < |f| <= 1/2, |f| not far below 2^-200.
+REPDL_ACCURATE_PART Triple SineOfTurn(double f) {
+  Triple sine, cosine;
+  if (Abs(f) <= 0.25) {
+    SineAndCosineOfTurn(f, sine, cosine);
+    return sine;
+  }
+  SineAndCosineOfTurn(Sub(0.5, Abs(f)), sine, cosine);
+  return f < 0.0 ? Neg(cosine) : cosine;
+}
+
+/// Whether n is an odd number.
+REPDL_ACCURATE_PART bool IsOdd(double n) { return Ne(Mul(Round(Mul(n, 0.5)), 2.0), n); }
+
 REPDL_ACCURATE double SinPi(double x) {
   const double a = Abs(x);
   if (!(a <= 0x1.fffffffffffffp+1023)) return Sub(x, x);
@@ -111,17 +125,8 @@ REPDL_ACCURATE double SinPi(double x) {
   const double n = Round(a);
   const double f = Sub(a, n);  // exact
   if (Eq(f, 0.0)) return CopySign(0.0, x);
-  const bool odd = Ne(Mul(Round(Mul(n, 0.5)), 2.0), n);
-  Triple sine, cosine;
-  double y;
-  if (Abs(f) <= 0.25) {
-    SineAndCosineOfTurn(f, sine, cosine);
-    y = Rounded(sine, 0);
-  } else {
-    SineAndCosineOfTurn(Sub(0.5, Abs(f)), sine, cosine);
-    y = CopySign(Rounded(cosine, 0), f);
-  }
-  return (x < 0.0) != odd ? Neg(y) : y;
+  const double y = Rounded(SineOfTurn(f), 0);
+  return (x < 0.0) != IsOdd(n) ? Neg(y) : y;
 }
 
 REPDL_ACCURATE double CosPi(double x) {

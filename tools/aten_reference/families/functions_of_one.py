@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..cases import of_one, of_two
-from ..functions import exp, expm1, log, log1p, sigmoid, softplus
+from ..functions import exp, expm1, log, log1p, logit, sigmoid, softplus
 from ..numbers import add, div, float32, mul, sub
 from ..registry import reference
 from ..sums import sum_of
@@ -80,12 +80,14 @@ def glu(self: Tensor, dim: int) -> Tensor:
         for more in ("", ", eps=0.1")
     ],
 )
-def logit(self: Tensor, eps: float | None = None) -> Tensor:
+def logit_of_each(self: Tensor, eps: float | None = None) -> Tensor:
+    """Of the number that is held in [eps, 1 - eps], and rounded to its dtype if it was beyond."""
+
     def one(x: float) -> float:
         if eps is not None:
             low, high = float32(eps), float32(1 - eps)
-            x = low if x < low else high if x > high else x
-        return log(div(x, sub(1.0, x)))
+            x = rounded(low if x < low else high if x > high else x, self.dtype)
+        return logit(x, self.dtype)
 
     return each(one, self)
 

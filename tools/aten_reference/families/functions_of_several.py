@@ -7,12 +7,11 @@ import math
 from typing import Any
 
 from ..cases import LARGE, of_integers, of_one, of_two
-from ..functions import cos, exp, exp2, gelu, log1p, power, sin, sinpi, xlogy
+from ..functions import cos, entr, exp, gelu, logaddexp2, power, sin, sinc, xlog1py
 from ..numbers import add, div, float32, mul, sub
 from ..registry import reference
 from ..sums import product_of
 from ..tensors import Tensor, broadcast_shape, each, expand, rounded, wrap
-from .choices import larger
 
 _LOW = ("", ".bfloat16", ".float16")
 _SMALL = [c for c in of_one() if "100003" not in c] + ["self=normal[5003]#7"]
@@ -50,63 +49,43 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     return Tensor("float32", (*shape, 2), found)
 
 
-@reference("sinc", cases=[*_SMALL, *_INTEGERS])
-def sinc(self: Tensor) -> Tensor:
-    """sin(pi x) / (pi x), the factor pi rounded; 1 at 0."""
-
-    def one(x: float) -> float:
-        return 1.0 if x == 0 else div(sinpi(x), mul(x, float32(math.pi)))
-
-    return _of_numbers(one, self)
-
-
 def _of_numbers(function: Any, self: Tensor) -> Tensor:
-    """Integers become float32 numbers first."""
+    """function(x, dtype) of each; integers become float32 numbers first."""
     if self.is_float:
-        return each(function, self)
-    return each(lambda x: function(float32(float(x))), self, dtype="float32")
+        return each(lambda x: function(x, self.dtype), self)
+    return each(lambda x: function(float32(float(x)), "float32"), self, dtype="float32")
+
+
+@reference("sinc", cases=[*_SMALL, *_INTEGERS])
+def sinc_of_each(self: Tensor) -> Tensor:
+    return _of_numbers(sinc, self)
 
 
 @reference("logaddexp2", cases=_PAIRS)
-def logaddexp2(self: Tensor, other: Tensor) -> Tensor:
-    """The larger plus log1p(2^-|x - y|) times 1 / log(2); x + 1 of equal ones."""
-    scale = float32(1 / math.log(2))
-
-    def one(x: float, y: float) -> float:
-        if x == y:
-            return add(x, 1.0)
-        more = mul(log1p(exp2(-abs(sub(x, y)))), scale)
-        return add(larger(x, y), more)
-
-    return each(one, self, other)
+def logaddexp2_of_each(self: Tensor, other: Tensor) -> Tensor:
+    return each(logaddexp2, self, other)
 
 
 @reference("special_entr", cases=[*_SMALL, *_INTEGERS, "self=unit[203]#1"])
-def entr(self: Tensor) -> Tensor:
-    """-(x log(x)), correctly rounded; +0 of zeros, and -inf below."""
-    return _of_numbers(lambda x: -math.inf if x < 0 else 0.0 if x == 0 else -xlogy(x, x), self)
-
-
-def _x_log1p(x: float, y: float) -> float:
-    """+0 where x is 0, unless y is NaN."""
-    return 0.0 if x == 0 and y == y else mul(x, log1p(y))
+def entr_of_each(self: Tensor) -> Tensor:
+    return _of_numbers(entr, self)
 
 
 @reference("special_xlog1py", cases=[*_PAIRS, "self=ties.int64[99]#1, other=ties.int64[99]#2"])
-def xlog1py(self: Tensor, other: Tensor) -> Tensor:
-    return each(lambda x, y: _x_log1p(float(x), float(y)), self, other, dtype=None if self.is_float else "float32")
+def xlog1py_of_each(self: Tensor, other: Tensor) -> Tensor:
+    return each(lambda x, y: xlog1py(float(x), float(y)), self, other, dtype=None if self.is_float else "float32")
 
 
 @reference("special_xlog1py.other_scalar", cases=[f"{c}, other={y}" for c in _SMALL for y in ("0.3", "-1", "nan")])
 def xlog1py_of_number(self: Tensor, other: Any) -> Tensor:
-    return each(_x_log1p, self, other)
+    return each(xlog1py, self, other)
 
 
 @reference(
     "special_xlog1py.self_scalar", cases=[f"self={x}, {c}" for c in _with(_SMALL, "other") for x in ("0.3", "0", "inf")]
 )
 def number_xlog1py(self: Any, other: Tensor) -> Tensor:
-    return each(_x_log1p, self, other)
+    return each(xlog1py, self, other)
 
 
 @reference(

@@ -46,6 +46,8 @@ def log_sigmoid_backward(arguments: Arguments) -> str:
 
 
 _renamed("sigmoid_grad", "sigmoid_backward")
+_renamed("standard_gamma_grad", "_standard_gamma_grad", input="self")
+_renamed("dirichlet_grad", "_dirichlet_grad")
 _renamed("tanh_grad", "tanh_backward")
 _renamed("silu_grad", "silu_backward", input="self")
 _renamed("mish_grad", "mish_backward", input="self")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import reduce
 from typing import Any
@@ -30,6 +29,22 @@ def _alike(*operands: Any) -> Iterator[torch.Tensor]:
         yield value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=wide)
 
 
+_POLYNOMIALS = (
+    "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w",
+    "hermite_polynomial_h",
+    "hermite_polynomial_he",
+    "laguerre_polynomial_l",
+    "legendre_polynomial_p",
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w",
+)
+
+
 def _binary(name: str, op: str) -> None:
     def kernel(self: Any, other: Any, ops: Ops = _core.ops) -> torch.Tensor:
         return ops[op](*_alike(self, other))
@@ -42,10 +57,17 @@ _binary("hypot", "hypot")
 _binary("igamma", "igamma")
 _binary("igammac", "igammac")
 _binary("logaddexp", "logaddexp")
+_binary("logaddexp2", "logaddexp2")
+for _name in ("special_xlog1py", "special_xlog1py.other_scalar", "special_xlog1py.self_scalar"):
+    _binary(_name, "xlog1py")
 for _name in ("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar"):
     _binary(_name, "zeta")
 for _name in ("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other"):
     _binary(_name, "xlogy")
+
+for _kind in ("", ".x_scalar", ".n_scalar"):
+    for _name in _POLYNOMIALS:
+        _binary(f"special_{_name}{_kind}", _name)
 
 
 _native_power, _native_powers = native_of("pow.Tensor_Scalar"), native_of("pow.Tensor_Tensor")
@@ -144,37 +166,7 @@ def log_sigmoid_backward(
     return ops["logsigmoid_grad"](*torch.broadcast_tensors(grad_output, self))
 
 
-@override("elu", wide="float64", **_POINTWISE)
-def elu(
-    self: torch.Tensor, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1, *, ops: Ops = _core.ops
-) -> torch.Tensor:
-    """scale * x above zero, (alpha * scale) * expm1(input_scale * x) below."""
-    below = ops["expm1"](self if input_scale == 1 else self * input_scale) * (alpha * scale)
-    return torch.where(self > 0, self if scale == 1 else self * scale, below)
-
-
-@override("elu_backward", wide="float64", **_POINTWISE)
-def elu_backward(
-    grad_output: torch.Tensor,
-    alpha: Any,
-    scale: Any,
-    input_scale: Any,
-    is_result: bool,
-    self_or_result: torch.Tensor,
-    *,
-    ops: Ops = _core.ops,
-) -> torch.Tensor:
-    """g * scale above 0 and of NaN, else (g * input_scale) * (y + a) of a result y, a = alpha * scale in float64, or
-    (g * (input_scale * a)) * exp(x * input_scale) of an operand x."""
-    x, factor = self_or_result, alpha * scale
-    if is_result:
-        below = grad_output * input_scale * (x + factor)
-    else:
-        below = grad_output * (input_scale * factor) * ops["exp"](x * input_scale)
-    return torch.where(x <= 0, below, grad_output * scale)
-
-
-@override("softplus", low="compute", wide="float64", **_POINTWISE)
+@override("softplus", op="softplus", low="compute", wide="float64", constants={1: 1, 2: 20}, **_POINTWISE)
 def softplus(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _core.ops) -> torch.Tensor:
     if self.dtype in LOW_DTYPES and beta != 1:
         return torch.nn.functional.softplus(self.to(torch.float32), beta, threshold).to(self.dtype)
@@ -183,7 +175,7 @@ def softplus(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops
     return torch.where(scaled > threshold, self, soft if beta == 1 else soft / beta)
 
 
-@override("softplus_backward", wide="float64", **_POINTWISE)
+@override("softplus_backward", op="softplus_grad", wide="float64", constants={2: 1, 3: 20}, **_POINTWISE)
 def softplus_backward(
     grad_output: torch.Tensor, self: torch.Tensor, beta: Any, threshold: Any, *, ops: Ops = _core.ops
 ) -> torch.Tensor:
@@ -204,61 +196,10 @@ def glu_backward(grad_output: torch.Tensor, self: torch.Tensor, dim: int, *, ops
     return torch.cat((open_ * grad_output, (1 - open_) * open_ * grad_output * value), dim)
 
 
-@override("logit", wide="float64", **_POINTWISE)
+@override("logit", op="logit", low="compute", integers="float32", wide="float64", constants={1: None}, **_POINTWISE)
 def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """log(x / (1 - x)), x held in [eps, 1 - eps]."""
-    x = self if eps is None else self.clamp(eps, 1 - eps)
-    return ops["log"](x / (1 - x))
-
-
-@override("logit_backward", wide="compute", **_POINTWISE)
-def logit_backward(grad_output: torch.Tensor, self: torch.Tensor, eps: float | None = None) -> torch.Tensor:
-    """g / (x * (1 - x)); outside of [0, 1] NaN, or with eps +0 outside of [eps, 1 - eps]."""
-    inside = grad_output / (self * (1 - self))
-    if eps is None:
-        return torch.where((self < 0) | (self > 1), torch.full_like(inside, float("nan")), inside)
-    return torch.where((self < eps) | (self > 1 - eps), torch.zeros_like(inside), inside)
-
-
-# Made of other functions.
-
-
-@override("sinc", integers="float32", wide="float64", **_POINTWISE)
-def sinc(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """sinpi(x) / (x * pi), pi rounded, and 1 at 0."""
-    return torch.where(self == 0, torch.ones_like(self), ops["sinpi"](self) / (self * math.pi))
-
-
-@override("logaddexp2", wide="float64", **_POINTWISE)
-def logaddexp2(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """max + log1p(2^-|x - y|) * c, with c = 1 / log(2) in float64, rounded; x + 1 of equal ones."""
-    self, other = _alike(self, other)
-    larger = torch.maximum(self, other)
-    more = ops["log1p"](ops["exp2"]((self - other).abs().neg())) * (1 / math.log(2))
-    return torch.where(self == other, self + 1, larger + more)
-
-
-@override("special_entr", integers="float32", wide="float64", **_POINTWISE)
-def special_entr(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """-(x log(x)); +0 of zeros, -inf below."""
-    inside = ops["xlogy"](self, self).neg()
-    inside = torch.where(self == 0, torch.zeros_like(inside), inside)
-    return torch.where(self < 0, torch.full_like(inside, -math.inf), inside)
-
-
-@override(
-    "special_xlog1py",
-    "special_xlog1py.other_scalar",
-    "special_xlog1py.self_scalar",
-    integers="float32",
-    wide="float64",
-    **_POINTWISE,
-)
-def special_xlog1py(self: Any, other: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """x * log1p(y); +0 where x is 0, unless y is NaN."""
-    x, y = _alike(self, other)
-    product = x * ops["log1p"](y)
-    return torch.where((x == 0) & ~y.isnan(), torch.zeros_like(product), product)
+    """Of numbers that are first held in [eps, 1 - eps], if it is given."""
+    return ops["logit"](self if eps is None else ops["clamp"](self, eps, 1 - eps))
 
 
 @override("polar", wide="float64")
@@ -288,10 +229,3 @@ def rrelu_with_noise(
         noise.copy_(torch.where(self > 0, torch.ones_like(self), slopes))
         return self * noise
     return torch.nn.functional.leaky_relu(self, (lower + upper) / 2).contiguous()
-
-
-@override("softshrink", wide="compute", **_POINTWISE)
-def softshrink(self: torch.Tensor, lambd: Any = 0.5) -> torch.Tensor:
-    """Towards 0 by lambd, +0 within it. torch's own gives -0 there in some layouts."""
-    outside = torch.where(self > 0, self - lambd, self + lambd)
-    return torch.where(self.abs() <= lambd, torch.zeros_like(outside), outside)

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.elementwise._family import takes_numbers, unary_samples
+from repdl.ops.elementwise._family import takes_numbers, to_shape, unary_samples
+from repdl.ops.elementwise.exponential import exp
+from repdl.ops.elementwise.logarithmic import xlogy
 
 
 @op(aten=["digamma"])
@@ -78,6 +80,44 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 @lgamma.backward(saves=("input",))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: grad * digamma(saved.input)}
+
+
+def _shares(sign: float) -> Any:
+    """The gradients of P(a, x), or of Q with the other sign: by x the density, by a how a sample moves with it."""
+
+    def formula(saved: Any, grad: Any) -> dict[str, Any]:
+        a, x = saved.input, saved.other
+
+        def slope() -> Any:
+            return grad * exp(xlogy(a - 1.0, x) - x - lgamma(a)) * sign
+
+        def by_shape() -> Any:
+            from repdl.ops.sample_gradient import standard_gamma_grad
+
+            return (-slope() * standard_gamma_grad(a, x)).masked_fill(x == 0, 0.0)
+
+        return {
+            "input": lambda: to_shape(by_shape(), saved.input_shape),
+            "other": lambda: to_shape(slope(), saved.other_shape),
+        }
+
+    return formula
+
+
+igamma.backward(saves=("input", "other"))(_shares(1.0))
+igammac.backward(saves=("input", "other"))(_shares(-1.0))
+
+
+@trigamma.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: grad * polygamma(2.0, saved.input)}
+
+
+@zeta.backward(saves=("input", "other"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    """By the second operand alone: there is no formula for the other."""
+    s, q = saved.input, saved.other
+    return {"other": lambda: to_shape(grad * -s * zeta(s + 1.0, q), saved.other_shape)}
 
 
 digamma.samples(unary_samples("normal", "positive"))

@@ -34,8 +34,31 @@ def log1p(input: Tensor) -> Tensor:
 
 
 @op()
+def logit(input: Tensor) -> Tensor:
+    """log(input / (1 - input)), correctly rounded as one function. Any shape."""
+
+
+@op(aten=["special_entr"])
+def entr(input: Tensor) -> Tensor:
+    """-input * log(input), correctly rounded; +0 where input is 0, -inf below. Any shape."""
+
+
+@op()
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)), rounded as if exact; the operands are broadcast."""
+
+
+@op()
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """log2(2^input + 2^other), rounded as if exact; the operands are broadcast."""
+
+
+@op()
+def xlog1py(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """input * log(1 + other), rounded as if exact; +0 where input is 0, NaN where other is.
+
+    One operand may be a number.
+    """
 
 
 @op()
@@ -43,6 +66,7 @@ def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input * log(other), rounded as if exact; +0 where input is 0, NaN where other is. One operand may be a number."""
 
 
+takes_numbers(xlog1py)
 takes_numbers(xlogy)
 
 
@@ -66,6 +90,18 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: div(grad, saved.input + 1.0)}
 
 
+@logit.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    from repdl.ops.piecewise_activation import logit_grad
+
+    return {"input": lambda: logit_grad(grad, saved.input)}
+
+
+@entr.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: grad * -(log(saved.input) + 1.0)}
+
+
 @logaddexp.backward(saves=("input", "other"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     from repdl.ops.elementwise.activation import sigmoid
@@ -73,6 +109,31 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {
         "input": lambda: to_shape(grad * sigmoid(saved.input - saved.other), saved.input_shape),
         "other": lambda: to_shape(grad * sigmoid(saved.other - saved.input), saved.other_shape),
+    }
+
+
+@logaddexp2.backward(saves=("input", "other"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    from repdl.ops.elementwise.activation import sigmoid
+
+    def share(one: Any, other: Any) -> Any:
+        return sigmoid((one - other) * math.log(2))
+
+    return {
+        "input": lambda: to_shape(grad * share(saved.input, saved.other), saved.input_shape),
+        "other": lambda: to_shape(grad * share(saved.other, saved.input), saved.other_shape),
+    }
+
+
+@xlog1py.backward(saves=("input", "other"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    def by_input() -> Any:
+        slope = xlog1py(grad, saved.other)
+        return to_shape(slope.masked_fill((saved.input == 0) & (saved.other <= -1), 0.0), saved.input_shape)
+
+    return {
+        "input": by_input,
+        "other": lambda: to_shape(grad * div(saved.input, saved.other + 1.0), saved.other_shape),
     }
 
 
@@ -92,12 +153,20 @@ log.samples(unary_samples("positive", "normal"))
 log2.samples(unary_samples("positive", "normal"))
 log10.samples(unary_samples("positive", "normal"))
 log1p.samples(unary_samples("positive", "normal"))
+logit.samples(unary_samples("unit", "normal"))
+entr.samples(unary_samples("positive", "normal"))
 logaddexp.samples(binary_samples("input", "other"))
+logaddexp2.samples(binary_samples("input", "other"))
+xlog1py.samples(binary_samples("input", "other", "positive"))
 xlogy.samples(binary_samples("input", "other", "positive"))
 
 log.oracle(lambda input: np.log(input))
 log2.oracle(lambda input: np.log2(input))
 log10.oracle(lambda input: np.log10(input))
 log1p.oracle(lambda input: np.log1p(input))
+logit.oracle(lambda input: np.log(input) - np.log1p(-input))
+entr.oracle(lambda input: -input * np.log(input))
 logaddexp.oracle(lambda input, other: np.logaddexp(input, other))
+logaddexp2.oracle(lambda input, other: np.logaddexp2(input, other))
+xlog1py.oracle(lambda input, other: input * np.log1p(other))
 xlogy.oracle(lambda input, other: input * np.log(other))

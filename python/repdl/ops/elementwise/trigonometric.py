@@ -33,6 +33,11 @@ def sinpi(input: Tensor) -> Tensor:
     """sin(pi * input), correctly rounded. Any shape."""
 
 
+@op(aten=["sinc"])
+def sinc(input: Tensor) -> Tensor:
+    """sin(pi * input) / (pi * input), correctly rounded as one function; 1 at 0. Any shape."""
+
+
 @op()
 def cospi(input: Tensor) -> Tensor:
     """cos(pi * input), correctly rounded. Any shape."""
@@ -76,6 +81,12 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: grad * (saved.output * saved.output + 1.0)}
 
 
+@sinc.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    x = saved.input
+    return {"input": lambda: grad * div(cospi(x) - sinc(x), x).masked_fill(x == 0, 0.0)}
+
+
 @sinpi.backward(saves=("input",))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: grad * cospi(saved.input) * math.pi}
@@ -113,6 +124,7 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 sin.samples(unary_samples("normal", "positive"))
 cos.samples(unary_samples("normal", "positive"))
 tan.samples(unary_samples("normal", "positive"))
+sinc.samples(unary_samples("normal", "positive"))
 sinpi.samples(unary_samples("normal", "positive"))
 cospi.samples(unary_samples("normal", "positive"))
 atan.samples(unary_samples("normal", "positive"))
@@ -123,6 +135,7 @@ atan2.samples(binary_samples("input", "other"))
 sin.oracle(lambda input: np.sin(input))
 cos.oracle(lambda input: np.cos(input))
 tan.oracle(lambda input: np.tan(input))
+sinc.oracle(lambda input: np.sinc(input))
 sinpi.oracle(lambda input: np.sin(np.pi * input))
 cospi.oracle(lambda input: np.cos(np.pi * input))
 asin.oracle(lambda input: np.arcsin(input))

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+/*! logit
+`log(x / (1 - x))`, correctly rounded as one function: the inverse of sigmoid. logit(±0) = -inf, logit(1) = +inf,
+logit(1/2) = +0, NaN for x < 0 and for x > 1.
+*/
+
+/// y inside of (0, 1), else what logit is.
+template <class D, class V>
+REPDL_LANE V LogitSpecials(D d, V x, V y) {
+  const V zero = Zero(d), one = Set(d, 1.0), infinity = Inf(d);
+  y = IfThenElse(Eq(x, zero), Neg(infinity), IfThenElse(Eq(x, one), infinity, y));
+  return IfThenElse(And(Ge(x, zero), Le(x, one)), y, Sub(infinity, infinity));
+}
+
+// With v = x / (1 - x) and the scale of v, v scale - 1 is (x scale - (1 - x)) / (1 - x), whose numerator is rounded once.
+struct LogitWide {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V log2;
+    const V rest = Sub(Set(d, 1.0), x), scale = LogScale(d, Div(x, rest), log2);
+    return LogitSpecials(d, x, LogOf(d, Div(Fma(x, scale, Neg(rest)), rest), log2));
+  }
+};
+
+template <class V>
+REPDL_LANE V Logit(V x) {
+  return ViaDouble(LogitWide(), x);
+}
+
+struct LogitFormula {
+  static constexpr bool kScaled = false;
+  static constexpr double kBound = 0x1p-68;
+  template <class N, class D, class V>
+  static REPDL_LANE N Of(D d, V&, V x) {
+    V n;
+    const V one = Set(d, 1.0);
+    const N rest = Plus(Exactly<N>(d, one), Exactly<N>(d, Neg(x)));
+    const N odds = Over(Exactly<N>(d, Moderate(d, x, n)), rest);
+    const N t = Over(Exactly<N>(d, Sub(Add(x, x), one)), rest);  // exact where it is taken
+    return LogNumber(d, odds, n, Lt(Abs(V(t.high)), Set(d, 0.0048)), t);
+  }
+};
+
+struct LogitDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return LogitSpecials(d, x, Correctly<LogitFormula>(d, x));
+  }
+};

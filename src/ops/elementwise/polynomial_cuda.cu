@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+#include "numerics/composite_scalar.h"
+#define REPDL_FAMILY "repdl/ops/polynomial.def"
+#include "ops/elementwise/family_cuda.h"
