@@ -81,30 +81,21 @@ EXCEPTIONS: dict[str, str] = {
             aten/embedding.py::per_sample_weights_backward
             aten/fake_quantized.py::_fake_quantize_learnable_per_tensor_affine_backward
             aten/fake_quantized.py::_faked aten/fake_quantized.py::_fused_moving_avg_obs_fq_helper
-            aten/fake_quantized.py::_held aten/fake_quantized.py::_learned aten/functions.py::elu
-            aten/functions.py::elu_backward aten/functions.py::glu aten/functions.py::glu_backward
-            aten/functions.py::logaddexp2 aten/functions.py::logit aten/functions.py::logit_backward
-            aten/functions.py::polar aten/functions.py::rrelu_with_noise aten/functions.py::sinc
-            aten/functions.py::softplus aten/functions.py::softplus_backward aten/functions.py::softshrink
-            aten/functions.py::special_xlog1py aten/gamma.py::_of_several aten/gamma_gradients.py::_beta_above
-            aten/gamma_gradients.py::_beta_above.f aten/gamma_gradients.py::_beta_below
-            aten/gamma_gradients.py::_gamma_above aten/gamma_gradients.py::_gamma_above.f
-            aten/gamma_gradients.py::_gamma_below aten/gamma_gradients.py::_gamma_series
-            aten/gamma_gradients.py::_integral aten/gamma_gradients.py::_nodes
-            aten/gamma_gradients.py::beta_gradient aten/gamma_gradients.py::gamma_gradient
+            aten/fake_quantized.py::_held aten/fake_quantized.py::_learned aten/functions.py::glu
+            aten/functions.py::glu_backward aten/functions.py::polar aten/functions.py::rrelu_with_noise
+            aten/functions.py::softplus aten/functions.py::softplus_backward aten/gamma.py::_of_several
             aten/least_squares.py::_by_pivots aten/least_squares.py::_by_values
             aten/least_squares.py::linalg_lstsq aten/least_squares.py::linalg_pinv
             aten/loss.py::binary_cross_entropy aten/loss.py::binary_cross_entropy_backward
             aten/matmul.py::_trilinear aten/normalization.py::_batch_norm
             aten/normalization.py::_weight_norm_interface aten/normalization.py::_weight_norm_interface_backward
-            aten/polynomials.py::_plus_one aten/polynomials.py::_twice_plus_one aten/quantile.py::_ranks
-            aten/quantile.py::quantile aten/quantized.py::_steps aten/quantized.py::dequantized
-            aten/random.py::normal_tensor_float aten/random.py::normal_tensor_tensor aten/reduction.py::_counted
+            aten/quantile.py::_ranks aten/quantile.py::quantile aten/quantized.py::_steps
+            aten/quantized.py::dequantized aten/random.py::normal_tensor_float
+            aten/random.py::normal_tensor_tensor aten/reduction.py::_counted
             aten/reduction.py::histogramdd_from_bin_tensors aten/selection.py::_scattered
-            aten/slopes.py::hardswish_backward aten/sparse_products.py::_of_sparse
-            aten/sparse_products.py::product_of aten/sparse_reductions.py::_extreme
-            aten/sparse_reductions.py::_sampled aten/sparse_reductions.py::sparse_mm_reduce
-            aten/sparse_reductions.py::sparse_mm_reduce_backward
+            aten/sparse_products.py::_of_sparse aten/sparse_products.py::product_of
+            aten/sparse_reductions.py::_extreme aten/sparse_reductions.py::_sampled
+            aten/sparse_reductions.py::sparse_mm_reduce aten/sparse_reductions.py::sparse_mm_reduce_backward
             aten/sparse_softmax.py::_backward.sparse_softmax_backward
             aten/sparse_softmax.py::_forward.sparse_softmax aten/special.py::kaiser_window
         """,

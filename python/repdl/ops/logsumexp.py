@@ -61,4 +61,5 @@ logsumexp.rows(rows_of_reduction)
 def _(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     if not input.size:
         return np.full(np.sum(input, axis=dim, keepdims=keepdim).shape, -np.inf)
-    return np.logaddexp.reduce(input, axis=dim, keepdims=keepdim)
+    total: Any = np.logaddexp.reduce
+    return total(input, axis=dim, keepdims=keepdim)

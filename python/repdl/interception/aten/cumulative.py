@@ -11,7 +11,6 @@ from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.variants import fill
 
-
 _PAIRED = (torch.complex64, torch.complex128)
 
 
