@@ -71,7 +71,7 @@ OPTIONS: list[Any] = [
 MEETS_ALL_ELEMENTS = {"sum", "mean"}
 """They would read all 2^62 of them, which is what was asked for but takes a century."""
 
-MAKES_AS_MANY = {("philox_multinomial", "num_samples")}
+MAKES_AS_MANY = {("philox_multinomial", "num_samples"), ("unfold_grad", "length")}
 """A number of results, which may be too large for one machine and not for another."""
 
 

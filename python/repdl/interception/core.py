@@ -119,6 +119,11 @@ def _of_channels(op: _Kernel, *args: Any) -> Any:
     return results[0].reshape(shape), *results[1:]
 
 
+def _of_channels_alone(op: _Kernel, x: torch.Tensor, *args: Any) -> Any:
+    """Of batch_norm_stats, whose results have a number for each channel."""
+    return op(x.reshape(*x.shape[:2], math.prod(x.shape[2:])), *args)
+
+
 def _of_matrices(op: _Kernel, a: torch.Tensor, b: torch.Tensor, *args: Any) -> torch.Tensor:
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     rows = (x.expand(*batch, *x.shape[-2:]).reshape(math.prod(batch), *x.shape[-2:]) for x in (a, b))
@@ -152,6 +157,7 @@ _WAYS: dict[str, _Kernel] = {
         ("group_norm", "group_norm_grad", "batch_norm", "batch_norm_grad", "batch_norm_eval", "batch_norm_eval_grad"),
         _of_channels,
     ),
+    "batch_norm_stats": _of_channels_alone,
     "mm": _of_matrices,
     **dict.fromkeys(
         (

@@ -138,11 +138,11 @@ def _has_rows(op: AnyOp) -> list[bool]:
     return [take is None or take(_core.read_case(t)[1], slice(0, 1)) is not None for _, t in golden_lines(op.name)]
 
 
-EXTRAORDINARY = ("special", "bits", "sweep", "infinite", "zeros", "tiny", "wide", "float16", "nonnegative")
+EXTRAORDINARY = ("special", "bits", "sweep", "infinite", "zeros", "tiny", "wide", "float16", "nonnegative", "few")
 
 
 def ordinary_calls(op: AnyOp, *, ordinary: bool = True, limit: int = 20000) -> Iterator[dict[str, Any]]:
-    """The arguments of the samples of an op; ordinary ones hold no infinities or NaN and no wide range."""
+    """The arguments of the samples of an op; ordinary ones hold no infinities, NaN or ties, and no wide range."""
     assert op.make_samples is not None
     for sample in op.make_samples():
         text = sample.text(op.name)

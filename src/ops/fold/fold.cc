@@ -247,6 +247,8 @@ Specs InferUnfoldGrad(const TensorView& grad_output, int64_t length, int64_t ste
               kUnfolded, " has ", windows, " windows of size ", size, ", which do not fit into the length ", length);
   IntList shape(std::span(grad_output.shape.begin(), grad_output.shape.end() - 1));
   shape[rank - 2] = length;
+  REPDL_CHECK(IsCountable(grad_output.dtype, shape), ArgName{"unfold_grad", "length"}, " is ", length,
+              ", which makes a result whose elements cannot be counted in 64 bits; use a smaller one");
   return {{grad_output.dtype, shape}};
 }
 
