@@ -32,7 +32,7 @@ OURS: Mapping[str, Sums] = {
     "complex_mm": products.complex_mm,
     "complex_sum": sums.of_complex(sums.plain),
     "complex_mean": sums.of_complex(sums.mean),
-    "complex_norm": sums.of_complex(sums.norm, to_real=True),
+    "complex_norm": sums.complex_norm,
     "complex_var": sums.of_complex(sums.var, to_real=True),
     "complex_std": sums.of_complex(sums.std, to_real=True),
     "linear": products.linear,

@@ -86,6 +86,19 @@ def of_complex(adapter: Adapter, to_real: bool = False) -> Adapter:
 
 
 @takes("shape", "dim", "element")
+def complex_norm(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    """Of real and imaginary parts by turns along the dimension; where one is left over, 0 comes beside it."""
+
+    def by_turns(x: Array, dim: int) -> Array:
+        parts = np.moveaxis(x, dim, -1)
+        if parts.shape[-1] % 2:
+            parts = np.concatenate([parts, np.zeros_like(parts[..., :1])], -1)
+        return np.asarray(call(parts.reshape(*parts.shape[:-1], -1, 2), dim=x.ndim - 1))
+
+    return norm.make(by_turns, options, name)
+
+
+@takes("shape", "dim", "element")
 def cumsum(call: Callable[..., Any], options: Options, name: str) -> Setup:
     what, x, slot, at, dim = _along(options, name)
     last = (*at[:dim], slot.size - 1, *at[dim:])
