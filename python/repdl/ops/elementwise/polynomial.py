@@ -89,6 +89,7 @@ def _samples() -> Iterator[Sample]:
     yield sample(x="uniform.float64[140]#1", n="sweep.float64[140]#9385")
     yield sample(x="normal.float64[160]#1", n="sweep.float64[160]#2853")
     yield sample(x="uniform[9, 1]#1", n="positive[7]#2")
+    yield sample(x="uniform[8200]#3", n="positive[8200]#4")  # worth a fork
     yield sample(x="uniform[]#1", n="positive[3, 0]#2")
     for dtype in ("bfloat16", "float16"):
         yield sample(x=f"uniform.{dtype}[9, 200]#1", n=f"sweep.{dtype}[200]#0")
