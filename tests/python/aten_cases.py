@@ -954,8 +954,21 @@ case("torch.linalg.lstsq", fixed(normal(4, 3)), fixed(normal(4, 2)))
 for _a in (TALL, FLAT, SEVERAL):  # signs are torch's own
     written("torch.linalg.svd", lambda a: tuple(t.abs() for t in torch.linalg.svd(a, full_matrices=False)), _a)
 written("torch.linalg.eigh", lambda a: tuple(t.abs() for t in torch.linalg.eigh(definite(a))), SEVERAL)
-case("torch.linalg.eigvals", SQUARE)
-written("torch.linalg.eig", lambda a: (torch.linalg.eig(a)[0], torch.linalg.eig(a)[1].abs()), SQUARE)
+
+
+def _by_value(values: torch.Tensor) -> torch.Tensor:
+    """The places of eigenvalues by size, since LAPACK's order is another on another CPU."""
+    return torch.argsort(values.detach().real + values.detach().imag / 8)
+
+
+def _eig(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    values, vectors = torch.linalg.eig(a)
+    order = _by_value(values)
+    return values[order], vectors.abs()[:, order]
+
+
+written("torch.linalg.eigvals", lambda a: (v := torch.linalg.eigvals(a))[_by_value(v)], SQUARE)
+written("torch.linalg.eig", _eig, SQUARE)
 for _order in (2, -2, "nuc"):
     case("torch.linalg.matrix_norm", TALL, _order)
     case("torch.linalg.cond", SQUARE, _order)

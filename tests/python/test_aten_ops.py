@@ -147,7 +147,8 @@ def _compare(name: str, case: Case, ours: Outcome, stock: Outcome, exact: Outcom
     _near_all(f"{name} gradient", ours.grads, stock.grads, reference and reference.grads, rounding)
     if stock.second is not None:
         assert ours.second is not None, f"{name} has no second gradient"
-        _near_all(f"{name} second gradient", ours.second, stock.second, reference and reference.second, rounding)
+        # It is the work of many more steps.
+        _near_all(f"{name} second gradient", ours.second, stock.second, reference and reference.second, 4 * rounding)
 
 
 def _near_all(name: str, ours: Any, stock: Any, exact: Any, rounding: float) -> None:
