@@ -119,3 +119,56 @@ def test_gradients_of_batch_norm() -> None:
         grads.append([t.grad for t in leaves])
     for a, b in zip(*grads, strict=True):
         assert torch.allclose(a, b, rtol=1e-3, atol=1e-4)  # type: ignore[arg-type]
+
+
+IMAGES = {
+    "channels last": normal(2, 6, 8, 8).to(memory_format=torch.channels_last),
+    "a part of channels last": normal(4, 6, 8, 8).to(memory_format=torch.channels_last)[:, 1:5, 1:7, ::2],
+    "one column": normal(2, 4, 8).transpose(1, 2).unsqueeze(-1),
+    "one row": normal(2, 4, 8).transpose(1, 2).unsqueeze(-2),
+    "one image": normal(1, 6, 8, 8).to(memory_format=torch.channels_last),
+    "one channel": normal(2, 8, 8, 1).permute(0, 3, 1, 2),
+    "one channel of several": normal(2, 3, 8, 8).to(memory_format=torch.channels_last)[:, :1],
+    "rows last": normal(8, 8, 2, 3).permute(2, 3, 0, 1),
+    "repeated": normal(1, 3, 8, 8).expand(2, 3, 8, 8),
+    "a part": normal(4, 6, 9, 9)[1:3, :, 1:8, :-1],
+}
+OF_IMAGES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "max_pool2d": lambda x: F.max_pool2d(x, (min(2, x.shape[2]), min(2, x.shape[3]))),
+    "avg_pool2d": lambda x: F.avg_pool2d(x, (min(2, x.shape[2]), min(2, x.shape[3]))),
+    "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, (3, 2)),
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, (2, 2)),
+    "max_unpool2d": lambda x: F.max_unpool2d(*F.max_pool2d(x, 1, return_indices=True), 1),
+    "bilinear": lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+    "bicubic": lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"),
+    "nearest": lambda x: F.interpolate(x, scale_factor=2),
+    "grid_sample": lambda x: F.grid_sample(x, x.new_zeros(len(x), 3, 3, 2), align_corners=False),
+    "conv2d": lambda x: F.conv2d(x, x.new_ones(5, x.shape[1], 1, 1)),
+    "unfold": lambda x: F.unfold(x, 1),
+    "pad": lambda x: F.pad(x, (1, 1)),
+    "replicate": lambda x: F.pad(x, (0, 0, 0, 0), mode="replicate"),
+    "instance_norm": F.instance_norm,
+}
+
+
+@pytest.mark.parametrize("layout", IMAGES)
+@pytest.mark.parametrize("name", OF_IMAGES)
+def test_strides_of_images_as_torch(name: str, layout: str) -> None:
+    if name == "conv2d" and layout.startswith("one channel"):
+        return  # torch's strides follow the library that computes it
+
+    def strides() -> list[tuple[int, ...]]:
+        x = IMAGES[layout].detach().requires_grad_()
+        result = OF_IMAGES[name](x)
+        return [result.stride(), torch.autograd.grad(result.sum(), x)[0].stride()]
+
+    try:
+        stock = strides()
+    except (RuntimeError, ValueError) as error:
+        stock = type(error)
+    with repdl.reproducible():
+        if isinstance(stock, list):
+            assert strides() == stock
+        else:
+            with pytest.raises(stock):
+                strides()

@@ -6,20 +6,21 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
+from torch._prims_common import (
+    compute_elementwise_output_logical_to_physical_perm as physical_order,
+    suggest_memory_format,
+)
 
 from repdl.interception.dtypes import map_tensors
 from repdl.interception.native import Kernel
-
-_CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
 def memory_format(*operands: torch.Tensor) -> torch.memory_format:
     """That of a result: channels last if one of the operands is."""
     for x in operands:
-        channels_last = _CHANNELS_LAST.get(x.dim())
-        if channels_last and not x.is_contiguous() and x.is_contiguous(memory_format=channels_last):
-            return channels_last
+        plain = x.dim() < 4 or (x.is_contiguous() and x.stride(1) != 1)
+        if not plain and (suggested := suggest_memory_format(x)) != torch.contiguous_format:
+            return suggested
     return torch.contiguous_format
 
 
