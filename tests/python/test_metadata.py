@@ -172,3 +172,31 @@ def test_strides_of_images_as_torch(name: str, layout: str) -> None:
         else:
             with pytest.raises(stock):
                 strides()
+
+
+TURNED, OTHER = normal(4, 5).t(), normal(4, 5).t()
+INTO: dict[str, Callable[[torch.Tensor], Any]] = {
+    "add": lambda out: torch.add(TURNED, OTHER, out=out),
+    "exp": lambda out: torch.exp(TURNED, out=out),
+    "lerp": lambda out: torch.lerp(TURNED, OTHER, 0.3, out=out),
+    "clamp": lambda out: torch.clamp(TURNED, 0, 1, out=out),
+    "of a part": lambda out: torch.tanh(TURNED[::2], out=out),
+    "of one row": lambda out: torch.mul(TURNED, OTHER[:1], out=out),
+    "mm": lambda out: torch.mm(TURNED, OTHER.t(), out=out),
+    "sum": lambda out: torch.sum(TURNED[None], 0, out=out),
+    "inv": lambda out: torch.linalg.inv(TURNED[:4], out=out),
+    "avg_pool2d": lambda out: torch._C._nn.avg_pool2d(IMAGES["channels last"], 2, out=out),
+    "upsample": lambda out: torch._C._nn.upsample_bilinear2d(IMAGES["channels last"], [5, 9], False, out=out),
+}
+
+
+@pytest.mark.parametrize("name", INTO)
+def test_strides_of_a_resized_out_as_torch(name: str) -> None:
+    stock, out, given = torch.empty(0), torch.empty(0), torch.empty(5, 8)[:, ::2]
+    INTO[name](stock)
+    with repdl.reproducible():
+        INTO[name](out)
+        assert (out.shape, out.stride()) == (stock.shape, stock.stride())
+        if stock.shape == given.shape:
+            INTO[name](given)
+            assert given.stride() == (8, 2)  # one that fits keeps its own

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch._prims_common import is_non_overlapping_and_dense_or_false as is_dense
 
 from repdl import _core
 from repdl.interception.native import Kernel, schemas
@@ -64,7 +65,10 @@ def into(outs: list[str], converts: bool = True) -> Callable[[Kernel], Kernel]:
 
 
 def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> torch.Tensor:
-    """Writes a result into the tensor given for it, which is resized, with torch's warning if it held elements."""
+    """Writes a result into the tensor given for it, which is resized, with torch's warning if it held elements.
+
+    Resized, it has the strides of the result where these leave no gaps, as in torch.
+    """
     if not converts and result.dtype != target.dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead")
     if not torch.can_cast(result.dtype, target.dtype):
@@ -78,4 +82,6 @@ def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> t
                 stacklevel=3,
             )
         target.resize_(result.shape)
+        if is_dense(result):
+            target.as_strided_(result.shape, result.stride())
     return target.copy_(result)
