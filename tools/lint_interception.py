@@ -84,8 +84,6 @@ EXCEPTIONS: dict[str, str] = {
             aten/fake_quantized.py::_held aten/fake_quantized.py::_learned aten/functions.py::glu
             aten/functions.py::glu_backward aten/functions.py::polar aten/functions.py::rrelu_with_noise
             aten/functions.py::softplus aten/functions.py::softplus_backward aten/gamma.py::_of_several
-            aten/least_squares.py::_by_pivots aten/least_squares.py::_by_values
-            aten/least_squares.py::linalg_lstsq aten/least_squares.py::linalg_pinv
             aten/loss.py::binary_cross_entropy aten/loss.py::binary_cross_entropy_backward
             aten/matmul.py::_trilinear aten/normalization.py::_batch_norm
             aten/normalization.py::_weight_norm_interface aten/normalization.py::_weight_norm_interface_backward

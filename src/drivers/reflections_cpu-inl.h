@@ -2,16 +2,17 @@
 // Householder's reflections of many vectors at once, and QR by them.
 #pragma once
 
-#include "drivers/matrix_cpu-inl.h"
+#include "drivers/pair_matrix_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
 inline constexpr int kVecs = 4;
-/// Vectors x that are reflected at once, a lane each. It does not reach the bits.
+/// Numbers in a row of a block. It does not reach the bits.
 inline constexpr int64_t kWidth = kVecs * kLanesOf<double>;
 
-/// m numbers of each of kWidth vectors: number i of all, then number i + 1.
+/// m numbers of each of kWidth vectors: number i of all, then number i + 1. Or m pairs of each of kWidth / 2 vectors: the
+/// real parts of number i, then the imaginary ones.
 struct Block {
   double* data;
 
@@ -25,76 +26,212 @@ HWY_INLINE void Read(const double* from, Lanes (&to)[kVecs]) {
   for (int v = 0; v < kVecs; ++v) to[v] = Load(TagOf<double>(), from + v * kLanesOf<double>);
 }
 
-/// The reflections first, first + step, …, `count` of them: reflection j has v_i = vectors[j][i] for i > j.
-inline void Reflect(const Rows& vectors, const double* tau, int64_t first, int64_t step, int64_t count, int64_t m,
-                    const Block& x) {
+inline double Conjugate(double x) { return x; }
+inline Complex Conjugate(const Complex& x) { return x.Conjugate(); }
+inline void PutNumber(double* row, int64_t i, double x) { row[i] = x; }
+inline void PutNumber(const PairRow& row, int64_t i, const Complex& x) { row.Put(i, x); }
+
+/// A vector of numbers of a row of a block, or of pairs, and what a reflection does with them.
+template <class Number>
+struct WideOf;
+
+template <>
+struct WideOf<double> {
+  static constexpr int kCount = kVecs;  // in a row
+  Lanes re;
+
+  static HWY_INLINE WideOf From(const double* at) { return {Load(TagOf<double>(), at)}; }
+  static HWY_INLINE WideOf FromRow(const double* row, int64_t count) { return {LoadN(row, count)}; }
+  HWY_INLINE void ToRow(double* row, int64_t count) const { StoreN<double>(re, row, count); }
+  static HWY_INLINE WideOf Of(double x) { return {Set(TagOf<double>(), x)}; }
+  HWY_INLINE void To(double* at) const { Store(re, TagOf<double>(), at); }
+  /// Where the mask is not set.
+  HWY_INLINE void ToUnless(const MaskOf<double>& mask, double* at) const {
+    Store(IfThenElse(mask, Load(TagOf<double>(), at), VecOf<double>(re)), TagOf<double>(), at);
+  }
+  HWY_INLINE WideOf Times(const WideOf& x) const { return {Mul(re, x.re)}; }
+  HWY_INLINE WideOf Minus(const WideOf& x) const { return {Sub(re, x.re)}; }
+  HWY_INLINE WideOf Plus(const WideOf& x) const { return {Add(re, x.re)}; }
+  /// x - a b, where the numbers are -a.
+  HWY_INLINE WideOf PlusProduct(const WideOf& b, const WideOf& x) const { return {Fma<VecOf<double>>(re, b.re, x.re)}; }
+  /// x + conj(a) b
+  HWY_INLINE WideOf PlusConjugate(const WideOf& b, const WideOf& x) const { return PlusProduct(b, x); }
+};
+
+template <>
+struct WideOf<Complex> {
+  static constexpr int kCount = kVecs / 2;
+  Lanes re, im;
+
+  static HWY_INLINE WideOf From(const double* at) {
+    return {Load(TagOf<double>(), at), Load(TagOf<double>(), at + kWidth / 2)};
+  }
+  static HWY_INLINE WideOf FromRow(const PairRow& row, int64_t count) {
+    return {LoadN(row.re, count), LoadN(row.im, count)};
+  }
+  HWY_INLINE void ToRow(const PairRow& row, int64_t count) const {
+    StoreN<double>(re, row.re, count);
+    StoreN<double>(im, row.im, count);
+  }
+  static HWY_INLINE WideOf Of(const Complex& x) { return {Set(TagOf<double>(), x.re), Set(TagOf<double>(), x.im)}; }
+  HWY_INLINE void To(double* at) const {
+    Store(re, TagOf<double>(), at);
+    Store(im, TagOf<double>(), at + kWidth / 2);
+  }
+  HWY_INLINE void ToUnless(const MaskOf<double>& mask, double* at) const {
+    WideOf<double>{re}.ToUnless(mask, at);
+    WideOf<double>{im}.ToUnless(mask, at + kWidth / 2);
+  }
+  HWY_INLINE WideOf Times(const WideOf& x) const {
+    VecOf<double> a, b;
+    ComplexMul()(TagOf<double>(), VecOf<double>(re), VecOf<double>(im), VecOf<double>(x.re), VecOf<double>(x.im), a, b);
+    return {a, b};
+  }
+  HWY_INLINE WideOf Minus(const WideOf& x) const { return {Sub(re, x.re), Sub(im, x.im)}; }
+  HWY_INLINE WideOf Plus(const WideOf& x) const { return {Add(re, x.re), Add(im, x.im)}; }
+  HWY_INLINE WideOf PlusProduct(const WideOf& b, const WideOf& x) const {
+    const VecOf<double> minus_im = Neg(VecOf<double>(im));
+    return {Fma<VecOf<double>>(minus_im, b.im, Fma<VecOf<double>>(re, b.re, x.re)),
+            Fma<VecOf<double>>(im, b.re, Fma<VecOf<double>>(re, b.im, x.im))};
+  }
+  HWY_INLINE WideOf PlusConjugate(const WideOf& b, const WideOf& x) const {
+    const VecOf<double> minus_im = Neg(VecOf<double>(im));
+    return {Fma<VecOf<double>>(im, b.im, Fma<VecOf<double>>(re, b.re, x.re)),
+            Fma<VecOf<double>>(minus_im, b.re, Fma<VecOf<double>>(re, b.im, x.im))};
+  }
+};
+
+/// The numbers of a matrix: double or Complex.
+template <class Matrix>
+using NumberOf = std::conditional_t<std::is_same_v<Matrix, Rows>, double, Complex>;
+template <class Matrix>
+using RowOf = decltype(std::declval<Matrix>()[0]);
+/// Vectors that are reflected at once, a lane each.
+template <class Matrix>
+inline constexpr int64_t kVectorsOf = WideOf<NumberOf<Matrix>>::kCount * kLanesOf<double>;
+
+inline double Negated(double x) { return -x; }
+inline Complex Negated(const Complex& x) { return {-x.re, -x.im}; }
+
+/// `count` of the reflections, of which number j has v_i = vectors[j][i] for i > j: from `first` down, or if adjoint up,
+/// with the conjugates of tau.
+template <class Matrix, class Row>
+void Reflect(const Matrix& vectors, const Row& tau, bool adjoint, int64_t first, int64_t count, int64_t m,
+             const Block& x) {
+  using Wide = WideOf<NumberOf<Matrix>>;
+  constexpr int kCount = Wide::kCount;
   if (count == 0) return;
-  const TagOf<double> d;
-  Lanes w[kVecs], t[kVecs], row[kVecs];
-  Read(x[first], w);
-  for (int64_t i = first + 1; i < m; ++i) {
-    const VecOf<double> v = Set(d, vectors[first][i]);
-    Read(x[i], row);
+  const int64_t step = adjoint ? 1 : -1;
+  Wide w[kCount], t[kCount];
+  const auto row = [&](int64_t i, int q) HWY_ATTR { return x[i] + q * kLanesOf<double>; };
 #pragma GCC unroll 4
-    for (int q = 0; q < kVecs; ++q) w[q] = Fma<VecOf<double>>(v, row[q], w[q]);
+  for (int q = 0; q < kCount; ++q) w[q] = Wide::From(row(first, q));
+  RowOf<Matrix> vn = vectors[first];
+  for (int64_t i = first + 1; i < m; ++i) {
+    const Wide v = Wide::Of(vn[i]);
+#pragma GCC unroll 4
+    for (int q = 0; q < kCount; ++q) w[q] = v.PlusConjugate(Wide::From(row(i, q)), w[q]);
   }
   for (int64_t n = 0, j = first; n < count; ++n, j += step) {
-    const VecOf<double> factor = Set(d, tau[j]);
+    const Wide factor = Wide::Of(adjoint ? Conjugate(tau[j]) : tau[j]);
 #pragma GCC unroll 4
-    for (int q = 0; q < kVecs; ++q) t[q] = Mul(factor, w[q]);
+    for (int q = 0; q < kCount; ++q) t[q] = factor.Times(w[q]);
     // The reflection, and on the way the w of the next one.
-    const bool last = n + 1 == count;
-    const int64_t next = last ? j : j + step;
-    const double *const vj = vectors[j], *const vn = vectors[next];
-    if (next < j) Read(x[next], w);
-    for (int64_t i = j; i < std::min(m, j + 2); ++i) {
-      const VecOf<double> v = Set(d, i == j ? -1.0 : -vj[i]);
-      const VecOf<double> times = Set(d, i > next ? vn[i] : 0.0);
+    const int64_t next = n + 1 == count ? j : j + step;
+    const RowOf<Matrix> vj = vn;
+    vn = vectors[next];
+    if (next < j) {
 #pragma GCC unroll 4
-      for (int q = 0; q < kVecs; ++q) {
-        double* const at = x[i] + q * kLanesOf<double>;
-        const VecOf<double> value = Fma<VecOf<double>>(v, t[q], Load(d, at));  // of v = 1 the same as a difference
-        Store(value, d, at);
-        const VecOf<double> before = w[q];
-        w[q] = i < next ? before : i == next ? value : Fma(times, value, before);
+      for (int q = 0; q < kCount; ++q) w[q] = Wide::From(row(next, q));
+    }
+    for (int64_t i = j; i < std::min(m, j + 2); ++i) {
+#pragma GCC unroll 4
+      for (int q = 0; q < kCount; ++q) {
+        const Wide old = Wide::From(row(i, q));
+        const Wide value = i == j ? old.Minus(t[q]) : Wide::Of(Negated(vj[i])).PlusProduct(t[q], old);
+        value.To(row(i, q));
+        if (i == next) w[q] = value;
+        if (i > next) w[q] = Wide::Of(vn[i]).PlusConjugate(value, w[q]);
       }
     }
     for (int64_t i = j + 2; i < m; ++i) {
-      const VecOf<double> v = Set(d, -vj[i]), times = Set(d, vn[i]);
+      const Wide v = Wide::Of(Negated(vj[i])), times = Wide::Of(vn[i]);
 #pragma GCC unroll 4
-      for (int q = 0; q < kVecs; ++q) {
-        double* const at = x[i] + q * kLanesOf<double>;
-        const VecOf<double> value = Fma<VecOf<double>>(v, t[q], Load(d, at));
-        Store(value, d, at);
-        w[q] = Fma<VecOf<double>>(times, value, w[q]);
+      for (int q = 0; q < kCount; ++q) {
+        const Wide value = v.PlusProduct(t[q], Wide::From(row(i, q)));
+        value.To(row(i, q));
+        w[q] = times.PlusConjugate(value, w[q]);
       }
     }
   }
 }
 
-struct Qr {
+/// Of a reflection, from the first number, its real part, and the squares of all else: what becomes of it, and what the
+/// numbers behind it are divided by.
+struct Head {
+  double tau, first, divisor;
+
+  static Head Of(double x, double squares) {
+    const TagOf<double> d;
+    const double size = hn::GetLane(Sqrt(Fma(Set(d, x), Set(d, x), Set(d, squares)))), r = x < 0 ? size : -size;
+    return {(r - x) / r, r, x - r};
+  }
+};
+
+/// A block as rows of a matrix.
+template <class Matrix>
+Matrix AsMatrix(const Block& x) {
+  if constexpr (std::is_same_v<Matrix, Rows>) return {x.data, kWidth};
+  if constexpr (!std::is_same_v<Matrix, Rows>) return {x.data, kWidth, kWidth / 2};
+}
+
+template <class Matrix>
+struct QrOf {
+  using Number = NumberOf<Matrix>;
+  using Wide = WideOf<Number>;
+  static constexpr int64_t kColumns = kVectorsOf<Matrix>;  // of a block
+  static constexpr int kParts = static_cast<int>(kWidth / kColumns);
+
   int64_t m, n;
-  double* data;  // blocks of columns
-  Rows vectors;  // the reflections
-  double* tau;
+  double* data;    // blocks of columns
+  Matrix vectors;  // the reflections
+  RowOf<Matrix> tau;
   int64_t* order;
   double least;  // a column with squares of no more than this below the diagonal has no reflection
 
   Block At(int64_t block) const { return {data + block * m * kWidth}; }
-  double& At(int64_t i, int64_t j) const { return At(j / kWidth)[i][j % kWidth]; }
-  int64_t num_blocks() const { return (n + kWidth - 1) / kWidth; }
+  /// A part of a number, the real one first.
+  double& Part(int64_t i, int64_t j, int part) const { return At(j / kColumns)[i][j % kColumns + part * kColumns]; }
+  Number At(int64_t i, int64_t j) const {
+    if constexpr (kParts == 1) return Part(i, j, 0);
+    if constexpr (kParts == 2) return {Part(i, j, 0), Part(i, j, 1)};
+  }
+  int64_t num_blocks() const { return (n + kColumns - 1) / kColumns; }
+
+  /// The columns from a matrix that LoadRows reads.
+  void Load(const Matrices& from, int64_t matrix) const {
+    for (int64_t block = 0; block < num_blocks(); ++block) {
+      const int64_t columns = std::min(kColumns, n - block * kColumns);
+      Matrices part = from;
+      DispatchReal(part.dtype, [&]<class T>() {
+        part.data = static_cast<const T*>(part.data) + block * kColumns * part.col_stride;
+      });
+      if (columns < kColumns) std::fill_n(At(block).data, m * kWidth, 0.0);
+      LoadRows(part, matrix, m, columns, AsMatrix<Matrix>(At(block)));
+    }
+  }
 
   void Run(bool pivot) const {
     const int64_t steps = std::min(m, n);
     if (pivot) return RunPivoted(steps);
-    for (int64_t begin = 0; begin < steps; begin += kWidth) {
-      const int64_t end = std::min(steps, begin + kWidth);
+    for (int64_t begin = 0; begin < steps; begin += kColumns) {
+      const int64_t end = std::min(steps, begin + kColumns);
       for (int64_t j = begin; j < end; ++j) {
         MakeReflection(j);
         ReflectBehind(j);
       }
-      ForBlocks(end / kWidth + (end % kWidth != 0 ? 1 : 0), end - begin,
-                [&](int64_t block) { Reflect(vectors, tau, begin, 1, end - begin, m, At(block)); });
+      ForBlocks(end / kColumns + (end % kColumns != 0 ? 1 : 0), end - begin,
+                [&](int64_t block) { Reflect(vectors, tau, true, begin, end - begin, m, At(block)); });
     }
   }
 
@@ -110,56 +247,63 @@ struct Qr {
   /// Of column j.
   void MakeReflection(int64_t j) const {
     const TagOf<double> one;
-    const Block x = At(j / kWidth);
-    const int64_t at = j % kWidth;
+    const auto v = vectors[j];
     VecOf<double> below = Zero(one);
-    for (int64_t i = j + 1; i < m; ++i) {
-      const VecOf<double> value = Set(one, x[i][at]);
+    const auto add = [&](int64_t i, int part) HWY_ATTR {
+      const VecOf<double> value = Set(one, Part(i, j, part));
       below = Fma(value, value, below);
+    };
+    for (int64_t i = j + 1; i < m; ++i) {
+      PutNumber(v, i, At(i, j));
+      for (int part = 0; part < kParts; ++part) add(i, part);
     }
-    double* const v = vectors[j];
+    if constexpr (kParts == 2) add(j, 1);
+    const Number head = At(j, j);
     if (hn::GetLane(below) <= least) {
-      tau[j] = 0;
-      for (int64_t i = j + 1; i < m; ++i) v[i] = x[i][at];
+      PutNumber(tau, j, Number{});
+      if constexpr (kParts == 2) Part(j, j, 1) = 0;
       return;
     }
-    const double head = x[j][at];
-    const double size = hn::GetLane(Sqrt(Fma(Set(one, head), Set(one, head), below)));
-    const double first = head < 0 ? size : -size;
-    tau[j] = (first - head) / first;
-    const double divisor = head - first;
-    for (int64_t i = j + 1; i < m; ++i) v[i] = x[i][at];
-    DivideRow(divisor, v, j + 1, m);
-    x[j][at] = first;
+    const Head made = Head::Of(Part(j, j, 0), hn::GetLane(below));
+    Part(j, j, 0) = made.first;
+    if constexpr (kParts == 1) {
+      PutNumber(tau, j, made.tau);
+      DivideRow(made.divisor, v, j + 1, m);
+    } else {
+      PutNumber(tau, j, Complex{made.tau, -(head.im / made.first)});
+      DivideRow(Complex{made.divisor, head.im}, v, j + 1, m);
+      Part(j, j, 1) = 0;
+    }
   }
 
   /// The columns of its block behind column j.
   void ReflectBehind(int64_t j) const {
     const TagOf<double> d;
-    const Block x = At(j / kWidth);
-    const int64_t behind = j % kWidth + 1;
+    const Block x = At(j / kColumns);
+    const int64_t behind = j % kColumns + 1;
     const int first = static_cast<int>(behind / kLanesOf<double>);  // the first vector with a column behind
-    const double* const v = vectors[j];
-    for (int q = first; q < kVecs; ++q) {
+    const auto v = vectors[j];
+    const Wide factor = Wide::Of(Conjugate(tau[j]));
+    for (int q = first; q < Wide::kCount; ++q) {
       const int64_t kept = std::max<int64_t>(0, behind - q * kLanesOf<double>);
       double* const from = x.data + q * kLanesOf<double>;
-      VecOf<double> w = Load(d, from + j * kWidth);
-      for (int64_t i = j + 1; i < m; ++i) w = Fma(Set(d, v[i]), Load(d, from + i * kWidth), w);
+      Wide w = Wide::From(from + j * kWidth);
+      for (int64_t i = j + 1; i < m; ++i) w = Wide::Of(v[i]).PlusConjugate(Wide::From(from + i * kWidth), w);
       const auto mask = hn::FirstN(d, static_cast<size_t>(kept));
-      const VecOf<double> t = Mul(Set(d, tau[j]), w);
-      for (int64_t i = j; i < m; ++i) {
-        const VecOf<double> old = Load(d, from + i * kWidth);
-        const VecOf<double> value = Fma(Set(d, i == j ? -1.0 : -v[i]), t, old);
-        Store(IfThenElse(mask, old, value), d, from + i * kWidth);
+      const Wide t = factor.Times(w);
+      Wide::From(from + j * kWidth).Minus(t).ToUnless(mask, from + j * kWidth);
+      for (int64_t i = j + 1; i < m; ++i) {
+        double* const at = from + i * kWidth;
+        Wide::Of(Negated(v[i])).PlusProduct(t, Wide::From(at)).ToUnless(mask, at);
       }
     }
   }
 
   void RunPivoted(int64_t steps) const {
     Scratch scratch;
-    double* const sums = scratch.Get<double>(num_blocks() * kWidth);
+    double* const sums = scratch.Get<double>(num_blocks() * kColumns);
     for (int64_t j = 0; j < steps; ++j) {
-      ForBlocks(j / kWidth, 1, [&](int64_t block) { SumSquares(At(block), j, sums + block * kWidth); });
+      ForBlocks(j / kColumns, 1, [&](int64_t block) { SumSquares(At(block), j, sums + block * kColumns); });
       int64_t chosen = j;
       for (int64_t c = j + 1; c < n && sums[chosen] == sums[chosen]; ++c) {
         if (!(sums[c] <= sums[chosen])) chosen = c;
@@ -167,25 +311,30 @@ struct Qr {
       if (chosen != j) Exchange(j, chosen);
       MakeReflection(j);
       ReflectBehind(j);
-      ForBlocks(j / kWidth + 1, 1, [&](int64_t block) { Reflect(vectors, tau, j, 1, 1, m, At(block)); });
+      ForBlocks(j / kColumns + 1, 1, [&](int64_t block) { Reflect(vectors, tau, true, j, 1, m, At(block)); });
     }
   }
 
   void SumSquares(const Block& x, int64_t j, double* sums) const {
-    Lanes sum[kVecs], row[kVecs];
-    for (int q = 0; q < kVecs; ++q) sum[q] = Zero(TagOf<double>());
+    constexpr int kCount = Wide::kCount;
+    Lanes sum[kCount], row[kVecs];
+    for (int q = 0; q < kCount; ++q) sum[q] = Zero(TagOf<double>());
     for (int64_t i = j; i < m; ++i) {
       Read(x[i], row);
-      for (int q = 0; q < kVecs; ++q) sum[q] = Fma<VecOf<double>>(row[q], row[q], sum[q]);
+      for (int q = 0; q < kVecs; ++q) sum[q % kCount] = Fma<VecOf<double>>(row[q], row[q], sum[q % kCount]);
     }
-    for (int q = 0; q < kVecs; ++q) Store(sum[q], TagOf<double>(), sums + q * kLanesOf<double>);
+    for (int q = 0; q < kCount; ++q) Store(sum[q], TagOf<double>(), sums + q * kLanesOf<double>);
   }
 
   void Exchange(int64_t a, int64_t b) const {
-    for (int64_t i = 0; i < m; ++i) std::swap(At(i, a), At(i, b));
+    for (int64_t i = 0; i < m; ++i) {
+      for (int part = 0; part < kParts; ++part) std::swap(Part(i, a, part), Part(i, b, part));
+    }
     std::swap(order[a], order[b]);
   }
 };
+
+using Qr = QrOf<Rows>;
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -65,51 +65,82 @@ inline double MakeReflection(const double* x, int64_t n, double* v, double* tau)
     const VecOf<double> value = Set(d, x[i]);
     squares = Fma(value, value, squares);
   }
-  const double below = hn::GetLane(squares), head = x[0];
+  const double below = hn::GetLane(squares), first = x[0];
   if (v != x) std::copy(x + 1, x + n, v + 1);
   v[0] = 1.0;
   if (below <= kLeastSquare) {
     *tau = 0;
-    return head;
+    return first;
   }
-  const double size = RootOf(FmaOf(head, head, below)), first = head < 0 ? size : -size;
-  *tau = (first - head) / first;
-  DivideRow(head - first, v, 1, n);
-  return first;
+  const Head head = Head::Of(first, below);
+  *tau = head.tau;
+  DivideRow(head.divisor, v, 1, n);
+  return head.first;
+}
+
+/// The same as in `complex_geqrf`; the result is real. v is another row than x.
+inline double MakeReflection(const PairRow& x, int64_t n, const PairRow& v, const PairRow& tau) {
+  const TagOf<double> d;
+  VecOf<double> squares = Zero(d);
+  const auto add = [&](double part) HWY_ATTR { squares = Fma(Set(d, part), Set(d, part), squares); };
+  for (int64_t i = 1; i < n; ++i) {
+    add(x.re[i]);
+    add(x.im[i]);
+  }
+  const Complex first = x[0];
+  add(first.im);
+  std::copy(x.re + 1, x.re + n, v.re + 1);
+  std::copy(x.im + 1, x.im + n, v.im + 1);
+  v.Put(0, {1.0, 0.0});
+  if (hn::GetLane(squares) <= kLeastSquare) {
+    tau.Put(0, {});
+    return first.re;
+  }
+  const Head head = Head::Of(first.re, hn::GetLane(squares));
+  tau.Put(0, {head.tau, -(first.im / head.first)});
+  DivideRow(Complex{head.divisor, first.im}, v, 1, n);
+  return head.first;
 }
 
 inline constexpr int kInnerVecs = static_cast<int>(16 / kLanesOf<double>);
 
-/// x = fma(-factor, t, x), and then Inner(x, u) of `svd`.
-inline double SubtractAndInner(double factor, const double* t, const double* u, double* x, int64_t n) {
-  const TagOf<double> d;
-  const VecOf<double> times = Set(d, -factor);
-  Lanes acc[kInnerVecs];
+inline double FoldLanes(const WideOf<double>& x) { return FoldVector(TagOf<double>(), VecOf<double>(x.re)); }
+inline Complex FoldLanes(const WideOf<Complex>& x) {
+  return {FoldVector(TagOf<double>(), VecOf<double>(x.re)), FoldVector(TagOf<double>(), VecOf<double>(x.im))};
+}
+
+/// x = x - factor t, and then Inner(x, u) of `svd`.
+template <class Number, class Row>
+Number SubtractAndInner(const Number& factor, const Row& t, const Row& u, const Row& x, int64_t n) {
+  using Wide = WideOf<Number>;
+  const Wide times = Wide::Of(Negated(factor));
+  Wide acc[kInnerVecs];
 #pragma GCC unroll 16
-  for (int v = 0; v < kInnerVecs; ++v) acc[v] = Zero(d);
+  for (int v = 0; v < kInnerVecs; ++v) acc[v] = Wide::Of(Number{});
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
 #pragma GCC unroll 16
     for (int v = 0; v < kInnerVecs; ++v) {
       const int64_t at = i + v * kLanesOf<double>;
-      const VecOf<double> value = Fma(times, LoadU(d, t + at), LoadU(d, x + at));
-      StoreU(value, d, x + at);
-      acc[v] = Fma<VecOf<double>>(value, LoadU(d, u + at), acc[v]);
+      const Wide value =
+          times.PlusProduct(Wide::FromRow(t + at, kLanesOf<double>), Wide::FromRow(x + at, kLanesOf<double>));
+      value.ToRow(x + at, kLanesOf<double>);
+      acc[v] = value.PlusProduct(Wide::FromRow(u + at, kLanesOf<double>), acc[v]);
     }
   }
   for (int v = 0; v < kInnerVecs && i + v * kLanesOf<double> < n; ++v) {
     // The zeros behind the end change at most the sign of a zero, which reaches nothing.
     const int64_t at = i + v * kLanesOf<double>, count = n - at;
-    const VecOf<double> value = Fma(times, LoadN(t + at, count), LoadN(x + at, count));
-    StoreN<double>(value, x + at, count);
-    acc[v] = Fma<VecOf<double>>(value, LoadN(u + at, count), acc[v]);
+    const Wide value = times.PlusProduct(Wide::FromRow(t + at, count), Wide::FromRow(x + at, count));
+    value.ToRow(x + at, count);
+    acc[v] = value.PlusProduct(Wide::FromRow(u + at, count), acc[v]);
   }
 #pragma GCC unroll 8
   for (int h = kInnerVecs / 2; h >= 1; h /= 2) {
 #pragma GCC unroll 8
-    for (int v = 0; v < h; ++v) acc[v] = Add(acc[v], acc[v + h]);
+    for (int v = 0; v < h; ++v) acc[v] = acc[v].Plus(acc[v + h]);
   }
-  return FoldVector(d, VecOf<double>(acc[0]));
+  return FoldLanes(acc[0]);
 }
 
 /// (c x + s z, c z - s x) = (r, 0).
@@ -169,30 +200,38 @@ struct Rotations {
   void Clear() { used = num_sweeps = 0; }
 };
 
-/// The rows of an orthogonal matrix n x n, a lane each, in blocks.
-struct Lanewise {
+/// The rows of an orthogonal matrix n x n, a lane each, in blocks; of complex numbers the conjugates of a unitary one.
+template <class Matrix>
+struct LanewiseOf {
+  static constexpr int64_t kRows = kVectorsOf<Matrix>;
+
   int64_t n;
   double* data;
 
-  static Lanewise Identity(Scratch& scratch, int64_t n) {
-    const Lanewise rows{n, scratch.Get<double>((n + kWidth - 1) / kWidth * kWidth * n)};
+  static LanewiseOf Identity(Scratch& scratch, int64_t n) {
+    const LanewiseOf rows{n, scratch.Get<double>((n + kRows - 1) / kRows * kWidth * n)};
     std::fill_n(rows.data, rows.num_blocks() * kWidth * n, 0.0);
-    for (int64_t i = 0; i < n; ++i) rows.At(i / kWidth)[i][i % kWidth] = 1.0;
+    for (int64_t i = 0; i < n; ++i) rows.At(i / kRows)[i][i % kRows] = 1.0;
     return rows;
   }
 
-  int64_t num_blocks() const { return (n + kWidth - 1) / kWidth; }
+  int64_t num_blocks() const { return (n + kRows - 1) / kRows; }
   Block At(int64_t block) const { return {data + block * n * kWidth}; }
 
-  /// Column j of the matrix.
-  void Column(int64_t j, double* out) const {
-    for (int64_t r = 0; r < n; r += kWidth) std::copy_n(At(r / kWidth)[j], std::min(kWidth, n - r), out + r);
+  /// Column j of the matrix, the parts of it that lie `shift` behind the numbers of its blocks.
+  void Column(int64_t j, double* out, int64_t shift = 0) const {
+    for (int64_t r = 0; r < n; r += kRows) std::copy_n(At(r / kRows)[j] + shift, std::min(kRows, n - r), out + r);
+  }
+  void Column(int64_t j, const PairRow& out) const {
+    Column(j, out.re);
+    Column(j, out.im, kRows);
   }
 
   /// Of each row the numbers from `shift` on, by `count` reflections of n - shift numbers.
-  void ReflectAll(const Rows& vectors, const double* tau, int64_t count, int64_t shift) const {
+  template <class Row>
+  void ReflectAll(const Matrix& vectors, const Row& tau, int64_t count, int64_t shift) const {
     if (count <= 0) return;
-    ForBlocks(2 * count * n, [&](const Block& x) { Reflect(vectors, tau, 0, 1, count, n - shift, {x[shift]}); });
+    ForBlocks(2 * count * n, [&](const Block& x) { Reflect(vectors, tau, true, 0, count, n - shift, {x[shift]}); });
   }
 
   void Rotate(const Rotations& rotations) const {
@@ -236,6 +275,14 @@ struct Lanewise {
   }
 };
 
+using Lanewise = LanewiseOf<Rows>;
+
+/// As real numbers, in rows.
+inline Rows PartsOf(const Rows& a) { return a; }
+inline Rows PartsOf(const PairRows& a) { return {a.data, a.parts}; }
+template <class Matrix>
+inline constexpr int64_t kPartsOf = std::is_same_v<Matrix, Rows> ? 1 : 2;
+
 /// -1 if the first of the largest numbers is negative.
 inline double SignOfLargest(const double* x, int64_t n) {
   double size = 0, sign = 1;
@@ -248,6 +295,34 @@ inline double SignOfLargest(const double* x, int64_t n) {
 /// No zero becomes -0.
 inline void Times(double sign, double* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = x[i] * sign + 0.0;
+}
+
+/// What makes the first of the largest numbers real and positive, `size`, and its place.
+struct Phase {
+  int64_t place = 0;
+  double size;
+  Complex p;
+
+  static Phase Of(const PairRow& x, int64_t n) {
+    Phase phase;
+    double square = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double of_x = FmaOf(x.re[i], x.re[i], x.im[i] * x.im[i]);
+      if (of_x > square) square = of_x, phase.place = i;
+    }
+    const Complex largest = x[phase.place];
+    phase.size = RootOf(square);
+    phase.p = {largest.re / phase.size, -(largest.im / phase.size)};
+    return phase;
+  }
+};
+
+/// No part that is zero becomes -0.
+inline void Times(const Complex& factor, const PairRow& x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const Complex product = x[i] * factor;
+    x.Put(i, {product.re + 0.0, product.im + 0.0});
+  }
 }
 
 }  // namespace repdl::HWY_NAMESPACE

@@ -69,8 +69,39 @@ CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
 }  # fmt: skip
 
 
+def projections(a: torch.Tensor) -> torch.Tensor:
+    """On each eigenvector of a Hermitian matrix, whose phase is free."""
+    vectors = L.eigh(a + a.mH)[1]
+    return vectors.mT[..., None] * vectors.mH[..., None, :]
+
+
+def tall_factors(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Without the last column, one number, which stock torch does not make real in large matrices."""
+    factors: tuple[torch.Tensor, torch.Tensor] = torch.geqrf(a[..., :-1])
+    return factors
+
+
 COMPLEX: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
-    **{name: call for name, call in CALLS.items() if name not in ("qr", "lstsq")},
+    **CALLS,
+    "qr": lambda a, b: L.qr(a[..., :-1])[0],
+    "geqrf": lambda a, b: tall_factors(a)[0],
+    "qr of many rows": lambda a, b: L.qr(torch.cat([a, b], -1).mT)[1],
+    "householder_product": lambda a, b: L.householder_product(*tall_factors(a)),
+    "ormqr": lambda a, b: torch.ormqr(*tall_factors(a), b),
+    "ormqr of the adjoint": lambda a, b: torch.ormqr(*tall_factors(a), b, transpose=True),
+    "ormqr from the right": lambda a, b: torch.ormqr(*tall_factors(a), b.mT, left=False),
+    "ormqr of the adjoint from the right": lambda a, b: torch.ormqr(*tall_factors(a), b.mT, left=False, transpose=True),
+    "eigenvalues": lambda a, b: L.eigvalsh(a) + 0j,
+    "eigenvalues by the upper half": lambda a, b: L.eigvalsh(a, UPLO="U") + 0j,
+    "projections": lambda a, b: projections(a),
+    "gels": lambda a, b: L.lstsq(a[..., : a.shape[-1] // 2], b, driver="gels").solution,
+    "lstsq of few rows": lambda a, b: L.lstsq(a[..., : a.shape[-1] // 2, :], b[..., : a.shape[-1] // 2, :]).solution,
+    "lstsq of many rows": lambda a, b: L.lstsq(a[..., : a.shape[-1] // 2], b).solution,
+    "pinv": lambda a, b: L.pinv(a),
+    "pinv of Hermitian matrices": lambda a, b: L.pinv(a + a.mH, hermitian=True),
+    "singular values": lambda a, b: L.svdvals(a) + 0j,
+    "svd": lambda a, b: (lambda u, s, vh: u @ vh)(*L.svd(a)),
+    "lstsq by singular values": lambda a, b: L.lstsq(a[..., : a.shape[-1] // 2], b, driver="gelsd").solution,
     "cholesky": lambda a, b: L.cholesky(a @ a.mH + 3 * torch.eye(a.shape[-1], dtype=a.dtype)),
     "cholesky of the upper half": lambda a, b: L.cholesky(a @ a.mH + 3 * torch.eye(a.shape[-1]), upper=True),
     "cholesky_solve": lambda a, b: torch.cholesky_solve(b, a.tril()),
@@ -117,6 +148,100 @@ def test_many_sides_are_each_alone(name: str, dtype: torch.dtype) -> None:
             for threads in (1, 2, 3, 7):
                 repdl.set_num_threads(threads)
                 assert same_bits(call(a, b), found)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+@pytest.mark.parametrize("shape", [(7, 4), (4, 7), (6, 6), (40, 33), (1, 1)])
+def test_qr_of_complex_matrices_has_a_real_diagonal(shape: tuple[int, int], dtype: torch.dtype) -> None:
+    a = torch.randn(3, *shape, dtype=dtype, generator=torch.Generator().manual_seed(2))
+    with repdl.reproducible():
+        for mode in ("reduced", "complete"):
+            q, r = L.qr(a, mode)
+            close = 1e-5 if dtype == torch.complex64 else 1e-13
+            assert torch.allclose(q @ r, a, atol=close)
+            assert torch.allclose(q.mH @ q, torch.eye(q.shape[-1], dtype=dtype), atol=close)
+            assert (r.diagonal(dim1=1, dim2=2).imag == 0).all() and (r.tril(-1) == 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 40])
+def test_eigenvectors_of_hermitian_matrices(n: int) -> None:
+    """Imaginary parts of the diagonal and the other triangle are not read; the largest number of a vector is real."""
+    draw = torch.Generator().manual_seed(n)
+    a = torch.randn(4, n, n, dtype=torch.complex128, generator=draw)
+    hermitian = a.tril(-1) + a.tril(-1).mH + torch.diag_embed(a.diagonal(dim1=1, dim2=2).real)
+    with repdl.reproducible():
+        values, vectors = L.eigh(a)
+        assert values.dtype == torch.float64
+        assert all(map(same_bits, L.eigh(a.mH, UPLO="U"), (values, vectors)))
+        assert same_bits(L.eigvalsh(hermitian), values)
+        assert torch.allclose(hermitian @ vectors, vectors * values[:, None], atol=1e-12)
+        assert torch.allclose(vectors.mH @ vectors, torch.eye(n, dtype=a.dtype), atol=1e-13)
+        largest = vectors.gather(1, vectors.abs().argmax(1, keepdim=True))
+        assert (largest.imag == 0).all() and (largest.real > 0).all()
+
+
+GRADIENTS: dict[str, Callable[[torch.Tensor], Any]] = {
+    "qr": lambda a: L.qr(a),
+    "householder_product": lambda a: L.householder_product(a, a[0]),
+    "eigvalsh": lambda a: L.eigvalsh(a[:3] + a[:3].mH),
+    "eigh": lambda a: projections(a[:3]),
+    "pinv": lambda a: L.pinv(a[:3] + a[:3].mH, hermitian=True),
+    "svdvals": L.svdvals,
+    "svd": lambda a: (lambda u, s, vh: u * s @ vh)(*L.svd(a, full_matrices=False)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_factors_of_complex_matrices(name: str) -> None:
+    a = torch.randn(5, 3, dtype=torch.complex128, generator=torch.Generator().manual_seed(4)).requires_grad_()
+    with repdl.reproducible():
+        assert torch.autograd.gradcheck(GRADIENTS[name], a)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (7, 4), (4, 7), (33, 20), (20, 33), (40, 40)])
+def test_singular_vectors_of_complex_matrices(shape: tuple[int, int], dtype: torch.dtype) -> None:
+    a = torch.randn(3, *shape, dtype=dtype, generator=torch.Generator().manual_seed(5))
+    close = 2e-5 if dtype == torch.complex64 else 1e-12
+    stock = L.svdvals(a)
+    with repdl.reproducible():
+        for full in (False, True):
+            u, s, vh = L.svd(a, full_matrices=full)
+            k = s.shape[-1]
+            assert torch.allclose(s, stock, atol=close) and same_bits(s, L.svdvals(a))
+            assert torch.allclose(u[..., :k] * s[:, None] @ vh[:, :k], a, atol=close)
+            for x in (u, vh.mH):
+                assert torch.allclose(x.mH @ x, torch.eye(x.shape[-1], dtype=dtype), atol=close)
+            largest = u.gather(1, u.abs().argmax(1, keepdim=True))
+            assert (largest.imag.abs() < close).all() and (largest.real > 0).all()
+            assert all(map(same_bits, L.svd(a[1], full_matrices=full), (u[1], s[1], vh[1])))
+
+
+def test_what_is_made_of_singular_values_of_complex_matrices() -> None:
+    a = torch.randn(3, 6, 4, dtype=torch.complex128, generator=torch.Generator().manual_seed(6))
+    calls: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+        L.pinv,
+        L.cond,
+        lambda a: L.matrix_norm(a, "nuc"),
+        lambda a: L.matrix_norm(a, 2),
+        lambda a: L.matrix_rank(a @ a.mH),
+    )
+    for call in calls:
+        stock = call(a)
+        with repdl.reproducible():
+            assert torch.allclose(call(a), stock)
+
+
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
+def test_lstsq_of_complex_matrices_is_like_torchs(driver: str) -> None:
+    draw = torch.Generator().manual_seed(3)
+    a, b = (torch.randn(2, 7, n, dtype=torch.complex128, generator=draw) for n in (4, 3))
+    for rows in (7, 3):
+        stock = L.lstsq(a[:, :rows], b[:, :rows], driver=driver)
+        with repdl.reproducible():
+            found = L.lstsq(a[:, :rows], b[:, :rows], driver=driver)
+        for ours, theirs in zip(found, stock, strict=True):
+            assert ours.shape == theirs.shape and ours.dtype == theirs.dtype and torch.allclose(ours, theirs)
 
 
 def test_a_side_has_its_bits_among_few_and_many() -> None:

@@ -76,6 +76,7 @@ from repdl.ops.complex import (
     complex_tanh as complex_tanh,
     complex_tanh_grad as complex_tanh_grad,
 )
+from repdl.ops.complex_eigh import complex_eigh as complex_eigh, complex_eigvalsh as complex_eigvalsh
 from repdl.ops.complex_factors import (
     complex_cholesky as complex_cholesky,
     complex_cholesky_solve as complex_cholesky_solve,
@@ -88,6 +89,12 @@ from repdl.ops.complex_factors import (
     complex_solve_triangular as complex_solve_triangular,
 )
 from repdl.ops.complex_mm import complex_mm as complex_mm
+from repdl.ops.complex_qr import (
+    complex_geqrf as complex_geqrf,
+    complex_householder as complex_householder,
+    complex_orgqr as complex_orgqr,
+    complex_qr as complex_qr,
+)
 from repdl.ops.complex_sum import (
     complex_cumprod as complex_cumprod,
     complex_cumsum as complex_cumsum,
@@ -98,6 +105,7 @@ from repdl.ops.complex_sum import (
     complex_sum as complex_sum,
     complex_var as complex_var,
 )
+from repdl.ops.complex_svd import complex_svd as complex_svd, complex_svdvals as complex_svdvals
 from repdl.ops.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,

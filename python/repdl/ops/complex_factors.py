@@ -11,7 +11,7 @@ import numpy as np
 from repdl._op import Sample, Tensor, op, rows_of, sample
 
 
-def _matrices_of(*names: str) -> Callable[[Mapping[str, Any], slice], Mapping[str, Any] | None]:
+def pair_matrices_of(*names: str) -> Callable[[Mapping[str, Any], slice], Mapping[str, Any] | None]:
     """For `Op.rows`: the batch is the first dimension of these tensors of matrices of pairs, if they have one."""
 
     def take(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
@@ -155,7 +155,7 @@ for _op, _names in (
     (complex_solve, ("input", "rows")),
     (complex_solve_triangular, ("input", "rows")),
 ):
-    _op.rows(_matrices_of(*_names))
+    _op.rows(pair_matrices_of(*_names))
 
 
 @complex_cholesky.samples
@@ -224,20 +224,20 @@ complex_det.samples(_square)
 complex_slogdet.samples(_square)
 
 
-def _complex(pairs: Any) -> Any:
+def complex_of(pairs: Any) -> Any:
     return pairs[..., 0] + 1j * pairs[..., 1]
 
 
-def _pairs(numbers: Any) -> Any:
+def pairs_of(numbers: Any) -> Any:
     return np.stack([numbers.real, numbers.imag], -1)
 
 
 def _solved(a: Any, rows: Any) -> Any:
-    return _pairs(np.swapaxes(np.linalg.solve(a, np.swapaxes(_complex(rows), -1, -2)), -1, -2))
+    return pairs_of(np.swapaxes(np.linalg.solve(a, np.swapaxes(complex_of(rows), -1, -2)), -1, -2))
 
 
 def _factored(pairs: Any) -> tuple[Any, Any, Any]:
-    a = _complex(pairs)
+    a = complex_of(pairs)
     pivots = np.zeros((*a.shape[:-2], min(a.shape[-2:])), dtype=np.int64)
     for place in np.ndindex(a.shape[:-2]):
         one = a[place]
@@ -247,22 +247,22 @@ def _factored(pairs: Any) -> tuple[Any, Any, Any]:
             one[k + 1 :, k] /= one[k, k]
             one[k + 1 :, k + 1 :] -= np.outer(one[k + 1 :, k], one[k, k + 1 :])
             pivots[*place, k] = chosen + 1
-    return _pairs(np.swapaxes(a, -1, -2)), pivots, np.zeros(a.shape[:-2], dtype=np.int64)
+    return pairs_of(np.swapaxes(a, -1, -2)), pivots, np.zeros(a.shape[:-2], dtype=np.int64)
 
 
-complex_solve.oracle(lambda input, rows: (_solved(_complex(input), rows), *_factored(input)))
+complex_solve.oracle(lambda input, rows: (_solved(complex_of(input), rows), *_factored(input)))
 
 
 @complex_inv.oracle
 def _(input: Any) -> Any:
-    inverse = _pairs(np.swapaxes(np.linalg.inv(_complex(input)), -1, -2))
+    inverse = pairs_of(np.swapaxes(np.linalg.inv(complex_of(input)), -1, -2))
     return inverse, np.zeros(input.shape[:-3], dtype=np.int64)
 
 
 @complex_cholesky.oracle
 def _(input: Any) -> Any:
-    lower = np.tril(_complex(input))
+    lower = np.tril(complex_of(input))
     diagonal = np.diagonal(lower, axis1=-2, axis2=-1).real
     full = np.tril(lower, -1) + np.swapaxes(np.tril(lower, -1), -1, -2).conj()
     full = full + np.eye(full.shape[-1]) * diagonal[..., None, :]
-    return _pairs(np.swapaxes(np.linalg.cholesky(full), -1, -2)), np.zeros(input.shape[:-3], dtype=np.int64)
+    return pairs_of(np.swapaxes(np.linalg.cholesky(full), -1, -2)), np.zeros(input.shape[:-3], dtype=np.int64)

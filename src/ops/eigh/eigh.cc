@@ -8,48 +8,61 @@
 namespace repdl {
 namespace {
 
-void Run(const Place& place, const TensorView& input, bool upper, Out& values, void* vectors, Out& info) {
+constexpr NumberForm kEigh{"eigh", false}, kComplexEigh{"complex_eigh", true}, kEigvalsh{"eigvalsh", false},
+    kComplexEigvalsh{"complex_eigvalsh", true};
+
+Specs Infer(const NumberForm& form, const TensorView& input, bool with_vectors) {
+  const TensorView a = form.Numbers("input", input, input);
+  CheckSquare(form.Arg("input"), a);
+  const TensorSpec values{input.dtype, BatchAnd(a.shape, {a.shape[a.rank() - 1]})};
+  const TensorSpec info{DType::kInt64, BatchAnd(a.shape, {})};
+  if (!with_vectors) return {values, info};
+  return {values, {input.dtype, input.shape}, info};
+}
+
+void Run(const NumberForm& form, const TensorView& input, bool upper, Out& values, Out* vectors, Out& info) {
+  const FpEnvGuard guard;
+  const Specs specs = Infer(form, input, vectors != nullptr);
+  if (vectors == nullptr) {
+    CheckOutputs(form.op, specs, {&values, &info}, input);
+  } else {
+    CheckOutputs(form.op, specs, {&values, vectors, &info}, input);
+  }
+  const Place place = PlaceOf(form.op, input);
   if (info.numel() == 0) return;
   OpScratch scratch(place);
-  const Matrices matrices = MatricesOf(input, scratch);
-  EighKernel(place, {BatchOf(input.shape), input.shape[input.rank() - 1], upper ? matrices.Transposed() : matrices,
-                     values.data, vectors, info.Data<int64_t>()});
+  const Matrices matrices = MatricesOf(input, scratch, form.pairs);
+  const IntList shape = form.Numbers("input", input, input).shape;
+  EighKernel(place, {BatchOf(shape), shape[shape.size() - 1], upper, upper ? matrices.Transposed() : matrices,
+                     values.data, vectors == nullptr ? nullptr : vectors->data, info.Data<int64_t>(), form.pairs});
 }
 
 }  // namespace
 
-Specs InferEigh(const TensorView& input, bool /*upper*/) {
-  const ArgName name{"eigh", "input"};
-  CheckFloat(name, input, input);
-  CheckSquare(name, input);
-  return {{input.dtype, BatchAnd(input.shape, {input.shape[input.rank() - 1]})},
-          {input.dtype, input.shape},
-          {DType::kInt64, BatchAnd(input.shape, {})}};
-}
-
+Specs InferEigh(const TensorView& input, bool /*upper*/) { return Infer(kEigh, input, true); }
 void Eigh(const TensorView& input, bool upper, Out values, Out vectors, Out info) {
-  const FpEnvGuard guard;
-  CheckOutputs("eigh", InferEigh(input, upper), {&values, &vectors, &info}, input);
-  const Place place = PlaceOf("eigh", input);
-  Run(place, input, upper, values, vectors.data, info);
+  Run(kEigh, input, upper, values, &vectors, info);
 }
 
-Specs InferEigvalsh(const TensorView& input, bool /*upper*/) {
-  const ArgName name{"eigvalsh", "input"};
-  CheckFloat(name, input, input);
-  CheckSquare(name, input);
-  return {{input.dtype, BatchAnd(input.shape, {input.shape[input.rank() - 1]})},
-          {DType::kInt64, BatchAnd(input.shape, {})}};
-}
-
+Specs InferEigvalsh(const TensorView& input, bool /*upper*/) { return Infer(kEigvalsh, input, false); }
 void Eigvalsh(const TensorView& input, bool upper, Out values, Out info) {
-  const FpEnvGuard guard;
-  CheckOutputs("eigvalsh", InferEigvalsh(input, upper), {&values, &info}, input);
-  const Place place = PlaceOf("eigvalsh", input);
-  Run(place, input, upper, values, nullptr, info);
+  Run(kEigvalsh, input, upper, values, nullptr, info);
+}
+
+Specs InferComplexEigh(const TensorView& input, bool /*upper*/) { return Infer(kComplexEigh, input, true); }
+void ComplexEigh(const TensorView& input, bool upper, Out values, Out vectors, Out info) {
+  Run(kComplexEigh, input, upper, values, &vectors, info);
+}
+
+Specs InferComplexEigvalsh(const TensorView& input, bool /*upper*/) { return Infer(kComplexEigvalsh, input, false); }
+void ComplexEigvalsh(const TensorView& input, bool upper, Out values, Out info) {
+  Run(kComplexEigvalsh, input, upper, values, nullptr, info);
 }
 
 }  // namespace repdl
 
 REPDL_OPS(eigh, MakeOp<InferEigh, Eigh, EighKernel>("eigh", "input, upper=False", kFloat32Or64),
-          MakeOp<InferEigvalsh, Eigvalsh, EighKernel>("eigvalsh", "input, upper=False", kFloat32Or64))
+          MakeOp<InferEigvalsh, Eigvalsh, EighKernel>("eigvalsh", "input, upper=False", kFloat32Or64),
+          MakeOp<InferComplexEigh, ComplexEigh, EighKernel>("complex_eigh", "input, upper=False", kFloat32Or64),
+          MakeOp<InferComplexEigvalsh, ComplexEigvalsh, EighKernel>("complex_eigvalsh", "input, upper=False",
+                                                                    kFloat32Or64))

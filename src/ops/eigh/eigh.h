@@ -35,6 +35,27 @@ value i.
 The `values` and `info` of `eigh`.
 */
 
+/*! complex_eigh
+`eigh` of Hermitian matrices of complex numbers, which are pairs in a last dimension of size 2; the eigenvalues are real.
+Imaginary parts on the diagonal count as +0, and `2^p` is above all |parts|. d, e, sweeps and rotations are those of `eigh`,
+but for:
+
+- *Tridiagonal form*. The reflection of column k, a_jk for j = k+1 … n-1, is that of `complex_geqrf`; where all that is
+  squared is at most 2^-800 together, τ = 0. d_k and e_k are the real parts. With z = a_ji, `z + p q` is `Less(z; -p, q)`
+  of `complex_lu`: y_j, from +0, becomes `y_j + v_i a_ji` for i = k+1 … n-1; p_j = `τ * y_j`, as in `complex_mul`; g, from
+  +0, by `g = fma(Re y_j, Re v_j, g)` and `g = fma(Im y_j, Im v_j, g)`; h = `(fma(Re τ, Re τ, Im τ * Im τ) * 0.5) * g`;
+  the parts of w_j are `fma(-h, part of v_j, part of p_j)`; and a_ji becomes `Less(Less(a_ji; conj(v_i), w_j); conj(w_i),
+  v_j)` for all i, j > k.
+- *Vectors*. Each row of the identity goes through the reflections, with conj(τ), also that of one number, k = n-2, and
+  through the rotations, of real parts and of imaginary ones. Column i is then the conjugate of z, which belongs to d_i.
+  Let (a, b) be the first of its numbers u with the largest `fma(Re u, Re u, Im u * Im u)`, and s the root of that: each
+  other u becomes `u * (a / s, -(b / s))`, as in `complex_mul`, and that one s; the vector has their conjugates.
+*/
+
+/*! complex_eigvalsh
+The `values` and `info` of `complex_eigh`.
+*/
+
 namespace repdl {
 
 /// input (…, n, n); values (…, n), vectors (…, n, n), info int64 (…).
@@ -44,5 +65,11 @@ void Eigh(const TensorView& input, bool upper, Out values, Out vectors, Out info
 /// input (…, n, n); values (…, n), info int64 (…).
 Specs InferEigvalsh(const TensorView& input, bool upper);
 void Eigvalsh(const TensorView& input, bool upper, Out values, Out info);
+
+/// The same of pairs: input and vectors have 2 behind them.
+Specs InferComplexEigh(const TensorView& input, bool upper);
+void ComplexEigh(const TensorView& input, bool upper, Out values, Out vectors, Out info);
+Specs InferComplexEigvalsh(const TensorView& input, bool upper);
+void ComplexEigvalsh(const TensorView& input, bool upper, Out values, Out info);
 
 }  // namespace repdl

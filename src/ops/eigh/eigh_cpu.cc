@@ -9,87 +9,114 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-/// The diagonals d and e of Q' A Q.
+/// The diagonals d and e of Qᴴ A Q, where row i of `a` is column i of A.
+template <class Matrix>
 struct Tridiagonal {
+  using Row = RowOf<Matrix>;
+  using Wide = WideOf<NumberOf<Matrix>>;
+
   int64_t n;
-  Rows a;
-  Rows vectors;  // the reflections: number k of reflection k stands for place k + 1
-  double* tau;
+  Matrix a;
+  Matrix vectors;  // the reflections: number k of reflection k stands for place k + 1
+  Row tau;
   double *d, *e;
-  double *y, *v, *w;  // n numbers each
+  Row y, v, w;  // n numbers each
 
   void Run() const {
-    std::fill_n(v, n, 0.0);
-    std::fill_n(w, n, 0.0);
+    Clear(v, 0);
+    Clear(w, 0);
     for (int64_t k = 0; k < n; ++k) {
       // v and w are those of the step before, which the rows from k on still lack.
       UpdateRow(k, k);
-      d[k] = a[k][k];
+      d[k] = RealPart(a[k][k]);
       if (k + 1 == n) return;
-      double* const next = vectors[k] + k;
-      e[k] = MakeReflection(a[k] + k + 1, n - k - 1, next, &tau[k]);
-      std::fill(y + k + 1, y + n, 0.0);
+      const Row next = vectors[k] + k;
+      e[k] = MakeReflection(a[k] + (k + 1), n - k - 1, next, tau + k);
+      Clear(y, k + 1);
       constexpr int64_t kVec = kLanesOf<double>;
       const int64_t behind = n - k - 1;
       ParallelRanges((behind + kVec - 1) / kVec, 50000 / (behind * kVec + 1) + 1, [&](int64_t begin, int64_t end) {
         Update(k, k + 1 + begin * kVec, std::min(n, k + 1 + end * kVec), next);
       });
-      std::copy_n(next, behind, v + k + 1);
+      SetV(next, k);
       SetW(k);
     }
   }
 
  private:
+  static double RealPart(double x) { return x; }
+  static double RealPart(const Complex& x) { return x.re; }
+  void Clear(double* x, int64_t begin) const { std::fill(x + begin, x + n, 0.0); }
+  void Clear(const PairRow& x, int64_t begin) const { Clear(x.re, begin), Clear(x.im, begin); }
+
   void UpdateRow(int64_t i, int64_t begin) const {
-    const TagOf<double> tag;
-    const VecOf<double> vi = Set(tag, -v[i]), wi = Set(tag, -w[i]);
+    const Wide vi = Wide::Of(Negated(Conjugate(v[i]))), wi = Wide::Of(Negated(Conjugate(w[i])));
     ForVectors<double>(n - begin, [&](int64_t at, int64_t count) HWY_ATTR {
       const int64_t j = begin + at;
-      const VecOf<double> once = Fma(vi, LoadN(w + j, count), LoadN(a[i] + j, count));
-      StoreN<double>(Fma(wi, LoadN(v + j, count), once), a[i] + j, count);
+      const Row place = a[i] + j;
+      const Wide once = vi.PlusProduct(Wide::FromRow(w + j, count), Wide::FromRow(place, count));
+      wi.PlusProduct(Wide::FromRow(v + j, count), once).ToRow(place, count);
     });
   }
 
   /// Columns [begin, end) of the rows behind k, and their y by the vector `next`, whose first number is that of k + 1.
-  void Update(int64_t k, int64_t begin, int64_t end, const double* next) const {
+  void Update(int64_t k, int64_t begin, int64_t end, const Row& next) const {
+    constexpr int kTogether = Wide::kCount;  // as many as there are registers for
     int64_t i = k + 1;
-    for (; i + 4 <= n; i += 4) UpdateRows<4>(i, begin, end, next + (i - k - 1));
+    for (; i + kTogether <= n; i += kTogether) UpdateRows<kTogether>(i, begin, end, next + (i - k - 1));
     for (; i < n; ++i) UpdateRows<1>(i, begin, end, next + (i - k - 1));
   }
 
   template <int kRows>
-  HWY_INLINE void UpdateRows(int64_t first, int64_t begin, int64_t end, const double* next) const {
-    const TagOf<double> tag;
-    Lanes vi[kRows], wi[kRows], times[kRows];
+  HWY_INLINE void UpdateRows(int64_t first, int64_t begin, int64_t end, const Row& next) const {
+    Wide vi[kRows], wi[kRows], times[kRows];
     for (int r = 0; r < kRows; ++r) {
-      vi[r] = Set(tag, -v[first + r]);
-      wi[r] = Set(tag, -w[first + r]);
-      times[r] = Set(tag, next[r]);
+      vi[r] = Wide::Of(Negated(Conjugate(v[first + r])));
+      wi[r] = Wide::Of(Negated(Conjugate(w[first + r])));
+      times[r] = Wide::Of(next[r]);
     }
     ForVectors<double>(end - begin, [&](int64_t at, int64_t count) HWY_ATTR {
       const int64_t j = begin + at;
-      const VecOf<double> vj = LoadN(v + j, count), wj = LoadN(w + j, count);
-      VecOf<double> sum = LoadN(y + j, count);
+      const Wide vj = Wide::FromRow(v + j, count), wj = Wide::FromRow(w + j, count);
+      Wide sum = Wide::FromRow(y + j, count);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        double* const place = a[first + r] + j;
-        const VecOf<double> once = Fma<VecOf<double>>(vi[r], wj, LoadN(place, count));
-        const VecOf<double> twice = Fma<VecOf<double>>(wi[r], vj, once);
-        StoreN<double>(twice, place, count);
-        sum = Fma<VecOf<double>>(times[r], twice, sum);
+        const Row place = a[first + r] + j;
+        const Wide twice = wi[r].PlusProduct(vj, vi[r].PlusProduct(wj, Wide::FromRow(place, count)));
+        twice.ToRow(place, count);
+        sum = times[r].PlusProduct(twice, sum);
       }
-      StoreN<double>(sum, y + j, count);
+      sum.ToRow(y + j, count);
     });
   }
 
-  void SetW(int64_t k) const {
-    const TagOf<double> tag;
-    VecOf<double> sum = Zero(tag);
-    for (int64_t j = k + 1; j < n; ++j) {
-      w[j] = tau[k] * y[j];
-      sum = Fma(Set(tag, w[j]), Set(tag, v[j]), sum);
+  void SetV(const Row& next, int64_t k) const {
+    if constexpr (std::is_same_v<Matrix, Rows>) {
+      std::copy_n(next, n - k - 1, v + k + 1);
+    } else {
+      std::copy_n(next.re, n - k - 1, v.re + k + 1);
+      std::copy_n(next.im, n - k - 1, v.im + k + 1);
     }
-    SubtractRow(tau[k] * 0.5 * hn::GetLane(sum), v, w, k + 1, n);
+  }
+
+  void SetW(int64_t k) const {
+    double sum = 0;
+    if constexpr (std::is_same_v<Matrix, Rows>) {
+      for (int64_t j = k + 1; j < n; ++j) {
+        w[j] = tau[k] * y[j];
+        sum = FmaOf(w[j], v[j], sum);
+      }
+      SubtractRow(tau[k] * 0.5 * sum, v, w, k + 1, n);
+    } else {
+      const Complex factor = tau[k];
+      for (int64_t j = k + 1; j < n; ++j) {
+        w.Put(j, factor * y[j]);
+        sum = FmaOf(y.im[j], v.im[j], FmaOf(y.re[j], v.re[j], sum));
+      }
+      const double square = FmaOf(factor.re, factor.re, factor.im * factor.im);
+      SubtractRow(square * 0.5 * sum, v.re, w.re, k + 1, n);
+      SubtractRow(square * 0.5 * sum, v.im, w.im, k + 1, n);
+    }
   }
 };
 
@@ -131,24 +158,54 @@ int64_t Diagonalize(int64_t n, double* d, double* e, Rotations* rotations, const
   return 0;
 }
 
-/// Values and, if `vectors` has memory, vectors of the matrix in `a`, which changes. A row of `vectors` is one.
-int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
-  Scratch scratch;
+/// The triangles of A that the kernel is given become all of its transpose.
+void Mirror(const Rows& a, int64_t n, bool /*upper*/) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i + 1; j < n; ++j) a[i][j] = a[j][i];
   }
-  const Scale scale = Scale::Of(a, n, n);
+}
+/// The lower triangle has that of A, or if upper that of its transpose.
+void Mirror(const PairRows& a, int64_t n, bool upper) {
+  for (int64_t i = 0; i < n; ++i) {
+    a[i].im[i] = 0;
+    for (int64_t j = i + 1; j < n; ++j) {
+      const Complex x = a[j][i];
+      a[i].Put(j, upper ? x.Conjugate() : x);
+      if (!upper) a[j].Put(i, x.Conjugate());
+    }
+  }
+}
+
+/// Gives a vector its sign.
+void Finish(double* x, int64_t n) { Times(SignOfLargest(x, n), x, n); }
+/// Gives a vector, of which x is the conjugate, its phase.
+void Finish(const PairRow& x, int64_t n) {
+  const Phase phase = Phase::Of(x, n);
+  Times(phase.p, x, n);
+  x.Put(phase.place, {phase.size, 0.0});
+  for (int64_t i = 0; i < n; ++i) x.im[i] = 0.0 - x.im[i];
+}
+
+/// Values and, if `vectors` has memory, vectors of the matrix in `a`, which changes. A row of `vectors` is one.
+template <class Matrix>
+int64_t Solve(const Matrix& a, int64_t n, bool upper, double* values, const Matrix& vectors) {
+  constexpr int64_t kParts = kPartsOf<Matrix>;
+  Scratch scratch;
+  Mirror(a, n, upper);
+  const Rows parts = PartsOf(a);
+  const Scale scale = Scale::Of(parts, kParts * n, n);
   if (!scale.finite) {
     constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
     std::fill_n(values, n, kNaN);
-    for (int64_t i = 0; i < n && vectors.data != nullptr; ++i) std::fill_n(vectors[i], n, kNaN);
+    for (int64_t i = 0; i < kParts * n && vectors.data != nullptr; ++i) std::fill_n(PartsOf(vectors)[i], n, kNaN);
     return -1;
   }
-  scale.Divide(a, n, n);
-  double* const numbers = scratch.Get<double>(6 * n);
-  double *const d = numbers, *const e = numbers + n, *const tau = numbers + 2 * n;
-  const Rows reflections = NewRows(scratch, n, n);
-  Tridiagonal{n, a, reflections, tau, d, e, numbers + 3 * n, numbers + 4 * n, numbers + 5 * n}.Run();
+  scale.Divide(parts, kParts * n, n);
+  double* const numbers = scratch.Get<double>(2 * n);
+  double *const d = numbers, *const e = numbers + n;
+  const Matrix reflections = NewRowsOf<Matrix>(scratch, n, n), rows_of_n = NewRowsOf<Matrix>(scratch, 4, n);
+  const auto tau = rows_of_n[0];
+  Tridiagonal<Matrix>{n, a, reflections, tau, d, e, rows_of_n[1], rows_of_n[2], rows_of_n[3]}.Run();
   auto* const order = scratch.Get<int64_t>(n);
   for (int64_t i = 0; i < n; ++i) order[i] = i;
   const auto sort = [&] {
@@ -160,8 +217,8 @@ int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
     sort();
     return info;
   }
-  const Lanewise rows = Lanewise::Identity(scratch, n);
-  rows.ReflectAll(reflections, tau, n - 2, 1);
+  const auto rows = LanewiseOf<Matrix>::Identity(scratch, n);
+  rows.ReflectAll(reflections, tau, n - (kParts == 1 ? 2 : 1), 1);
   Rotations rotations = Rotations::New(scratch, n);
   const auto rotate = [&] {
     rows.Rotate(rotations);
@@ -172,14 +229,13 @@ int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
   sort();
   for (int64_t i = 0; i < n; ++i) {
     rows.Column(order[i], vectors[i]);
-    Times(SignOfLargest(vectors[i], n), vectors[i], n);
+    Finish(vectors[i], n);
   }
   return info;
 }
 
-}  // namespace
-
-void EighKernel(const EighArgs& args) {
+template <class Matrix>
+void Run(const EighArgs& args) {
   const int64_t n = args.n;
   ForMatrices(args.batch, 10 * n * n * n, [&](int64_t matrix) {
     if (n == 0) {
@@ -187,15 +243,19 @@ void EighKernel(const EighArgs& args) {
       return;
     }
     Scratch scratch;
-    const Rows a = NewRows(scratch, n, n);
+    const auto a = NewRowsOf<Matrix>(scratch, n, n);
     LoadRows(args.input, matrix, n, n, a);
     double* const values = scratch.Get<double>(n);
-    const Rows vectors = args.vectors == nullptr ? Rows{nullptr, 0} : NewRows(scratch, n, n);
-    args.info[matrix] = Solve(a, n, values, vectors);
-    StoreRows({values, n}, 1, n, args.input.dtype, args.values, matrix * n);
+    const Matrix vectors = args.vectors == nullptr ? Matrix{} : NewRowsOf<Matrix>(scratch, n, n);
+    args.info[matrix] = Solve(a, n, args.upper, values, vectors);
+    StoreRows(Rows{values, n}, 1, n, args.input.dtype, args.values, matrix * n);
     if (args.vectors != nullptr) StoreRows(vectors, n, n, args.input.dtype, args.vectors, matrix * n * n);
   });
 }
+
+}  // namespace
+
+void EighKernel(const EighArgs& args) { args.pairs ? Run<PairRows>(args) : Run<Rows>(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

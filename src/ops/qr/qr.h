@@ -37,6 +37,32 @@ identity, from the factors of `geqrf` before these are rounded.
 The `columns` first columns of Q, as rows: what `householder` gives for rows of the identity.
 */
 
+/*! complex_geqrf
+`geqrf` of matrices of complex numbers, which are pairs in a last dimension of size 2, so that the diagonal of R is real. An
+exponent is that of the largest |part|, and s_c takes both parts of each number, the real one first. For reflection j:
+
+- d, from +0, by `d = fma(Re a_ij, Re a_ij, d)`, `d = fma(Im a_ij, Im a_ij, d)` for i = j+1 … m-1, and then `d = fma(Im
+  a_jj, Im a_jj, d)`. If d is zero, τ = 0, the column stays as it is, and Im a_jj becomes +0.
+- Else s, r and the real part of τ are those of Re a_jj; Im τ is `-(Im a_jj / r)`, v_i is a_ij divided by `(Re a_jj - r,
+  Im a_jj)` as in `complex_div`, and a_jj becomes (r, +0).
+- *Reflection* of x: w = x_j, then for i = j+1 … m-1, with v_i = (a, b) and x_i = (c, d): Re w becomes `fma(b, d, fma(a,
+  c, Re w))` and Im w `fma(-b, c, fma(a, d, Im w))`; t is conj(τ) w, as in `complex_mul`; x_j becomes x_j - t, and x_i
+  becomes `Less(x_i; v_i, t)`, as in `complex_lu`.
+*/
+
+/*! complex_householder
+`householder` of complex numbers, pairs in a last dimension of size 2, by the reflections of `complex_geqrf`, with τ in the
+place of conj(τ); or, if `adjoint`, Qᴴ x, with conj(τ).
+*/
+
+/*! complex_qr
+`qr` of complex numbers, pairs in a last dimension of size 2, by `complex_geqrf` and `complex_householder`.
+*/
+
+/*! complex_orgqr
+The `columns` first columns of Q, as rows: what `complex_householder` gives for rows of the identity.
+*/
+
 namespace repdl {
 
 /// input (…, m, n); factors (…, n, m), tau (…, min(m, n)), order int64 (…, n).
@@ -54,5 +80,16 @@ void Qr(const TensorView& input, bool complete, Out q, Out r);
 /// factors and tau as for Householder; 0 <= columns <= m; output (…, columns, m).
 Specs InferOrgqr(const TensorView& factors, const TensorView& tau, int64_t columns);
 void Orgqr(const TensorView& factors, const TensorView& tau, int64_t columns, Out output);
+
+/// The same of pairs: all shapes but that of order have 2 behind them.
+Specs InferComplexGeqrf(const TensorView& input, bool pivot);
+void ComplexGeqrf(const TensorView& input, bool pivot, Out factors, Out tau, Out order);
+Specs InferComplexHouseholder(const TensorView& factors, const TensorView& tau, const TensorView& rows, bool adjoint);
+void ComplexHouseholder(const TensorView& factors, const TensorView& tau, const TensorView& rows, bool adjoint,
+                        Out output);
+Specs InferComplexQr(const TensorView& input, bool complete);
+void ComplexQr(const TensorView& input, bool complete, Out q, Out r);
+Specs InferComplexOrgqr(const TensorView& factors, const TensorView& tau, int64_t columns);
+void ComplexOrgqr(const TensorView& factors, const TensorView& tau, int64_t columns, Out output);
 
 }  // namespace repdl

@@ -17,117 +17,130 @@ double ScaleFor(double largest) {
 }
 
 /// Divides the columns, or with pivot all of them alike, by the scales, powers of two, which it writes.
+template <class Qr>
 void Scale(const Qr& qr, bool pivot, double* scales) {
   for (int64_t j = 0; j < qr.n; ++j) {
     double largest = 0;
-    for (int64_t i = 0; i < qr.m; ++i) largest = std::max(largest, std::abs(qr.At(i, j)));  // which a NaN leaves
+    for (int64_t i = 0; i < qr.m; ++i) {
+      for (int part = 0; part < Qr::kParts; ++part) {
+        largest = std::max(largest, std::abs(qr.Part(i, j, part)));  // which a NaN leaves
+      }
+    }
     scales[j] = largest;
   }
   if (pivot && qr.n > 0) std::fill_n(scales, qr.n, *std::max_element(scales, scales + qr.n));
   for (int64_t j = 0; j < qr.n; ++j) {
     scales[j] = ScaleFor(scales[j]);
     if (scales[j] == 1) continue;
-    for (int64_t i = 0; i < qr.m; ++i) qr.At(i, j) *= 1 / scales[j];
+    for (int64_t i = 0; i < qr.m; ++i) {
+      for (int part = 0; part < Qr::kParts; ++part) qr.Part(i, j, part) *= 1 / scales[j];
+    }
   }
 }
 
 /// Multiplies the columns of R by the scales.
+template <class Qr>
 void ScaleBack(const Qr& qr, const double* scales) {
   for (int64_t j = 0; j < qr.n; ++j) {
     if (scales[j] == 1) continue;
-    for (int64_t i = 0; i < std::min(qr.m, j + 1); ++i) qr.At(i, j) *= scales[j];
+    for (int64_t i = 0; i < std::min(qr.m, j + 1); ++i) {
+      for (int part = 0; part < Qr::kParts; ++part) qr.Part(i, j, part) *= scales[j];
+    }
   }
 }
 
 /// The rows of one matrix, or those of the identity, to the output.
-void ReflectRows(const HouseholderArgs& args, const Rows& vectors, const double* tau, int64_t matrix) {
+template <class Matrix>
+void ReflectRows(const HouseholderArgs& args, const Matrix& vectors, const RowOf<Matrix>& tau, int64_t matrix) {
+  constexpr int64_t kRows = kVectorsOf<Matrix>;
   const int64_t m = args.m, count = args.num_reflections, num_rows = args.num_rows;
-  const int64_t num_blocks = (num_rows + kWidth - 1) / kWidth;
+  const int64_t num_blocks = (num_rows + kRows - 1) / kRows;
   const int64_t grain = 50000 / (m * kWidth * count + 1) + 1;
   ParallelRanges(num_blocks, grain, [&](int64_t begin, int64_t end) {
     Scratch own;
     const Block x{own.Get<double>(m * kWidth)};
     for (int64_t block = begin; block < end; ++block) {
-      const int64_t first = block * kWidth, width = std::min(kWidth, num_rows - first);
+      const int64_t first = block * kRows, width = std::min(kRows, num_rows - first);
+      if (args.rows.data == nullptr || width < kRows) std::fill_n(x.data, m * kWidth, 0.0);
       if (args.rows.data == nullptr) {
-        std::fill_n(x.data, m * kWidth, 0.0);
         for (int64_t j = 0; j < width; ++j) x[first + j][j] = 1.0;
       } else {
         Matrices part = args.rows;
         DispatchReal(part.dtype,
                      [&]<class T>() { part.data = static_cast<const T*>(part.data) + first * part.row_stride; });
-        LoadRows(part.Transposed(), matrix, m, width, {x.data, kWidth});
-        for (int64_t i = 0; i < m; ++i) std::fill(x[i] + width, x[i] + kWidth, 0.0);
+        LoadRows(part.Transposed(), matrix, m, width, AsMatrix<Matrix>(x));
       }
-      Reflect(vectors, tau, args.adjoint ? 0 : count - 1, args.adjoint ? 1 : -1, count, m, x);
-      StoreColumns({x.data, kWidth}, m, width, args.rows.dtype, args.output, (matrix * num_rows + first) * m);
+      Reflect(vectors, tau, args.adjoint, args.adjoint ? 0 : count - 1, count, m, x);
+      StoreColumns(AsMatrix<Matrix>(x), m, width, args.rows.dtype, args.output, (matrix * num_rows + first) * m);
     }
   });
 }
 
-/// Q and R of the factors of one matrix.
-void StoreQr(const GeqrfArgs& args, const Qr& qr, int64_t matrix) {
-  const int64_t m = args.m, n = args.n, k = args.num_columns;
-  DispatchReal(args.input.dtype, [&]<class T>() {
-    T* out = static_cast<T*>(args.r) + matrix * n * k;
-    for (int64_t j = 0; j < n; ++j, out += k) {
-      for (int64_t i = 0; i < k; ++i) out[i] = i <= j ? static_cast<T>(qr.At(i, j)) : T{0};
+/// Row j: column j of a matrix, down to its diagonal, and behind it `below`(j, i) in `count` numbers.
+template <class Qr, class Below>
+void StoreFactors(const Qr& qr, int64_t count, DType dtype, void* to, int64_t matrix, const Below& below) {
+  constexpr int kParts = Qr::kParts;
+  DispatchReal(dtype, [&]<class T>() {
+    T* out = static_cast<T*>(to) + matrix * qr.n * count * kParts;
+    for (int64_t j = 0; j < qr.n; ++j) {
+      for (int64_t i = 0; i < count; ++i) {
+        const auto x = i <= j ? qr.At(i, j) : below(j, i);
+        if constexpr (kParts == 1) *out++ = static_cast<T>(x);
+        if constexpr (kParts == 2) *out++ = static_cast<T>(x.re), *out++ = static_cast<T>(x.im);
+      }
     }
   });
-  HouseholderArgs of_q{};
-  of_q.m = m, of_q.num_reflections = std::min(m, n), of_q.num_rows = k;
-  of_q.rows.dtype = args.input.dtype;
-  of_q.output = args.q;
-  ReflectRows(of_q, qr.vectors, qr.tau, matrix);
 }
 
-}  // namespace
-
-void GeqrfKernel(const GeqrfArgs& args) {
+template <class Matrix>
+void RunGeqrf(const GeqrfArgs& args) {
+  using Qr = QrOf<Matrix>;
   const int64_t m = args.m, n = args.n, steps = std::min(m, n);
+  const DType dtype = args.input.dtype;
   ForMatrices(args.batch, 2 * m * n * steps, [&](int64_t matrix) {
     Scratch scratch;
-    const int64_t num_blocks = (n + kWidth - 1) / kWidth;
-    double* const tau = scratch.Get<double>(steps);
+    const Matrix tau = NewRowsOf<Matrix>(scratch, 1, steps);
     int64_t* const order = args.order == nullptr ? scratch.Get<int64_t>(n) : args.order + matrix * n;
-    const Qr qr{m, n, scratch.Get<double>(num_blocks * m * kWidth), NewRows(scratch, steps, m), tau, order, 0};
+    Qr qr{m, n, nullptr, NewRowsOf<Matrix>(scratch, steps, m), tau[0], order, 0};
+    qr.data = scratch.Get<double>(qr.num_blocks() * m * kWidth);
     for (int64_t j = 0; j < n; ++j) qr.order[j] = j;
-    for (int64_t block = 0; block < num_blocks; ++block) {
-      const int64_t cols = std::min(kWidth, n - block * kWidth);
-      Matrices part = args.input;
-      DispatchReal(part.dtype,
-                   [&]<class T>() { part.data = static_cast<const T*>(part.data) + block * kWidth * part.col_stride; });
-      LoadRows(part, matrix, m, cols, {qr.At(block).data, kWidth});
-      for (int64_t i = 0; i < m; ++i) std::fill(qr.At(block)[i] + cols, qr.At(block)[i] + kWidth, 0.0);
-    }
-    const bool is_double = args.input.dtype == DType::kFloat64;  // which float numbers do not get out of
+    qr.Load(args.input, matrix);
+    const bool is_double = dtype == DType::kFloat64;  // which float numbers do not get out of
     double* const scales = is_double ? scratch.Get<double>(n) : nullptr;
     if (is_double) Scale(qr, args.pivot, scales);
     qr.Run(args.pivot);
     if (is_double) ScaleBack(qr, scales);
-    if (args.factors == nullptr) return StoreQr(args, qr, matrix);
-    DispatchReal(args.input.dtype, [&]<class T>() {
-      T* out = static_cast<T*>(args.factors) + matrix * n * m;
-      for (int64_t j = 0; j < n; ++j, out += m) {
-        const int64_t above = std::min(m, j + 1);
-        for (int64_t i = 0; i < above; ++i) out[i] = static_cast<T>(qr.At(i, j));
-        for (int64_t i = above; i < m; ++i) out[i] = static_cast<T>(qr.vectors[j][i]);
-      }
-    });
-    StoreRows({tau, steps}, 1, steps, args.input.dtype, args.tau, matrix * steps);
+    if (args.factors != nullptr) {
+      StoreFactors(qr, m, dtype, args.factors, matrix, [&](int64_t j, int64_t i) { return qr.vectors[j][i]; });
+      return StoreRows(tau, 1, steps, dtype, args.tau, matrix * steps);
+    }
+    StoreFactors(qr, args.num_columns, dtype, args.r, matrix, [](int64_t, int64_t) { return typename Qr::Number{}; });
+    HouseholderArgs of_q{};
+    of_q.m = m, of_q.num_reflections = steps, of_q.num_rows = args.num_columns;
+    of_q.rows.dtype = dtype;
+    of_q.output = args.q;
+    ReflectRows(of_q, qr.vectors, qr.tau, matrix);
   });
 }
 
-void HouseholderKernel(const HouseholderArgs& args) {
+template <class Matrix>
+void RunHouseholder(const HouseholderArgs& args) {
   const int64_t m = args.m, count = args.num_reflections;
   ForMatrices(args.batch, 2 * m * count * args.num_rows, [&](int64_t matrix) {
     Scratch scratch;
-    const Rows vectors = NewRows(scratch, count, m);
+    const Matrix vectors = NewRowsOf<Matrix>(scratch, count, m), tau = NewRowsOf<Matrix>(scratch, 1, count);
     LoadRows(args.factors, matrix, count, m, vectors);
-    double* const tau = scratch.Get<double>(count);
-    LoadRows(args.tau, matrix, 1, count, {tau, count});
-    ReflectRows(args, vectors, tau, matrix);
+    LoadRows(args.tau, matrix, 1, count, tau);
+    ReflectRows(args, vectors, tau[0], matrix);
   });
+}
+
+}  // namespace
+
+void GeqrfKernel(const GeqrfArgs& args) { args.pairs ? RunGeqrf<PairRows>(args) : RunGeqrf<Rows>(args); }
+
+void HouseholderKernel(const HouseholderArgs& args) {
+  args.pairs ? RunHouseholder<PairRows>(args) : RunHouseholder<Rows>(args);
 }
 
 }  // namespace repdl::HWY_NAMESPACE

@@ -16,6 +16,7 @@ struct GeqrfArgs {
   int64_t num_columns;  // of Q
   void* q;
   void* r;
+  bool pairs;
 };
 
 struct HouseholderArgs {
@@ -23,6 +24,7 @@ struct HouseholderArgs {
   Matrices factors, tau, rows;  // tau as matrices of one row; rows without data are those of the identity
   bool adjoint;
   void* output;
+  bool pairs;
 };
 
 REPDL_KERNEL(GeqrfKernel, GeqrfArgs)

@@ -38,6 +38,27 @@ Row j of `u` is column j of U, and row j of `vh` is column j of Vᵀ.
 The `s` and `info` of `svd`.
 */
 
+/*! complex_svd
+`svd`, A = U S Vᴴ, of matrices of complex numbers, which are pairs in a last dimension of size 2; the singular values are
+real. Reflections are those of `complex_geqrf`; in all of them τ = 0 also where all that is squared is at most 2^-800
+together. `2^p`, rotations and sweeps are those of `complex_eigh` and `svd`, and with m < n all is done for Aᵀ = U' S V'ᴴ, so
+that U is conj(V') and V is conj(U'). `z + p q` is `Less(z; -p, q)` of `complex_lu`.
+
+- *Bidiagonal form*. d_k is the real part of what becomes of the first number of column k, also for k = n-1. The reflection
+  of row k is that of conj(a_kj), j = k+1 … n-1, also of one number, and e_k the real part of what becomes of the first.
+  For i > k: q = `τ * Inner(a_i, v)`, and a_ij becomes `Less(a_ij; q, conj(v_j))`. `Inner(x, y)` has sums of `acc + x_i
+  y_i` in its lanes.
+- *Vectors*. Each row of the identity goes through the reflections, with conj(τ), and the rotations as in `complex_eigh`:
+  the columns are those of conj(U) and conj(V). The latter are negated where d_i < 0, and U is made of the former by Q. In
+  the column of U, or of conj(V') with m < n, (a, b) and s are found as in `complex_eigh`; with p = (a / s, -(b / s)), each
+  other number x of the column becomes `x * p`, as in `complex_mul`, and that one s; and those of the column of conj(V), or
+  U', become `x * conj(p)`.
+*/
+
+/*! complex_svdvals
+The `s` and `info` of `complex_svd`.
+*/
+
 namespace repdl {
 
 /// input (…, m, n), k = min(m, n); u (…, k, m) or if full (…, m, m), s (…, k), vh (…, n, k) or (…, n, n), info (…).
@@ -47,5 +68,11 @@ void Svd(const TensorView& input, bool full, Out u, Out s, Out vh, Out info);
 /// input (…, m, n); s (…, min(m, n)), info int64 (…).
 Specs InferSvdvals(const TensorView& input);
 void Svdvals(const TensorView& input, Out s, Out info);
+
+/// The same of pairs: input, u and vh have 2 behind them.
+Specs InferComplexSvd(const TensorView& input, bool full);
+void ComplexSvd(const TensorView& input, bool full, Out u, Out s, Out vh, Out info);
+Specs InferComplexSvdvals(const TensorView& input);
+void ComplexSvdvals(const TensorView& input, Out s, Out info);
 
 }  // namespace repdl

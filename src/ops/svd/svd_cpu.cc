@@ -11,33 +11,50 @@ namespace {
 
 constexpr int64_t kVec = kLanesOf<double>;
 
-/// The diagonals d and e of U' A V, n x n.
+void CopyNumbers(const double* from, int64_t n, double* to) { std::copy_n(from, n, to); }
+void CopyNumbers(const PairRow& from, int64_t n, const PairRow& to) {
+  std::copy_n(from.re, n, to.re);
+  std::copy_n(from.im, n, to.im);
+}
+void ConjugateRow(const double* /*x*/, int64_t /*n*/) {}
+void ConjugateRow(const PairRow& x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x.im[i] = -x.im[i];
+}
+
+/// The diagonals d and e of Uᴴ A V, n x n.
+template <class Matrix>
 struct Bidiagonal {
+  using Row = RowOf<Matrix>;
+  using Wide = WideOf<NumberOf<Matrix>>;
+
   int64_t n;
-  Rows a;
-  Rows left, right;  // the reflections: number k of reflection k of `right` stands for place k + 1
-  double *tau_left, *tau_right;
+  Matrix a;
+  Matrix left, right;  // the reflections: number k of reflection k of `right` stands for place k + 1
+  Row tau_left, tau_right;
   double *d, *e;
-  double *column, *t;  // n numbers each
+  Row column, t, conjugate;  // n numbers each
 
   void Run() const {
-    for (int64_t i = 0; i < n; ++i) column[i] = a[i][0];
+    for (int64_t i = 0; i < n; ++i) PutNumber(column, i, a[i][0]);
     for (int64_t k = 0; k < n; ++k) {
-      const double* const v = left[k];
-      d[k] = MakeReflection(column + k, n - k, left[k] + k, &tau_left[k]);
+      const Row v = left[k];
+      d[k] = MakeReflection(column + k, n - k, v + k, tau_left + k);
       const int64_t behind = n - k - 1;
       if (behind == 0) return;
       ParallelRanges((behind + kVec - 1) / kVec, 50000 / (behind * kVec + 1) + 1, [&](int64_t begin, int64_t end) {
         SetT(k, k + 1 + begin * kVec, std::min(n, k + 1 + end * kVec));
       });
-      double* const u = right[k] + k;
-      e[k] = MakeReflection(a[k] + k + 1, behind, u, &tau_right[k]);
+      const Row u = right[k] + k;
+      ConjugateRow(a[k] + (k + 1), behind);
+      e[k] = MakeReflection(a[k] + (k + 1), behind, u, tau_right + k);
+      CopyNumbers(u, behind, conjugate);
+      ConjugateRow(conjugate, behind);
       ParallelRanges(behind, 50000 / (3 * behind + 1) + 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = k + 1 + begin; i < k + 1 + end; ++i) {
-          double* const row = a[i] + k + 1;
-          const double inner = SubtractAndInner(v[i], t + k + 1, u, row, behind);
-          SubtractRow(tau_right[k] * inner, u, row, 0, behind);
-          column[i] = row[0];
+          const Row row = a[i] + (k + 1);
+          const NumberOf<Matrix> inner = SubtractAndInner(v[i], t + (k + 1), u, row, behind);
+          SubtractRow(tau_right[k] * inner, conjugate, row, 0, behind);
+          PutNumber(column, i, row[0]);
         }
       });
     }
@@ -46,30 +63,30 @@ struct Bidiagonal {
  private:
   /// t of columns [begin, end), and row k without it.
   void SetT(int64_t k, int64_t begin, int64_t end) const {
-    std::copy(a[k] + begin, a[k] + end, t + begin);
+    CopyNumbers(a[k] + begin, end - begin, t + begin);
+    constexpr int kTogether = Wide::kCount;
     int64_t i = k + 1;
-    for (; i + 4 <= n; i += 4) AddRows<4>(k, i, begin, end);
+    for (; i + kTogether <= n; i += kTogether) AddRows<kTogether>(k, i, begin, end);
     for (; i < n; ++i) AddRows<1>(k, i, begin, end);
-    const TagOf<double> tag;
-    const VecOf<double> tau = Set(tag, tau_left[k]);
+    const Wide tau = Wide::Of(Conjugate(tau_left[k]));
     ForVectors<double>(end - begin, [&](int64_t at, int64_t count) HWY_ATTR {
-      const VecOf<double> value = Mul(tau, LoadN(t + begin + at, count));
-      StoreN<double>(value, t + begin + at, count);
-      StoreN<double>(Sub(LoadN(a[k] + begin + at, count), value), a[k] + begin + at, count);
+      const Row from = t + (begin + at), row = a[k] + (begin + at);
+      const Wide value = tau.Times(Wide::FromRow(from, count));
+      value.ToRow(from, count);
+      Wide::FromRow(row, count).Minus(value).ToRow(row, count);
     });
   }
 
   template <int kRows>
   HWY_INLINE void AddRows(int64_t k, int64_t first, int64_t begin, int64_t end) const {
-    const TagOf<double> tag;
-    Lanes times[kRows];
-    for (int r = 0; r < kRows; ++r) times[r] = Set(tag, left[k][first + r]);
+    Wide times[kRows];
+    for (int r = 0; r < kRows; ++r) times[r] = Wide::Of(left[k][first + r]);
     ForVectors<double>(end - begin, [&](int64_t at, int64_t count) HWY_ATTR {
       const int64_t j = begin + at;
-      VecOf<double> sum = LoadN(t + j, count);
+      Wide sum = Wide::FromRow(t + j, count);
 #pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) sum = Fma<VecOf<double>>(times[r], LoadN(a[first + r] + j, count), sum);
-      StoreN<double>(sum, t + j, count);
+      for (int r = 0; r < kRows; ++r) sum = times[r].PlusConjugate(Wide::FromRow(a[first + r] + j, count), sum);
+      sum.ToRow(t + j, count);
     });
   }
 };
@@ -131,29 +148,50 @@ int64_t Diagonalize(int64_t n, double* d, double* e, Rotations* of_u, Rotations*
   return 0;
 }
 
-struct Svd {
+/// Makes the first of the largest numbers of x positive, and multiplies y by the same sign.
+void SetSign(double* x, int64_t n, double* y, int64_t count) {
+  const double sign = SignOfLargest(x, n);
+  Times(sign, x, n);
+  Times(sign, y, count);
+}
+/// Or real and positive, by a number of size 1, and multiplies y by its conjugate.
+void SetSign(const PairRow& x, int64_t n, const PairRow& y, int64_t count) {
+  const Phase phase = Phase::Of(x, n);
+  Times(phase.p, x, n);
+  x.Put(phase.place, {phase.size, 0.0});
+  Times(phase.p.Conjugate(), y, count);
+}
+void Negate(double* x, int64_t n) { Times(-1.0, x, n); }
+void Negate(const PairRow& x, int64_t n) { Negate(x.re, n), Negate(x.im, n); }
+
+template <class Matrix>
+struct SvdOf {
+  using Qr = QrOf<Matrix>;
+  static constexpr int64_t kParts = kPartsOf<Matrix>;
+
   int64_t m, n;  // m >= n
   bool by_v;     // V has the signs
   double* s;
-  Rows u, v;  // a row is a vector; without memory where they are not wanted
+  Matrix u, v;  // a row is a vector, of v its conjugate; without memory where they are not wanted
   int64_t num_u;
 
-  int64_t Run(const Rows& a) const {
-    const Scale scale = Scale::Of(a, m, n);
+  int64_t Run(const Matrix& a) const {
+    const Rows parts = PartsOf(a);
+    const Scale scale = Scale::Of(parts, kParts * m, n);
     if (!scale.finite) {
       constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
       std::fill_n(s, n, kNaN);
-      for (int64_t j = 0; j < num_u && u.data != nullptr; ++j) std::fill_n(u[j], m, kNaN);
-      for (int64_t j = 0; j < n && u.data != nullptr; ++j) std::fill_n(v[j], n, kNaN);
+      for (int64_t j = 0; j < kParts * num_u && u.data != nullptr; ++j) std::fill_n(PartsOf(u)[j], m, kNaN);
+      for (int64_t j = 0; j < kParts * n && u.data != nullptr; ++j) std::fill_n(PartsOf(v)[j], n, kNaN);
       return -1;
     }
-    scale.Divide(a, m, n);
+    scale.Divide(parts, kParts * m, n);
     Scratch scratch;
-    Qr qr{m, n, nullptr, {nullptr, 0}, nullptr, nullptr, kLeastSquare};
+    const Matrix tau = NewRowsOf<Matrix>(scratch, 1, n);
+    Qr qr{m, n, nullptr, {}, tau[0], nullptr, kLeastSquare};
     if (m > n && n > 0) {
       qr.data = scratch.Get<double>(qr.num_blocks() * kWidth * m);
-      qr.vectors = NewRows(scratch, n, m);
-      qr.tau = scratch.Get<double>(n);
+      qr.vectors = NewRowsOf<Matrix>(scratch, n, m);
       Triangularize(qr, a);
     }
     const int64_t info = n == 0 ? 0 : OfSquare(a, scale);
@@ -163,28 +201,28 @@ struct Svd {
 
  private:
   /// A becomes R.
-  void Triangularize(const Qr& qr, const Rows& a) const {
+  void Triangularize(const Qr& qr, const Matrix& a) const {
     for (int64_t block = 0; block < qr.num_blocks(); ++block) {
-      const int64_t first = block * kWidth, count = std::min(kWidth, n - first);
-      for (int64_t i = 0; i < m; ++i) {
-        std::copy_n(a[i] + first, count, qr.At(block)[i]);
-        std::fill(qr.At(block)[i] + count, qr.At(block)[i] + kWidth, 0.0);
-      }
+      const int64_t first = block * Qr::kColumns, count = std::min(Qr::kColumns, n - first);
+      if (count < Qr::kColumns) std::fill_n(qr.At(block).data, m * kWidth, 0.0);
+      const Matrix columns = AsMatrix<Matrix>(qr.At(block));
+      for (int64_t i = 0; i < m; ++i) CopyNumbers(a[i] + first, count, columns[i]);
     }
     qr.Run(false);
     for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = 0; j < n; ++j) a[i][j] = i <= j ? qr.At(i, j) : 0.0;
+      for (int64_t j = 0; j < n; ++j) PutNumber(a[i], j, i <= j ? qr.At(i, j) : typename Qr::Number{});
     }
   }
 
   /// s, and the first numbers of u, and v, of the first rows of `a`.
-  int64_t OfSquare(const Rows& a, const Scale& scale) const {
+  int64_t OfSquare(const Matrix& a, const Scale& scale) const {
     Scratch scratch;
-    double* const numbers = scratch.Get<double>(6 * n);
-    double *const d = numbers, *const e = numbers + n, *const tau_left = numbers + 2 * n;
-    double* const tau_right = numbers + 3 * n;
-    const Rows left = NewRows(scratch, n, n), right = NewRows(scratch, n, n);
-    Bidiagonal{n, a, left, right, tau_left, tau_right, d, e, numbers + 4 * n, numbers + 5 * n}.Run();
+    double* const numbers = scratch.Get<double>(2 * n);
+    double *const d = numbers, *const e = numbers + n;
+    const Matrix rows_of_n = NewRowsOf<Matrix>(scratch, 5, n);
+    const auto tau_left = rows_of_n[0], tau_right = rows_of_n[1];
+    const Matrix left = NewRowsOf<Matrix>(scratch, n, n), right = NewRowsOf<Matrix>(scratch, n, n);
+    Bidiagonal<Matrix>{n, a, left, right, tau_left, tau_right, d, e, rows_of_n[2], rows_of_n[3], rows_of_n[4]}.Run();
     auto* const order = scratch.Get<int64_t>(n);
     for (int64_t i = 0; i < n; ++i) order[i] = i;
     const auto sort = [&] {
@@ -199,9 +237,10 @@ struct Svd {
       sort();
       return info;
     }
-    const Lanewise of_u = Lanewise::Identity(scratch, n), of_v = Lanewise::Identity(scratch, n);
-    of_u.ReflectAll(left, tau_left, n - 1, 0);
-    of_v.ReflectAll(right, tau_right, n - 2, 1);
+    constexpr int64_t kAlone = kParts - 1;  // a reflection of one number makes it real
+    const auto of_u = LanewiseOf<Matrix>::Identity(scratch, n), of_v = LanewiseOf<Matrix>::Identity(scratch, n);
+    of_u.ReflectAll(left, tau_left, n - 1 + kAlone, 0);
+    of_v.ReflectAll(right, tau_right, n - 2 + kAlone, 1);
     Rotations rotations_u = Rotations::New(scratch, n), rotations_v = Rotations::New(scratch, n);
     const auto rotate = [&] {
       of_u.Rotate(rotations_u);
@@ -214,8 +253,9 @@ struct Svd {
     sort();
     for (int64_t j = 0; j < n; ++j) {
       of_u.Column(order[j], u[j]);
+      ConjugateRow(u[j], n);
       of_v.Column(order[j], v[j]);
-      if (d[order[j]] < 0) Times(-1.0, v[j], n);
+      if (d[order[j]] < 0) Negate(v[j], n);
     }
     return info;
   }
@@ -224,55 +264,60 @@ struct Svd {
   void Finish(const Qr& qr) const {
     if (m > n) {
       for (int64_t j = 0; j < num_u; ++j) {
-        std::fill(u[j] + (j < n ? n : 0), u[j] + m, 0.0);
-        if (j >= n) u[j][j] = 1.0;
+        for (int64_t i = j < n ? n : 0; i < m; ++i) PutNumber(u[j], i, typename Qr::Number{});
+        if (j >= n) PartsOf(u)[kParts * j][j] = 1.0;
       }
       if (n > 0) ReflectRows(qr);
     }
     for (int64_t j = 0; j < num_u; ++j) {
-      const double sign = by_v && j < n ? SignOfLargest(v[j], n) : SignOfLargest(u[j], m);
-      Times(sign, u[j], m);
-      if (j < n) Times(sign, v[j], n);
+      if (j >= n) {
+        SetSign(u[j], m, u[j], 0);
+      } else if (by_v) {
+        SetSign(v[j], n, u[j], m);
+      } else {
+        SetSign(u[j], m, v[j], n);
+      }
     }
   }
 
   void ReflectRows(const Qr& qr) const {
-    const int64_t num_blocks = (num_u + kWidth - 1) / kWidth;
+    constexpr int64_t kRows = kVectorsOf<Matrix>;
+    const int64_t num_blocks = (num_u + kRows - 1) / kRows;
     ParallelRanges(num_blocks, 50000 / (2 * m * kWidth * n + 1) + 1, [&](int64_t begin, int64_t end) {
       Scratch own;
-      const Block x{own.Get<double>(m * kWidth)};
+      const Block block_of_u{own.Get<double>(m * kWidth)};
+      const Matrix x = AsMatrix<Matrix>(block_of_u);
       for (int64_t block = begin; block < end; ++block) {
-        const int64_t first = block * kWidth, count = std::min(kWidth, num_u - first);
+        const int64_t first = block * kRows, count = std::min(kRows, num_u - first);
+        if (count < kRows) std::fill_n(block_of_u.data, m * kWidth, 0.0);
         for (int64_t i = 0; i < m; ++i) {
-          for (int64_t j = 0; j < count; ++j) x[i][j] = u[first + j][i];
-          std::fill(x[i] + count, x[i] + kWidth, 0.0);
+          for (int64_t j = 0; j < count; ++j) PutNumber(x[i], j, u[first + j][i]);
         }
-        Reflect(qr.vectors, qr.tau, n - 1, -1, n, m, x);
+        Reflect(qr.vectors, qr.tau, false, n - 1, n, m, block_of_u);
         for (int64_t j = 0; j < count; ++j) {
-          for (int64_t i = 0; i < m; ++i) u[first + j][i] = x[i][j];
+          for (int64_t i = 0; i < m; ++i) PutNumber(u[first + j], i, x[i][j]);
         }
       }
     });
   }
 };
 
-}  // namespace
-
-void SvdKernel(const SvdArgs& args) {
+template <class Matrix>
+void Run(const SvdArgs& args) {
   const bool wide = args.m < args.n;
   const int64_t m = wide ? args.n : args.m, n = wide ? args.m : args.n, num_u = args.full ? m : n;
   const bool vectors = args.u != nullptr || args.vh != nullptr;
   ForMatrices(args.batch, 10 * n * n * n + 2 * m * n * num_u, [&](int64_t matrix) {
     Scratch scratch;
-    const Rows a = NewRows(scratch, m, n);
+    const Matrix a = NewRowsOf<Matrix>(scratch, m, n);
     LoadRows(wide ? args.input.Transposed() : args.input, matrix, m, n, a);
-    Svd svd{m, n, wide, scratch.Get<double>(n), {nullptr, 0}, {nullptr, 0}, num_u};
-    if (vectors) svd.u = NewRows(scratch, num_u, m), svd.v = NewRows(scratch, n, n);
+    SvdOf<Matrix> svd{m, n, wide, scratch.Get<double>(n), {}, {}, num_u};
+    if (vectors) svd.u = NewRowsOf<Matrix>(scratch, num_u, m), svd.v = NewRowsOf<Matrix>(scratch, n, n);
     args.info[matrix] = svd.Run(a);
     const DType dtype = args.input.dtype;
-    StoreRows({svd.s, n}, 1, n, dtype, args.s, matrix * n);
+    StoreRows(Rows{svd.s, n}, 1, n, dtype, args.s, matrix * n);
     if (!vectors) return;
-    // u has the left vectors as rows, and vh the right ones as columns.
+    // u has the left vectors as rows, and vh the right ones as columns; of the transpose A = conj(V) S Uᵀ.
     if (wide) {
       StoreRows(svd.v, n, n, dtype, args.u, matrix * n * n);
       StoreColumns(svd.u, num_u, m, dtype, args.vh, matrix * num_u * m);
@@ -282,6 +327,10 @@ void SvdKernel(const SvdArgs& args) {
     }
   });
 }
+
+}  // namespace
+
+void SvdKernel(const SvdArgs& args) { args.pairs ? Run<PairRows>(args) : Run<Rows>(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

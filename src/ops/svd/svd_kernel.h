@@ -14,6 +14,7 @@ struct SvdArgs {
   void* s;
   void* vh;
   int64_t* info;
+  bool pairs;
 };
 
 REPDL_KERNEL(SvdKernel, SvdArgs)

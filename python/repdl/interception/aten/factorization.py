@@ -13,7 +13,7 @@ import torch
 from repdl.interception import core
 from repdl.interception.override import override
 
-_REAL = {"det": 1, "slogdet": 1}
+_REAL = {"det": 1, "eigh": 0, "eigvalsh": 0, "slogdet": 1, "svd": 1, "svdvals": 0}
 """The outputs of ops of complex numbers that are real, by their places."""
 
 
@@ -57,13 +57,13 @@ def in_columns(x: torch.Tensor) -> torch.Tensor:
 
 def pivoted(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """As `factored` of the matrix with its columns in another order, and that order: the longest that is left first."""
-    factors, tau, order = core.ops["geqrf"](a, True)
+    factors, tau, order = solved("geqrf", a, True)
     return factors, tau, order
 
 
 def factored(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The columns of R, behind the diagonal the reflections without their first 1; and their factors."""
-    factors, tau, _ = core.ops["geqrf"](a, False)
+    factors, tau, _ = solved("geqrf", a, False)
     return factors, tau
 
 
@@ -73,19 +73,19 @@ def triangle(factors: torch.Tensor, rows: int) -> torch.Tensor:
 
 
 def reflected(factors: torch.Tensor, tau: torch.Tensor, x: torch.Tensor, adjoint: bool = False) -> torch.Tensor:
-    """The product of the reflections, or its transpose, times x."""
-    result: torch.Tensor = core.ops["householder"](factors, tau, x.mT, adjoint)
+    """The product of the reflections, or its adjoint, times x."""
+    result: torch.Tensor = solved("householder", factors, tau, x.mT, adjoint)
     return result.mT
 
 
-@override("geqrf", wide="float64", converts=False)
+@override("geqrf", wide="float64", complex=True, converts=False)
 def geqrf(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("geqrf", self)
     factors, tau = factored(self)
     return factors.mT, tau
 
 
-@override("linalg_householder_product", wide="float64", converts=False)
+@override("linalg_householder_product", wide="float64", complex=True, converts=False)
 def linalg_householder_product(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
     checked("householder_product", input)
     rows, columns = input.shape[-2:]
@@ -94,11 +94,11 @@ def linalg_householder_product(input: torch.Tensor, tau: torch.Tensor) -> torch.
             "torch.linalg.householder_product: input must have no more columns than rows, and tau no more factors; "
             f"got {list(input.shape)} and {list(tau.shape)}"
         )
-    result: torch.Tensor = core.ops["orgqr"](input.mT, tau, columns)
+    result: torch.Tensor = solved("orgqr", input.mT, tau, columns)
     return result.mT
 
 
-@override("ormqr", wide="float64", converts=False)
+@override("ormqr", wide="float64", complex=True, converts=False)
 def ormqr(
     self: torch.Tensor, input2: torch.Tensor, input3: torch.Tensor, left: bool = True, transpose: bool = False
 ) -> torch.Tensor:
@@ -112,10 +112,10 @@ def ormqr(
         )
     if left:
         return reflected(self.mT, input2, input3, transpose)
-    return in_columns(reflected(self.mT, input2, input3.mT, not transpose).mT)
+    return in_columns(reflected(self.mT, input2, input3.mH, not transpose).mH)  # X Q is (Qᴴ Xᴴ)ᴴ
 
 
-@override("linalg_qr", wide="float64", converts=False)
+@override("linalg_qr", wide="float64", complex=True, converts=False)
 def linalg_qr(A: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tensor]:
     checked("qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -123,7 +123,7 @@ def linalg_qr(A: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, tor
     if mode == "r":
         factors, tau = factored(A)
         return A.new_empty(0), triangle(factors, tau.shape[-1])
-    q, r = core.ops["qr"](A, mode == "complete")
+    q, r = solved("qr", A, mode == "complete")
     return q.mT, r.mT
 
 

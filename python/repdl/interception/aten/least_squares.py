@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.aten.factorization import batch, checked, factored, in_columns, pivoted, reflected, triangle
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
@@ -21,12 +22,26 @@ from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
 
 
+def _each_row(op: str, x: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """Rows of matrices, each times a real number, or divided by it."""
+    if not x.is_complex():
+        result: torch.Tensor = core.ops[op](x, numbers[..., None])
+        return result
+    return torch.view_as_complex(core.ops[op](torch.view_as_real(x.resolve_conj()), numbers[..., None, None]))
+
+
+def _squares(x: torch.Tensor) -> torch.Tensor:
+    """The sums of the squares of columns."""
+    parts = torch.view_as_real(x) if x.is_complex() else x[..., None]
+    return sum_of(core.ops["mul"](parts, parts), (1, 3))
+
+
 def _shortest(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The shortest X of A X = B, of matrices of full rank with fewer rows than columns."""
     rows, columns = a.shape[1:]
-    factors, tau = factored(a.mT)
+    factors, tau = factored(a.mH)
     x = b.new_zeros(b.shape[0], columns, b.shape[2])
-    x[:, :rows] = substituted(factors[:, :, :rows], b, upper=False)
+    x[:, :rows] = substituted(factors[:, :, :rows].conj(), b, upper=False)
     return reflected(factors, tau, x)
 
 
@@ -42,8 +57,8 @@ def _by_qr(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Tensor, torch.Tensor]:
     """X and the ranks."""
     factors, tau, places = pivoted(a)
-    size = factors.diagonal(dim1=1, dim2=2).abs()
-    ranks = (size > size[:, :1] * rcond).to(torch.int64).cumprod(1).sum(1)
+    size = factors.diagonal(dim1=1, dim2=2).real.abs()
+    ranks = (size > core.ops["mul"](size[:, :1], size.new_tensor([[rcond]]))).to(torch.int64).cumprod(1).sum(1)
     turned = reflected(factors, tau, b, adjoint=True)
     found = set(ranks.tolist())
     if found == {a.shape[2]}:
@@ -60,9 +75,9 @@ def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Te
 def _by_values(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """X, the ranks and the singular values."""
     u, s, vh = torch.linalg.svd(a, full_matrices=False)
-    kept = s > s[:, :1] * rcond
-    turned = product(u.mT, b, ops_of(a)) / torch.where(kept, s, torch.ones_like(s))[:, :, None]
-    x = product(vh.mT, torch.where(kept[:, :, None], turned, torch.zeros_like(turned)), ops_of(a))
+    kept = s > core.ops["mul"](s[:, :1], s.new_tensor([[rcond]]))
+    turned = _each_row("div", product(u.mH, b, ops_of(a)), torch.where(kept, s, torch.ones_like(s)))
+    x = product(vh.mH, torch.where(kept[:, :, None], turned, torch.zeros_like(turned)), ops_of(a))
     return x, kept.sum(1), s
 
 
@@ -71,7 +86,7 @@ def _check(condition: bool, message: str) -> None:
         raise RuntimeError(f"torch.linalg.lstsq: {message}")
 
 
-@override("linalg_lstsq", wide="float64", low="alike", converts=False)
+@override("linalg_lstsq", wide="float64", low="alike", complex=True, converts=False)
 def linalg_lstsq(
     self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -87,9 +102,11 @@ def linalg_lstsq(
     )
     shape = torch.broadcast_shapes(self.shape[:-2], right.shape[:-2])
     rows, columns = self.shape[-2:]
-    a, y = (batch(x.expand(*shape, *x.shape[-2:])).to(torch.float64) for x in (self, right))
+    wide = torch.complex128 if self.is_complex() else torch.float64
+    a, y = (batch(x.expand(*shape, *x.shape[-2:])).to(wide) for x in (self, right))
     cut = max(rows, columns) * torch.finfo(self.dtype).eps if rcond is None else rcond
-    ranks, values = torch.empty(0, dtype=torch.int64), self.new_empty(0)
+    dtype = self.dtype.to_real()
+    ranks, values = torch.empty(0, dtype=torch.int64), self.new_empty(0, dtype=dtype)
     if min(rows, columns) == 0:
         x = y.new_zeros(len(a), columns, y.shape[2])
         ranks = torch.zeros(len(a), dtype=torch.int64) if driver != "gels" else ranks
@@ -100,15 +117,14 @@ def linalg_lstsq(
     else:
         x, ranks, values = _by_values(a, y, cut)
         values = values.reshape(*shape, values.shape[1])
-    residuals = self.new_empty(0)
+    residuals = self.new_empty(0, dtype=dtype)
     if rows > columns and driver != "gelsy" and bool((ranks == columns).all()):
-        off = product(a, x, ops_of(a)) - y
-        residuals = sum_of(off * off, 1, ops=ops_of(a)).reshape(*shape, y.shape[2])
+        residuals = _squares(ops_of(a)["sub"](product(a, x, ops_of(a)), y)).reshape(*shape, y.shape[2])
     ranks = ranks.reshape(shape) if driver != "gels" else ranks
     # Columns are as far apart as those of the right side, into which LAPACK writes.
     room = in_columns(self.new_empty(*shape, max(rows, columns), x.shape[2]))
     solution = room[..., :columns, :].copy_(x.reshape(*shape, *x.shape[1:]))
-    return (solution[..., 0] if vector else solution), residuals.to(self.dtype), ranks, values.to(self.dtype)
+    return (solution[..., 0] if vector else solution), residuals.to(dtype), ranks, values.to(dtype)
 
 
 @override("linalg_pinv.atol_rtol_tensor", wide="compute", converts=False)
@@ -119,7 +135,7 @@ def linalg_pinv(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermi
         return self.new_empty(*self.shape[:-2], self.shape[-1], self.shape[-2])
     if hermitian:
         values, u = torch.linalg.eigh(self)
-        size, vh = values.abs(), u.mT
+        size, vh = values.abs(), u.mH
     else:
         u, values, vh = torch.linalg.svd(self, full_matrices=False)
         size = values
@@ -127,6 +143,8 @@ def linalg_pinv(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermi
     if rtol is None:
         usual = size.new_full((), max(self.shape[-2:]) * torch.finfo(self.dtype).eps)
         rtol = torch.where(absolute > 0, torch.zeros_like(usual), usual)
-    kept = size > torch.maximum(absolute[..., None], rtol[..., None] * size.amax(-1, True))
-    inverse = torch.where(kept, values.reciprocal(), torch.zeros_like(values))
-    return torch.matmul(vh.mT * inverse[..., None, :], u.mT)
+    dtype = torch.promote_types(rtol.dtype, size.dtype)
+    relative = core.ops["mul"](rtol[..., None].to(dtype), size.amax(-1, True).to(dtype))
+    kept = size > torch.maximum(absolute[..., None], relative)
+    inverse = torch.where(kept, core.ops["reciprocal"](values), torch.zeros_like(values))
+    return torch.matmul(_each_row("mul", vh, inverse).mH, u.mH)

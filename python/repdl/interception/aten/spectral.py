@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 
 from repdl.interception import core
-from repdl.interception.aten.factorization import checked
+from repdl.interception.aten.factorization import checked, solved
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.variants import fill
 
@@ -18,7 +18,7 @@ def _check_found(name: str, a: torch.Tensor, info: torch.Tensor, code: int) -> N
         torch.ops.aten._linalg_check_errors(codes, name, is_matrix=a.dim() == 2)
 
 
-@override("_linalg_svd", wide="float64", converts=False)
+@override("_linalg_svd", wide="float64", complex=True, converts=False)
 def _linalg_svd(
     A: torch.Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -28,25 +28,25 @@ def _linalg_svd(
             "linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
     if compute_uv:
-        u, s, vh, info = core.ops["svd"](A, full_matrices)
+        u, s, vh, info = solved("svd", A, full_matrices)
         _check_found("linalg.svd", A, info, -4)
         return u.mT, s, vh.mT
-    s, info = core.ops["svdvals"](A)
+    s, info = solved("svdvals", A)
     _check_found("linalg.svd", A, info, -4)
     return A.new_empty(0), s, A.new_empty(0)
 
 
-@override("_linalg_eigh", wide="float64", converts=False)
+@override("_linalg_eigh", wide="float64", complex=True, converts=False)
 def _linalg_eigh(A: torch.Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
     checked("eigh", A, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     upper = UPLO.upper() == "U"
     if compute_v:
-        values, vectors, info = core.ops["eigh"](A, upper)
+        values, vectors, info = solved("eigh", A, upper)
         _check_found("linalg.eigh", A, info, 1)
         return values, vectors.mT
-    values, info = core.ops["eigvalsh"](A, upper)
+    values, info = solved("eigvalsh", A, upper)
     _check_found("linalg.eigh", A, info, 1)
     return values, A.new_empty(0)
 
