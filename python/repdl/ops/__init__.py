@@ -257,6 +257,7 @@ from repdl.ops.fused_optimizer import (
     fused_adam_step as fused_adam_step,
     fused_sgd_step as fused_sgd_step,
 )
+from repdl.ops.glu import glu as glu, glu_grad as glu_grad
 from repdl.ops.grid_sample import (
     grid_sample as grid_sample,
     grid_sample_grad_grid as grid_sample_grad_grid,
@@ -317,6 +318,8 @@ from repdl.ops.piecewise_activation import (
     logit_grad as logit_grad,
     scaled_elu as scaled_elu,
     scaled_elu_grad as scaled_elu_grad,
+    scaled_softplus as scaled_softplus,
+    scaled_softplus_grad as scaled_softplus_grad,
     shrink_grad as shrink_grad,
     softshrink as softshrink,
 )

@@ -168,32 +168,26 @@ def log_sigmoid_backward(
 
 @override("softplus", op="softplus", low="compute", wide="float64", constants={1: 1, 2: 20}, **_POINTWISE)
 def softplus(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _core.ops) -> torch.Tensor:
-    if self.dtype in LOW_DTYPES and beta != 1:
-        return torch.nn.functional.softplus(self.to(torch.float32), beta, threshold).to(self.dtype)
-    scaled = self if beta == 1 else self * beta
-    soft = ops["logsigmoid"](-scaled).neg()  # for any threshold: the op softplus has one of its own, 20
-    return torch.where(scaled > threshold, self, soft if beta == 1 else soft / beta)
+    if beta == 1 and threshold == 20:
+        return ops["softplus"](self)
+    return ops["scaled_softplus"](self, beta, threshold)
 
 
 @override("softplus_backward", op="softplus_grad", wide="float64", constants={2: 1, 3: 20}, **_POINTWISE)
 def softplus_backward(
     grad_output: torch.Tensor, self: torch.Tensor, beta: Any, threshold: Any, *, ops: Ops = _core.ops
 ) -> torch.Tensor:
-    scaled = self if beta == 1 else self * beta
-    return torch.where(scaled > threshold, grad_output, grad_output * ops["sigmoid"](scaled))
+    if beta == 1 and threshold == 20:
+        return ops["softplus_grad"](grad_output, self)
+    return ops["scaled_softplus_grad"](grad_output, self, beta, threshold)
 
 
-@override("glu", wide="float64")
-def glu(self: torch.Tensor, dim: int = -1, *, ops: Ops = _core.ops) -> torch.Tensor:
-    value, gate = self.chunk(2, dim)
-    return value * ops["sigmoid"](gate)
+override("glu", op="glu", low="compute", wide="float64")(_core.ops["glu"])
 
 
-@override("glu_backward", wide="float64")
+@override("glu_backward", op="glu_grad", low="compute", wide="float64")
 def glu_backward(grad_output: torch.Tensor, self: torch.Tensor, dim: int, *, ops: Ops = _core.ops) -> torch.Tensor:
-    value, gate = self.chunk(2, dim)
-    open_ = ops["sigmoid"](gate)
-    return torch.cat((open_ * grad_output, (1 - open_) * open_ * grad_output * value), dim)
+    return ops["glu_grad"](grad_output, self, dim)
 
 
 @override("logit", op="logit", low="compute", integers="float32", wide="float64", constants={1: None}, **_POINTWISE)
