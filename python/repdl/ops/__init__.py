@@ -361,6 +361,7 @@ from repdl.ops.sort import (
     sort as sort,
     topk as topk,
 )
+from repdl.ops.spaced import spaced as spaced
 from repdl.ops.sparse_mm import sparse_mm as sparse_mm
 from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
 from repdl.ops.svd import svd as svd, svdvals as svdvals
