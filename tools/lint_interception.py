@@ -82,17 +82,13 @@ EXCEPTIONS: dict[str, str] = {
             aten/fake_quantized.py::_fake_quantize_learnable_per_tensor_affine_backward
             aten/fake_quantized.py::_faked aten/fake_quantized.py::_fused_moving_avg_obs_fq_helper
             aten/fake_quantized.py::_held aten/fake_quantized.py::_learned
-            aten/functions.py::polar aten/functions.py::rrelu_with_noise
-            aten/gamma.py::_of_several
             aten/least_squares.py::_by_pivots aten/least_squares.py::_by_values
             aten/least_squares.py::linalg_lstsq aten/least_squares.py::linalg_pinv
             aten/loss.py::binary_cross_entropy aten/loss.py::binary_cross_entropy_backward
             aten/matmul.py::_trilinear aten/normalization.py::_batch_norm
-            aten/normalization.py::_weight_norm_interface aten/normalization.py::_weight_norm_interface_backward
-            aten/quantile.py::_ranks aten/quantile.py::quantile aten/quantized.py::_steps
-            aten/quantized.py::dequantized aten/random.py::normal_tensor_float
-            aten/random.py::normal_tensor_tensor aten/reduction.py::_counted
-            aten/reduction.py::histogramdd_from_bin_tensors aten/selection.py::_scattered
+            aten/quantized.py::_steps
+            aten/quantized.py::dequantized
+            aten/selection.py::_scattered
             aten/sparse_products.py::_of_sparse aten/sparse_products.py::product_of
             aten/sparse_reductions.py::_extreme aten/sparse_reductions.py::_sampled
             aten/sparse_reductions.py::sparse_mm_reduce aten/sparse_reductions.py::sparse_mm_reduce_backward

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
@@ -12,22 +11,12 @@ import torch
 from repdl.interception import core as _core
 from repdl.interception.aten import random
 from repdl.interception.native import LOW_DTYPES, native_of
+from repdl.interception.operands import alike
 from repdl.interception.ops_by_dtype import Ops, complex_ops, ops_of
 from repdl.interception.override import override
 from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
-
-
-def _alike(*operands: Any) -> Iterator[torch.Tensor]:
-    """The operands in the type that torch gives the result of both; of integers, float32. Numbers are not low."""
-    dtype = torch.result_type(*operands)
-    if not dtype.is_floating_point and not dtype.is_complex:
-        dtype = torch.float32
-    wide = dtype if dtype.is_complex or dtype == torch.float64 else torch.float32
-    for value in operands:
-        yield value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=wide)
-
 
 _POLYNOMIALS = (
     "chebyshev_polynomial_t",
@@ -47,7 +36,7 @@ _POLYNOMIALS = (
 
 def _binary(name: str, op: str) -> None:
     def kernel(self: Any, other: Any, ops: Ops = _core.ops) -> torch.Tensor:
-        return ops[op](*_alike(self, other))
+        return ops[op](*alike(self, other))
 
     override(name, op=op, low="compute", wide="float64", integers="float32", **_POINTWISE)(kernel)
 
@@ -88,7 +77,7 @@ def pow_tensor_tensor(self: Any, exponent: Any) -> torch.Tensor:
     dtype = torch.result_type(self, exponent)
     if not (dtype.is_floating_point or dtype.is_complex):
         return _native_powers(self, exponent)
-    base, power = _alike(self, exponent)
+    base, power = alike(self, exponent)
     return ops_of(base)["pow"](base, power)
 
 
@@ -126,17 +115,17 @@ def pow_tensor_scalar(self: torch.Tensor, exponent: Any) -> torch.Tensor:
         if exponent == 0.5:
             return complex_ops["sqrt"](self)
     if self.is_complex() or isinstance(exponent, complex):
-        return complex_ops["pow"](*_alike(self, exponent))
+        return complex_ops["pow"](*alike(self, exponent))
     if exponent == 0.5:
         return ops_of(self)["sqrt"](self)
-    return ops_of(self)["pow"](*_alike(self, exponent))
+    return ops_of(self)["pow"](*alike(self, exponent))
 
 
 @override("pow.Scalar", low="compute", wide="float64", complex=True)
 def pow_scalar(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     if exponent.is_complex() or isinstance(self, complex):
-        return complex_ops["pow"](*_alike(self, exponent))
-    return ops["pow"](*_alike(self, exponent)).to(exponent.dtype)
+        return complex_ops["pow"](*alike(self, exponent))
+    return ops["pow"](*alike(self, exponent)).to(exponent.dtype)
 
 
 # Gradients, and functions with further numbers.
@@ -199,7 +188,7 @@ def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops)
 @override("polar", wide="float64")
 def polar(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """abs * cos(angle) + abs * sin(angle) i."""
-    return torch.complex(abs * ops["cos"](angle), abs * ops["sin"](angle))
+    return torch.complex(ops["mul"](abs, ops["cos"](angle)), ops["mul"](abs, ops["sin"](angle)))
 
 
 _native_rrelu = native_of("rrelu_with_noise")
@@ -221,5 +210,5 @@ def rrelu_with_noise(
             return not_reproducible("rrelu_with_noise", args, {}, _native_rrelu, "random")
         slopes = torch.empty_like(self).uniform_(lower, upper, generator=generator)
         noise.copy_(torch.where(self > 0, torch.ones_like(self), slopes))
-        return self * noise
+        return _core.ops["mul"](self, noise)
     return torch.nn.functional.leaky_relu(self, (lower + upper) / 2).contiguous()
