@@ -112,10 +112,35 @@ static Results RunLogitGrad(const Case& test_case) {
   });
 }
 
-static const Op kOps[] = {
-    {"softshrink", REPDL_EITHER(RunSoftshrink)},      {"shrink_grad", REPDL_EITHER(RunShrinkGrad)},
-    {"hardtanh_grad", REPDL_EITHER(RunHardtanhGrad)}, {"hardswish_grad", REPDL_EITHER(RunHardswishGrad)},
-    {"scaled_elu", REPDL_EITHER(RunScaledElu)},       {"scaled_elu_grad", REPDL_EITHER(RunScaledEluGrad)},
-    {"logit_grad", REPDL_EITHER(RunLogitGrad)}};
+template <class T>
+static Results RunScaledSoftplus(const Case& test_case) {
+  const Arguments args(test_case);
+  const T beta = static_cast<T>(args.Number("beta")), threshold = static_cast<T>(args.Number("threshold"));
+  return Map<T>(test_case, [=](T x) {
+    const T scaled = x * beta;
+    if (scaled > threshold) return x;
+    return -Nearest<T>("logsigmoid", -scaled) / beta;
+  });
+}
+
+template <class T>
+static Results RunScaledSoftplusGrad(const Case& test_case) {
+  const Arguments args(test_case);
+  const T beta = static_cast<T>(args.Number("beta")), threshold = static_cast<T>(args.Number("threshold"));
+  return MapSlope<T>(test_case, "input", [=](T g, T x) {
+    const T scaled = x * beta;
+    return scaled > threshold ? g : g * Nearest<T>("sigmoid", scaled);
+  });
+}
+
+static const Op kOps[] = {{"softshrink", REPDL_EITHER(RunSoftshrink)},
+                          {"shrink_grad", REPDL_EITHER(RunShrinkGrad)},
+                          {"hardtanh_grad", REPDL_EITHER(RunHardtanhGrad)},
+                          {"hardswish_grad", REPDL_EITHER(RunHardswishGrad)},
+                          {"scaled_elu", REPDL_EITHER(RunScaledElu)},
+                          {"scaled_elu_grad", REPDL_EITHER(RunScaledEluGrad)},
+                          {"logit_grad", REPDL_EITHER(RunLogitGrad)},
+                          {"scaled_softplus", REPDL_EITHER(RunScaledSoftplus)},
+                          {"scaled_softplus_grad", REPDL_EITHER(RunScaledSoftplusGrad)}};
 
 }  // namespace repdl::reference

@@ -70,6 +70,15 @@ def _along(op: _Kernel, x: torch.Tensor, dim: int) -> torch.Tensor:
     return op(lines, 1).reshape(x.shape)  # type: ignore[no-any-return]
 
 
+def _of_halves(op: _Kernel, *args: Any) -> torch.Tensor:
+    """Of glu, and its gradient: (before, along, after)."""
+    *tensors, dim = args if isinstance(args[-1], int) else (*args, -1)
+    shape, dim = tensors[-1].shape, dim % tensors[-1].dim()
+    lines = (t.reshape(math.prod(shape[:dim]), t.shape[dim], math.prod(shape[dim + 1 :])) for t in tensors)
+    result = op(*lines, 1)
+    return result.reshape(*shape[:dim], result.shape[1], *shape[dim + 1 :])  # type: ignore[no-any-return]
+
+
 def _of_choices(op: _Kernel, x: torch.Tensor, *args: Any) -> tuple[torch.Tensor, ...]:
     """Of sort and its like: (before, along, after). `k`, if any, stands before the dimension."""
     at = 1 if op in _WITH_COUNT else 0
@@ -151,6 +160,7 @@ _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp", "complex_cumsum", "complex_cumprod"), _along),
     **dict.fromkeys(("sort", "topk", "kthvalue", "median", "nanmedian", "mode"), _of_choices),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
+    **dict.fromkeys(("glu", "glu_grad"), _of_halves),
     **dict.fromkeys(("layer_norm", "rms_norm"), _of_rows),
     **dict.fromkeys(("layer_norm_grad", "rms_norm_grad"), _of_rows_backward),
     **dict.fromkeys(

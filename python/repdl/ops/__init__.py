@@ -265,6 +265,7 @@ from repdl.ops.fused_optimizer import (
     fused_adam_step as fused_adam_step,
     fused_sgd_step as fused_sgd_step,
 )
+from repdl.ops.glu import glu as glu, glu_grad as glu_grad
 from repdl.ops.grid_sample import (
     grid_sample as grid_sample,
     grid_sample_grad_grid as grid_sample_grad_grid,
@@ -325,6 +326,8 @@ from repdl.ops.piecewise_activation import (
     logit_grad as logit_grad,
     scaled_elu as scaled_elu,
     scaled_elu_grad as scaled_elu_grad,
+    scaled_softplus as scaled_softplus,
+    scaled_softplus_grad as scaled_softplus_grad,
     shrink_grad as shrink_grad,
     softshrink as softshrink,
 )
@@ -366,6 +369,7 @@ from repdl.ops.sort import (
     sort as sort,
     topk as topk,
 )
+from repdl.ops.spaced import spaced as spaced
 from repdl.ops.sparse_mm import sparse_mm as sparse_mm
 from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
 from repdl.ops.svd import svd as svd, svdvals as svdvals

@@ -10,6 +10,7 @@ import numpy as np
 
 from repdl._op import GRADIENT, SAME_TYPE, Op, Sample, Tensor, op, sample
 from repdl.ops.elementwise._family import to_shape
+from repdl.ops.elementwise.activation import sigmoid
 
 
 @op(aten=["softshrink"], promotion=SAME_TYPE)
@@ -65,6 +66,24 @@ def logit_grad(grad_output: Tensor, input: Tensor, eps: float | None = None) -> 
         grad_output: float32, float64, bfloat16 or float16, any shape.
         input: the same, of a shape that broadcasts.
         eps: what lies outside of [eps, 1 - eps] has the gradient +0; without it, what lies outside of [0, 1] has NaN.
+    """
+
+
+@op()
+def scaled_softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * input)) / beta; the input itself where beta * input is greater than the threshold.
+
+    Args:
+        input: float32, float64, bfloat16 or float16, any shape.
+        beta, threshold: numbers; rounded to float32, or float64.
+    """
+
+
+@op(outputs=("grad_input",))
+def scaled_softplus_grad(grad_output: Tensor, input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """The gradient of scaled_softplus: grad_output times the sigmoid of beta * input, or grad_output.
+
+    It is grad_output itself where beta * input is greater than the threshold.
     """
 
 
@@ -139,6 +158,26 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     }
 
 
+@scaled_softplus.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: scaled_softplus_grad(grad, saved.input, saved.beta, saved.threshold)}
+
+
+@scaled_softplus_grad.backward(saves=("grad_output", "input"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    x, beta, threshold = saved.input, saved.beta, saved.threshold
+
+    def second() -> Any:
+        scaled = x * beta
+        slope = grad * saved.grad_output * (sigmoid(scaled) * sigmoid(-scaled)) * beta
+        return slope.masked_fill(scaled > threshold, 0.0)
+
+    return {
+        "grad_output": lambda: to_shape(scaled_softplus_grad(grad, x, beta, threshold), saved.grad_output_shape),
+        "input": lambda: to_shape(second(), saved.input_shape),
+    }
+
+
 def _samples_of_one(function: Op[..., Any], *settings: dict[str, Any]) -> None:
     """Calls of a function of one tensor: all kinds of numbers with the first settings, hard ones with the others."""
 
@@ -191,6 +230,15 @@ _samples_of_slope(
     *({**numbers, "is_result": is_result} for numbers in _ELU_NUMBERS for is_result in (False, True)),
     input="self_or_result",
 )
+_SOFTPLUS_NUMBERS: tuple[dict[str, Any], ...] = (
+    {"beta": 0.7, "threshold": 3.0},
+    {"beta": 1.0, "threshold": 20.0},
+    {"beta": -2.0, "threshold": 0.1},
+    {"beta": 0.0, "threshold": -1.0},
+    {"beta": 1.0, "threshold": 1e9},
+)
+_samples_of_one(scaled_softplus, *_SOFTPLUS_NUMBERS)
+_samples_of_slope(scaled_softplus_grad, *_SOFTPLUS_NUMBERS)
 _samples_of_slope(logit_grad, {}, {"eps": 0.1}, {"eps": 0.0}, ordinary="unit")
 
 
@@ -220,3 +268,17 @@ scaled_elu.oracle(
     )
 )
 scaled_elu_grad.oracle(_np_scaled_elu_grad)
+
+
+def _np_scaled_softplus(input: Any, beta: float, threshold: float) -> Any:
+    scaled = input * beta
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(scaled > threshold, input, np.logaddexp(0, scaled) / np.float64(beta))
+
+
+scaled_softplus.oracle(_np_scaled_softplus)
+scaled_softplus_grad.oracle(
+    lambda grad_output, input, beta, threshold: (
+        grad_output * np.where(input * beta > threshold, 1.0, 1 / (1 + np.exp(-input * beta)))
+    )
+)

@@ -98,6 +98,25 @@ void LogitGrad(const TensorView& grad_output, const TensorView& input, std::opti
       InferLogitGrad(grad_output, input, eps), {&grad_output, &input}, {{least, 1 - least}}, grad_input);
 }
 
+Specs InferScaledSoftplus(const TensorView& input, double, double) {
+  CheckFloating({"scaled_softplus", "input"}, input);
+  return {{input.dtype, input.shape}};
+}
+void ScaledSoftplus(const TensorView& input, double beta, double threshold, Out output) {
+  Run(PiecewiseActivation::kScaledSoftplus, "scaled_softplus", InferScaledSoftplus(input, beta, threshold), {&input},
+      {{beta, threshold}}, output);
+}
+
+Specs InferScaledSoftplusGrad(const TensorView& grad_output, const TensorView& input, double, double) {
+  return InferSlope("scaled_softplus_grad", grad_output, input);
+}
+void ScaledSoftplusGrad(const TensorView& grad_output, const TensorView& input, double beta, double threshold,
+                        Out grad_input) {
+  Run(PiecewiseActivation::kScaledSoftplusGrad, "scaled_softplus_grad",
+      InferScaledSoftplusGrad(grad_output, input, beta, threshold), {&grad_output, &input}, {{beta, threshold}},
+      grad_input);
+}
+
 }  // namespace repdl
 
 REPDL_OPS(piecewise_activation,
@@ -115,4 +134,9 @@ REPDL_OPS(piecewise_activation,
           MakeOp<InferScaledEluGrad, ScaledEluGrad, PiecewiseActivationKernel>(
               "scaled_elu_grad", "grad_output, alpha, scale, input_scale, is_result, self_or_result", kUpToFloat64),
           MakeOp<InferLogitGrad, LogitGrad, PiecewiseActivationKernel>("logit_grad", "grad_output, input, eps=None",
-                                                                       kUpToFloat64))
+                                                                       kUpToFloat64),
+          MakeOp<InferScaledSoftplus, ScaledSoftplus, PiecewiseActivationKernel>("scaled_softplus",
+                                                                                 "input, beta=1.0, threshold=20.0",
+                                                                                 kUpToFloat64),
+          MakeOp<InferScaledSoftplusGrad, ScaledSoftplusGrad, PiecewiseActivationKernel>(
+              "scaled_softplus_grad", "grad_output, input, beta=1.0, threshold=20.0", kUpToFloat64))

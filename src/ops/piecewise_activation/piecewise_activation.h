@@ -41,6 +41,16 @@ parameter is, and e = exp(x * t) of the rounded product, correctly rounded. The 
 input > 1 - eps, each rounded as a number parameter is. The operands are broadcast.
 */
 
+/*! scaled_softplus
+With b = beta and t = threshold, each rounded as a number parameter is, and s = input * b, rounded: input where s > t, else
+`log(1 + exp(s)) / b`, of the correctly rounded logarithm.
+*/
+
+/*! scaled_softplus_grad
+With s and t as of scaled_softplus: grad_output where s > t, else `grad_output * sigmoid(s)`, sigmoid correctly rounded. The
+operands are broadcast.
+*/
+
 namespace repdl {
 
 /// Operands are float32, bfloat16 or float16, computed as float32, or all float64; BroadcastSpec says what the result is.
@@ -68,5 +78,12 @@ void ScaledEluGrad(const TensorView& grad_output, double alpha, double scale, do
 
 Specs InferLogitGrad(const TensorView& grad_output, const TensorView& input, std::optional<double> eps);
 void LogitGrad(const TensorView& grad_output, const TensorView& input, std::optional<double> eps, Out grad_input);
+
+Specs InferScaledSoftplus(const TensorView& input, double beta, double threshold);
+void ScaledSoftplus(const TensorView& input, double beta, double threshold, Out output);
+
+Specs InferScaledSoftplusGrad(const TensorView& grad_output, const TensorView& input, double beta, double threshold);
+void ScaledSoftplusGrad(const TensorView& grad_output, const TensorView& input, double beta, double threshold,
+                        Out grad_input);
 
 }  // namespace repdl

@@ -9,6 +9,9 @@ namespace repdl::HWY_NAMESPACE {
 static HWY_INLINE VecOf<float> Expm1OfEach(VecOf<float> x) { return Expm1(x); }
 static HWY_NOINLINE VecOf<double> Expm1OfEach(VecOf<double> x) { return Expm1Double()(TagOf<double>(), x); }
 
+static HWY_INLINE VecOf<float> LogsigmoidOfEach(VecOf<float> x) { return Logsigmoid(x); }
+static HWY_NOINLINE VecOf<double> LogsigmoidOfEach(VecOf<double> x) { return LogsigmoidDouble()(TagOf<double>(), x); }
+
 template <class T>
 void Run(const PiecewiseActivationArgs& args) {
   using V = VecOf<T>;
@@ -62,6 +65,17 @@ void Run(const PiecewiseActivationArgs& args) {
     case PiecewiseActivation::kLogitGradWithin:
       return Map<2, T>(map, kGrain, [&](V g, V x) HWY_ATTR {
         return IfThenZeroElse(Or(Lt(x, a), Gt(x, b)), Div(g, Mul(x, Sub(one, x))));
+      });
+    case PiecewiseActivation::kScaledSoftplus:
+      return Map<1, T>(map, kGrain, [&](V x) HWY_ATTR {
+        const V scaled = Mul(x, a);
+        const V soft = Neg(LogsigmoidOfEach(Neg(scaled)));  // unlike softplus, for any threshold
+        return IfThenElse(Gt(scaled, b), x, Div(soft, a));
+      });
+    case PiecewiseActivation::kScaledSoftplusGrad:
+      return Map<2, T>(map, kGrain, [&](V g, V x) HWY_ATTR {
+        const V scaled = Mul(x, a);
+        return IfThenElse(Gt(scaled, b), g, Mul(g, SigmoidOfEach(scaled)));
       });
   }
 }

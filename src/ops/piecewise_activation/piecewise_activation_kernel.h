@@ -16,6 +16,8 @@ enum class PiecewiseActivation : uint8_t {
   kScaledEluGradOfResult,
   kLogitGrad,
   kLogitGradWithin,
+  kScaledSoftplus,
+  kScaledSoftplusGrad,
 };
 
 /// The numbers are what each activation takes, in the order of its contract; rounded to the type that is computed in.

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..cases import of_one, of_two
+from ..cases import of_one
 from ..functions import exp, expm1, log, log1p, logit, sigmoid, softplus
 from ..numbers import add, div, float32, mul, sub
 from ..registry import reference
 from ..sums import sum_of
-from ..tensors import Tensor, each, from_lines, groups, lines, reduced_shape, rounded
+from ..tensors import Tensor, each, groups, lines, reduced_shape, rounded
 from .choices import larger
 from .rounded import part_of, reduced
 
 _SMALL = [c for c in of_one() if "100003" not in c]
-_PAIRS = [c for c in of_two(names=("grad_output", "self")) if "100003" not in c]
 _LOW = ("", ".bfloat16", ".float16")
 
 
@@ -32,44 +31,11 @@ def elu(self: Tensor, alpha: Any = 1.0, scale: Any = 1.0, input_scale: Any = 1.0
     return each(one, self)
 
 
-@reference("softplus", cases=[f"{c}, beta=0.7, threshold=3.0" for c in _SMALL])
-def soft_plus(self: Tensor, beta: Any, threshold: Any) -> Tensor:
-    def one(x: float) -> float:
-        scaled = mul(x, float32(beta))
-        return x if scaled > float32(threshold) else div(softplus(scaled), float32(beta))
-
-    return each(one, self)
-
-
-@reference("softplus_backward", cases=[f"{c}, beta=0.7, threshold=3.0" for c in _PAIRS])
-def soft_plus_backward(grad_output: Tensor, self: Tensor, beta: Any, threshold: Any) -> Tensor:
-    def one(g: float, x: float) -> float:
-        scaled = mul(x, float32(beta))
-        return g if scaled > float32(threshold) else mul(g, sigmoid(scaled))
-
-    return each(one, grad_output, self)
-
-
 @reference("softshrink", cases=[f"{c}, lambd=0.3" for c in of_one()])
 def softshrink(self: Tensor, lambd: Any) -> Tensor:
     """Towards 0 by lambd, +0 within it."""
     width = float32(lambd)
     return each(lambda x: 0.0 if abs(x) <= width else sub(x, width) if x > 0 else add(x, width), self)
-
-
-@reference(
-    "glu", cases=[f"self={g}{t}[5, 14]#1, dim={dim}" for t in _LOW for g, dim in (("normal", 1), ("special", -1))]
-)
-def glu(self: Tensor, dim: int) -> Tensor:
-    found = []
-    for line in lines(self, dim):
-        half = len(line) // 2
-        found.append(
-            [rounded(mul(x, sigmoid(gate)), self.dtype) for x, gate in zip(line[:half], line[half:], strict=True)]
-        )
-    shape = list(self.shape)
-    shape[dim] //= 2
-    return from_lines(found, tuple(shape), dim, self.dtype)
 
 
 @reference(

@@ -6,6 +6,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from repdl.conformance.torch_case import TensorText
+
 from ..registry import Arguments, from_core, text_of
 from ..tensors import Shape
 
@@ -15,10 +17,13 @@ def _shape(value: Any) -> Shape:
 
 
 def _renamed(op: str, overload: str, more: str = "", **names: str) -> None:
-    """All lines of an op, its arguments by other names; those that are not named keep theirs."""
+    """All lines of an op, its arguments by other names; those that are not named keep theirs. `zeros` means something
+    else in calls of torch."""
 
     @from_core(op, overload)
-    def translate(arguments: Arguments) -> str:
+    def translate(arguments: Arguments) -> str | None:
+        if any(isinstance(value, TensorText) and value.generator == "zeros" for value in arguments.values()):
+            return None
         return ", ".join(f"{names.get(name, name)}={text_of(value)}" for name, value in arguments.items()) + more
 
 
@@ -51,6 +56,10 @@ _renamed("dirichlet_grad", "_dirichlet_grad")
 _renamed("tanh_grad", "tanh_backward")
 _renamed("silu_grad", "silu_backward", input="self")
 _renamed("mish_grad", "mish_backward", input="self")
+_renamed("glu", "glu", input="self")
+_renamed("glu_grad", "glu_backward", input="self")
+_renamed("scaled_softplus", "softplus", input="self")
+_renamed("scaled_softplus_grad", "softplus_backward", input="self")
 
 for _name in ("atan2", "hypot", "logaddexp"):
     _renamed(_name, _name, input="self")

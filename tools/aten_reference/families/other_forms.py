@@ -10,7 +10,7 @@ from typing import Any
 import mpmath
 
 from ..cases import LARGE, of_two
-from ..functions import exp64, sigmoid
+from ..functions import exp64
 from ..numbers import add, div, float32, mul, sqrt, sub
 from ..registry import reference
 from ..sums import product_of, sum_of
@@ -230,15 +230,3 @@ def cross(self: Tensor, other: Tensor, dim: int) -> Tensor:
         x, y = ([t[i, j] for j in range(3)] for t in (self, other))
         found += [rounded(sub(mul(x[a], y[b]), mul(x[b], y[a])), self.dtype) for a, b in ((1, 2), (2, 0), (0, 1))]
     return Tensor(self.dtype, self.shape, found)
-
-
-@reference("glu_backward", cases=["grad_output=normal[5, 7]#1, self=normal[5, 14]#2, dim=1"])
-def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
-
-    rows, width = grad_output.shape
-    data = []
-    for i in range(rows):
-        gates = [sigmoid(self[i, width + j]) for j in range(width)]
-        data += [mul(gate, grad_output[i, j]) for j, gate in enumerate(gates)]
-        data += [mul(mul(mul(sub(1.0, gate), gate), grad_output[i, j]), self[i, j]) for j, gate in enumerate(gates)]
-    return Tensor(self.dtype, self.shape, data)

@@ -27,11 +27,13 @@ _LENGTHS = [f"window_length={n}, dtype={t}" for n in (0, 1, 2, 7, 400) for t in 
     cases=[f"{c}, periodic={p}, beta={b}" for c in _LENGTHS for p in (True, False) for b in (8.6, 0.0, 100.0)],
 )
 def kaiser_window(window_length: int, dtype: str, periodic: bool = True, beta: float = 12.0) -> Tensor:
-    """I_0(beta sqrt(1 - x^2)) / I_0(beta), x = 2 i / steps - 1, in binary64; rounded to float32, then to the type."""
+    """I_0(beta sqrt(1 - x^2)) / I_0(beta), x evenly from -1 to 1, in binary64; rounded to float32, then to the type."""
     if window_length < 2:
         return Tensor(dtype, (window_length,), [1.0] * window_length)
     found = []
     for i in range(window_length):
-        x = i * 2 / (window_length - 1 + periodic) - 1
+        last = window_length - 1 + periodic
+        step = 2 / last
+        x = -1 + step * i if i < (last + 1) // 2 else 1 - step * (last - i)
         found.append(rounded(float32(_i0(math.sqrt(1 - x * x) * beta) / _i0(beta)), dtype))
     return Tensor(dtype, (window_length,), found)

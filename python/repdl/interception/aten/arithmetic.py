@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from repdl.interception import core
+from repdl.interception.aten.functions import pow_scalar
 from repdl.interception.dtypes import LOW, kinds_of
 from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import ANY_DTYPE, override
@@ -111,12 +113,9 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: 
         return torch.linspace(float(int(start)), float(int(end)), steps, dtype=torch.float64).to(dtype)
     if dtype in LOW_DTYPES:
         return torch.linspace(start, end, steps, dtype=torch.float32).to(dtype)
-    first, last = (torch.full((), float(value), dtype=dtype) for value in (start, end))
     if steps < 2:
-        return first.repeat(steps)
-    step = (last - first) / (steps - 1)
-    place = torch.arange(steps, dtype=dtype)
-    return torch.where(place < steps // 2, first + step * place, last - step * (steps - 1 - place))
+        return torch.full((steps,), float(start), dtype=dtype)
+    return core.ops["spaced"](torch.arange(steps, dtype=dtype), float(start), float(end), steps)
 
 
 @override("linspace.out", **ANY_DTYPE)
@@ -132,4 +131,4 @@ def logspace_out(start: Any, end: Any, steps: int, base: float = 10.0, *, out: t
     if out.numel() != steps:
         out.resize_(steps)
     wide = out.dtype if out.dtype.is_floating_point or out.dtype.is_complex else torch.float32
-    return fill(out, torch.pow(base, torch.linspace(start, end, steps, dtype=wide)).to(out.dtype))
+    return fill(out, pow_scalar(base, torch.linspace(start, end, steps, dtype=wide)).to(out.dtype))

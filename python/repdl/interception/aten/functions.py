@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
@@ -12,22 +11,12 @@ import torch
 from repdl.interception import core as _core
 from repdl.interception.aten import random
 from repdl.interception.native import LOW_DTYPES, native_of
+from repdl.interception.operands import alike
 from repdl.interception.ops_by_dtype import Ops, complex_ops, ops_of
 from repdl.interception.override import override
 from repdl.interception.strict import not_reproducible
 
 _POINTWISE = {"elementwise": True}
-
-
-def _alike(*operands: Any) -> Iterator[torch.Tensor]:
-    """The operands in the type that torch gives the result of both; of integers, float32. Numbers are not low."""
-    dtype = torch.result_type(*operands)
-    if not dtype.is_floating_point and not dtype.is_complex:
-        dtype = torch.float32
-    wide = dtype if dtype.is_complex or dtype == torch.float64 else torch.float32
-    for value in operands:
-        yield value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=wide)
-
 
 _POLYNOMIALS = (
     "chebyshev_polynomial_t",
@@ -47,7 +36,7 @@ _POLYNOMIALS = (
 
 def _binary(name: str, op: str) -> None:
     def kernel(self: Any, other: Any, ops: Ops = _core.ops) -> torch.Tensor:
-        return ops[op](*_alike(self, other))
+        return ops[op](*alike(self, other))
 
     override(name, op=op, low="compute", wide="float64", integers="float32", **_POINTWISE)(kernel)
 
@@ -88,7 +77,7 @@ def pow_tensor_tensor(self: Any, exponent: Any) -> torch.Tensor:
     dtype = torch.result_type(self, exponent)
     if not (dtype.is_floating_point or dtype.is_complex):
         return _native_powers(self, exponent)
-    base, power = _alike(self, exponent)
+    base, power = alike(self, exponent)
     return ops_of(base)["pow"](base, power)
 
 
@@ -126,17 +115,17 @@ def pow_tensor_scalar(self: torch.Tensor, exponent: Any) -> torch.Tensor:
         if exponent == 0.5:
             return complex_ops["sqrt"](self)
     if self.is_complex() or isinstance(exponent, complex):
-        return complex_ops["pow"](*_alike(self, exponent))
+        return complex_ops["pow"](*alike(self, exponent))
     if exponent == 0.5:
         return ops_of(self)["sqrt"](self)
-    return ops_of(self)["pow"](*_alike(self, exponent))
+    return ops_of(self)["pow"](*alike(self, exponent))
 
 
 @override("pow.Scalar", low="compute", wide="float64", complex=True)
 def pow_scalar(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     if exponent.is_complex() or isinstance(self, complex):
-        return complex_ops["pow"](*_alike(self, exponent))
-    return ops["pow"](*_alike(self, exponent)).to(exponent.dtype)
+        return complex_ops["pow"](*alike(self, exponent))
+    return ops["pow"](*alike(self, exponent)).to(exponent.dtype)
 
 
 # Gradients, and functions with further numbers.
@@ -168,32 +157,26 @@ def log_sigmoid_backward(
 
 @override("softplus", op="softplus", low="compute", wide="float64", constants={1: 1, 2: 20}, **_POINTWISE)
 def softplus(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _core.ops) -> torch.Tensor:
-    if self.dtype in LOW_DTYPES and beta != 1:
-        return torch.nn.functional.softplus(self.to(torch.float32), beta, threshold).to(self.dtype)
-    scaled = self if beta == 1 else self * beta
-    soft = ops["logsigmoid"](-scaled).neg()  # for any threshold: the op softplus has one of its own, 20
-    return torch.where(scaled > threshold, self, soft if beta == 1 else soft / beta)
+    if beta == 1 and threshold == 20:
+        return ops["softplus"](self)
+    return ops["scaled_softplus"](self, beta, threshold)
 
 
 @override("softplus_backward", op="softplus_grad", wide="float64", constants={2: 1, 3: 20}, **_POINTWISE)
 def softplus_backward(
     grad_output: torch.Tensor, self: torch.Tensor, beta: Any, threshold: Any, *, ops: Ops = _core.ops
 ) -> torch.Tensor:
-    scaled = self if beta == 1 else self * beta
-    return torch.where(scaled > threshold, grad_output, grad_output * ops["sigmoid"](scaled))
+    if beta == 1 and threshold == 20:
+        return ops["softplus_grad"](grad_output, self)
+    return ops["scaled_softplus_grad"](grad_output, self, beta, threshold)
 
 
-@override("glu", wide="float64")
-def glu(self: torch.Tensor, dim: int = -1, *, ops: Ops = _core.ops) -> torch.Tensor:
-    value, gate = self.chunk(2, dim)
-    return value * ops["sigmoid"](gate)
+override("glu", op="glu", low="compute", wide="float64")(_core.ops["glu"])
 
 
-@override("glu_backward", wide="float64")
+@override("glu_backward", op="glu_grad", low="compute", wide="float64")
 def glu_backward(grad_output: torch.Tensor, self: torch.Tensor, dim: int, *, ops: Ops = _core.ops) -> torch.Tensor:
-    value, gate = self.chunk(2, dim)
-    open_ = ops["sigmoid"](gate)
-    return torch.cat((open_ * grad_output, (1 - open_) * open_ * grad_output * value), dim)
+    return ops["glu_grad"](grad_output, self, dim)
 
 
 @override("logit", op="logit", low="compute", integers="float32", wide="float64", constants={1: None}, **_POINTWISE)
@@ -205,7 +188,7 @@ def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops)
 @override("polar", wide="float64")
 def polar(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """abs * cos(angle) + abs * sin(angle) i."""
-    return torch.complex(abs * ops["cos"](angle), abs * ops["sin"](angle))
+    return torch.complex(ops["mul"](abs, ops["cos"](angle)), ops["mul"](abs, ops["sin"](angle)))
 
 
 _native_rrelu = native_of("rrelu_with_noise")
@@ -227,5 +210,5 @@ def rrelu_with_noise(
             return not_reproducible("rrelu_with_noise", args, {}, _native_rrelu, "random")
         slopes = torch.empty_like(self).uniform_(lower, upper, generator=generator)
         noise.copy_(torch.where(self > 0, torch.ones_like(self), slopes))
-        return self * noise
+        return _core.ops["mul"](self, noise)
     return torch.nn.functional.leaky_relu(self, (lower + upper) / 2).contiguous()

@@ -259,7 +259,7 @@ def _weight_norm_interface(
     """v * (g / norm), the norm over all dimensions but one."""
     others = tuple(d for d in range(v.dim()) if d != dim % v.dim())
     norm = ops["norm"](v, others, True, get_order())
-    return v * (g / norm), norm
+    return ops["mul"](v, ops["div"](g, norm)), norm
 
 
 @override("_weight_norm_interface_backward", wide="float64")
@@ -274,6 +274,7 @@ def _weight_norm_interface_backward(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """With n the norm and a = Sum(grad * v): (g / n) * (grad - v * (a / (n * n))), and a / n."""
     others = tuple(d for d in range(saved_v.dim()) if d != dim % saved_v.dim())
-    along = sum_of(grad_w * saved_v, others, True, ops)
-    grad_v = (saved_g / saved_norms) * (grad_w - saved_v * (along / (saved_norms * saved_norms)))
-    return grad_v, along / saved_norms
+    along = sum_of(ops["mul"](grad_w, saved_v), others, True, ops)
+    part = ops["mul"](saved_v, ops["div"](along, ops["square"](saved_norms)))
+    grad_v = ops["mul"](ops["div"](saved_g, saved_norms), ops["sub"](grad_w, part))
+    return grad_v, ops["div"](along, saved_norms)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from repdl import ops
 from repdl.interception.native import native_of
 from repdl.interception.override import composite
 from repdl.interception.variants import fill
@@ -26,14 +27,16 @@ def quantile(
     dim = None if dim is None or not x.dim() else dim % x.dim()
     rows = x.flatten() if dim is None else x.unsqueeze(-1).transpose(dim, -1)
     rows = rows.sort().values
+    before, rows = rows.shape[:-1], rows.reshape(-1, rows.shape[-1])
     ranks = _ranks(rows, q.reshape(-1).to(torch.float64), ignore_nan)
     if interpolation in _ROUNDED:
         chosen = rows.gather(-1, _ROUNDED[interpolation](ranks).to(torch.int64))
     else:
         below = ranks.to(torch.int64)
-        weights = torch.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
+        weights = torch.full_like(ranks, 0.5) if interpolation == "midpoint" else ops.sub(ranks, below.to(ranks.dtype))
         lower, upper = (rows.gather(-1, at) for at in (below, ranks.detach().ceil().to(torch.int64)))
-        chosen = lower.lerp(upper, weights.to(x.dtype))
+        chosen = ops.lerp_tensor(lower, upper, weights.to(x.dtype))
+    chosen = chosen.reshape(*before, -1)
     if dim is None and keepdim:
         chosen = chosen.reshape((1,) * x.dim() + (-1,))
     elif dim is not None and not keepdim:
@@ -48,10 +51,10 @@ def _ranks(rows: torch.Tensor, q: torch.Tensor, ignore_nan: bool) -> torch.Tenso
     """By what is in a sorted row: NaN comes last, and is left out, or is the result."""
     nan = rows.isnan()
     if ignore_nan:
-        ranks = q * (nan.logical_not().sum(-1, keepdim=True) - 1)
+        ranks = ops.mul(q, (nan.logical_not().sum(-1, keepdim=True) - 1).to(q.dtype))  # integers
         return ranks.masked_fill(ranks < 0, 0)
     last = rows.shape[-1] - 1
-    ranks = (q * last).expand(*rows.shape[:-1], -1)
+    ranks = ops.mul(q, torch.full((), last, dtype=q.dtype)).expand(*rows.shape[:-1], -1)
     return ranks.masked_fill(nan.any(-1, keepdim=True).expand_as(ranks), last)
 
 

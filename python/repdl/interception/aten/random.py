@@ -12,6 +12,8 @@ import torch
 from repdl import _core
 from repdl.interception import seeding
 from repdl.interception.native import native_of
+from repdl.interception.operands import alike
+from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strict import not_reproducible
 from repdl.random import philox
@@ -147,13 +149,21 @@ def bernoulli(self: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
 @override("normal.Tensor_Tensor", **ANY_DTYPE)
 def normal_tensor_tensor(mean: torch.Tensor, std: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
     shape = torch.broadcast_shapes(mean.shape, std.shape)
-    return torch.empty(shape, dtype=mean.dtype).normal_(0.0, 1.0, generator=generator) * std + mean
+    drawn = torch.empty(shape, dtype=mean.dtype).normal_(0.0, 1.0, generator=generator)
+    return _spread(drawn, mean, std)
 
 
 @override("normal.Tensor_float", "normal.float_Tensor", **ANY_DTYPE)
 def normal_tensor_float(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
     like = mean if isinstance(mean, torch.Tensor) else std
-    return torch.empty_like(like).normal_(0.0, 1.0, generator=generator) * std + mean
+    return _spread(torch.empty_like(like).normal_(0.0, 1.0, generator=generator), mean, std)
+
+
+def _spread(drawn: torch.Tensor, mean: Any, std: Any) -> torch.Tensor:
+    """drawn * std + mean, each step rounded to the type of what meets."""
+    drawn, std = alike(drawn, std)
+    scaled, mean = alike(ops_of(drawn)["mul"](drawn, std), mean)
+    return ops_of(scaled)["add"](scaled, mean)
 
 
 def _counted_only(name: str, counted: Callable[..., torch.Tensor]) -> None:

@@ -186,7 +186,10 @@ def _counted(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The weight between each two edges, as `histc` counts."""
     counts = _core.ops["histogram"](x.reshape(-1), edges, None if weight is None else weight.reshape(-1))
-    return (counts / (sum_of(counts, ops=ops_of(x)) * edges.diff()) if density else counts), edges
+    if density:
+        widths = _core.ops["mul"](edges.diff(), sum_of(counts, ops=_core.ops))
+        counts = _core.ops["div"](counts, widths)
+    return counts, edges
 
 
 @override("histogram.bins_tensor", wide="float64")
@@ -263,9 +266,10 @@ def histogramdd_from_bin_tensors(
     shape = [edges.numel() - 1 for edges in bins]
     counts = rows.new_zeros(math.prod(shape)).index_add_(0, place[inside], each[inside]).reshape(shape)
     if density:
-        counts = counts / sum_of(counts, ops=ops_of(rows))
+        counts = _core.ops["div"](counts, sum_of(counts, ops=_core.ops))
         for d, edges in enumerate(bins):
-            counts = counts / edges.diff().reshape([-1 if i == d else 1 for i in builtins.range(len(shape))])
+            widths = edges.diff().reshape([-1 if i == d else 1 for i in builtins.range(len(shape))])
+            counts = _core.ops["div"](counts, widths)
     return counts
 
 

@@ -59,6 +59,7 @@ def kaiser_window(
     if window_length < 2:
         return torch.ones(window_length, dtype=dtype)
     steps = window_length - 1 + periodic
-    x = torch.arange(window_length, dtype=torch.float64) * 2 / steps - 1
-    window = ops["i0"](ops["sqrt"](1 - x * x) * beta)
-    return (window / ops["i0"](torch.full((), beta, dtype=torch.float64))).to(dtype)
+    one, height = (torch.full((), value, dtype=torch.float64) for value in (1.0, beta))
+    x = ops["spaced"](torch.arange(window_length, dtype=torch.float64), -1.0, 1.0, steps + 1)
+    window = ops["i0"](ops["mul"](ops["sqrt"](ops["sub"](one, ops["square"](x))), height))
+    return ops["div"](window, ops["i0"](height)).to(dtype)

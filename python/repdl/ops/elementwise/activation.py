@@ -172,9 +172,9 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     """
     if beta == 1.0 and threshold == 20.0:
         return _softplus(input)
-    scaled = input if beta == 1.0 else input * beta
-    smooth = -logsigmoid(-scaled)
-    return _where_positive(scaled - threshold, input, smooth if beta == 1.0 else div(smooth, beta))
+    from repdl.ops.piecewise_activation import scaled_softplus
+
+    return scaled_softplus(input, beta, threshold)
 
 
 def _where_positive(condition: Any, yes: Tensor, no: Any) -> Tensor:
