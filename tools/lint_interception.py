@@ -78,7 +78,6 @@ EXCEPTIONS: dict[str, str] = {
         "Not an op of the core yet.": """
             aten/embedding.py::_held
             aten/embedding.py::embedding_bag aten/embedding.py::embedding_bag_backward
-            aten/embedding.py::per_sample_weights_backward
             aten/fake_quantized.py::_fake_quantize_learnable_per_tensor_affine_backward
             aten/fake_quantized.py::_faked aten/fake_quantized.py::_fused_moving_avg_obs_fq_helper
             aten/fake_quantized.py::_held aten/fake_quantized.py::_learned
@@ -88,7 +87,7 @@ EXCEPTIONS: dict[str, str] = {
             aten/quantized.py::dequantized
             aten/selection.py::_scattered
             aten/sparse_products.py::_of_sparse aten/sparse_products.py::product_of
-            aten/sparse_reductions.py::_extreme aten/sparse_reductions.py::_sampled
+            aten/sparse_reductions.py::_extreme
             aten/sparse_reductions.py::sparse_mm_reduce aten/sparse_reductions.py::sparse_mm_reduce_backward
             aten/sparse_softmax.py::_backward.sparse_softmax_backward
             aten/sparse_softmax.py::_forward.sparse_softmax

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sums in the order of an index.
 #include "op.h"
+#include "sums.h"
 
 namespace repdl::reference {
 namespace {
@@ -174,11 +175,30 @@ static Results RunSparseMm(const Case& test_case) {
   return results;
 }
 
+template <class T>
+static Results RunSampledMm(const Case& test_case) {
+  const Arguments args(test_case);
+  const Numbers<T> a = args.NumbersOf<T>("input"), b = args.NumbersOf<T>("mat2");
+  const Indices rows = args.IndicesOf("row_indices");
+  const Indices columns = args.IndicesOf("col_indices");
+  const int64_t depth = args.Shape("mat2")[0], width = args.Shape("mat2")[1];
+  Numbers<T> output(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ProductOf<T> product(args.TheOrder());
+    for (int64_t k = 0; k < depth; ++k) product.Add(a[rows[i] * depth + k], b[k * width + columns[i]]);
+    output[i] = product.Result();
+  }
+  Results results;
+  Append(results, output, args.OutputShape());
+  return results;
+}
+
 static const Op kOps[] = {{"index_add", REPDL_EITHER(RunIndexAdd)},
                           {"scatter_add", REPDL_EITHER(RunScatterAdd)},
                           {"embedding_grad", REPDL_EITHER(RunEmbeddingGrad)},
                           {"embedding_bag", REPDL_EITHER(RunEmbeddingBag)},
                           {"embedding_bag_grad", REPDL_EITHER(RunEmbeddingBagGrad)},
-                          {"sparse_mm", REPDL_EITHER(RunSparseMm)}};
+                          {"sparse_mm", REPDL_EITHER(RunSparseMm)},
+                          {"sampled_mm", REPDL_EITHER(RunSampledMm)}};
 
 }  // namespace repdl::reference

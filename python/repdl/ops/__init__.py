@@ -370,7 +370,7 @@ from repdl.ops.sort import (
     topk as topk,
 )
 from repdl.ops.spaced import spaced as spaced
-from repdl.ops.sparse_mm import sparse_mm as sparse_mm
+from repdl.ops.sparse_mm import sampled_mm as sampled_mm, sparse_mm as sparse_mm
 from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
 from repdl.ops.svd import svd as svd, svdvals as svdvals
 from repdl.ops.uniform import box_muller as box_muller, uniform as uniform

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from repdl._op import Sample, Tensor, no_rows, op, sample
-from repdl.ops.sum import sum as sum_of
+from repdl.ops.sparse_mm import sampled_mm
 
 
 @op(outputs=("grad_weight",))
@@ -83,7 +83,7 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
         of_bags = grad
         if saved.mode == "mean":
             of_bags = grad / saved.bag_size.clamp_min(1)[:, None].to(grad.dtype)
-        along = sum_of(of_bags.index_select(0, saved.offset2bag) * saved.weight.index_select(0, saved.indices), 1)
+        along = sampled_mm(of_bags, saved.weight.mT, saved.offset2bag, saved.indices)
         return along if saved.padding_idx < 0 else along.masked_fill(saved.indices == saved.padding_idx, 0.0)
 
     return {

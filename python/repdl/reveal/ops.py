@@ -35,6 +35,7 @@ OURS: Mapping[str, Sums] = {
     "complex_norm": sums.complex_norm,
     "complex_var": sums.of_complex(sums.var, to_real=True),
     "complex_std": sums.of_complex(sums.std, to_real=True),
+    "sampled_mm": products.sampled_mm,
     "linear": products.linear,
     "conv2d": products.conv2d,
     "conv2d_grad_input": products.conv2d_grad_input,

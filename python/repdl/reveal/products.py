@@ -39,6 +39,17 @@ def complex_mm(call: Callable[..., Any], options: Options, name: str) -> Setup:
 
 
 @takes("shape", "element")
+def sampled_mm(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    """All elements, in the order of rows."""
+
+    def whole(a: Array, b: Array) -> Array:
+        shape = len(a), b.shape[1]
+        return np.asarray(call(a, b, *(i.reshape(-1) for i in np.indices(shape)))).reshape(shape)
+
+    return mm.make(whole, options, name)
+
+
+@takes("shape", "element")
 def linear(call: Callable[..., Any], options: Options, name: str) -> Setup:
     rows, k, outputs = options.shape_or((32, options.terms, 32), "ROWS,K,OUTPUTS")
     x, w, at = ones(rows, k), ones(outputs, k), options.element_of((rows, outputs))

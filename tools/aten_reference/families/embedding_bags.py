@@ -8,7 +8,7 @@ from typing import Any
 
 from ..numbers import add, div, float32, mul
 from ..registry import reference
-from ..sums import norm_of, sum_of
+from ..sums import norm_of, product_of
 from ..tensors import Tensor, from_lines, lines, rounded
 
 _LOW = ("", ".bfloat16", ".float16")
@@ -173,8 +173,8 @@ def by_per_sample_weights(
 ) -> Tensor:
     found = []
     for i, b in zip(indices.data, offset2bag.data, strict=True):
-        products = [mul(g, x) for g, x in zip(_row(grad, b), _row(weight, i), strict=True)]
-        found.append(0.0 if i == padding_idx else rounded(sum_of(products), grad.dtype))
+        product = product_of(_row(grad, b), _row(weight, i))
+        found.append(0.0 if i == padding_idx else rounded(product, grad.dtype))
     return Tensor(grad.dtype, indices.shape, found)
 
 

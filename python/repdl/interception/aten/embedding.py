@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
+from repdl._order import get_order
 from repdl.interception import core
-from repdl.interception.aten.reduction import sum_of, vector_norm
+from repdl.interception.aten.reduction import vector_norm
 from repdl.interception.native import native_of
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
@@ -121,8 +122,9 @@ def per_sample_weights_backward(
     mode: int,
     padding_idx: int = -1,
 ) -> torch.Tensor:
-    """Sum(grad * row) over the columns, and +0 for the padding index."""
-    along = sum_of(grad.index_select(0, offset2bag) * weight.index_select(0, indices), 1, ops=ops_of(grad))
+    """Product(grad, row) over the columns, and +0 for the padding index."""
+    places = offset2bag.to(torch.int64), indices.to(torch.int64)
+    along = core.ops["sampled_mm"](grad, weight.t(), *places, get_order())
     return torch.where(indices != padding_idx, along, torch.zeros_like(along))
 
 

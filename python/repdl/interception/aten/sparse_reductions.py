@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
+from repdl._order import get_order
+from repdl.interception import core
 from repdl.interception.aten import sparse_products
 from repdl.interception.aten.matmul import plus
-from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
-from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import layout
 from repdl.interception.strict import not_reproducible
 
@@ -85,9 +85,10 @@ def sparse_mm_reduce_backward(
     arg_out: torch.Tensor,
     output_mask: Any,
 ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-    """An element gets the Sum over the columns of grad * weight, a weight grad * element in the order of the elements.
+    """An element gets the Product over the columns of grad and weight.
 
-    The gradient of a mean is divided first; that of a largest term goes to the term alone.
+    A weight gets grad * element, in the order of the elements. The gradient of a mean is divided first; that of a
+    largest term goes to the term alone.
     """
     dtype = sparse_products.wide(weight.dtype)
     values, columns = self.values().to(dtype), self.col_indices()
@@ -106,9 +107,7 @@ def sparse_mm_reduce_backward(
         if reduce == "mean":
             grad = grad / count.clamp_min(1)[:, None]
         if output_mask[0]:
-            for part in _parts(dense.shape[1], values.numel()):
-                terms = dense.index_select(0, columns[part]) * grad.index_select(0, row[part])
-                by_self[part] = sum_of(terms, 1, ops=ops_of(terms))
+            by_self = core.ops["sampled_mm"](grad, dense.t(), row, columns.to(torch.int64), get_order())
         if output_mask[1]:
             by_weight = sparse_products.product_of(values, columns.to(torch.int64), row, grad, dense.shape[0])
     return (
@@ -123,11 +122,8 @@ def _sampled(self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, beta: A
         parts = [_sampled(a, x, y, beta, alpha) for a, x, y in zip(self.unbind(), mat1, mat2, strict=True)]
         return _like(self, torch.stack([part.values() for part in parts]))
     row, _ = _rows(self)
-    products = torch.empty_like(self.values())
-    for part in _parts(mat2.shape[1], self.shape[0]):
-        inside = (row >= part.start) & (row < part.stop)
-        block = torch.mm(mat1[part], mat2)
-        products[inside] = block[row[inside] - part.start, self.col_indices()[inside]]
+    wide, columns = sparse_products.wide(mat1.dtype), self.col_indices().to(torch.int64)
+    products = core.ops["sampled_mm"](mat1.to(wide), mat2.to(wide), row, columns, get_order()).to(self.dtype)
     return _like(self, plus(self.values(), products, beta, alpha))
 
 
