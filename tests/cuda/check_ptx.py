@@ -35,7 +35,9 @@ FORBIDDEN = re.compile(r"(atom|red|multimem|wgmma|wmma|mma|tcgen05)\b.*")
 _INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?(?P<name>[a-z][\w.:]*)(?=[\s;])")
 _FUNCTION = re.compile(r"\s*(?:\.visible |\.weak |\.extern )*\.(?:entry|func)\b.*?(?P<name>[\w$]+)\s*\(")
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?(?P<callee>[\w$%]+)")
-_DEFINITION = re.compile(r"\b(?:REPDL_LANE(?:_RARE)? \w+|struct) (?!operator)(\w+)\b")
+_DEFINITION = re.compile(
+    r"(?:\b(?:REPDL_LANE(?:_RARE)? \w+|struct) |^REPDL_POLYNOMIAL\()(?!operator)(\w+)\b", re.MULTILINE
+)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LANE = re.compile(r"\d(?P<function>[A-Z][A-Za-z0-9]*)Lane(?![a-z])")
 
@@ -75,7 +77,9 @@ def lane_functions() -> dict[str, bool]:
     """The functions of the elementwise ops, and whether the lane text of each, with what it uses, has the word Fma."""
     lists = "".join(path.read_text() for path in (ROOT / "src/ops/elementwise").glob("*.def"))
     texts = [path.read_text() for path in (ROOT / "src/numerics").rglob("*.lane.h")]
-    definitions = [part for text in texts for part in re.split(r"^(?=template|struct)", text, flags=re.MULTILINE)]
+    definitions = [
+        part for text in texts for part in re.split(r"^(?=template|struct|REPDL_POLYNOMIAL)", text, flags=re.MULTILINE)
+    ]
     home = {name: part for part in definitions for name in _DEFINITION.findall(part)}
 
     def is_fused(text: str, seen: set[str]) -> bool:

@@ -256,8 +256,18 @@ Pair<T> Tan(Pair<T> z) {
 /// The inverse functions, of doubles.
 using Wide = Pair<double>;
 
+/// Of numbers whose roots' products might overflow a quarter, and an asinh that is larger by log(4) for it.
+bool IsHuge(Wide z) { return std::fabs(z.real) >= 0x1p1000 || std::fabs(z.imaginary) >= 0x1p1000; }
+
+Wide Held(Wide z) { return IsHuge(z) ? Wide{z.real / 4, z.imaginary / 4} : z; }
+
+double FarAsinh(double size, bool is_huge) {
+  const double part = Of("asinh", size);
+  return is_huge ? part + std::copysign(0x1.62e42fefa39efp+0, part) : part;
+}
+
 Wide Asin(Wide z) {
-  const auto [x, y] = z;
+  const auto [x, y] = Held(z);
   const auto [p, q] = Sqrt<double>({1 - x, -y});
   const auto [r, s] = Sqrt<double>({1 + x, y});
   const double pr = p * r, qs = q * s, ps = p * s, qr = q * r;
@@ -265,17 +275,17 @@ Wide Asin(Wide z) {
   if (std::isinf(x)) beside = std::isinf(y) ? std::numeric_limits<double>::infinity() : 0;
   if (std::isnan(y)) beside = y;
   if (std::isinf(x) || std::isinf(y)) size = std::copysign(std::fabs(x) + std::fabs(y), y);
-  return {Of("atan2", x, beside), Of("asinh", size)};
+  return {Of("atan2", x, beside), FarAsinh(size, IsHuge(z))};
 }
 
 Wide Acos(Wide z) {
-  const auto [x, y] = z;
+  const auto [x, y] = Held(z);
   const auto [p, q] = Sqrt<double>({1 - x, -y});
   const auto [r, s] = Sqrt<double>({1 + x, y});
   const double rq = r * q, sp = s * p;
   double real = Of("atan2", p, r) * 2;
   if (std::isinf(x) && std::isinf(y)) real = x < 0 ? 0x1.2d97c7f3321d2p+1 : 0x1.921fb54442d18p-1;
-  return {real, Of("asinh", rq - sp)};
+  return {real, FarAsinh(rq - sp, IsHuge(z))};
 }
 
 Wide Acosh(Wide z) {

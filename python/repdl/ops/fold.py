@@ -114,3 +114,5 @@ def _() -> Iterator[Sample]:
             text = f"{kind}[{', '.join(map(str, shape))}]#1"
             yield sample(grad_output=text, padding=padding, mode=mode, dim=dim)
     yield sample(grad_output="normal[2, 3, 20]#1", padding=(9, 8), mode="replicate")
+    for none_left in ((-4, 5), (-5, 6), (6, -5)):  # of a size of 4
+        yield sample(grad_output="normal[2, 3, 5]#1", padding=none_left, mode="replicate")

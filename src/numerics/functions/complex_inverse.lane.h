@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Inverse functions, of doubles: those of float32 are rounded from them once.
 
+/// Divides a number whose roots' products might overflow by 4, and gives log(4) for it, or 0.
+struct ComplexHeld {
+  template <class D, class V>
+  REPDL_LANE void operator()(D d, V& x, V& y, V& log_of_scale) const {
+    const auto is_huge = Ge(Maximum(Abs(x), Abs(y)), Set(d, 0x1p1000));
+    const V scale = IfThenElse(is_huge, Set(d, 0.25), Set(d, 1));
+    log_of_scale = IfThenElseZero(is_huge, Set(d, 0x1.62e42fefa39efp+0));
+    x = Mul(x, scale);
+    y = Mul(y, scale);
+  }
+};
+
 /// The roots of 1 - z and of 1 + z.
 struct ComplexRoots {
   template <class D, class V>
@@ -15,38 +27,44 @@ struct ComplexRoots {
 Of `x + yi` in the last dimension, of size 2, by Kahan's formula: with `p + qi` the `complex_sqrt` of `(1 - x) - yi` and
 `r + si` that of `(1 + x) + yi`, it is `atan2(x, p * r - q * s) + asinh(p * s - q * r) i`. Each step is rounded to float64,
 and the parts of the result to the type of `input`. The second argument of atan2 is NaN where y is; else, for an infinite x,
-+inf if y is infinite and else +0. Where x or y is infinite, the argument of asinh is `|x| + |y|` with the sign of y.
++inf if y is infinite and else +0. Where x or y is infinite, the argument of asinh is `|x| + |y|` with the sign of y. Where |x|
+or |y| is at least 2^1000, both are divided by 4 first, and log(4), rounded, with the sign of the asinh is added to it.
 */
 struct ComplexAsin {
   template <class D, class V>
   REPDL_LANE void operator()(D d, V x, V y, V& real, V& imaginary) const {
     const V infinity = Inf(d);
+    V p, q, r, s, log_of_scale;
+    ComplexHeld()(d, x, y, log_of_scale);
     const auto x_infinite = Eq(Abs(x), infinity), y_infinite = Eq(Abs(y), infinity);
-    V p, q, r, s;
     ComplexRoots()(d, x, y, p, q, r, s);
     V beside = IfThenElse(x_infinite, IfThenElseZero(y_infinite, infinity), Sub(Mul(p, r), Mul(q, s)));
     beside = IfThenElse(IsNaN(y), y, beside);
     const V far = CopySign(Add(Abs(x), Abs(y)), y);
     const V size = IfThenElse(Or(x_infinite, y_infinite), far, Sub(Mul(p, s), Mul(q, r)));
     real = RealAtan2(d, x, beside);
-    imaginary = RealAsinh(d, size);
+    const V part = RealAsinh(d, size);
+    imaginary = Add(part, CopySign(log_of_scale, part));
   }
 };
 
 /*! complex_acos
 With the roots of `complex_asin`, `atan2(p, r) * 2 + asinh(r * q - s * p) i`, each step rounded to float64 and the parts of
-the result to the type of `input`. Where both parts are infinite, the real part is pi / 4, left of 0 3 pi / 4.
+the result to the type of `input`. Where both parts are infinite, the real part is pi / 4, left of 0 3 pi / 4. Huge numbers are
+divided by 4 as there.
 */
 struct ComplexAcos {
   template <class D, class V>
   REPDL_LANE void operator()(D d, V x, V y, V& real, V& imaginary) const {
     const V infinity = Inf(d);
-    V p, q, r, s;
+    V p, q, r, s, log_of_scale;
+    ComplexHeld()(d, x, y, log_of_scale);
     ComplexRoots()(d, x, y, p, q, r, s);
     const V corner = IfThenElse(Lt(x, Zero(d)), Set(d, 0x1.2d97c7f3321d2p+1), Set(d, 0x1.921fb54442d18p-1));
     const auto is_corner = And(Eq(Abs(x), infinity), Eq(Abs(y), infinity));
     real = IfThenElse(is_corner, corner, Mul(RealAtan2(d, p, r), Set(d, 2)));
-    imaginary = RealAsinh(d, Sub(Mul(r, q), Mul(s, p)));
+    const V part = RealAsinh(d, Sub(Mul(r, q), Mul(s, p)));
+    imaginary = Add(part, CopySign(log_of_scale, part));
   }
 };
 

@@ -145,12 +145,13 @@ struct Pads {
 /// the same element are before or behind those that are the elements themselves.
 std::vector<FoldRun> CopyRuns(int64_t padded, const Pads& pads, bool reflects) {
   const int64_t size = padded - pads.before - pads.after;
-  const int64_t before = std::max<int64_t>(pads.before, 0), after = std::max<int64_t>(pads.after, 0);
+  const int64_t before = std::clamp<int64_t>(pads.before, 0, padded),
+                after = std::clamp<int64_t>(pads.after, 0, padded);
   std::vector<FoldRun> runs;
   if (before > 0) runs.push_back({0, reflects ? before : 0, before, reflects ? -1 : 0});
-  // Negative padding cut elements off.
+  // Negative padding cut elements off, all of them perhaps.
   const int64_t first = std::max<int64_t>(-pads.before, 0), last = size - std::max<int64_t>(-pads.after, 0);
-  runs.push_back({before, first, last - first, 1});
+  if (last > first) runs.push_back({before, first, last - first, 1});
   if (after > 0) runs.push_back({padded - after, reflects ? size - 2 : size - 1, after, reflects ? -1 : 0});
   return runs;
 }
@@ -184,8 +185,8 @@ PadSizes CheckPadGrad(const TensorView& grad_output, const IntList& padding, std
                 Name(padding), " of at least one element");
     REPDL_CHECK(!sizes.reflects || (pads.before < size && pads.after < size), kPadding, " ", Name(padding),
                 " must be smaller than the size ", size, " that it reflects");
-    REPDL_CHECK(-pads.before < size && -pads.after < size && pads.before + pads.after > -size, kPadding, " ",
-                Name(padding), " leaves nothing of a size of ", size);
+    REPDL_CHECK(!sizes.reflects || (-pads.before < size && -pads.after < size), kPadding, " ", Name(padding),
+                " leaves nothing of a size of ", size, " that it reflects");
   }
   return sizes;
 }
