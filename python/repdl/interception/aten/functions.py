@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 
 import torch
+from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
 from repdl.interception import core as _core
 from repdl.interception.aten import random
@@ -171,7 +172,15 @@ def softplus_backward(
     return ops["scaled_softplus_grad"](grad_output, self, beta, threshold)
 
 
-override("glu", op="glu", low="compute", wide="float64")(_core.ops["glu"])
+@override("glu", op="glu", low="compute", wide="float64", contiguous=True)
+def glu(self: torch.Tensor, dim: int = -1, *, ops: Ops = _core.ops) -> torch.Tensor:
+    """The strides of the result are those of the halves, in order."""
+    rank = self.dim()
+    if self.is_contiguous() or not -rank <= dim < rank:
+        return ops["glu"](self, dim)
+    order, _ = physical_order(self.narrow(dim, 0, self.shape[dim] // 2))
+    back = sorted(range(rank), key=order.__getitem__)
+    return ops["glu"](self.permute(order), back[dim]).permute(back)
 
 
 @override("glu_backward", op="glu_grad", low="compute", wide="float64")
@@ -185,7 +194,7 @@ def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops)
     return ops["logit"](self if eps is None else ops["clamp"](self, eps, 1 - eps))
 
 
-@override("polar", wide="float64")
+@override("polar", wide="float64", **_POINTWISE)
 def polar(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """abs * cos(angle) + abs * sin(angle) i."""
     return torch.complex(ops["mul"](abs, ops["cos"](angle)), ops["mul"](abs, ops["sin"](angle)))
