@@ -120,8 +120,11 @@ def _back(rank: int, turned: bool, grad_output: torch.Tensor, self: torch.Tensor
 
 
 def _is_channels_last(x: torch.Tensor, rank: int) -> bool:
-    """A volume without a batch, too, may have its channels last; an image without one does not."""
-    return memory_format(x.unsqueeze(0) if x.dim() == rank + 1 == 4 else x) != torch.contiguous_format
+    """A volume without a batch, too, may have its channels last, if it has no gaps; an image without one does not."""
+    if rank == 2:
+        return memory_format(x) == torch.channels_last
+    volume = x.unsqueeze(0) if x.dim() == 4 else x
+    return not volume.is_contiguous() and volume.is_contiguous(memory_format=torch.channels_last_3d)
 
 
 def _largest(rank: int) -> None:
