@@ -35,10 +35,14 @@ inline void PutNumber(const PairRow& row, int64_t i, const Complex& x) { row.Put
 template <class Number>
 struct WideOf;
 
+// The constructors are written down because those that the compiler adds lack the instructions of a target.
 template <>
 struct WideOf<double> {
   static constexpr int kCount = kVecs;  // in a row
   Lanes re;
+
+  HWY_INLINE WideOf() {}
+  HWY_INLINE WideOf(Lanes numbers) : re(numbers) {}
 
   static HWY_INLINE WideOf From(const double* at) { return {Load(TagOf<double>(), at)}; }
   static HWY_INLINE WideOf FromRow(const double* row, int64_t count) { return {LoadN(row, count)}; }
@@ -62,6 +66,9 @@ template <>
 struct WideOf<Complex> {
   static constexpr int kCount = kVecs / 2;
   Lanes re, im;
+
+  HWY_INLINE WideOf() {}
+  HWY_INLINE WideOf(Lanes real, Lanes imaginary) : re(real), im(imaginary) {}
 
   static HWY_INLINE WideOf From(const double* at) {
     return {Load(TagOf<double>(), at), Load(TagOf<double>(), at + kWidth / 2)};
