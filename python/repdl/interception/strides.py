@@ -24,6 +24,12 @@ def memory_format(*operands: torch.Tensor) -> torch.memory_format:
     return torch.contiguous_format
 
 
+def orders_of(*operands: torch.Tensor) -> tuple[list[int], list[int]]:
+    """The dimensions of a pointwise result as they lie in memory, and how they are permuted back."""
+    order, _ = physical_order(*operands)
+    return order, sorted(range(len(order)), key=order.__getitem__)
+
+
 def laid_out(compute: Kernel) -> Kernel:
     """Gives the result of a pointwise kernel the strides that torch would give it: those of its operands, in order.
 
@@ -37,8 +43,7 @@ def laid_out(compute: Kernel) -> Kernel:
         rank = max(t.dim() for t in tensors)
         shape = torch.broadcast_shapes(*(t.shape for t in tensors))
         full = [t.expand(shape) if t.dim() else t for t in tensors]
-        order, _ = physical_order(*(t for t, own in zip(full, tensors, strict=True) if own.dim() == rank))
-        back = sorted(range(rank), key=order.__getitem__)
+        order, back = orders_of(*(t for t, own in zip(full, tensors, strict=True) if own.dim() == rank))
         turned = iter([t.permute(order) if t.dim() else t for t in full])
         result = compute(*(next(turned) if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
         return map_tensors(lambda t: t.permute(back), result)

@@ -221,7 +221,8 @@ class _Run:
             values = without_poles(self.entry.name, self.sample, values)
             self.told("forward", wrong, self.entry.name, *values, self.entry.elementwise, terms)
             has_equals = self.trial.is_large or any(x.itemsize == 2 for x in self.sample.tensors())
-            free = gradient_is_free(self.entry.name, self.trial.label, has_equals, stock.wide is None)
+            is_complex = any(x.is_complex() for x in self.sample.tensors())
+            free = gradient_is_free(self.entry.name, self.trial.label, has_equals, stock.wide is None, is_complex)
             if both is not None and stock.gradient is not None and not free:
                 found = gradients(both), stock.gradient, stock.wide_gradient
                 self.told("gradient", wrong, self.entry.name, *found, False, terms)

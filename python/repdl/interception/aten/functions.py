@@ -7,7 +7,6 @@ from functools import reduce
 from typing import Any
 
 import torch
-from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
 from repdl.interception import core as _core
 from repdl.interception.aten import random
@@ -16,6 +15,7 @@ from repdl.interception.operands import alike
 from repdl.interception.ops_by_dtype import Ops, complex_ops, ops_of
 from repdl.interception.override import override
 from repdl.interception.strict import not_reproducible
+from repdl.interception.strides import orders_of
 
 _POINTWISE = {"elementwise": True}
 
@@ -178,8 +178,7 @@ def glu(self: torch.Tensor, dim: int = -1, *, ops: Ops = _core.ops) -> torch.Ten
     rank = self.dim()
     if self.is_contiguous() or not -rank <= dim < rank:
         return ops["glu"](self, dim)
-    order, _ = physical_order(self.narrow(dim, 0, self.shape[dim] // 2))
-    back = sorted(range(rank), key=order.__getitem__)
+    order, back = orders_of(self.narrow(dim, 0, self.shape[dim] // 2))
     return ops["glu"](self.permute(order), back[dim]).permute(back)
 
 

@@ -122,7 +122,7 @@ def _back(rank: int, turned: bool, grad_output: torch.Tensor, self: torch.Tensor
 def _is_channels_last(x: torch.Tensor, rank: int) -> bool:
     """A volume without a batch, too, may have its channels last, if it has no gaps; an image without one does not."""
     if rank == 2:
-        return memory_format(x) == torch.channels_last
+        return _is_turned(x, rank)
     volume = x.unsqueeze(0) if x.dim() == 4 else x
     return not volume.is_contiguous() and volume.is_contiguous(memory_format=torch.channels_last_3d)
 
