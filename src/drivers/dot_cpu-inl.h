@@ -16,6 +16,20 @@ namespace repdl::HWY_NAMESPACE {
 /// Chains that go on together: whole vectors of them, and enough to hide how long an fma takes.
 inline constexpr int64_t kChains = 16;
 
+/// Goes on with a chain in each lane, of rows a and b, by as many terms as a vector has lanes.
+template <class T>
+HWY_INLINE void AddSquare(const T* const* a, const T* const* b, int64_t k, VecElementOf<T>& acc) {
+#if HWY_TARGET == HWY_SCALAR
+  acc = Fma<VecOf<T>>(LoadU(TagOf<T>(), *a + k), LoadU(TagOf<T>(), *b + k), acc);
+#else
+  VecElementOf<T> x[kLanesOf<T>], y[kLanesOf<T>];
+  LoadTransposed<T>([&](int64_t i) HWY_ATTR { return a[i] + k; }, x);
+  LoadTransposed<T>([&](int64_t i) HWY_ATTR { return b[i] + k; }, y);
+#pragma GCC unroll 16
+  for (int64_t q = 0; q < kLanesOf<T>; ++q) acc = Fma<VecOf<T>>(x[q], y[q], acc);
+#endif
+}
+
 /// Visits the chunks of a sum of products a[k * a_stride] * b[k * b_stride].
 template <class T>
 class DotVisitor {
@@ -70,22 +84,9 @@ class DotVisitor {
     for (int64_t v = 0; v < kVecs; ++v) acc[v] = Zero(TagOf<T>());
     for (int64_t k = 0; k < chunks_.length; k += kLanesOf<T>) {
 #pragma GCC unroll 16
-      for (int64_t v = 0; v < kVecs; ++v) AddSquare(a_of + v * kLanesOf<T>, b_of + v * kLanesOf<T>, k, acc[v]);
+      for (int64_t v = 0; v < kVecs; ++v) AddSquare<T>(a_of + v * kLanesOf<T>, b_of + v * kLanesOf<T>, k, acc[v]);
     }
     for (int64_t v = 0; v < kVecs; ++v) StoreU(acc[v], TagOf<T>(), chains_ + v * kLanesOf<T>);
-  }
-
-  /// Goes on by as many terms as a vector has lanes.
-  HWY_INLINE static void AddSquare(const T* const* a, const T* const* b, int64_t k, VecElementOf<T>& acc) {
-#if HWY_TARGET == HWY_SCALAR
-    acc = Fma<VecOf<T>>(LoadU(TagOf<T>(), *a + k), LoadU(TagOf<T>(), *b + k), acc);
-#else
-    VecElementOf<T> x[kLanesOf<T>], y[kLanesOf<T>];
-    LoadTransposed<T>([&](int64_t i) HWY_ATTR { return a[i] + k; }, x);
-    LoadTransposed<T>([&](int64_t i) HWY_ATTR { return b[i] + k; }, y);
-#pragma GCC unroll 16
-    for (int64_t q = 0; q < kLanesOf<T>; ++q) acc = Fma<VecOf<T>>(x[q], y[q], acc);
-#endif
   }
 
   Scratch scratch_;

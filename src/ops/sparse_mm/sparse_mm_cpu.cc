@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/parallel.h"
+#include "drivers/dot_cpu-inl.h"
 #include "drivers/transpose_cpu-inl.h"
 #include "drivers/vector_cpu-inl.h"
 #include "numerics/order.h"
@@ -46,7 +47,7 @@ class SampledVisitor {
     int64_t k = begin;
     for (; k + kLanesOf<T> <= end; k += kLanesOf<T>) {
 #pragma GCC unroll 2
-      for (int64_t v = 0; v < kVecs; ++v) AddSquare(a_of_ + v * kLanesOf<T>, b_of_ + v * kLanesOf<T>, k, acc[v]);
+      for (int64_t v = 0; v < kVecs; ++v) AddSquare<T>(a_of_ + v * kLanesOf<T>, b_of_ + v * kLanesOf<T>, k, acc[v]);
     }
 #if HWY_TARGET != HWY_SCALAR
     if (k < end) {
@@ -70,19 +71,6 @@ class SampledVisitor {
 
  private:
   T* Waiting(int level, int64_t v) const { return waiting_ + level * kElements<T> + v * kLanesOf<T>; }
-
-  /// Goes on by as many terms as a vector has lanes.
-  HWY_INLINE static void AddSquare(const T* const* a, const T* const* b, int64_t k, VecElementOf<T>& acc) {
-#if HWY_TARGET == HWY_SCALAR
-    acc = Fma<VecOf<T>>(LoadU(TagOf<T>(), *a + k), LoadU(TagOf<T>(), *b + k), acc);
-#else
-    VecElementOf<T> x[kLanesOf<T>], y[kLanesOf<T>];
-    LoadTransposed<T>([&](int64_t i) HWY_ATTR { return a[i] + k; }, x);
-    LoadTransposed<T>([&](int64_t i) HWY_ATTR { return b[i] + k; }, y);
-#pragma GCC unroll 16
-    for (int64_t q = 0; q < kLanesOf<T>; ++q) acc = Fma<VecOf<T>>(x[q], y[q], acc);
-#endif
-  }
 
 #if HWY_TARGET != HWY_SCALAR
   /// Goes on by fewer.
