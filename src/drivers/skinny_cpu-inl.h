@@ -149,6 +149,11 @@ void SweepProduct(int64_t m, int64_t num_panels, const Chunks& chunks, const Mat
 /// Rows for which the transpose in registers pays, and leaves them room.
 inline constexpr int kMaxTransposedRows = 8;
 
+/// Streams that can be read from a cache side by side, and the bytes up to which b is taken to lie in one. From memory
+/// more than those of one chunk are too many for the prefetchers.
+inline constexpr int kMaxStreams = 32;
+inline constexpr int64_t kMaxCachedBytes = int64_t{8} << 20;
+
 /// acc[i] = chain of a[q * kRows + i] * t[q] on top of acc[i], for the kLanes vectors of a square.
 template <class T, int kRows>
 HWY_INLINE void AddSquare(const T* HWY_RESTRICT a, const VecElementOf<T>* t, VecElementOf<T>* acc) {
@@ -165,17 +170,71 @@ template <class T, int kRows>
 class TransposedVisitor {
  public:
   /// `rows` is a, packed; `waiting` has a row of vectors for each level.
-  TransposedVisitor(int64_t num_k, const T* rows, int64_t b_stride, T* waiting)
-      : num_k_(num_k), rows_(rows), b_stride_(b_stride), waiting_(waiting) {}
+  TransposedVisitor(const Chunks& chunks, bool cached, const T* rows, int64_t b_stride, T* waiting)
+      : chunks_(chunks), cached_(cached), rows_(rows), b_stride_(b_stride), waiting_(waiting) {}
 
   /// Begins with another vector of columns.
   void Begin(const T* columns, T* out, int64_t out_stride) {
     columns_ = columns, out_ = out, out_stride_ = out_stride;
     offset_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(T) % kLanesOf<T>);
     square_begin_ = square_end_ = 0;
+    together_end_ = 0, may_join_ = cached_ && offset_ == 0;
   }
 
   void Chain(int64_t begin, int64_t end) {
+    if (may_join_ && begin >= together_end_) RunTogether<kTogether>(begin);
+    if (begin < together_end_) {
+      const int64_t which = (begin - together_begin_) / chunks_.length;
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) acc_[i] = together_[which][i];
+    } else {
+      RunAlone(begin, end);
+    }
+  }
+  void TakeIn(int level) {
+    const TagOf<T> d;
+    for (int i = 0; i < kRows; ++i) acc_[i] = Add(Load(d, Waiting(level, i)), acc_[i]);
+  }
+  void Park(int level) {
+    for (int i = 0; i < kRows; ++i) Store(acc_[i], TagOf<T>(), Waiting(level, i));
+  }
+  void End() {
+    for (int i = 0; i < kRows; ++i) StoreU(acc_[i], TagOf<T>(), out_ + i * out_stride_);
+  }
+
+ private:
+  /// Whole chunks whose chains go on together: with few rows, that many hide how long an fma takes. Each reads as many
+  /// streams as a vector has lanes.
+  static constexpr int kTogether = std::clamp<int>(std::min<int>(4 / kRows, kMaxStreams / kLanesOf<T>), 1, 4);
+
+  T* Waiting(int level, int i) const { return waiting_ + (level * kRows + i) * kLanesOf<T>; }
+
+  /// Runs the chains of kCount whole chunks from term `begin` on, or of fewer if there are not as many.
+  template <int kCount>
+  void RunTogether(int64_t begin) {
+    if constexpr (kCount > 1) {
+      if (begin + kCount * chunks_.length > chunks_.num_terms) return RunTogether<kCount - 1>(begin);
+      const TagOf<T> d;
+      VecElementOf<T> acc[kCount][kRows];
+#pragma GCC unroll 4
+      for (int which = 0; which < kCount; ++which) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kRows; ++i) acc[which][i] = Zero(d);
+      }
+      for (int64_t k = begin; k < begin + chunks_.length; k += kLanesOf<T>) {
+#pragma GCC unroll 4
+        for (int which = 0; which < kCount; ++which) AddWholeSquare(k + which * chunks_.length, acc[which]);
+      }
+#pragma GCC unroll 4
+      for (int which = 0; which < kCount; ++which) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kRows; ++i) together_[which][i] = acc[which][i];
+      }
+      together_begin_ = begin, together_end_ = begin + kCount * chunks_.length;
+    }
+  }
+
+  void RunAlone(int64_t begin, int64_t end) {
     const TagOf<T> d;
     VecElementOf<T> acc[kRows];
 #pragma GCC unroll 8
@@ -190,7 +249,7 @@ class TransposedVisitor {
           k += length;
           continue;
         }
-        LoadSquare(k, std::min(length, num_k_ - k));
+        LoadSquare(k, std::min(length, chunks_.num_terms - k));
       }
       for (const int64_t stop = std::min(end, square_end_); k < stop; ++k) {
         const VecOf<T> bv = Load(d, square_ + (k - square_begin_) * kLanesOf<T>);
@@ -201,20 +260,6 @@ class TransposedVisitor {
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) acc_[i] = acc[i];
   }
-  void TakeIn(int level) {
-    const TagOf<T> d;
-    for (int i = 0; i < kRows; ++i) acc_[i] = Add(Load(d, Waiting(level, i)), acc_[i]);
-  }
-  void Park(int level) {
-    for (int i = 0; i < kRows; ++i) Store(acc_[i], TagOf<T>(), Waiting(level, i));
-  }
-  void End() {
-    for (int i = 0; i < kRows; ++i) StoreU(acc_[i], TagOf<T>(), out_ + i * out_stride_);
-  }
-
- private:
-  T* Waiting(int level, int i) const { return waiting_ + (level * kRows + i) * kLanesOf<T>; }
-
   HWY_INLINE void AddWholeSquare(int64_t k, VecElementOf<T>* acc) const {
     VecElementOf<T> t[kLanesOf<T>];
     LoadTransposed<T>([&](int64_t j) HWY_ATTR { return columns_ + k + j * b_stride_; }, t);
@@ -232,7 +277,8 @@ class TransposedVisitor {
     square_begin_ = k, square_end_ = k + length;
   }
 
-  int64_t num_k_;
+  Chunks chunks_;
+  bool cached_;  // b lies in a cache
   const T* rows_;
   int64_t b_stride_;
   T* waiting_;
@@ -241,6 +287,10 @@ class TransposedVisitor {
   int64_t out_stride_;
   int64_t offset_;  // of the columns from the beginning of a vector in memory
   VecElementOf<T> acc_[kRows];
+  bool may_join_;
+  // The chains of terms [together_begin_, together_end_), a chunk each.
+  int64_t together_begin_ = 0, together_end_ = 0;
+  VecElementOf<T> together_[kTogether][kRows];
   // Terms [square_begin_, square_end_), a vector each.
   int64_t square_begin_, square_end_;
   HWY_ALIGN T square_[kLanesOf<T> * kLanesOf<T>];
@@ -254,7 +304,8 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, const Chunks& chunks,
   T* const waiting = scratch.Get<T>(NumLevels(chunks.count) * kRows * kLanesOf<T>);
   T* const rows = scratch.Get<T>(num_k * kRows + kLanesOf<T>);
   PackRows(a, 0, kRows, 0, num_k, rows);
-  TransposedVisitor<T, kRows> visitor(num_k, rows, b.col_stride, waiting);
+  const bool cached = num_vectors * kLanesOf<T> * num_k <= kMaxCachedBytes / static_cast<int64_t>(sizeof(T));
+  TransposedVisitor<T, kRows> visitor(chunks, cached, rows, b.col_stride, waiting);
   for (int64_t vector = 0; vector < num_vectors; ++vector) {
     const int64_t j = vector * kLanesOf<T>;
     visitor.Begin(b.At(0, j), c + j, c_stride);

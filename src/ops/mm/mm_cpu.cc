@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "drivers/dot_cpu-inl.h"
 #include "drivers/skinny_cpu-inl.h"
+#include "drivers/small_cpu-inl.h"
 #include "ops/mm/mm_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,9 +53,11 @@ void Run(const MmArgs& args) {
   MatrixOf<T> first_a{static_cast<const T*>(args.a), args.a_row_stride, args.a_col_stride};
   MatrixOf<T> first_b{static_cast<const T*>(args.b), args.b_row_stride, args.b_col_stride};
   if (args.k == 0) first_a = first_b = {};  // operands without elements may lie nowhere: do not step through them
+  const Chunks chunks(args.k, ChainLength(args.order, args.k));
+  const bool small = IsSmall<T>(m, n, chunks);
   const Loops *a_batch = &args.a_batch, *b_batch = &args.b_batch;
   // A narrow result leaves lanes idle: compute its transpose.
-  const bool swapped = n < kTileColsOf<T> && m > n;
+  const bool swapped = !small && n < kTileColsOf<T> && m > n;
   if (swapped) {
     std::swap(m, n);
     std::swap(first_a, first_b);
@@ -66,7 +69,8 @@ void Run(const MmArgs& args) {
   constexpr int64_t kWorthAFork = 100000;
   const int64_t work = args.batch * m * n * args.k;
   const int64_t parts = std::min<int64_t>(GetNumThreads(), work / kWorthAFork + 1);
-  const Grid grid = args.batch >= 2 * parts ? Grid{} : CutAmong<T>(m, n, (parts + args.batch - 1) / args.batch);
+  const Grid grid =
+      small || args.batch >= 2 * parts ? Grid{} : CutAmong<T>(m, n, (parts + args.batch - 1) / args.batch);
 
   const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>;
   const int64_t shares = grid.rows * grid.cols;
@@ -80,11 +84,11 @@ void Run(const MmArgs& args) {
     MatrixOf<T> a = first_a, b = first_b;
     a.data = a.At(i0, 0) + a_batch->Offset(matrix);
     b.data += b_batch->Offset(matrix);
+    if (small) return SmallProduct<T>(m, n, args.k, a, b, bias, c + matrix * m * n);
     MatrixSink<T> sink{c + matrix * m * n, n, 1, n, nullptr, bias};
     if (swapped) sink = {c + matrix * m * n, 1, m, n, bias, nullptr};
     sink.c += i0 * sink.row_stride;
     if (sink.row_bias != nullptr) sink.row_bias += i0;
-    const Chunks chunks(args.k, ChainLength(args.order, args.k));
     const int64_t done = j0 + RunSkinny(i1 - i0, j0, j1, chunks, a, b, sink);
     if (done == j1) return;
     if ((i1 - i0) * (j1 - done) <= kMaxDots && chunks.count >= kMinDotChunks) {
