@@ -28,6 +28,9 @@ from torch_calls import FAMILIES
 FORWARD, WITH_GRADIENT = "forward", "with gradient"
 SECONDS = 0.008
 """For each step, in each turn."""
+BEFORE = 10
+"""Calls in each turn that are not timed: at first a large result moves through fresh pages of the heap, which the
+kernel clears."""
 LIMIT = 4.0
 """Seconds after which a call gets no more turns, if it had two."""
 SLOW = 0.3
@@ -99,7 +102,8 @@ def measure(steps: dict[str, Run], rounds: int, clock: Callable[[], float]) -> S
                         continue
                     with torch.set_grad_enabled(step == WITH_GRADIENT):
                         if turn > 0:
-                            times[who][step].append(1e6 * mean_time(run, calls[who][step], clock))
+                            before = min(BEFORE, 4 * calls[who][step])
+                            times[who][step].append(1e6 * mean_time(run, calls[who][step], clock, before))
                             continue
                         try:
                             calls[who][step] = calls_within(SECONDS, run, clock)

@@ -41,9 +41,10 @@ def calls_within(seconds: float, run: Callable[[], object], clock: Callable[[], 
     return max(1, int(calls * seconds / taken))
 
 
-def mean_time(run: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:
-    """Seconds of a call, after one that is not timed."""
-    run()
+def mean_time(run: Callable[[], object], calls: int, clock: Callable[[], float], before: int = 1) -> float:
+    """Seconds of a call, after some that are not timed."""
+    for _ in range(before):
+        run()
     start = clock()
     for _ in range(calls):
         run()

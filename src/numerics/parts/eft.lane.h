@@ -35,6 +35,15 @@ REPDL_LANE V RoundToOdd(V sum, V error) {
   return BitCast(d, Add(bits, IfThenElseZero(And(inexact, even), step)));
 }
 
+/// Whether all doubles within `error` of `value` round alike to a float, and to shorter formats: none of them is a float
+/// or lies in the middle of two. NaN gives anything.
+template <class D, class V>
+REPDL_LANE auto RoundsAlike(D d, V value, V error) {
+  const IntTag<D> di;
+  const auto grid = Set(di, -(int64_t{1} << 28));
+  return MaskTo(d, Eq(And(BitCast(di, Add(value, error)), grid), And(BitCast(di, Sub(value, error)), grid)));
+}
+
 /// A double rounded to odd as a float of the tag: one more rounding, to bfloat16 or float16, is as good as one.
 template <class D, class V>
 REPDL_LANE auto ToFloatOdd(D d, V wide) {

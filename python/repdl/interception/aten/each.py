@@ -91,6 +91,10 @@ for _name in ("addcmul", "addcdiv"):
 _step_of_one("_foreach_lerp.Scalar", "lerp.Scalar")
 _step_of_one("_foreach_norm.Scalar", "linalg_vector_norm", 2, "dtype")
 _step_of_one("_foreach_sqrt", "sqrt")
+for _name in ("clamp_min", "clamp_max"):
+    _step_of_one(f"_foreach_{_name}.List", f"{_name}.Tensor")
+    for _overload in ("Scalar", "ScalarList"):
+        _step_of_one(f"_foreach_{_name}.{_overload}", _name)
 
 
 def _declare(name: str, of_two: Kernel) -> None:
