@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <limits>
-
 #include "drivers/map_cpu-inl.h"
 #include "ops/fake_quantize/fake_quantize_kernel.h"
 
@@ -10,13 +8,10 @@ namespace {
 
 constexpr int64_t kGrain = 8192;
 
-/// Whole numbers, ties to even. Highway's Round takes the float before 0.5 to 1 for single numbers, and -0.25 to +0 on SSE2.
-template <class T>
-HWY_INLINE VecOf<T> ToWhole(VecOf<T> x) {
-  using V = VecOf<T>;
-  const V whole = Set(TagOf<T>(), T{1} / std::numeric_limits<T>::epsilon());  // from here on all numbers are
-  const V away = CopySign(whole, x);
-  return IfThenElse(Lt(Abs(x), whole), CopySign(Sub(Add(x, away), away), x), x);
+/// Whole numbers, ties to even. Zeros have the sign of x, which Highway's Round loses on SSE2.
+template <class V>
+HWY_INLINE V ToWhole(V x) {
+  return CopySign(Round(x), x);
 }
 
 // A scale, rounded to float32, and the inverse of that.
@@ -82,7 +77,7 @@ void RunFake(const FakeQuantizeArgs& args) {
     ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
       const V zero = LoadN(x[2] + i, count);
       const V place = Mul(LoadN(x[0] + i, count), inverse);
-      const V step = kZeroFirst ? ToWhole<T>(Add(place, zero)) : Add(ToWhole<T>(place), zero);
+      const V step = kZeroFirst ? ToWhole(Add(place, zero)) : Add(ToWhole(place), zero);
       StoreN(Mul(Sub(Limit(step, low, high), zero), scale), y + i, count);
       StoreMask<T>(And(Ge(step, low), Le(step, high)), mask + i, count);
     });
@@ -101,7 +96,7 @@ void RunFakeGrad(const FakeQuantizeGradArgs& args) {
     T* const by_zero = static_cast<T*>(args.grad_zero_point) + at;
     ForScaled(x[2], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
       const V g = LoadN(x[0] + i, count), number = LoadN(x[1] + i, count), zero = LoadN(x[3] + i, count);
-      const V step = Add(ToWhole<T>(Mul(number, inverse)), zero);
+      const V step = Add(ToWhole(Mul(number, inverse)), zero);
       const V value = Mul(Sub(Limit(step, low, high), zero), scale);
       const auto mask = And(Ge(step, low), Le(step, high));
       const V end = IfThenElse(Lt(step, low), low, high);
@@ -120,7 +115,7 @@ void RunQuantize(const QuantizeArgs& args) {
   const bool is_one = IsOne(args.map, 1);
   MapEachRun<T>(args.map, [&](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
     ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V, V inverse) HWY_ATTR {
-      const V step = ToWhole<T>(Add(Mul(LoadN(x[0] + i, count), inverse), LoadN(x[2] + i, count)));
+      const V step = ToWhole(Add(Mul(LoadN(x[0] + i, count), inverse), LoadN(x[2] + i, count)));
       StoreN(IfThenElse(IsNaN(step), low, Limit(step, low, high)), y + i, count);
     });
   });
