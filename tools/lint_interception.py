@@ -78,13 +78,8 @@ EXCEPTIONS: dict[str, str] = {
         "Not an op of the core yet.": """
             aten/embedding.py::_held
             aten/embedding.py::embedding_bag aten/embedding.py::embedding_bag_backward
-            aten/fake_quantized.py::_fake_quantize_learnable_per_tensor_affine_backward
-            aten/fake_quantized.py::_faked aten/fake_quantized.py::_fused_moving_avg_obs_fq_helper
-            aten/fake_quantized.py::_held aten/fake_quantized.py::_learned
             aten/loss.py::binary_cross_entropy aten/loss.py::binary_cross_entropy_backward
             aten/matmul.py::_trilinear aten/normalization.py::_batch_norm
-            aten/quantized.py::_steps
-            aten/quantized.py::dequantized
             aten/selection.py::_scattered
             aten/sparse_products.py::_of_sparse aten/sparse_products.py::product_of
             aten/sparse_reductions.py::_extreme

@@ -47,9 +47,14 @@ void VisitElements(std::string_view who, const TensorView& tensor, const Visit& 
       for (int64_t i = 0; i < count; ++i) visit(static_cast<uint64_t>(elements[i]));
       return;
     }
+    case DType::kBool: {
+      const auto* elements = rows.Data<const uint8_t>();
+      for (int64_t i = 0; i < count; ++i) visit(elements[i]);
+      return;
+    }
     default:
-      throw TypeError(
-          Message('[', who, "] tensor must be float32, float64, bfloat16, float16 or int64, got ", Name(tensor.dtype)));
+      throw TypeError(Message('[', who, "] tensor must be float32, float64, bfloat16, float16, int64 or bool, got ",
+                              Name(tensor.dtype)));
   }
 }
 

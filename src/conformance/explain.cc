@@ -43,9 +43,11 @@ double ValueOf(DType dtype, uint64_t bits) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
+bool IsWhole(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kBool; }
+
 /// "0x3f800000 (1)"
 std::string ElementText(DType dtype, uint64_t bits) {
-  if (dtype == DType::kInt64) return std::to_string(static_cast<int64_t>(bits));
+  if (IsWhole(dtype)) return std::to_string(static_cast<int64_t>(bits));
   std::array<char, 64> text;
   const int digits = 2 * ItemSize(dtype);
   std::snprintf(text.data(), text.size(), "0x%0*llx (%.9g)", digits, static_cast<unsigned long long>(bits),
@@ -55,7 +57,7 @@ std::string ElementText(DType dtype, uint64_t bits) {
 
 /// The place of a pattern among all numbers of its type, so that neighbours are one apart; -0 comes just before +0.
 int64_t Rank(DType dtype, uint64_t bits) {
-  if (dtype == DType::kInt64) return static_cast<int64_t>(bits);
+  if (IsWhole(dtype)) return static_cast<int64_t>(bits);
   const uint64_t sign = uint64_t{1} << (8 * ItemSize(dtype) - 1);
   const auto size = static_cast<int64_t>(bits & (sign - 1));
   return (bits & sign) != 0 ? -size - 1 : size;
@@ -77,7 +79,7 @@ struct Tally {
         first = Message("output ", output, " at ", IndexOf(expected, static_cast<int64_t>(i)), ": expected ",
                         ElementText(dtype, e[i]), ", got ", ElementText(dtype, a[i]));
       }
-      if (dtype != DType::kInt64 && std::isnan(ValueOf(dtype, e[i])) != std::isnan(ValueOf(dtype, a[i]))) {
+      if (!IsWhole(dtype) && std::isnan(ValueOf(dtype, e[i])) != std::isnan(ValueOf(dtype, a[i]))) {
         ++not_a_number;
         continue;
       }

@@ -10,7 +10,7 @@ namespace repdl {
 /// An elementwise op over broadcast operands: as few loops as their strides allow, the innermost last.
 /// The output is contiguous. Operands and output may be float32, bfloat16 or float16, each for itself; or all float64.
 struct MapArgs {
-  static constexpr int kMaxInputs = 3;
+  static constexpr int kMaxInputs = 4;
 
   int rank = 0;
   int64_t shape[kMaxRank];

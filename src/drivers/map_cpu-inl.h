@@ -10,9 +10,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-/// y[i] = f(x[0][i], ...) for i < n, all side by side in memory.
+/// y[i] = f(x[0][i], ...) for i < n, all side by side in memory; y[0] is for element `at` of the output.
 template <class T>
-using MapRun = void (*)(const void* f, const T* const* x, T* y, int64_t n);
+using MapRun = void (*)(const void* f, const T* const* x, T* y, int64_t at, int64_t n);
 
 /// What the operands of a run go through where they are not such numbers side by side.
 constexpr int64_t kMapRun = 512;
@@ -51,10 +51,10 @@ HWY_NOINLINE void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, con
           offsets[t] += n * stride;
         }
         if (args.output_dtype == kDTypeOf<T>) {
-          run(f, x, static_cast<T*>(args.output) + at, n);
+          run(f, x, static_cast<T*>(args.output) + at, at, n);
         } else if constexpr (std::is_same_v<T, float>) {
           float* rounded = buffers[MapArgs::kMaxInputs];
-          run(f, x, rounded, n);
+          run(f, x, rounded, at, n);
           NarrowTo(args.output_dtype, rounded, static_cast<uint16_t*>(args.output) + at, n);
         }
       }
@@ -66,7 +66,7 @@ HWY_NOINLINE void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, con
 /// output = f(inputs...), in parallel; f takes and gives vectors of T.
 template <int kInputs, class T = float, class F>
 void Map(const MapArgs& args, int64_t grain, const F& f) {
-  const MapRun<T> run = [](const void* context, const T* const* x, T* y, int64_t n) HWY_ATTR {
+  const MapRun<T> run = [](const void* context, const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
     const F& function = *static_cast<const F*>(context);
     ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
       // Lanes behind the end compute f(1...): no slow subnormals, no traps.
@@ -90,7 +90,7 @@ void MapDouble(const MapArgs& args, int64_t grain) {
 
 /// y[i] = F()(tag, x[i]), computed in double; rounded to odd where a second rounding follows.
 template <class F, bool kToOdd>
-void MapWideRun(const void*, const float* const* x, float* y, int64_t n) {
+void MapWideRun(const void*, const float* const* x, float* y, int64_t, int64_t n) {
   const hn::ScalableTag<double> wide;
   const hn::Rebind<float, decltype(wide)> narrow;
   const auto apply = [&](auto v) HWY_ATTR {
@@ -122,7 +122,7 @@ void MapWide(const MapArgs& args, int64_t grain) {
 /// y[i] = F()(tag, x[0][i], x[1][i]), computed in double, for an F of few steps: then the conversions count, which are
 /// fastest out of memory and to no more than 256 bits.
 template <class F>
-void MapWide2Run(const void*, const float* const* x, float* y, int64_t n) {
+void MapWide2Run(const void*, const float* const* x, float* y, int64_t, int64_t n) {
   constexpr int64_t kWideLanes = std::min<int64_t>(HWY_LANES(double), 4);
   const hn::CappedTag<double, kWideLanes> wide;
   const hn::Rebind<float, decltype(wide)> narrow;

@@ -8,11 +8,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import repdl
+from repdl import _core, ops
 
 X = torch.linspace(-3, 4, 30).reshape(5, 6)
 SCALES = torch.linspace(0.1, 0.9, 6)
@@ -109,12 +111,42 @@ def test_a_model_trains(backend: str) -> None:
         assert net(x).isfinite().all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("target", _core.supported_targets())
+def test_halves_and_their_neighbours(target: str, dtype: type[np.floating[Any]]) -> None:
+    """Zeros keep their sign, and no addition of a half goes wrong, in the step before 1 or where halves end."""
+    _core.set_target(target)
+    most = 2.0 ** np.finfo(dtype).nmant
+    halves = np.concatenate([np.arange(-9, 10) / 2, most / 2 + np.arange(-5, 6) / 2, most + np.arange(-5, 6)])
+    halves = np.concatenate([halves, -halves]).astype(dtype)
+    x = np.concatenate([halves, np.nextafter(halves, dtype(np.inf)), np.nextafter(halves, dtype(-np.inf))])
+    one, zero = np.ones((), dtype), np.zeros((), dtype)
+    bits = np.int32 if dtype == np.float32 else np.int64
+    values, mask = ops.fake_quantize(x, one, zero, -(2**62), 2**62, True)
+    assert np.array_equal(values.view(bits), np.rint(x + zero).view(bits)) and mask.all() and mask.dtype == np.bool_
+    assert np.array_equal(ops.quantize(x, one, zero, -3, 4), np.clip(np.rint(x), -3, 4))
+    assert np.array_equal(ops.fake_quantize(x, one, zero, -3, 4)[1], abs(np.rint(x) - 0.5) <= 3.5)
+
+
+def test_gradients_go_to_numbers_between_the_ends() -> None:
+    x, scale, zero = X.clone().requires_grad_(), SCALES.clone().requires_grad_(), ZEROS.float()
+    output, mask = ops.fake_quantize(x, scale.detach(), zero, -8, 7)
+    assert not mask.requires_grad and 0 < mask.sum() < mask.numel()
+    output.backward(X)
+    assert x.grad is not None and torch.equal(x.grad, X.masked_fill(~mask, 0.0))
+    with pytest.raises(NotImplementedError, match=r"\[fake_quantize\] has no gradient by scale"):
+        ops.fake_quantize(x, scale, zero, -8, 7)[0].sum().backward()
+
+
 BAD: dict[str, Callable[[], Any]] = {
     "scales": lambda: torch.fake_quantize_per_channel_affine(X, SCALES[:5], ZEROS[:5].int(), 1, -8, 7),
     "zeros outside": lambda: torch.fake_quantize_per_channel_affine(X, SCALES, ZEROS.int() * 9, 1, -8, 7),
     "a wide zero": lambda: torch.fake_quantize_per_channel_affine(X, SCALES, ZEROS, 1, -8, 7),
     "an axis from the end": lambda: torch.fake_quantize_per_channel_affine(X, SCALES, ZEROS.int(), -1, -8, 7),
     "falling ends": lambda: torch.fake_quantize_per_channel_affine(X, SCALES, ZEROS.int(), 1, 7, -8),
+    "falling ends, of tensors": lambda: torch.fake_quantize_per_tensor_affine(
+        X, torch.tensor([0.3]), torch.tensor([1]).int(), 7, -8
+    ),
     "rows along another axis": lambda: torch.fused_moving_avg_obs_fake_quant(
         X, *(torch.tensor([1]),) * 2, *(torch.ones(6),) * 3, ZEROS.int(), 0.01, -8, 7, 1, True
     ),

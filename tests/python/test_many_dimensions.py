@@ -65,6 +65,7 @@ def lines(f: Callable[..., torch.Tensor], dim: int) -> Pair:
 WEIGHT = torch.linspace(-1, 2, 12).reshape(2, 2, 3)
 PAIRS: dict[str, Pair] = {
     "exp": flat(torch.exp),
+    "fake_quantize": flat(lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 0, 15)),
     "add": flat(lambda x: torch.add(x, x.sin(), alpha=0.3)),
     "broadcast": ((lambda x: x[:1].atan2(x[:, :1])), lambda x: torch.stack([x[0].atan2(y[:1]) for y in x])),
     "pow": flat(lambda x: x.abs() ** 2.5),

@@ -21,7 +21,8 @@ from repdl.testing.suites import (
 from support import run_python, same_bits
 
 suites.CONSTANT |= {
-    "attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"}, "hardtanh_grad": {"input"},
+    "attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"},
+    "fake_quantize": {"scale", "zero_point"}, "hardtanh_grad": {"input"},
     "multi_margin": {"weight"}, "nll_loss": {"weight"}, "shrink_grad": {"input"}, "zeta": {"input"},
 }  # fmt: skip
 suites.AWAY_FROM_ZERO |= {"cbrt", "div", "hypot", "atan2", "pow", "reciprocal", "xlogy"}

@@ -42,6 +42,7 @@ Bytes ElementBytes(const TensorView& tensor, int64_t i) {
   }
   if (tensor.dtype == DType::kBFloat16) return HalfBytes(tensor.Data<uint16_t>()[i], 8);
   if (tensor.dtype == DType::kFloat16) return HalfBytes(tensor.Data<uint16_t>()[i], 5);
+  if (tensor.dtype == DType::kBool) return LittleEndian(tensor.Data<uint8_t>()[i], 1);
   if (tensor.dtype == DType::kInt64) return LittleEndian(static_cast<uint64_t>(tensor.Data<int64_t>()[i]), 8);
   throw std::logic_error("the reference gives no results of dtype " + std::string(Name(tensor.dtype)));
 }

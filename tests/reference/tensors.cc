@@ -161,4 +161,8 @@ void Append(Results& results, Indices data, const IntList& shape) {
   AppendAny(results, std::move(data), DType::kInt64, shape);
 }
 
+void Append(Results& results, Flags data, const IntList& shape) {
+  AppendAny(results, std::move(data), DType::kBool, shape);
+}
+
 }  // namespace repdl::reference

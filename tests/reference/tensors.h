@@ -15,6 +15,8 @@ template <class T>
 using Numbers = std::vector<T>;
 using Floats = Numbers<float>;
 using Indices = std::vector<int64_t>;
+/// Truth values, 0 or 1.
+using Flags = std::vector<uint8_t>;
 
 /// Number of elements.
 int64_t Size(const IntList& shape);
@@ -80,5 +82,6 @@ inline double RoundedTo(DType, double x) { return x; }
 void Append(Results& results, Floats data, const IntList& shape, DType dtype = DType::kFloat32);
 void Append(Results& results, Numbers<double> data, const IntList& shape, DType dtype = DType::kFloat64);
 void Append(Results& results, Indices data, const IntList& shape);
+void Append(Results& results, Flags data, const IntList& shape);
 
 }  // namespace repdl::reference

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from repdl import _core
+from repdl.interception.dtypes import map_tensors
 
 _RANKS = 8
 _Kernel = Callable[..., Any]
@@ -28,11 +29,11 @@ _PAIRED = frozenset(op for name, op in _core.ops.items() if name.startswith("com
 """Ops of complex numbers, which are pairs in a last dimension that stays where it is."""
 
 
-def _of_elements(op: _Kernel, *args: Any) -> torch.Tensor:
+def _of_elements(op: _Kernel, *args: Any) -> Any:
     shape = torch.broadcast_shapes(*(a.shape for a in args if isinstance(a, torch.Tensor)))
     rows = (-1, 2) if op in _PAIRED else (-1,)
     result = op(*(a.expand(shape).reshape(rows) if isinstance(a, torch.Tensor) else a for a in args))
-    return result.reshape(shape if result.dim() == len(rows) else shape[:-1])  # type: ignore[no-any-return]
+    return map_tensors(lambda t: t.reshape(shape if t.dim() == len(rows) else shape[:-1]), result)
 
 
 def _of_sums(op: _Kernel, x: torch.Tensor, dims: Any = None, *args: Any) -> torch.Tensor:

@@ -258,6 +258,11 @@ from repdl.ops.embedding import (
     embedding_bag_grad as embedding_bag_grad,
     embedding_grad as embedding_grad,
 )
+from repdl.ops.fake_quantize import (
+    fake_quantize as fake_quantize,
+    fake_quantize_grad as fake_quantize_grad,
+    quantize as quantize,
+)
 from repdl.ops.fft import fft_c2c as fft_c2c, fft_c2r as fft_c2r, fft_r2c as fft_r2c
 from repdl.ops.fold import fold as fold, pad_grad as pad_grad, unfold_grad as unfold_grad
 from repdl.ops.fused_optimizer import (

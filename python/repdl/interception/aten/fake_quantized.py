@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rounding to the steps that a quantised number would have, as training for it does, and what observes their range.
 
-A step is `round(x * (1 / scale)) + zero_point`, ties to even, held between the lowest and the highest, and its number
-`(step - zero_point) * scale`; every operation rounds once. torch's own may fuse some.
+Steps and gradients are those of the ops fake_quantize and fake_quantize_grad. torch's own may fuse some operations.
 """
 
 from __future__ import annotations
@@ -12,9 +11,11 @@ from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
 from repdl.interception.override import override
+from repdl.interception.strides import laid_out
 
 _Two = tuple[torch.Tensor, torch.Tensor]
 _Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -30,17 +31,14 @@ def along(t: torch.Tensor, x: torch.Tensor, axis: int) -> torch.Tensor:
     return t.reshape([-1 if d == axis else 1 for d in range(x.dim())])
 
 
-def _held(step: torch.Tensor, x: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor, low: int, high: int) -> _Two:
-    """The numbers of the steps, and which of them were not held back."""
-    mask = (step >= low) & (step <= high)
-    return ((step.clamp(low, high) - zero) * scale).to(x.dtype), mask
+_add, _sub = core.ops["add"], core.ops["sub"]
+_fake_quantize, _fake_quantize_grad = laid_out(core.ops["fake_quantize"]), laid_out(core.ops["fake_quantize_grad"])
 
 
 def _faked(x: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor, low: int, high: int) -> _Two:
-    place = (x if x.dtype == torch.float64 else x.to(torch.float32)) * scale.reciprocal()
-    # Where the zero is a number of its own, it is added before the step is chosen, as torch does.
-    step = (place + zero).round() if zero.is_floating_point() else place.round() + zero
-    return _held(step, x, scale, zero, low, high)
+    """A zero that is no integer is added before a step is chosen, as torch does."""
+    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    return _fake_quantize(x, scale.to(dtype), zero.to(dtype), low, high, zero.is_floating_point())
 
 
 @override(_PER_CHANNEL, low="compute")
@@ -82,24 +80,6 @@ def _with_tensors(
     return _faked(self, scale.reshape(()), zero_point.reshape(()).to(torch.int64), quant_min, quant_max)
 
 
-def _learned(
-    grad: torch.Tensor, x: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor, low: int, high: int, factor: float
-) -> _Three:
-    """The gradients of the operand, and those of scale and zero for each of its elements, which are then added.
-
-    Of a step that was not held back they are g, ((g * (number - x)) * (1 / scale)) * factor and +0; of others +0,
-    (g * (end - zero)) * factor and (-g * scale) * factor, the end the highest for NaN.
-    """
-    inverse = scale.reciprocal()
-    step = (x * inverse).round() + zero
-    value, mask = _held(step, x, scale, zero, low, high)
-    nothing = torch.zeros_like(grad)
-    end = torch.where(step < low, grad * (low - zero), grad * (high - zero))
-    by_scale = torch.where(mask, grad * (value - x) * inverse, end) * factor
-    by_zero = torch.where(mask, nothing, grad.neg() * scale * factor)
-    return torch.where(mask, grad, nothing), by_scale, by_zero
-
-
 @override("_fake_quantize_learnable_per_tensor_affine_backward")
 def _fake_quantize_learnable_per_tensor_affine_backward(
     grad: torch.Tensor,
@@ -110,8 +90,9 @@ def _fake_quantize_learnable_per_tensor_affine_backward(
     quant_max: int,
     grad_factor: float = 1.0,
 ) -> _Three:
-    zero = (zero_point.reshape(()) + 0.5).clamp(quant_min, quant_max).trunc()  # as torch, whose forward rounds
-    by_x, *others = _learned(grad, self, scale.reshape(()), zero, quant_min, quant_max, grad_factor)
+    half = torch.full((), 0.5, dtype=torch.float32)
+    zero = _add(zero_point.reshape(()), half, 1.0).clamp(quant_min, quant_max).trunc()  # as torch, whose forward rounds
+    by_x, *others = _fake_quantize_grad(grad, self, scale.reshape(()), zero, quant_min, quant_max, grad_factor)
     by_scale, by_zero = (sum_of(t).reshape(1) for t in others)
     return by_x, by_scale, by_zero
 
@@ -128,7 +109,8 @@ def _fake_quantize_learnable_per_channel_affine_backward(
     grad_factor: float = 1.0,
 ) -> _Three:
     zero = along(zero_point.round().clamp(quant_min, quant_max), self, axis)
-    by_x, *others = _learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
+    width = along(scale, self, axis)
+    by_x, *others = _fake_quantize_grad(grad, self, width, zero, quant_min, quant_max, grad_factor)
     dims = [d for d in range(self.dim()) if d != axis]
     by_scale, by_zero = (sum_of(t, dims) if dims else t for t in others)
     return by_x, by_scale, by_zero
@@ -193,7 +175,7 @@ def _fused_moving_avg_obs_fq_helper(
         else:
             ends = self.aminmax()
         for running, now in zip((running_min, running_max), ends, strict=True):
-            moved = running + (now - running) * averaging_const
+            moved = _add(running, _sub(now, running, 1.0), averaging_const)
             running.copy_(torch.where(running.isinf(), now, moved).reshape(running.shape))
     if not int(fake_quant_on):
         return self.clone(), torch.ones_like(self, dtype=torch.bool)

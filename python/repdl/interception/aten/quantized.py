@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Quantised tensors: made of numbers in written steps, moved and read; products of integers. All else raises.
 
-A step is `round(x * (1 / scale) + zero_point)` in float32, ties to even, held between the ends of its type; NaN takes
-the lowest. The number of a step is `float32(step - zero_point) * scale`; of a zero that is a floating-point number,
-`(step - zero_point) * scale`, each rounded. torch's own may fuse some.
+A step is that of the op quantize, between the ends of its type. Its number is `float32(step - zero_point) * scale`; of
+a zero that is a floating-point number, `(step - zero_point) * scale`, each rounded. torch's own may fuse some.
 """
 
 from __future__ import annotations
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.aten.fake_quantized import along, chosen
 from repdl.interception.native import native_of
 from repdl.interception.override import ANY_DTYPE, layout, override
 from repdl.interception.strict import not_reproducible
+from repdl.interception.strides import laid_out
 
 _copy = native_of("copy_", "QuantizedCPU")
 _TYPES = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torch.int32}
-_FAR = 2.0**40
-"""Beyond the steps of all types."""
+_mul, _quantize, _sub = (laid_out(core.ops[op]) for op in ("mul", "quantize", "sub"))
 
 
 @layout("QuantizedCPU", "copy_")
@@ -31,10 +31,11 @@ def copied_into_quantized(self: torch.Tensor, src: torch.Tensor, non_blocking: b
 
 def _steps(x: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     of_steps = _TYPES[dtype]
-    place = (x * scale.to(torch.float32).reciprocal() + zero.to(torch.float32)).round()
     ends = torch.iinfo(of_steps)
-    step = place.nan_to_num(-_FAR, _FAR, -_FAR).clamp(-_FAR, _FAR).to(torch.int64)
-    return step.clamp(ends.min, ends.max).to(of_steps)
+    step = _quantize(x, scale.to(torch.float32), zero.to(torch.float32), ends.min, ends.max)
+    if of_steps == torch.int32:  # whose highest step is no float32
+        step = step.to(torch.int64).clamp(ends.min, ends.max)
+    return step.to(of_steps)
 
 
 _dequantize = native_of("dequantize.self", "QuantizedCPU")
@@ -51,7 +52,11 @@ def dequantized(self: torch.Tensor) -> torch.Tensor:
         axis = self.q_per_channel_axis()
         scale = along(self.q_per_channel_scales(), self, axis)
         zero = along(self.q_per_channel_zero_points(), self, axis)
-    return (step - zero).to(torch.float32) * scale.to(torch.float32)
+    if zero.is_floating_point():
+        away = _sub(step.to(torch.float32), zero.to(torch.float32), 1.0)
+    else:
+        away = (step - zero).to(torch.float32)  # integers
+    return _mul(away, scale.to(torch.float32))
 
 
 @layout("QuantizedCPU", "dequantize.tensors")

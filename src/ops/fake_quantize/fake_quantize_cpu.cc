@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/map_cpu-inl.h"
+#include "ops/fake_quantize/fake_quantize_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kGrain = 8192;
+
+/// Whole numbers, ties to even. Zeros have the sign of x, which Highway's Round loses on SSE2.
+template <class V>
+HWY_INLINE V ToWhole(V x) {
+  return CopySign(Round(x), x);
+}
+
+// A scale, rounded to float32, and the inverse of that.
+HWY_INLINE Vec ScaleOf(Vec s) { return s; }
+HWY_INLINE Vec InverseOf(Vec s) { return Div(Set(FloatTag(), 1.0f), s); }
+
+using NarrowTag = hn::Rebind<float, TagOf<double>>;
+HWY_INLINE VecOf<double> ScaleOf(VecOf<double> s) { return ToDouble(TagOf<double>(), ToFloat(NarrowTag(), s)); }
+HWY_INLINE VecOf<double> InverseOf(VecOf<double> s) {
+  return ToDouble(TagOf<double>(), Div(Set(NarrowTag(), 1.0f), ToFloat(NarrowTag(), s)));
+}
+
+/// Calls f(i, count, scale, inverse) for the vectors of n elements with these scales. One that serves all is inverted once.
+template <class T, class F>
+HWY_INLINE void ForScaled(const T* scales, bool is_one, int64_t n, const F& f) {
+  using V = VecOf<T>;
+  if (is_one) {
+    const V s = Set(TagOf<T>(), scales[0]);
+    const V scale = ScaleOf(s), inverse = InverseOf(s);
+    ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR { f(i, count, scale, inverse); });
+  } else {
+    ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
+      const V s = LoadN(scales + i, count, 1);
+      f(i, count, ScaleOf(s), InverseOf(s));
+    });
+  }
+}
+
+/// output = f(x, y, at, n) of each run, as MapRun.
+template <class T, class F>
+void MapEachRun(const MapArgs& args, const F& f) {
+  const MapRun<T> run = [](const void* context, const T* const* x, T* y, int64_t at, int64_t n)
+                            HWY_ATTR { (*static_cast<const F*>(context))(x, y, at, n); };
+  MapRuns<T>(args, kGrain, run, &f);
+}
+
+/// Whether operand t is the same number along the innermost loop.
+bool IsOne(const MapArgs& args, int t) { return args.strides[t][args.rank - 1] == 0; }
+
+/// The first `count` lanes of a mask to memory, as 0 or 1.
+template <class T>
+HWY_INLINE void StoreMask(MaskOf<T> mask, bool* to, int64_t count) {
+  const hn::RebindToUnsigned<TagOf<T>> wide;
+  const hn::Rebind<uint8_t, TagOf<T>> narrow;
+  const auto bits = hn::TruncateTo(narrow, IfThenElseZero(MaskTo(wide, mask), Set(wide, 1)));
+  auto* bytes = reinterpret_cast<uint8_t*>(to);
+  if (HWY_LIKELY(count >= kLanesOf<T>)) {
+    StoreU(bits, narrow, bytes);
+    return;
+  }
+  uint8_t buffer[kLanesOf<T>];
+  StoreU(bits, narrow, buffer);
+  std::memcpy(bytes, buffer, static_cast<size_t>(count));
+}
+
+template <class T, bool kZeroFirst>
+void RunFake(const FakeQuantizeArgs& args) {
+  using V = VecOf<T>;
+  const V low = Set(TagOf<T>(), static_cast<T>(args.low)), high = Set(TagOf<T>(), static_cast<T>(args.high));
+  const bool is_one = IsOne(args.map, 1);
+  MapEachRun<T>(args.map, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
+    bool* const mask = args.mask + at;
+    ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
+      const V zero = LoadN(x[2] + i, count);
+      const V place = Mul(LoadN(x[0] + i, count), inverse);
+      const V step = kZeroFirst ? ToWhole(Add(place, zero)) : Add(ToWhole(place), zero);
+      StoreN(Mul(Sub(Limit(step, low, high), zero), scale), y + i, count);
+      StoreMask<T>(And(Ge(step, low), Le(step, high)), mask + i, count);
+    });
+  });
+}
+
+template <class T>
+void RunFakeGrad(const FakeQuantizeGradArgs& args) {
+  using V = VecOf<T>;
+  const TagOf<T> d;
+  const V low = Set(d, static_cast<T>(args.low)), high = Set(d, static_cast<T>(args.high));
+  const V factor = Set(d, static_cast<T>(args.factor));
+  const bool is_one = IsOne(args.map, 2);
+  MapEachRun<T>(args.map, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
+    T* const by_scale = static_cast<T*>(args.grad_scale) + at;
+    T* const by_zero = static_cast<T*>(args.grad_zero_point) + at;
+    ForScaled(x[2], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
+      const V g = LoadN(x[0] + i, count), number = LoadN(x[1] + i, count), zero = LoadN(x[3] + i, count);
+      const V step = Add(ToWhole(Mul(number, inverse)), zero);
+      const V value = Mul(Sub(Limit(step, low, high), zero), scale);
+      const auto mask = And(Ge(step, low), Le(step, high));
+      const V end = IfThenElse(Lt(step, low), low, high);
+      const V slope = IfThenElse(mask, Mul(Mul(g, Sub(value, number)), inverse), Mul(g, Sub(end, zero)));
+      StoreN(IfThenElseZero(mask, g), y + i, count);
+      StoreN(Mul(slope, factor), by_scale + i, count);
+      StoreN(IfThenZeroElse(mask, Mul(Mul(Neg(g), scale), factor)), by_zero + i, count);
+    });
+  });
+}
+
+template <class T>
+void RunQuantize(const QuantizeArgs& args) {
+  using V = VecOf<T>;
+  const V low = Set(TagOf<T>(), static_cast<T>(args.low)), high = Set(TagOf<T>(), static_cast<T>(args.high));
+  const bool is_one = IsOne(args.map, 1);
+  MapEachRun<T>(args.map, [&](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
+    ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V, V inverse) HWY_ATTR {
+      const V step = ToWhole(Add(Mul(LoadN(x[0] + i, count), inverse), LoadN(x[2] + i, count)));
+      StoreN(IfThenElse(IsNaN(step), low, Limit(step, low, high)), y + i, count);
+    });
+  });
+}
+
+}  // namespace
+
+void FakeQuantizeKernel(const FakeQuantizeArgs& args) {
+  DispatchReal(args.map.output_dtype,
+               [&]<class T>() { args.zero_first ? RunFake<T, true>(args) : RunFake<T, false>(args); });
+}
+
+void FakeQuantizeGradKernel(const FakeQuantizeGradArgs& args) {
+  DispatchReal(args.map.output_dtype, [&]<class T>() { RunFakeGrad<T>(args); });
+}
+
+void QuantizeKernel(const QuantizeArgs& args) {
+  DispatchReal(args.map.output_dtype, [&]<class T>() { RunQuantize<T>(args); });
+}
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
