@@ -81,7 +81,6 @@ EXCEPTIONS: dict[str, str] = {
             aten/fake_quantized.py::_fake_quantize_learnable_per_tensor_affine_backward
             aten/fake_quantized.py::_faked aten/fake_quantized.py::_fused_moving_avg_obs_fq_helper
             aten/fake_quantized.py::_held aten/fake_quantized.py::_learned
-            aten/loss.py::binary_cross_entropy aten/loss.py::binary_cross_entropy_backward
             aten/matmul.py::_trilinear aten/normalization.py::_batch_norm
             aten/quantized.py::_steps
             aten/quantized.py::dequantized
