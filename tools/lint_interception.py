@@ -81,10 +81,8 @@ EXCEPTIONS: dict[str, str] = {
             aten/fake_quantized.py::_fake_quantize_learnable_per_tensor_affine_backward
             aten/fake_quantized.py::_faked aten/fake_quantized.py::_fused_moving_avg_obs_fq_helper
             aten/fake_quantized.py::_held aten/fake_quantized.py::_learned
-            aten/matmul.py::_trilinear aten/normalization.py::_batch_norm
             aten/quantized.py::_steps
             aten/quantized.py::dequantized
-            aten/selection.py::_scattered
             aten/sparse_products.py::_of_sparse aten/sparse_products.py::product_of
             aten/sparse_reductions.py::_extreme
             aten/sparse_reductions.py::sparse_mm_reduce aten/sparse_reductions.py::sparse_mm_reduce_backward

@@ -134,7 +134,8 @@ def _batch_norm(
     if running_var is not None and last_var is not None:
         ops["batch_norm_update"](last_var, var, momentum, count / (count - 1) if count > 1 else float("nan"))
         running_var.copy_(last_var)
-    return _like_input(output, input), mean.to(given), ops["sqrt"](var + eps).reciprocal().to(given)
+    rstd = ops["reciprocal"](ops["sqrt"](ops["add"](var, var.new_full((), eps))))
+    return _like_input(output, input), mean.to(given), rstd.to(given)
 
 
 @override("_native_batch_norm_legit.no_stats", low="compute", wide="float64")
