@@ -78,9 +78,6 @@ EXCEPTIONS: dict[str, str] = {
         "Not an op of the core yet.": """
             aten/embedding.py::_held
             aten/embedding.py::embedding_bag aten/embedding.py::embedding_bag_backward
-            aten/loss.py::binary_cross_entropy aten/loss.py::binary_cross_entropy_backward
-            aten/matmul.py::_trilinear aten/normalization.py::_batch_norm
-            aten/selection.py::_scattered
             aten/sparse_products.py::_of_sparse aten/sparse_products.py::product_of
             aten/sparse_reductions.py::_extreme
             aten/sparse_reductions.py::sparse_mm_reduce aten/sparse_reductions.py::sparse_mm_reduce_backward

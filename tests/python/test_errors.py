@@ -71,6 +71,12 @@ BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.layer_norm(X, (2,)), ValueError, r"\[layer_norm\] normalized_shape must be the last dimensions of"),
     (lambda: ops.layer_norm(X, ()), ValueError, r"\[layer_norm\] normalized_shape must .* at least one; got \(\)"),
     (lambda: ops.rms_norm(X, (2, 3), X[0]), ValueError, r"\[rms_norm\] weight must have the shape \(2, 3\)"),
+    (
+        lambda: ops.weight_norm(torch.ones(2, 3, 4), torch.ones(1, 3, 1), 1),
+        ValueError,
+        r"\[weight_norm\] dim must be the first or the last dimension of v, of shape \(2, 3, 4\); got 1",
+    ),
+    (lambda: ops.weight_norm(X, X[:1]), ValueError, r"\[weight_norm\] g must have the shape \(2, 1\)"),
     (lambda: ops.group_norm(X, 2), ValueError, r"\[group_norm\] num_groups must be a divisor of the 3 channels"),
     (lambda: ops.sum1d(X), ValueError, r"\[sum1d\] input must have 1 dimensions"),
     (lambda: ops.exp(torch.zeros([1] * 9)), ValueError, r"more than 8 dimensions are not supported; reshape"),

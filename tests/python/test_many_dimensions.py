@@ -97,6 +97,10 @@ PAIRS: dict[str, Pair] = {
         lambda x: F.batch_norm(x, None, None, WEIGHT[0, 0].to(x), training=True),
         lambda x: F.batch_norm(x.reshape(2, 3, -1), None, None, WEIGHT[0, 0].to(x), training=True).reshape(x.shape),
     ),
+    "weight_norm": (
+        lambda x: torch._weight_norm(x, WEIGHT[0, 0, :2].to(x).reshape([2] + [1] * 10)),
+        lambda x: torch._weight_norm(x.reshape(2, -1), WEIGHT[0, 0, :2].to(x)[:, None]).reshape(SHAPE),
+    ),
     "matmul": (
         lambda x: x @ x.mT,
         lambda x: (x.reshape(-1, 2, 3) @ x.reshape(-1, 2, 3).mT).reshape(*SHAPE[:-1], 2),

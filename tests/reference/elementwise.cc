@@ -319,6 +319,10 @@ static Results RunLogLoss(const Case& test_case) {
   const Numbers<T> input = Broadcast(args.NumbersOf<T>("input"), args.Shape("input"), shape);
   const Numbers<T> target = Broadcast(args.NumbersOf<T>("target"), args.Shape("target"), shape);
   Numbers<T> output(input.size());
+  Numbers<T> weight;
+  if (is_entropy && args.Has("weight")) {
+    weight = Broadcast(args.NumbersOf<T>("weight"), args.Shape("weight"), shape);
+  }
   if (op.ends_with("_grad")) {
     const Numbers<T> grad = Broadcast(args.NumbersOf<T>("grad_output"), args.Shape("grad_output"), shape);
     const T part = static_cast<T>(args.Number("part"));
@@ -356,6 +360,7 @@ static Results RunLogLoss(const Case& test_case) {
       }
     }
   }
+  for (size_t i = 0; i < weight.size(); ++i) output[i] = output[i] * weight[i];
   Results results;
   Append(results, output, shape, args.OutputType());
   return results;

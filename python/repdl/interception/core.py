@@ -134,6 +134,19 @@ def _of_channels_alone(op: _Kernel, x: torch.Tensor, *args: Any) -> Any:
     return op(x.reshape(*x.shape[:2], math.prod(x.shape[2:])), *args)
 
 
+def _of_weights(op: _Kernel, *args: Any) -> tuple[torch.Tensor, ...]:
+    """Of weight_norm and its gradient: a matrix, of which the first or the last dimension is left."""
+    *tensors, dim, order = args
+    v, g = tensors if len(tensors) == 2 else tensors[1:3]
+    first = dim % v.dim() == 0
+
+    def matrix(t: torch.Tensor) -> torch.Tensor:
+        return t.reshape(len(t), math.prod(t.shape[1:])) if first else t.reshape(math.prod(t.shape[:-1]), t.shape[-1])
+
+    of_v, of_g = op(*map(matrix, tensors), 0 if first else 1, order)
+    return of_v.reshape(v.shape), of_g.reshape(g.shape)
+
+
 def _of_matrices(op: _Kernel, a: torch.Tensor, b: torch.Tensor, *args: Any) -> torch.Tensor:
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     rows = (x.expand(*batch, *x.shape[-2:]).reshape(math.prod(batch), *x.shape[-2:]) for x in (a, b))
@@ -170,6 +183,7 @@ _WAYS: dict[str, _Kernel] = {
     ),
     "batch_norm_stats": _of_channels_alone,
     "mm": _of_matrices,
+    **dict.fromkeys(("weight_norm", "weight_norm_grad"), _of_weights),
     **dict.fromkeys(
         (
             "cholesky",

@@ -15,17 +15,20 @@ from repdl.ops.elementwise.logarithmic import log, log1p
 
 
 @op()
-def binary_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
     """The terms of binary_cross_entropy: -target * log(input) - (1 - target) * log(1 - input), logarithms from -100 on.
 
     Args:
         input: float32, float64, bfloat16 or float16, any shape: probabilities. Outside of [0, 1] the result is NaN.
         target: the same, of a shape that broadcasts.
+        weight: the same, a factor for each term, or None.
     """
 
 
 @op(outputs=("grad_input",))
-def binary_cross_entropy_grad(grad_output: Tensor, input: Tensor, target: Tensor, part: float = 1.0) -> Tensor:
+def binary_cross_entropy_grad(
+    grad_output: Tensor, input: Tensor, target: Tensor, weight: Tensor | None = None, part: float = 1.0
+) -> Tensor:
     """The gradient of binary_cross_entropy by its input, times `part`."""
 
 
@@ -44,15 +47,19 @@ def soft_margin_grad(grad_output: Tensor, input: Tensor, target: Tensor, part: f
     """The gradient of soft_margin by its input, times `part`."""
 
 
-@binary_cross_entropy.backward(saves=("input", "target"))
+@binary_cross_entropy.backward(saves=("input", "target", "weight"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
+    x, y, weight = saved.input, saved.target, saved.weight
+
     def by_target() -> Any:
-        off, on = (clamp(x, -100.0, float("inf")) for x in (log1p(-saved.input), log(saved.input)))
-        return grad * (off - on)
+        off, on = (clamp(t, -100.0, float("inf")) for t in (log1p(-x), log(x)))
+        slope = grad * (off - on)
+        return slope if weight is None else slope * weight
 
     return {
-        "input": lambda: to_shape(binary_cross_entropy_grad(grad, saved.input, saved.target), saved.input_shape),
+        "input": lambda: to_shape(binary_cross_entropy_grad(grad, x, y, weight), saved.input_shape),
         "target": lambda: to_shape(by_target(), saved.target_shape),
+        "weight": lambda: to_shape(grad * binary_cross_entropy(x, y), saved.weight_shape),
     }
 
 
@@ -64,8 +71,21 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     }
 
 
+def _weighted() -> Iterator[tuple[str, str, str, str]]:
+    """Gradients, inputs, targets and weights."""
+    for kinds in (("normal", "unit", "unit", "normal"), ("special",) * 4, ("bits", "unit", "bits", "special")):
+        yield tuple(f"{kind}[1000]#{i}" for i, kind in enumerate(kinds))  # type: ignore[misc]
+    yield "normal[9000]#0", "unit[9000]#1", "unit[9000]#2", "positive[]#3"
+    yield "normal[3, 1, 7]#0", "unit[3, 1, 7]#1", "unit[5, 7]#2", "positive[5, 1]#3"
+    yield "normal[77]#0", "unit[77]#1", "zeros[77]#2", "zeros[77]#3"
+    for t in ("bfloat16", "float16"):
+        yield f"normal.{t}[5, 50]#0", f"unit.{t}[5, 50]#1", f"unit.{t}[50]#2", f"normal.{t}[50]#3"
+        yield f"normal.{t}[9000]#0", f"unit.{t}[9000]#1", f"unit.{t}[9000]#2", "normal[9000]#3"
+
+
 def _declare(loss: Op[..., Any], slopes: Op[..., Any], ordinary: str) -> None:
     kinds = (ordinary, "special", "bits")
+    weighted = list(_weighted()) if loss is binary_cross_entropy else []
 
     @loss.samples
     def _() -> Iterator[Sample]:
@@ -77,6 +97,8 @@ def _declare(loss: Op[..., Any], slopes: Op[..., Any], ordinary: str) -> None:
         for dtype in ("bfloat16", "float16"):
             yield sample(input=f"{ordinary}.{dtype}[5, 50]#1", target=f"{ordinary}.{dtype}[50]#2")
             yield sample(input=f"special.{dtype}[300]#1", target=f"special.{dtype}[300]#2")
+        for _, input, target, weight in weighted:
+            yield sample(input=input, target=target, weight=weight)
 
     @slopes.samples
     def _() -> Iterator[Sample]:
@@ -90,6 +112,8 @@ def _declare(loss: Op[..., Any], slopes: Op[..., Any], ordinary: str) -> None:
         for dtype in ("bfloat16", "float16"):
             operands = {"input": f"{ordinary}.{dtype}[5, 50]#1", "target": f"{ordinary}.{dtype}[50]#2"}
             yield sample(grad_output=f"normal.{dtype}[5, 50]#3", **operands)
+        for grad, input, target, weight in weighted:
+            yield sample(grad_output=grad, input=input, target=target, weight=weight, part=0.7)
 
 
 _declare(binary_cross_entropy, binary_cross_entropy_grad, "unit")
@@ -97,9 +121,10 @@ _declare(soft_margin, soft_margin_grad, "normal")
 
 
 @binary_cross_entropy.oracle
-def _(input: Any, target: Any) -> Any:
+def _(input: Any, target: Any, weight: Any = None) -> Any:
     off, on = np.maximum(np.log1p(-input), -100.0), np.maximum(np.log(input), -100.0)
-    return off * (target - 1) - on * target
+    terms = off * (target - 1) - on * target
+    return terms if weight is None else terms * weight
 
 
 @soft_margin.oracle

@@ -69,6 +69,8 @@ OURS: Mapping[str, Sums] = {
     "rms_norm_grad": norms.rms_norm_grad,
     "group_norm": norms.group_norm,
     "group_norm_grad": norms.group_norm_grad,
+    "weight_norm": sums.weight_norm,
+    "weight_norm_grad": sums.weight_norm_grad,
     "cdist": sums.cdist,
     "cdist_grad": sums.cdist_grad,
     "pdist": sums.pdist,

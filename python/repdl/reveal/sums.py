@@ -98,6 +98,38 @@ def complex_norm(call: Callable[..., Any], options: Options, name: str) -> Setup
     return norm.make(by_turns, options, name)
 
 
+def _rows_along(x: Array, dim: int) -> tuple[Array, int]:
+    """A matrix for weight_norm whose norms go along a dimension, and the dimension that keeps them."""
+    if dim == x.ndim - 1:
+        return x.reshape(-1, x.shape[dim]), 0
+    return np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1), 1
+
+
+@takes("shape", "dim", "element")
+def weight_norm(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    def norms(x: Array, dim: int) -> Array:
+        v, kept = _rows_along(x, dim)
+        g = np.ones_like(v[:, :1] if kept == 0 else v[:1])
+        return np.asarray(call(v, g, kept)[1]).reshape(x.shape[:dim] + x.shape[dim + 1 :])
+
+    return norm.make(norms, options, name)
+
+
+@takes("shape", "dim", "element")
+def weight_norm_grad(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    """With norms of 1 the gradient of g is the sum."""
+    what, grad, slot, at, dim = _along(options, name)
+    x = ones(*grad.shape)
+
+    def run() -> Any:
+        (u, kept), (v, _) = _rows_along(grad, dim), _rows_along(x, dim)
+        norms = np.ones_like(v[:, :1] if kept == 0 else v[:1])
+        sums = np.asarray(call(u, v, norms, norms, kept)[1])
+        return sums.reshape(grad.shape[:dim] + grad.shape[dim + 1 :])[at]
+
+    return Setup(what, slot, run, np.moveaxis(x, dim, -1)[at])
+
+
 @takes("shape", "dim", "element")
 def cumsum(call: Callable[..., Any], options: Options, name: str) -> Setup:
     what, x, slot, at, dim = _along(options, name)

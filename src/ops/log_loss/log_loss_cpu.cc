@@ -18,6 +18,13 @@ HWY_INLINE V AtLeast(V x, V bound) {
   return IfThenElse(Lt(x, bound), bound, x);
 }
 
+/// A term of binary_cross_entropy without a weight.
+template <class V>
+HWY_INLINE V Entropy(V x, V y, V one, V lowest) {
+  const V off = AtLeast(Log1pOfEach(Neg(x)), lowest), on = AtLeast(LogOfEach(x), lowest);
+  return Sub(Mul(off, Sub(y, one)), Mul(on, y));
+}
+
 template <class T>
 void Run(const LogLossArgs& args) {
   using V = VecOf<T>;
@@ -27,10 +34,10 @@ void Run(const LogLossArgs& args) {
   const V part = Set(d, static_cast<T>(args.part));
   switch (args.op) {
     case LogLoss::kBinaryCrossEntropy:
-      return Map<2, T>(args.map, kGrain, [&](V x, V y) HWY_ATTR {
-        const V off = AtLeast(Log1pOfEach(Neg(x)), lowest), on = AtLeast(LogOfEach(x), lowest);
-        return Sub(Mul(off, Sub(y, one)), Mul(on, y));
-      });
+      return Map<2, T>(args.map, kGrain, [&](V x, V y) HWY_ATTR { return Entropy(x, y, one, lowest); });
+    case LogLoss::kWeightedEntropy:
+      return Map<3, T>(args.map, kGrain,
+                       [&](V x, V y, V weight) HWY_ATTR { return Mul(Entropy(x, y, one, lowest), weight); });
     case LogLoss::kBinaryCrossEntropyGrad:
       return Map<3, T>(args.map, kGrain, [&](V g, V x, V y) HWY_ATTR {
         return Div(Mul(Mul(part, g), Sub(x, y)), AtLeast(Mul(Sub(one, x), x), least));

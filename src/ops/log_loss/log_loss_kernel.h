@@ -6,7 +6,13 @@
 
 namespace repdl {
 
-enum class LogLoss : uint8_t { kBinaryCrossEntropy, kBinaryCrossEntropyGrad, kSoftMargin, kSoftMarginGrad };
+enum class LogLoss : uint8_t {
+  kBinaryCrossEntropy,
+  kWeightedEntropy,
+  kBinaryCrossEntropyGrad,
+  kSoftMargin,
+  kSoftMarginGrad
+};
 
 struct LogLossArgs {
   LogLoss op;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "drivers/long_sum_cpu-inl.h"
 #include "drivers/reduce_pairs_cpu-inl.h"
 #include "ops/sum/sum_kernel.h"
 
@@ -19,22 +20,7 @@ static void Norm(const NormArgs<T>& args) {
     const VecOf<T> v = LoadN(x + i, count);
     return Mul(v, v);
   };
-  T sum;
-  if (const int64_t num_chunks = Chunks(args.n, kSumChunk).count; args.order == Order::kBlocked && num_chunks > 8) {
-    Scratch scratch;
-    T* const values = scratch.Get<T>(num_chunks);
-    ParallelRanges(num_chunks, 8, [&](int64_t begin, int64_t end) HWY_ATTR {
-      for (int64_t c = begin; c < end; ++c) {
-        const int64_t first = c * kSumChunk;
-        values[c] = SumChunkOf<T>(std::min(kSumChunk, args.n - first),
-                                  [&](int64_t i, int64_t count) HWY_ATTR { return square(first + i, count); });
-      }
-    });
-    sum = SumChunks<T>(args.n, [&](int64_t begin, int64_t) { return values[begin / kSumChunk]; });
-  } else {
-    sum = SumOf<T>(args.n, args.order, square);
-  }
-  *args.output = EndSum(sum, {.root = true});
+  *args.output = EndSum(SumOnThreads<T>(args.n, args.order, square), {.root = true});
 }
 
 void NormKernel(const NormArgs<float>& args) { Norm(args); }

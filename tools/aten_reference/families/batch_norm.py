@@ -10,7 +10,7 @@ from typing import Any
 from ..numbers import add, div, float32, mul, nearest, sqrt, sub
 from ..registry import reference
 from ..sums import sum_of
-from ..tensors import Tensor, groups, reduced_shape, rounded, size_of
+from ..tensors import Tensor, groups, rounded, size_of
 
 _LOW = ("", ".bfloat16", ".float16")
 
@@ -286,11 +286,23 @@ _WEIGHTS = [
     for t in _LOW
     for g in ("normal", "wide")
     for shape, dim, size in (("5, 7, 3", 0, "5, 1, 1"), ("4, 301", 1, "1, 301"), ("3, 2, 70", 2, "1, 1, 70"))
-] + [("special[9, 40]#1", 0, "", "9, 40", "9, 1"), ("zeros[7, 3]#1", 0, "", "7, 3", "7, 1")]
+] + [
+    ("special[9, 40]#1", 0, "", "9, 40", "9, 1"),
+    ("zeros[7, 3]#1", 0, "", "7, 3", "7, 1"),
+    ("special[9]#1", 0, "", "9", "9"),
+    ("normal[130, 70]#1", 0, "", "130, 70", "130, 1"),
+    ("normal[70, 130]#1", 1, "", "70, 130", "1, 130"),
+]
 
 
 def _along(v: Tensor, dim: int) -> tuple[int, ...]:
     return tuple(d for d in range(len(v.shape)) if d != dim % len(v.shape))
+
+
+def _apart(v: Tensor, dim: int) -> list[list[float]]:
+    """The elements at each place along a dimension."""
+    dims = _along(v, dim)
+    return [list(group) for group in groups(v, dims)] if dims else [[x] for x in v.data]
 
 
 def _spread(values: Sequence[float], v: Tensor, dim: int) -> list[float]:
@@ -304,14 +316,12 @@ def _spread(values: Sequence[float], v: Tensor, dim: int) -> list[float]:
 )
 def weight_norm(v: Tensor, g: Tensor, dim: int) -> list[Tensor]:
     """v * (g / norm), the norm over all dimensions but one; each result rounded once."""
-    dims = _along(v, dim)
-    norms = [sqrt(sum_of([mul(x, x) for x in group])) for group in groups(v, dims)]
+    norms = [sqrt(sum_of([mul(x, x) for x in group])) for group in _apart(v, dim)]
     factors = [div(x, n) for x, n in zip(g.data, norms, strict=True)]
     w = [mul(x, f) for x, f in zip(v.data, _spread(factors, v, dim), strict=True)]
-    shape = reduced_shape(v.shape, dims, True)
     return [
         Tensor(v.dtype, v.shape, [rounded(x, v.dtype) for x in w]),
-        Tensor(v.dtype, shape, [rounded(x, v.dtype) for x in norms]),
+        Tensor(v.dtype, g.shape, [rounded(x, v.dtype) for x in norms]),
     ]
 
 
@@ -328,7 +338,7 @@ def weight_norm_backward(
 ) -> list[Tensor]:
     """With a = Sum(grad * v) and n the norm: (g / n) * (grad - v * (a / (n * n))), and a / n."""
     products = Tensor("float32", saved_v.shape, [mul(x, y) for x, y in zip(grad_w.data, saved_v.data, strict=True)])
-    along = [sum_of(group) for group in groups(products, _along(saved_v, dim))]
+    along = [sum_of(group) for group in _apart(products, dim)]
     factors = [div(x, n) for x, n in zip(saved_g.data, saved_norms.data, strict=True)]
     parts = [div(a, mul(n, n)) for a, n in zip(along, saved_norms.data, strict=True)]
     grad_v = [

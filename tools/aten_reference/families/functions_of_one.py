@@ -65,7 +65,8 @@ def logit_of_each(self: Tensor, eps: float | None = None) -> Tensor:
         for t in _LOW
         for n in ("203", "3, 67")
         for w, r in (("None", 0), (f"normal{t}[67]#3" if "," in n else "None", 1), ("None", 2))
-    ],
+    ]
+    + [f"self=unit{t}[91, 93]#1, target=unit{t}[91, 93]#2, weight=special{t}[91, 1]#3, reduction=0" for t in _LOW],
 )
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
     """max(log1p(-x), -100) * (target - 1) - max(log(x), -100) * target, times the weight; rounded at the end."""
@@ -105,6 +106,11 @@ def _gradient_cases(operand: str, target: str) -> list[str]:
         *_gradient_cases("unit", "unit"),
         "grad_output=normal[]#4, self=unit[9, 51]#1, target=unit[9, 51]#2, weight=special[51]#3, reduction=1",
         "grad_output=zeros[203]#4, self=zeros[203]#1, target=zeros[203]#2, weight=normal[203]#3, reduction=0",
+        *(
+            f"grad_output=normal{t}[]#4, self=unit{t}[91, 93]#1, target=unit{t}[91, 93]#2, weight=normal{t}[93]#3, "
+            "reduction=1"
+            for t in _LOW
+        ),
     ],
 )
 def binary_cross_entropy_backward(

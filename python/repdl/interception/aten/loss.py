@@ -98,9 +98,7 @@ def nll_loss_backward(
 def binary_cross_entropy(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = _MEAN
 ) -> torch.Tensor:
-    """The op of that name, times the weight."""
-    terms = _binary_cross_entropy(self, target)
-    loss = _reduce(terms if weight is None else terms * weight, reduction)
+    loss = _reduce(_binary_cross_entropy(self, target, weight), reduction)
     # Terms of what is no probability are NaN: only then is it worth a search.
     if bool(loss.isnan().any()) and bool(((self < 0) | (self > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
@@ -115,9 +113,7 @@ def binary_cross_entropy_backward(
     weight: torch.Tensor | None = None,
     reduction: int = _MEAN,
 ) -> torch.Tensor:
-    """The op binary_cross_entropy_grad, times the weight."""
-    slope = _binary_cross_entropy_grad(grad_output, self, target, _part(reduction, self))
-    return slope if weight is None else slope * weight
+    return _binary_cross_entropy_grad(grad_output, self, target, weight, _part(reduction, self))
 
 
 # Losses that are linear far from the target. torch's gradients multiply in another order in vectors.

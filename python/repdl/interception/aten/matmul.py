@@ -200,7 +200,7 @@ def _trilinear(
     for i, dims in enumerate((expand1, expand2, expand3)):
         for dim in sorted(dims):
             tensors[i] = tensors[i].unsqueeze(dim)
-    terms = tensors[0] * tensors[1] * tensors[2]
+    terms = ops["mul"](ops["mul"](tensors[0], tensors[1]), tensors[2])
     return sum_of(terms, sumdim, ops=ops) if sumdim else terms
 
 

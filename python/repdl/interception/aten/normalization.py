@@ -9,7 +9,6 @@ import torch
 
 from repdl._order import get_order
 from repdl.interception import core as _core
-from repdl.interception.aten.reduction import sum_of
 from repdl.interception.ops_by_dtype import Ops
 from repdl.interception.override import override
 from repdl.interception.strides import memory_format
@@ -135,7 +134,8 @@ def _batch_norm(
     if running_var is not None and last_var is not None:
         ops["batch_norm_update"](last_var, var, momentum, count / (count - 1) if count > 1 else float("nan"))
         running_var.copy_(last_var)
-    return _like_input(output, input), mean.to(given), ops["sqrt"](var + eps).reciprocal().to(given)
+    rstd = ops["reciprocal"](ops["sqrt"](ops["add"](var, var.new_full((), eps))))
+    return _like_input(output, input), mean.to(given), rstd.to(given)
 
 
 @override("_native_batch_norm_legit.no_stats", low="compute", wide="float64")
@@ -252,29 +252,13 @@ def _like_input(output: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
     return output.to(input.dtype).contiguous(memory_format=memory_format(input))
 
 
-@override("_weight_norm_interface", wide="float64")
-def _weight_norm_interface(
-    v: torch.Tensor, g: torch.Tensor, dim: int = 0, *, ops: Ops = _core.ops
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """v * (g / norm), the norm over all dimensions but one."""
-    others = tuple(d for d in range(v.dim()) if d != dim % v.dim())
-    norm = ops["norm"](v, others, True, get_order())
-    return ops["mul"](v, ops["div"](g, norm)), norm
+@override("_weight_norm_interface", op="weight_norm", wide="float64")
+def _weight_norm_interface(v: torch.Tensor, g: torch.Tensor, dim: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    return _core.ops["weight_norm"](v, g, dim, get_order())
 
 
-@override("_weight_norm_interface_backward", wide="float64")
+@override("_weight_norm_interface_backward", op="weight_norm_grad", wide="float64")
 def _weight_norm_interface_backward(
-    grad_w: torch.Tensor,
-    saved_v: torch.Tensor,
-    saved_g: torch.Tensor,
-    saved_norms: torch.Tensor,
-    dim: int,
-    *,
-    ops: Ops = _core.ops,
+    grad_w: torch.Tensor, saved_v: torch.Tensor, saved_g: torch.Tensor, saved_norms: torch.Tensor, dim: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """With n the norm and a = Sum(grad * v): (g / n) * (grad - v * (a / (n * n))), and a / n."""
-    others = tuple(d for d in range(saved_v.dim()) if d != dim % saved_v.dim())
-    along = sum_of(ops["mul"](grad_w, saved_v), others, True, ops)
-    part = ops["mul"](saved_v, ops["div"](along, ops["square"](saved_norms)))
-    grad_v = ops["mul"](ops["div"](saved_g, saved_norms), ops["sub"](grad_w, part))
-    return grad_v, ops["div"](along, saved_norms)
+    return _core.ops["weight_norm_grad"](grad_w, saved_v, saved_g, saved_norms, dim, get_order())

@@ -172,7 +172,7 @@ def _scattered(
     ones = torch.ones_like(self, dtype=torch.int64, memory_format=torch.contiguous_format)
     counts = ones if include_self else ones.scatter(dim, index, 0)
     counts = counts.scatter_add(dim, index, torch.ones_like(src, dtype=torch.int64))
-    return sums / counts.clamp_min(1).to(sums.dtype)
+    return _core.ops["div"](sums, counts.clamp_min(1).to(sums.dtype))
 
 
 @override("index_reduce", **ANY_DTYPE)

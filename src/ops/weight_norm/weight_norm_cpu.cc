@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/long_sum_cpu-inl.h"
+#include "drivers/reduce_cpu-inl.h"
+#include "ops/weight_norm/weight_norm_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+namespace {
+
+/// The steps of the forward pass: a term of a row's sum, what rows have of their sums, and the numbers of the result.
+/// `at` is a place in memory.
+template <class T>
+struct Scaling {
+  const WeightNormArgs<T>& args;
+
+  HWY_INLINE VecOf<T> Term(int64_t at, int64_t count) const {
+    const VecOf<T> x = LoadN(args.v + at, count);
+    return Mul(x, x);
+  }
+  HWY_INLINE void EndRows(int64_t row, int64_t count, VecOf<T> sum, T* factors, T*) const {
+    const VecOf<T> norm = Sqrt(sum);
+    StoreN(norm, args.of_rows + row, count);
+    StoreN(Div(LoadN(args.g + row, count), norm), factors, count);
+  }
+  HWY_INLINE void Put(int64_t at, int64_t count, VecOf<T> factor, VecOf<T>) const {
+    StoreN(Mul(LoadN(args.v + at, count), factor), args.output + at, count);
+  }
+};
+
+/// Those of the gradient.
+template <class T>
+struct Gradient {
+  const WeightNormArgs<T>& args;
+
+  HWY_INLINE VecOf<T> Term(int64_t at, int64_t count) const {
+    return Mul(LoadN(args.grad_output + at, count), LoadN(args.v + at, count));
+  }
+  HWY_INLINE void EndRows(int64_t row, int64_t count, VecOf<T> sum, T* factors, T* shares) const {
+    const VecOf<T> norm = LoadN(args.norm + row, count);
+    StoreN(Div(sum, norm), args.of_rows + row, count);
+    StoreN(Div(LoadN(args.g + row, count), norm), factors, count);
+    StoreN(Div(sum, Mul(norm, norm)), shares, count);
+  }
+  HWY_INLINE void Put(int64_t at, int64_t count, VecOf<T> factor, VecOf<T> share) const {
+    const VecOf<T> along = Mul(LoadN(args.v + at, count), share);
+    StoreN(Mul(factor, Sub(LoadN(args.grad_output + at, count), along)), args.output + at, count);
+  }
+};
+
+/// A row, on one thread or on all.
+template <bool kOnThreads, class T, class Steps>
+void RunRow(const WeightNormArgs<T>& args, const Steps& steps, int64_t row) {
+  const TagOf<T> d;
+  const int64_t first = row * args.n;
+  const auto term = [&](int64_t i, int64_t count) HWY_ATTR { return steps.Term(first + i, count); };
+  T sum, factor = 0, share = 0;
+  if constexpr (kOnThreads) {
+    sum = SumOnThreads<T>(args.n, args.order, term);
+  } else {
+    sum = SumOf<T>(args.n, args.order, term);
+  }
+  steps.EndRows(row, 1, Set(d, sum), &factor, &share);
+  const auto put = [&](int64_t begin, int64_t end) HWY_ATTR {
+    const VecOf<T> by = Set(d, factor), less = Set(d, share);
+    ForVectors<T>(end - begin,
+                  [&](int64_t i, int64_t count) HWY_ATTR { steps.Put(first + begin + i, count, by, less); });
+  };
+  if constexpr (kOnThreads) {
+    ParallelRanges(args.n, 8192, put);
+  } else {
+    put(0, args.n);
+  }
+}
+
+/// Rows that lie across memory, at most kMaxStrip of them.
+template <class T, class Steps>
+void RunStrip(const WeightNormArgs<T>& args, const Steps& steps, int64_t begin, int64_t end) {
+  const int64_t width = end - begin;
+  HWY_ALIGN T sums[kMaxStrip], factors[kMaxStrip], shares[kMaxStrip] = {};
+  if (args.order == Order::kBlocked) {
+    const auto terms_at = [&](int64_t i) HWY_ATTR {
+      return [&steps, first = i * args.rows + begin](int64_t j, int64_t count)
+                 HWY_ATTR { return steps.Term(first + j, count); };
+    };
+    SumColumnsOf<T>(args.n, width, terms_at, sums);
+  } else {
+    std::fill_n(sums, width, T{0});
+    for (int64_t i = 0, first = begin; i < args.n; ++i, first += args.rows) {
+      ForVectors<T>(width, [&](int64_t j, int64_t count) HWY_ATTR {
+        StoreN(Add(LoadN(sums + j, count), steps.Term(first + j, count)), sums + j, count);
+      });
+    }
+  }
+  ForVectors<T>(width, [&](int64_t j, int64_t count) HWY_ATTR {
+    steps.EndRows(begin + j, count, LoadN(sums + j, count), factors + j, shares + j);
+  });
+  for (int64_t i = 0, first = begin; i < args.n; ++i, first += args.rows) {
+    ForVectors<T>(width, [&](int64_t j, int64_t count) HWY_ATTR {
+      steps.Put(first + j, count, LoadN(factors + j, count), LoadN(shares + j, count));
+    });
+  }
+}
+
+template <class T, class Steps>
+void Run(const WeightNormArgs<T>& args, const Steps& steps) {
+  const int64_t terms = std::max<int64_t>(args.n, 1);
+  if (args.across) {
+    // Strips as wide as leaves each thread one.
+    const int64_t share = args.rows / GetNumThreads();
+    const int64_t strip = std::clamp((share + 63) / 64 * 64, int64_t{64}, kMaxStrip);
+    const int64_t strips = (args.rows + strip - 1) / strip;
+    return ParallelRanges(strips, 16384 / (terms * strip) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+      for (int64_t s = begin; s < end; ++s) RunStrip(args, steps, s * strip, std::min((s + 1) * strip, args.rows));
+    });
+  }
+  if (args.rows < GetNumThreads()) {
+    for (int64_t row = 0; row < args.rows; ++row) RunRow<true>(args, steps, row);
+    return;
+  }
+  ParallelRanges(args.rows, 8192 / terms + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t row = begin; row < end; ++row) RunRow<false>(args, steps, row);
+  });
+}
+
+}  // namespace
+
+void WeightNormKernel(const WeightNormArgs<float>& args) { Run(args, Scaling<float>{args}); }
+void WeightNormKernel(const WeightNormArgs<double>& args) { Run(args, Scaling<double>{args}); }
+void WeightNormGradKernel(const WeightNormArgs<float>& args) { Run(args, Gradient<float>{args}); }
+void WeightNormGradKernel(const WeightNormArgs<double>& args) { Run(args, Gradient<double>{args}); }
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
