@@ -47,28 +47,44 @@ struct Gradient {
   }
 };
 
-/// A row, on one thread or on all.
-template <bool kOnThreads, class T, class Steps>
-void RunRow(const WeightNormArgs<T>& args, const Steps& steps, int64_t row) {
+/// A term of the sum of a row that begins at a place in memory.
+template <class Steps>
+HWY_INLINE auto TermsFrom(const Steps& steps, int64_t first) {
+  return [&steps, first](int64_t i, int64_t count) HWY_ATTR { return steps.Term(first + i, count); };
+}
+
+/// The numbers of the result at n places.
+template <class T, class Steps>
+HWY_INLINE void PutPlaces(const Steps& steps, int64_t first, int64_t n, T factor, T share) {
   const TagOf<T> d;
+  const VecOf<T> by = Set(d, factor), less = Set(d, share);
+  ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR { steps.Put(first + i, count, by, less); });
+}
+
+/// A row on all threads.
+template <class T, class Steps>
+void RunLongRow(const WeightNormArgs<T>& args, const Steps& steps, int64_t row) {
   const int64_t first = row * args.n;
-  const auto term = [&](int64_t i, int64_t count) HWY_ATTR { return steps.Term(first + i, count); };
-  T sum, factor = 0, share = 0;
-  if constexpr (kOnThreads) {
-    sum = SumOnThreads<T>(args.n, args.order, term);
-  } else {
-    sum = SumOf<T>(args.n, args.order, term);
-  }
-  steps.EndRows(row, 1, Set(d, sum), &factor, &share);
-  const auto put = [&](int64_t begin, int64_t end) HWY_ATTR {
-    const VecOf<T> by = Set(d, factor), less = Set(d, share);
-    ForVectors<T>(end - begin,
-                  [&](int64_t i, int64_t count) HWY_ATTR { steps.Put(first + begin + i, count, by, less); });
-  };
-  if constexpr (kOnThreads) {
-    ParallelRanges(args.n, 8192, put);
-  } else {
-    put(0, args.n);
+  const T sum = SumOnThreads<T>(args.n, args.order, TermsFrom(steps, first));
+  T factor = 0, share = 0;
+  steps.EndRows(row, 1, Set(TagOf<T>(), sum), &factor, &share);
+  ParallelRanges(args.n, 8192, [&](int64_t begin, int64_t end) HWY_ATTR {
+    PutPlaces(steps, first + begin, end - begin, factor, share);
+  });
+}
+
+/// Rows on one thread: as many at a time as stay in the L1 cache, so that their roots and quotients are vectors.
+template <class T, class Steps>
+void RunRows(const WeightNormArgs<T>& args, const Steps& steps, int64_t begin, int64_t end) {
+  const int64_t at_once = std::clamp(2048 / std::max<int64_t>(args.n, 1), int64_t{1}, kLanesOf<T>);
+  T sums[kLanesOf<T>], factors[kLanesOf<T>], shares[kLanesOf<T>] = {};
+  for (int64_t row = begin; row < end; row += at_once) {
+    const int64_t count = std::min(at_once, end - row), first = row * args.n;
+    for (int64_t r = 0; r < count; ++r) {
+      sums[r] = SumOf<T>(args.n, args.order, TermsFrom(steps, first + r * args.n));
+    }
+    steps.EndRows(row, count, LoadN(sums, count), factors, shares);
+    for (int64_t r = 0; r < count; ++r) PutPlaces(steps, first + r * args.n, args.n, factors[r], shares[r]);
   }
 }
 
@@ -78,10 +94,7 @@ void RunStrip(const WeightNormArgs<T>& args, const Steps& steps, int64_t begin, 
   const int64_t width = end - begin;
   HWY_ALIGN T sums[kMaxStrip], factors[kMaxStrip], shares[kMaxStrip] = {};
   if (args.order == Order::kBlocked) {
-    const auto terms_at = [&](int64_t i) HWY_ATTR {
-      return [&steps, first = i * args.rows + begin](int64_t j, int64_t count)
-                 HWY_ATTR { return steps.Term(first + j, count); };
-    };
+    const auto terms_at = [&](int64_t i) HWY_ATTR { return TermsFrom(steps, i * args.rows + begin); };
     SumColumnsOf<T>(args.n, width, terms_at, sums);
   } else {
     std::fill_n(sums, width, T{0});
@@ -114,12 +127,11 @@ void Run(const WeightNormArgs<T>& args, const Steps& steps) {
     });
   }
   if (args.rows < GetNumThreads()) {
-    for (int64_t row = 0; row < args.rows; ++row) RunRow<true>(args, steps, row);
+    for (int64_t row = 0; row < args.rows; ++row) RunLongRow(args, steps, row);
     return;
   }
-  ParallelRanges(args.rows, 8192 / terms + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
-    for (int64_t row = begin; row < end; ++row) RunRow<false>(args, steps, row);
-  });
+  ParallelRanges(args.rows, 8192 / terms + 1,
+                 [&](int64_t begin, int64_t end) HWY_ATTR { RunRows(args, steps, begin, end); });
 }
 
 }  // namespace
