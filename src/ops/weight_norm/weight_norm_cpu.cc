@@ -8,54 +8,65 @@ namespace repdl::HWY_NAMESPACE {
 namespace {
 
 /// The steps of the forward pass: a term of a row's sum, what rows have of their sums, and the numbers of the result.
-/// `at` is a place in memory.
+/// `at` is a place in memory. They go by value: through a reference their pointers would be read again for each vector.
 template <class T>
 struct Scaling {
-  const WeightNormArgs<T>& args;
+  const T* v;
+  const T* g;
+  T* output;
+  T* of_rows;
+
+  explicit Scaling(const WeightNormArgs<T>& args) : v(args.v), g(args.g), output(args.output), of_rows(args.of_rows) {}
 
   HWY_INLINE VecOf<T> Term(int64_t at, int64_t count) const {
-    const VecOf<T> x = LoadN(args.v + at, count);
+    const VecOf<T> x = LoadN(v + at, count);
     return Mul(x, x);
   }
   HWY_INLINE void EndRows(int64_t row, int64_t count, VecOf<T> sum, T* factors, T*) const {
     const VecOf<T> norm = Sqrt(sum);
-    StoreN(norm, args.of_rows + row, count);
-    StoreN(Div(LoadN(args.g + row, count), norm), factors, count);
+    StoreN(norm, of_rows + row, count);
+    StoreN(Div(LoadN(g + row, count), norm), factors, count);
   }
   HWY_INLINE void Put(int64_t at, int64_t count, VecOf<T> factor, VecOf<T>) const {
-    StoreN(Mul(LoadN(args.v + at, count), factor), args.output + at, count);
+    StoreN(Mul(LoadN(v + at, count), factor), output + at, count);
   }
 };
 
 /// Those of the gradient.
 template <class T>
-struct Gradient {
-  const WeightNormArgs<T>& args;
+struct Gradient : Scaling<T> {
+  using Scaling<T>::v, Scaling<T>::g, Scaling<T>::output, Scaling<T>::of_rows;
+
+  const T* grad_output;
+  const T* norms;
+
+  explicit Gradient(const WeightNormArgs<T>& args)
+      : Scaling<T>(args), grad_output(args.grad_output), norms(args.norm) {}
 
   HWY_INLINE VecOf<T> Term(int64_t at, int64_t count) const {
-    return Mul(LoadN(args.grad_output + at, count), LoadN(args.v + at, count));
+    return Mul(LoadN(grad_output + at, count), LoadN(v + at, count));
   }
   HWY_INLINE void EndRows(int64_t row, int64_t count, VecOf<T> sum, T* factors, T* shares) const {
-    const VecOf<T> norm = LoadN(args.norm + row, count);
-    StoreN(Div(sum, norm), args.of_rows + row, count);
-    StoreN(Div(LoadN(args.g + row, count), norm), factors, count);
+    const VecOf<T> norm = LoadN(norms + row, count);
+    StoreN(Div(sum, norm), of_rows + row, count);
+    StoreN(Div(LoadN(g + row, count), norm), factors, count);
     StoreN(Div(sum, Mul(norm, norm)), shares, count);
   }
   HWY_INLINE void Put(int64_t at, int64_t count, VecOf<T> factor, VecOf<T> share) const {
-    const VecOf<T> along = Mul(LoadN(args.v + at, count), share);
-    StoreN(Mul(factor, Sub(LoadN(args.grad_output + at, count), along)), args.output + at, count);
+    const VecOf<T> along = Mul(LoadN(v + at, count), share);
+    StoreN(Mul(factor, Sub(LoadN(grad_output + at, count), along)), output + at, count);
   }
 };
 
 /// A term of the sum of a row that begins at a place in memory.
 template <class Steps>
-HWY_INLINE auto TermsFrom(const Steps& steps, int64_t first) {
-  return [&steps, first](int64_t i, int64_t count) HWY_ATTR { return steps.Term(first + i, count); };
+HWY_INLINE auto TermsFrom(Steps steps, int64_t first) {
+  return [steps, first](int64_t i, int64_t count) HWY_ATTR { return steps.Term(first + i, count); };
 }
 
 /// The numbers of the result at n places.
 template <class T, class Steps>
-HWY_INLINE void PutPlaces(const Steps& steps, int64_t first, int64_t n, T factor, T share) {
+HWY_INLINE void PutPlaces(Steps steps, int64_t first, int64_t n, T factor, T share) {
   const TagOf<T> d;
   const VecOf<T> by = Set(d, factor), less = Set(d, share);
   ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR { steps.Put(first + i, count, by, less); });
@@ -63,7 +74,7 @@ HWY_INLINE void PutPlaces(const Steps& steps, int64_t first, int64_t n, T factor
 
 /// A row on all threads.
 template <class T, class Steps>
-void RunLongRow(const WeightNormArgs<T>& args, const Steps& steps, int64_t row) {
+void RunLongRow(const WeightNormArgs<T>& args, Steps steps, int64_t row) {
   const int64_t first = row * args.n;
   const T sum = SumOnThreads<T>(args.n, args.order, TermsFrom(steps, first));
   T factor = 0, share = 0;
@@ -75,7 +86,7 @@ void RunLongRow(const WeightNormArgs<T>& args, const Steps& steps, int64_t row) 
 
 /// Rows on one thread: as many at a time as stay in the L1 cache, so that their roots and quotients are vectors.
 template <class T, class Steps>
-void RunRows(const WeightNormArgs<T>& args, const Steps& steps, int64_t begin, int64_t end) {
+void RunRows(const WeightNormArgs<T>& args, Steps steps, int64_t begin, int64_t end) {
   const int64_t at_once = std::clamp(2048 / std::max<int64_t>(args.n, 1), int64_t{1}, kLanesOf<T>);
   T sums[kLanesOf<T>], factors[kLanesOf<T>], shares[kLanesOf<T>] = {};
   for (int64_t row = begin; row < end; row += at_once) {
@@ -90,7 +101,7 @@ void RunRows(const WeightNormArgs<T>& args, const Steps& steps, int64_t begin, i
 
 /// Rows that lie across memory, at most kMaxStrip of them.
 template <class T, class Steps>
-void RunStrip(const WeightNormArgs<T>& args, const Steps& steps, int64_t begin, int64_t end) {
+void RunStrip(const WeightNormArgs<T>& args, Steps steps, int64_t begin, int64_t end) {
   const int64_t width = end - begin;
   HWY_ALIGN T sums[kMaxStrip], factors[kMaxStrip], shares[kMaxStrip] = {};
   if (args.order == Order::kBlocked) {
@@ -136,10 +147,10 @@ void Run(const WeightNormArgs<T>& args, const Steps& steps) {
 
 }  // namespace
 
-void WeightNormKernel(const WeightNormArgs<float>& args) { Run(args, Scaling<float>{args}); }
-void WeightNormKernel(const WeightNormArgs<double>& args) { Run(args, Scaling<double>{args}); }
-void WeightNormGradKernel(const WeightNormArgs<float>& args) { Run(args, Gradient<float>{args}); }
-void WeightNormGradKernel(const WeightNormArgs<double>& args) { Run(args, Gradient<double>{args}); }
+void WeightNormKernel(const WeightNormArgs<float>& args) { Run(args, Scaling<float>(args)); }
+void WeightNormKernel(const WeightNormArgs<double>& args) { Run(args, Scaling<double>(args)); }
+void WeightNormGradKernel(const WeightNormArgs<float>& args) { Run(args, Gradient<float>(args)); }
+void WeightNormGradKernel(const WeightNormArgs<double>& args) { Run(args, Gradient<double>(args)); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
