@@ -75,15 +75,6 @@ EXCEPTIONS: dict[str, str] = {
             aten/remainders.py::_exactly.kernel aten/remainders.py::_of_magnitudes
             aten/remainders.py::_power_of_two aten/sparse.py::_to_dense settings.py::check
         """,
-        "Not an op of the core yet.": """
-            aten/embedding.py::_held
-            aten/embedding.py::embedding_bag aten/embedding.py::embedding_bag_backward
-            aten/sparse_products.py::_of_sparse aten/sparse_products.py::product_of
-            aten/sparse_reductions.py::_extreme
-            aten/sparse_reductions.py::sparse_mm_reduce aten/sparse_reductions.py::sparse_mm_reduce_backward
-            aten/sparse_softmax.py::_backward.sparse_softmax_backward
-            aten/sparse_softmax.py::_forward.sparse_softmax
-        """,
     }.items()
     for name in names.split()
 }

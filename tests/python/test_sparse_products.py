@@ -150,6 +150,7 @@ def test_sampled_products_are_those_of_mm() -> None:
         (lambda a, x: torch.mm(a, a.t().to_sparse_csr()), repdl.NotReproducibleError),
         (lambda a, x: torch.sparse.mm(a.to_sparse_csr(), x, "prod"), RuntimeError),
         (lambda a, x: torch.sparse.mm(a.to_sparse_csr(), x.double(), "amax"), RuntimeError),
+        (lambda a, x: torch.sparse.mm(a.int().to_sparse_csr(), x.int(), "mean"), NotImplementedError),
         (lambda a, x: torch.sparse.sampled_addmm(a.to_sparse_csr(), x, x), RuntimeError),
         (lambda a, x: a.to_sparse_csr() * x.t().to_sparse_csr(), repdl.NotReproducibleError),
     ],

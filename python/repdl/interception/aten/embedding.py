@@ -62,8 +62,7 @@ def embedding_bag(
             f"got {int(offsets[0])} … {int(offsets[-1])}"
         )
     bags, starts = offsets.numel() - int(include_last_offset), offsets.to(torch.int64)
-    ends = torch.cat([starts[1:bags], starts.new_tensor([count])]) if bags else starts[:0]
-    bag_of = torch.repeat_interleave(ends - starts[:bags])
+    bag_of = torch.repeat_interleave(torch.cat([starts[:bags], starts.new_tensor([count])]).diff())
     of_int64 = indices.to(torch.int64), bag_of, bags
     output, sizes = core.ops["embedding_bag"](weight, *of_int64, _MODES[mode], per_sample_weights, padding_idx)
     sizes = sizes.to(offsets.dtype)
@@ -91,21 +90,22 @@ def embedding_bag_backward(
     Of a maximum, to each element that was one, in the order of the bags.
     """
     if mode == _MAX:  # never sparse
-        wide = grad.new_zeros(num_weights, grad.shape[1])
         filled = bag_size != 0
-        places = maximum_indices[filled] * grad.shape[1] + torch.arange(grad.shape[1])
-        return wide.reshape(-1).index_add(0, places.reshape(-1), grad[filled].reshape(-1)).reshape(wide.shape)
+        places, none = maximum_indices[filled].to(torch.int64), grad.new_zeros(num_weights, grad.shape[1])
+        return core.ops["scatter_add"](none, 0, places, grad[filled])
     if not sparse:
         of_int64 = (t.to(torch.int64) for t in (indices, offset2bag, bag_size))
         settings = _MODES[mode], per_sample_weights, scale_grad_by_freq, padding_idx
         return core.ops["embedding_bag_grad"](grad, *of_int64, num_weights, *settings)
     rows = grad.index_select(0, offset2bag)
     if mode == _MEAN:
-        rows = rows / bag_size.index_select(0, offset2bag).clamp_min(1)[:, None]
+        sizes = bag_size.index_select(0, offset2bag).clamp_min(1)
+        rows = core.ops["div"](rows, sizes.to(rows.dtype)[:, None])
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights[:, None]
+        rows = core.ops["mul"](rows, per_sample_weights[:, None])
     if scale_grad_by_freq:
-        rows = rows / torch.bincount(indices, minlength=num_weights)[indices][:, None]
+        times = torch.bincount(indices, minlength=num_weights)[indices]
+        rows = core.ops["div"](rows, times.to(rows.dtype)[:, None])
     to = indices
     if padding_idx >= 0:
         to, rows = indices[indices != padding_idx], rows[indices != padding_idx]
@@ -131,8 +131,9 @@ def per_sample_weights_backward(
 def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch.Tensor:
     """Scaled by largest / (norm + 1e-7), two roundings, where the norm is larger."""
     norm = vector_norm(x, p, dims, True, ops_of(x))
-    scale = torch.full((), largest, dtype=norm.dtype) / (norm + 1e-7)  # a number over a tensor would be two more
-    return torch.where(norm > largest, x * scale, x)
+    one, tiny = (torch.full((), number, dtype=norm.dtype) for number in (largest, 1e-7))
+    scale = core.ops["div"](one, core.ops["add"](norm, tiny))
+    return torch.where(norm > largest, core.ops["mul"](x, scale), x)
 
 
 @override("renorm", wide="float64", converts=False)

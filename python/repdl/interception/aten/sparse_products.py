@@ -11,6 +11,7 @@ from repdl.interception import core
 from repdl.interception.aten.matmul import plus
 from repdl.interception.aten.sparse import made
 from repdl.interception.native import LOW_DTYPES, native_of
+from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import layout
 from repdl.interception.strict import not_reproducible
 from repdl.interception.variants import fill
@@ -41,8 +42,14 @@ def product_of(
     step = max(TERMS // max(dense.shape[1], 1), 1)
     for first in range(0, row.numel(), step):
         part = slice(first, first + step)
-        result.index_add_(0, row[part], values[part, None] * dense.index_select(0, column[part]))
+        result.index_add_(0, row[part], _terms(values[part, None], dense.index_select(0, column[part])))
     return result
+
+
+def _terms(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    if a.is_floating_point() or a.is_complex():
+        return ops_of(a)["mul"](a, b)
+    return a * b  # integers
 
 
 def _of_sparse(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
@@ -54,7 +61,7 @@ def _of_sparse(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
     count = met[k]
     left = torch.repeat_interleave(torch.arange(k.numel()), count)
     right = torch.arange(left.numel()) - (count.cumsum(0) - count - first[k])[left]
-    terms = a._values().to(dtype)[left] * b._values().to(dtype)[right]
+    terms = _terms(a._values().to(dtype)[left], b._values().to(dtype)[right])
     product = torch.empty(mat1.shape[0], mat2.shape[1], dtype=dtype, layout=torch.sparse_coo)
     return made(product, torch.stack([row[left], column[right]]), terms, False).coalesce().to(mat1.dtype)
 

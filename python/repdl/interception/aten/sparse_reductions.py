@@ -31,6 +31,12 @@ def _rows(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.repeat_interleave(torch.arange(a.shape[0]), count), count
 
 
+def _over(rows: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+    """Rows divided by a number each, but not by 0."""
+    result: torch.Tensor = core.ops["div"](rows, count.clamp_min(1).to(rows.dtype)[:, None])
+    return result
+
+
 def _parts(rows: int, columns: int) -> Iterator[slice]:
     """Columns, or elements, of which so many rows have few enough terms at once."""
     step = max(sparse_products.TERMS // max(rows, 1), 1)
@@ -40,16 +46,20 @@ def _parts(rows: int, columns: int) -> Iterator[slice]:
 
 def _extreme(a: torch.Tensor, dense: torch.Tensor, reduce: str) -> tuple[torch.Tensor, torch.Tensor]:
     """The largest or smallest term, and its element: the first of equal ones, or of NaN. A row without one has +0."""
-    (row, _), number = _rows(a), a.values().numel()
+    (row, count), number = _rows(a), a.values().numel()
+    reduction = {"amax": "max", "amin": "min"}[reduce]
+
+    def reduced(x: torch.Tensor, how: str) -> torch.Tensor:
+        result: torch.Tensor = core.ops["segment_reduce"](x, count.to(torch.int64), how, None, 0)
+        return result
+
     results, chosen = [], []
     for part in _parts(number, dense.shape[1]):
-        terms = a.values()[:, None] * dense[:, part].index_select(0, a.col_indices())
-        at = row[:, None].expand_as(terms)
-        best = terms.new_zeros(a.shape[0], terms.shape[1]).scatter_reduce(0, at, terms, reduce, include_self=False)
-        best = best.index_select(0, row)
+        terms = core.ops["mul"](a.values()[:, None], dense[:, part].index_select(0, a.col_indices()))
+        best = reduced(terms, reduction).index_select(0, row)
         is_best = (terms == best) | (terms.isnan() & best.isnan())
-        places = torch.where(is_best, torch.arange(number)[:, None], number)
-        first = torch.full((a.shape[0], terms.shape[1]), number).scatter_reduce(0, at, places, "amin")
+        places = torch.where(is_best, torch.arange(number, dtype=torch.float64)[:, None], float(number))
+        first = reduced(places, "min").clamp_max(number).to(torch.int64)
         chosen.append(first)
         results.append(torch.cat([terms, terms.new_zeros(1, terms.shape[1])]).gather(0, first))
     if not results:
@@ -64,7 +74,7 @@ _native_reduced = native_of("_sparse_mm_reduce_impl", _CSR)
 def sparse_mm_reduce(self: torch.Tensor, other: torch.Tensor, reduce: str) -> tuple[torch.Tensor, torch.Tensor]:
     """The reduction of the products of a row's elements; a mean is their sum over their number. An empty row has +0."""
     fits = self.layout == torch.sparse_csr and other.layout == torch.strided
-    if not fits or reduce not in _REDUCTIONS or not sparse_products.fit(self, other) or self.is_complex():
+    if not fits or reduce not in _REDUCTIONS or not sparse_products.fit(self, other) or not self.is_floating_point():
         return _native_reduced(self, other, reduce)  # which says what is wrong
     dtype, none = sparse_products.wide(other.dtype), torch.empty(0, dtype=torch.int64)
     if reduce in ("amax", "amin"):
@@ -72,7 +82,7 @@ def sparse_mm_reduce(self: torch.Tensor, other: torch.Tensor, reduce: str) -> tu
         return result.to(other.dtype), chosen
     result = sparse_products.product(self, other)
     if reduce == "mean":
-        result = result / _rows(self)[1].clamp_min(1)[:, None]
+        result = _over(result, _rows(self)[1])
     return result.to(other.dtype), none
 
 
@@ -100,12 +110,12 @@ def sparse_mm_reduce_backward(
         grad = torch.where(arg_out < values.numel(), grad, 0.0)
         if values.numel():
             at = columns[chosen]
-            by_self.index_add_(0, chosen.flatten(), (grad * dense.gather(0, at)).flatten())
-            by_weight.scatter_add_(0, at, grad * values[chosen])
+            by_self.index_add_(0, chosen.flatten(), core.ops["mul"](grad, dense.gather(0, at)).flatten())
+            by_weight.scatter_add_(0, at, core.ops["mul"](grad, values[chosen]))
     else:
         row, count = _rows(self)
         if reduce == "mean":
-            grad = grad / count.clamp_min(1)[:, None]
+            grad = _over(grad, count)
         if output_mask[0]:
             by_self = core.ops["sampled_mm"](grad, dense.t(), row, columns.to(torch.int64), get_order())
         if output_mask[1]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 
 from repdl.interception.aten.sparse import made, places_of
+from repdl.interception.core import ops
 from repdl.interception.native import LOW_DTYPES
 from repdl.interception.override import layout
 
@@ -26,12 +27,16 @@ def _rows(x: torch.Tensor, dim: int) -> tuple[torch.Tensor, int]:
     if not kept:
         return torch.zeros(x._nnz(), dtype=torch.int64), 1
     place = places_of(x._indices()[kept], torch.Size(x.shape[d] for d in kept))
-    found, which = torch.unique(place, return_inverse=True)
+    if dim == x.sparse_dim() - 1:  # a row's elements lie side by side
+        found, which = torch.unique_consecutive(place, return_inverse=True)
+    else:
+        found, which = torch.unique(place, return_inverse=True)
     return which, found.numel()
 
 
 def _sums(values: torch.Tensor, which: torch.Tensor, rows: int) -> torch.Tensor:
-    return values.new_zeros(rows, *values.shape[1:]).index_add_(0, which, values)
+    result: torch.Tensor = ops["index_add"](values.new_zeros(rows, *values.shape[1:]), 0, which, values, 1.0)
+    return result
 
 
 def _forward(name: str, logarithm: bool) -> None:
@@ -47,9 +52,10 @@ def _forward(name: str, logarithm: bool) -> None:
             at = which.reshape(-1, *[1] * (values.dim() - 1)).expand_as(values)
             largest = largest.scatter_reduce(0, at, values, "amax")
             largest = torch.where(largest.isinf(), torch.zeros_like(largest), largest)
-            rest = values - largest[which]
-            total = _sums(rest.exp(), which, rows)
-            result = rest - total.log()[which] if logarithm else rest.exp() / total[which]
+            rest = ops["sub"](values, largest[which])
+            powers = ops["exp"](rest)
+            total = _sums(powers, which, rows)
+            result = ops["sub"](rest, ops["log"](total)[which]) if logarithm else ops["div"](powers, total[which])
         return made(x, x._indices().clone(), result if half_to_float else result.to(self.dtype), True)
 
 
@@ -74,11 +80,14 @@ def _backward(name: str, logarithm: bool) -> None:
         grad, values = _wide(_met(grad_output.coalesce(), y)), _wide(y._values())
         if dim >= y.sparse_dim():
             inner = dim - y.sparse_dim() + 1
-            total = (grad if logarithm else grad * values).sum(inner, keepdim=True)
+            total = (grad if logarithm else ops["mul"](grad, values)).sum(inner, keepdim=True)
         else:
             which, rows = _rows(y, dim)
-            total = _sums(grad if logarithm else grad * values, which, rows)[which]
-        result = grad - values.exp() * total if logarithm else (grad - total) * values
+            total = _sums(grad if logarithm else ops["mul"](grad, values), which, rows)[which]
+        if logarithm:
+            result = ops["sub"](grad, ops["mul"](ops["exp"](values), total))
+        else:
+            result = ops["mul"](ops["sub"](grad, total), values)
         return made(y, y._indices().clone(), result.to(output.dtype), True)
 
 
