@@ -182,11 +182,15 @@ class TransposedVisitor {
   }
 
   void Chain(int64_t begin, int64_t end) {
-    if (may_join_ && begin >= together_end_) RunTogether<kTogether>(begin);
-    if (begin < together_end_) {
-      const int64_t which = (begin - together_begin_) / chunks_.length;
+    if constexpr (kTogether > 1) {
+      if (may_join_ && begin >= together_end_) RunTogether<kTogether>(begin);
+      if (begin < together_end_) {
+        const int64_t which = (begin - together_begin_) / chunks_.length;
 #pragma GCC unroll 8
-      for (int i = 0; i < kRows; ++i) acc_[i] = together_[which][i];
+        for (int i = 0; i < kRows; ++i) acc_[i] = together_[which][i];
+      } else {
+        RunRest(begin, end);
+      }
     } else {
       RunAlone(begin, end);
     }
@@ -235,7 +239,10 @@ class TransposedVisitor {
     }
   }
 
-  void RunAlone(int64_t begin, int64_t end) {
+  /// Not inlined, so that it leaves the registers to the chains that go on together.
+  HWY_NOINLINE void RunRest(int64_t begin, int64_t end) { RunAlone(begin, end); }
+
+  HWY_INLINE void RunAlone(int64_t begin, int64_t end) {
     const TagOf<T> d;
     VecElementOf<T> acc[kRows];
 #pragma GCC unroll 8
