@@ -63,7 +63,7 @@ int Check(const ArgName& name, const TensorView& tensor, const Settings& setting
                 " must be in [1, 2^31)");
     REPDL_CHECK(stride >= 1 && stride <= INT32_MAX, ArgName{name.op, "stride"}, " ", Name(settings.stride),
                 " must be in [1, 2^31)");
-    REPDL_CHECK(padding >= 0 && 2 * padding <= kernel, ArgName{name.op, "padding"}, " ", Name(settings.padding),
+    REPDL_CHECK(padding >= 0 && padding <= kernel / 2, ArgName{name.op, "padding"}, " ", Name(settings.padding),
                 " must be at least 0 and at most half of the kernel size ", Name(settings.kernel_size));
   }
   const int first = CheckDim({name.op, "dim"}, dim, tensor.rank());
