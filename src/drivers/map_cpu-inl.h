@@ -2,6 +2,8 @@
 // Elementwise ops: f(x...) of a vector at a time.
 #pragma once
 
+#include <utility>
+
 #include "base/parallel.h"
 #include "drivers/map.h"
 #include "drivers/narrow_cpu-inl.h"
@@ -63,23 +65,24 @@ HWY_NOINLINE void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, con
   });
 }
 
+/// The same for a function object: f(x, y, at, n).
+template <class T, class F>
+void MapEachRun(const MapArgs& args, int64_t grain, const F& f) {
+  const MapRun<T> run = [](const void* context, const T* const* x, T* y, int64_t at, int64_t n)
+                            HWY_ATTR { (*static_cast<const F*>(context))(x, y, at, n); };
+  MapRuns<T>(args, grain, run, &f);
+}
+
 /// output = f(inputs...), in parallel; f takes and gives vectors of T.
 template <int kInputs, class T = float, class F>
 void Map(const MapArgs& args, int64_t grain, const F& f) {
-  const MapRun<T> run = [](const void* context, const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
-    const F& function = *static_cast<const F*>(context);
+  MapEachRun<T>(args, grain, [&f](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
     ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
       // Lanes behind the end compute f(1...): no slow subnormals, no traps.
-      if constexpr (kInputs == 1) {
-        StoreN(function(LoadN(x[0] + i, count, 1)), y + i, count);
-      } else if constexpr (kInputs == 2) {
-        StoreN(function(LoadN(x[0] + i, count, 1), LoadN(x[1] + i, count, 1)), y + i, count);
-      } else {
-        StoreN(function(LoadN(x[0] + i, count, 1), LoadN(x[1] + i, count, 1), LoadN(x[2] + i, count, 1)), y + i, count);
-      }
+      const auto of = [&]<size_t... t>(std::index_sequence<t...>) HWY_ATTR { return f(LoadN(x[t] + i, count, 1)...); };
+      StoreN(of(std::make_index_sequence<kInputs>()), y + i, count);
     });
-  };
-  MapRuns<T>(args, grain, run, &f);
+  });
 }
 
 /// output = F()(tag, inputs...), of doubles.

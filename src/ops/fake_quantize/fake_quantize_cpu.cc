@@ -40,14 +40,6 @@ HWY_INLINE void ForScaled(const T* scales, bool is_one, int64_t n, const F& f) {
   }
 }
 
-/// output = f(x, y, at, n) of each run, as MapRun.
-template <class T, class F>
-void MapEachRun(const MapArgs& args, const F& f) {
-  const MapRun<T> run = [](const void* context, const T* const* x, T* y, int64_t at, int64_t n)
-                            HWY_ATTR { (*static_cast<const F*>(context))(x, y, at, n); };
-  MapRuns<T>(args, kGrain, run, &f);
-}
-
 /// Whether operand t is the same number along the innermost loop.
 bool IsOne(const MapArgs& args, int t) { return args.strides[t][args.rank - 1] == 0; }
 
@@ -72,7 +64,7 @@ void RunFake(const FakeQuantizeArgs& args) {
   using V = VecOf<T>;
   const V low = Set(TagOf<T>(), static_cast<T>(args.low)), high = Set(TagOf<T>(), static_cast<T>(args.high));
   const bool is_one = IsOne(args.map, 1);
-  MapEachRun<T>(args.map, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
+  MapEachRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
     bool* const mask = args.mask + at;
     ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
       const V zero = LoadN(x[2] + i, count);
@@ -91,7 +83,7 @@ void RunFakeGrad(const FakeQuantizeGradArgs& args) {
   const V low = Set(d, static_cast<T>(args.low)), high = Set(d, static_cast<T>(args.high));
   const V factor = Set(d, static_cast<T>(args.factor));
   const bool is_one = IsOne(args.map, 2);
-  MapEachRun<T>(args.map, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
+  MapEachRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
     T* const by_scale = static_cast<T*>(args.grad_scale) + at;
     T* const by_zero = static_cast<T*>(args.grad_zero_point) + at;
     ForScaled(x[2], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
@@ -113,7 +105,7 @@ void RunQuantize(const QuantizeArgs& args) {
   using V = VecOf<T>;
   const V low = Set(TagOf<T>(), static_cast<T>(args.low)), high = Set(TagOf<T>(), static_cast<T>(args.high));
   const bool is_one = IsOne(args.map, 1);
-  MapEachRun<T>(args.map, [&](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
+  MapEachRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
     ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V, V inverse) HWY_ATTR {
       const V step = ToWhole(Add(Mul(LoadN(x[0] + i, count), inverse), LoadN(x[2] + i, count)));
       StoreN(IfThenElse(IsNaN(step), low, Limit(step, low, high)), y + i, count);

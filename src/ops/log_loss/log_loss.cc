@@ -4,8 +4,6 @@
 #include "base/broadcast.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
-#include "base/op_scratch.h"
-#include "ops/elementwise/elementwise_kernel.h"
 #include "ops/log_loss/log_loss_kernel.h"
 
 namespace repdl {
@@ -22,13 +20,13 @@ Specs InferSlopes(std::string_view op, const TensorView& grad_output, const Tens
   return {BroadcastSpec({{{op, "grad_output"}, grad_output}, {{op, "input"}, input}, {{op, "target"}, target}})};
 }
 
-/// Checks, and calls fill(place) if there is something to fill.
-template <class Fill>
-void Run(std::string_view op, const Specs& specs, const TensorView& first, const TensorView& output, const Fill& fill) {
+void Run(LogLoss loss, std::string_view op, const Specs& specs, std::initializer_list<const TensorView*> inputs,
+         double part, const TensorView& output) {
   const FpEnvGuard guard;
+  const TensorView& first = **inputs.begin();
   CheckOutputs(op, specs, {&output}, first);
   const Place place = PlaceOf(op, first);
-  if (output.numel() > 0) fill(place);
+  if (output.numel() > 0) LogLossKernel(place, {loss, MakeMapArgs(inputs, output), part});
 }
 
 }  // namespace
@@ -39,13 +37,9 @@ Specs InferBinaryCrossEntropy(const TensorView& input, const TensorView& target,
   return {BroadcastSpec({{{kOp, "input"}, input}, {{kOp, "target"}, target}, {{kOp, "weight"}, *weight}})};
 }
 void BinaryCrossEntropy(const TensorView& input, const TensorView& target, const OptionalTensor& weight, Out output) {
-  Run("binary_cross_entropy", InferBinaryCrossEntropy(input, target, weight), input, output, [&](const Place& place) {
-    if (weight) {
-      LogLossKernel(place, {LogLoss::kWeightedEntropy, MakeMapArgs({&input, &target, &*weight}, output), 1});
-    } else {
-      LogLossKernel(place, {LogLoss::kBinaryCrossEntropy, MakeMapArgs({&input, &target}, output), 1});
-    }
-  });
+  const Specs specs = InferBinaryCrossEntropy(input, target, weight);
+  if (!weight) return Run(LogLoss::kBinaryCrossEntropy, "binary_cross_entropy", specs, {&input, &target}, 1, output);
+  Run(LogLoss::kWeightedEntropy, "binary_cross_entropy", specs, {&input, &target, &*weight}, 1, output);
 }
 
 Specs InferBinaryCrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
@@ -59,24 +53,19 @@ Specs InferBinaryCrossEntropyGrad(const TensorView& grad_output, const TensorVie
 }
 void BinaryCrossEntropyGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target,
                             const OptionalTensor& weight, double part, Out grad_input) {
-  Run("binary_cross_entropy_grad", InferBinaryCrossEntropyGrad(grad_output, input, target, weight, part), grad_output,
-      grad_input, [&](const Place& place) {
-        OpScratch scratch(place);
-        const bool is_rounded = weight && ItemSize(grad_input.dtype) == 2;  // once, after the weight
-        const TensorView slopes = is_rounded ? scratch.New(DType::kFloat32, grad_input.shape) : grad_input;
-        LogLossKernel(place,
-                      {LogLoss::kBinaryCrossEntropyGrad, MakeMapArgs({&grad_output, &input, &target}, slopes), part});
-        if (weight) MulKernel(place, MakeMapArgs({&slopes, &*weight}, grad_input));
-      });
+  constexpr std::string_view kOp = "binary_cross_entropy_grad";
+  const Specs specs = InferBinaryCrossEntropyGrad(grad_output, input, target, weight, part);
+  if (!weight) {
+    return Run(LogLoss::kBinaryCrossEntropyGrad, kOp, specs, {&grad_output, &input, &target}, part, grad_input);
+  }
+  Run(LogLoss::kWeightedEntropyGrad, kOp, specs, {&grad_output, &input, &target, &*weight}, part, grad_input);
 }
 
 Specs InferSoftMargin(const TensorView& input, const TensorView& target) {
   return InferTerms("soft_margin", input, target);
 }
 void SoftMargin(const TensorView& input, const TensorView& target, Out output) {
-  Run("soft_margin", InferSoftMargin(input, target), input, output, [&](const Place& place) {
-    LogLossKernel(place, {LogLoss::kSoftMargin, MakeMapArgs({&input, &target}, output), 1});
-  });
+  Run(LogLoss::kSoftMargin, "soft_margin", InferSoftMargin(input, target), {&input, &target}, 1, output);
 }
 
 Specs InferSoftMarginGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target, double) {
@@ -84,11 +73,8 @@ Specs InferSoftMarginGrad(const TensorView& grad_output, const TensorView& input
 }
 void SoftMarginGrad(const TensorView& grad_output, const TensorView& input, const TensorView& target, double part,
                     Out grad_input) {
-  Run("soft_margin_grad", InferSoftMarginGrad(grad_output, input, target, part), grad_output, grad_input,
-      [&](const Place& place) {
-        LogLossKernel(place,
-                      {LogLoss::kSoftMarginGrad, MakeMapArgs({&grad_output, &input, &target}, grad_input), part});
-      });
+  Run(LogLoss::kSoftMarginGrad, "soft_margin_grad", InferSoftMarginGrad(grad_output, input, target, part),
+      {&grad_output, &input, &target}, part, grad_input);
 }
 
 }  // namespace repdl
@@ -97,7 +83,7 @@ REPDL_OPS(log_loss,
           MakeOp<InferBinaryCrossEntropy, BinaryCrossEntropy, LogLossKernel>("binary_cross_entropy",
                                                                              "input, target, weight=None",
                                                                              kUpToFloat64),
-          MakeOp<InferBinaryCrossEntropyGrad, BinaryCrossEntropyGrad, LogLossKernel, MulKernel>(
+          MakeOp<InferBinaryCrossEntropyGrad, BinaryCrossEntropyGrad, LogLossKernel>(
               "binary_cross_entropy_grad", "grad_output, input, target, weight=None, part=1.0", kUpToFloat64),
           MakeOp<InferSoftMargin, SoftMargin, LogLossKernel>("soft_margin", "input, target", kUpToFloat64),
           MakeOp<InferSoftMarginGrad, SoftMarginGrad, LogLossKernel>("soft_margin_grad",

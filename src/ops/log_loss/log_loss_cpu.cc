@@ -25,6 +25,12 @@ HWY_INLINE V Entropy(V x, V y, V one, V lowest) {
   return Sub(Mul(off, Sub(y, one)), Mul(on, y));
 }
 
+/// Its gradient.
+template <class V>
+HWY_INLINE V EntropyGrad(V g, V x, V y, V part, V one, V least) {
+  return Div(Mul(Mul(part, g), Sub(x, y)), AtLeast(Mul(Sub(one, x), x), least));
+}
+
 template <class T>
 void Run(const LogLossArgs& args) {
   using V = VecOf<T>;
@@ -39,8 +45,11 @@ void Run(const LogLossArgs& args) {
       return Map<3, T>(args.map, kGrain,
                        [&](V x, V y, V weight) HWY_ATTR { return Mul(Entropy(x, y, one, lowest), weight); });
     case LogLoss::kBinaryCrossEntropyGrad:
-      return Map<3, T>(args.map, kGrain, [&](V g, V x, V y) HWY_ATTR {
-        return Div(Mul(Mul(part, g), Sub(x, y)), AtLeast(Mul(Sub(one, x), x), least));
+      return Map<3, T>(args.map, kGrain,
+                       [&](V g, V x, V y) HWY_ATTR { return EntropyGrad(g, x, y, part, one, least); });
+    case LogLoss::kWeightedEntropyGrad:
+      return Map<4, T>(args.map, kGrain, [&](V g, V x, V y, V weight) HWY_ATTR {
+        return Mul(EntropyGrad(g, x, y, part, one, least), weight);
       });
     case LogLoss::kSoftMargin:
       return Map<2, T>(args.map, kGrain, [](V x, V y) HWY_ATTR { return SoftplusOfEach(Mul(Neg(y), x)); });

@@ -10,6 +10,7 @@ enum class LogLoss : uint8_t {
   kBinaryCrossEntropy,
   kWeightedEntropy,
   kBinaryCrossEntropyGrad,
+  kWeightedEntropyGrad,
   kSoftMargin,
   kSoftMarginGrad
 };
