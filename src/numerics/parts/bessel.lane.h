@@ -95,6 +95,12 @@ REPDL_LANE Pair<V> FarSeries(D d, const double* c, const double* c_low, M second
   return sum;
 }
 
+/// What a function of x is where it is `value` at |x|: if it is odd, with the sign of x.
+template <bool kOdd, class D, class V>
+REPDL_LANE V AtSignOf(D d, V x, V value) {
+  return kOdd ? IfThenElse(Lt(x, Zero(d)), Neg(value), value) : value;
+}
+
 /// a + b, of which a may be far below b.
 template <class V>
 REPDL_LANE Pair<V> Shifted(Pair<V> a, V b) {
@@ -150,13 +156,13 @@ REPDL_LANE V ModifiedBesselOf(D d, V x, F accurate_step) {
   const V y = Limit(a, least, limit);
   V n = Zero(d);
   const Pair<V> unscaled = ModifiedBesselPair<kOrder, kScaled>(d, y, n), result = Scaled(unscaled, PowerOfTwo(d, n));
-  const V high = result.high, negative = kOrder == 1 ? x : Zero(d);
+  const V high = result.high;
   const auto usual = And(Le(a, limit), Or(Eq(y, a), kOrder == 0 ? Lt(a, least) : Lt(a, a)));
   const V rounded = RoundOr(d, usual, high, V(result.low), Mul(high, Set(d, 0x1p-66)), accurate_step, a);
-  return IfThenElse(Lt(negative, Zero(d)), Neg(rounded), rounded);
+  return AtSignOf < kOrder == 1 > (d, x, rounded);
 }
 
-/// The same below 8 in doubles, with a relative error below 2^-47: a term with t^k has one of at most (2 k + 2) 2^-53,
+/// I(x) of 0 <= x <= 8 in doubles, with a relative error below 2^-47: a term with t^k has one of at most (2 k + 2) 2^-53,
 /// which is 14 2^-53 on the average, and exp(-x) one of 2^-50.
 template <int kOrder, bool kScaled, class D, class V>
 REPDL_LANE V NearModifiedBessel(D d, V x) {
@@ -167,19 +173,19 @@ REPDL_LANE V NearModifiedBessel(D d, V x) {
   return sum;
 }
 
-/// The same, to be rounded to a float.
+/// I(x), or with kScaled exp(-|x|) I(x), to be rounded to a float.
 template <int kOrder, bool kScaled, class D, class V>
 REPDL_LANE V ModifiedBesselWide(D d, V x) {
   const V a = Abs(x), infinity = Inf(d), zero = Zero(d);
   const V y = Limit(a, Set(d, 0x1p-200), Set(d, kScaled ? 0x1p500 : 120.0));
   const V limit = Set(d, 8.0), quick = NearModifiedBessel<kOrder, kScaled>(d, Min(y, limit));
   const auto decided = And(And(Eq(a, y), Lt(a, limit)), RoundsAlike(d, quick, Mul(quick, Set(d, 0x1p-47))));
-  if (!Any(d, Not(decided))) return kOrder == 1 ? IfThenElse(Lt(x, zero), Neg(quick), quick) : quick;
+  if (!Any(d, Not(decided))) return AtSignOf < kOrder == 1 > (d, x, quick);
   V n = zero;
   const Pair<V> unscaled = ModifiedBesselPair<kOrder, kScaled>(d, y, n), result = Scaled(unscaled, PowerOfTwo(d, n));
   V rounded = RoundToOdd(V(result.high), V(result.low));
   if constexpr (kScaled) rounded = IfThenElse(Eq(a, infinity), zero, rounded);
   if constexpr (kOrder == 1) rounded = IfThenElse(Eq(a, zero), zero, rounded);
   rounded = IfThenElse(IsNaN(x), x, rounded);
-  return kOrder == 1 ? IfThenElse(Lt(x, zero), Neg(rounded), rounded) : rounded;
+  return AtSignOf < kOrder == 1 > (d, x, rounded);
 }

@@ -156,28 +156,24 @@ REPDL_LANE V BesselOf(D d, V x, F accurate_step) {
   const V a = kSecond ? x : Abs(x), y = Limit(a, Set(d, 0x1p-400), Set(d, kLargeAngle));
   V error = Zero(d);
   const Pair<V> result = WavePair<kOrder, kSecond>(d, y, error);
-  V high = result.high, low = result.low;
-  if constexpr (!kSecond && kOrder == 1) {
-    const auto negative = Lt(x, Zero(d));
-    high = IfThenElse(negative, Neg(high), high);
-    low = IfThenElse(negative, Neg(low), low);
-  }
+  constexpr bool kOdd = !kSecond && kOrder == 1;
+  const V high = AtSignOf<kOdd>(d, x, V(result.high)), low = AtSignOf<kOdd>(d, x, V(result.low));
   return RoundOr(d, Eq(a, y), high, low, error, accurate_step, x);
 }
 
 /// The same, to be rounded to a float.
 template <int kOrder, bool kSecond, class D, class V, class F>
 REPDL_LANE V BesselWide(D d, V x, F accurate_step) {
-  const V a = kSecond ? x : Abs(x), y = Limit(a, Set(d, 0x1p-200), Set(d, kLargeAngle)), zero = Zero(d);
-  V error = zero;
+  const V a = kSecond ? x : Abs(x), y = Limit(a, Set(d, 0x1p-200), Set(d, kLargeAngle));
+  constexpr bool kOdd = !kSecond && kOrder == 1;
+  V error = Zero(d);
   if constexpr (!kSecond) {
     const V limit = Set(d, kFarWave), quick = QuickNearWave<kOrder>(d, Min(y, limit), error);
     const auto decided = And(And(Eq(a, y), Lt(a, limit)), RoundsAlike(d, quick, error));
-    if (!Any(d, Not(decided))) return kOrder == 1 ? IfThenElse(Lt(x, zero), Neg(quick), quick) : quick;
+    if (!Any(d, Not(decided))) return AtSignOf<kOdd>(d, x, quick);
   }
   const Pair<V> result = WavePair<kOrder, kSecond>(d, y, error);
-  V rounded = RoundToOdd(V(result.high), V(result.low));
-  if constexpr (!kSecond && kOrder == 1) rounded = IfThenElse(Lt(x, zero), Neg(rounded), rounded);
+  const V rounded = AtSignOf<kOdd>(d, x, RoundToOdd(V(result.high), V(result.low)));
   const auto other = Not(Eq(a, y));
   if (Any(d, other)) return IfThenEach(d, other, accurate_step, rounded, x);
   return rounded;
