@@ -178,12 +178,12 @@ class TransposedVisitor {
     columns_ = columns, out_ = out, out_stride_ = out_stride;
     offset_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(T) % kLanesOf<T>);
     square_begin_ = square_end_ = 0;
-    together_end_ = 0, may_join_ = cached_ && offset_ == 0;
+    together_end_ = 0;
   }
 
   void Chain(int64_t begin, int64_t end) {
     if constexpr (kTogether > 1) {
-      if (may_join_ && begin >= together_end_) RunTogether<kTogether>(begin);
+      if (cached_ && offset_ == 0 && begin >= together_end_) RunTogether<kTogether>(begin);
       if (begin < together_end_) {
         const int64_t which = (begin - together_begin_) / chunks_.length;
 #pragma GCC unroll 8
@@ -207,7 +207,7 @@ class TransposedVisitor {
   }
 
  private:
-  /// Whole chunks whose chains go on together: with few rows, that many hide how long an fma takes. Each reads as many
+  /// Whole chunks, of whole vectors each, whose chains go on together: with few rows, that many hide how long an fma takes. Each reads as many
   /// streams as a vector has lanes. Vectors of 512 bits take longer to be transposed than an fma takes.
   static constexpr int kTogether =
       HWY_MAX_BYTES == 64 ? 1 : std::clamp<int>(std::min<int>(4 / kRows, kMaxStreams / kLanesOf<T>), 1, 4);
@@ -268,6 +268,7 @@ class TransposedVisitor {
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) acc_[i] = acc[i];
   }
+
   HWY_INLINE void AddWholeSquare(int64_t k, VecElementOf<T>* acc) const {
     VecElementOf<T> t[kLanesOf<T>];
     LoadTransposed<T>([&](int64_t j) HWY_ATTR { return columns_ + k + j * b_stride_; }, t);
@@ -295,7 +296,6 @@ class TransposedVisitor {
   int64_t out_stride_;
   int64_t offset_;  // of the columns from the beginning of a vector in memory
   VecElementOf<T> acc_[kRows];
-  bool may_join_;
   // The chains of terms [together_begin_, together_end_), a chunk each.
   int64_t together_begin_ = 0, together_end_ = 0;
   VecElementOf<T> together_[kTogether][kRows];
