@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/parallel.h"
+#include "drivers/long_sum_cpu-inl.h"
 #include "drivers/map_cpu-inl.h"
 #include "drivers/reduce.h"
 #include "drivers/sum_cpu-inl.h"
@@ -63,21 +64,14 @@ void SumRowsInSequence(const ReduceArgs& args, int64_t begin, int64_t end) {
 template <class T>
 void ReduceRows(const ReduceArgs& args) {
   const int64_t num_rows = args.kept.Count(), n = args.reduced.Count();
-  const int64_t num_chunks = (n + kSumChunk - 1) / kSumChunk;
-  if (args.order == Order::kBlocked && num_chunks > 8 && num_rows < 4 * GetNumThreads()) {
+  if (IsLongSum(n, args.order) && num_rows < 4 * GetNumThreads()) {
     // Few long rows: the chunks are what runs in parallel.
-    Scratch scratch;
-    T* const values = scratch.Get<T>(num_chunks);
     for (int64_t r = 0; r < num_rows; ++r) {
       const T* const row = args.X<T>() + args.kept.Offset(r);
-      ParallelRanges(num_chunks, 8, [&](int64_t begin, int64_t end) HWY_ATTR {
+      const T sum = SumChunksOnThreads<T>(n, [&](int64_t first, int64_t count) HWY_ATTR {
         HWY_ALIGN T buffer[kSumChunk];
-        for (int64_t c = begin; c < end; ++c) {
-          const int64_t count = std::min(kSumChunk, n - c * kSumChunk);
-          values[c] = SumChunk(GatherTerms(row, args.reduced, c * kSumChunk, count, buffer), count);
-        }
+        return SumChunk(GatherTerms(row, args.reduced, first, count, buffer), count);
       });
-      const T sum = SumChunks<T>(n, [&](int64_t begin, int64_t) { return values[begin / kSumChunk]; });
       args.Out<T>()[r] = EndSum(sum, args.end);
     }
     return;
