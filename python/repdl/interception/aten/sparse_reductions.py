@@ -53,12 +53,13 @@ def _extreme(a: torch.Tensor, dense: torch.Tensor, reduce: str) -> tuple[torch.T
         result: torch.Tensor = core.ops["segment_reduce"](x, count.to(torch.int64), how, None, 0)
         return result
 
+    numbers = torch.arange(number, dtype=torch.float64)[:, None]
     results, chosen = [], []
     for part in _parts(number, dense.shape[1]):
         terms = core.ops["mul"](a.values()[:, None], dense[:, part].index_select(0, a.col_indices()))
         best = reduced(terms, reduction).index_select(0, row)
         is_best = (terms == best) | (terms.isnan() & best.isnan())
-        places = torch.where(is_best, torch.arange(number, dtype=torch.float64)[:, None], float(number))
+        places = torch.where(is_best, numbers, float(number))
         first = reduced(places, "min").clamp_max(number).to(torch.int64)
         chosen.append(first)
         results.append(torch.cat([terms, terms.new_zeros(1, terms.shape[1])]).gather(0, first))
