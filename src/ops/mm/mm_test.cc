@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "repdl/error.h"
+#include "repdl/target.h"
 
 namespace repdl {
 namespace {
@@ -65,6 +67,43 @@ TEST(Mm, KeepsTheSignOfAZeroInTheLastChunk) {
     EXPECT_EQ(result, 0.0f);
     EXPECT_TRUE(std::signbit(result)) << k;
   }
+}
+
+template <class T>
+void FewRowsAreThoseOfMany(const std::string& target) {
+  // On vectors' boundaries chunks of the same rows of the transposed operand go on together, elsewhere alone.
+  constexpr int64_t kMany = 20, kColumns = 40;
+  constexpr DType kType = sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
+  for (const int64_t k : {255, 256, 511, 512, 768, 1024, 1300, 2048}) {
+    for (const int64_t offset : {0, 1}) {
+      std::vector<T> a(static_cast<size_t>(kMany * k)), b(static_cast<size_t>(kColumns * k + 64));
+      for (size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<T>(i));
+      for (size_t i = 0; i < b.size(); ++i) b[i] = std::cos(static_cast<T>(i) * 3);
+      const auto address = reinterpret_cast<uintptr_t>(b.data());
+      T* const from = reinterpret_cast<T*>((address + 63) / 64 * 64) + offset;
+      std::vector<T> many(kMany * kColumns);
+      const TensorView mat2 = MakeView(from, kType, {kColumns, k});
+      Mm(MakeView(a.data(), kType, {kMany, k}), mat2, false, true, Order::kBlocked,
+         MakeView(many.data(), kType, {kMany, kColumns}));
+      for (int64_t rows = 1; rows <= 5; ++rows) {
+        std::vector<T> few(static_cast<size_t>(rows * kColumns));
+        Mm(MakeView(a.data(), kType, {rows, k}), mat2, false, true, Order::kBlocked,
+           MakeView(few.data(), kType, {rows, kColumns}));
+        const std::vector<T> expected(many.begin(), many.begin() + rows * kColumns);
+        EXPECT_EQ(few, expected) << target << ", k = " << k << ", offset " << offset << ", rows " << rows;
+      }
+    }
+  }
+}
+
+TEST(Mm, FewRowsAreThoseOfManyAtEachAlignment) {
+  const std::string before(ActiveTarget());
+  for (const std::string_view target : SupportedTargets()) {
+    SetTarget(target);
+    FewRowsAreThoseOfMany<float>(std::string(target));
+    FewRowsAreThoseOfMany<double>(std::string(target));
+  }
+  SetTarget(before);
 }
 
 }  // namespace
