@@ -171,7 +171,8 @@ _of_pair_systems = partial(_of_systems, matrix=3)
 _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("sum", "mean", "norm", "prod", "var", "std", "amax", "amin"), _of_sums),
     **dict.fromkeys([f"complex_{name}" for name in ("sum", "mean", "norm", "prod", "var", "std")], _of_sums),
-    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp", "complex_cumsum", "complex_cumprod"), _along),
+    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), _along),
+    **dict.fromkeys(("complex_cumsum", "complex_cumprod", "complex_logcumsumexp"), _along),
     **dict.fromkeys(("sort", "topk", "kthvalue", "median", "nanmedian", "mode"), _of_choices),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
     **dict.fromkeys(("glu", "glu_grad"), _of_halves),

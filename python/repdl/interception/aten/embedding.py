@@ -133,10 +133,10 @@ def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch
     norm = vector_norm(x, p, dims, True, ops_of(x))
     one, tiny = (torch.full((), number, dtype=norm.dtype) for number in (largest, 1e-7))
     scale = core.ops["div"](one, core.ops["add"](norm, tiny))
-    return torch.where(norm > largest, core.ops["mul"](x, scale), x)
+    return torch.where(norm > largest, ops_of(x)["mul"](x, scale.to(x.dtype)), x)
 
 
-@override("renorm", wide="float64", converts=False)
+@override("renorm", wide="float64", complex=True, converts=False)
 def renorm(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
     return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm).contiguous()
 

@@ -137,8 +137,14 @@ def _linalg_slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.
     return sign, logarithm, *_factors(A, factors, pivots)
 
 
-@override("linalg_matrix_exp", wide="float64", converts=False)
+@override("linalg_matrix_exp", wide="float64", complex=True, converts=False)
 def linalg_matrix_exp(self: torch.Tensor) -> torch.Tensor:
+    """Of A + iB it is in the first columns of that of [[A, -B], [B, A]]."""
     checked("matrix_exp", self, square=True)
-    result: torch.Tensor = core.ops["matrix_exp"](self)
-    return result
+    if not self.is_complex():
+        result: torch.Tensor = core.ops["matrix_exp"](self)
+        return result
+    a, b = torch.view_as_real(self.resolve_conj()).unbind(-1)
+    n = a.shape[-1]
+    found = core.ops["matrix_exp"](torch.cat((torch.cat((a, -b), -1), torch.cat((b, a), -1)), -2))
+    return torch.complex(found[..., :n, :n], found[..., n:, :n])
