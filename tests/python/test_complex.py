@@ -426,7 +426,7 @@ def test_sinc_where_steps_lose_digits(dtype: torch.dtype) -> None:
 def test_logarithms_of_sums_of_exponentials_at_the_ends(dtype: torch.dtype) -> None:
     """As in stock torch: what has a real part of -inf is nothing, whatever its imaginary part."""
     low, high, nan = (complex(x, 2.0) for x in (-torch.inf, torch.inf, torch.nan))
-    ends = torch.tensor([low, complex(-torch.inf, torch.inf), 1 + 2j, high, -50 + 1j, 50 - 1j, nan], dtype=dtype)
+    ends = torch.tensor([low, complex(-torch.inf, torch.inf), 1 + 2j, high, -5 + 1j, 5 - 1j, nan], dtype=dtype)
     first, second = torch.broadcast_tensors(ends[:, None], ends)
     calls: list[Callable[[], torch.Tensor]] = [
         lambda: torch.logaddexp(first, second),

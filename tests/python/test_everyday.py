@@ -402,7 +402,6 @@ def fit_directions() -> None:
 
 
 REFUSED: dict[str, Callable[[], Any]] = {
-    "LDL factors": lambda: torch.linalg.ldl_factor(torch.ones(3, 3)),
     "weights of another type": lambda: torch.histogram(
         torch.ones(3), 3, range=(0.0, 2.0), weight=torch.ones(3).double()
     ),

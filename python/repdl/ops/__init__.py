@@ -289,6 +289,12 @@ from repdl.ops.layer_norm import (
     rms_norm as rms_norm,
     rms_norm_grad as rms_norm_grad,
 )
+from repdl.ops.ldl import (
+    complex_ldl as complex_ldl,
+    complex_ldl_solve as complex_ldl_solve,
+    ldl as ldl,
+    ldl_solve as ldl_solve,
+)
 from repdl.ops.linear import addmm as addmm, linear as linear
 from repdl.ops.log_loss import (
     binary_cross_entropy as binary_cross_entropy,
