@@ -447,7 +447,11 @@ def test_running_logarithms_stay_on_their_branch(dtype: torch.dtype) -> None:
     """Of numbers of any imaginary part the results are those of stock torch, which adds one to the next."""
     turns = torch.arange(300, dtype=torch.float64)
     size = ordinary(torch.complex128, 50, 300).real
-    for z in (torch.complex(size * 0.01, turns * 0.9), torch.complex(size * 9, turns * 40), torch.complex(turns, -turns)):
+    for z in (
+        torch.complex(size * 0.01, turns * 0.9),
+        torch.complex(size * 9, turns * 40),
+        torch.complex(turns, -turns),
+    ):
         stock = torch.logcumsumexp(z.to(dtype), 0)
         with repdl.reproducible():
             ours = torch.logcumsumexp(z.to(dtype), 0)

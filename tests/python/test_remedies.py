@@ -43,7 +43,9 @@ def test_it_is_for_an_op_of_torch() -> None:
 def test_the_error_says_it() -> None:
     with repdl.reproducible(), pytest.raises(repdl.NotReproducibleError) as raised:
         torch._masked_softmax(_A, _A > 0)
-    assert "Call torch.softmax(x.masked_fill(mask, -torch.inf), -1); or use `with repdl.allow_native" in str(raised.value)
+    assert "Call torch.softmax(x.masked_fill(mask, -torch.inf), -1); or use `with repdl.allow_native" in str(
+        raised.value
+    )
     with repdl.reproducible(), pytest.raises(repdl.NotReproducibleError) as raised:
         torch.special.airy_ai(_A)
     assert "No other call gives it here" in str(raised.value)

@@ -317,13 +317,16 @@ Wide Asinh(Wide z) { return TurnedBack(Asin(Turned(z))); }
 Wide Atan(Wide z) { return TurnedBack(Atanh(Turned(z))); }
 
 Wide Sinc(Wide z) {
-  const double a = std::fabs(z.real), b = std::fabs(z.imaginary), pi = 0x1.921fb54442d18p+1, low = 0x1.1a62633145c07p-53;
+  const double a = std::fabs(z.real), b = std::fabs(z.imaginary), pi = 0x1.921fb54442d18p+1,
+               low = 0x1.1a62633145c07p-53;
   Wide result;
   if (a < 0.25 && b < 0.25) {
     const double squared = 0x1.3bd3cc9be45dep+3, below = a - b, above = a + b, product = below * above, ab = a * b;
     const Wide w = {product * squared, 2 * ab * squared};
-    constexpr double kTerms[] = {-0x1.2f49b46814157p-57, 0x1.952c77030ad4ap-49,  -0x1.ae7f3e733b81fp-41, 0x1.6124613a86d09p-33,
-                                 -0x1.ae64567f544e4p-26, 0x1.71de3a556c734p-19,  -0x1.a01a01a01a01ap-13, 0x1.1111111111111p-7,
+    constexpr double kTerms[] = {-0x1.2f49b46814157p-57, 0x1.952c77030ad4ap-49,
+                                 -0x1.ae7f3e733b81fp-41, 0x1.6124613a86d09p-33,
+                                 -0x1.ae64567f544e4p-26, 0x1.71de3a556c734p-19,
+                                 -0x1.a01a01a01a01ap-13, 0x1.1111111111111p-7,
                                  -0x1.5555555555555p-3,  1};
     result = {0x1.71b8ef6dcf572p-66, 0};
     for (const double term : kTerms) {

@@ -99,7 +99,7 @@ def complex_cumprod(input: Tensor, dim: int) -> Tensor:
 
 @op()
 def complex_logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """The logarithms of the sums of the exponentials of the first complex numbers. Arguments as for `complex_cumsum`."""
+    """The logarithms of the sums of exponentials of the first complex numbers. Arguments as for `complex_cumsum`."""
 
 
 def _reduced(dims: Any, rank: int) -> list[int]:
@@ -327,7 +327,8 @@ def _variance(z: Any, axis: Any, correction: float = 1, keepdim: bool = False) -
 
 
 def _added_in_turn(z: Any, axis: int) -> Any:
-    lines, totals = np.moveaxis(z, axis, 0), []
+    lines = np.moveaxis(z, axis, 0)
+    totals: list[Any] = []
     with np.errstate(all="ignore"):
         for i, line in enumerate(lines):
             total = logaddexp(totals[-1], line) if i else line

@@ -66,7 +66,7 @@ void ComplexAngle(const TensorView& input, Out result) { MapParts("complex_angle
     const FpEnvGuard guard;                                                                    \
     Map(#op, Infer##Function(input), {&input}, result, Function##Kernel);                      \
   }
-#define REPDL_COMPLEX_BINARY(op, Function, Lanes, first, second)                                  \
+#define REPDL_COMPLEX_BINARY(op, Function, Lanes, first, second)                           \
   Specs Infer##Function(const TensorView& first, const TensorView& second) {               \
     return InferBinary({#op, #first}, first, {#op, #second}, second);                      \
   }                                                                                        \

@@ -148,8 +148,7 @@ struct ComplexLogSumExpState {
 
     ComplexLog1p()(d, r, s, u, v);
     const V angle = Add(p, v), near = IfThenElse(Lt(a, l), q, b);
-    const V turns =
-        Round(Mul(IfThenZeroElse(Eq(near, angle), Sub(near, angle)), Set(d, 0x1.45f306dc9c883p-3)));
+    const V turns = Round(Mul(IfThenZeroElse(Eq(near, angle), Sub(near, angle)), Set(d, 0x1.45f306dc9c883p-3)));
     const V turned = Add(Fma(turns, Set(d, 0x1.921fb54442d18p+2), angle), Mul(turns, Set(d, 0x1.1a62633145c07p-52)));
     V real = Add(m, u), imaginary = IfThenElse(Eq(turns, zero), angle, turned);
     if (Any(d, is_top)) {

@@ -75,9 +75,7 @@ void RunSolve(const NumberForm& form, const TensorView& factors, const TensorVie
 }  // namespace
 
 Specs InferLdl(const TensorView& input) { return Infer(kLdl, input); }
-void Ldl(const TensorView& input, Out factors, Out pivots, Out info) {
-  Run(kLdl, input, false, factors, pivots, info);
-}
+void Ldl(const TensorView& input, Out factors, Out pivots, Out info) { Run(kLdl, input, false, factors, pivots, info); }
 
 Specs InferLdlSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows) {
   return InferSolve(kLdlSolve, factors, pivots, rows);
