@@ -123,11 +123,20 @@ def _size(x: Any) -> Any:
     return np.abs(x.real) + np.abs(x.imag)
 
 
+def _inverse(block: Any) -> Any:
+    """Of one number or of two by two, in any precision."""
+    if len(block) == 1:
+        return 1 / block
+    (a, b), (c, d) = block
+    return np.array([[d, -b], [-c, a]]) / (a * d - b * c)
+
+
 def _factored(matrix: Any, hermitian: bool) -> tuple[Any, list[int], int]:
-    """The factors, with the whole of the matrix that is left."""
+    """The factors, with the whole of the matrix that is left, in long doubles where they have more digits."""
     n, pivots, info, k = len(matrix), [0] * len(matrix), 0, 0
     turned = np.conj if hermitian else np.asarray
-    left = np.tril(matrix) + turned(np.tril(matrix, -1)).T
+    wide = np.clongdouble if np.iscomplexobj(matrix) else np.longdouble
+    left = (np.tril(matrix) + turned(np.tril(matrix, -1)).T).astype(wide)
     if hermitian:
         left[np.diag_indices(n)] = left.diagonal().real
     factors, bound = np.zeros_like(left), (1 + np.sqrt(17)) / 8
@@ -148,12 +157,12 @@ def _factored(matrix: Any, hermitian: bool) -> tuple[Any, list[int], int]:
         if not block.any():
             info = info or k + 1
         else:
-            below = left[end:, k:end] @ np.linalg.inv(block)
+            below = left[end:, k:end] @ _inverse(block)
             left[end:, end:] = left[end:, end:] - below @ turned(left[end:, k:end]).T
             left[end:, k:end] = below
         factors[k:, k:end] = np.tril(left[k:, k:end])
         k = end
-    return factors.T, pivots, info
+    return factors.T.astype(matrix.dtype), pivots, info
 
 
 def _all_factored(input: Any, hermitian: bool = False) -> Any:
