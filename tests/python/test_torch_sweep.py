@@ -238,6 +238,7 @@ def test_sums_may_round_more_often_than_elements() -> None:
     off = one * (1 + 8 * 2.0**-23)
     assert accuracy.wrong("sum", off, one, one.double(), False, 100_003) is None
     assert accuracy.wrong("sum", off, one, one.double(), False, 1) is not None
+    assert accuracy.wrong("linalg.householder_product", off, one, one.double(), False, 1) is None
     assert accuracy.wrong("abs", off, one, one.double(), True, 100_003) is not None
 
 
