@@ -148,6 +148,15 @@ GENERAL: dict[str, torch.Tensor] = {
 REPRESENTABLE = [(name, dtype) for name, a in GENERAL.items() for dtype in DTYPES if a.to(dtype).isfinite().all()]
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_eigenvalues_alone_are_nan_where_the_matrix_is_not_finite(number: float) -> None:
+    a = torch.eye(3).repeat(2, 1, 1)
+    a[1, 0, 2] = number
+    with repdl.reproducible():
+        values = L.eigvals(a)
+    assert values[1].isnan().all() and torch.equal(values[0], torch.ones(3, dtype=torch.complex64))
+
+
 @pytest.mark.parametrize(("name", "dtype"), REPRESENTABLE)
 def test_eigenvalues_of_general_matrices(name: str, dtype: torch.dtype) -> None:
     a = GENERAL[name].to(dtype)

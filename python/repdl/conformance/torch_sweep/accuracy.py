@@ -10,7 +10,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from repdl.conformance.torch_sweep.hostile import KINDS
-from repdl.conformance.torch_sweep.samples import Sample
+from repdl.conformance.torch_sweep.samples import ORDER_IS_FREE, Sample
 
 WIDER = {
     torch.float32: torch.float64,
@@ -103,7 +103,7 @@ def gradient_is_free(name: str, label: str, has_equals: bool, is_widest: bool, i
         return True
     if is_complex and name in LOSE_THE_SIDE:
         return True
-    if name in FORMULA_IS_OFF or name.startswith("mvlgamma"):
+    if name in (*FORMULA_IS_OFF, *ORDER_IS_FREE) or name.startswith("mvlgamma"):
         return True
     if name.startswith(CHOOSE_AMONG_EQUALS):
         return has_equals or label.endswith(MANY_EQUALS)
