@@ -465,7 +465,6 @@ WITHOUT_KERNEL: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sinc_": lambda x: x.clone().sinc_(),
     "logaddexp": lambda x: torch.logaddexp(x, x),
     "logsumexp": lambda x: x.logsumexp(0),
-    "eigenvalues": lambda x: torch.linalg.eigvals(torch.outer(x, x)),
 }
 
 
