@@ -150,6 +150,7 @@ NB_MODULE(repdl_core, m) {
   m.def("replace_function", &ReplaceFunction, nb::arg("function"), nb::arg("make"));
   m.def("replace_new", &ReplaceNew, nb::arg("type"), nb::arg("make"));
   m.def("restore_function", &RestoreFunction, nb::arg("function_or_type"));
+  m.def("fill_tensor", &FillTensor, nb::arg("tensor"), nb::arg("pattern"));
   m.def("fill_memory", &FillMemory, nb::arg("address"), nb::arg("bytes"), nb::arg("pattern"));
 
   m.def("share_openmp", &ShareOpenMp);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "random_key.h"
 
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,7 @@ void SetKeySource(nb::object draw, nb::object keys, nb::object make_cell, nb::ob
 void SetFirstDraw(nb::object call) { first_draw = call.is_none() ? nullptr : call.release().ptr(); }
 
 std::pair<int64_t, int64_t> DrawKey(PyObject* generator) {
+  if (source.draw == nullptr) throw std::logic_error("the generators of random keys are set by repdl.random");
   if (generator == nullptr || generator == Py_None) generator = source.default_generator;
   if (first_draw != nullptr && generator == source.default_generator) {
     PyObject* const call = std::exchange(first_draw, nullptr);

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "repdl/error.h"
+#include "tensors.h"
 
 namespace nb = nanobind;
 
@@ -227,13 +229,21 @@ void FillMemory(uintptr_t address, size_t bytes, const nb::bytes& pattern) {
   size_t done = std::min(bytes, pattern.size());
   if (done == 0) return;
   std::memcpy(memory, pattern.c_str(), done);
-  const nb::gil_scoped_release release;
   constexpr size_t kBlock = 1 << 15;  // what is read again stays in the cache
+  std::optional<nb::gil_scoped_release> release;
+  if (bytes > kBlock) release.emplace();
   while (done < bytes) {
     const size_t next = std::min({done, bytes - done, kBlock / pattern.size() * pattern.size()});
     std::memcpy(memory + done, memory, next);
     done += next;
   }
+}
+
+bool FillTensor(nb::handle tensor, const nb::bytes& pattern) {
+  const std::span<std::byte> memory = MemoryOf(tensor.ptr());
+  if (memory.empty() || memory.size() % pattern.size() != 0) return false;
+  FillMemory(reinterpret_cast<uintptr_t>(memory.data()), memory.size(), pattern);
+  return true;
 }
 
 }  // namespace repdl

@@ -24,4 +24,7 @@ void RestoreFunction(const nanobind::object& function_or_type);
 /// Fills memory with a pattern of 1, 2, 4, 8 or 16 bytes, from an address that an element begins at.
 void FillMemory(uintptr_t address, size_t bytes, const nanobind::bytes& pattern);
 
+/// The same for all elements of a new tensor; false if it is not a row-major one on the CPU.
+bool FillTensor(nanobind::handle tensor, const nanobind::bytes& pattern);
+
 }  // namespace repdl

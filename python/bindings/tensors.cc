@@ -390,6 +390,19 @@ std::optional<double> NumberOfTensor(PyObject* object) {
   return std::nullopt;
 }
 
+std::span<std::byte> MemoryOf(PyObject* object) {
+  const Framework& framework = FrameworkOf(Py_TYPE(object));
+  dlpack::Tensor tensor;
+  if (framework.api == nullptr || framework.api->tensor_from_object(object, &tensor) != 0) {
+    PyErr_Clear();
+    return {};
+  }
+  if (tensor.ndim > kMaxRank || tensor.device.device_type != dlpack::kCpu || tensor.dtype.bits % 8 != 0) return {};
+  const TensorView view = ViewOf(tensor);
+  if (view.data == nullptr || !view.IsContiguous()) return {};
+  return {static_cast<std::byte*>(view.data), static_cast<size_t>(view.numel()) * tensor.dtype.bits / 8};
+}
+
 TensorView ReadMeta(PyObject* object) {
   const nb::handle tensor(object);
   const nb::object dtype_object = tensor.attr("dtype");

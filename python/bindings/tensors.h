@@ -4,7 +4,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "dlpack_abi.h"
@@ -62,6 +64,9 @@ bool IsConjugated(PyObject* tensor);
 /// The number in a torch tensor of one floating-point number on the CPU, which takes less time than Python's float().
 /// None for other objects.
 std::optional<double> NumberOfTensor(PyObject* object);
+
+/// The memory of a row-major torch tensor on the CPU; none for other objects.
+std::span<std::byte> MemoryOf(PyObject* object);
 
 /// A view without data of anything with `shape` and `dtype`: what shape inference reads.
 TensorView ReadMeta(PyObject* object);

@@ -13,7 +13,7 @@ import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar
 
@@ -101,6 +101,10 @@ integers become floating-point numbers first; of a function whose result has the
 whose operands have one type."""
 
 
+_value = cache(literal_eval)
+"""Of the text of a default, which is a number, a text, a tuple, True, False or None."""
+
+
 @dataclass(eq=False)
 class Op(Generic[P, R]):
     """An op of the core, callable on torch tensors and NumPy arrays."""
@@ -129,8 +133,11 @@ class Op(Generic[P, R]):
         self.kernel = _core.ops[self.name]
         self.__doc__ = self.function.__doc__
         self.__name__ = self.name
-        self.__signature__ = inspect.signature(self.function)
         self._check_signature()
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:  # of three hundred ops it takes longer than all else of an import
+        return inspect.signature(self.function)
 
     @cached_property
     def arguments(self) -> tuple[tuple[str, str, str], ...]:
@@ -140,7 +147,7 @@ class Op(Generic[P, R]):
     @property
     def defaults(self) -> dict[str, Any]:
         """The default of each argument; None also for one that must be given."""
-        return {name: literal_eval(text) if text else None for name, _, text in self.arguments}
+        return {name: _value(text) if text else None for name, _, text in self.arguments}
 
     @cached_property
     def golden_file(self) -> Path:
@@ -173,7 +180,7 @@ class Op(Generic[P, R]):
 
     @cached_property
     def torch_op(self) -> Callable[..., Any]:
-        """The op for torch tensors, with gradients. The first use registers all ops with torch."""
+        """The op for torch tensors, with gradients."""
         from repdl import _torch
 
         return _torch.torch_ops[self.name]
@@ -237,10 +244,11 @@ class Op(Generic[P, R]):
 
     def _check_signature(self) -> None:
         """The two declarations of an op must agree."""
-        declared = [
-            (p.name, None if p.default is p.empty else p.default)
-            for p in inspect.signature(self.function).parameters.values()
-        ]
+        code, values = self.function.__code__, self.function.__defaults__ or ()
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        without = code.co_argcount - len(values)
+        defaults = dict(zip(names[without:], values, strict=False)) | (self.function.__kwdefaults__ or {})
+        declared = [(name, defaults.get(name)) for name in names]
         # Here None as order means "the current one"; the core wants its name.
         core = [(name, None if name == "order" else default) for name, default in self.defaults.items()]
         if declared != core:

@@ -4,11 +4,15 @@
 `torch.library.Library.define` and `impl` rather than the decorators: a call costs about a quarter. Even so the
 dispatcher and its autograd wrapper cost about 15 µs a call, and the short cut about 5. It is taken where nobody
 watches: plain tensors with data, no tracing, no dispatch mode, no functorch transform.
+
+An import declares the kernels alone, which takes 15 ms. What takes 0.5 ms an op is made when it is asked for: the
+gradient by the first call that reaches the dispatcher's autograd, the shapes by whoever takes the op by its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -38,7 +42,12 @@ class TorchOp:
         self.defaults = op.defaults
         self.kernel = op.kernel
         self.function = _undifferentiable(op) if op.gradient is None else _autograd_function(op, op.gradient)
-        self.dispatched = _register(op)
+        _define(op)
+
+    @cached_property
+    def dispatched(self) -> Any:
+        """The overload in torch's dispatcher."""
+        return getattr(torch.ops.repdl, self.op.name).default
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         needs_grad = False
@@ -167,32 +176,66 @@ def _has_symbols(values: Iterable[Any]) -> bool:
     return any(isinstance(size, torch.SymInt) for t in tensors for size in t.shape)
 
 
-def _register(op: Op[..., Any]) -> Any:
-    """Defines the op in torch's dispatcher; returns the overload."""
-    qualified = f"repdl::{op.name}"
+_defined: set[str] = set()
+_without_shapes: set[str] = set()
+
+
+def _define(op: Op[..., Any]) -> None:
+    """Gives the dispatcher an op and its kernel, and its gradient when that is needed."""
+    if op.name in _defined:
+        return
+    _defined.add(op.name)
     _library.define(_core.schemas[op.name], tags=(torch.Tag.pt2_compliant_tag,))
     # One callable for every device: the core knows which kernels it has, and says so where it has none.
     for key in ("CPU", "CUDA"):
         _library.impl(op.name, op.kernel, key)
-    torch.library.register_fake(qualified, _fake_kernel(op), lib=_library)
+    _without_shapes.add(op.name)
     if op.gradient is not None:
-        context = _Context(op, op.gradient)
+        _library.impl(op.name, _differentiable(op, op.gradient), "Autograd", with_keyset=True)
+
+
+def _differentiable(op: Op[..., Any], gradient: Gradient) -> Callable[..., Any]:
+    """What `torch.library.register_autograd` registers, made by the first call."""
+
+    @cache
+    def made() -> Callable[..., Any]:
+        context = _Context(op, gradient)
 
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             context.setup(ctx, inputs, output)
 
-        torch.library.register_autograd(qualified, context.backward, setup_context=setup_context, lib=_library)
-    return getattr(torch.ops.repdl, op.name).default
+        info = torch._library.autograd.Info(context.backward, setup_context)
+        kernel: Callable[..., Any] = torch._library.autograd.make_autograd_impl(torch_ops[op.name].dispatched, info)
+        return kernel
+
+    def differentiable(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        return made()(keyset, *args, **kwargs)
+
+    return differentiable
+
+
+class _Namespace(torch._ops._OpNamespace):
+    """`torch.ops.repdl`, which gives tracers the shapes of an op before it gives the op, the first time."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _without_shapes:
+            _without_shapes.remove(name)
+            torch.library.register_fake(f"repdl::{name}", _fake_kernel(registry[name]), lib=_library)
+        return super().__getattr__(name)  # which keeps it as an attribute
 
 
 class _TorchOps(dict[str, TorchOp]):
-    """Every op by name. One that is declared after torch has been loaded enters with its first call."""
+    """Every op by name, made by its first call."""
 
     def __missing__(self, name: str) -> TorchOp:
         return self.setdefault(name, TorchOp(registry[name]))
 
 
-torch_ops = _TorchOps({name: TorchOp(op) for name, op in registry.items()})
+torch_ops = _TorchOps()
+
+setattr(torch.ops, "repdl", _Namespace("repdl"))  # noqa: B010 (no type checker knows the attribute)
+for _op in registry.values():
+    _define(_op)
 
 _core.set_threads_source(torch.get_num_threads)
 _core.share_openmp()

@@ -68,6 +68,25 @@ def test_reveal_and_torch_are_loaded_when_they_are_used() -> None:
     assert run_python(program).strip() == "Tree"
 
 
+def test_an_import_gives_torch_what_costs_time_only_when_it_is_asked_for() -> None:
+    """The shapes and the gradient of an op, a half millisecond each; they are there for whoever asks."""
+    program = (
+        "import torch, repdl;"
+        "has = lambda op, key: torch._C._dispatch_has_kernel_for_dispatch_key(f'repdl::{op}', key);"
+        "from repdl._op import registry; from repdl._torch import torch_ops;"
+        "assert all(has(op, 'CPU') for op in registry) and not any(has(op, 'Meta') for op in registry);"
+        "assert not torch_ops;"
+        "x = torch.ones(3, 4, requires_grad=True); y = torch.ops.repdl.relu(x); assert has('relu', 'Meta');"
+        "assert torch.autograd.grad(y.sum(), x)[0].sum() == 12;"
+        "assert torch.ops.repdl.softmax(x.to('meta')).shape == (3, 4);"
+        "graph = torch._C.parse_ir('graph(%x : Tensor):\\n %y : Tensor = repdl::exp(%x)\\n return (%y)');"
+        "y = torch._C._create_function_from_graph('forward', graph)(x);"
+        "assert torch.autograd.grad(y.sum(), x)[0].equal(y);"
+        "print(len(torch_ops) < 9, hasattr(torch.ops.repdl, 'no_such_op'))"
+    )
+    assert run_python(program).split() == ["True", "False"]
+
+
 def test_two_kernels_of_one_overload_raise() -> None:
     for declare in (override.override("mm"), override.composite("linear"), override.layout("SparseCsrCPU", "mm")):
         with pytest.raises(ValueError, match="has two kernels"):

@@ -94,6 +94,7 @@ COMPLEX: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     "eigenvalues": lambda a, b: L.eigvalsh(a) + 0j,
     "eigenvalues by the upper half": lambda a, b: L.eigvalsh(a, UPLO="U") + 0j,
     "projections": lambda a, b: projections(a),
+    "eigenvectors of general matrices": lambda a, b: (lambda w, v: (v * w[..., None, :]) @ L.inv(v))(*L.eig(a)),
     "gels": lambda a, b: L.lstsq(a[..., : a.shape[-1] // 2], b, driver="gels").solution,
     "lstsq of few rows": lambda a, b: L.lstsq(a[..., : a.shape[-1] // 2, :], b[..., : a.shape[-1] // 2, :]).solution,
     "lstsq of many rows": lambda a, b: L.lstsq(a[..., : a.shape[-1] // 2], b).solution,

@@ -148,6 +148,17 @@ GENERAL: dict[str, torch.Tensor] = {
 REPRESENTABLE = [(name, dtype) for name, a in GENERAL.items() for dtype in DTYPES if a.to(dtype).isfinite().all()]
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_eigenvalues_alone_are_nan_where_the_matrix_is_not_finite(number: float) -> None:
+    a = torch.eye(3).repeat(2, 1, 1)
+    a[1, 0, 2] = number
+    for given in (a, a.to(torch.complex64)):
+        with repdl.reproducible():
+            values = L.eigvals(given)
+        assert torch.view_as_real(values[1]).isnan().all()
+        assert torch.equal(values[0], torch.ones(3, dtype=torch.complex64))
+
+
 @pytest.mark.parametrize(("name", "dtype"), REPRESENTABLE)
 def test_eigenvalues_of_general_matrices(name: str, dtype: torch.dtype) -> None:
     a = GENERAL[name].to(dtype)
@@ -173,6 +184,38 @@ def test_eigenvalues_of_general_matrices(name: str, dtype: torch.dtype) -> None:
     pairs = values.imag > 0
     assert torch.equal(values[pairs.nonzero()[:, 0] + 1], values[pairs].conj())
     assert torch.equal(vectors[:, pairs.nonzero()[:, 0] + 1], vectors[:, pairs].conj())
+
+
+def with_phases(a: torch.Tensor) -> torch.Tensor:
+    """Complex numbers of these sizes."""
+    angles = normal(*a.shape, seed=7)
+    return torch.complex(a * angles.cos(), a * angles.sin())
+
+
+@pytest.mark.parametrize(("name", "dtype"), REPRESENTABLE)
+def test_eigenvalues_of_complex_matrices(name: str, dtype: torch.dtype) -> None:
+    a = with_phases(GENERAL[name]).to(dtype.to_complex())
+    stock = L.eig(a)
+    with repdl.reproducible():
+        values, vectors = ours = L.eig(a)
+        assert same_bits(L.eigvals(a), values)
+        conjugates = L.eig(a.conj())
+        assert all(same_bits(x, y) for x, y in zip(conjugates, L.eig(a.conj().resolve_conj()), strict=True))
+    for mine, theirs in zip(ours, stock, strict=True):
+        assert mine.shape == theirs.shape and mine.dtype == theirs.dtype
+        assert mine.stride() == theirs.stride() or mine.numel() == 0
+    if a.numel() == 0:
+        return
+    parts = torch.view_as_real(a.to(torch.complex128))
+    exponent = int(torch.frexp(parts.abs().max()).exponent)
+    half = torch.tensor(exponent // 2)
+    of = torch.view_as_complex(torch.ldexp(torch.ldexp(parts, -half), half - exponent))
+    with repdl.reproducible():
+        w, x = (t.to(torch.complex128) for t in L.eig(of.to(a.dtype)))
+    assert float((of @ x - x * w).abs().max()) <= room(dtype, len(a)) * len(a)
+    length = vectors.to(torch.complex128).abs().square().sum(-2).sqrt()
+    assert torch.allclose(length, torch.ones_like(length), rtol=0, atol=room(dtype, 4))
+    assert ((vectors.real >= vectors.abs().amax(-2) * (1 - 1e-6)) & (vectors.imag == 0)).any(-2).all()
 
 
 @pytest.mark.parametrize("n", [12, 40])
@@ -202,10 +245,24 @@ def test_a_matrix_has_its_bits_in_every_batch_and_layout(dtype: torch.dtype) -> 
         lambda a: L.lstsq(a, a.sum(-1, True)).solution, lambda a: L.lstsq(a, a.sum(-1, True), driver="gelsd"),
         L.matrix_exp,
     ]  # fmt: skip
+    assert_alike_in_every_batch(calls, batch, spread)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_complex_matrix_has_its_bits_in_every_batch_and_layout(dtype: torch.dtype) -> None:
+    batch = with_phases(torch.stack([torch.eye(7, dtype=torch.float64), normal(7, 7), hilbert(7), normal(7, 7) * -0.0]))
+    batch = batch.to(dtype.to_complex())
+    spread = batch.new_zeros(4, 7, 14)[..., ::2].copy_(batch)
+    assert_alike_in_every_batch([lambda a: L.eig(a), L.eigvals], batch, spread)
+
+
+def assert_alike_in_every_batch(
+    calls: list[Callable[[torch.Tensor], Any]], batch: torch.Tensor, spread: torch.Tensor
+) -> None:
     with repdl.reproducible():
         for call in calls:
             whole = parts(call(batch))
-            for i in range(5):
+            for i in range(len(batch)):
                 for alone, one in zip(parts(call(batch[i])), whole, strict=True):
                     assert one.numel() == 0 or same_bits(alone, one[i])
             for view in (batch.mT.contiguous().mT, spread):
@@ -329,6 +386,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "lstsq of types": lambda: L.lstsq(torch.ones(3, 2), torch.ones(3, 2).double()),
     "pinv of a vector": lambda: L.pinv(torch.ones(3)),
     "eig of NaN": lambda: L.eig(torch.full((2, 2), np.nan)),
+    "eig of complex numbers with NaN": lambda: L.eig(torch.full((2, 2), np.nan, dtype=torch.complex64)),
     "eig of a vector": lambda: L.eig(torch.ones(3)),
     "eig of a flat matrix": lambda: L.eig(torch.ones(2, 3)),
     "eigvals of a flat matrix": lambda: L.eigvals(torch.ones(2, 3)),
@@ -349,7 +407,7 @@ def test_refuses_what_torch_refuses(name: str) -> None:
 
 def test_complex_numbers_raise() -> None:
     with repdl.reproducible():
-        for call in (L.eig, L.eigvals, L.matrix_exp):
+        for call in (L.matrix_exp,):
             with pytest.raises(repdl.NotReproducibleError):
                 call(torch.eye(2, dtype=torch.complex64))
 
@@ -362,6 +420,8 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "eigvals": (L.eigvals, (normal(2, 4, 4),)),
     # A vector's factor of size 1 is not fixed by torch's formula: what is asked does not depend on it.
     "eig": (lambda a: (L.eig(a)[0], L.eig(a)[1].abs()), (normal(4, 4),)),
+    "eigvals of complex numbers": (L.eigvals, (with_phases(normal(4, 4)),)),
+    "eig of complex numbers": (lambda a: (L.eig(a)[0], L.eig(a)[1].abs()), (with_phases(normal(4, 4)),)),
     "eigvalsh": (lambda a: L.eigvalsh(a + a.mT), (normal(2, 3, 3),)),
     "pinv": (L.pinv, (normal(4, 3),)),
     "nuclear norm": (lambda a: L.matrix_norm(a, "nuc"), (normal(4, 3),)),

@@ -238,6 +238,7 @@ def test_sums_may_round_more_often_than_elements() -> None:
     off = one * (1 + 8 * 2.0**-23)
     assert accuracy.wrong("sum", off, one, one.double(), False, 100_003) is None
     assert accuracy.wrong("sum", off, one, one.double(), False, 1) is not None
+    assert accuracy.wrong("linalg.householder_product", off, one, one.double(), False, 1) is None
     assert accuracy.wrong("abs", off, one, one.double(), True, 100_003) is not None
 
 
@@ -251,11 +252,21 @@ def test_gradients_that_are_free(name: str, label: str, has_equals: bool, free: 
     assert accuracy.gradient_is_free(name, label, has_equals, False) == free
 
 
+def test_eigenvalues_are_compared_by_size() -> None:
+    eig = entries()["linalg.eig"]
+    sample = next(s for s in eig.samples("float32") if s.tensors()[0].numel())
+    values, vectors = sample.function(*sample.args, **sample.kwargs)
+    ours, swapped = sample.reduced((values, vectors)), sample.reduced((values.flip(-1), -vectors.flip(-1)))
+    assert all(torch.equal(a, b) for a, b in zip(ours, swapped, strict=True))
+    assert not torch.equal(ours[0], sample.reduced((values + 1, vectors))[0])
+
+
 def test_what_has_nothing_wider_to_be_compared_with() -> None:
     assert accuracy.gradient_is_free("nn.LayerNorm", "5", False, True)
     assert not accuracy.gradient_is_free("nn.LayerNorm", "5", False, False)
     assert accuracy.gradient_is_free("acosh", "5", False, True, is_complex=True)
     assert not accuracy.gradient_is_free("acosh", "5", False, True)
+    assert accuracy.gradient_is_free("linalg.eigvals", "5", False, False)
     infinite, nan = torch.full((1,), math.inf, dtype=torch.float64), torch.full((1,), math.nan, dtype=torch.float64)
     assert accuracy.wrong("mm", infinite, nan, None, False, 9) is None
     assert accuracy.wrong("sum", infinite, nan, None, False, 9) is not None

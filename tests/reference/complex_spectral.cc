@@ -3,65 +3,10 @@
 #include <limits>
 #include <numeric>
 
-#include "complex_matrices.h"
-#include "sweeps.h"
+#include "complex_reflections.h"
 
 namespace repdl::reference {
 namespace {
-
-/// The exponent of the power of 2 above all parts; false where one is not finite.
-bool FindExponent(const Grid& a, int& exponent) {
-  double largest = 0;
-  for (const Complex& x : a.at) {
-    if (!std::isfinite(x.re) || !std::isfinite(x.im)) return false;
-    largest = std::max({largest, std::fabs(x.re), std::fabs(x.im)});
-  }
-  std::frexp(largest, &exponent);
-  return true;
-}
-
-void ScaleDown(Grid& a, int exponent) {
-  const int half = static_cast<int>(std::floor(exponent / 2.0));
-  const auto scaled = [&](double x) { return std::ldexp(std::ldexp(x, -half), half - exponent); };
-  for (Complex& x : a.at) x = {scaled(x.re), scaled(x.im)};
-}
-
-struct Reflection {
-  Pairs v;  // as long as the vectors that are reflected
-  Complex tau;
-  int64_t first;
-  double result;
-};
-
-/// That of the numbers of x from `first` on.
-Reflection ReflectionOf(const Pairs& x, int64_t first) {
-  const Complex head = x[first];
-  Reflection r{Pairs(x.size()), {0, 0}, first, head.re};
-  double squares = 0;
-  for (size_t i = first + 1; i < x.size(); ++i) {
-    squares = std::fma(x[i].im, x[i].im, std::fma(x[i].re, x[i].re, squares));
-  }
-  squares = std::fma(head.im, head.im, squares);
-  if (squares <= kTiny * kTiny) return r;
-  const double size = std::sqrt(std::fma(head.re, head.re, squares));
-  r.result = head.re < 0 ? size : -size;
-  r.tau = {(r.result - head.re) / r.result, -(head.im / r.result)};
-  for (size_t i = first + 1; i < x.size(); ++i) r.v[i] = Over(x[i], {head.re - r.result, head.im});
-  r.v[first] = {1, 0};
-  return r;
-}
-
-bool IsZero(const Complex& x) { return x.re == 0 && x.im == 0; }
-
-/// x becomes H x, or Hᴴ x.
-void Apply(const Reflection& r, bool adjoint, Pairs& x) {
-  if (IsZero(r.tau)) return;
-  Complex w = x[r.first];
-  for (size_t i = r.first + 1; i < x.size(); ++i) w = Less(w, {-r.v[i].re, r.v[i].im}, x[i]);
-  const Complex t = Times(adjoint ? Conjugate(r.tau) : r.tau, w);
-  x[r.first] = Minus(x[r.first], t);
-  for (size_t i = r.first + 1; i < x.size(); ++i) x[i] = Less(x[i], r.v[i], t);
-}
 
 /// The columns of the matrix whose rows are those of the identity, reflected and then rotated: the conjugates of vectors.
 std::vector<Pairs> Columns(int64_t n, const std::vector<Reflection>& reflections,
@@ -176,19 +121,6 @@ struct Singular {
 
 Pairs RowOf(const Grid& a, int64_t i) {
   return Pairs(a.at.begin() + i * a.columns, a.at.begin() + (i + 1) * a.columns);
-}
-
-Complex Inner(const Grid& a, int64_t row, const Pairs& v, int64_t first) {
-  Complex lane[16] = {};
-  for (int64_t j = first; j < a.columns; ++j) {
-    const Complex x = a.at[row * a.columns + j];
-    Complex& sum = lane[(j - first) % 16];
-    sum = Less(sum, {-x.re, -x.im}, v[j]);
-  }
-  for (int h = 8; h >= 1; h /= 2) {
-    for (int j = 0; j < h; ++j) lane[j] = {lane[j].re + lane[j + h].re, lane[j].im + lane[j + h].im};
-  }
-  return lane[0];
 }
 
 /// Of a square matrix, but for the phases and places; of u the conjugates too.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Eigenvalues and eigenvectors of general matrices, by Francis' double shifts, number by number in double.
-#include <limits>
-
-#include "complex_numbers.h"
-#include "matrices.h"
+#include "eigen.h"
 
 namespace repdl::reference {
 namespace {
@@ -59,72 +56,10 @@ void TurnColumns(const Turn& turn, Square& a, int64_t last_row) {
   }
 }
 
-struct Balanced {
-  int64_t lo, hi;
-  std::vector<std::pair<int64_t, int64_t>> exchanges;
-  std::vector<int> powers;
-};
-
-void Exchange(Square& a, int64_t i, int64_t j) {
-  for (int64_t k = 0; k < a.rows; ++k) std::swap(a(i, k), a(j, k));
-  for (int64_t k = 0; k < a.rows; ++k) std::swap(a(k, i), a(k, j));
-}
-
-Balanced Balance(Square& a) {
-  Balanced b{0, a.rows - 1, {}, std::vector<int>(a.rows)};
-  const auto alone = [&](int64_t i, bool row) {
-    for (int64_t j = b.lo; j <= b.hi; ++j) {
-      if (j != i && (row ? a(i, j) : a(j, i)) != 0) return false;
-    }
-    return true;
-  };
-  for (bool row : {true, false}) {
-    while (b.lo < b.hi) {
-      int64_t found = -1;
-      for (int64_t i = b.lo; i <= b.hi; ++i) {
-        if (alone(i, row) && (row || found < 0)) found = i;
-      }
-      if (found < 0) break;
-      const int64_t end = row ? b.hi-- : b.lo++;
-      Exchange(a, found, end);
-      b.exchanges.emplace_back(found, end);
-    }
-  }
-  for (int pass = 0; pass < 32 && b.lo < b.hi; ++pass) {
-    bool changed = false;
-    for (int64_t i = b.lo; i <= b.hi; ++i) {
-      double cc = 0, rr = 0;
-      for (int64_t j = b.lo; j <= b.hi; ++j) {
-        cc = std::fma(a(j, i), a(j, i), cc);
-        rr = std::fma(a(i, j), a(i, j), rr);
-      }
-      double c = std::sqrt(cc), r = std::sqrt(rr);
-      if (c == 0 || r == 0) continue;
-      const double sum = c + r;
-      int k = 0;
-      while (c < r / 2 && b.powers[i] + k < 200) ++k, c *= 2, r /= 2;
-      while (c / 2 >= r && b.powers[i] + k > -200) --k, c /= 2, r *= 2;
-      if (!(c + r < 0.95 * sum)) continue;
-      changed = true;
-      b.powers[i] += k;
-      for (int64_t j = 0; j < a.rows; ++j) a(j, i) = std::ldexp(a(j, i), k);
-      for (int64_t j = 0; j < a.rows; ++j) a(i, j) = std::ldexp(a(i, j), -k);
-    }
-    if (!changed) break;
-  }
-  return b;
-}
-
-struct Eigen {
-  std::vector<Complex> values;
-  std::vector<std::vector<Complex>> vectors;
-  int64_t info = 0;
-};
-
 struct Search {
   Square a;
   int64_t lo, hi;
-  std::vector<Complex> values;
+  Pairs values;
   std::vector<Turn> turns;
 
   void ToHessenberg() {
@@ -237,10 +172,10 @@ struct Search {
 };
 
 /// Of value k of the triangular form, the first of two.
-std::vector<Complex> VectorOf(Square& a, const std::vector<Complex>& values, int64_t k) {
+Pairs VectorOf(Square& a, const Pairs& values, int64_t k) {
   const Complex h = values[k];
   const int64_t last = h.im > 0 ? k + 1 : k;
-  std::vector<Complex> x(last + 1);
+  Pairs x(last + 1);
   x[k] = {1, 0};
   if (h.im > 0) {
     const double b = a(k, last), c = a(last, k);
@@ -291,30 +226,11 @@ std::vector<Complex> VectorOf(Square& a, const std::vector<Complex>& values, int
   return x;
 }
 
-void Normalize(std::vector<Complex>& v) {
-  double squares = 0, largest = -1;
-  size_t place = 0;
-  for (size_t i = 0; i < v.size(); ++i) {
-    squares = std::fma(v[i].re, v[i].re, squares);
-    squares = std::fma(v[i].im, v[i].im, squares);
-    const double re = v[i].re * v[i].re, im = v[i].im * v[i].im;
-    if (re + im > largest) largest = re + im, place = i;
-  }
-  const double r = std::sqrt(squares), f = std::sqrt(largest), c = v[place].re / f, s = v[place].im / f;
-  for (Complex& x : v) {
-    const double rc = x.re * c, is = x.im * s, ic = x.im * c, rs = x.re * s;
-    x = {(rc + is) / r + 0.0, (ic - rs) / r + 0.0};
-  }
-  v[place] = {f / r, 0};
-}
-
 Eigen EigenOf(Square a) {
   const int64_t n = a.rows;
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<Complex> nans(n, {nan, nan});
   double largest = 0;
   for (double x : a.at) {
-    if (!std::isfinite(x)) return {nans, std::vector<std::vector<Complex>>(n, nans), -1};
+    if (!std::isfinite(x)) return Eigen::Lost(n, -1);
     largest = std::max(largest, std::fabs(x));
   }
   int exponent = 0;
@@ -325,7 +241,7 @@ Eigen EigenOf(Square a) {
   const Balanced balanced = Balance(a);
   Search search{a, balanced.lo, balanced.hi, {}, {}};
   search.ToHessenberg();
-  if (!search.Run()) return {nans, std::vector<std::vector<Complex>>(n, nans), 1};
+  if (!search.Run()) return Eigen::Lost(n, 1);
   Square z{n, n, Doubles(n * n)};
   for (int64_t i = 0; i < n; ++i) z(i, i) = 1;
   for (const Turn& turn : search.turns) TurnColumns(turn, z, n - 1);
@@ -336,63 +252,36 @@ Eigen EigenOf(Square a) {
     result.values.push_back({std::ldexp(std::ldexp(value.re, half), exponent - half) + 0.0,
                              std::ldexp(std::ldexp(value.im, half), exponent - half) + 0.0});
     if (value.im < 0) {
-      std::vector<Complex> conjugate = result.vectors.back();
+      Pairs conjugate = result.vectors.back();
       for (Complex& x : conjugate) x.im = 0.0 - x.im;
       result.vectors.push_back(conjugate);
       continue;
     }
-    const std::vector<Complex> x = VectorOf(search.a, search.values, k);
-    std::vector<Complex> v(n);
+    const Pairs x = VectorOf(search.a, search.values, k);
+    Pairs v(n);
     for (int64_t i = 0; i < n; ++i) {
       for (size_t j = 0; j < x.size(); ++j) {
         v[i] = {std::fma(z(i, j), x[j].re, v[i].re), std::fma(z(i, j), x[j].im, v[i].im)};
       }
-      v[i] = {std::ldexp(v[i].re, balanced.powers[i]), std::ldexp(v[i].im, balanced.powers[i])};
     }
-    for (auto pair = balanced.exchanges.rbegin(); pair != balanced.exchanges.rend(); ++pair) {
-      std::swap(v[pair->first], v[pair->second]);
-    }
+    balanced.Undo(v);
     Normalize(v);
     result.vectors.push_back(v);
   }
   return result;
 }
 
-template <class T>
-void Put(const std::vector<Complex>& from, Numbers<T>& to) {
-  for (const Complex& x : from) {
-    to.push_back(static_cast<T>(x.re));
-    to.push_back(static_cast<T>(x.im));
-  }
-}
-
-template <class T>
-Results RunEig(const Case& test_case, bool with_vectors) {
-  const Arguments args(test_case);
-  Numbers<T> values, vectors;
-  Indices info;
-  for (const Square& a : MatricesOf<T>(args, "input")) {
-    const Eigen eigen = EigenOf(a);
-    Put(eigen.values, values);
-    for (const std::vector<Complex>& vector : eigen.vectors) Put(vector, vectors);
-    info.push_back(eigen.info);
-  }
-  Results results;
-  Append(results, values, args.OutputShape());
-  if (with_vectors) Append(results, vectors, args.OutputShape(1));
-  Append(results, info, args.OutputShape(with_vectors ? 2 : 1));
-  return results;
-}
-
 }  // namespace
 
 template <class T>
 static Results RunEigWithVectors(const Case& test_case) {
-  return RunEig<T>(test_case, true);
+  const Arguments args(test_case);
+  return ResultsOf<T>(args, MatricesOf<T>(args, "input"), EigenOf, true);
 }
 template <class T>
 static Results RunEigvals(const Case& test_case) {
-  return RunEig<T>(test_case, false);
+  const Arguments args(test_case);
+  return ResultsOf<T>(args, MatricesOf<T>(args, "input"), EigenOf, false);
 }
 
 static const Op kOps[] = {{"eig", REPDL_EITHER(RunEigWithVectors)}, {"eigvals", REPDL_EITHER(RunEigvals)}};

@@ -31,6 +31,8 @@ _OURS = (
 )
 """Modules that write all of what they ask for."""
 
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+
 _FUNCTIONS = (
     *("empty", "empty_like", "empty_strided", "empty_permuted"),
     *("_empty_affine_quantized", "_empty_per_channel_affine_quantized", "empty_quantized"),
@@ -78,7 +80,7 @@ def _making(original: Function) -> Function:
     def make(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
         if not _is_left_to_others(args) and not _is_ours():
-            if kwargs.get("out") is None:
+            if not kwargs or kwargs.get("out") is None:
                 _fill(result)
             elif type(result) in _PLAIN and result.is_cpu and not result.is_quantized:
                 result.data.fill_(_value(result.dtype))
@@ -176,13 +178,16 @@ def _has_memory(tensor: Any) -> bool:
         type(tensor) in _PLAIN
         and tensor.is_cpu
         and tensor.layout == torch.strided
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not _is_wrapped(tensor)
         and not torch._is_functional_tensor(tensor)
     )
 
 
 def _fill(tensor: Any) -> None:
-    while isinstance(tensor, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+    is_plain = type(tensor) is torch.Tensor and not (_is_wrapped(tensor) or torch._is_functional_tensor(tensor))
+    if is_plain and _core.fill_tensor(tensor, _pattern(tensor.dtype)):
+        return
+    while isinstance(tensor, torch.Tensor) and _is_wrapped(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     if _has_memory(tensor):
         _fill_storage(tensor.untyped_storage(), 0, _pattern(tensor.dtype))

@@ -279,6 +279,12 @@ def for_complex(name: str, elementwise: bool = False, **settings: Any) -> Callab
     return declare
 
 
+def op_or(op: str, fallback: Kernel) -> Kernel:
+    """The op of the core where it takes the arguments as they are, of float32 or float64, and else the function."""
+    new, real = _core.OverrideTarget.NEW, _core.OverrideNumbers.REAL
+    return _core.make_override(op, new, real, False, False, False, 0, False, {}, {}, fallback)
+
+
 def composite(name: str) -> Callable[[Kernel], Kernel]:
     """Declares a function as the composite op of that name."""
 

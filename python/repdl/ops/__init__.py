@@ -78,6 +78,7 @@ from repdl.ops.complex import (
     complex_tanh as complex_tanh,
     complex_tanh_grad as complex_tanh_grad,
 )
+from repdl.ops.complex_eig import complex_eig as complex_eig, complex_eigvals as complex_eigvals
 from repdl.ops.complex_eigh import complex_eigh as complex_eigh, complex_eigvalsh as complex_eigvalsh
 from repdl.ops.complex_factors import (
     complex_cholesky as complex_cholesky,

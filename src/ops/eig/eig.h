@@ -60,6 +60,39 @@ conjugate of the other one's. No zero is -0. Row i of `vectors` is the eigenvect
 The `values` and `info` of `eig`.
 */
 
+/*! complex_eig
+Eigenvalues and eigenvectors of each complex matrix A = `input`, n x n. Scale, balance, and all but the steps below are
+those of `eig`, where a number is 0 if both parts are, the power of 2 is above all |parts|, a square is that of the real
+part, and then that of the imaginary one, and |x| is the sum of the sizes of the parts. Products are `complex_mul`, quotients
+`complex_div`; `Less` is that of `complex_lu`, and `z + p q` is `Less(z; -p, q)`.
+
+- *Hessenberg form*, for k = lo … hi-2: the reflection is that of `complex_geqrf` for a_ik, i = k+1 … hi; where all that is
+  squared is at most 2^-800 together, τ = 0. a_{k+1,k} is the real number that becomes of its first one, and the others
+  become 0. For each column j > k: w = a_{k+1,j}, then `w + conj(v_i) a_ij` for i ascending, t_j = `conj(τ) * w`, and a_ij
+  becomes `Less(a_ij; v_i, t_j)`. Then, for i = 0 … hi: q = `τ * Inner(a_i, v)` over j = k+1 … hi, as in `complex_svd`, and
+  a_ij becomes `Less(a_ij; q, conj(v_j))`.
+- *Sweeps* are those of `eig`; a block of two is swept like any other.
+- *A sweep* is for the shift s = a_mm; but if 10 divides t, s = `a_mm + 0.75 * |a_{m,m-1}|`; else, with w = `a_{m-1,m} *
+  a_{m,m-1}` unless it is 0, p = `0.5 * (a_{m-1,m-1} - s)`, z = the root of `p * p + w`, and of -z if `Re p * Re z + Im p *
+  Im z` < 0, s becomes `s - w / (p + z)`. The root of x: r = `sqrt(Re x * Re x + Im x * Im x)`, g = `sqrt((r + |Re x|) *
+  0.5)`, h = `Im x / (2 * g)`; it is g + hi if Re x >= 0, else |h| + gi with the sign of Im x; 0 if g = 0. For j = l …
+  m-1 a reflection of two numbers with 1, v, τ as above: of `a_ll - s`, a_{l+1,l} if j = l, else of a_{j,j-1}, a_{j+1,j-1},
+  which become its result and 0. The rows j, j+1 of the columns from j on are x, y: with t = `conj(τ) * (x + conj(v) y)`, x
+  becomes `x - t` and y `Less(y; v, t)`. Then the columns j, j+1 of the rows 0 … min(j+2, m): t = `τ * (x + v y)`, `x - t`,
+  `Less(y; conj(v), t)`.
+- *Vectors*. Each row of the identity goes through all reflections: of those of the Hessenberg form, t = `τ * (x_{k+1} + v_j
+  x_j + …)` for j ascending, and x_j becomes `Less(x_j; conj(v_j), t)`; then those of two columns: Z. For value h in row k:
+  x_k = 1, and the numbers before are 0. For the rows i before, the last one first: the x_j that were found since, j
+  descending, leave `Less(x_i; x_j, a_ij)` in all rows before them; then x_i becomes `x_i / (a_ii - h)`, of which a divisor
+  with a size below e becomes e. v_i = +0, then `v_i + x_j z_ij` for j ascending to k.
+
+The values stand in the order of the rows.
+*/
+
+/*! complex_eigvals
+The `values` and `info` of `complex_eig`.
+*/
+
 namespace repdl {
 
 /// input (…, n, n); values (…, n, 2), vectors (…, n, n, 2), info int64 (…).
@@ -69,5 +102,11 @@ void Eig(const TensorView& input, Out values, Out vectors, Out info);
 /// input (…, n, n); values (…, n, 2), info int64 (…).
 Specs InferEigvals(const TensorView& input);
 void Eigvals(const TensorView& input, Out values, Out info);
+
+/// The same of pairs: input (…, n, n, 2).
+Specs InferComplexEig(const TensorView& input);
+void ComplexEig(const TensorView& input, Out values, Out vectors, Out info);
+Specs InferComplexEigvals(const TensorView& input);
+void ComplexEigvals(const TensorView& input, Out values, Out info);
 
 }  // namespace repdl

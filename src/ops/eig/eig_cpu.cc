@@ -1,97 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <limits>
-#include <utility>
 
-#include "drivers/pair_matrix_cpu-inl.h"
-#include "drivers/spectral_cpu-inl.h"
-#include "ops/eig/eig_kernel.h"
+#include "ops/eig/eig_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
 double SizeOf(double x) { return __builtin_fabs(x); }
-
-/// What the rows and columns of a matrix were exchanged and multiplied by.
-struct Balance {
-  int64_t n, lo, hi;
-  int64_t* with;   // row i below lo and above hi was exchanged with row with[i]
-  int64_t* power;  // of 2, which columns were multiplied by
-
-  void Run(const Rows& a) {
-    lo = 0, hi = n - 1;
-    for (int64_t i = 0; i < n; ++i) power[i] = 0;
-    for (int64_t i = hi; lo < hi && i >= lo;) {
-      if (!IsAlone(i, [&](int64_t j) { return a[i][j]; })) {
-        --i;
-        continue;
-      }
-      Exchange(a, i, hi);
-      i = --hi;
-    }
-    for (int64_t j = lo; lo < hi && j <= hi;) {
-      if (!IsAlone(j, [&](int64_t i) { return a[i][j]; })) {
-        ++j;
-        continue;
-      }
-      Exchange(a, j, lo);
-      j = ++lo;
-    }
-    bool changed = lo < hi;
-    for (int pass = 0; pass < 32 && changed; ++pass) {
-      changed = false;
-      for (int64_t i = lo; i <= hi; ++i) changed |= Even(a, i);
-    }
-  }
-
-  /// Of a vector of the balanced matrix that of the matrix.
-  void Undo(double* v) const {
-    for (int64_t i = lo; i <= hi; ++i) v[i] = v[i] * Scale::PowerOf2(power[i]);
-    for (int64_t i = lo - 1; i >= 0; --i) std::swap(v[i], v[with[i]]);
-    for (int64_t i = hi + 1; i < n; ++i) std::swap(v[i], v[with[i]]);
-  }
-
- private:
-  template <class At>
-  bool IsAlone(int64_t i, const At& at) const {
-    for (int64_t j = lo; j <= hi; ++j) {
-      if (j != i && at(j) != 0) return false;
-    }
-    return true;
-  }
-
-  void Exchange(const Rows& a, int64_t i, int64_t end) const {
-    with[end] = i;
-    if (i == end) return;
-    std::swap_ranges(a[i], a[i] + n, a[end]);
-    for (int64_t row = 0; row < n; ++row) std::swap(a[row][i], a[row][end]);
-  }
-
-  /// Whether row and column i differed so much that they were multiplied.
-  bool Even(const Rows& a, int64_t i) const {
-    const TagOf<double> d;
-    VecOf<double> columns = Zero(d), rows = Zero(d);
-    for (int64_t j = lo; j <= hi; ++j) {
-      const VecOf<double> below = Set(d, a[j][i]), beside = Set(d, a[i][j]);
-      columns = Fma(below, below, columns);
-      rows = Fma(beside, beside, rows);
-    }
-    double c = RootOf(hn::GetLane(columns)), r = RootOf(hn::GetLane(rows));
-    if (c == 0 || r == 0) return false;
-    const double sum = c + r;
-    constexpr int64_t kMost = 200;
-    int64_t k = 0;
-    for (; c < r * 0.5 && power[i] + k < kMost; ++k) c = c * 2.0, r = r * 0.5;
-    for (; c * 0.5 >= r && power[i] + k > -kMost; --k) c = c * 0.5, r = r * 2.0;
-    if (k == 0 || !(c + r < 0.95 * sum)) return false;
-    power[i] += k;
-    const double column = Scale::PowerOf2(k), row = Scale::PowerOf2(-k);
-    for (int64_t j = 0; j < n; ++j) a[j][i] = a[j][i] * column;
-    for (int64_t j = 0; j < n; ++j) a[i][j] = a[i][j] * row;
-    return true;
-  }
-};
 
 /// Reflections and rotations of neighbouring columns that wait to be done to Z.
 struct Turns {
@@ -403,26 +319,6 @@ struct Vectors {
   }
 };
 
-/// x of length 1 and, so that its largest number is positive, by a factor of size 1.
-void Normalize(int64_t n, double* x, double* y) {
-  double squares = 0, largest = -1;
-  int64_t place = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    squares = FmaOf(y[i], y[i], FmaOf(x[i], x[i], squares));
-    const double size = x[i] * x[i] + y[i] * y[i];
-    if (size > largest) largest = size, place = i;
-  }
-  const double length = RootOf(squares), top = RootOf(largest);
-  const double c = x[place] / top, s = y[place] / top;
-  for (int64_t i = 0; i < n; ++i) {
-    const double re = x[i], im = y[i];
-    x[i] = (re * c + im * s) / length + 0.0;
-    y[i] = (im * c - re * s) / length + 0.0;
-  }
-  x[place] = top / length;
-  y[place] = 0;
-}
-
 /// The sums over j <= last of column j of the rows times number j of x and y.
 void Multiply(const Lanewise& rows, int64_t last, const double* x, const double* y, bool is_pair, double* out_x,
               double* out_y) {
@@ -448,26 +344,15 @@ void Multiply(const Lanewise& rows, int64_t last, const double* x, const double*
   if (!is_pair) std::fill_n(out_y, rows.n, 0.0);
 }
 
-/// Pairs of numbers, n of them a row.
-void PutPairs(int64_t n, const double* x, const double* y, double sign, double* pairs) {
-  for (int64_t i = 0; i < n; ++i) pairs[2 * i] = x[i], pairs[2 * i + 1] = y[i] * sign + 0.0;
-}
-
 /// Values and, if `vectors` has memory, vectors of the matrix in `a`, which changes: pairs, a vector a row.
 int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
   const bool with_vectors = vectors.data != nullptr;
-  const auto fail = [&](int64_t info) {
-    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-    std::fill_n(values, 2 * n, kNaN);
-    for (int64_t i = 0; i < n && with_vectors; ++i) std::fill_n(vectors[i], 2 * n, kNaN);
-    return info;
-  };
   const Scale scale = Scale::Of(a, n, n);
-  if (!scale.finite) return fail(-1);
+  if (!scale.finite) return Fail(-1, n, values, vectors);
   scale.Divide(a, n, n);
   Scratch scratch;
-  Balance balance{n, 0, 0, scratch.Get<int64_t>(n), scratch.Get<int64_t>(n)};
-  balance.Run(a);
+  Balance balance = Balance::New(scratch, n);
+  balance.Run({&a, 1});
   double* const numbers = scratch.Get<double>(4 * n);
   double *const re = numbers, *const im = numbers + n, *const tau = numbers + 2 * n;
   const Rows reflections = NewRows(scratch, n, n);
@@ -480,7 +365,7 @@ int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
     }
   };
   if (!with_vectors) {
-    if (!schur.Diagonalize(nullptr, [] {})) return fail(1);
+    if (!schur.Diagonalize(nullptr, [] {})) return Fail(1, n, values, vectors);
     put_values();
     return 0;
   }
@@ -493,7 +378,7 @@ int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
     });
     turns.used = 0;
   };
-  if (!schur.Diagonalize(&turns, rotate)) return fail(1);
+  if (!schur.Diagonalize(&turns, rotate)) return Fail(1, n, values, vectors);
   rotate();
   put_values();
   const Rows columns = NewRows(scratch, n, n);
@@ -512,9 +397,9 @@ int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
       Multiply(rows, is_pair ? k + 1 : k, x, y, is_pair, out_x, out_y);
       balance.Undo(out_x);
       if (is_pair) balance.Undo(out_y);
-      Normalize(n, out_x, out_y);
-      PutPairs(n, out_x, out_y, 1, vectors[k]);
-      if (is_pair) PutPairs(n, out_x, out_y, -1, vectors[k + 1]);
+      Normalize(n, {out_x, out_y});
+      PutPairs(n, {out_x, out_y}, 1, vectors[k]);
+      if (is_pair) PutPairs(n, {out_x, out_y}, -1, vectors[k + 1]);
     }
   });
   return 0;
@@ -522,23 +407,7 @@ int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
 
 }  // namespace
 
-void EigKernel(const EigArgs& args) {
-  const int64_t n = args.n;
-  ForMatrices(args.batch, (args.vectors == nullptr ? 10 : 25) * n * n * n, [&](int64_t matrix) {
-    if (n == 0) {
-      args.info[matrix] = 0;
-      return;
-    }
-    Scratch scratch;
-    const Rows a = NewRows(scratch, n, n);
-    LoadRows(args.input, matrix, n, n, a);
-    double* const values = scratch.Get<double>(2 * n);
-    const Rows vectors = args.vectors == nullptr ? Rows{nullptr, 0} : NewRows(scratch, n, 2 * n);
-    args.info[matrix] = Solve(a, n, values, vectors);
-    StoreRows(Rows{values, 2 * n}, 1, 2 * n, args.input.dtype, args.values, matrix * 2 * n);
-    if (args.vectors != nullptr) StoreRows(vectors, n, 2 * n, args.input.dtype, args.vectors, matrix * 2 * n * n);
-  });
-}
+void EigKernel(const EigArgs& args) { ForEachMatrix<Rows>(args, args.vectors == nullptr ? 10 : 25, &Solve); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

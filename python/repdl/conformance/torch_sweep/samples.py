@@ -77,10 +77,22 @@ def ops_samples(info: Any, dtype: str) -> Iterator[Sample]:
             info.op,
             (sample.input, *sample.args),
             dict(sample.kwargs),
-            sample.output_process_fn_grad,
+            _in_order if info.full_name in ORDER_IS_FREE else sample.output_process_fn_grad,
             None if sample.broadcasts_input else info.inplace_variant,
             bool(info.supports_out),
         )
+
+
+ORDER_IS_FREE = ("linalg.eig", "linalg.eigvals")
+"""Ops whose eigenvalues come in any order, by the algorithm."""
+
+
+def _in_order(result: Any) -> Any:
+    """The eigenvalues by size, and of eigenvectors the sizes of their numbers."""
+    values, *vectors = (result,) if isinstance(result, torch.Tensor) else result
+    order = np.argsort(np.round(values.detach().numpy(), 4))  # complex ones by their real part first
+    indices = torch.from_numpy(order)
+    return [values.gather(-1, indices), *(v.abs().gather(-1, indices.unsqueeze(-2).expand_as(v)) for v in vectors)]
 
 
 def modules_samples(info: Any, dtype: str) -> Iterator[Sample]:

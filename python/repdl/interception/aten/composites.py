@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import ANY_DTYPE, composite, override
+from repdl.interception.override import ANY_DTYPE, composite, op_or, override
+from repdl.interception.unwatched import unwatched
 from repdl.interception.variants import fill
 
 _native_linear = native_of("linear")
@@ -18,6 +19,10 @@ _native_linear = native_of("linear")
 @composite("linear")
 def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """The product plus the bias, rounded once to a low precision: `addmm` of all rows."""
+    return (_linear_at_once if unwatched(input, weight, bias) else _linear)(input, weight, bias)
+
+
+def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     rank = input.dim()
     if rank == 2 and bias is not None and weight.dim() == 2:
         return torch.addmm(bias, input, weight.t())
@@ -33,6 +38,9 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
         bias = bias.expand(shape).flatten(0, -2)
     rows = input[None] if rank == 1 else input.flatten(0, -2)
     return torch.addmm(bias, rows, weight.t()).view(shape)
+
+
+_linear_at_once = op_or("linear", _linear)
 
 
 @override("linear.out", **ANY_DTYPE)

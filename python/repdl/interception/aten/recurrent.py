@@ -10,18 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 from torch.nn import functional as F
 
 from repdl import ops
 from repdl.interception.native import native_of
 from repdl.interception.override import composite
+from repdl.interception.unwatched import PLAIN, transformed
 
 States = Sequence[torch.Tensor]
 Layer = Callable[[torch.Tensor, States, Any, Any, bool], tuple[torch.Tensor, ...]]
 """From the input's part of the gates, the states, weight_hh, bias_hh and `reverse`: the output and the last states."""
-
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def _lstm_layer(gates: torch.Tensor, states: States, weight: Any, bias: Any, reverse: bool) -> tuple[torch.Tensor, ...]:
@@ -59,13 +57,11 @@ def _fits_the_op(
         or input.dim() != 3
         or len(params) != layers * each
         or torch.is_autocast_enabled("cpu")
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch._C._is_tracing()
-        or forward_ad._current_level >= 0
+        or transformed()
     ):
         return False
     for t in (input, *states, *params):
-        if type(t) not in _PLAIN or t.dtype != dtype or t.device.type != "cpu" or t.layout != torch.strided:
+        if type(t) not in PLAIN or t.dtype != dtype or t.device.type != "cpu" or t.layout != torch.strided:
             return False
     steps, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
     hidden, width = states[0].shape[-1], input.shape[2]

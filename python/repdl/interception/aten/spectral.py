@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from repdl.interception import core
@@ -51,26 +53,26 @@ def _linalg_eigh(A: torch.Tensor, UPLO: str = "L", compute_v: bool = True) -> tu
     return values, A.new_empty(0)
 
 
-def _check_finite(a: torch.Tensor, info: torch.Tensor) -> None:
-    if (info < 0).any():
-        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+def _eigen(name: str, a: torch.Tensor) -> Any:
+    """What the op of the core gives, of real numbers or of pairs; the eigenvalues are pairs of either."""
+    return core.ops[f"complex_{name}"](torch.view_as_real(a.resolve_conj())) if a.is_complex() else core.ops[name](a)
 
 
-@override("linalg_eig", wide="float64", converts=False)
+@override("linalg_eig", wide="float64", complex=True, converts=False)
 def linalg_eig(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("eig", self, square=True)
-    values, vectors, info = core.ops["eig"](self)
-    _check_finite(self, info)
+    values, vectors, info = _eigen("eig", self)
+    if (info < 0).any():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     _check_found("torch.linalg.eig", self, info, 1)
     return torch.view_as_complex(values), torch.view_as_complex(vectors).mT
 
 
-@override("_linalg_eigvals", wide="float64", converts=False)
+@override("_linalg_eigvals", wide="float64", complex=True, converts=False)
 def _linalg_eigvals(self: torch.Tensor) -> torch.Tensor:
     checked("eigvals", self, square=True)
-    values, info = core.ops["eigvals"](self)
-    _check_finite(self, info)
-    _check_found("torch.linalg.eigvals", self, info, 1)
+    values, info = _eigen("eigvals", self)
+    _check_found("torch.linalg.eigvals", self, info.clamp(min=0), 1)  # of what is not finite, the values are NaN
     return torch.view_as_complex(values)
 
 

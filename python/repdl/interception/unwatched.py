@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Calls above autograd that may go straight to an op of the core."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import forward_ad
+
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+_in_modes = torch._C._len_torch_dispatch_stack
+_transform = torch._C._functorch.peek_interpreter_stack
+_is_tracing = torch._C._is_tracing
+_records = torch.is_grad_enabled
+
+
+def transformed() -> bool:
+    """Whether a transform, a tracer or gradients in forward mode follow the call, step by step."""
+    return _transform() is not None or _is_tracing() or forward_ad._current_level >= 0
+
+
+def unwatched(*tensors: torch.Tensor | None) -> bool:
+    """Whether these are plain tensors, and neither autograd nor a mode, a transform or a tracer wants to see the steps.
+
+    A tensor may be a conjugated view, which an op refuses; not one whose memory holds the numbers with the other sign.
+    """
+    if _in_modes() or transformed():
+        return False
+    records = _records()
+    for t in tensors:
+        if t is not None and (type(t) not in PLAIN or (records and t.requires_grad) or t.is_neg()):
+            return False
+    return True
