@@ -241,6 +241,9 @@ SEVERAL: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Te
     "logcumsumexp into": lambda a, b, c: torch.logcumsumexp(a, 0, out=a.new_empty(0)),
     "renorm": lambda a, b, c: torch.renorm(c, 2, 0, 1.5),
     "renorm with the 1-norm": lambda a, b, c: c.clone().renorm_(1, -1, 1.5),
+    "embedding with a norm": lambda a, b, c: torch.nn.functional.embedding(
+        torch.tensor([2, 0]), a.detach().clone(), max_norm=1.5
+    ),
     "matrix_exp": lambda a, b, c: torch.linalg.matrix_exp(c[:, :, :5]),
     "difference": lambda a, b, c: a - b[:5, :1],
     "sum with a factor": lambda a, b, c: torch.add(a, c, alpha=2 - 1j),
@@ -523,7 +526,7 @@ def test_errors_are_torchs() -> None:
 
 WITHOUT_GRADIENT = (
     "sum into", "log into", "logsumexp into", "logcumsumexp into", "sum of real numbers", "logaddexp of real numbers",
-    "silu", "logsumexp of none",
+    "silu", "logsumexp of none", "embedding with a norm",
 )  # fmt: skip
 """In torch too."""
 
