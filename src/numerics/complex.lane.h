@@ -43,3 +43,5 @@ REPDL_LANE auto Rounded(D d, double value) {
 #include "numerics/functions/complex_sqrt.lane.h"
 #include "numerics/functions/complex_hyperbolic.lane.h"
 #include "numerics/functions/complex_inverse.lane.h"
+#include "numerics/functions/complex_logaddexp.lane.h"
+#include "numerics/functions/complex_sinc.lane.h"

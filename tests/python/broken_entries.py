@@ -116,7 +116,7 @@ def breaking(x: torch.Tensor) -> torch.Tensor:
 
 
 def raising(x: torch.Tensor) -> torch.Tensor:
-    return torch.linalg.ldl_factor(x[:, :4])[0] if x.dim() == 2 else x
+    return torch.special.airy_ai(x) if x.dim() == 2 else x
 
 
 def crashing(x: torch.Tensor) -> torch.Tensor:

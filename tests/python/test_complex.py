@@ -14,6 +14,7 @@ import torch
 from mpmath import mp
 
 import repdl
+from complex_places import at_places
 from support import same_bits
 
 DTYPES = (torch.complex64, torch.complex128)
@@ -151,6 +152,7 @@ FUNCTIONS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], Callable[[Any
     "sinh": (torch.sinh, mp.sinh),
     "cosh": (torch.cosh, mp.cosh),
     "tanh": (torch.tanh, mp.tanh),
+    "sinc": (torch.sinc, lambda z: mp.sinpi(z) / (mp.pi * z)),
     "sigmoid": (torch.sigmoid, lambda z: 1 / (1 + mp.exp(-z))),
     "power": (lambda z: z**2.5, lambda z: mp.power(z, 2.5)),
     "complex power": (lambda z: z ** (0.5 + 1j), lambda z: mp.power(z, mp.mpc(0.5, 1))),
@@ -225,6 +227,24 @@ SEVERAL: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Te
     "cumprod_": lambda a, b, c: a.clone().cumprod_(0),
     "cumsum": lambda a, b, c: c.cumsum(2),
     "silu": lambda a, b, c: torch.nn.functional.silu(c),
+    "sinc_": lambda a, b, c: a.clone().sinc_(),
+    "logaddexp": lambda a, b, c: torch.logaddexp(a, b[:5, :1]),
+    "logaddexp of real numbers": lambda a, b, c: torch.logaddexp(a.real, a),
+    "logsumexp": lambda a, b, c: c.logsumexp(1),
+    "logsumexp along": lambda a, b, c: torch.logsumexp(c, (0, -1), keepdim=True),
+    "logsumexp into": lambda a, b, c: torch.logsumexp(c, 1, out=c.new_empty(0)),
+    "logsumexp of all": lambda a, b, c: torch.logsumexp(a, (0, 1)),
+    "logsumexp of one": lambda a, b, c: c[0, 0, 0].logsumexp(0),
+    "logsumexp of none": lambda a, b, c: c[:, :0].logsumexp(1).exp(),
+    "masked logsumexp": lambda a, b, c: torch.masked.logsumexp(a, 1, mask=a.real > -0.5),
+    "logcumsumexp": lambda a, b, c: c.logcumsumexp(1),
+    "logcumsumexp into": lambda a, b, c: torch.logcumsumexp(a, 0, out=a.new_empty(0)),
+    "renorm": lambda a, b, c: torch.renorm(c, 2, 0, 1.5),
+    "renorm with the 1-norm": lambda a, b, c: c.clone().renorm_(1, -1, 1.5),
+    "embedding with a norm": lambda a, b, c: torch.nn.functional.embedding(
+        torch.tensor([2, 0]), a.detach().clone(), max_norm=1.5
+    ),
+    "matrix_exp": lambda a, b, c: torch.linalg.matrix_exp(c[:, :, :5]),
     "difference": lambda a, b, c: a - b[:5, :1],
     "sum with a factor": lambda a, b, c: torch.add(a, c, alpha=2 - 1j),
     "prod along a row of zeros": lambda a, b, c: (a * (a.real > 0)).prod(1),
@@ -356,6 +376,10 @@ REDUCED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "prod": lambda x: x.prod(1),
     "cumsum": lambda x: x.cumsum(0),
     "cumprod": lambda x: x.cumprod(-1),
+    "logcumsumexp": lambda x: x[:, :60].logcumsumexp(-1),
+    "logsumexp": lambda x: x.logsumexp(1),
+    "logsumexp of columns": lambda x: x.logsumexp(0, keepdim=True),
+    "renorm": lambda x: x.renorm(2, 0, 1.0),
     "mm": lambda x: x @ x[:3].mT,
     "mm with conjugates": lambda x: x[:, :40].mH @ x[:, :40],
     "mm into": lambda x: torch.mm(x, x[:3].mH, out=x.new_empty(x.shape[0], 3)),
@@ -385,6 +409,59 @@ def test_sums_are_those_of_the_parts() -> None:
         assert same(zeros.sum(), np.asarray(0j, np.complex64))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sinc_where_steps_lose_digits(dtype: torch.dtype) -> None:
+    """Both parts, near 0 and near integers, where terms cancel; and where sinh overflows, and sinc does not."""
+    near = torch.tensor([1e-30 + 1e-25j, 1e-9 - 1e-4j, 0.24 + 0.2j, 3 + 1e-6j, -7.0001 + 0.01j, 1e6 + 2j], dtype=dtype)
+    high = torch.tensor([1e15 + 226.5j, 3.25 - 227j, 0.5 + 190.5j, -12.125 + 210j], dtype=dtype)
+    z = torch.cat([near, high if dtype == torch.complex128 else high.real + high.imag * 0.125j])
+    with repdl.reproducible():
+        results = torch.sinc(z)
+        assert torch.sinc(torch.tensor([0j, 2, complex(-1, 0)], dtype=dtype)).tolist() == [1, 0, 0]
+    tiny = torch.finfo(dtype.to_real()).smallest_normal
+    with mp.workprec(1200):
+        for at, result in zip(z.tolist(), results.tolist(), strict=True):
+            expected = mp.sin(mp.pi * mp.mpc(at)) / (mp.pi * mp.mpc(at))
+            for part, exact in ((result.real, expected.real), (result.imag, expected.imag)):
+                assert abs(mp.mpf(part) - exact) <= 20 * torch.finfo(dtype).eps * max(abs(exact), tiny), at
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_logarithms_of_sums_of_exponentials_at_the_ends(dtype: torch.dtype) -> None:
+    """As in stock torch: what has a real part of -inf is nothing, whatever its imaginary part."""
+    low, high, nan = (complex(x, 2.0) for x in (-torch.inf, torch.inf, torch.nan))
+    ends = torch.tensor([low, complex(-torch.inf, torch.inf), 1 + 2j, high, -5 + 1j, 5 - 1j, nan], dtype=dtype)
+    first, second = torch.broadcast_tensors(ends[:, None], ends)
+    calls: list[Callable[[], torch.Tensor]] = [
+        lambda: torch.logaddexp(first, second),
+        lambda: torch.logsumexp(torch.stack((first, second)), 0),
+        lambda: torch.logcumsumexp(torch.stack((first, second, first)), 0),
+        lambda: torch.logcumsumexp(ends, 0),
+        lambda: torch.logsumexp(ends[:2], 0),
+        lambda: torch.logsumexp(ends[:0], 0),
+    ]
+    for call in calls:
+        stock = call()
+        with repdl.reproducible():
+            assert torch.allclose(call(), stock, rtol=1e-5, atol=1e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_running_logarithms_stay_on_their_branch(dtype: torch.dtype) -> None:
+    """Of numbers of any imaginary part the results are those of stock torch, which adds one to the next."""
+    turns = torch.arange(300, dtype=torch.float64)
+    size = ordinary(torch.complex128, 50, 300).real
+    for z in (
+        torch.complex(size * 0.01, turns * 0.9),
+        torch.complex(size * 9, turns * 40),
+        torch.complex(turns, -turns),
+    ):
+        stock = torch.logcumsumexp(z.to(dtype), 0)
+        with repdl.reproducible():
+            ours = torch.logcumsumexp(z.to(dtype), 0)
+        assert torch.allclose(ours, stock, rtol=1e-5 if dtype == torch.complex64 else 1e-12, atol=1e-10)
+
+
 ORDINARY: dict[str, Callable[[torch.Tensor], Any]] = {
     **{
         name: getattr(torch, name)
@@ -404,6 +481,9 @@ ORDINARY: dict[str, Callable[[torch.Tensor], Any]] = {
     "prod along": lambda x: torch.prod(x, 1),
     "cumsum": lambda x: torch.cumsum(x, 1),
     "cumprod": lambda x: torch.cumprod(x, -1),
+    "logcumsumexp": lambda x: torch._logcumsumexp(x, 1),
+    "logaddexp": lambda x: torch.logaddexp(x, x.mT),
+    "sinc": torch.sinc,
     "mm": lambda x: torch.mm(x, x.mT),
     "mm with conjugates": lambda x: torch.mm(x.mH, x),
     "bmm": lambda x: torch.bmm(x[None], x[None].mH),
@@ -444,7 +524,10 @@ def test_errors_are_torchs() -> None:
             torch.exp(A, out=torch.empty(5, 7))
 
 
-WITHOUT_GRADIENT = ("sum into", "log into", "sum of real numbers", "silu")
+WITHOUT_GRADIENT = (
+    "sum into", "log into", "logsumexp into", "logcumsumexp into", "sum of real numbers", "logaddexp of real numbers",
+    "silu", "logsumexp of none", "embedding with a norm",
+)  # fmt: skip
 """In torch too."""
 
 
@@ -462,9 +545,7 @@ def test_gradients_of_complex_numbers(name: str) -> None:
 
 
 WITHOUT_KERNEL: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "sinc_": lambda x: x.clone().sinc_(),
-    "logaddexp": lambda x: torch.logaddexp(x, x),
-    "logsumexp": lambda x: x.logsumexp(0),
+    "products at places": lambda x: at_places(),
 }
 
 

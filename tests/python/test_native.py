@@ -10,6 +10,7 @@ import torch
 
 import repdl
 from aten_cases import CASES, Case, Leaf
+from complex_places import PLACES
 
 HALF = torch.complex32
 """Of which torch's own exact kernels lack many: calls may fail that stock torch computes."""
@@ -40,11 +41,8 @@ def test_every_case_ends(dtype: torch.dtype) -> None:
 
 Z = torch.randn(4, 4, dtype=torch.complex64, generator=torch.Generator().manual_seed(1))
 COMPLEX = {
-    "logsumexp": lambda: torch.logsumexp(Z, 0),
-    "logcumsumexp": lambda: torch.logcumsumexp(Z, 0),
-    "matrix_exp": lambda: torch.linalg.matrix_exp(Z),
-    "out=": lambda: torch.logsumexp(Z, 0, out=torch.empty(0, dtype=Z.dtype)),
-    "in place": lambda: Z.clone().sinc_(),
+    "products at places": lambda: torch.sparse.sampled_addmm(PLACES, Z, Z).values(),
+    "out=": lambda: torch.sparse.sampled_addmm(PLACES, Z, Z, out=PLACES.clone()).values(),
 }
 
 

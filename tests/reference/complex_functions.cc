@@ -2,9 +2,11 @@
 // Functions of complex numbers, which are pairs in a last dimension: real steps, each rounded.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "functions.h"
 #include "op.h"
+#include "tensors.h"
 
 namespace repdl::reference {
 namespace {
@@ -314,10 +316,81 @@ Wide Asinh(Wide z) { return TurnedBack(Asin(Turned(z))); }
 
 Wide Atan(Wide z) { return TurnedBack(Atanh(Turned(z))); }
 
+Wide Sinc(Wide z) {
+  const double a = std::fabs(z.real), b = std::fabs(z.imaginary), pi = 0x1.921fb54442d18p+1,
+               low = 0x1.1a62633145c07p-53;
+  Wide result;
+  if (a < 0.25 && b < 0.25) {
+    const double squared = 0x1.3bd3cc9be45dep+3, below = a - b, above = a + b, product = below * above, ab = a * b;
+    const Wide w = {product * squared, 2 * ab * squared};
+    constexpr double kTerms[] = {-0x1.2f49b46814157p-57, 0x1.952c77030ad4ap-49,
+                                 -0x1.ae7f3e733b81fp-41, 0x1.6124613a86d09p-33,
+                                 -0x1.ae64567f544e4p-26, 0x1.71de3a556c734p-19,
+                                 -0x1.a01a01a01a01ap-13, 0x1.1111111111111p-7,
+                                 -0x1.5555555555555p-3,  1};
+    result = {0x1.71b8ef6dcf572p-66, 0};
+    for (const double term : kTerms) {
+      result = Multiply(result, w);
+      result.real = result.real + term;
+    }
+  } else {
+    const double n = std::nearbyint(a), f = a - n, size = std::fabs(f);
+    const double g = size > 0.25 ? 0.5 - size : size, h = g * pi, l = std::fma(g, low, std::fma(g, pi, -h));
+    double u = std::fma(l, Of("cos", h), Of("sin", h)), v = std::fma(-l, Of("sin", h), Of("cos", h));
+    if (size > 0.25) std::swap(u, v);
+    u = std::copysign(u, f);
+    if (std::fmod(n, 2) != 0) u = -u, v = -v;
+    const double t = b * pi;
+    double m = std::fma(b, low, std::fma(b, pi, -t)), e = 1, c, s;
+    if (t > 600) {
+      if (t > 2800) m = b - b;
+      const double r = Of("exp", std::fmin(t, 2800) * 0.25);
+      e = std::fma(r, m * 0.25, r);
+      c = s = e * 0.5;
+    } else {
+      c = std::fma(m, Of("sinh", t), Of("cosh", t));
+      s = std::fma(m, Of("cosh", t), Of("sinh", t));
+    }
+    const Wide quotient = Divide<double>({u * c, v * s}, {a, b});
+    result = {quotient.real / pi * e * e * e, quotient.imaginary / pi * e * e * e};
+  }
+  if (std::signbit(z.real) != std::signbit(z.imaginary)) result.imaginary = -result.imaginary;
+  return Plus(result, {0, 0});
+}
+
+/// What is lost where x + y is rounded; NaN if that is infinite.
+double Lost(double x, double y) {
+  const double sum = x + y, second = sum - x, first = sum - second;
+  const double x_lost = x - first, y_lost = y - second;
+  return x_lost + y_lost;
+}
+
+Wide Logaddexp(Wide x, Wide y) {
+  for (const double part : {x.real, x.imaginary, y.real, y.imaginary}) {
+    if (std::isnan(part)) return {part, part};
+  }
+  const Wide larger = x.real < y.real ? y : x, smaller = x.real < y.real ? x : y;
+  if (std::isinf(larger.real) && larger.real == smaller.real) {
+    return larger.real < 0 ? y : Log(Plus(Exp(smaller), Exp(larger)));
+  }
+  const auto [a, b] = Minus(smaller, larger);
+  const double exp = Of("exp", a), sin = Of("sin", b), cos = Of("cos", b);
+  if (exp == 0) return larger;
+  const double h = std::fma(exp, Lost(smaller.real, -larger.real), exp);
+  const double turned = Lost(smaller.imaginary, -larger.imaginary);
+  return Plus(Log1p<double>({h * std::fma(-turned, sin, cos), h * std::fma(turned, cos, sin)}), larger);
+}
+
 /// Rounded to T.
 template <class T, Wide (*kFunction)(Wide)>
 Pair<T> FromWide(Pair<T> z) {
   const Wide result = kFunction({z.real, z.imaginary});
+  return {static_cast<T>(result.real), static_cast<T>(result.imaginary)};
+}
+
+template <class T, Wide (*kFunction)(Wide, Wide)>
+Pair<T> FromWideOfTwo(Pair<T> x, Pair<T> y) {
+  const Wide result = kFunction({x.real, x.imaginary}, {y.real, y.imaginary});
   return {static_cast<T>(result.real), static_cast<T>(result.imaginary)};
 }
 
@@ -376,6 +449,63 @@ Results RunTwo(const Case& test_case) {
   return results;
 }
 
+/// The logarithm of a sum of exponentials, to which numbers are added.
+struct RunningLog {
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Wide largest = {-kInfinity, 0}, rest = {0, 0}, last = {-kInfinity, 0};
+
+  Wide Add(Wide z) {
+    if (std::isnan(largest.real) || std::isnan(z.real) || std::isnan(z.imaginary)) {
+      largest.real = std::numeric_limits<double>::quiet_NaN();
+      return {largest.real, largest.real};
+    }
+    if (largest.real == kInfinity && z.real == kInfinity) {
+      last = Log(Plus(Exp(last), Exp(z)));
+      largest = {std::isnan(last.imaginary) ? last.imaginary : kInfinity, last.imaginary};
+      rest = {0, 0};
+      return last;
+    }
+    const bool grows = z.real > largest.real;
+    const Wide larger = grows ? z : largest, smaller = grows ? largest : z;
+    const double size = smaller.real == -kInfinity ? 0 : Of("exp", smaller.real - larger.real);
+    const double turn = smaller.imaginary - larger.imaginary;
+    const Wide e = size == 0 ? Wide{0, 0} : Wide{size * Of("cos", turn), size * Of("sin", turn)};
+    rest = grows ? Multiply<double>({rest.real + 1, rest.imaginary}, e) : Plus(rest, e);
+    largest = larger;
+    if (largest.real == -kInfinity) return last = {-kInfinity, 0};
+    const Wide sum = Plus(largest, Log1p(rest));
+    const double near = z.real < last.real ? last.imaginary : z.imaginary;
+    double turns = 0;
+    if (near != sum.imaginary) turns = std::nearbyint((near - sum.imaginary) * 0x1.45f306dc9c883p-3);
+    last = sum;
+    if (turns != 0) {
+      const double low = turns * 0x1.1a62633145c07p-52;
+      last.imaginary = std::fma(turns, 0x1.921fb54442d18p+2, sum.imaginary) + low;
+    }
+    return last;
+  }
+};
+
+template <class T>
+Results RunLogcumsumexp(const Case& test_case) {
+  const Arguments args(test_case);
+  Numbers<T> numbers = args.NumbersOf<T>("input");
+  const IntList shape = args.Shape("input");
+  const Layout lines = Layout::Along(IntList(std::span(shape.begin(), shape.end() - 1)), args.Int("dim"));
+  for (int64_t row = 0; row < lines.rows(); ++row) {
+    RunningLog sum;
+    for (int64_t i = 0; i < lines.length; ++i) {
+      const auto at = static_cast<size_t>(2 * lines.At(row, i));
+      const Wide result = sum.Add({numbers[at], numbers[at + 1]});
+      numbers[at] = static_cast<T>(result.real);
+      numbers[at + 1] = static_cast<T>(result.imaginary);
+    }
+  }
+  Results results;
+  Append(results, numbers, shape);
+  return results;
+}
+
 #define WIDE(op, Function)                                                              \
   {"complex_" #op, [](const Case& test_case) {                                          \
      return IsDouble(test_case) ? RunOne<double, FromWide<double, Function>>(test_case) \
@@ -395,6 +525,11 @@ Results RunTwo(const Case& test_case) {
   {"complex_" #op, [](const Case& test_case) {                                \
      return IsDouble(test_case) ? RunTwo<double, Function<double>>(test_case) \
                                 : RunTwo<float, Function<float>>(test_case);  \
+   }}
+#define WIDE_TWO(op, Function)                                                               \
+  {"complex_" #op, [](const Case& test_case) {                                               \
+     return IsDouble(test_case) ? RunTwo<double, FromWideOfTwo<double, Function>>(test_case) \
+                                : RunTwo<float, FromWideOfTwo<float, Function>>(test_case);  \
    }}
 
 const Op kOps[] = {TO_REAL(abs, Abs),
@@ -416,6 +551,8 @@ const Op kOps[] = {TO_REAL(abs, Abs),
                    WIDE(log10, Log10<double>),
                    WIDE(log1p, Log1p<double>),
                    WIDE(log2, Log2<double>),
+                   {"complex_logcumsumexp", REPDL_EITHER(RunLogcumsumexp)},
+                   WIDE_TWO(logaddexp, Logaddexp),
                    TWO(mul, Multiply),
                    ONE(neg, Negative),
                    TWO(pow, Pow),
@@ -427,6 +564,7 @@ const Op kOps[] = {TO_REAL(abs, Abs),
                    ONE(silu, Silu),
                    TWO(silu_grad, SiluGrad),
                    ONE(sin, Sin),
+                   WIDE(sinc, Sinc),
                    ONE(sinh, Sinh),
                    ONE(sqrt, Sqrt),
                    TWO(sub, Minus),

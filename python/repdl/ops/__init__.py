@@ -58,6 +58,7 @@ from repdl.ops.complex import (
     complex_log1p as complex_log1p,
     complex_log2 as complex_log2,
     complex_log10 as complex_log10,
+    complex_logaddexp as complex_logaddexp,
     complex_mul as complex_mul,
     complex_neg as complex_neg,
     complex_pow as complex_pow,
@@ -69,6 +70,7 @@ from repdl.ops.complex import (
     complex_silu as complex_silu,
     complex_silu_grad as complex_silu_grad,
     complex_sin as complex_sin,
+    complex_sinc as complex_sinc,
     complex_sinh as complex_sinh,
     complex_sqrt as complex_sqrt,
     complex_sub as complex_sub,
@@ -99,6 +101,7 @@ from repdl.ops.complex_qr import (
 from repdl.ops.complex_sum import (
     complex_cumprod as complex_cumprod,
     complex_cumsum as complex_cumsum,
+    complex_logcumsumexp as complex_logcumsumexp,
     complex_mean as complex_mean,
     complex_norm as complex_norm,
     complex_prod as complex_prod,
@@ -286,6 +289,12 @@ from repdl.ops.layer_norm import (
     layer_norm_grad as layer_norm_grad,
     rms_norm as rms_norm,
     rms_norm_grad as rms_norm_grad,
+)
+from repdl.ops.ldl import (
+    complex_ldl as complex_ldl,
+    complex_ldl_solve as complex_ldl_solve,
+    ldl as ldl,
+    ldl_solve as ldl_solve,
 )
 from repdl.ops.linear import addmm as addmm, linear as linear
 from repdl.ops.log_loss import (

@@ -58,6 +58,11 @@ def complex_pow(input: Tensor, exponent: Tensor) -> Tensor:
 
 
 @op()
+def complex_logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """log(exp(input) + exp(other)), computed in float64; the operands are broadcast. Operands as for `complex_mul`."""
+
+
+@op()
 def complex_reciprocal(input: Tensor) -> Tensor:
     """1 over each number, by Smith's method. float32 or float64, (…, 2): pairs of a real and an imaginary part."""
 
@@ -147,6 +152,11 @@ def complex_rsqrt(input: Tensor) -> Tensor:
 @op()
 def complex_sin(input: Tensor) -> Tensor:
     """Sine. float32 or float64, (…, 2), as for `complex_reciprocal`."""
+
+
+@op()
+def complex_sinc(input: Tensor) -> Tensor:
+    """sin(pi input) / (pi input), 1 at 0, computed in float64. float32 or float64, as for `complex_reciprocal`."""
 
 
 @op()
@@ -249,6 +259,15 @@ _by_slope(complex_atan, lambda z: complex_reciprocal(_plus(complex_mul(z, z), 1.
 _by_slope(complex_asinh, lambda z: complex_rsqrt(_plus(complex_mul(z, z), 1.0)))
 _by_slope(complex_acosh, lambda z: complex_mul(complex_rsqrt(_plus(z, -1.0)), complex_rsqrt(_plus(z, 1.0))))
 _by_slope(complex_atanh, lambda z: complex_reciprocal(_plus(-complex_mul(z, z), 1.0)))
+
+
+def _sinc_slope(z: Any) -> Any:
+    """(cos(pi z) - sinc(z)) / z, and 0 at 0."""
+    slope = complex_div(complex_cos(z * float(np.pi)) - complex_sinc(z), z)
+    return slope.masked_fill((z == 0).all(-1, keepdim=True), 0.0)
+
+
+_by_slope(complex_sinc, _sinc_slope)
 
 
 @complex_sigmoid.backward(saves=("output",))
@@ -367,6 +386,17 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     }
 
 
+@complex_logaddexp.backward(saves=("input", "other"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    def share(x: Any, y: Any) -> Any:
+        return to_shape(complex_mul(grad, conj(complex_sigmoid(x - y))), x.shape)
+
+    return {
+        "input": lambda: share(saved.input, saved.other),
+        "other": lambda: share(saved.other, saved.input),
+    }
+
+
 @complex_pow.backward(saves=("input", "exponent", "output"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     base, exponent, output = saved.input, saved.exponent, saved.output
@@ -455,6 +485,7 @@ _ONE: Mapping[Op[..., Any], Callable[[Any], Any]] = {
     complex_sigmoid: lambda z: 1 / (1 + np.exp(-z)),
     complex_silu: lambda z: z / (1 + np.exp(-z)),
     complex_sin: np.sin,
+    complex_sinc: np.sinc,
     complex_sinh: np.sinh,
     complex_sqrt: np.sqrt,
     complex_tan: np.tan,
@@ -469,9 +500,15 @@ for _function in (complex_abs, complex_angle):
     _function.samples(_samples_of_sizes)
 
 
+def logaddexp(x: Any, y: Any) -> Any:
+    larger, smaller = np.where(x.real < y.real, y, x), np.where(x.real < y.real, x, y)
+    return np.log1p(np.exp(smaller - larger)) + larger
+
+
 _TWO: Mapping[Op[..., Any], Callable[[Any, Any], Any]] = {
     complex_add: lambda x, y: x + y,
     complex_div: lambda x, y: x / y,
+    complex_logaddexp: lambda x, y: logaddexp(x, y),
     complex_mul: lambda x, y: x * y,
     complex_sub: lambda x, y: x - y,
 }

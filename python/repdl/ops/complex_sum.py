@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from repdl._op import Sample, Tensor, op, rows_of, sample
-from repdl.ops.complex import complex_mul, conj
+from repdl.ops.complex import complex_exp, complex_log, complex_mul, conj, logaddexp
 from repdl.ops.sum import zero_by_zero
 
 
@@ -97,6 +97,11 @@ def complex_cumprod(input: Tensor, dim: int) -> Tensor:
     """The products of the first complex numbers along a dimension. Arguments as for `complex_cumsum`."""
 
 
+@op()
+def complex_logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The logarithms of the sums of exponentials of the first complex numbers. Arguments as for `complex_cumsum`."""
+
+
 def _reduced(dims: Any, rank: int) -> list[int]:
     """The dimensions that are reduced, of `rank` without that of the parts."""
     if rank == 0 or dims is None or dims == [] or dims == ():
@@ -157,6 +162,19 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     dim = saved.dim % max(grad.dim() - 1, 1)
     return {"input": lambda: complex_cumsum(grad.flip(dim), dim).flip(dim) if grad.dim() > 1 else grad}
+
+
+@complex_logcumsumexp.backward(saves=("input", "output"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    def grad_input() -> Any:
+        """The sum, from each place on, of the gradient times the conjugate of the exponential over the sum there."""
+        dim = saved.dim % max(grad.dim() - 1, 1)
+        if grad.dim() == 1:
+            return grad
+        dual = complex_logcumsumexp((complex_log(conj(grad)) - saved.output).flip(dim), dim).flip(dim)
+        return conj(complex_exp(dual + saved.input))
+
+    return {"input": grad_input}
 
 
 def _ones(pairs: Any) -> Any:
@@ -268,6 +286,14 @@ def _lines() -> Iterator[Sample]:
         yield sample(input=f"{kind}[19, 40, 2]#6", dim=1)
 
 
+def _lines_of_logs() -> Iterator[Sample]:
+    yield from _lines()
+    yield sample(input="normal[1000, 2]#7", dim=0)
+    yield sample(input="normal[90, 100, 2]#7", dim=0)  # worth a fork
+    for kind in ("infinite", "bits", "tiny"):
+        yield sample(input=f"{kind}[19, 40, 2]#8", dim=0)
+
+
 for _op, _samples_of in (
     (complex_sum, _samples),
     (complex_mean, _samples),
@@ -277,6 +303,7 @@ for _op, _samples_of in (
     (complex_prod, _products),
     (complex_cumsum, _lines),
     (complex_cumprod, _lines),
+    (complex_logcumsumexp, _lines_of_logs),
 ):
     _op.samples(_samples_of)
     _op.rows(_rows)
@@ -299,6 +326,16 @@ def _variance(z: Any, axis: Any, correction: float = 1, keepdim: bool = False) -
         return np.sum(np.abs(away) ** 2, axis=axis, keepdims=keepdim) / np.float64(max(count - correction, 0))
 
 
+def _added_in_turn(z: Any, axis: int) -> Any:
+    lines = np.moveaxis(z, axis, 0)
+    totals: list[Any] = []
+    with np.errstate(all="ignore"):
+        for i, line in enumerate(lines):
+            total = logaddexp(totals[-1], line) if i else line
+            totals.append(total)
+    return np.moveaxis(np.array(totals).reshape(lines.shape), 0, axis)
+
+
 complex_sum.oracle(_of_numpy(lambda z, axis, keepdim=False: np.sum(z, axis, keepdims=keepdim)))
 complex_mean.oracle(_of_numpy(lambda z, axis, keepdim=False: np.mean(z, axis, keepdims=keepdim)))
 complex_norm.oracle(_of_numpy(lambda z, axis, keepdim=False: np.sqrt(np.sum(np.abs(z) ** 2, axis, keepdims=keepdim))))
@@ -307,3 +344,4 @@ complex_std.oracle(_of_numpy(lambda z, axis, **named: np.sqrt(_variance(z, axis,
 complex_prod.oracle(_of_numpy(lambda z, axis, keepdim=False: np.prod(z, axis, keepdims=keepdim)))
 complex_cumsum.oracle(_of_numpy(lambda z, axis: np.cumsum(z, axis) if z.ndim else z))
 complex_cumprod.oracle(_of_numpy(lambda z, axis: np.cumprod(z, axis) if z.ndim else z))
+complex_logcumsumexp.oracle(_of_numpy(lambda z, axis: _added_in_turn(z, axis) if z.ndim else z))

@@ -66,7 +66,7 @@ void ComplexAngle(const TensorView& input, Out result) { MapParts("complex_angle
     const FpEnvGuard guard;                                                                    \
     Map(#op, Infer##Function(input), {&input}, result, Function##Kernel);                      \
   }
-#define REPDL_COMPLEX_BINARY(op, Function, first, second)                                  \
+#define REPDL_COMPLEX_BINARY(op, Function, Lanes, first, second)                           \
   Specs Infer##Function(const TensorView& first, const TensorView& second) {               \
     return InferBinary({#op, #first}, first, {#op, #second}, second);                      \
   }                                                                                        \
@@ -82,7 +82,7 @@ void ComplexAngle(const TensorView& input, Out result) { MapParts("complex_angle
 
 #define REPDL_COMPLEX_UNARY(op, Function, Lanes) \
   MakeOp<Infer##Function, Function, Function##Kernel>(#op, "input", kFloat32Or64),
-#define REPDL_COMPLEX_BINARY(op, Function, first, second) \
+#define REPDL_COMPLEX_BINARY(op, Function, Lanes, first, second) \
   MakeOp<Infer##Function, Function, Function##Kernel>(#op, #first ", " #second, kFloat32Or64),
 namespace repdl::internal {
 std::vector<OpInfo> OpsOf_complex() {

@@ -12,7 +12,7 @@ namespace repdl {
 #define REPDL_COMPLEX_UNARY(op, Function, Lanes)  \
   Specs Infer##Function(const TensorView& input); \
   void Function(const TensorView& input, Out result);
-#define REPDL_COMPLEX_BINARY(op, Function, first, second)                   \
+#define REPDL_COMPLEX_BINARY(op, Function, Lanes, first, second)            \
   Specs Infer##Function(const TensorView& first, const TensorView& second); \
   void Function(const TensorView& first, const TensorView& second, Out result);
 #include "repdl/ops/complex.def"

@@ -14,7 +14,7 @@ struct PairsArgs {
 };
 
 #define REPDL_COMPLEX_UNARY(op, Function, Lanes) REPDL_KERNEL(Function##Kernel, PairsArgs)
-#define REPDL_COMPLEX_BINARY(op, Function, first, second) REPDL_KERNEL(Function##Kernel, PairsArgs)
+#define REPDL_COMPLEX_BINARY(op, Function, Lanes, first, second) REPDL_KERNEL(Function##Kernel, PairsArgs)
 #include "repdl/ops/complex.def"
 #undef REPDL_COMPLEX_UNARY
 #undef REPDL_COMPLEX_BINARY

@@ -78,10 +78,19 @@ void ComplexCumprod(const TensorView& input, int64_t dim, Out output) {
   RunOfPairs("complex_cumprod", Cumulative::kComplexProduct, input, dim, output);
 }
 
+Specs InferComplexLogcumsumexp(const TensorView& input, int64_t dim) {
+  return InferOfPairs("complex_logcumsumexp", input, dim);
+}
+void ComplexLogcumsumexp(const TensorView& input, int64_t dim, Out output) {
+  RunOfPairs("complex_logcumsumexp", Cumulative::kComplexLogSumExp, input, dim, output);
+}
+
 }  // namespace repdl
 
 REPDL_OPS(cumulative, MakeOp<InferCumsum, Cumsum, CumulativeKernel>("cumsum", "input, dim", kFloat32Or64),
           MakeOp<InferCumprod, Cumprod, CumulativeKernel>("cumprod", "input, dim", kFloat32Or64),
           MakeOp<InferLogcumsumexp, Logcumsumexp, CumulativeKernel>("logcumsumexp", "input, dim", kFloat32Or64),
           MakeOp<InferComplexCumsum, ComplexCumsum, CumulativeKernel>("complex_cumsum", "input, dim", kFloat32Or64),
-          MakeOp<InferComplexCumprod, ComplexCumprod, CumulativeKernel>("complex_cumprod", "input, dim", kFloat32Or64))
+          MakeOp<InferComplexCumprod, ComplexCumprod, CumulativeKernel>("complex_cumprod", "input, dim", kFloat32Or64),
+          MakeOp<InferComplexLogcumsumexp, ComplexLogcumsumexp, CumulativeKernel>("complex_logcumsumexp", "input, dim",
+                                                                                  kFloat32Or64))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
 #include "drivers/vector_cpu-inl.h"
-#include "numerics/complex_arithmetic_highway-inl.h"
-#include "numerics/functions_highway-inl.h"
+#include "numerics/complex_highway-inl.h"
 #include "ops/cumulative/cumulative_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -100,13 +99,83 @@ static void Run(const CumulativeArgs<T>& args) {
   });
 }
 
-/// Products of complex numbers, a vector of lines at a time.
-template <class T>
-static void RunComplexProduct(const CumulativeArgs<T>& args) {
+/// What a vector of lines of complex numbers has come to.
+struct ComplexProductState {
+  static constexpr int64_t kWeight = 1;
+  VecElementOf<double> real, imaginary;
+  ComplexProductState() : real(Set(TagOf<double>(), 1.0)), imaginary(Zero(TagOf<double>())) {}
+  HWY_INLINE void Take(bool is_first, VecOf<double>& a, VecOf<double>& b) {
+    if (!is_first) ComplexMul()(TagOf<double>(), VecOf<double>(real), VecOf<double>(imaginary), a, b, a, b);
+    real = a, imaginary = b;
+  }
+};
+
+struct ComplexLogSumExpState {
+  static constexpr int64_t kWeight = 32;
+  VecElementOf<double> largest, largest_turn;  // the number of the largest real part
+  VecElementOf<double> rest, rest_imaginary;
+  VecElementOf<double> last, last_turn;
+  ComplexLogSumExpState()
+      : largest(Set(TagOf<double>(), -HUGE_VAL)),
+        largest_turn(Zero(TagOf<double>())),
+        rest(Zero(TagOf<double>())),
+        rest_imaginary(Zero(TagOf<double>())),
+        last(Set(TagOf<double>(), -HUGE_VAL)),
+        last_turn(Zero(TagOf<double>())) {}
+
+  HWY_NOINLINE void Take(bool, VecOf<double>& a, VecOf<double>& b) {
+    using V = VecOf<double>;
+    const TagOf<double> d;
+    const V zero = Zero(d), infinity = Inf(d), nothing = Neg(infinity);
+    V m = largest, p = largest_turn, r = rest, s = rest_imaginary;
+    const V l = last, q = last_turn;
+
+    const auto grows = Gt(a, m);
+    const V distance = IfThenZeroElse(Eq(a, m), Neg(Abs(Sub(a, m))));
+    const V turn = IfThenElse(grows, Sub(p, b), Sub(b, p));
+    const V size = IfThenZeroElse(Eq(a, nothing), ExpOf(distance));
+    const auto is_none = Eq(size, zero);
+    const V e = IfThenZeroElse(is_none, Mul(size, RealCos(d, turn)));
+    const V f = IfThenZeroElse(is_none, Mul(size, RealSin(d, turn)));
+    V u, v;
+    ComplexMul()(d, Add(r, Set(d, 1.0)), s, e, f, u, v);
+    const auto is_top = And(Eq(m, infinity), Eq(a, infinity));
+    const auto is_nan = Or(IsNaN(a), IsNaN(b));
+    r = IfThenElse(grows, u, Add(r, e));
+    s = IfThenElse(grows, v, Add(s, f));
+    m = IfThenElse(is_nan, Add(a, b), IfThenElse(grows, a, m));
+    p = IfThenElse(grows, b, p);
+
+    ComplexLog1p()(d, r, s, u, v);
+    const V angle = Add(p, v), near = IfThenElse(Lt(a, l), q, b);
+    const V turns = Round(Mul(IfThenZeroElse(Eq(near, angle), Sub(near, angle)), Set(d, 0x1.45f306dc9c883p-3)));
+    const V turned = Add(Fma(turns, Set(d, 0x1.921fb54442d18p+2), angle), Mul(turns, Set(d, 0x1.1a62633145c07p-52)));
+    V real = Add(m, u), imaginary = IfThenElse(Eq(turns, zero), angle, turned);
+    if (Any(d, is_top)) {
+      ComplexLogaddexp::OfInfinities(d, q, b, u, v);
+      real = IfThenElse(is_top, u, real);
+      imaginary = IfThenElse(is_top, v, imaginary);
+      p = IfThenElse(is_top, imaginary, p);
+      m = IfThenElse(And(is_top, IsNaN(v)), v, m);
+      r = IfThenZeroElse(is_top, r);
+      s = IfThenZeroElse(is_top, s);
+    }
+    imaginary = IfThenZeroElse(Eq(m, nothing), imaginary);
+    imaginary = IfThenElse(IsNaN(m), m, imaginary);
+    largest = m, largest_turn = p;
+    rest = r, rest_imaginary = s;
+    a = real, b = imaginary;
+    last = a, last_turn = b;
+  }
+};
+
+/// Of complex numbers, a vector of lines at a time.
+template <class State, class T>
+static void RunPairs(const CumulativeArgs<T>& args) {
   const TagOf<double> d;
   constexpr int64_t kVec = kLanesOf<double>;
   const int64_t num_lines = args.outer * args.inner, num_groups = (num_lines + kVec - 1) / kVec;
-  ParallelRanges(num_groups, 8192 / (args.n * kVec) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+  ParallelRanges(num_groups, 8192 / (args.n * kVec * State::kWeight) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     HWY_ALIGN double real[kVec] = {}, imaginary[kVec] = {};
     for (int64_t group = begin; group < end; ++group) {
       const int64_t first = group * kVec, count = std::min(kVec, num_lines - first);
@@ -114,18 +183,16 @@ static void RunComplexProduct(const CumulativeArgs<T>& args) {
       for (int64_t q = 0; q < count; ++q) {
         at[q] = 2 * ((first + q) / args.inner * args.n * args.inner + (first + q) % args.inner);
       }
-      VecElementOf<double> a, b;
+      State state;
       for (int64_t i = 0; i < args.n; ++i) {
         for (int64_t q = 0; q < count; ++q) {
           real[q] = static_cast<double>(args.x[at[q]]);
           imaginary[q] = static_cast<double>(args.x[at[q] + 1]);
         }
-        VecOf<double> next_a = Load(d, real), next_b = Load(d, imaginary);
-        if (i > 0)
-          ComplexMul()(d, VecOf<double>(a), VecOf<double>(b), Load(d, real), Load(d, imaginary), next_a, next_b);
-        a = next_a, b = next_b;
-        Store(next_a, d, real);
-        Store(next_b, d, imaginary);
+        VecOf<double> a = Load(d, real), b = Load(d, imaginary);
+        state.Take(i == 0, a, b);
+        Store(a, d, real);
+        Store(b, d, imaginary);
         for (int64_t q = 0; q < count; ++q) {
           args.output[at[q]] = static_cast<T>(real[q]);
           args.output[at[q] + 1] = static_cast<T>(imaginary[q]);
@@ -152,7 +219,8 @@ static void RunAny(const CumulativeArgs<T>& args) {
     case Cumulative::kProduct:
       if (!alone) return Run<ProductState>(args);
       return RunAlone(args, 1.0, [](double total, double x) { return total * x; });
-    case Cumulative::kComplexProduct: return RunComplexProduct(args);
+    case Cumulative::kComplexProduct: return RunPairs<ComplexProductState>(args);
+    case Cumulative::kComplexLogSumExp: return RunPairs<ComplexLogSumExpState>(args);
     case Cumulative::kLogSumExp: return Run<LogSumExpState>(args);
   }
 }

@@ -7,7 +7,7 @@
 
 namespace repdl {
 
-enum class Cumulative : uint8_t { kSum, kProduct, kLogSumExp, kComplexProduct };
+enum class Cumulative : uint8_t { kSum, kProduct, kLogSumExp, kComplexProduct, kComplexLogSumExp };
 
 /// Along the second dimension of (outer, n, inner), or of (outer, n, inner, 2) for complex numbers.
 template <class T>

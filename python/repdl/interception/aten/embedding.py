@@ -10,7 +10,7 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core
 from repdl.interception.aten.reduction import vector_norm
-from repdl.interception.native import native_of
+from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
 
@@ -133,10 +133,10 @@ def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch
     norm = vector_norm(x, p, dims, True, ops_of(x))
     one, tiny = (torch.full((), number, dtype=norm.dtype) for number in (largest, 1e-7))
     scale = core.ops["div"](one, core.ops["add"](norm, tiny))
-    return torch.where(norm > largest, core.ops["mul"](x, scale), x)
+    return torch.where(norm > largest, ops_of(x)["mul"](x, scale.to(x.dtype)), x)
 
 
-@override("renorm", wide="float64", converts=False)
+@override("renorm", wide="float64", complex=True, converts=False)
 def renorm(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
     return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm).contiguous()
 
@@ -144,6 +144,6 @@ def renorm(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
 @override("embedding_renorm_", low="compute", wide="compute")
 def embedding_renorm_(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
     rows = torch.unique(indices)
-    wide = torch.float64 if self.dtype == torch.float64 else torch.float32
+    wide = torch.float32 if self.dtype in LOW_DTYPES else self.dtype
     held = _held(self.index_select(0, rows).to(wide), norm_type, (1,), max_norm)
     return self.index_copy_(0, rows, held.to(self.dtype))

@@ -39,7 +39,9 @@ def _binary(name: str, op: str) -> None:
     def kernel(self: Any, other: Any, ops: Ops = _core.ops) -> torch.Tensor:
         return ops[op](*alike(self, other))
 
-    override(name, op=op, low="compute", wide="float64", integers="float32", **_POINTWISE)(kernel)
+    pairs = f"complex_{op}"
+    of_complex = {"pairs": pairs, "complex": True} if pairs in _core.ops else {}
+    override(name, op=op, low="compute", wide="float64", integers="float32", **of_complex, **_POINTWISE)(kernel)
 
 
 _binary("atan2", "atan2")

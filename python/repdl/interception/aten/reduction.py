@@ -152,9 +152,24 @@ for _name in ("prod", "prod.dim_int"):
     )
 
 
-@override("logsumexp", op="logsumexp", wide="float64", integers="float32")
-def logsumexp(self: torch.Tensor, dim: Any, keepdim: bool = False) -> torch.Tensor:
-    return _core.ops["logsumexp"](self, _dims(self, dim), keepdim, get_order())
+def _logsumexp_of_complex(self: torch.Tensor, dims: tuple[int, ...], keepdim: bool, ops: Ops) -> torch.Tensor:
+    """In complex128 and rounded once. The largest real part, unless it is infinite, is taken out first."""
+    x = self.to(torch.complex128)
+    if not x.numel():
+        return ops["log"](sum_of(x, dims, keepdim, ops)).to(self.dtype)
+    largest = x.real.amax(dims, True)
+    largest = largest.masked_fill(largest.abs() == math.inf, 0.0).to(x.dtype)
+    terms = ops["exp"](ops["sub"](x, largest)).masked_fill(x.real == -math.inf, 0.0)
+    result = ops["add"](ops["log"](sum_of(terms, dims, True, ops)), largest)
+    return (result if keepdim else result.squeeze(dims)).to(self.dtype)
+
+
+@override("logsumexp", op="logsumexp", wide="float64", complex=True, integers="float32")
+def logsumexp(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
+    dims = _dims(self, dim)
+    if self.is_complex():
+        return _logsumexp_of_complex(self, dims, keepdim, ops)
+    return ops["logsumexp"](self, dims, keepdim, get_order())
 
 
 @override("trace", wide="float64", complex=True)
@@ -162,9 +177,9 @@ def trace(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     return sum_of(self.diagonal(), ops=ops)
 
 
-@override("_logcumsumexp", op="logcumsumexp", wide="float64")
-def logcumsumexp(self: torch.Tensor, dim: int) -> torch.Tensor:
-    return _core.ops["logcumsumexp"](self, checked_dim(self, dim))
+@override("_logcumsumexp", op="logcumsumexp", pairs="complex_logcumsumexp", wide="float64", complex=True)
+def logcumsumexp(self: torch.Tensor, dim: int, *, ops: Ops = _core.ops) -> torch.Tensor:
+    return ops["logcumsumexp"](self, checked_dim(self, dim))
 
 
 @override("histc", wide="float64")

@@ -79,6 +79,34 @@ def lu_solve(
     return found.mT if left else found
 
 
+@override("linalg_ldl_factor_ex", wide="float64", complex=True, converts=False)
+def linalg_ldl_factor_ex(
+    self: torch.Tensor, *, hermitian: bool = False, check_errors: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Blocks of two have the same negative pivot twice, as in LAPACK."""
+    checked("ldl_factor_ex", self, square=True)
+    factors, pivots, failed = solved("ldl", self, *([hermitian] if self.is_complex() else []))
+    info = failed.to(torch.int32)
+    if check_errors:
+        torch.ops.aten._linalg_check_errors(info, "torch.linalg.ldl_factor_ex", is_matrix=self.dim() == 2)
+    first = torch.where(pivots > self.shape[-1], self.shape[-1] - pivots, pivots)  # integers
+    before = first.roll(1, -1)
+    return factors.mT, torch.where(pivots == 0, before, first).to(torch.int32), info
+
+
+@override("linalg_ldl_solve", wide="float64", complex=True, converts=False)
+def linalg_ldl_solve(
+    LD: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, hermitian: bool = False
+) -> torch.Tensor:
+    _check_fit("ldl_solve", LD, B)
+    factors, rows = _together(LD.mT, B.mT)
+    negative = pivots < 0
+    is_first = negative & (negative.cumsum(-1) % 2 == 1)  # integers
+    exchanges = torch.where(is_first, LD.shape[-1] - pivots, pivots.clamp_min(0))  # integers
+    exchanges = exchanges.to(torch.int64).expand(factors.shape[:-1])
+    return solved("ldl_solve", factors, exchanges, rows, *([hermitian] if LD.is_complex() else [])).mT
+
+
 @override("_linalg_solve_ex", wide="float64", complex=True, converts=False)
 def _linalg_solve_ex(
     A: torch.Tensor, B: torch.Tensor, *, left: bool = True, check_errors: bool = False
@@ -137,8 +165,14 @@ def _linalg_slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.
     return sign, logarithm, *_factors(A, factors, pivots)
 
 
-@override("linalg_matrix_exp", wide="float64", converts=False)
+@override("linalg_matrix_exp", wide="float64", complex=True, converts=False)
 def linalg_matrix_exp(self: torch.Tensor) -> torch.Tensor:
+    """Of A + iB it is in the first columns of that of [[A, -B], [B, A]]."""
     checked("matrix_exp", self, square=True)
-    result: torch.Tensor = core.ops["matrix_exp"](self)
-    return result
+    if not self.is_complex():
+        result: torch.Tensor = core.ops["matrix_exp"](self)
+        return result
+    a, b = torch.view_as_real(self.resolve_conj()).unbind(-1)
+    n = a.shape[-1]
+    found = core.ops["matrix_exp"](torch.cat((torch.cat((a, -b), -1), torch.cat((b, a), -1)), -2))
+    return torch.complex(found[..., :n, :n], found[..., n:, :n])
