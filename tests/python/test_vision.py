@@ -366,6 +366,78 @@ def test_calls_that_do_not_fit() -> None:
             OPS.nms(boxes.cfloat(), scores.cfloat(), 0.5)
 
 
+# roi_pool
+
+
+def largest(
+    input: torch.Tensor, rois: torch.Tensor, scale: float, rows: int, columns: int
+) -> tuple[torch.Tensor, list[int]]:
+    """The largest of each bin, and their places."""
+    height, width = input.shape[2:]
+    output, places = [], []
+    for index, *corners in rois.tolist():
+        x1, y1, x2, y2 = (math.floor(abs(c * scale) + 0.5) * (1 if c > 0 else -1) for c in corners)
+        high, wide = max(y2 - y1 + 1, 1), max(x2 - x1 + 1, 1)
+        for channel in input[int(index)]:
+            for i in range(rows):
+                for j in range(columns):
+                    top, down = (min(max(y1 + n, 0), height) for n in (i * high // rows, -(-(i + 1) * high // rows)))
+                    left, right = (
+                        min(max(x1 + n, 0), width) for n in (j * wide // columns, -(-(j + 1) * wide // columns))
+                    )
+                    part = channel[top:down, left:right]
+                    at = int(part.argmax()) if part.numel() else 0
+                    places.append(
+                        (top + at // (right - left)) * width + left + at % (right - left) if part.numel() else -1
+                    )
+                    output.append(part.max() if part.numel() else input.new_zeros(()))
+    return torch.stack(output).view(len(rois), input.shape[1], rows, columns), places
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_roi_pool_is_the_largest_of_each_bin(dtype: torch.dtype) -> None:
+    x, rois = (drawn(2, 35, 13, 17) - 0.5).to(dtype), some_rois(9, 2, 68.0, 20.0).to(dtype)
+    x[0, :, 3:6, 3:6] = 0.5  # several are the largest
+    wide = x.double().requires_grad_()
+    expected, places = largest(wide, rois, 0.25, 3, 4)
+    grad = torch.randint(-9, 9, expected.shape, generator=torch.Generator().manual_seed(4)).to(dtype)
+    (of_input,) = torch.autograd.grad(expected, wide, grad.double())
+    x.requires_grad_()
+    with repdl.reproducible():
+        output, argmax = OPS.roi_pool(x, rois, 0.25, 3, 4)
+        output.backward(grad)
+    assert argmax.dtype == torch.int32
+    assert argmax.reshape(-1).tolist() == places
+    assert torch.equal(output.double(), expected)
+    assert x.grad is not None
+    assert torch.equal(x.grad, of_input.to(dtype))
+    if HAS_KERNELS and dtype != torch.bfloat16:
+        assert all(map(torch.equal, OPS.roi_pool(x, rois, 0.25, 3, 4), (output, argmax)))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_roi_pool_in_every_layout_and_setting(layout: str) -> None:
+    x, rois = (drawn(2, 70, 19, 23) * 9).round() - 4, some_rois(200, 2, 80.0, 30.0)
+    x.view(-1)[::97], x.view(-1)[5::89] = math.nan, math.inf
+    x[x == 0] *= -1
+    change = LAYOUTS[layout]
+    with repdl.reproducible():
+        expected = in_every_setting(lambda: OPS.roi_pool(x, rois, 0.25, 3, 3)[0])
+        places = in_every_setting(lambda: OPS.roi_pool(x, rois, 0.25, 3, 3)[1].double()).int()
+        found = OPS.roi_pool(change(x), change(rois), 0.25, 3, 3)
+        assert torch.equal(found[0].nan_to_num(0.5), expected.nan_to_num(0.5))
+        assert torch.equal(found[1], places)
+        grad = torch.randn(expected.shape, generator=torch.Generator().manual_seed(4))
+        how = 0.25, 3, 3, 2, 70, 19, 23
+        sums = in_every_setting(lambda: OPS._roi_pool_backward(grad, rois, places, *how))
+        assert torch.equal(OPS._roi_pool_backward(change(grad), rois, change(places), *how), sums)
+    chosen = places >= 0
+    images = x[rois[:, 0].long()].flatten(2)
+    taken = images.gather(2, places.flatten(2).clamp(min=0).long()).view(expected.shape)
+    assert torch.equal(taken[chosen].nan_to_num(0.5), expected[chosen].nan_to_num(0.5))
+    assert not expected[~chosen].any()
+
+
 # Under repdl.enable()
 
 

@@ -306,12 +306,12 @@ def for_complex(name: str, elementwise: bool = False, **settings: Any) -> Callab
     return declare
 
 
-def of_library(schema: str) -> Callable[[Kernel], Kernel]:
-    """Declares a function as the kernel of an op of another library: of operands of one floating-point type."""
+def of_library(schema: str, low: str = "alike") -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of an op of another library; `Override` explains `low`."""
     parsed = torch._C.parse_schema(schema)
 
     def declare(compute: Kernel) -> Kernel:
-        override = Override(parsed.name, compute, low="alike", wide="float64", integers="compute")
+        override = Override(parsed.name, compute, low=low, wide="float64", integers="compute")
         of_libraries.append(OfLibrary(override, tuple((a.name, str(a.type)) for a in parsed.arguments)))
         return compute
 

@@ -53,6 +53,39 @@ def _roi_align_backward(
     return ops["roi_align_grad"](grad, *_parts(rois, batch_size), size, spatial_scale, sampling_ratio, aligned)
 
 
+@of_library(
+    "torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width) "
+    "-> (Tensor, Tensor)"
+)
+def roi_pool(
+    input: torch.Tensor, rois: torch.Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    size = pooled_height, pooled_width
+    output, places = ops["roi_pool"](input, *_parts(rois, input.shape[0]), size, spatial_scale)
+    return output, places.to(torch.int32)
+
+
+@of_library(
+    "torchvision::_roi_pool_backward(Tensor grad, Tensor rois, Tensor argmax, float spatial_scale, int pooled_height, "
+    "int pooled_width, int batch_size, int channels, int height, int width) -> Tensor",
+    low="widen",
+)
+def _roi_pool_backward(
+    grad: torch.Tensor,
+    rois: torch.Tensor,
+    argmax: torch.Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    batch_size: int,
+    channels: int,
+    height: int,
+    width: int,
+) -> torch.Tensor:
+    _, indices = _parts(rois, batch_size)
+    return ops["roi_pool_grad"](grad, argmax.to(torch.int64), indices, (batch_size, channels, height, width))
+
+
 def _parts(rois: torch.Tensor, images: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The boxes, and the image of each: -1, which the op refuses, for what is none."""
     if rois.dim() != 2 or rois.shape[1] != 5:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/arena.h"
 #include "base/parallel.h"
-#include "drivers/transpose_cpu-inl.h"
+#include "drivers/channel_group_cpu-inl.h"
 #include "ops/roi_align/roi_align_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -11,19 +11,15 @@ namespace {
 /// Products that are worth a fork.
 constexpr int64_t kGrain = 32768;
 
-/// Channels lie side by side in vectors: kVectors of them, of which the first `channels` numbers are in use.
-template <class T, int kVectors>
-class Group {
+/// A box for some channels.
+template <class T, class Group>
+class Box {
  public:
-  static constexpr int64_t kN = kLanesOf<T>;
-  static constexpr int64_t kWidth = kVectors * kN;
+  Box(const RoiAlignArgs<T>& args, const Group& group, int64_t r)
+      : args_(args), group_(group), roi_(args.rois[r]), r_(r) {}
 
-  Group(const RoiAlignArgs<T>& args, int64_t first)
-      : args_(args), first_(first), channels_(std::min(kWidth, args.channels - first)) {}
-
-  void Pool(int64_t r) const {
-    const Roi<T>& roi = args_.rois[r];
-    const RoiAxis<T>&y = roi.y, &x = roi.x;
+  void Pool() const {
+    const RoiAxis<T>&y = roi_.y, &x = roi_.x;
     const TagOf<T> d;
     const int64_t bins = args_.rows * args_.columns, size = args_.height * args_.width;
     Scratch scratch;
@@ -34,11 +30,11 @@ class Group {
     }
     const int64_t left = x.used == 0 ? 0 : x.used_elements[0];
     T* const row = scratch.Get<T>((Span(x) + kN) * kWidth);
-    const T* const image = args_.input + (roi.image * args_.channels + first_) * size;
+    const T* const image = args_.input + (roi_.image * args_.channels + group_.first()) * size;
     for (int64_t u = 0; u < y.used; ++u) {
       const int64_t at = y.used_elements[u];
       ForRuns(x, [&](int64_t begin, int64_t count)
-                     HWY_ATTR { Load(image + at * args_.width + begin, size, count, row + (begin - left) * kWidth); });
+                     HWY_ATTR { group_.Load(image + at * args_.width + begin, size, count, row + (begin - left) * kWidth); });
       for (int64_t j = 0; j < args_.columns; ++j) {
         VecElementOf<T> sum[kVectors];
         const int64_t begin = x.starts[j], end = x.starts[j + 1];
@@ -66,19 +62,18 @@ class Group {
         }
       }
     }
-    Unload(out, bins, args_.output + (r * args_.channels + first_) * bins, bins,
-           [](VecOf<T> v, T* to, int64_t count) HWY_ATTR { StoreN<T>(v, to, count); });
+    group_.Unload(out, bins, args_.output + (r_ * args_.channels + group_.first()) * bins, bins,
+                  [](VecOf<T> v, T* to, int64_t count) HWY_ATTR { StoreN<T>(v, to, count); });
   }
 
-  void Spread(int64_t r) const {
-    const Roi<T>& roi = args_.rois[r];
-    const RoiAxis<T>&y = roi.y, &x = roi.x;
+  void Spread() const {
+    const RoiAxis<T>&y = roi_.y, &x = roi_.x;
     if (x.used == 0) return;
     const TagOf<T> d;
     const int64_t bins = args_.rows * args_.columns, size = args_.height * args_.width;
     Scratch scratch;
     T* const grad = scratch.Get<T>((bins + kN) * kWidth);
-    Load(args_.grad_output + (r * args_.channels + first_) * bins, bins, bins, grad);
+    group_.Load(args_.grad_output + (r_ * args_.channels + group_.first()) * bins, bins, bins, grad);
     const int64_t left = x.used_elements[0], span = Span(x);
     T* const sums = scratch.Get<T>(args_.rows * span * kWidth);
     std::fill_n(sums, args_.rows * span * kWidth, T{0});
@@ -96,7 +91,7 @@ class Group {
       }
     }
     T* const row = scratch.Get<T>((span + kN) * kWidth);
-    T* const image = args_.grad_input + (roi.image * args_.channels + first_) * size;
+    T* const image = args_.grad_input + (roi_.image * args_.channels + group_.first()) * size;
     for (int64_t u = 0; u < y.used; ++u) {
       ForRuns(x, [&](int64_t begin, int64_t count) HWY_ATTR {
         T* const out = row + (begin - left) * kWidth;
@@ -108,13 +103,17 @@ class Group {
           }
           StoreU(sum, d, out + c);
         }
-        Unload(out, count, image + y.used_elements[u] * args_.width + begin, size,
-               [](VecOf<T> v, T* to, int64_t n) HWY_ATTR { StoreN<T>(Add(LoadN(to, n), v), to, n); });
+        group_.Unload(out, count, image + y.used_elements[u] * args_.width + begin, size,
+                      [](VecOf<T> v, T* to, int64_t n) HWY_ATTR { StoreN<T>(Add(LoadN(to, n), v), to, n); });
       });
     }
   }
 
  private:
+  static constexpr int64_t kN = kLanesOf<T>;
+  static constexpr int kVectors = Group::kNumVectors;
+  static constexpr int64_t kWidth = Group::kWidth;
+
   static int64_t Span(const RoiAxis<T>& axis) {
     return axis.used == 0 ? 0 : axis.used_elements[axis.used - 1] - axis.used_elements[0] + 1;
   }
@@ -130,86 +129,19 @@ class Group {
     }
   }
 
-  /// to[i * kWidth + c] = from[c * stride + i] for i in [0, n). Channels that there are not repeat the last one.
-  HWY_INLINE void Load(const T* from, int64_t stride, int64_t n, T* to) const {
-    const TagOf<T> d;
-    for (int v = 0; v < kVectors; ++v) {
-      for (int64_t i = 0; i < n; i += kN) {
-        const int64_t count = std::min(kN, n - i);
-        const auto row = [&](int64_t c) HWY_ATTR { return from + std::min(v * kN + c, channels_ - 1) * stride + i; };
-        VecElementOf<T> t[kN];
-#if HWY_TARGET == HWY_SCALAR
-        t[0] = LoadU(d, row(0));
-#else
-        if (count == kN) {
-          LoadTransposed<T>(row, t);
-        } else {
-          for (int64_t c = 0; c < kN; ++c) t[c] = LoadN(row(c), count);
-          TransposeSquare<T>(t);
-        }
-#endif
-        for (int64_t q = 0; q < count; ++q) StoreU(t[q], d, to + (i + q) * kWidth + v * kN);
-      }
-    }
-  }
-
-  /// The way back: put(v, to + c * stride + i, count) for the numbers i, … of each channel c. Behind from[n * kWidth] a
-  /// vector of each number may be read.
-  template <class Put>
-  HWY_INLINE void Unload(const T* from, int64_t n, T* to, int64_t stride, const Put& put) const {
-    const TagOf<T> d;
-    for (int v = 0; v < kVectors; ++v) {
-      const int64_t channels = std::min(kN, channels_ - v * kN);
-      for (int64_t i = 0; i < n && channels > 0; i += kN) {
-        VecElementOf<T> t[kN];
-        for (int64_t q = 0; q < kN; ++q) t[q] = LoadU(d, from + (i + q) * kWidth + v * kN);
-#if HWY_TARGET != HWY_SCALAR
-        TransposeSquare<T>(t);
-#endif
-        for (int64_t c = 0; c < channels; ++c) put(t[c], to + (v * kN + c) * stride + i, std::min(kN, n - i));
-      }
-    }
-  }
-
   const RoiAlignArgs<T>& args_;
-  int64_t first_, channels_;
-};
-
-/// Channels are taken several vectors at a time, then one by one.
-template <class T>
-class Groups {
- public:
-  explicit Groups(const RoiAlignArgs<T>& args)
-      : args_(args), wide_(args.channels / kWide), count_(wide_ + (args.channels % kWide + kN - 1) / kN) {}
-
-  int64_t count() const { return count_; }
-
-  /// Calls body(group) for one of them.
-  template <class Body>
-  HWY_INLINE void With(int64_t g, const Body& body) const {
-    if (g < wide_) {
-      body(Group<T, kVectors>(args_, g * kWide));
-    } else {
-      body(Group<T, 1>(args_, wide_ * kWide + (g - wide_) * kN));
-    }
-  }
-
- private:
-  static constexpr int64_t kN = kLanesOf<T>;
-  static constexpr int kVectors = kN > 8 ? 2 : 4;
-  static constexpr int64_t kWide = kVectors * kN;
-
-  const RoiAlignArgs<T>& args_;
-  int64_t wide_, count_;
+  const Group& group_;
+  const Roi<T>& roi_;
+  int64_t r_;
 };
 
 template <class T>
 void Pool(const RoiAlignArgs<T>& args) {
-  const Groups<T> groups(args);
+  const ChannelGroups<T> groups(args.channels);
   const int64_t products = 16 * args.rows * args.columns * args.channels / std::max<int64_t>(groups.count(), 1);
   ParallelRanges(args.count * groups.count(), kGrain / products + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t task = begin; task < end; ++task) {
-      groups.With(task / args.count, [&](const auto& group) HWY_ATTR { group.Pool(task % args.count); });
+      groups.With(task / args.count, [&](const auto& group) HWY_ATTR { Box(args, group, task % args.count).Pool(); });
     }
   });
 }
@@ -217,13 +149,13 @@ void Pool(const RoiAlignArgs<T>& args) {
 /// The boxes of an image are taken in their order.
 template <class T>
 void Spread(const RoiAlignArgs<T>& args) {
-  const Groups<T> groups(args);
+  const ChannelGroups<T> groups(args.channels);
   ParallelRanges(args.batch * groups.count(), 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t image = task / groups.count();
       groups.With(task % groups.count(), [&](const auto& group) HWY_ATTR {
         for (int64_t r = 0; r < args.count; ++r) {
-          if (args.rois[r].image == image) group.Spread(r);
+          if (args.rois[r].image == image) Box(args, group, r).Spread();
         }
       });
     }
