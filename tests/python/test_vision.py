@@ -390,14 +390,14 @@ def largest(
                     places.append(
                         (top + at // (right - left)) * width + left + at % (right - left) if part.numel() else -1
                     )
-                    output.append(part.max() if part.numel() else input.new_zeros(()))
+                    output.append(part.reshape(-1)[at] if part.numel() else input.new_zeros(()))
     return torch.stack(output).view(len(rois), input.shape[1], rows, columns), places
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_roi_pool_is_the_largest_of_each_bin(dtype: torch.dtype) -> None:
     x, rois = (drawn(2, 35, 13, 17) - 0.5).to(dtype), some_rois(9, 2, 68.0, 20.0).to(dtype)
-    x[0, :, 3:6, 3:6] = 0.5  # several are the largest
+    x[:, :, 3:9, 3:9] = 0.5  # several are the largest
     wide = x.double().requires_grad_()
     expected, places = largest(wide, rois, 0.25, 3, 4)
     grad = torch.randint(-9, 9, expected.shape, generator=torch.Generator().manual_seed(4)).to(dtype)
