@@ -77,6 +77,7 @@ def _calls() -> Iterator[tuple[str, tuple[int, ...], str, int, tuple[int, int], 
     yield "normal", (2, 70, 40, 9), "unit", 21, (2, 2), {"spatial_scale": 40.0, "sampling_ratio": 1}
     yield "normal", (1, 2, 5, 300), "unit", 4, (1, 5), {"spatial_scale": 299.0, "sampling_ratio": 2}
     yield "normal", (2, 67, 9, 12), "unit", 150, (3, 3), {"spatial_scale": 11.0, "sampling_ratio": 2}
+    yield "normal", (1, 1, 14, 35), "unit", 6, (3, 19), {"spatial_scale": 33.0, "aligned": True}
     yield "normal", (2, 3, 1, 1), "unit", 4, (2, 2), {}
     yield "normal", (2, 3, 4, 5), "unit", 0, (2, 2), {}
     yield "special", (2, 5, 6, 7), "unit", 9, (2, 2), {"spatial_scale": 8.0}

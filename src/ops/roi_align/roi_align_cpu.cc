@@ -33,8 +33,9 @@ class Box {
     const T* const image = args_.input + (roi_.image * args_.channels + group_.first()) * size;
     for (int64_t u = 0; u < y.used; ++u) {
       const int64_t at = y.used_elements[u];
-      ForRuns(x, [&](int64_t begin, int64_t count)
-                     HWY_ATTR { group_.Load(image + at * args_.width + begin, size, count, row + (begin - left) * kWidth); });
+      ForRuns(x, [&](int64_t begin, int64_t count) HWY_ATTR {
+        group_.Load(image + at * args_.width + begin, size, count, row + (begin - left) * kWidth);
+      });
       for (int64_t j = 0; j < args_.columns; ++j) {
         VecElementOf<T> sum[kVectors];
         const int64_t begin = x.starts[j], end = x.starts[j + 1];
@@ -135,8 +136,48 @@ class Box {
   int64_t r_;
 };
 
+/// A box for one channel, whose numbers are taken one by one.
+template <class T>
+void PoolAlone(const RoiAlignArgs<T>& args, int64_t r, int64_t c) {
+  const Roi<T>& roi = args.rois[r];
+  const RoiAxis<T>&y = roi.y, &x = roi.x;
+  T* const out = args.output + (r * args.channels + c) * args.rows * args.columns;
+  for (int64_t i = 0; i < args.rows; ++i) {
+    if (y.starts[i] == y.starts[i + 1]) std::fill_n(out + i * args.columns, args.columns, T{0});
+  }
+  Scratch scratch;
+  T* const sums = scratch.Get<T>(args.columns);
+  const T* const image = args.input + (roi.image * args.channels + c) * args.height * args.width;
+  for (int64_t u = 0; u < y.used; ++u) {
+    const T* const row = image + y.used_elements[u] * args.width;
+    for (int64_t j = 0; j < args.columns; ++j) {
+      int64_t t = x.starts[j];
+      const int64_t end = x.starts[j + 1];
+      T sum = t == end ? T{0} : row[x.elements[t]] * x.weights[t];
+      for (++t; t < end; ++t) sum = sum + row[x.elements[t]] * x.weights[t];
+      sums[j] = sum;
+    }
+    for (int64_t t = y.used_starts[u]; t < y.used_starts[u + 1]; ++t) {
+      const int64_t i = y.bins[t];
+      const bool is_first = y.elements[y.starts[i]] == y.used_elements[u];
+      T* const to = out + i * args.columns;
+      ForVectors<T>(args.columns, [&](int64_t j, int64_t count) HWY_ATTR {
+        const VecOf<T> product = Mul(LoadN(sums + j, count), Set(TagOf<T>(), y.bin_weights[t]));
+        StoreN<T>(is_first ? product : Add(LoadN(to + j, count), product), to + j, count);
+      });
+    }
+  }
+}
+
 template <class T>
 void Pool(const RoiAlignArgs<T>& args) {
+  if (2 * args.channels < kLanesOf<T>) {
+    ParallelRanges(args.count * args.channels, kGrain / (16 * args.rows * args.columns) + 1,
+                   [&](int64_t begin, int64_t end) HWY_ATTR {
+                     for (int64_t i = begin; i < end; ++i) PoolAlone(args, i % args.count, i / args.count);
+                   });
+    return;
+  }
   const ChannelGroups<T> groups(args.channels);
   const int64_t products = 16 * args.rows * args.columns * args.channels / std::max<int64_t>(groups.count(), 1);
   ParallelRanges(args.count * groups.count(), kGrain / products + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
