@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`repdl.declare`, and what tries its claim: the same bits in every setting, for the calls that the caller gives.
 
-check = repdl.conformance.check_declared("torchvision::nms", [(boxes, scores, 0.5)])
+check = repdl.conformance.check_declared("boxes::inside", [(boxes, points)])
 assert check.passed, check
 """
 
@@ -73,7 +73,7 @@ def declare(op: str, reason: str, samples: Sequence[Any] | None = None) -> None:
     It holds in this process, and in those that multiprocessing starts while it is enabled, for tensors on the CPU. The
     claim is the caller's: `repdl.conformance.check_declared` tries it. It may be made before the library is loaded.
     An op of torch for which there is no kernel, "aten::special_airy_ai", may be declared as well; where there is one
-    it keeps that, for the types that it takes.
+    it keeps that, for the types that it takes, and so has an op of another library.
 
     Args:
         op: "library::name", which is every overload of it, or "library::name.overload".
@@ -85,7 +85,7 @@ def declare(op: str, reason: str, samples: Sequence[Any] | None = None) -> None:
             the bits are not the same.
     """
     if not isinstance(reason, str) or not reason.strip():
-        raise ValueError('[declare] reason must say why the bits are the same: declare("torchvision::nms", "compares")')
+        raise ValueError('[declare] reason must say why the bits are the same: declare("boxes::inside", "compares")')
     check_name(op)
     if samples is not None:
         check = check_declared(op, samples)

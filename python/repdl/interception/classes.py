@@ -21,6 +21,7 @@ Class = tuple[str, str]
 """One of `report.CLASSES`, and the reason."""
 
 STEPS = "steps of torch that round once each"
+KERNEL = "a kernel of repdl"
 NATIVE = "torch's own kernel, which is exact for these dtypes"
 
 
@@ -56,7 +57,7 @@ def always(kind: str, reason: str) -> Callable[[Any], Class]:
 
 
 def _of_override(name: str, override: Override) -> Callable[[Any], Class]:
-    ours, steps, native = ("reproducible", "a kernel of repdl"), ("guarded", STEPS), ("guarded", NATIVE)
+    ours, steps, native = ("reproducible", KERNEL), ("guarded", STEPS), ("guarded", NATIVE)
     if torch.Tag.nondeterministic_seeded in overload(name).tags:
         return lambda values: ("reproducible", f"random numbers of the stream {switch.rng_in_force()!r}")
 

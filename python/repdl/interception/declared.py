@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 reasons: dict[str, str] = {}
-"""By op, "torchvision::nms", or overload, "torchvision::nms.default", what was said of it."""
+"""By op, "boxes::inside", or overload, "boxes::inside.default", what was said of it."""
 
 
 def why_declared(op: str) -> str | None:
-    """What was said of an overload, "torchvision::nms" or "my::add.Scalar"; None if nothing."""
+    """What was said of an overload, "boxes::inside" or "my::add.Scalar"; None if nothing."""
     if not reasons:
         return None
     packet, _, overload = op.partition(".")

@@ -4,6 +4,8 @@
 While somebody holds them, each raises, or does what `strict` says, unless libraries.toml has it, or the program
 declares it. Kernels in Python are left alone: what they call of torch is dispatched. A kernel that a library puts in
 the place of torch's, of aten, is taken as the library's own.
+
+A few ops of such libraries have kernels of ours, declared in `vision`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,8 @@ import torch
 
 from repdl.interception import devices, loading, registration, strict
 from repdl.interception.exact import LAYOUTS
-from repdl.interception.native import BACKENDS, Native, registrations
+from repdl.interception.native import BACKENDS, Kernel, Native, registrations
+from repdl.interception.override import of_libraries
 
 Op = tuple[str, str]
 """A dispatch key and the overload, "quantized::linear", that has a kernel there."""
@@ -52,6 +55,9 @@ _holders: list[Callable[[], bool]] = []
 _stubs: dict[Op, Callable[..., Any]] = {}
 _libraries: list[torch.library.Library] = []
 _undo = ExitStack()
+_ours: set[str] = set()
+"""The ops among these that have kernels of ours."""
+
 _seen: tuple[list[str], int, int] | None = None
 _looking = False
 
@@ -65,6 +71,7 @@ def hold(in_force: Callable[[], bool]) -> Callable[[], None]:
         if not _holders:
             if _seen != _loaded():
                 _stubs.clear()
+                _ours.clear()
                 _stubs.update(_found())
             _register(_stubs)
             _undo.enter_context(loading.told(look))
@@ -90,6 +97,11 @@ def held() -> dict[Op, Callable[..., Any]]:
 def is_held(op: str) -> bool:
     """Whether an overload is one of those that raise, or would if nobody had declared it."""
     return any(name == op for _, name in _stubs)
+
+
+def has_kernel(op: str) -> bool:
+    """Whether an op that is held has a kernel of ours."""
+    return op in _ours
 
 
 def look(everywhere: bool = True) -> None:
@@ -134,7 +146,27 @@ def _found() -> dict[Op, Callable[..., Any]]:
             file = _file(torch._C._dispatch_get_computed_kernel_for_dispatch_key(name, torch._C.DispatchKey.CPU))
             if _IN_TORCH not in file and _is_compiled(file):
                 found["CPU", name] = _stub(name, Native(name, "CPU"), "library")
+    found.update((("CPU", name), kernel) for name, kernel in _found_of_ours())
     return found
+
+
+def _found_of_ours() -> Iterator[tuple[str, Kernel]]:
+    """Our kernels of the ops that libraries have defined, unless they are on top already."""
+    for declared in of_libraries:
+        name = declared.name
+        if not declared.is_there():
+            continue
+        native: Kernel = partial(_no_kernel, name)
+        if torch._C._dispatch_has_kernel_for_dispatch_key(name, "CPU"):
+            native = Native(name, "CPU")
+            if name in _ours and not _is_compiled(_file(native.kernel)):
+                continue
+        _ours.add(name)
+        yield name, declared.override.bind(native)
+
+
+def _no_kernel(name: str, *args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError(f"{name} has no kernel for the CPU")
 
 
 def _kernels() -> Iterator[tuple[str, str, str]]:

@@ -17,6 +17,8 @@ from functools import partial
 from inspect import unwrap
 from typing import Any
 
+import torch
+
 from repdl import _core
 from repdl.interception import core
 from repdl.interception.dtypes import (
@@ -242,6 +244,31 @@ layouts: dict[str, dict[str, Kernel]] = {}
 """By dispatch key, kernels for tensors that are not dense."""
 
 
+@dataclass(frozen=True)
+class OfLibrary:
+    """What is registered for an op of another library that has it with these arguments.
+
+    arguments: name and type of each; an integer that may be symbolic is an integer.
+    """
+
+    override: Override
+    arguments: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        return self.override.name
+
+    def is_there(self) -> bool:
+        return any(
+            tuple((a.name, str(a.type)) for a in schema.arguments) == self.arguments
+            for schema in torch._C._jit_get_schemas_for_operator(self.name)
+        )
+
+
+of_libraries: list[OfLibrary] = []
+"""Those of libraries that may be loaded, now or later."""
+
+
 def enter(declared: Override) -> None:
     """Enters an override in the table, which has one for each overload."""
     if (other := overrides.get(declared.name)) is not None:
@@ -283,6 +310,18 @@ def op_or(op: str, fallback: Kernel) -> Kernel:
     """The op of the core where it takes the arguments as they are, of float32 or float64, and else the function."""
     new, real = _core.OverrideTarget.NEW, _core.OverrideNumbers.REAL
     return _core.make_override(op, new, real, False, False, False, 0, False, {}, {}, fallback)
+
+
+def of_library(schema: str, low: str = "alike") -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of an op of another library; `Override` explains `low`."""
+    parsed = torch._C.parse_schema(schema)
+
+    def declare(compute: Kernel) -> Kernel:
+        override = Override(parsed.name, compute, low=low, wide="float64", integers="compute")
+        of_libraries.append(OfLibrary(override, tuple((a.name, str(a.type)) for a in parsed.arguments)))
+        return compute
+
+    return declare
 
 
 def composite(name: str) -> Callable[[Kernel], Kernel]:

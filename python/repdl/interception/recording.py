@@ -137,8 +137,14 @@ class Recorder:
 
     def register_libraries(self, ops: Iterable[libraries.Op]) -> None:
         stubs = libraries.held()
-        why = classes.always("not", strict.REASONS["library"])
-        for library in libraries.registered({op: self.passing(op[1], stubs[op], why, "told") for op in ops}):
+        kernels = {}
+        for op in ops:
+            name = op[1]
+            why, inner = classes.always("not", strict.REASONS["library"]), "told"
+            if op[0] == "CPU" and libraries.has_kernel(name):
+                why, inner = classes.always("reproducible", classes.KERNEL), "refused"
+            kernels[op] = self.passing(name, stubs[op], why, inner)
+        for library in libraries.registered(kernels):
             self.undo.callback(library._destroy)
 
     def kernels(self) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -262,7 +268,7 @@ def _class_of_library(op: str) -> tuple[str, str]:
 def _class_of_other(func: Any, values: list[Any]) -> tuple[str, str] | None:
     """None for what is told elsewhere, or computes nothing."""
     if func.namespace == "repdl":
-        return "reproducible", "a kernel of repdl"
+        return "reproducible", classes.KERNEL
     if func.namespace == "profiler":
         return None
     on_cpu = all(t.device.type == "cpu" for t in tree_leaves(values) if isinstance(t, torch.Tensor) and not t.is_meta)

@@ -30,6 +30,7 @@ from repdl.interception import (
     settings,
     strict,
     versions,
+    vision as vision,
 )
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, is_there, lists_kept, native_of, registered_names

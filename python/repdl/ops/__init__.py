@@ -321,6 +321,7 @@ from repdl.ops.max_pool import (
     max_unpool as max_unpool,
 )
 from repdl.ops.mm import mm as mm
+from repdl.ops.nms import nms as nms
 from repdl.ops.philox import (
     philox_bernoulli as philox_bernoulli,
     philox_bits as philox_bits,
@@ -363,6 +364,8 @@ from repdl.ops.recurrent import (
     rnn_grad as rnn_grad,
 )
 from repdl.ops.resample import resample as resample, resample_grad as resample_grad
+from repdl.ops.roi_align import roi_align as roi_align, roi_align_grad as roi_align_grad
+from repdl.ops.roi_pool import roi_pool as roi_pool, roi_pool_grad as roi_pool_grad
 from repdl.ops.sample_gradient import dirichlet_grad as dirichlet_grad, standard_gamma_grad as standard_gamma_grad
 from repdl.ops.segment_reduce import (
     segment_reduce as segment_reduce,

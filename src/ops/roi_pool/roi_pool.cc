@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/roi_pool.h"
+
+#include "base/check.h"
+#include "base/dispatch.h"
+#include "base/fp_env.h"
+#include "base/op_registry.h"
+#include "base/op_scratch.h"
+#include "drivers/contiguous.h"
+#include "drivers/indices.h"
+#include "ops/roi_pool/roi_pool_kernel.h"
+
+namespace repdl {
+namespace {
+
+constexpr ArgName kInput{"roi_pool", "input"}, kGradOutput{"roi_pool_grad", "grad_output"};
+constexpr ArgName kInputSize{"roi_pool_grad", "input_size"}, kPlaces{"roi_pool_grad", "places"};
+
+/// A half is rounded away from zero.
+template <class T>
+int64_t Rounded(T x) {
+  constexpr T kMost = 0x1p30;
+  const T held = x < -kMost ? -kMost : x > kMost ? kMost : x;
+  const auto whole = static_cast<int64_t>(held);
+  const T rest = held - static_cast<T>(whole);
+  return rest >= static_cast<T>(0.5) ? whole + 1 : rest <= static_cast<T>(-0.5) ? whole - 1 : whole;
+}
+
+/// x >= 0, below 2^32.
+template <class T>
+int64_t RoundedUp(T x) {
+  const auto whole = static_cast<int64_t>(x);
+  return static_cast<T>(whole) < x ? whole + 1 : whole;
+}
+
+/// The elements that each bin of a box has along an axis.
+template <class T>
+void FindBins(T from, T to, T scale, int64_t bins, int64_t size, int32_t* begins, int32_t* ends) {
+  const T start = from * scale, end = to * scale;
+  const bool lost = start != start || end != end;
+  const int64_t first = lost ? 0 : Rounded(start), last = lost ? 0 : Rounded(end);
+  const T bin = static_cast<T>(std::max<int64_t>(last - first + 1, 1)) / static_cast<T>(bins);
+  for (int64_t i = 0; i < bins; ++i) {
+    const int64_t low = static_cast<int64_t>(static_cast<T>(i) * bin), high = RoundedUp(static_cast<T>(i + 1) * bin);
+    begins[i] = static_cast<int32_t>(std::clamp<int64_t>(first + low, 0, size));
+    ends[i] = lost ? begins[i] : static_cast<int32_t>(std::clamp<int64_t>(first + high, 0, size));
+  }
+}
+
+void CheckImages(const ArgName& name, const IntList& input_size) {
+  REPDL_CHECK(input_size[2] > 0 && input_size[3] > 0 && input_size[2] <= INT32_MAX / input_size[3], "[", name.op,
+              "] images of shape ", Name(input_size), " must have an element, and fewer than 2^31");
+}
+
+void CheckIndices(std::string_view op, const TensorView& indices, int64_t count, const TensorView& like) {
+  CheckDType({op, "indices"}, indices, DType::kInt64);
+  CheckSameDevice({op, "indices"}, indices, like);
+  CheckShape({op, "indices"}, indices, {count});
+}
+
+}  // namespace
+
+Specs InferRoiPool(const TensorView& input, const TensorView& boxes, const TensorView& indices, IntPair output_size,
+                   double /*spatial_scale*/) {
+  CheckFloat(kInput, input, input);
+  CheckRank(kInput, input, 4, 4, "(n, c, h, w)");
+  CheckImages(kInput, input.shape);
+  const ArgName name{"roi_pool", "boxes"};
+  CheckFloat(name, boxes, input);
+  CheckRank(name, boxes, 2, 2, "(k, 4)");
+  REPDL_CHECK(boxes.shape[1] == 4, name, " of shape ", Name(boxes.shape), " must have 4 coordinates a box");
+  CheckIndices("roi_pool", indices, boxes.shape[0], input);
+  CheckPair({"roi_pool", "output_size"}, output_size, 1);
+  const IntList shape{boxes.shape[0], input.shape[1], output_size.h, output_size.w};
+  return {{input.dtype, shape}, {DType::kInt64, shape}};
+}
+
+void RoiPool(const TensorView& input, const TensorView& boxes, const TensorView& indices, IntPair output_size,
+             double spatial_scale, Out output, Out places) {
+  const FpEnvGuard guard;
+  CheckOutputs("roi_pool", InferRoiPool(input, boxes, indices, output_size, spatial_scale), {&output, &places}, input);
+  const Place place = PlaceOf("roi_pool", input);
+  OpScratch scratch(place);
+  const int64_t* const images = CheckedIndices({"roi_pool", "indices"}, indices, input.shape[0], scratch);
+  if (output.numel() == 0) return;
+  DispatchReal(input.dtype, [&]<class T>() {
+    const int64_t count = boxes.shape[0], rows = output_size.h, columns = output_size.w;
+    auto* const y_begins = scratch.Get<int32_t>(count * rows);
+    auto* const y_ends = scratch.Get<int32_t>(count * rows);
+    auto* const x_begins = scratch.Get<int32_t>(count * columns);
+    auto* const x_ends = scratch.Get<int32_t>(count * columns);
+    const T* const box = Contiguous(boxes, scratch).Data<const T>();
+    const T scale = static_cast<T>(spatial_scale);
+    for (int64_t r = 0; r < count; ++r) {
+      FindBins(box[4 * r], box[4 * r + 2], scale, columns, input.shape[3], x_begins + r * columns,
+               x_ends + r * columns);
+      FindBins(box[4 * r + 1], box[4 * r + 3], scale, rows, input.shape[2], y_begins + r * rows, y_ends + r * rows);
+    }
+    RoiPoolKernel(
+        place, RoiPoolArgs<T>{count, images, y_begins, y_ends, x_begins, x_ends, input.shape[0], input.shape[1],
+                              input.shape[2], input.shape[3], rows, columns, Contiguous(input, scratch).Data<const T>(),
+                              output.Data<T>(), places.Data<int64_t>()});
+  });
+}
+
+Specs InferRoiPoolGrad(const TensorView& grad_output, const TensorView& places, const TensorView& indices,
+                       const IntList& input_size) {
+  CheckFloat(kGradOutput, grad_output, grad_output);
+  CheckRank(kGradOutput, grad_output, 4, 4, "(k, c, p, q)");
+  REPDL_CHECK(input_size.size() == 4, kInputSize, " ", Name(input_size), " must be (n, c, h, w)");
+  REPDL_CHECK(input_size[0] >= 0, kInputSize, " ", Name(input_size), " must not be negative");
+  CheckImages(kInputSize, input_size);
+  const IntList& shape = grad_output.shape;
+  CheckShape(kGradOutput, grad_output, {shape[0], input_size[1], shape[2], shape[3]});
+  CheckDType(kPlaces, places, DType::kInt64);
+  CheckSameDevice(kPlaces, places, grad_output);
+  CheckShape(kPlaces, places, shape);
+  CheckIndices("roi_pool_grad", indices, shape[0], grad_output);
+  return {{grad_output.dtype, input_size}};
+}
+
+void RoiPoolGrad(const TensorView& grad_output, const TensorView& places, const TensorView& indices,
+                 const IntList& input_size, Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("roi_pool_grad", InferRoiPoolGrad(grad_output, places, indices, input_size), {&grad_input}, grad_output);
+  const Place place = PlaceOf("roi_pool_grad", grad_output);
+  OpScratch scratch(place);
+  const int64_t* const images = CheckedIndices({"roi_pool_grad", "indices"}, indices, input_size[0], scratch);
+  FillWithZero(place, grad_input);
+  if (grad_output.numel() == 0) return;
+  const int64_t size = input_size[2] * input_size[3];
+  const auto* const at = Contiguous(places, scratch).Data<const int64_t>();
+  for (int64_t i = 0; i < places.numel(); ++i) {
+    REPDL_CHECK(at[i] >= -1 && at[i] < size, kPlaces, " holds ", at[i], ", which is not in [-1, ", size, ")");
+  }
+  DispatchReal(grad_output.dtype, [&]<class T>() {
+    RoiPoolGradKernel(place,
+                      RoiPoolGradArgs<T>{grad_output.shape[0], images, input_size[0], input_size[1], size,
+                                         grad_output.shape[2] * grad_output.shape[3],
+                                         Contiguous(grad_output, scratch).Data<const T>(), at, grad_input.Data<T>()});
+  });
+}
+
+}  // namespace repdl
+
+REPDL_OPS(roi_pool,
+          MakeOp<InferRoiPool, RoiPool, RoiPoolKernel>("roi_pool",
+                                                       "input, boxes, indices, output_size, spatial_scale=1.0",
+                                                       kFloat32Or64),
+          MakeOp<InferRoiPoolGrad, RoiPoolGrad, RoiPoolGradKernel>("roi_pool_grad",
+                                                                   "grad_output, places, indices, input_size",
+                                                                   kFloat32Or64))
