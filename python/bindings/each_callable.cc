@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "callable.h"
+#include "repdl/cuda.h"
+#include "repdl/threads.h"
 
 namespace nb = nanobind;
 
@@ -74,7 +76,57 @@ PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_p
   });
 }
 
+struct EachOp {
+  Callable callable;
+  PyObject* changed;
+  PyObject* fallback;
+};
+
+PyObject* CallOpFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
+  const auto& each = *static_cast<const EachOp*>(PyCapsule_GetPointer(self, nullptr));
+  const Callable& callable = each.callable;
+  const Py_ssize_t length = LengthOfLists(args, num_positional);
+  if (length < 0 || names != nullptr || num_positional != static_cast<Py_ssize_t>(callable.parameters.size())) {
+    return PyObject_Vectorcall(each.fallback, args, static_cast<size_t>(num_positional), names);
+  }
+  return Guarded([&]() -> PyObject* {
+    Tensors tensors(/*below_dispatcher=*/true);
+    Arguments read(callable);
+    std::vector<size_t> of_lists;
+    for (size_t at = 0; at < read.size; ++at) {
+      if (PyList_Check(args[at])) {
+        of_lists.push_back(at);
+      } else {
+        read.values[at] = ReadArgument(callable, callable.parameters[at], args[at], &tensors);
+      }
+    }
+    std::vector<Value> items;
+    items.reserve(static_cast<size_t>(length) * of_lists.size());
+    for (Py_ssize_t i = 0; i < length; ++i) {
+      for (size_t at : of_lists) {
+        items.push_back(ReadArgument(callable, callable.parameters[at], PyList_GetItem(args[at], i), &tensors));
+      }
+    }
+    {
+      const CudaStreamScope stream(tensors.Stream());
+      SetNumThreads(CurrentThreads());
+      const nb::gil_scoped_release release;
+      for (auto item = items.begin(); item != items.end();) {
+        for (size_t at : of_lists) read.values[at] = *item++;
+        callable.op->run(read.Values(), {});
+      }
+    }
+    return PyObject_Vectorcall(each.changed, args, 1, nullptr);
+  });
+}
+
 }  // namespace
+
+nb::object MakeEachOp(const OpInfo& op, const nb::object& changed, const nb::object& fallback) {
+  // It and the objects that it holds live as long as the process.
+  auto* each = new EachOp{Callable(op), changed.inc_ref().ptr(), fallback.inc_ref().ptr()};
+  return MakeFunction(each->callable.name.c_str(), &CallOpFromPython, each);
+}
 
 nb::object MakeEachCallable(const nb::object& kernel, Py_ssize_t first_named, const std::vector<std::string>& names,
                             const nb::object& changed, const nb::object& fallback) {

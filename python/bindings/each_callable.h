@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "repdl/op.h"
+
 namespace repdl {
 
 /// A kernel of lists for torch's dispatcher: calls `kernel` with the first item of each list among the arguments, then
@@ -16,5 +18,9 @@ namespace repdl {
 nanobind::object MakeEachCallable(const nanobind::object& kernel, Py_ssize_t first_named,
                                   const std::vector<std::string>& names, const nanobind::object& changed,
                                   const nanobind::object& fallback);
+
+/// The same for an op that changes its first argument and has no outputs, given all arguments by position: they are read
+/// before the first step is done, and nothing but the op stands between two steps.
+nanobind::object MakeEachOp(const OpInfo& op, const nanobind::object& changed, const nanobind::object& fallback);
 
 }  // namespace repdl

@@ -112,16 +112,17 @@ NB_MODULE(repdl_core, m) {
       },
       nb::arg("op"), nb::arg("target"), nb::arg("numbers"), nb::arg("pointwise"), nb::arg("low"), nb::arg("contiguous"),
       nb::arg("rank"), nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("fallback"));
-  m.def(
-      "make_kernel",
-      [](std::string_view name) {
-        const OpInfo* op = FindOp(name);
-        if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
-        return MakeOpCallable(*op, /*below_dispatcher=*/true);
-      },
-      nb::arg("op"));
   m.def("make_each", &MakeEachCallable, nb::arg("kernel"), nb::arg("first_named"), nb::arg("names"),
         nb::arg("changed").none(), nb::arg("fallback"));
+  m.def(
+      "make_each_op",
+      [](std::string_view name, const nb::object& changed, const nb::object& fallback) {
+        const OpInfo* op = FindOp(name);
+        if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
+        return MakeEachOp(*op, changed, fallback);
+      },
+      nb::arg("op"), nb::arg("changed"), nb::arg("fallback"));
+  m.def("make_for_reals", &MakeForReals, nb::arg("boxed"), nb::arg("keys"), nb::arg("fallback"));
   m.def("set_order_source", &SetOrderSource, nb::arg("source"));
   m.def("set_default_order", &SetDefaultOrder, nb::arg("order"));
   m.def("set_has_keys", &SetHasKeys, nb::arg("has"));

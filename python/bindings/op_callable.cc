@@ -42,11 +42,10 @@ Arguments ReadArguments(const Callable& callable, PyObject* const* args, Py_ssiz
   return read;
 }
 
-template <bool kBelowDispatcher>
 PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
   const auto& callable = *static_cast<const Callable*>(PyCapsule_GetPointer(self, nullptr));
   return Guarded([&] {
-    Tensors tensors(kBelowDispatcher);
+    Tensors tensors;
     const Arguments read = ReadArguments(callable, args, num_positional, names, &tensors);
     Outputs outputs;
     outputs.Make(tensors, callable.op->infer(read.Values()));
@@ -57,10 +56,9 @@ PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_p
 
 }  // namespace
 
-nb::object MakeOpCallable(const OpInfo& op, bool below_dispatcher) {
+nb::object MakeOpCallable(const OpInfo& op) {
   auto* callable = new Callable(op);  // for MakeFunction
-  return MakeFunction(callable->name.c_str(), below_dispatcher ? &CallFromPython<true> : &CallFromPython<false>,
-                      callable);
+  return MakeFunction(callable->name.c_str(), &CallFromPython, callable);
 }
 
 nb::list InferOutputs(const OpInfo& op, const nb::args& args) {

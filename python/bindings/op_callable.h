@@ -8,9 +8,8 @@
 namespace repdl {
 
 /// A Python callable for an op: arguments by position or by name as its schema says, tensors of any framework in,
-/// tensors of the first one's framework out. It serves as a kernel of torch.library as it is. `below_dispatcher`: see
-/// Tensors.
-nanobind::object MakeOpCallable(const OpInfo& op, bool below_dispatcher = false);
+/// tensors of the first one's framework out. It serves as a kernel of torch.library as it is.
+nanobind::object MakeOpCallable(const OpInfo& op);
 
 /// The outputs of an op as (dtype, shape) pairs, from anything with `shape` and `dtype`.
 nanobind::list InferOutputs(const OpInfo& op, const nanobind::args& args);

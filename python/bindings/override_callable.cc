@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <iterator>
 #include <optional>
 
 #include "callable.h"
@@ -303,7 +304,29 @@ PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_p
   return PyObject_Vectorcall(function.fallback, args, static_cast<size_t>(num_positional), names);
 }
 
+struct ForReals {
+  PyObject* boxed;
+  PyObject* keys;
+  PyObject* fallback;
+};
+
+PyObject* CallForReals(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
+  const auto& function = *static_cast<const ForReals*>(PyCapsule_GetPointer(self, nullptr));
+  const Py_ssize_t count = num_positional + (names == nullptr ? 0 : PyTuple_Size(names));
+  PyObject* given[4] = {function.keys};
+  bool all_real = count < static_cast<Py_ssize_t>(std::size(given));
+  for (Py_ssize_t i = 0; all_real && i < count; ++i) all_real = IsRealTensor(given[1 + i] = args[i]);
+  if (!all_real) return PyObject_Vectorcall(function.fallback, args, static_cast<size_t>(num_positional), names);
+  return PyObject_Vectorcall(function.boxed, given, static_cast<size_t>(num_positional) + 1, names);
+}
+
 }  // namespace
+
+nb::object MakeForReals(const nb::object& boxed, const nb::object& keys, const nb::object& fallback) {
+  // It and the objects that it holds live as long as the process.
+  auto* function = new ForReals{boxed.inc_ref().ptr(), keys.inc_ref().ptr(), fallback.inc_ref().ptr()};
+  return MakeFunction("for_reals", &CallForReals, function);
+}
 
 nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary, const nb::object& fallback) {
   Callable callable(op);

@@ -51,6 +51,11 @@ struct Ordinary {
 nanobind::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary,
                                       const nanobind::object& fallback);
 
+/// A kernel for torch's dispatcher that calls torch's own, `boxed(keys, …)`, where all arguments are tensors of real
+/// numbers, and else the Python function `fallback`.
+nanobind::object MakeForReals(const nanobind::object& boxed, const nanobind::object& keys,
+                              const nanobind::object& fallback);
+
 /// Lets a Python function say the order of sums in this context: None where it is the default of the process.
 void SetOrderSource(nanobind::object source);
 void SetDefaultOrder(std::string_view order);

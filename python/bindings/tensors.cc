@@ -368,6 +368,17 @@ void* Tensors::Stream() const {
   return stream;
 }
 
+bool IsRealTensor(PyObject* object) {
+  const Framework& framework = FrameworkOf(Py_TYPE(object));
+  if (framework.api == nullptr || framework.api != maker.api) return false;
+  dlpack::Tensor tensor;
+  if (framework.api->tensor_from_object(object, &tensor) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  return tensor.dtype.code != dlpack::kComplex && tensor.device.device_type == dlpack::kCpu;
+}
+
 bool IsConjugated(PyObject* tensor) {
   static PyObject* const name = PyUnicode_InternFromString("is_conj");
   return Says(tensor, name);

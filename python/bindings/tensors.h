@@ -58,6 +58,9 @@ class Tensors {
 /// than DLPack's, and what it makes can be resized. `dtypes` has that framework's as attributes.
 void SetMaker(const nanobind::type_object& type, const nanobind::object& make, const nanobind::object& dtypes);
 
+/// Whether an object is a dense tensor of torch on the CPU, of numbers that are not complex.
+bool IsRealTensor(PyObject* object);
+
 /// Whether a torch tensor is a view of numbers whose conjugates are in memory.
 bool IsConjugated(PyObject* tensor);
 

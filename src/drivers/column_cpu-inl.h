@@ -150,23 +150,31 @@ bool AreColumns(int64_t num_rows, int64_t n, int64_t stride) {
   return kLanesOf<T> > 1 && stride != 1 && num_rows > 1 && n > 1 && n <= 65536;
 }
 
-/// Calls body(first, count) for groups of at most kLanesOf<T> rows; the rows of a group lie side by side if those of
+/// Groups of kLanesOf<T> rows that are fetched together, so that each place is a run of memory which the processor
+/// fetches ahead. They fill no more than a part of a cache, and leave enough work for each thread.
+template <class T>
+int64_t GroupsTogether(int64_t num_rows, int64_t n) {
+  const int64_t most = 16384 / (n * kLanesOf<T>), shared = num_rows / (kLanesOf<T> * 4 * GetNumThreads());
+  return std::clamp<int64_t>(std::min(most, shared), 1, 64);
+}
+
+/// Calls body(first, count) for at most `together` groups of kLanesOf<T> rows; the rows lie side by side if those of
 /// `starts` do.
 template <class T, class Body>
-HWY_INLINE void ForColumns(const Loops& starts, int64_t num_rows, int64_t n, const Body& body) {
-  const int64_t inner = std::max(starts.InnerSize(), kLanesOf<T>);
-  const int64_t groups = (inner + kLanesOf<T> - 1) / kLanesOf<T>;
+HWY_INLINE void ForColumns(const Loops& starts, int64_t num_rows, int64_t n, const Body& body, int64_t together = 1) {
+  const int64_t inner = std::max(starts.InnerSize(), kLanesOf<T>), most = together * kLanesOf<T>;
+  const int64_t groups = (inner + most - 1) / most;
   const int64_t outer = (num_rows + inner - 1) / inner;
-  ParallelRanges(outer * groups, 4096 / (n * kLanesOf<T>)+1, [&](int64_t begin, int64_t end) HWY_ATTR {
+  ParallelRanges(outer * groups, 4096 / (n * most) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t g = begin; g < end; ++g) {
-      const int64_t column = g % groups * kLanesOf<T>, first = g / groups * inner + column;
-      const int64_t count = std::min({kLanesOf<T>, inner - column, num_rows - first});
+      const int64_t column = g % groups * most, first = g / groups * inner + column;
+      const int64_t count = std::min({most, inner - column, num_rows - first});
       if (count > 0) body(first, count);
     }
   });
 }
 
-/// Calls body(lane, count, offset) for the parts of a group of rows that lie side by side.
+/// Calls body(lane, count, offset) for the parts of groups of rows that lie side by side.
 template <class T, class Body>
 HWY_INLINE void ForParts(const Loops& starts, int64_t first, int64_t count, const Body& body) {
   for (int64_t lane = 0; lane < count;) {
@@ -177,34 +185,56 @@ HWY_INLINE void ForParts(const Loops& starts, int64_t first, int64_t count, cons
   }
 }
 
-/// A group of rows, in the order of ColumnNumbers; lanes without a row have +0.
+/// Calls body(i, j, in_group, count) for the numbers of place i that lie side by side in memory and in a group: those of
+/// rows j to j + count of a part, which are at `in_group` of the groups.
+template <class T, class Body>
+HWY_INLINE void ForPlaces(int64_t n, int64_t lane, int64_t part, const Body& body) {
+  constexpr int64_t kLength = kLanesOf<T>;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t j = 0;
+    if (lane % kLength == 0) {
+      int64_t in_group = (lane / kLength * n + i) * kLength;
+      for (; j + kLength <= part; j += kLength, in_group += n * kLength) body(i, j, in_group, kLength);
+    }
+    while (j < part) {
+      const int64_t row = lane + j, count = std::min(kLength - row % kLength, part - j);
+      body(i, j, (row / kLength * n + i) * kLength + row % kLength, count);
+      j += count;
+    }
+  }
+}
+
+/// Groups of rows, each in the order of ColumnNumbers; lanes without a row have +0.
 template <class T>
 ColumnNumbers<T> TakeColumns(const T* x, const Loops& starts, int64_t stride, int64_t n, int64_t first, int64_t count,
                              T* to) {
-  if (count < kLanesOf<T>) std::fill_n(to, n * kLanesOf<T>, T{0});
+  constexpr int64_t kLength = kLanesOf<T>;
+  if (count % kLength != 0) std::fill_n(to + count / kLength * n * kLength, n * kLength, T{0});
   ForParts<T>(starts, first, count, [&](int64_t lane, int64_t part, int64_t offset) HWY_ATTR {
-    const T* from = x + offset;
-    T* const column = to + lane;
-    if (part == 1) {
-      for (int64_t i = 0; i < n; ++i) column[i * kLanesOf<T>] = from[i * stride];
-    } else {
-      for (int64_t i = 0; i < n; ++i) StoreN(LoadN(from + i * stride, part), column + i * kLanesOf<T>, part);
-    }
+    const T* const from = x + offset;
+    ForPlaces<T>(n, lane, part, [&](int64_t i, int64_t j, int64_t in_group, int64_t some) HWY_ATTR {
+      if (some == 1) {
+        to[in_group] = from[i * stride + j];
+      } else {
+        StoreN(LoadN(from + i * stride + j, some), to + in_group, some);
+      }
+    });
   });
   return {to};
 }
 
-/// The rows of a group put where they belong.
+/// The rows of groups put where they belong.
 template <class T>
 void PutColumns(const T* from, int64_t n, T* x, const Loops& starts, int64_t stride, int64_t first, int64_t count) {
   ForParts<T>(starts, first, count, [&](int64_t lane, int64_t part, int64_t offset) HWY_ATTR {
     T* const to = x + offset;
-    const T* const column = from + lane;
-    if (part == 1) {
-      for (int64_t i = 0; i < n; ++i) to[i * stride] = column[i * kLanesOf<T>];
-    } else {
-      for (int64_t i = 0; i < n; ++i) StoreN(LoadN(column + i * kLanesOf<T>, part), to + i * stride, part);
-    }
+    ForPlaces<T>(n, lane, part, [&](int64_t i, int64_t j, int64_t in_group, int64_t some) HWY_ATTR {
+      if (some == 1) {
+        to[i * stride + j] = from[in_group];
+      } else {
+        StoreN(LoadN(from + in_group, some), to + i * stride + j, some);
+      }
+    });
   });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/map.h"
 
+#include <algorithm>
+
 namespace repdl {
 
 MapArgs MakeMapArgs(std::initializer_list<const TensorView*> inputs, const TensorView& output) {
@@ -43,6 +45,17 @@ MapArgs MakeMapArgs(std::initializer_list<const TensorView*> inputs, const Tenso
     for (t = 0; t < args.num_inputs; ++t) args.strides[t][0] = 0;
   }
   return args;
+}
+
+MapArgs Without(const MapArgs& args, int input) {
+  MapArgs others = args;
+  --others.num_inputs;
+  for (int t = input; t < others.num_inputs; ++t) {
+    others.inputs[t] = args.inputs[t + 1];
+    others.input_dtypes[t] = args.input_dtypes[t + 1];
+    std::copy_n(args.strides[t + 1], args.rank, others.strides[t]);
+  }
+  return others;
 }
 
 }  // namespace repdl

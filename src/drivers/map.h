@@ -25,4 +25,15 @@ struct MapArgs {
 
 MapArgs MakeMapArgs(std::initializer_list<const TensorView*> inputs, const TensorView& output);
 
+/// Whether an operand is one number for all elements.
+inline bool IsOneNumber(const MapArgs& args, int input) {
+  for (int dim = 0; dim < args.rank; ++dim) {
+    if (args.strides[input][dim] != 0) return false;
+  }
+  return true;
+}
+
+/// The same without an operand.
+MapArgs Without(const MapArgs& args, int input);
+
 }  // namespace repdl

@@ -19,6 +19,12 @@ using MapRun = void (*)(const void* f, const T* const* x, T* y, int64_t at, int6
 /// What the operands of a run go through where they are not such numbers side by side.
 constexpr int64_t kMapRun = 512;
 
+template <class T>
+HWY_INLINE void Fill(T number, int64_t n, T* to) {
+  const VecOf<T> numbers = Set(TagOf<T>(), number);
+  ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR { StoreN(numbers, to + i, count); });
+}
+
 /// output = run(inputs...), in parallel. `grain` is the number of elements worth a fork. A low-precision output is
 /// rounded from what `run` gives.
 template <class T>
@@ -30,25 +36,33 @@ HWY_NOINLINE void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, con
   }
   ParallelRanges(args.numel, grain, [&](int64_t begin, int64_t end) HWY_ATTR {
     HWY_ALIGN T buffers[MapArgs::kMaxInputs + 1][kMapRun];
+    // Where in the shape the row of element `at` is, and an offset into every operand.
+    int64_t index[kMaxRank], row_offsets[MapArgs::kMaxInputs] = {};
+    int64_t rest = begin;
+    for (int dim = inner; dim >= 0; --dim) {
+      index[dim] = rest % args.shape[dim];
+      rest /= args.shape[dim];
+      for (int t = 0; dim < inner && t < args.num_inputs; ++t) row_offsets[t] += index[dim] * args.strides[t][dim];
+    }
+    int64_t column = index[inner];
     for (int64_t at = begin; at < end;) {
-      // The place of element `at`: an offset into every operand.
-      int64_t rest = at;
-      int64_t offsets[MapArgs::kMaxInputs] = {};
-      int64_t column = 0;
-      for (int dim = inner; dim >= 0; --dim) {
-        const int64_t index = rest % args.shape[dim];
-        rest /= args.shape[dim];
-        if (dim == inner) column = index;
-        for (int t = 0; t < args.num_inputs; ++t) offsets[t] += index * args.strides[t][dim];
-      }
       const int64_t row_end = std::min(end, at + args.shape[inner] - column);
       const int64_t longest = direct ? row_end - at : kMapRun;
+      int64_t offsets[MapArgs::kMaxInputs];
+      for (int t = 0; t < args.num_inputs; ++t) offsets[t] = row_offsets[t] + column * args.strides[t][inner];
       const T* x[MapArgs::kMaxInputs] = {};
       for (; at < row_end; at += longest) {
         const int64_t n = std::min(longest, row_end - at);
         for (int t = 0; t < args.num_inputs; ++t) {
           const int64_t stride = args.strides[t][inner];
           if (stride == 0 && x[t] != nullptr) continue;  // the number that repeats is in the buffer already
+          if (stride == 0) {
+            T number[1];
+            const T* const from = NumbersSideBySide(args.inputs[t], args.input_dtypes[t], offsets[t], 1, 1, number);
+            Fill(*from, n, buffers[t]);
+            x[t] = buffers[t];
+            continue;
+          }
           x[t] = NumbersSideBySide(args.inputs[t], args.input_dtypes[t], offsets[t], stride, n, buffers[t]);
           offsets[t] += n * stride;
         }
@@ -61,6 +75,14 @@ HWY_NOINLINE void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, con
         }
       }
       at = row_end;
+      column = 0;
+      for (int dim = inner - 1; dim >= 0; --dim) {
+        const bool is_last = ++index[dim] == args.shape[dim];
+        const int64_t steps = is_last ? 1 - args.shape[dim] : 1;
+        for (int t = 0; t < args.num_inputs; ++t) row_offsets[t] += steps * args.strides[t][dim];
+        if (!is_last) break;
+        index[dim] = 0;
+      }
     }
   });
 }
@@ -73,16 +95,43 @@ void MapEachRun(const MapArgs& args, int64_t grain, const F& f) {
   MapRuns<T>(args, grain, run, &f);
 }
 
-/// output = f(inputs...), in parallel; f takes and gives vectors of T.
-template <int kInputs, class T = float, class F>
+/// output = f(inputs...), in parallel; f takes and gives vectors of T. Of an f of few steps, `kTogether` vectors are
+/// computed before one is stored: behind a store, all that f refers to is read from memory again.
+template <int kInputs, class T = float, int kTogether = 1, class F>
 void Map(const MapArgs& args, int64_t grain, const F& f) {
   MapEachRun<T>(args, grain, [&f](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
-    ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
-      // Lanes behind the end compute f(1...): no slow subnormals, no traps.
-      const auto of = [&]<size_t... t>(std::index_sequence<t...>) HWY_ATTR { return f(LoadN(x[t] + i, count, 1)...); };
-      StoreN(of(std::make_index_sequence<kInputs>()), y + i, count);
-    });
+    // Lanes behind the end compute f(1...): no slow subnormals, no traps.
+    const auto of = [&]<size_t... t>(int64_t i, int64_t count, std::index_sequence<t...>)
+                        HWY_ATTR { return f(LoadN(x[t] + i, count, 1)...); };
+    constexpr std::make_index_sequence<kInputs> kEach;
+    constexpr int64_t kLength = kLanesOf<T>;
+    int64_t begin = 0;
+    if constexpr (kTogether == 4) {
+      for (; begin + 4 * kLength <= n; begin += 4 * kLength) {
+        const VecOf<T> a = of(begin, kLength, kEach), b = of(begin + kLength, kLength, kEach);
+        const VecOf<T> c = of(begin + 2 * kLength, kLength, kEach), d = of(begin + 3 * kLength, kLength, kEach);
+        StoreN(a, y + begin, kLength), StoreN(b, y + begin + kLength, kLength);
+        StoreN(c, y + begin + 2 * kLength, kLength), StoreN(d, y + begin + 3 * kLength, kLength);
+      }
+    }
+    ForVectors<T>(n - begin, [&](int64_t i, int64_t count)
+                                 HWY_ATTR { StoreN(of(begin + i, count, kEach), y + begin + i, count); });
   });
+}
+
+/// An operand that is one number, in a vector.
+template <class T>
+HWY_INLINE VecOf<T> OneNumber(const MapArgs& args, int input) {
+  T buffer[1];
+  return Set(TagOf<T>(), *NumbersSideBySide(args.inputs[input], args.input_dtypes[input], 0, 1, 1, buffer));
+}
+
+/// Map of two operands and an f of few steps. A second operand that is one number stays in a vector.
+template <class T, class F>
+void MapTwo(const MapArgs& args, int64_t grain, const F& f) {
+  if (!IsOneNumber(args, 1)) return Map<2, T, 4>(args, grain, f);
+  const VecOf<T> y = OneNumber<T>(args, 1);
+  Map<1, T, 4>(Without(args, 1), grain, [&](VecOf<T> x) HWY_ATTR { return f(x, y); });
 }
 
 /// output = F()(tag, inputs...), of doubles.

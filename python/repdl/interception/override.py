@@ -224,6 +224,11 @@ def _takes_ops(function: Kernel) -> bool:
 class ForComplex(Override):
     """An override for complex numbers alone: torch's kernels, that of each variant, are exact for all others."""
 
+    def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
+        for name, kernel in super().kernels(native):
+            of_reals = native_of(name)
+            yield name, kernel if self.op else _core.make_for_reals(of_reals.kernel.call_boxed, of_reals.keys, kernel)
+
     def chosen(self, name: str, kernel: Kernel) -> Kernel:
         native = native_of(name)
 

@@ -16,18 +16,18 @@ void Run(const AxpyArgs& args) {
   const bool is_plain = scalar == 1;
   switch (args.op) {
     case Axpy::kAdd:
-      if (is_plain) return Map<2, T>(map, kGrain, [](V x, V y) HWY_ATTR { return Add(x, y); });
-      return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(y, c)); });
+      if (is_plain) return MapTwo<T>(map, kGrain, [](V x, V y) HWY_ATTR { return Add(x, y); });
+      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(y, c)); });
     case Axpy::kSub:
-      if (is_plain) return Map<2, T>(map, kGrain, [](V x, V y) HWY_ATTR { return Sub(x, y); });
-      return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Sub(x, Mul(y, c)); });
+      if (is_plain) return MapTwo<T>(map, kGrain, [](V x, V y) HWY_ATTR { return Sub(x, y); });
+      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Sub(x, Mul(y, c)); });
     case Axpy::kAddcmul:
-      return Map<3, T>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Mul(Mul(y, c), z)); });
+      return Map<3, T, 4>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Mul(Mul(y, c), z)); });
     case Axpy::kAddcdiv:
-      return Map<3, T>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Div(Mul(y, c), z)); });
+      return Map<3, T, 4>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Div(Mul(y, c), z)); });
     case Axpy::kLerpTensor: {
       const V one = Set(TagOf<T>(), 1), half = Set(TagOf<T>(), T{0.5});
-      return Map<3, T>(map, kGrain, [&](V x, V y, V w) HWY_ATTR {
+      return Map<3, T, 4>(map, kGrain, [&](V x, V y, V w) HWY_ATTR {
         const V difference = Sub(y, x);
         const V near = Add(x, Mul(difference, w));
         return IfThenElse(Lt(Abs(w), half), near, Sub(y, Mul(difference, Sub(one, w))));
@@ -35,10 +35,10 @@ void Run(const AxpyArgs& args) {
     }
     case Axpy::kLerp:
       if (scalar > -0.5 && scalar < 0.5) {
-        return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(Sub(y, x), c)); });
+        return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(Sub(y, x), c)); });
       }
       const V rest = Sub(Set(TagOf<T>(), 1), c);
-      return Map<2, T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Sub(y, Mul(Sub(y, x), rest)); });
+      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Sub(y, Mul(Sub(y, x), rest)); });
   }
 }
 

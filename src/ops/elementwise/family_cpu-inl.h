@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CPU kernels of the elementwise ops that the file REPDL_FAMILY lists.
+// The CPU kernels of the elementwise ops that the file REPDL_FAMILY lists. REPDL_FEW_STEPS is 1 where their functions have
+// so few that memory counts.
 #include "drivers/map_cpu-inl.h"
 #include "numerics/functions_highway-inl.h"
 #include "ops/elementwise/elementwise_kernel.h"
@@ -10,20 +11,37 @@ namespace repdl::HWY_NAMESPACE {
 // 3 µs of work at the memory's pace; of functions that take longer, more.
 constexpr int64_t kGrain = 8192;
 
-#define REPDL_DOUBLE_kUpToFloat32(kInputs, Function)
-#define REPDL_DOUBLE_kUpToFloat64(kInputs, Function) \
-  if (args.output_dtype == DType::kFloat64) return MapDouble<kInputs, Function##Double>(args, kGrain);
-#define REPDL_UNARY(op, Function, Lanes, dtypes)                                 \
-  void Function##Kernel(const MapArgs& args) {                                   \
-    REPDL_DOUBLE_##dtypes(1, Function);                                          \
-    if constexpr (std::is_same_v<Lanes, float>) {                                \
-      if (args.output_dtype == DType::kFloat32) {                                \
-        return Map<1>(args, kGrain, [](Vec x) HWY_ATTR { return Function(x); }); \
-      }                                                                          \
-    }                                                                            \
-    MapWide<Function##Wide>(args, kGrain);                                       \
+#ifndef REPDL_FEW_STEPS
+#define REPDL_FEW_STEPS 0
+#endif
+
+template <int kInputs, class T, class F>
+void MapOf(const MapArgs& args, const F& f) {
+  if constexpr (!REPDL_FEW_STEPS) {
+    Map<kInputs, T>(args, kGrain, f);
+  } else if constexpr (kInputs == 2) {
+    MapTwo<T>(args, kGrain, f);
+  } else {
+    Map<kInputs, T, 4>(args, kGrain, f);
   }
-#define REPDL_MAP_float(Function) Map<2>(args, kGrain, [](Vec x, Vec y) HWY_ATTR { return Function(x, y); })
+}
+
+#define REPDL_DOUBLE_kUpToFloat32(kInputs, Function)
+#define REPDL_DOUBLE_kUpToFloat64(kInputs, Function)                                                                   \
+  if (args.output_dtype == DType::kFloat64) {                                                                          \
+    return MapOf<kInputs, double>(args, [](auto... x) HWY_ATTR { return Function##Double()(TagOf<double>(), x...); }); \
+  }
+#define REPDL_UNARY(op, Function, Lanes, dtypes)                                  \
+  void Function##Kernel(const MapArgs& args) {                                    \
+    REPDL_DOUBLE_##dtypes(1, Function);                                           \
+    if constexpr (std::is_same_v<Lanes, float>) {                                 \
+      if (args.output_dtype == DType::kFloat32) {                                 \
+        return MapOf<1, float>(args, [](Vec x) HWY_ATTR { return Function(x); }); \
+      }                                                                           \
+    }                                                                             \
+    MapWide<Function##Wide>(args, kGrain);                                        \
+  }
+#define REPDL_MAP_float(Function) MapOf<2, float>(args, [](Vec x, Vec y) HWY_ATTR { return Function(x, y); })
 #define REPDL_MAP_double(Function) MapWide2<Function##Wide>(args, kGrain)
 #define REPDL_BINARY(op, Function, Lanes, dtypes, first, second) \
   void Function##Kernel(const MapArgs& args) {                   \

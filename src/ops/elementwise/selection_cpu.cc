@@ -1,3 +1,4 @@
 // SPDX-License-Identifier: MIT
+#define REPDL_FEW_STEPS 1
 #define REPDL_FAMILY "repdl/ops/selection.def"
 #include "ops/elementwise/family_cpu-inl.h"

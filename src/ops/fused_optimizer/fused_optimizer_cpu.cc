@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+
 #include "base/parallel.h"
 #include "drivers/narrow_cpu-inl.h"
 #include "ops/fused_optimizer/fused_optimizer_kernel.h"
@@ -27,19 +30,36 @@ struct RoundedTo {
   }
 };
 
-/// step(round, v) changes a vector v[k] of each of the tensors.
+/// step(round, v) changes a vector v[k] of each of the tensors; it has its constants within.
 template <int kCount, class T, class Step>
 HWY_INLINE void StepEach(const FusedTensors& tensors, const Step& step) {
   constexpr int kGradient = 1;
+  constexpr int64_t kTogether = kCount <= 3 ? 4 : 2;
   const auto step_run = [&](T* const* x, int64_t n, const auto& round) HWY_ATTR {
-    ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
-      VecElementOf<T> v[kCount];
-      for (int k = 0; k < kCount; ++k) v[k] = LoadN(x[k] + i, count, 1);
-      step(round, v);
-      for (int k = 0; k < kCount; ++k) {
-        if (k != kGradient) StoreN(v[k], x[k] + i, count);
-      }
-    });
+    // Places and constants are variables of this function: behind each store, what is in memory would be read again.
+    const Step own_step = step;
+    std::array<T*, kCount> p;
+    std::copy_n(x, kCount, p.begin());
+    const auto step_vectors = [&]<int kVectors>(int64_t i, int64_t count, std::integral_constant<int, kVectors>)
+                                  HWY_ATTR {
+                                    VecElementOf<T> v[kVectors][kCount];
+                                    for (int j = 0; j < kVectors; ++j) {
+                                      for (int k = 0; k < kCount; ++k)
+                                        v[j][k] = LoadN(p[k] + i + j * kLanesOf<T>, count, 1);
+                                      own_step(round, v[j]);
+                                    }
+                                    for (int k = 0; k < kCount; ++k) {
+                                      for (int j = 0; k != kGradient && j < kVectors; ++j)
+                                        StoreN(v[j][k], p[k] + i + j * kLanesOf<T>, count);
+                                    }
+                                  };
+    constexpr int64_t kRun = kTogether * kLanesOf<T>;
+    int64_t begin = 0;
+    for (; begin + kRun <= n; begin += kRun) {
+      step_vectors(begin, kLanesOf<T>, std::integral_constant<int, kTogether>());
+    }
+    ForVectors<T>(n - begin, [&](int64_t i, int64_t count)
+                                 HWY_ATTR { step_vectors(begin + i, count, std::integral_constant<int, 1>()); });
   };
   ParallelRanges(tensors.n, 8192, [&](int64_t begin, int64_t end) HWY_ATTR {
     T* x[kCount];
@@ -70,15 +90,15 @@ static void Adam(const FusedAdamArgs<T>& args) {
   const TagOf<T> d;
   using V = VecOf<T>;
   if (args.tensors.count == 4) {
-    return StepEach<4, T>(args.tensors, [&](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+    return StepEach<4, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
       V param = v[0], exp_avg = v[2], exp_avg_sq = v[3];
-      FusedAdamElement(d, args, round, V(v[1]), param, exp_avg, exp_avg_sq, static_cast<V*>(nullptr));
+      FusedAdamElement(d, c, round, V(v[1]), param, exp_avg, exp_avg_sq, static_cast<V*>(nullptr));
       v[0] = param, v[2] = exp_avg, v[3] = exp_avg_sq;
     });
   }
-  StepEach<5, T>(args.tensors, [&](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+  StepEach<5, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
     V param = v[0], exp_avg = v[2], exp_avg_sq = v[3], largest = v[4];
-    FusedAdamElement(d, args, round, V(v[1]), param, exp_avg, exp_avg_sq, &largest);
+    FusedAdamElement(d, c, round, V(v[1]), param, exp_avg, exp_avg_sq, &largest);
     v[0] = param, v[2] = exp_avg, v[3] = exp_avg_sq, v[4] = largest;
   });
 }
@@ -87,9 +107,9 @@ template <class T>
 static void Adagrad(const FusedAdagradArgs<T>& args) {
   const TagOf<T> d;
   using V = VecOf<T>;
-  StepEach<3, T>(args.tensors, [&](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+  StepEach<3, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
     V param = v[0], state_sum = v[2];
-    FusedAdagradElement(d, args, round, V(v[1]), param, state_sum);
+    FusedAdagradElement(d, c, round, V(v[1]), param, state_sum);
     v[0] = param, v[2] = state_sum;
   });
 }
@@ -99,15 +119,15 @@ static void Sgd(const FusedSgdArgs<T>& args) {
   const TagOf<T> d;
   using V = VecOf<T>;
   if (args.tensors.count == 2) {
-    return StepEach<2, T>(args.tensors, [&](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+    return StepEach<2, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
       V param = v[0];
-      FusedSgdElement(d, args, round, V(v[1]), param, static_cast<V*>(nullptr));
+      FusedSgdElement(d, c, round, V(v[1]), param, static_cast<V*>(nullptr));
       v[0] = param;
     });
   }
-  StepEach<3, T>(args.tensors, [&](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+  StepEach<3, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
     V param = v[0], buffer = v[2];
-    FusedSgdElement(d, args, round, V(v[1]), param, &buffer);
+    FusedSgdElement(d, c, round, V(v[1]), param, &buffer);
     v[0] = param, v[2] = buffer;
   });
 }

@@ -12,22 +12,27 @@ namespace repdl::HWY_NAMESPACE {
 
 namespace {
 
-/// Rows that lie across memory, a vector of them at a time.
+/// Rows that lie across memory, a vector of them at a time; some vectors are fetched together.
 template <class T, class Body>
 void ForGroups(const SoftmaxArgs<T>& args, const Body& body) {
   const Columns<T> columns{args.n, args.order};
-  ForColumns<T>(args.input.starts, args.num_rows, args.n, [&](int64_t first, int64_t count) HWY_ATTR {
+  const int64_t group = args.n * kLanesOf<T>, together = GroupsTogether<T>(args.num_rows, args.n);
+  const auto run = [&](int64_t first, int64_t count) HWY_ATTR {
     Scratch scratch;
-    const auto buffer = [&]() { return scratch.Get<T>(args.n * kLanesOf<T>); };
+    const auto buffer = [&]() { return scratch.Get<T>(group * together); };
     const auto take = [&](const Rows<T>& rows) HWY_ATTR {
-      return TakeColumns(rows.data, rows.starts, rows.stride, args.n, first, count, buffer());
+      return TakeColumns(rows.data, rows.starts, rows.stride, args.n, first, count, buffer()).data;
     };
-    const ColumnNumbers<T> x = take(args.input);
-    const ColumnNumbers<T> y = args.output.data != nullptr ? take(args.output) : ColumnNumbers<T>{nullptr};
-    const ColumnNumbers<T> result{buffer()};
-    body(columns, x, y, result);
-    PutColumns(result.data, args.n, args.result.data, args.result.starts, args.result.stride, first, count);
-  });
+    T* const x = take(args.input);
+    T* const y = args.output.data != nullptr ? take(args.output) : x;
+    T* const result = buffer();
+    for (int64_t at = 0; at * kLanesOf<T> < count; ++at) {
+      const auto numbers = [&](T* data) { return ColumnNumbers<T>{data + at * group}; };
+      body(columns, numbers(x), numbers(y), numbers(result));
+    }
+    PutColumns(result, args.n, args.result.data, args.result.starts, args.result.stride, first, count);
+  };
+  ForColumns<T>(args.input.starts, args.num_rows, args.n, run, together);
 }
 
 /// Calls body(row, x, y, result) for each row, or group of rows; y is the output of the forward op, for a gradient.

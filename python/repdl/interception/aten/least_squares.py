@@ -58,12 +58,14 @@ def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Te
     """X and the ranks."""
     factors, tau, places = pivoted(a)
     size = factors.diagonal(dim1=1, dim2=2).real.abs()
-    ranks = (size > core.ops["mul"](size[:, :1], size.new_tensor([[rcond]]))).to(torch.int64).cumprod(1).sum(1)
+    kept = size > core.ops["mul"](size[:, :1], size.new_full((1, 1), rcond))
     turned = reflected(factors, tau, b, adjoint=True)
-    found = set(ranks.tolist())
-    if found == {a.shape[2]}:
+    if kept.shape[1] == a.shape[2] and bool(kept.all()):
+        ranks = torch.full((len(a),), a.shape[2])
         x = substituted(factors[:, :, : a.shape[2]].mT, turned[:, : a.shape[2]], upper=True)
     else:
+        ranks = kept.to(torch.int64).cumprod(1).sum(1)
+        found = set(ranks.tolist())
         x = b.new_zeros(b.shape[0], a.shape[2], b.shape[2])
         for rank in found - {0}:
             some = (ranks == rank).nonzero()[:, 0]
@@ -100,13 +102,17 @@ def linalg_lstsq(
         driver in ("gels", "gelsy", "gelsd", "gelss"),
         "parameter `driver` should be one of (gels, gelsy, gelsd, gelss)",
     )
-    shape = torch.broadcast_shapes(self.shape[:-2], right.shape[:-2])
     rows, columns = self.shape[-2:]
     wide = torch.complex128 if self.is_complex() else torch.float64
-    a, y = (batch(x.expand(*shape, *x.shape[-2:])).to(wide) for x in (self, right))
+    shape, operands = self.shape[:-2], (self, right)
+    if right.shape[:-2] != shape:
+        shape = torch.broadcast_shapes(shape, right.shape[:-2])
+        operands = tuple(x.expand(*shape, *x.shape[-2:]) for x in operands)  # type: ignore[assignment]
+    a, y = (batch(x).to(wide) for x in operands)
     cut = max(rows, columns) * torch.finfo(self.dtype).eps if rcond is None else rcond
     dtype = self.dtype.to_real()
-    ranks, values = torch.empty(0, dtype=torch.int64), self.new_empty(0, dtype=dtype)
+    # Of zeros, as what is empty for certain takes less time than what might have to be filled.
+    ranks, values = torch.zeros(0, dtype=torch.int64), self.new_zeros(0, dtype=dtype)
     if min(rows, columns) == 0:
         x = y.new_zeros(len(a), columns, y.shape[2])
         ranks = torch.zeros(len(a), dtype=torch.int64) if driver != "gels" else ranks
@@ -117,7 +123,7 @@ def linalg_lstsq(
     else:
         x, ranks, values = _by_values(a, y, cut)
         values = values.reshape(*shape, values.shape[1])
-    residuals = self.new_empty(0, dtype=dtype)
+    residuals = self.new_zeros(0, dtype=dtype)
     if rows > columns and driver != "gelsy" and bool((ranks == columns).all()):
         residuals = _squares(ops_of(a)["sub"](product(a, x, ops_of(a)), y)).reshape(*shape, y.shape[2])
     ranks = ranks.reshape(shape) if driver != "gels" else ranks

@@ -53,8 +53,12 @@ _binary_cross_entropy_grad, _smooth_l1_grad, _huber_grad, _soft_margin_grad = (
 
 def _part(reduction: int, *operands: torch.Tensor) -> float:
     """The part that each term has in the loss."""
-    count = math.prod(torch.broadcast_shapes(*(x.shape for x in operands)))
-    return 1 / count if reduction == _MEAN and count else 1.0
+    if reduction != _MEAN:
+        return 1.0
+    first, *others = operands
+    alike = all(x.shape == first.shape for x in others)
+    count = first.numel() if alike else math.prod(torch.broadcast_shapes(*(x.shape for x in operands)))
+    return 1 / count if count else 1.0
 
 
 @override("nll_loss_forward", "nll_loss2d_forward", op="nll_loss", wide="float64", choices={3: _REDUCTIONS})

@@ -20,7 +20,7 @@ def _steps(op: str) -> Kernel:
         if params:
             raise RuntimeError(f"[{op}] needs as many gradients and states as parameters")
 
-    return _core.make_each(_core.make_kernel(op), len(_core.arguments[op]), [], increment_version, refuse)
+    return _core.make_each_op(op, increment_version, refuse)
 
 
 _adam_steps, _adagrad_steps, _sgd_steps = map(_steps, ("fused_adam_step", "fused_adagrad_step", "fused_sgd_step"))

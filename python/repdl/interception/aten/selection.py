@@ -60,7 +60,10 @@ def _clamp(self: torch.Tensor, low: Any, high: Any, native: Kernel, ops: Ops) ->
 _native_clamp = native_of("clamp")
 
 
-@override("clamp", op="clamp", integers="compute", **_OPS)
+_ONE_BOUND = {"clamp_min": {2: None}, "clamp_max": {1: None}}
+
+
+@override("clamp", op="clamp", of_constants=_ONE_BOUND, integers="compute", **_OPS)
 def clamp(self: torch.Tensor, min: Any = None, max: Any = None, *, ops: Ops = _core.ops) -> torch.Tensor:
     return _clamp(self, min, max, _native_clamp, ops)
 
