@@ -56,9 +56,25 @@ struct ExpFormula {
   }
 };
 
-struct ExpDouble {
+struct ExpOfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     return Correctly<ExpFormula>(d, x);
+  }
+};
+
+struct ExpDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const IntTag<D> di;
+    V low;
+    auto exponent = Zero(di);
+    const V high = QuickExpOver(d, x, low, exponent);
+    // 1.28 2^-62, and 2^-65 for the rounding of the sums with low.
+    const V bound = Set(d, 0x1.8p-62);
+    const V y = Add(high, Add(low, bound));
+    // Within the limit the result is normal.
+    const auto certain = And(Eq(y, Add(high, Sub(low, bound))), Le(Abs(x), Set(d, 708.0)));
+    return IfCertain<ExpOfAnyDouble>(d, certain, BitCast(d, Add(BitCast(di, y), exponent)), x);
   }
 };

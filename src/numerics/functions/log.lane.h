@@ -38,9 +38,20 @@ struct LogFormula {
   }
 };
 
-struct LogDouble {
+struct LogOfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     return LogSpecials(d, x, Zero(d), Correctly<LogFormula>(d, x));
+  }
+};
+
+struct LogDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V low, bound;
+    const V high = QuickLog(d, x, low, bound);
+    const V y = Add(high, Add(low, bound));
+    const auto usual = And(Ge(x, Set(d, 0x1p-1022)), Lt(x, Inf(d)));
+    return IfCertain<LogOfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), y, x);
   }
 };

@@ -66,6 +66,40 @@ REPDL_LANE Pair<V> ExpOver(D d, Pair<V> x, V& n) {
   return PairOf(sum, Add(error, Fma(t, q_low, Fma(V(power.low), q, Add(product_low, V(power.low))))));
 }
 
+// ln(2^(i / 16)) less that of PairPowers.
+REPDL_TABLE(PairPowersRest, double, 16, 0.0, 0x1.79aa65d837b6cp-54, -0x1.01b15eaa59348p-55, 0x1.68efde3a8a894p-54,
+            0x1.34d754db0abb6p-55, 0x1.59f48a72a4c6dp-55, 0x1.690cebb7aafb0p-56, 0x1.063e1e21c5409p-54,
+            -0x1.3b3efbf5e2229p-54, -0x1.b32dcb94da51dp-56, 0x1.db72fc1f0eab4p-55, 0x1.1affc2b91ce27p-56,
+            0x1.c1a7792cb3387p-55, 0x1.36eae30af0cb3p-56, 0x1.4a385a63d07a7p-56, -0x1.ff7128fd391f1p-55)
+
+/// e^x / 2^n, in [0.97, 2.05), as high + low with |low| < 2^-11 and an error below 1.28 2^-62, for |x| <= 720; and n 2^52.
+//
+// With the nearest multiple of ln(2) / 16 to x and t = PairPowers[i] <= 1.92, the result is t e^(first + rest), where
+// `first` is exact, |first| < 2^-5.52 and |rest| < 2^-45. Errors in units of 2^-66, relative to t: of the polynomial 1.8; of
+// the roundings of p, of r^2 and of r 2.0, 2.0 and 2.8, each as it counts in r^2 p; of r^2 p + rest 1. Together they are
+// below 9.6 t < 18.4; that of the last step is 2. t - high is exact by Sterbenz' lemma.
+template <class D, class V, class VI>
+REPDL_LANE V QuickExpOver(D d, V x, V& low, VI& exponent) {
+  const IntTag<D> di;
+  const V shift = Set(d, 0x1.8p52);
+  const V shifted = Fma(x, Set(d, 0x1.71547652b82fep+4), shift);
+  const V steps = Sub(shifted, shift);
+  const auto bits = BitCast(di, shifted);
+  const V t = LookUp<16>(d, PairPowers(), bits);
+  const V first = Fma(steps, Set(d, -0x1.62e42fefa39efp-5), x);
+  const V rest = Fma(steps, Set(d, -0x1.abc9e3b39803fp-60), LookUp<16>(d, PairPowersRest(), bits));
+  const V r = Add(first, rest);
+  V p = Fma(Set(d, 0x1.a01b9f3d1d485p-13), r, Set(d, 0x1.6c18415fba933p-10));
+  p = Fma(p, r, Set(d, 0x1.111111107d011p-7));
+  p = Fma(p, r, Set(d, 0x1.555555547f86fp-5));
+  p = Fma(p, r, Set(d, 0x1.555555555555ap-3));
+  p = Fma(p, r, Set(d, 0x1.0000000000004p-1));
+  const V high = Fma(t, first, t);
+  low = Fma(t, Fma(Mul(r, r), p, rest), Fma(t, first, Sub(t, high)));
+  exponent = ShiftLeft<48>(And(bits, Set(di, -16)));
+  return high;
+}
+
 /// (e^x - 1) / 2^n, of any magnitude below 2, for -50 <= x <= 1500.
 template <class D, class V>
 REPDL_LANE Pair<V> Expm1Over(D d, Pair<V> x, V& n) {

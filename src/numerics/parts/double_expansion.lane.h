@@ -260,3 +260,16 @@ REPDL_LANE V Correctly(D d, V x, Vs... more) {
     return IfThenElse(uncertain, RoundedWithTriples<F>(d, x, more...), result);
   return result;
 }
+
+template <class F, class D, class V>
+REPDL_LANE_RARE V Rarely(D d, V x) {
+  return F()(d, x);
+}
+
+/// y, the result of a quick step, where that is certain to be rounded right, else F()(d, x).
+template <class F, class D, class M, class V>
+REPDL_LANE V IfCertain(D d, M certain, V y, V x) {
+  if (Any(d, Not(certain))) [[unlikely]]
+    return IfThenElse(certain, y, Rarely<F>(d, x));
+  return y;
+}

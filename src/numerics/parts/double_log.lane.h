@@ -70,6 +70,52 @@ REPDL_LANE Pair<V> LogSum(D d, V e, VI cell, Pair<V> r) {
   return PairOf(sum, Add(error, Add(base_low, V(q.low))));
 }
 
+// 16 cells, each of four of those above, and -ln c: c is chosen such that this is a multiple of 2^-42 to within 2^-65.8.
+// In the cell of 1, c = 1.
+REPDL_TABLE(QuickLogReciprocals, double, 16, 0x1.66c612e5814f0p+0, 0x1.57b8646728ed5p+0, 0x1.49e112a48af11p+0,
+            0x1.3d1c139ae0f5ap+0, 0x1.314abb9343fa6p+0, 0x1.2652c7306d757p+0, 0x1.1c1d98c77926bp+0,
+            0x1.1297994d71d2dp+0, 0x1.09afbe0d00138p+0, 1.0, 0x1.e6a74a30f1b09p-1, 0x1.cb5d4ef8475a0p-1,
+            0x1.b2f934e22a5c5p-1, 0x1.9d0ac16b9ca5ap-1, 0x1.89374be160deap-1, 0x1.7734c34f99ec5p-1)
+REPDL_TABLE(QuickLogs, double, 16, -0x1.599d63ab22000p-2, -0x1.2db8ed01df000p-2, -0x1.03a25cff1f000p-2,
+            -0x1.b66a75e37e000p-3, -0x1.68a266898a000p-3, -0x1.1db2fdbdce000p-3, -0x1.aad199c584000p-4,
+            -0x1.1f2b39771c000p-4, -0x1.303f550200000p-5, 0.0, 0x1.9fed3d1370000p-5, 0x1.bc5632b8b8000p-4,
+            0x1.4de7b4aee0000p-3, 0x1.b7dc1df97a000p-3, 0x1.0e4cfba4ee000p-2, 0x1.3e4f3c673a000p-2)
+
+/// ln(x) as high + low for a normal x > 0. It is off by less than `bound`, and so are low + bound and low - bound as
+/// rounded.
+//
+// r = c m - 1, |r| <= 0.0298, is r + r_low with the rounding of the product, |r_low| <= 2^-53 and 0 in the cell of 1.
+// ln(x) = base + (r - r^2 / 2) + r^3 p(r) + r_low / (1 + r) where base = e ln 2 - ln(c) and r - r^2 / 2 has no error that
+// counts. Errors: r^3 p is off by less than 1.1 |r|^3 2^-53 by its rounding, and p by less than 2^-52.8, r_low by |r|^3 2^-53,
+// sums of low parts by r^2 2^-58: together below r^2 2.1 2^-57. Where base is not 0, it is not less than 0.037, and the
+// error of -ln c counts, at most 2^-65.8 where base is 0.07 and 2^-67.8 in the cells beside that of 1, where it is less:
+// below 0x1.8p-62 base.
+template <class D, class V>
+REPDL_LANE V QuickLog(D d, V x, V& low, V& bound) {
+  V e, error, product_low;
+  decltype(BitCast(IntTag<D>(), e)) bits;
+  const V m = LogFraction(d, x, e, bits);
+  const auto cell = ShiftRightLogical<48>(bits);
+  const V product = TwoProd(m, LookUp<16>(d, QuickLogReciprocals(), cell), product_low);
+  const V r = Sub(product, Set(d, 1.0)), square = Mul(r, r);
+  V p = Fma(Set(d, 0x1.7553bcb22b763p-4), r, Set(d, -0x1.9a77c53d1c28fp-4));
+  p = Fma(p, r, Set(d, 0x1.c71c290303372p-4));
+  p = Fma(p, r, Set(d, -0x1.ffffcc720cf6fp-4));
+  p = Fma(p, r, Set(d, 0x1.24924929879fep-3));
+  p = Fma(p, r, Set(d, -0x1.55555557d336cp-3));
+  p = Fma(p, r, Set(d, 0x1.99999999994c7p-3));
+  p = Fma(p, r, Set(d, -0x1.ffffffffffeadp-3));
+  p = Fma(p, r, Set(d, 0x1.5555555555555p-2));
+  const V half = Mul(r, Set(d, -0.5));
+  const V near = Fma(half, r, r), near_low = Fma(half, r, Sub(r, near));
+  const V base = Fma(e, Set(d, 0x1.62e42fefa3800p-1), LookUp<16>(d, QuickLogs(), cell));
+  const V base_low = Fma(e, Set(d, 0x1.ef35793c76730p-45), Fma(Sub(square, r), product_low, product_low));
+  const V high = FastTwoSum(base, near, error);
+  low = Fma(Mul(square, r), p, Add(Add(error, near_low), base_low));
+  bound = Fma(square, Set(d, 0x1.2p-56), Mul(Abs(base), Set(d, 0x1.8p-62)));
+  return high;
+}
+
 /// ln(v 2^more) for v of a moderate exponent. Where `near` is set, v is 1 + t with |t| < 0.005, and t is taken.
 template <class D, class V, class M>
 REPDL_LANE Pair<V> LogNumber(D d, Pair<V> v, V more, M near, Pair<V> t) {
