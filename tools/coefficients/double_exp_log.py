@@ -72,8 +72,8 @@ def _quick_log_tail(r: mpf) -> mpf:
     return mp.nsum(lambda k: (-1) ** k * r**k / (k + 3), [0, 60])
 
 
-# Of the quick step of log: found among 2^25 doubles near the middle of each of 16 cells, for a logarithm that is a multiple
-# of 2^-42 to within 2^-65.8.
+# Of the quick step of log: found among 2^25 doubles near the middle of each of 16 cells, for a logarithm that is a
+# multiple of 2^-42 to within 2^-65.8.
 _QUICK_RECIPROCALS = """
     0x1.66c612e5814f0p+0 0x1.57b8646728ed5p+0 0x1.49e112a48af11p+0 0x1.3d1c139ae0f5ap+0 0x1.314abb9343fa6p+0
     0x1.2652c7306d757p+0 0x1.1c1d98c77926bp+0 0x1.1297994d71d2dp+0 0x1.09afbe0d00138p+0 1.0 0x1.e6a74a30f1b09p-1
@@ -117,6 +117,8 @@ _SELU_ALPHA = mpf("1.6732632423543772848170429916717")
 _SLOPE = 2 * mp.sqrt(2 / mp.pi)
 
 TABLES = {
+    "quick_exp_rest": _powers_rest,
+    "quick_log_logs": _quick_logs,
     "double_exp_powers": lambda: _parts([mpf(2) ** (mpf(i) / _POWERS) for i in range(_POWERS)], 2),
     "double_exp_reduction": lambda: [1 / _STEP, _STEP_HIGH, _STEP - _STEP_HIGH],
     "double_log_reciprocals": _reciprocals,
