@@ -16,9 +16,7 @@ template <class T>
 std::vector<Part> Along(T from, T to, T scale, int64_t bins) {
   const T start = from * scale, end = to * scale;
   if (std::isnan(start) || std::isnan(end)) return std::vector<Part>(static_cast<size_t>(bins), Part{0, 0});
-  const auto round = [](T x) {
-    return std::round(std::fmax(std::fmin(static_cast<double>(x), 0x1p30), -0x1p30));
-  };
+  const auto round = [](T x) { return std::round(std::fmax(std::fmin(static_cast<double>(x), 0x1p30), -0x1p30)); };
   const double first = round(start), length = std::fmax(round(end) - first + 1, 1);
   const T bin = static_cast<T>(length) / static_cast<T>(bins);
   std::vector<Part> parts;
