@@ -166,17 +166,18 @@ def _flat(values: Any) -> Iterator[Any]:
             yield value
 
 
-def _arguments(case: TorchCase, function: Any, layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments for torch, and those for us.
+_RENAMED = {"grad": "grad_output"}
+"""What torch 2.14 calls some arguments, by their names before: those of `_cdist_backward` and `_pdist_backward`."""
 
-    A name that this version of torch does not know is the one before, `grad` for `grad_output`, of what it lacks.
-    """
-    known = {argument.name: argument.has_default_value() or argument.is_out for argument in function._schema.arguments}
+
+def _arguments(case: TorchCase, function: Any, layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments for torch, and those for us."""
+    known = {argument.name for argument in function._schema.arguments}
     made = {name: _made(value, layout) for name, value in case.arguments.items()}
+    for before, now in _RENAMED.items():
+        if before in made and before not in known and now in known:
+            made[now] = made.pop(before)
     ours: dict[str, Any] = {name: made.pop(name) for name in ("order", "seed") if name not in known and name in made}
-    lacking = [name for name, is_optional in known.items() if not is_optional and name not in made]
-    for name, before in zip(lacking, [name for name in made if name not in known], strict=False):
-        made[name] = made.pop(before)
     return made, ours
 
 

@@ -119,7 +119,7 @@ def _resizing(original: Function) -> Function:
             return original(self, *args, **kwargs)
         before = self.untyped_storage().nbytes()
         result = original(self, *args, **kwargs)
-        _fill_storage(self.untyped_storage(), before, _pattern(self.dtype))
+        _fill_storage(self.untyped_storage(), before, _PATTERNS[self.dtype])
         return result
 
     return resize
@@ -136,7 +136,7 @@ def _setting(original: Function) -> Function:
         before = source.nbytes() if isinstance(source, torch.UntypedStorage) else None
         result = original(self, *args, **kwargs)
         if before is not None and source.nbytes() > before and _has_memory(self):
-            _fill_storage(source, before, _pattern(self.dtype))
+            _fill_storage(source, before, _PATTERNS[self.dtype])
         return result
 
     return set_
@@ -185,12 +185,12 @@ def _has_memory(tensor: Any) -> bool:
 
 def _fill(tensor: Any) -> None:
     is_plain = type(tensor) is torch.Tensor and not (_is_wrapped(tensor) or torch._is_functional_tensor(tensor))
-    if is_plain and _core.fill_tensor(tensor, _pattern(tensor.dtype)):
+    if is_plain and _core.fill_tensor(tensor, _PATTERNS[tensor.dtype]):
         return
     while isinstance(tensor, torch.Tensor) and _is_wrapped(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     if _has_memory(tensor):
-        _fill_storage(tensor.untyped_storage(), 0, _pattern(tensor.dtype))
+        _fill_storage(tensor.untyped_storage(), 0, _PATTERNS[tensor.dtype])
 
 
 def _fill_storage(storage: torch.UntypedStorage, start: int, pattern: bytes) -> None:
@@ -207,11 +207,17 @@ def _value(dtype: torch.dtype) -> Any:
     return True if dtype == torch.bool else torch.iinfo(dtype).max
 
 
-@cache
-def _pattern(dtype: torch.dtype) -> bytes:
-    """The bytes of an element; those of a storage for types that are not numbers."""
+def _bytes_of(dtype: torch.dtype) -> bytes:
+    """Those of an element; of a storage for types that are not numbers."""
+    if dtype.is_complex:
+        real = _bytes_of(dtype.to_real())
+        return real + bytes(len(real))
     try:
-        one = torch.full((1,), _value(dtype), dtype=dtype)
+        one = torch.full((1,), _value(dtype), dtype=dtype, device="cpu")
     except (TypeError, RuntimeError):
         return _STORAGE_BYTE
     return bytes(one.view(torch.uint8).tolist())
+
+
+# Made before any mode, default device or kernel of a program could have a part in it.
+_PATTERNS = {dtype: _bytes_of(dtype) for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)}
