@@ -41,6 +41,7 @@ _METHODS = ("new_empty", "new_empty_strided")
 _RESIZING = ("resize_", "resize_as_")
 _LEGACY = "Float Double Half BFloat16 Byte Char Short Int Long Bool"
 _STORAGE_BYTE = b"\xff"
+_NO_NUMBERS = (torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4)
 
 
 @contextmanager
@@ -209,6 +210,8 @@ def _value(dtype: torch.dtype) -> Any:
 
 def _bytes_of(dtype: torch.dtype) -> bytes:
     """Those of an element; of a storage for types that are not numbers."""
+    if dtype in _NO_NUMBERS:
+        return _STORAGE_BYTE
     if dtype.is_complex:
         real = _bytes_of(dtype.to_real())
         return real + bytes(len(real))
