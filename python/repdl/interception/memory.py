@@ -214,7 +214,7 @@ def _bytes_of(dtype: torch.dtype) -> bytes:
         return _STORAGE_BYTE
     if dtype.is_complex:
         real = _bytes_of(dtype.to_real())
-        return real + bytes(len(real))
+        return real.ljust(2 * len(real), b"\0")
     try:
         one = torch.full((1,), _value(dtype), dtype=dtype, device="cpu")
     except (TypeError, RuntimeError):
