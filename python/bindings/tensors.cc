@@ -208,6 +208,14 @@ TensorView ViewOf(const dlpack::Tensor& tensor) {
   return view;
 }
 
+/// None for an object that its framework does not show.
+std::optional<dlpack::Tensor> TensorOf(const Framework& framework, PyObject* object) {
+  dlpack::Tensor tensor;
+  if (framework.api != nullptr && framework.api->tensor_from_object(object, &tensor) == 0) return tensor;
+  PyErr_Clear();
+  return std::nullopt;
+}
+
 void SetPythonError(void*, const char* kind, const char* message) {
   const std::string line(message, std::strcspn(message, "\n"));  // the rest is a trace of the framework's own calls
   PyErr_SetString(std::strcmp(kind, "MemoryError") == 0 ? PyExc_MemoryError : PyExc_RuntimeError, line.c_str());
@@ -370,13 +378,9 @@ void* Tensors::Stream() const {
 
 bool IsRealTensor(PyObject* object) {
   const Framework& framework = FrameworkOf(Py_TYPE(object));
-  if (framework.api == nullptr || framework.api != maker.api) return false;
-  dlpack::Tensor tensor;
-  if (framework.api->tensor_from_object(object, &tensor) != 0) {
-    PyErr_Clear();
-    return false;
-  }
-  return tensor.dtype.code != dlpack::kComplex && tensor.device.device_type == dlpack::kCpu;
+  if (framework.api != maker.api) return false;
+  const std::optional<dlpack::Tensor> tensor = TensorOf(framework, object);
+  return tensor && tensor->dtype.code != dlpack::kComplex && tensor->device.device_type == dlpack::kCpu;
 }
 
 bool IsConjugated(PyObject* tensor) {
@@ -387,13 +391,9 @@ bool IsConjugated(PyObject* tensor) {
 std::optional<double> NumberOfTensor(PyObject* object) {
   const Framework& framework = FrameworkOf(Py_TYPE(object));
   if (framework.api == nullptr || (framework.has_negated_views && IsNegated(object))) return std::nullopt;
-  dlpack::Tensor tensor;
-  if (framework.api->tensor_from_object(object, &tensor) != 0) {
-    PyErr_Clear();
-    return std::nullopt;
-  }
-  if (tensor.ndim > kMaxRank) return std::nullopt;
-  const TensorView view = ViewOf(tensor);
+  const std::optional<dlpack::Tensor> tensor = TensorOf(framework, object);
+  if (!tensor || tensor->ndim > kMaxRank) return std::nullopt;
+  const TensorView view = ViewOf(*tensor);
   if (view.data == nullptr || view.numel() != 1 || view.device.type != DeviceType::kCpu || IsMisaligned(view))
     return std::nullopt;
   if (view.dtype == DType::kFloat32) return *view.Data<const float>();
@@ -402,16 +402,11 @@ std::optional<double> NumberOfTensor(PyObject* object) {
 }
 
 std::span<std::byte> MemoryOf(PyObject* object) {
-  const Framework& framework = FrameworkOf(Py_TYPE(object));
-  dlpack::Tensor tensor;
-  if (framework.api == nullptr || framework.api->tensor_from_object(object, &tensor) != 0) {
-    PyErr_Clear();
-    return {};
-  }
-  if (tensor.ndim > kMaxRank || tensor.device.device_type != dlpack::kCpu || tensor.dtype.bits % 8 != 0) return {};
-  const TensorView view = ViewOf(tensor);
-  if (view.data == nullptr || !view.IsContiguous()) return {};
-  return {static_cast<std::byte*>(view.data), static_cast<size_t>(view.numel()) * tensor.dtype.bits / 8};
+  const std::optional<dlpack::Tensor> tensor = TensorOf(FrameworkOf(Py_TYPE(object)), object);
+  if (!tensor || tensor->ndim > kMaxRank || tensor->device.device_type != dlpack::kCpu) return {};
+  const TensorView view = ViewOf(*tensor);
+  if (view.data == nullptr || !view.IsContiguous() || tensor->dtype.bits % 8 != 0) return {};
+  return {static_cast<std::byte*>(view.data), static_cast<size_t>(view.numel()) * tensor->dtype.bits / 8};
 }
 
 TensorView ReadMeta(PyObject* object) {
