@@ -10,6 +10,7 @@
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
+#include "drivers/boxes.h"
 #include "drivers/contiguous.h"
 #include "ops/nms/nms_kernel.h"
 #include "ops/sort/sort_kernel.h"
@@ -32,9 +33,7 @@ T RoundedDown(double x) {
 
 Specs InferNms(const TensorView& boxes, const TensorView& scores, double /*iou_threshold*/) {
   const ArgName name{"nms", "boxes"};
-  CheckFloat(name, boxes, boxes);
-  CheckRank(name, boxes, 2, 2, "(n, 4)");
-  REPDL_CHECK(boxes.shape[1] == 4, name, " of shape ", Name(boxes.shape), " must have 4 coordinates a box");
+  CheckBoxes(name, boxes, boxes, "(n, 4)");
   CheckFloat({"nms", "scores"}, scores, boxes);
   CheckShape({"nms", "scores"}, scores, {boxes.shape[0]});
   REPDL_CHECK(boxes.shape[0] <= UINT32_MAX, name, " has ", boxes.shape[0], " boxes; at most 2^32 - 1 are supported");

@@ -9,6 +9,7 @@
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
 #include "base/parallel.h"
+#include "drivers/boxes.h"
 #include "drivers/contiguous.h"
 #include "drivers/indices.h"
 #include "ops/roi_align/roi_align_kernel.h"
@@ -186,13 +187,8 @@ void ForChunks(const Place& place, const TensorView& boxes, const TensorView& in
 /// Of both ops, for images of this size.
 void Check(std::string_view op, const TensorView& boxes, const TensorView& indices, const TensorView& like,
            const IntList& input_size, IntPair output_size, int64_t sampling_ratio) {
-  const ArgName name{op, "boxes"};
-  CheckFloat(name, boxes, like);
-  CheckRank(name, boxes, 2, 2, "(k, 4)");
-  REPDL_CHECK(boxes.shape[1] == 4, name, " of shape ", Name(boxes.shape), " must have 4 coordinates a box");
-  CheckDType({op, "indices"}, indices, DType::kInt64);
-  CheckSameDevice({op, "indices"}, indices, like);
-  CheckShape({op, "indices"}, indices, {boxes.shape[0]});
+  CheckBoxes({op, "boxes"}, boxes, like, "(k, 4)");
+  CheckImageOfEach({op, "indices"}, indices, boxes.shape[0], like);
   REPDL_CHECK(input_size[2] > 0 && input_size[3] > 0 && input_size[2] <= INT32_MAX && input_size[3] <= INT32_MAX, "[",
               op, "] images of shape ", Name(input_size), " must have a height and a width in [1, 2^31)");
   CheckPair({op, "output_size"}, output_size, 1);

@@ -6,6 +6,7 @@
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
+#include "drivers/boxes.h"
 #include "drivers/contiguous.h"
 #include "drivers/indices.h"
 #include "ops/roi_pool/roi_pool_kernel.h"
@@ -52,12 +53,6 @@ void CheckImages(const ArgName& name, const IntList& input_size) {
               "] images of shape ", Name(input_size), " must have an element, and fewer than 2^31");
 }
 
-void CheckIndices(std::string_view op, const TensorView& indices, int64_t count, const TensorView& like) {
-  CheckDType({op, "indices"}, indices, DType::kInt64);
-  CheckSameDevice({op, "indices"}, indices, like);
-  CheckShape({op, "indices"}, indices, {count});
-}
-
 }  // namespace
 
 Specs InferRoiPool(const TensorView& input, const TensorView& boxes, const TensorView& indices, IntPair output_size,
@@ -65,11 +60,8 @@ Specs InferRoiPool(const TensorView& input, const TensorView& boxes, const Tenso
   CheckFloat(kInput, input, input);
   CheckRank(kInput, input, 4, 4, "(n, c, h, w)");
   CheckImages(kInput, input.shape);
-  const ArgName name{"roi_pool", "boxes"};
-  CheckFloat(name, boxes, input);
-  CheckRank(name, boxes, 2, 2, "(k, 4)");
-  REPDL_CHECK(boxes.shape[1] == 4, name, " of shape ", Name(boxes.shape), " must have 4 coordinates a box");
-  CheckIndices("roi_pool", indices, boxes.shape[0], input);
+  CheckBoxes({"roi_pool", "boxes"}, boxes, input, "(k, 4)");
+  CheckImageOfEach({"roi_pool", "indices"}, indices, boxes.shape[0], input);
   CheckPair({"roi_pool", "output_size"}, output_size, 1);
   const IntList shape{boxes.shape[0], input.shape[1], output_size.h, output_size.w};
   return {{input.dtype, shape}, {DType::kInt64, shape}};
@@ -115,7 +107,7 @@ Specs InferRoiPoolGrad(const TensorView& grad_output, const TensorView& places, 
   CheckDType(kPlaces, places, DType::kInt64);
   CheckSameDevice(kPlaces, places, grad_output);
   CheckShape(kPlaces, places, shape);
-  CheckIndices("roi_pool_grad", indices, shape[0], grad_output);
+  CheckImageOfEach({"roi_pool_grad", "indices"}, indices, shape[0], grad_output);
   return {{grad_output.dtype, input_size}};
 }
 
