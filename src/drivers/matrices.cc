@@ -87,6 +87,18 @@ void CheckRows(const ArgName& name, const TensorView& rows, const ArgName& other
               " numbers, one for each row of ", other.arg, ", ", Name(matrices.shape));
 }
 
+Specs InferSolveByPivots(const NumberForm& form, const TensorView& factors, const TensorView& pivots,
+                         const TensorView& rows) {
+  const TensorView a = form.Numbers("factors", factors, factors), b = form.Numbers("rows", rows, factors);
+  const ArgName name = form.Arg("factors"), name_pivots = form.Arg("pivots");
+  CheckSquare(name, a);
+  CheckRows(form.Arg("rows"), b, name, a);
+  CheckDType(name_pivots, pivots, DType::kInt64);
+  CheckSameDevice(name_pivots, pivots, factors);
+  CheckShape(name_pivots, pivots, BatchAnd(a.shape, {a.shape[a.rank() - 1]}));
+  return {{rows.dtype, rows.shape}};
+}
+
 IntList BatchAnd(const IntList& shape, std::initializer_list<int64_t> sizes) {
   IntList result;
   for (int dim = 0; dim < shape.size() - 2; ++dim) result.Append(shape[dim]);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/op_scratch.h"
+#include "repdl/op.h"
 #include "repdl/tensor.h"
 
 namespace repdl {
@@ -41,6 +42,11 @@ void CheckSquare(const ArgName& name, const TensorView& tensor);
 
 /// ValueError unless the tensor has the batch of `matrices`, which are square, and rows of their size.
 void CheckRows(const ArgName& name, const TensorView& rows, const ArgName& other, const TensorView& matrices);
+
+/// Of an op that solves systems of square matrices by factors with a pivot for each row, of int64: as `rows`, which have
+/// the batch of the factors.
+Specs InferSolveByPivots(const NumberForm& form, const TensorView& factors, const TensorView& pivots,
+                         const TensorView& rows);
 
 /// The shape of the batch, then one or two sizes.
 IntList BatchAnd(const IntList& shape, std::initializer_list<int64_t> sizes);

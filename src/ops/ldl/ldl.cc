@@ -40,21 +40,10 @@ void Run(const NumberForm& form, const TensorView& input, bool hermitian, Out& f
   LdlKernel(place, args);
 }
 
-Specs InferSolve(const NumberForm& form, const TensorView& factors, const TensorView& pivots, const TensorView& rows) {
-  const TensorView a = form.Numbers("factors", factors, factors), b = form.Numbers("rows", rows, factors);
-  const ArgName name = form.Arg("factors"), name_pivots = form.Arg("pivots");
-  CheckSquare(name, a);
-  CheckRows(form.Arg("rows"), b, name, a);
-  CheckDType(name_pivots, pivots, DType::kInt64);
-  CheckSameDevice(name_pivots, pivots, factors);
-  CheckShape(name_pivots, pivots, BatchAnd(a.shape, {a.shape[a.rank() - 1]}));
-  return {{rows.dtype, rows.shape}};
-}
-
 void RunSolve(const NumberForm& form, const TensorView& factors, const TensorView& pivots, const TensorView& rows,
               bool hermitian, Out& output) {
   const FpEnvGuard guard;
-  CheckOutputs(form.op, InferSolve(form, factors, pivots, rows), {&output}, factors);
+  CheckOutputs(form.op, InferSolveByPivots(form, factors, pivots, rows), {&output}, factors);
   const Place place = PlaceOf(form.op, factors);
   if (output.numel() == 0) return;
   OpScratch scratch(place);
@@ -78,7 +67,7 @@ Specs InferLdl(const TensorView& input) { return Infer(kLdl, input); }
 void Ldl(const TensorView& input, Out factors, Out pivots, Out info) { Run(kLdl, input, false, factors, pivots, info); }
 
 Specs InferLdlSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows) {
-  return InferSolve(kLdlSolve, factors, pivots, rows);
+  return InferSolveByPivots(kLdlSolve, factors, pivots, rows);
 }
 void LdlSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, Out output) {
   RunSolve(kLdlSolve, factors, pivots, rows, false, output);
@@ -91,7 +80,7 @@ void ComplexLdl(const TensorView& input, bool hermitian, Out factors, Out pivots
 
 Specs InferComplexLdlSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows,
                            bool /*hermitian*/) {
-  return InferSolve(kComplexLdlSolve, factors, pivots, rows);
+  return InferSolveByPivots(kComplexLdlSolve, factors, pivots, rows);
 }
 void ComplexLdlSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool hermitian,
                      Out output) {

@@ -48,22 +48,10 @@ void RunLu(const NumberForm& form, const TensorView& input, bool pivot, Out& fac
   LuKernel(place, args);
 }
 
-Specs InferLuSolveOf(const NumberForm& form, const TensorView& factors, const TensorView& pivots,
-                     const TensorView& rows) {
-  const TensorView a = form.Numbers("factors", factors, factors), b = form.Numbers("rows", rows, factors);
-  const ArgName name = form.Arg("factors"), name_pivots = form.Arg("pivots");
-  CheckSquare(name, a);
-  CheckRows(form.Arg("rows"), b, name, a);
-  CheckDType(name_pivots, pivots, DType::kInt64);
-  CheckSameDevice(name_pivots, pivots, factors);
-  CheckShape(name_pivots, pivots, BatchAnd(a.shape, {a.shape[a.rank() - 1]}));
-  return {{rows.dtype, rows.shape}};
-}
-
 void RunLuSolve(const NumberForm& form, const TensorView& factors, const TensorView& pivots, const TensorView& rows,
                 bool adjoint, Out& output) {
   const FpEnvGuard guard;
-  CheckOutputs(form.op, InferLuSolveOf(form, factors, pivots, rows), {&output}, factors);
+  CheckOutputs(form.op, InferSolveByPivots(form, factors, pivots, rows), {&output}, factors);
   const Place place = PlaceOf(form.op, factors);
   if (output.numel() == 0) return;
   OpScratch scratch(place);
@@ -167,7 +155,7 @@ void ComplexLu(const TensorView& input, bool pivot, Out factors, Out pivots, Out
 }
 
 Specs InferLuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool /*adjoint*/) {
-  return InferLuSolveOf(NumberForm{"lu_solve", false}, factors, pivots, rows);
+  return InferSolveByPivots(NumberForm{"lu_solve", false}, factors, pivots, rows);
 }
 void LuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool adjoint, Out output) {
   RunLuSolve(NumberForm{"lu_solve", false}, factors, pivots, rows, adjoint, output);
@@ -175,7 +163,7 @@ void LuSolve(const TensorView& factors, const TensorView& pivots, const TensorVi
 
 Specs InferComplexLuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows,
                           bool /*transposed*/) {
-  return InferLuSolveOf(NumberForm{"complex_lu_solve", true}, factors, pivots, rows);
+  return InferSolveByPivots(NumberForm{"complex_lu_solve", true}, factors, pivots, rows);
 }
 void ComplexLuSolve(const TensorView& factors, const TensorView& pivots, const TensorView& rows, bool transposed,
                     Out output) {
