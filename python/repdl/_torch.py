@@ -23,7 +23,8 @@ from repdl._op import Gradient, Op, Saved, registry
 
 _library = torch.library.Library("repdl", "DEF")
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""The types of tensors that torch's own functions serve, and nobody else."""
 
 
 def _empty_strided(size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -53,7 +54,7 @@ class TorchOp:
         needs_grad = False
         watched = _is_watched()
         for value in (*args, *kwargs.values()) if kwargs else args:
-            if type(value) in _PLAIN:
+            if type(value) in PLAIN:
                 needs_grad = needs_grad or value.requires_grad
                 watched = watched or value.is_meta
             elif isinstance(value, torch.Tensor):

@@ -17,11 +17,11 @@ from typing import Any
 import torch
 
 from repdl import _core
+from repdl._torch import PLAIN
 from repdl.interception.replaced import replaced
 
 Function = Callable[..., Any]
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 _OURS = (
     "repdl.interception.aten.",
     "repdl.interception.distributed",
@@ -81,9 +81,9 @@ def _making(original: Function) -> Function:
     def make(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
         if not _is_left_to_others(args) and not _is_ours():
-            if not kwargs or kwargs.get("out") is None:
+            if kwargs.get("out") is None:
                 _fill(result)
-            elif type(result) in _PLAIN and result.is_cpu and not result.is_quantized:
+            elif type(result) in PLAIN and result.is_cpu and not result.is_quantized:
                 result.data.fill_(_value(result.dtype))
         return result
 
@@ -169,14 +169,14 @@ def _is_left_to_others(args: tuple[Any, ...]) -> bool:
     if torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack():
         return True
     first = args[0] if args else None
-    is_subclass = isinstance(first, torch.Tensor) and type(first) not in _PLAIN
+    is_subclass = isinstance(first, torch.Tensor) and type(first) not in PLAIN
     return is_subclass and torch._C._is_torch_function_enabled()
 
 
 def _has_memory(tensor: Any) -> bool:
     """Whether it is a plain tensor with memory that the CPU reads."""
     return (
-        type(tensor) in _PLAIN
+        type(tensor) in PLAIN
         and tensor.is_cpu
         and tensor.layout == torch.strided
         and not _is_wrapped(tensor)
@@ -185,12 +185,11 @@ def _has_memory(tensor: Any) -> bool:
 
 
 def _fill(tensor: Any) -> None:
-    is_plain = type(tensor) is torch.Tensor and not (_is_wrapped(tensor) or torch._is_functional_tensor(tensor))
-    if is_plain and _core.fill_tensor(tensor, _PATTERNS[tensor.dtype]):
-        return
     while isinstance(tensor, torch.Tensor) and _is_wrapped(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
-    if _has_memory(tensor):
+    if type(tensor) not in PLAIN or torch._is_functional_tensor(tensor):
+        return
+    if not _core.fill_tensor(tensor, _PATTERNS[tensor.dtype]) and _has_memory(tensor):
         _fill_storage(tensor.untyped_storage(), 0, _PATTERNS[tensor.dtype])
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch.autograd import forward_ad
 
-PLAIN = (torch.Tensor, torch.nn.Parameter)
+from repdl._torch import PLAIN
 
 _in_modes = torch._C._len_torch_dispatch_stack
 _transform = torch._C._functorch.peek_interpreter_stack

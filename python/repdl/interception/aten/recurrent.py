@@ -13,9 +13,10 @@ import torch
 from torch.nn import functional as F
 
 from repdl import ops
+from repdl._torch import PLAIN
 from repdl.interception.native import native_of
 from repdl.interception.override import composite
-from repdl.interception.unwatched import PLAIN, transformed
+from repdl.interception.unwatched import transformed
 
 States = Sequence[torch.Tensor]
 Layer = Callable[[torch.Tensor, States, Any, Any, bool], tuple[torch.Tensor, ...]]
