@@ -102,10 +102,10 @@ PROBLEMS = {
     "double_exp": Problem(_exp_tail, lambda r: abs(r / _REACH) ** 3, -_REACH, _REACH, 5),
     # 2 p, with an error that counts relative to 1.
     "double_exp_short": Problem(lambda r: 2 * _exp_tail(r), lambda r: (r / _REACH) ** 4, -_REACH, _REACH, 4),
-    # log(1 + r) = r - r^2 / 2 + r^3 / 3 + r^4 p(r).
     # exp(r) - 1 = r + r^2 p(r), and log(1 + r) = r - r^2 / 2 + r^3 p(r), with errors that count as they are.
     "quick_exp": Problem(_quick_exp_tail, lambda r: r * r, -_REACH, _REACH, 5),
     "quick_log": Problem(_quick_log_tail, lambda r: abs(r) ** 3, -mpf("0.0306"), mpf("0.0306"), 8),
+    # log(1 + r) = r - r^2 / 2 + r^3 / 3 + r^4 p(r).
     "double_log": Problem(_log_tail, lambda r: abs(r / _LARGEST_R) ** 3, -_LARGEST_R, _LARGEST_R, 6),
 }
 
