@@ -16,6 +16,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 import repdl.ops  # noqa: F401 (declares the ops)
 from repdl import _core
@@ -50,9 +51,16 @@ class TorchOp:
         """The overload in torch's dispatcher."""
         return getattr(torch.ops.repdl, self.op.name).default
 
+    @cached_property
+    def transformable(self) -> Any:
+        """The autograd.Function that torch.func transforms."""
+        return _transformable_function(self.op, self.dispatched)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         needs_grad = False
         watched = _is_watched()
+        if forward_ad._current_level >= 0:
+            _refuse_tangents(self.op, (*args, *kwargs.values()))
         for value in (*args, *kwargs.values()) if kwargs else args:
             if type(value) in PLAIN:
                 needs_grad = needs_grad or value.requires_grad
@@ -60,12 +68,18 @@ class TorchOp:
             elif isinstance(value, torch.Tensor):
                 watched = True
         if watched:
+            if self.op.gradient is not None and _is_transformed():
+                return self.transformable.apply(*self.all_arguments(args, kwargs))
             return self.dispatched(*args, **kwargs)
         if not needs_grad or self.function is None or not torch.is_grad_enabled():
             return self.kernel(*args, **kwargs)
-        if kwargs or len(args) < len(self.defaults):
-            args = tuple((self.defaults | dict(zip(self.defaults, args, strict=False)) | kwargs).values())
-        return self.function.apply(*args)
+        return self.function.apply(*self.all_arguments(args, kwargs))
+
+    def all_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """In order, those left out too: an autograd.Function takes no names."""
+        if not kwargs and len(args) == len(self.defaults):
+            return args
+        return tuple((self.defaults | dict(zip(self.defaults, args, strict=False)) | kwargs).values())
 
 
 def _is_watched() -> bool:
@@ -75,6 +89,32 @@ def _is_watched() -> bool:
         or torch._C._functorch.peek_interpreter_stack() is not None
         or torch.compiler.is_compiling()
         or torch._C._is_tracing()
+    )
+
+
+def _refuse_tangents(op: Op[..., Any], values: Iterable[Any]) -> None:
+    """Ops have gradients in reverse mode alone; in forward mode the tangent of an operand would be lost in silence.
+
+    Below autograd, where kernels of torch's ops call ours, torch's own formulas have taken the tangents already.
+    """
+    if torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.AutogradCPU):
+        return
+    for value in values:
+        if isinstance(value, torch.Tensor) and forward_ad.unpack_dual(value).tangent is not None:
+            raise _no_forward_mode(op)
+
+
+def _no_forward_mode(op: Op[..., Any]) -> NotImplementedError:
+    return NotImplementedError(
+        f"[{op.name}] has no derivative in forward mode, and an operand has a tangent; call torch's function under "
+        "repdl.enable(), which has one, or use reverse mode (backward, torch.func.vjp)"
+    )
+
+
+def _is_transformed() -> bool:
+    """Whether torch.func takes gradients or maps over a dimension here, and nobody traces the call besides."""
+    return torch._C._functorch.peek_interpreter_stack() is not None and not (
+        torch._C._len_torch_dispatch_stack() > 0 or torch.compiler.is_compiling() or torch._C._is_tracing()
     )
 
 
@@ -134,6 +174,27 @@ def _autograd_function(op: Op[..., Any], gradient: Gradient) -> Any:
         return output
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(context.backward)}
+    return type(f"Repdl_{op.name}", (torch.autograd.Function,), members)
+
+
+def _transformable_function(op: Op[..., Any], dispatched: Any) -> Any:
+    """The same for torch.func, which unwraps the operands level by level and calls `forward` at each."""
+    assert op.gradient is not None
+    context = _Context(op, op.gradient)
+
+    def forward(*inputs: Any) -> Any:
+        return dispatched(*inputs)
+
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise _no_forward_mode(op)
+
+    members = {
+        "generate_vmap_rule": True,
+        "forward": staticmethod(forward),
+        "jvp": staticmethod(jvp),
+        "setup_context": staticmethod(context.setup),
+        "backward": staticmethod(context.backward),
+    }
     return type(f"Repdl_{op.name}", (torch.autograd.Function,), members)
 
 
@@ -210,6 +271,8 @@ def _differentiable(op: Op[..., Any], gradient: Gradient) -> Callable[..., Any]:
         return kernel
 
     def differentiable(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        if forward_ad._current_level >= 0:
+            _refuse_tangents(op, (*args, *kwargs.values()))
         return made()(keyset, *args, **kwargs)
 
     return differentiable

@@ -17,6 +17,7 @@ from repdl.testing.suites import (
     test_registration_passes_opcheck as test_registration_passes_opcheck,
     test_results_are_accurate as test_results_are_accurate,
     test_shapes_are_known_without_data as test_shapes_are_known_without_data,
+    test_transforms_of_torch_func as test_transforms_of_torch_func,
 )
 from support import run_python, same_bits
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
+from torch.autograd import forward_ad
 
 import repdl
 from repdl import _core, _torch
 from repdl._op import Op, registry
 from repdl.conformance.layouts import LAYOUTS
 from repdl.testing import Reference, each_op
-from repdl.testing.calls import digest, golden_lines, has_bfloat16, results_of, to_numpy, to_torch
+from repdl.testing.calls import digest, golden_lines, has_bfloat16, results_of, same_bits, to_numpy, to_torch
 from repdl.testing.case_texts import numel, sizes_of, with_generators, with_sizes
 
 AnyOp: TypeAlias = Op[..., Any]
@@ -172,6 +175,12 @@ def has_numbers(op: AnyOp, arguments: dict[str, Any]) -> bool:
     return op.name not in HAS_NUMBERS or HAS_NUMBERS[op.name](arguments)
 
 
+def floats_of(op: AnyOp, arguments: dict[str, Any]) -> list[str]:
+    """The arguments by which an op has gradients."""
+    tensors = {k: v for k, v in arguments.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"}
+    return [k for k in tensors if k not in CONSTANT.get(op.name, set())]
+
+
 @each_op(lambda op: op.compute_oracle is not None)
 def test_results_are_accurate(op: AnyOp) -> None:
     assert op.compute_oracle is not None
@@ -216,11 +225,7 @@ def test_gradients_agree_with_differences_of_the_oracle(op: AnyOp) -> None:
     random = np.random.default_rng(0)
     checked = 0
     for arguments in ordinary_calls(op, limit=2000):
-        floats = [
-            k
-            for k, v in arguments.items()
-            if isinstance(v, np.ndarray) and v.dtype.kind == "f" and k not in CONSTANT.get(op.name, set())
-        ]
+        floats = floats_of(op, arguments)
         if not has_numbers(op, arguments):
             continue
         tensors = to_torch(arguments)
@@ -258,6 +263,37 @@ def test_registration_passes_opcheck(op: AnyOp) -> None:
             ):
                 value.requires_grad_()
         torch.library.opcheck(_torch.torch_ops[op.name].dispatched, tuple(tensors.values()), test_utils=tests)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own, of forward mode
+@each_op(lambda op: op.gradient is not None)
+def test_transforms_of_torch_func(op: AnyOp) -> None:
+    """torch.func.grad gives the bits of backward; forward mode, which ops do not have, raises and loses no tangent."""
+    cases = [arguments for arguments in ordinary_calls(op, limit=2000) if has_numbers(op, arguments)]
+    assert cases
+    for arguments in cases[:2]:
+        tensors, names = to_torch(arguments), floats_of(op, arguments)
+        operands = tuple(tensors[k] for k in names)
+        loss = partial(weighted_loss, op, tensors, names)
+        watched = tuple(t.clone().requires_grad_() for t in operands)
+        expected = torch.autograd.grad(loss(*watched), watched, allow_unused=True, materialize_grads=True)
+        got = torch.func.grad(loss, argnums=tuple(range(len(names))))(*operands)
+        assert all(same_bits(a, b) for a, b in zip(got, expected, strict=True)), arguments
+        with forward_ad.dual_level(), pytest.raises(NotImplementedError, match=rf"\[{op.name}\] .* forward mode"):
+            loss(*(forward_ad.make_dual(t, torch.ones_like(t)) for t in operands))
+
+
+def weighted_loss(op: AnyOp, tensors: dict[str, Any], names: list[str], *values: torch.Tensor) -> torch.Tensor:
+    """A number that all outputs with gradients have a part in; `values` take the places of the tensors named."""
+    assert op.gradient is not None
+    outputs = op(**(tensors | dict(zip(names, values, strict=True))))
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    parts = [
+        (output * torch.arange(1, output.numel() + 1, dtype=output.dtype).reshape(output.shape)).sum()
+        for name, output in zip(op.outputs, outputs, strict=True)
+        if name not in op.gradient.non_differentiable
+    ]
+    return torch.stack(parts).sum()
 
 
 @each_op()
