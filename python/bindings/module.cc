@@ -155,6 +155,7 @@ NB_MODULE(repdl_core, m) {
   m.def("fill_memory", &FillMemory, nb::arg("address"), nb::arg("bytes"), nb::arg("pattern"));
 
   m.def("share_openmp", &ShareOpenMp);
+  m.def("set_openmp_threads", &SetOpenMpThreads, nb::arg("count"));
 
   m.def("read_case", &ReadCase, nb::arg("text"));
   m.def("read_golden", &ReadGoldenLines, nb::arg("path"));

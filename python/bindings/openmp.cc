@@ -77,6 +77,17 @@ bool IsForked() {
 
 }  // namespace
 
+int SetOpenMpThreads(int count) {
+  static void* const runtime = FindRuntime();
+  if (runtime == nullptr) return count;
+  static const auto get = reinterpret_cast<int (*)()>(dlsym(runtime, "omp_get_max_threads"));
+  static const auto set = reinterpret_cast<void (*)(int)>(dlsym(runtime, "omp_set_num_threads"));
+  if (get == nullptr || set == nullptr) return count;
+  const int before = get();
+  if (before != count) set(count);
+  return before;
+}
+
 bool ShareOpenMp() {
   if (gomp_parallel == nullptr) {
     if (IsForked()) return false;

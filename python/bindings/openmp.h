@@ -8,4 +8,8 @@ namespace repdl {
 /// A forked child goes back to the library's own pool, or begins with it: GNU's does not survive a fork.
 bool ShareOpenMp();
 
+/// Sets how many threads a parallel region that the calling thread begins may have, and returns how many it was; does
+/// nothing where there is no OpenMP runtime.
+int SetOpenMpThreads(int count);
+
 }  // namespace repdl

@@ -8,6 +8,7 @@ tests vary; a floating-point tensor follows its dtype; all else stays as it is.
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -177,7 +178,8 @@ case("F.prelu", IMAGE, Leaf(torch.tensor([0.25])))
 case("F.rrelu", X)
 drawn("F.rrelu", X, training=True)
 written("F.rrelu_", lambda x: F.rrelu_(x.clone()), X)
-case("torch.logit", U, 0.1)
+for _eps in (0.1, 0.5, 0.6, -0.2, 1.2, math.nan):
+    case("torch.logit", U, _eps)
 
 # Softmax.
 for _dim in (0, 1, -1):

@@ -145,6 +145,31 @@ assert in_a_child({kind!r}) == expected, "and may fork again"
 """)
 
 
+@pytest.mark.parametrize("way", ["audit", "allow_native"])
+def test_a_kernel_of_torch_whose_threads_allocate_memory_comes_to_its_end(way: str) -> None:
+    """Memory has a kernel in Python; the kernel that is waited for was called from Python, too."""
+    run(f"""
+import torch
+torch.manual_seed(0)
+torch.set_num_threads(3)
+flash_attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+
+def step():
+    q = torch.randn(4, 4, 64, 8, requires_grad=True)
+    flash_attention(q, q, q)[0].sum().backward()
+    return q.grad
+
+signal.alarm(100)
+if {way!r} == "audit":
+    report = repdl.audit(step)
+    assert not report.ok
+else:
+    with repdl.reproducible(), repdl.allow_native("a test"):
+        step()
+assert torch.get_num_threads() == 3
+""")
+
+
 def test_a_child_that_is_first_to_use_the_library_computes_the_same() -> None:
     run("""
 import torch

@@ -267,6 +267,8 @@ def test_what_has_nothing_wider_to_be_compared_with() -> None:
     assert accuracy.gradient_is_free("acosh", "5", False, True, is_complex=True)
     assert not accuracy.gradient_is_free("acosh", "5", False, True)
     assert accuracy.gradient_is_free("linalg.eigvals", "5", False, False)
+    assert accuracy.gradient_is_free("corrcoef", "2 sizes", False, False)
+    assert not accuracy.gradient_is_free("corrcoef", "2", False, False)
     infinite, nan = torch.full((1,), math.inf, dtype=torch.float64), torch.full((1,), math.nan, dtype=torch.float64)
     assert accuracy.wrong("mm", infinite, nan, None, False, 9) is None
     assert accuracy.wrong("sum", infinite, nan, None, False, 9) is not None

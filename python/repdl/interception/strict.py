@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from repdl import _core
 from repdl._context import InContext
 from repdl.interception.declared import why_declared
 from repdl.interception.native import native_of, overload, qualified
@@ -148,7 +149,7 @@ def not_reproducible(
     if claim is not None:
         if watch is not None:
             watch(why or reason_of(name), None, claim)
-        return native(*args, **kwargs)
+        return _on_one_thread(native, args, kwargs)
     reason = _reason.get()
     if reason is not None:
         used = Permission(op, reason)
@@ -180,11 +181,24 @@ def _run_native(name: str, native: Callable[..., Any], args: Sequence[Any], kwar
     here = _running.setdefault(threading.get_ident(), [])
     here.append(op_of(name))
     try:
-        return native(*args, **kwargs)
+        return _on_one_thread(native, args, kwargs)
     finally:
         here.pop()
         if not here:
             _running.pop(threading.get_ident(), None)
+
+
+def _on_one_thread(native: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Runs a kernel without the threads of OpenMP.
+
+    A kernel that Python calls keeps the interpreter to itself. What its threads call, to allocate memory say, has
+    kernels in Python under `repdl.enable()`: each would wait for the interpreter, and this thread for them.
+    """
+    before = _core.set_openmp_threads(1)
+    try:
+        return native(*args, **kwargs)
+    finally:
+        _core.set_openmp_threads(before)
 
 
 def op_of(name: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from typing import Any
 
@@ -191,8 +192,13 @@ def glu_backward(grad_output: torch.Tensor, self: torch.Tensor, dim: int, *, ops
 
 @override("logit", op="logit", low="compute", integers="float32", wide="float64", constants={1: None}, **_POINTWISE)
 def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """Of numbers that are first held in [eps, 1 - eps], if it is given."""
-    return ops["logit"](self if eps is None else ops["clamp"](self, eps, 1 - eps))
+    """Of numbers that are first held in [eps, 1 - eps], if it is given: as torch has it, those below eps become eps,
+    of the others those above 1 - eps become that; NaN holds none."""
+    if eps is None or math.isnan(eps):
+        return ops["logit"](self)
+    if eps <= 0.5:
+        return ops["logit"](ops["clamp"](self, eps, 1 - eps))
+    return ops["logit"](torch.where(self < eps, eps, torch.where(self > 1 - eps, 1 - eps, self)))
 
 
 @override("polar", wide="float64", **_POINTWISE)
