@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/arena.h"
+#include "base/parallel.h"
 #include "drivers/transpose_cpu-inl.h"
 #include "drivers/vector_cpu-inl.h"
 #include "numerics/order.h"
@@ -30,11 +31,11 @@ HWY_INLINE void AddSquare(const T* const* a, const T* const* b, int64_t k, VecEl
 #endif
 }
 
-/// Visits the chunks of a sum of products a[k * a_stride] * b[k * b_stride].
+/// The chains of a sum of products a[k * a_stride] * b[k * b_stride], some at a time.
 template <class T>
-class DotVisitor {
+class DotChains {
  public:
-  DotVisitor(const Chunks& chunks, const T* a, int64_t a_stride, const T* b, int64_t b_stride)
+  DotChains(const Chunks& chunks, const T* a, int64_t a_stride, const T* b, int64_t b_stride)
       : chunks_(chunks), a_(a), b_(b), a_stride_(a_stride), b_stride_(b_stride) {
     const int64_t group = kChains * chunks.length;
     if (a_stride != 1) a_buffer_ = scratch_.Get<T>(group);
@@ -43,23 +44,10 @@ class DotVisitor {
       a_last_ = scratch_.Get<T>(chunks.length);
       b_last_ = scratch_.Get<T>(chunks.length);
     }
-    waiting_ = scratch_.Get<T>(NumLevels(chunks.count));
   }
 
-  void Chain(int64_t begin, int64_t) {
-    const int64_t index = begin / chunks_.length;
-    if (index % kChains == 0) RunChains(index);
-    value_ = chains_[index % kChains];
-  }
-  void TakeIn(int level) { value_ = waiting_[level] + value_; }
-  void Park(int level) { waiting_[level] = value_; }
-  void End() {}
-
-  T value() const { return value_; }
-
- private:
-  /// chains_[i] = the chain of chunk `index` + i, as far as there is one.
-  void RunChains(int64_t index) {
+  /// values[i] = the chain of chunk `index` + i, for as many as go on together; behind the last chunk it is any number.
+  void Run(int64_t index, T* values) {
     const int64_t count = std::min(kChains, chunks_.count - index);
     const int64_t begin = chunks_.Begin(index), end = chunks_.End(index + count - 1);
     const T* const a = SideBySide(a_ + begin * a_stride_, a_stride_, end - begin, a_buffer_);
@@ -86,29 +74,49 @@ class DotVisitor {
 #pragma GCC unroll 16
       for (int64_t v = 0; v < kVecs; ++v) AddSquare<T>(a_of + v * kLanesOf<T>, b_of + v * kLanesOf<T>, k, acc[v]);
     }
-    for (int64_t v = 0; v < kVecs; ++v) StoreU(acc[v], TagOf<T>(), chains_ + v * kLanesOf<T>);
+    for (int64_t v = 0; v < kVecs; ++v) StoreU(acc[v], TagOf<T>(), values + v * kLanesOf<T>);
   }
 
+ private:
   Scratch scratch_;
   Chunks chunks_;
   const T *a_, *b_;
   int64_t a_stride_, b_stride_;
   T *a_buffer_ = nullptr, *b_buffer_ = nullptr;
   T *a_last_ = nullptr, *b_last_ = nullptr;  // a last chunk that is shorter, filled up
-  T* waiting_;
-  HWY_ALIGN T chains_[kChains];
-  T value_{};
+};
+
+/// Visits the chunks of a sum whose chains are there.
+template <class T>
+struct ChainValues {
+  const T* chains;
+  int64_t length;
+  T* waiting;
+  T value{};
+
+  void Chain(int64_t begin, int64_t) { value = chains[begin / length]; }
+  void TakeIn(int level) { value = waiting[level] + value; }
+  void Park(int level) { waiting[level] = value; }
+  void End() {}
 };
 
 /// Elements of a result that are worth computing one by one, and the number of chunks from which on they are.
 inline constexpr int64_t kMaxDots = 8, kMinDotChunks = 3;
 
-/// The chunks' length has to be a multiple of the lanes'.
+/// The chunks' length has to be a multiple of the lanes'. On several threads where it pays, unless a task calls it.
 template <class T>
 T Dot(const Chunks& chunks, const T* a, int64_t a_stride, const T* b, int64_t b_stride) {
-  DotVisitor<T> visitor(chunks, a, a_stride, b, b_stride);
+  Scratch scratch;
+  const int64_t groups = (chunks.count + kChains - 1) / kChains;
+  T* const chains = scratch.Get<T>(groups * kChains);
+  constexpr int64_t kGroupsWorthAFork = 4;  // a group takes about 1 µs
+  ParallelRanges(groups, kGroupsWorthAFork, [&](int64_t begin, int64_t end) HWY_ATTR {
+    DotChains<T> some(chunks, a, a_stride, b, b_stride);
+    for (int64_t group = begin; group < end; ++group) some.Run(group * kChains, chains + group * kChains);
+  });
+  ChainValues<T> visitor{chains, chunks.length, scratch.Get<T>(NumLevels(chunks.count))};
   WalkChunks(chunks, visitor);
-  return visitor.value();
+  return visitor.value;
 }
 
 }  // namespace repdl::HWY_NAMESPACE

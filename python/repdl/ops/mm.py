@@ -81,6 +81,8 @@ def _() -> Iterator[Sample]:
         yield sample(input=f"normal[{m}, 300]#3", mat2="normal[37, 300]#4", transB=True)
     for kind in ("wide", "tiny", "bits", "special", "infinite"):
         yield sample(input=f"{kind}[9, 21]#5", mat2=f"{kind}[21, 35]#6")
+    yield sample(input="normal[1, 40001]#9", mat2="normal[40001, 1]#10")  # chains on several threads
+    yield sample(input="special[2, 33000]#9", mat2="wide[2, 33000]#10", transB=True)
     yield sample(input="normal[3, 5, 7]#7", mat2="normal[3, 7, 9]#8")
     yield sample(input="normal[2, 3, 5, 300]#7", mat2="normal[300, 9]#8")
     yield sample(input="normal[9, 300]#7", mat2="normal[2, 11, 300]#8", transB=True)
