@@ -145,6 +145,8 @@ for _name in """
     else:
         case(f"torch.special.{_name}", U)
 case("torch.polygamma", 2, P)
+written("torch.Tensor.polygamma_", lambda x: x.clone().polygamma_(2), P)
+written("torch.Tensor.ldexp_", lambda x, e: x.clone().ldexp_(e), X, fixed(torch.arange(8) - 4))
 case("torch.mvlgamma", Leaf(fixed(P) + 2), 2)
 case("torch.special.gammainc", fixed(P), U)
 case("torch.special.gammaincc", fixed(P), U)

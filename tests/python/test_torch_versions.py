@@ -150,6 +150,35 @@ SETTINGS = [
 """CPU target of ours, instruction set of torch's own kernels, threads; those that this CPU runs."""
 
 
+NEWER = {"polar": "2.14", "matrix_sqrth": "2.14"}
+"""Functions of torch.linalg that the oldest version lacks, and the first one that has them."""
+
+
+@pytest.mark.parametrize("name", NEWER)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64], ids=str)
+def test_functions_of_newer_versions(name: str, dtype: torch.dtype) -> None:
+    function = getattr(torch.linalg, name, None)
+    since, this = ([int(part) for part in v.split(".")[:2]] for v in (NEWER[name], torch.__version__))
+    assert (function is not None) == (this >= since)
+    if function is None:
+        return  # the tests run with the newest torch, too
+    generator = torch.Generator().manual_seed(0)
+    a = torch.randn(3, 5, 4, dtype=dtype, generator=generator)
+    a = a.mH @ a if name == "matrix_sqrth" else a
+    stock = function(a.to(torch.complex128 if dtype.is_complex else torch.float64))
+    with repdl.reproducible():
+        batch, alone = function(a), function(a[1])
+    for x, one, expected in zip(*((t,) if name == "matrix_sqrth" else t for t in (batch, alone, stock)), strict=True):
+        assert x.dtype == dtype
+        torch.testing.assert_close(x, expected.to(dtype), rtol=1e-5, atol=1e-5)
+        assert torch.equal(x[1], one)
+    with repdl.reproducible():
+        if name == "matrix_sqrth":
+            assert not function(-torch.eye(2)).any()
+        with pytest.raises(RuntimeError, match="square" if name == "matrix_sqrth" else "as many rows"):
+            function(torch.ones(2, 3))
+
+
 @pytest.mark.parametrize(("target", "capability", "threads"), SETTINGS)
 def test_programs_train_to_the_same_bits_with_every_torch(target: str, capability: str, threads: int) -> None:
     found = json.loads(

@@ -26,6 +26,7 @@ from repdl.interception.aten import (
     least_squares as least_squares,
     loss as loss,
     matmul as matmul,
+    matrix_roots as matrix_roots,
     normalization as normalization,
     of_ops as of_ops,
     optimizer as optimizer,

@@ -132,3 +132,9 @@ def logspace_out(start: Any, end: Any, steps: int, base: float = 10.0, *, out: t
         out.resize_(steps)
     wide = out.dtype if out.dtype.is_floating_point or out.dtype.is_complex else torch.float32
     return fill(out, pow_scalar(base, torch.linspace(start, end, steps, dtype=wide)).to(out.dtype))
+
+
+@override("ldexp.out", **ANY_DTYPE)
+def ldexp_out(self: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor) -> torch.Tensor:
+    """In place too: of the three, ldexp alone is made of ops that torch's dispatcher sees."""
+    return fill(out, torch.ldexp(self, other))

@@ -7,7 +7,8 @@ import torch
 
 from repdl.interception import core
 from repdl.interception.aten.special import in_float64
-from repdl.interception.override import override
+from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.variants import fill
 
 _OF_ORDER = {0: "digamma", 1: "trigamma"}
 _LARGEST_ORDER = 170
@@ -22,6 +23,12 @@ def polygamma(n: int, self: torch.Tensor) -> torch.Tensor:
         raise RuntimeError(f"polygamma: n must be from 0 to {_LARGEST_ORDER}, got {n}")
     dtype = torch.float64 if self.dtype == torch.float64 else torch.float32
     return core.ops["polygamma"](torch.full((), n, dtype=dtype), self)
+
+
+@override("polygamma_", **ANY_DTYPE)
+def polygamma_(self: torch.Tensor, n: int) -> torch.Tensor:
+    """By name, as its arguments change places with those of polygamma."""
+    return fill(self, torch.polygamma(n, self))
 
 
 def _of_several(x: torch.Tensor, p: int) -> torch.Tensor:

@@ -22,7 +22,7 @@ from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
 
 
-def _each_row(op: str, x: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+def each_row(op: str, x: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
     """Rows of matrices, each times a real number, or divided by it."""
     if not x.is_complex():
         result: torch.Tensor = core.ops[op](x, numbers[..., None])
@@ -78,7 +78,7 @@ def _by_values(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Te
     """X, the ranks and the singular values."""
     u, s, vh = torch.linalg.svd(a, full_matrices=False)
     kept = s > core.ops["mul"](s[:, :1], s.new_tensor([[rcond]]))
-    turned = _each_row("div", product(u.mH, b, ops_of(a)), torch.where(kept, s, torch.ones_like(s)))
+    turned = each_row("div", product(u.mH, b, ops_of(a)), torch.where(kept, s, torch.ones_like(s)))
     x = product(vh.mH, torch.where(kept[:, :, None], turned, torch.zeros_like(turned)), ops_of(a))
     return x, kept.sum(1), s
 
@@ -153,4 +153,4 @@ def linalg_pinv(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermi
     relative = core.ops["mul"](rtol[..., None].to(dtype), size.amax(-1, True).to(dtype))
     kept = size > torch.maximum(absolute[..., None], relative)
     inverse = torch.where(kept, core.ops["reciprocal"](values), torch.zeros_like(values))
-    return torch.matmul(_each_row("mul", vh, inverse).mH, u.mH)
+    return torch.matmul(each_row("mul", vh, inverse).mH, u.mH)
