@@ -7,9 +7,10 @@ docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comme
 in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows.
 docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes; docs/platforms.md
 likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/torch-ops.jsonl, which
-`repdl conformance --torch --record` writes. docs_functions.py makes docs/functions.md and a page for each function,
-docs_reveal.py makes docs/reveal.md, docs_calls.py makes docs/calls.md. Into README.md and docs/interception.md it
-writes which versions of torch were measured. With --check nothing is written, and a page that is not up to date is an
+`repdl conformance --torch --record` writes, and docs/torch-ops-2.14.md of what it wrote with that torch.
+docs_functions.py makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md,
+docs_calls.py makes docs/calls.md. Into README.md and docs/interception.md it writes which versions of torch were
+measured. With --check nothing is written, and a page that is not up to date is an
 error.
 """
 
@@ -218,8 +219,8 @@ def main() -> None:
     pages["reveal.md"] = reveal_page(general_part("reveal.in.md"), markdown_table)
     pages["platforms.md"] = platforms_page()
     pages["calls.md"] = calls_page(general_part("calls.in.md"), markdown_table)
-    if (recorded := ROOT / "docs/torch-ops.jsonl").exists():
-        pages["torch-ops.md"] = torch_sweep.page(torch_sweep.Sweep.load(recorded))
+    for recorded in (ROOT / "docs").glob("torch-ops*.jsonl"):
+        pages[f"{recorded.stem}.md"] = torch_sweep.page(torch_sweep.Sweep.load(recorded), recorded.stem)
     pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
     written = {ROOT / "docs" / name: page for name, page in pages.items()}
     written |= {path: with_torch_versions(path) for path in (ROOT / "README.md", ROOT / "docs/interception.md")}

@@ -70,7 +70,7 @@ def run_sweep(options: SweepOptions) -> bool:
         if options.record is not None:
             result.save(options.record)
         if options.page is not None:
-            options.page.write_text(page(result), encoding="utf-8")
+            options.page.write_text(page(result, options.page.stem), encoding="utf-8")
 
     columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page docs/torch-ops.md: what a sweep found, as tables."""
+"""The page docs/torch-ops.md, and that of another torch: what a sweep found, as tables."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ What `repdl.enable()` does with each op and module of which torch has samples (o
 """
 
 
-def page(result: Sweep) -> str:
-    """The text of the page, in Markdown."""
+def page(result: Sweep, name: str = "torch-ops") -> str:
+    """The text of the page, in Markdown; `name` is that of its file, without ".md"."""
     return "\n".join(
         [
             INTRODUCTION,
@@ -39,7 +39,7 @@ def page(result: Sweep) -> str:
             "each in several layouts and with several threads, in these settings:\n",
             _table(["ops and dtypes", "commit", "date", "CPU", "settings"], _runs(result)),
             f"{len(result.findings)} findings.\n" if result.findings else "No bit differed.\n",
-            "```sh\nrepdl conformance --torch --record docs/torch-ops.jsonl --page docs/torch-ops.md\n```\n",
+            f"```sh\nrepdl conformance --torch --record docs/{name}.jsonl --page docs/{name}.md\n```\n",
             *_left_out(result),
             *_findings(result),
             "## Table\n",
