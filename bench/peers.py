@@ -29,7 +29,7 @@ def strong_modes(target: str | None, built: Path) -> dict[str, str]:
     mkl_on_amd = built.resolve() / "librepdl_bench_mkl_on_amd.so"
     if "AuthenticAMD" in Path("/proc/cpuinfo").read_text():
         if not mkl_on_amd.exists():
-            raise FileNotFoundError(f"{mkl_on_amd}: without it MKL is slower here than it can be; `make bench` builds it")
+            raise FileNotFoundError(f"{mkl_on_amd}: without it MKL is slower than it can be; `make bench` builds it")
         others = os.environ.get("LD_PRELOAD", "").replace(str(mkl_on_amd), "").strip(":")
         chosen["LD_PRELOAD"] = f"{mkl_on_amd}:{others}".strip(":")
     match target or _core.supported_targets()[-1]:

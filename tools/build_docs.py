@@ -10,8 +10,7 @@ likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/to
 `repdl conformance --torch --record` writes, and docs/torch-ops-2.14.md of what it wrote with that torch.
 docs_functions.py makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md,
 docs_calls.py makes docs/calls.md. Into README.md and docs/interception.md it writes which versions of torch were
-measured. With --check nothing is written, and a page that is not up to date is an
-error.
+measured. With --check nothing is written, and a page that is not up to date is an error.
 """
 
 from __future__ import annotations
