@@ -19,6 +19,7 @@ NAMES = {
     "repdl": repdl,
     "A": _A + _A.T,
     "x": torch.randn(3, 4, generator=torch.Generator().manual_seed(2)),
+    "q": _A[None, None],
     "u": torch.linspace(-1, 1, 9),
     "i": torch.arange(16, dtype=torch.int8).reshape(4, 4),
     "mask": torch.eye(3, 4, dtype=torch.bool),
