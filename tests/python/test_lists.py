@@ -137,6 +137,10 @@ def test_unequal_lists_and_dtypes_raise() -> None:
     assert x.tolist() == [1, 1, 1]
 
 
+def _of_first(function: Any) -> Any:
+    return lambda first, second: function(first)
+
+
 FOREACH: dict[str, tuple[Any, Any]] = {
     "add": (lambda a, b: torch._foreach_add(a, b, alpha=0.5), lambda x, y: torch.add(x, y, alpha=0.5)),
     "add number": (lambda a, b: torch._foreach_add(a, 0.3), lambda x, y: x + 0.3),
@@ -158,7 +162,13 @@ FOREACH: dict[str, tuple[Any, Any]] = {
         lambda a, b: torch._foreach_norm(a, dtype=torch.float64),
         lambda x, y: torch.linalg.vector_norm(x, dtype=torch.float64),
     ),
-    "sqrt": (lambda a, b: torch._foreach_sqrt(a), lambda x, y: x.sqrt()),
+    "clone": (lambda a, b: torch._foreach_clone(a), lambda x, y: x.clone()),
+    "powsum": (lambda a, b: torch._foreach_powsum(a), lambda x, y: x.square().sum()),
+    "powsum 3": (lambda a, b: torch._foreach_powsum(a, 3), lambda x, y: x.abs().pow(3).sum()),
+    **{
+        name: (_of_first(getattr(torch, f"_foreach_{name}")), _of_first(getattr(torch, name)))
+        for name in ("acos", "asin", "atan", "cosh", "lgamma", "sinh", "sqrt")
+    },
 }
 
 
@@ -179,6 +189,13 @@ def test_foreach_is_each(name: str) -> None:
         for result, x, y in zip(got, first, second, strict=True):
             expected = of_one(x, y)
             assert same_bits(result, expected) and result.stride() == expected.stride()
+
+
+def test_foreach_of_matrices() -> None:
+    a, b = [torch.randn(3, 4), torch.randn(2, 300)], [torch.randn(4, 5), torch.randn(300, 2)]
+    with repdl.reproducible():
+        for result, x, y in zip(torch._foreach_mm(a, b), a, b, strict=True):
+            assert same_bits(result, x @ y)
 
 
 def test_foreach_in_place_and_with_gradients() -> None:

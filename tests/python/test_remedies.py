@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 import repdl
 from repdl.interception.native import registered_names
+from repdl.interception.override import overrides
 from repdl.interception.remedies import remedies
 from repdl.interception.strict import op_of
 
@@ -20,12 +21,8 @@ NAMES = {
     "A": _A + _A.T,
     "x": torch.randn(3, 4, generator=torch.Generator().manual_seed(2)),
     "q": _A[None, None],
-    "u": torch.linspace(-1, 1, 9),
     "i": torch.arange(16, dtype=torch.int8).reshape(4, 4),
     "mask": torch.eye(3, 4, dtype=torch.bool),
-    "edges": torch.linspace(-2, 2, 8),
-    "scales": torch.tensor([0.1, 0.2, 0.3]),
-    "zero_points": torch.zeros(3, dtype=torch.int32),
     "sparse": torch.eye(3, 4).to_sparse(),
 }
 
@@ -39,6 +36,10 @@ def test_it_runs(call: str) -> None:
 def test_it_is_for_an_op_of_torch() -> None:
     known = {op_of(name) for key in ("CPU", "SparseCPU", "SparseCsrCPU", "CUDA") for name in registered_names(key)}
     assert not {op for op in remedies() if op_of(op) not in known}
+
+
+def test_it_is_for_an_op_that_raises() -> None:
+    assert not {op_of(op) for op in remedies()} & {op_of(name) for name in overrides}
 
 
 def test_the_error_says_it() -> None:
