@@ -17,7 +17,11 @@ from repdl.interception import exact, override, switch, versions
 from repdl.interception.native import is_there, native_of, registered_names
 from support import TARGETS, run_python
 
-LACKING: dict[str, set[str]] = {"2.13": set(), "2.14": {"cholesky"}, "2.15": {"cholesky"}}
+LACKING: dict[str, set[str]] = {
+    "2.13": {"linalg_matrix_sqrth", "linalg_polar"},
+    "2.14": {"cholesky"},
+    "2.15": {"cholesky"},
+}
 """By version, the overloads that have an override of ours and that it lacks."""
 
 HERE = ".".join(torch.__version__.split(".")[:2])

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from repdl._op import Sample, Tensor, no_rows, op, rows_of, sample
+from repdl.ops.elementwise.arithmetic import reciprocal, sqrt
+from repdl.ops.sum import sum as sum_of
 
 
 @op(outputs=("output", "mean", "rstd"))
@@ -80,6 +83,15 @@ def rms_norm_grad(
     """The gradients of rms_norm by input and weight; rstd is what rms_norm returned."""
 
 
+rms_norm.shapes(lambda call: [call["input"].shape, _statistics_of(call["input"].shape, len(call["normalized_shape"]))])
+rms_norm_grad.shapes(lambda call: [call["input"].shape, call["normalized_shape"]])
+
+
+def _statistics_of(shape: Sequence[Any], normalized: int) -> list[Any]:
+    """The shape of one number for each row."""
+    return [*shape[: len(shape) - normalized], *[1] * normalized]
+
+
 @layer_norm.backward(saves=("input", "mean", "rstd", "weight"), non_differentiable=("mean", "rstd"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     grads = layer_norm_grad(
@@ -90,8 +102,27 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 
 @rms_norm.backward(saves=("input", "rstd", "weight"), non_differentiable=("rstd",))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
+    import torch
+
+    if torch.is_grad_enabled():  # somebody differentiates the gradient
+        return _differentiable_gradients(saved, grad)
     grads = rms_norm_grad(grad, saved.input, saved.normalized_shape, saved.rstd, saved.weight, saved.order)
     return dict(zip(("input", "weight"), grads, strict=True))
+
+
+def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
+    """Those of rms_norm, step by step as its contract has them, and with the same bits."""
+    count = math.prod(saved.normalized_shape)
+    x, g = (t.reshape(-1, count) for t in (saved.input, grad))
+    r = float(np.float32(1 / count)) if x.itemsize == 4 else 1 / count
+    rstd = reciprocal(sqrt(sum_of(x * x, (1,), True, order=saved.order) * r + saved.eps))
+    h, u = x * rstd, g if saved.weight is None else g * saved.weight.reshape(-1)
+    b = sum_of(u * h, (1,), True, order=saved.order)
+    grad_input = rstd * (u - h * (b * r))
+    return {
+        "input": grad_input.reshape(saved.input.shape),
+        "weight": lambda: sum_of(g * h, (0,), order=saved.order).reshape(saved.weight.shape),
+    }
 
 
 def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:

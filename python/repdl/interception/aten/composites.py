@@ -6,12 +6,18 @@ They are registered above autograd, and are made of differentiable calls of torc
 
 from __future__ import annotations
 
-import torch
+import math
 
+import torch
+from torch.autograd import forward_ad
+
+from repdl import ops
 from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import ANY_DTYPE, composite, op_or, override
 from repdl.interception.unwatched import unwatched
 from repdl.interception.variants import fill
+
+_FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 _native_linear = native_of("linear")
 
@@ -48,6 +54,39 @@ def linear_out(
     input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, *, out: torch.Tensor
 ) -> torch.Tensor:
     return fill(out, linear(input, weight, bias), converts=False)
+
+
+_native_rms_norm = native_of("rms_norm")
+
+
+@composite("rms_norm")
+def rms_norm(
+    input: torch.Tensor, normalized_shape: list[int], weight: torch.Tensor | None = None, eps: float | None = None
+) -> torch.Tensor:
+    """The op, whose gradients have gradients. In forward mode, which the op has not, torch's steps, of other bits."""
+    shape, dtype = tuple(normalized_shape), input.dtype
+    if (
+        dtype not in _FLOATING
+        or input.device.type not in ("cpu", "meta")
+        or not input.numel()
+        or not shape
+        or tuple(input.shape[-len(shape) :]) != shape
+        or (weight is not None and (weight.dtype != dtype or tuple(weight.shape) != shape))
+        or forward_ad._current_level >= 0
+    ):
+        return _native_rms_norm(input, normalized_shape, weight, eps)
+    computed = torch.float64 if dtype == torch.float64 else torch.float32
+    eps = torch.finfo(computed).eps if eps is None else eps
+    x, of_row = input.to(computed), None if weight is None else weight.to(computed)
+    if input.dim() > 8:  # more than the op takes
+        x, shape = x.flatten(-len(shape)).flatten(0, -2), (math.prod(shape),)
+        of_row = None if of_row is None else of_row.flatten()
+    output = ops.rms_norm(x, shape, of_row, eps)[0].view(input.shape).to(dtype)
+    if input.is_contiguous():
+        return output
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}  # which torch keeps
+    kept = formats.get(input.dim())
+    return output.contiguous(memory_format=kept) if kept and input.is_contiguous(memory_format=kept) else output
 
 
 _native_bilinear = native_of("bilinear")
