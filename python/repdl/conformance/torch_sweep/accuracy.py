@@ -24,7 +24,7 @@ INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torc
 NO_PLACE_OF_INFINITY = (
     "fft.", "stft", "istft", "nn.functional.interpolate", "nn.functional.upsample", "_upsample",
     "nn.functional.scaled_dot_product", "addcmul", "nn.functional.conv", "nn.Conv", "nn.LazyConv", "native_layer_norm",
-    "native_group_norm",
+    "native_group_norm", "nn.functional.rms_norm", "nn.RMSNorm",
     "nn.functional.embedding_bag", "grid_sampler", "nn.functional.grid_sample", "nn.Bilinear", "nn.BatchNorm",
     "nn.GroupNorm", "nn.InstanceNorm", "nn.LayerNorm", "nn.functional.batch_norm", "nn.functional.group_norm",
     "nn.functional.instance_norm", "nn.functional.layer_norm", "polar", "special.chebyshev",
