@@ -618,3 +618,16 @@ def digest_of_all() -> str:
                 for t in results:
                     sha.update(torch.view_as_real(t.detach().resolve_conj() + 0j).contiguous().numpy().tobytes())
     return sha.hexdigest()
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support:UserWarning")
+def test_polar_of_float16_is_complex32() -> None:
+    x = torch.linspace(-3, 3, 31).half()
+    with repdl.reproducible():
+        got, wide = torch.polar(x, x), torch.polar(x.float(), x.float())
+        with pytest.raises(RuntimeError, match="BFloat16"):
+            torch.polar(x.bfloat16(), x.bfloat16())
+        with pytest.raises(RuntimeError, match="Float"):
+            torch.polar(x, x.float())
+    assert got.dtype == torch.complex32
+    assert torch.equal(torch.view_as_real(got), torch.view_as_real(wide).half())

@@ -201,10 +201,15 @@ def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops)
     return ops["logit"](torch.where(self < eps, eps, torch.where(self > 1 - eps, 1 - eps, self)))
 
 
-@override("polar", wide="float64", **_POINTWISE)
+@override("polar", wide="float64", low="compute", **_POINTWISE)
 def polar(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    """abs * cos(angle) + abs * sin(angle) i."""
-    return torch.complex(ops["mul"](abs, ops["cos"](angle)), ops["mul"](abs, ops["sin"](angle)))
+    """abs * cos(angle) + abs * sin(angle) i. Each part of float16 is rounded once, to complex32."""
+    dtype = abs.dtype
+    if dtype != angle.dtype or dtype == torch.bfloat16:
+        return torch.complex(abs, angle)  # which says what is wrong
+    abs, angle = (t.to(torch.float32) if dtype == torch.float16 else t for t in (abs, angle))
+    parts = (ops["mul"](abs, ops[name](angle)).to(dtype) for name in ("cos", "sin"))
+    return torch.complex(*parts)
 
 
 _native_rrelu = native_of("rrelu_with_noise")
