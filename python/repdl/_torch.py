@@ -60,7 +60,7 @@ class TorchOp:
         needs_grad = False
         watched = _is_watched()
         if forward_ad._current_level >= 0:
-            _refuse_tangents(self.op, (*args, *kwargs.values()))
+            _refuse_tangents(self.op, *args, *kwargs.values())
         for value in (*args, *kwargs.values()) if kwargs else args:
             if type(value) in PLAIN:
                 needs_grad = needs_grad or value.requires_grad
@@ -92,16 +92,21 @@ def _is_watched() -> bool:
     )
 
 
-def _refuse_tangents(op: Op[..., Any], values: Iterable[Any]) -> None:
+def _refuse_tangents(op: Op[..., Any], *values: Any) -> None:
     """Ops have gradients in reverse mode alone; in forward mode the tangent of an operand would be lost in silence.
 
     Below autograd, where kernels of torch's ops call ours, torch's own formulas have taken the tangents already.
     """
-    if torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.AutogradCPU):
-        return
-    for value in values:
-        if isinstance(value, torch.Tensor) and forward_ad.unpack_dual(value).tangent is not None:
-            raise _no_forward_mode(op)
+    below_autograd = torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.AutogradCPU)
+    if not below_autograd and has_tangent(*values):
+        raise _no_forward_mode(op)
+
+
+def has_tangent(*values: Any) -> bool:
+    """Whether one of these has a derivative in forward mode."""
+    return forward_ad._current_level >= 0 and any(
+        isinstance(value, torch.Tensor) and forward_ad.unpack_dual(value).tangent is not None for value in values
+    )
 
 
 def _no_forward_mode(op: Op[..., Any]) -> NotImplementedError:
@@ -272,7 +277,7 @@ def _differentiable(op: Op[..., Any], gradient: Gradient) -> Callable[..., Any]:
 
     def differentiable(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         if forward_ad._current_level >= 0:
-            _refuse_tangents(op, (*args, *kwargs.values()))
+            _refuse_tangents(op, *args, *kwargs.values())
         return made()(keyset, *args, **kwargs)
 
     return differentiable

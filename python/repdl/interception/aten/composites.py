@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 
 import torch
+from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from repdl import ops
+from repdl._torch import PLAIN, has_tangent
 from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import ANY_DTYPE, composite, op_or, override
 from repdl.interception.unwatched import unwatched
@@ -63,18 +66,11 @@ _native_rms_norm = native_of("rms_norm")
 def rms_norm(
     input: torch.Tensor, normalized_shape: list[int], weight: torch.Tensor | None = None, eps: float | None = None
 ) -> torch.Tensor:
-    """The op, whose gradients have gradients. In forward mode, which the op has not, torch's steps, of other bits."""
-    shape, dtype = tuple(normalized_shape), input.dtype
-    if (
-        dtype not in _FLOATING
-        or input.device.type not in ("cpu", "meta")
-        or not input.numel()
-        or not shape
-        or tuple(input.shape[-len(shape) :]) != shape
-        or (weight is not None and (weight.dtype != dtype or tuple(weight.shape) != shape))
-        or forward_ad._current_level >= 0
-    ):
+    """The op, whose gradients have gradients. In forward mode and for subclasses that wrap tensors, neither of which it
+    takes, the steps that torch makes of it, of other bits."""
+    if not _takes_rms_norm(input, tuple(normalized_shape), weight):
         return _native_rms_norm(input, normalized_shape, weight, eps)
+    shape, dtype = tuple(normalized_shape), input.dtype
     computed = torch.float64 if dtype == torch.float64 else torch.float32
     eps = torch.finfo(computed).eps if eps is None else eps
     x, of_row = input.to(computed), None if weight is None else weight.to(computed)
@@ -87,6 +83,20 @@ def rms_norm(
     formats = {4: torch.channels_last, 5: torch.channels_last_3d}  # which torch keeps
     kept = formats.get(input.dim())
     return output.contiguous(memory_format=kept) if kept and input.is_contiguous(memory_format=kept) else output
+
+
+def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.Tensor | None) -> bool:
+    given = (input,) if weight is None else (input, weight)
+    if any(t.is_nested or t.layout != torch.strided or t.dtype != input.dtype for t in given):
+        return False
+    if any(type(t) not in PLAIN and is_traceable_wrapper_subclass(t) for t in given):
+        return False
+    # A transform of torch.func may hide the tangents of one outside of it.
+    if forward_ad._current_level >= 0 and (peek_interpreter_stack() is not None or has_tangent(*given)):
+        return False
+    if input.dtype not in _FLOATING or input.device.type not in ("cpu", "meta") or not input.numel() or not shape:
+        return False
+    return tuple(input.shape[-len(shape) :]) == shape and (weight is None or tuple(weight.shape) == shape)
 
 
 _native_bilinear = native_of("bilinear")
