@@ -67,6 +67,11 @@ def _quick_exp_tail(r: mpf) -> mpf:
     return mp.nsum(lambda k: r**k / mp.factorial(k + 2), [0, 40])
 
 
+def _quick_expm1_tail(r: mpf) -> mpf:
+    """(exp(r) - 1 - r - r^2 / 2) / r^3, by its series."""
+    return mp.nsum(lambda k: r**k / mp.factorial(k + 3), [0, 40])
+
+
 def _quick_log_tail(r: mpf) -> mpf:
     """(log(1 + r) - r + r^2 / 2) / r^3, by its series."""
     return mp.nsum(lambda k: (-1) ** k * r**k / (k + 3), [0, 60])
@@ -104,6 +109,8 @@ PROBLEMS = {
     "double_exp_short": Problem(lambda r: 2 * _exp_tail(r), lambda r: (r / _REACH) ** 4, -_REACH, _REACH, 4),
     # exp(r) - 1 = r + r^2 p(r), and log(1 + r) = r - r^2 / 2 + r^3 p(r), with errors that count as they are.
     "quick_exp": Problem(_quick_exp_tail, lambda r: r * r, -_REACH, _REACH, 5),
+    # exp(r) - 1 = r + r^2 / 2 + r^3 p(r).
+    "quick_expm1": Problem(_quick_expm1_tail, lambda r: abs(r) ** 3, -_REACH, _REACH, 5),
     "quick_log": Problem(_quick_log_tail, lambda r: abs(r) ** 3, -mpf("0.0306"), mpf("0.0306"), 8),
     # log(1 + r) = r - r^2 / 2 + r^3 / 3 + r^4 p(r).
     "double_log": Problem(_log_tail, lambda r: abs(r / _LARGEST_R) ** 3, -_LARGEST_R, _LARGEST_R, 6),

@@ -25,9 +25,20 @@ struct Expm1Formula {
   }
 };
 
-struct Expm1Double {
+struct Expm1OfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     return IfThenElse(Lt(Abs(x), Set(d, 0x1p-54)), x, Correctly<Expm1Formula>(d, x));
+  }
+};
+
+struct Expm1Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const Pair<V> sum = QuickExpm1<false>(d, x);
+    const V high = sum.high, low = sum.low, bound = Mul(high, Set(d, 0x1p-63));
+    const V y = Add(high, Add(low, bound));
+    const auto certain = And(Eq(y, Add(high, Sub(low, bound))), Le(Abs(x), Set(d, 700.0)));
+    return IfCertain<Expm1OfAnyDouble>(d, certain, CopySign(y, x), x);
   }
 };

@@ -37,10 +37,24 @@ struct SiluFormula {
   }
 };
 
-struct SiluDouble {
+struct SiluOfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     return IfThenElse(Eq(x, Inf(d)), x, CopySign(Correctly<SiluFormula>(d, x), x));
+  }
+};
+
+// Below the limit, a part of the product may be subnormal.
+struct SiluDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V sigmoid_low, error;
+    const V sigmoid = QuickSigmoid(d, x, sigmoid_low), a = Abs(x);
+    const V high = TwoProd(a, sigmoid, error);
+    const V low = Fma(a, sigmoid_low, error), bound = Mul(high, Set(d, 0x1p-68));
+    const V y = Add(high, Add(low, bound));
+    const auto usual = And(Or(Ge(a, Set(d, 0x1p-900)), Eq(a, Zero(d))), Le(a, Set(d, 600.0)));
+    return IfCertain<SiluOfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), CopySign(y, x), x);
   }
 };
 

@@ -100,6 +100,65 @@ REPDL_LANE V QuickExpOver(D d, V x, V& low, VI& exponent) {
   return high;
 }
 
+/// e^x = t (1 + near + rest) for |x| <= 700, where t is 2^(n / 16) as a double, |near| < 0.0224 and |rest| < 2^-19.1.
+/// `rest` is off by less than 11.1 2^-73; where n is 0, t is 1 and `rest` is off by less than x^2 2^-58.9.
+//
+// `first` and `r` are as in QuickExpOver, near is first + first^2 / 2 but for its rounding, which is in `rest`. Errors
+// in units of 2^-73: of p 2.7 for its roundings, those of r^2 and r^3 1.8 each, of r 3.8, of the sum 1; of the
+// polynomial 0.2. Where n is 0, r is x and has no error.
+template <class D, class V>
+REPDL_LANE V QuickExpNear(D d, V x, V& near, V& rest) {
+  const IntTag<D> di;
+  const V shift = Set(d, 0x1.8p52);
+  const V shifted = Fma(x, Set(d, 0x1.71547652b82fep+4), shift);
+  const V steps = Sub(shifted, shift);
+  const auto bits = BitCast(di, shifted);
+  const V power = LookUp<16>(d, PairPowers(), bits);
+  const V t = BitCast(d, Add(BitCast(di, power), ShiftLeft<48>(And(bits, Set(di, -16)))));
+  const V first = Fma(steps, Set(d, -0x1.62e42fefa39efp-5), x);
+  const V second = Fma(steps, Set(d, -0x1.abc9e3b39803fp-60), LookUp<16>(d, PairPowersRest(), bits));
+  const V r = Add(first, second), square = Mul(r, r), half = Mul(first, Set(d, 0.5));
+  V p = Fma(Set(d, 0x1.a01b5970b95e8p-16), r, Set(d, 0x1.a01b6ddd9ae4fp-13));
+  p = Fma(p, r, Set(d, 0x1.6c16c16b9552fp-10));
+  p = Fma(p, r, Set(d, 0x1.11111110a194ap-7));
+  p = Fma(p, r, Set(d, 0x1.5555555555557p-5));
+  p = Fma(p, r, Set(d, 0x1.5555555555558p-3));
+  near = Fma(half, first, first);
+  const V near_low = Fma(half, first, Sub(first, near));
+  rest = Fma(Mul(square, r), p, Add(near_low, Fma(second, first, second)));
+  return t;
+}
+
+/// e^x as a sum of two doubles for |x| <= 700, with a relative error below 2^-69.
+template <class D, class V>
+REPDL_LANE Pair<V> QuickExp(D d, V x) {
+  V near, rest;
+  const V t = QuickExpNear(d, x, near, rest);
+  const V high = Fma(t, near, t);
+  return PairOf(high, Fma(t, rest, Fma(t, near, Sub(t, high))));
+}
+
+/// e^x - 1 for |x| <= 700, with a relative error below 2^-63.6.
+//
+// For t = 1, |x| < 0.0218, it is near + rest. Else its magnitude is at least 0.0209 t for x > 0 and 0.0214 for x < 0,
+// where t <= 0.958, and t rest + low, as rounded, is off by less than 12.9 2^-73 t. base - high is exact, and so is t - 1
+// for 1/2 <= t <= 2^53: kExactBase says that no other t counts.
+template <bool kExactBase, class D, class V>
+REPDL_LANE Pair<V> QuickExpm1(D d, V x) {
+  V near, rest, base_low;
+  const V minus_one = Set(d, -1.0), t = QuickExpNear(d, x, near, rest);
+  V base = Zero(d);
+  if constexpr (kExactBase) {
+    base = Add(t, minus_one);
+  } else {
+    base = TwoSum(t, minus_one, base_low);
+  }
+  const V high = Fma(t, near, base);
+  V low = Fma(t, near, Sub(base, high));
+  if constexpr (!kExactBase) low = Add(low, base_low);
+  return PairOf(high, Fma(t, rest, low));
+}
+
 /// (e^x - 1) / 2^n, of any magnitude below 2, for -50 <= x <= 1500.
 template <class D, class V>
 REPDL_LANE Pair<V> Expm1Over(D d, Pair<V> x, V& n) {
