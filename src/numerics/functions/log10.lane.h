@@ -40,9 +40,21 @@ struct Log10Formula {
   }
 };
 
-struct Log10Double {
+struct Log10OfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     return LogSpecials(d, x, Zero(d), Correctly<Log10Formula>(d, x));
+  }
+};
+
+struct Log10Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V low, bound;
+    const V log = QuickLog(d, x, low, bound);
+    const V high = LogToBase(d, log, low, bound, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57);
+    const V y = Add(high, Add(low, bound));
+    const auto usual = And(Ge(x, Set(d, 0x1p-1022)), Lt(x, Inf(d)));
+    return IfCertain<Log10OfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), y, x);
   }
 };

@@ -44,10 +44,22 @@ struct Log1pFormula {
   }
 };
 
-struct Log1pDouble {
+struct Log1pOfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     const V y = IfThenElse(Lt(Abs(x), Set(d, 0x1p-54)), x, Correctly<Log1pFormula>(d, x));
     return LogSpecials(d, x, Set(d, -1.0), y);
+  }
+};
+
+struct Log1pDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V v_low, low, bound;
+    const V v = TwoSum(Set(d, 1.0), x, v_low);
+    const V high = QuickLogOfSum<true>(d, v, v_low, low, bound);
+    const V y = Add(high, Add(low, bound));
+    const auto usual = And(Gt(x, Set(d, -1.0)), Lt(x, Set(d, 0x1p900)));
+    return IfCertain<Log1pOfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), CopySign(y, x), x);
   }
 };

@@ -37,9 +37,21 @@ struct Log2Formula {
   }
 };
 
-struct Log2Double {
+struct Log2OfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     return LogSpecials(d, x, Zero(d), Correctly<Log2Formula>(d, x));
+  }
+};
+
+struct Log2Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V low, bound;
+    const V log = QuickLog(d, x, low, bound);
+    const V high = LogToBase(d, log, low, bound, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56);
+    const V y = Add(high, Add(low, bound));
+    const auto usual = And(Ge(x, Set(d, 0x1p-1022)), Lt(x, Inf(d)));
+    return IfCertain<Log2OfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), y, x);
   }
 };

@@ -81,23 +81,28 @@ REPDL_TABLE(QuickLogs, double, 16, -0x1.599d63ab22000p-2, -0x1.2db8ed01df000p-2,
             -0x1.1f2b39771c000p-4, -0x1.303f550200000p-5, 0.0, 0x1.9fed3d1370000p-5, 0x1.bc5632b8b8000p-4,
             0x1.4de7b4aee0000p-3, 0x1.b7dc1df97a000p-3, 0x1.0e4cfba4ee000p-2, 0x1.3e4f3c673a000p-2)
 
-/// ln(x) as high + low for a normal x > 0. It is off by less than `bound`, and so are low + bound and low - bound as
-/// rounded.
+/// ln(x), or that of x + x_low, a sum that rounds to x, as high + low for a normal x > 0. It is off by less than `bound`,
+/// and so are low + bound and low - bound as rounded.
 //
 // r = c m - 1, |r| <= 0.0298, is r + r_low with the rounding of the product, |r_low| <= 2^-53 and 0 in the cell of 1.
 // ln(x) = base + (r - r^2 / 2) + r^3 p(r) + r_low / (1 + r) where base = e ln 2 - ln(c) and r - r^2 / 2 has no error that
 // counts. Errors: r^3 p is off by less than 1.1 |r|^3 2^-53 by its rounding, and p by less than 2^-52.8, r_low by |r|^3 2^-53,
 // sums of low parts by r^2 2^-58: together below r^2 2.1 2^-57. Where base is not 0, it is not less than 0.037, and the
 // error of -ln c counts, at most 2^-65.8 where base is 0.07 and 2^-67.8 in the cells beside that of 1, where it is less:
-// below 0x1.8p-62 base.
-template <class D, class V>
-REPDL_LANE V QuickLog(D d, V x, V& low, V& bound) {
+// below 0x1.8p-62 base. Of a sum, r has x_low too, and in the cell of 1 it is the sum less 1, rounded. The rounding of
+// `low`, of which a part may be 2^-53 of `high`, counts as well where |r| < 2^-47: of sums it has a part of `bound`, and of
+// doubles not, which are few, and all of these have been compared with the accurate step.
+template <bool kSum, class D, class V>
+REPDL_LANE V QuickLogOfSum(D d, V x, [[maybe_unused]] V x_low, V& low, V& bound) {
   V e, error, product_low;
   decltype(BitCast(IntTag<D>(), e)) bits;
   const V m = LogFraction(d, x, e, bits);
   const auto cell = ShiftRightLogical<48>(bits);
-  const V product = TwoProd(m, LookUp<16>(d, QuickLogReciprocals(), cell), product_low);
-  const V r = Sub(product, Set(d, 1.0)), square = Mul(r, r);
+  const V c = LookUp<16>(d, QuickLogReciprocals(), cell);
+  const V product = TwoProd(m, c, product_low);
+  V r = Sub(product, Set(d, 1.0));
+  if constexpr (kSum) r = FastTwoSum(r, Fma(Mul(x_low, PowerOfTwo(d, Neg(e))), c, product_low), product_low);
+  const V square = Mul(r, r);
   V p = Fma(Set(d, 0x1.7553bcb22b763p-4), r, Set(d, -0x1.9a77c53d1c28fp-4));
   p = Fma(p, r, Set(d, 0x1.c71c290303372p-4));
   p = Fma(p, r, Set(d, -0x1.ffffcc720cf6fp-4));
@@ -113,7 +118,25 @@ REPDL_LANE V QuickLog(D d, V x, V& low, V& bound) {
   const V high = FastTwoSum(base, near, error);
   low = Fma(Mul(square, r), p, Add(Add(error, near_low), base_low));
   bound = Fma(square, Set(d, 0x1.2p-56), Mul(Abs(base), Set(d, 0x1.8p-62)));
+  if constexpr (kSum) bound = Fma(Abs(high), Set(d, 0x1p-100), bound);
   return high;
+}
+
+template <class D, class V>
+REPDL_LANE V QuickLog(D d, V x, V& low, V& bound) {
+  return QuickLogOfSum<false>(d, x, Zero(d), low, bound);
+}
+
+/// high + low, off by `bound`, as QuickLog gives it, over the logarithm of a base, of which the reciprocal is this.
+//
+// The roundings of `low` are less than a 16th of `bound` and 2^-100 of the result.
+template <class D, class V>
+REPDL_LANE V LogToBase(D d, V high, V& low, V& bound, double reciprocal, double reciprocal_low) {
+  V error;
+  const V c = Set(d, reciprocal), product = TwoProd(high, c, error);
+  low = Fma(low, c, Fma(high, Set(d, reciprocal_low), error));
+  bound = Fma(bound, Set(d, 1.0625 * reciprocal), Mul(Abs(product), Set(d, 0x1p-100)));
+  return product;
 }
 
 /// ln(v 2^more) for v of a moderate exponent. Where `near` is set, v is 1 + t with |t| < 0.005, and t is taken.
