@@ -39,6 +39,15 @@ def _atan_rest(z: mpf) -> mpf:
     return mp.nsum(lambda k: (-z) ** k / (2 * k + 5), [0, 40])
 
 
+def _tan_rest(z: mpf) -> mpf:
+    """(tan(h) - h) / h^3 with z = h^2."""
+    if z == 0:
+        return mpf(1) / 3
+    with mp.workdps(120):
+        h = mp.sqrt(z)
+        return (mp.tan(h) - h) / (z * h)
+
+
 def _two_over_pi() -> list[mpf]:
     """2 / pi in digits of 32 bits."""
     with mp.workprec(1700):
@@ -85,6 +94,8 @@ PROBLEMS = {
     "double_sin": Problem(_sine_rest(1, 5), lambda z: z**5, mpf(0), _QUARTER_TURN, 5),
     "double_tan_sin": Problem(_sine_rest(1, 4), lambda z: z**4, mpf(0), _EIGHTH_TURN, 4),
     "double_tan_cos": Problem(_sine_rest(0, 4), lambda z: z**4, mpf(0), _EIGHTH_TURN, 4),
+    # tan(h) = h + h^3 p(h^2), with an error that counts as it is.
+    "quick_tan": Problem(_tan_rest, lambda z: z * mp.sqrt(z), mpf(0), mpf("0.0345") ** 2, 3),
     "double_atan": Problem(_atan_rest, lambda z: z * z, mpf(0), mpf(1) / 30**2, 3),
     "double_erfinv_tail": Problem(_erfinv_tail, lambda s: mpf(1), mpf("3.98"), mpf("6.07"), 8),
 }
