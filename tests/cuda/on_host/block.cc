@@ -139,7 +139,11 @@ void EndExchanges(std::span<Thread> warp) {
     unsigned there = 0;
     bool complete = true;
     for (Thread& other : warp) {
-      if ((first.mask >> other.now.lane & 1) == 0 || other.done) continue;
+      if ((first.mask >> other.now.lane & 1) == 0) continue;
+      if (other.done) {
+        Fault("thread ", other.rank, " of the block has ended, and others of its warp wait for it at ",
+              NameOf(first.where));
+      }
       if (other.waits != Waits::kWarp) {
         complete = false;
         continue;
