@@ -47,15 +47,40 @@ inline constexpr int kThreadsPerBlock = 256;
 /// More blocks than any device runs at once; a kernel loops over what is left.
 inline constexpr int64_t kMaxBlocks = int64_t{1} << 16;
 
-/// Starts kernel(args) on the stream of the place, with a thread for each of `num_items` items if that is not too many.
+/// The blocks of a launch, the threads of each and their shared memory.
+struct Grid {
+  int64_t blocks;
+  int threads = kThreadsPerBlock;
+  size_t shared_bytes = 0;
+};
+
+/// Starts kernel(args) on the stream of the place.
 template <class Args>
-void Launch(const Place& place, int64_t num_items, void (*kernel)(Args), const std::type_identity_t<Args>& args) {
+void Launch(const Place& place, const Grid& grid, void (*kernel)(Args), const std::type_identity_t<Args>& args) {
   const DeviceScope scope(place);
-  const int64_t blocks = std::min((num_items + kThreadsPerBlock - 1) / kThreadsPerBlock, kMaxBlocks);
+  if (grid.shared_bytes > size_t{48} << 10) {
+    Check(
+        place, "asking for shared memory",
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)));
+  }
   void* params[] = {const_cast<void*>(static_cast<const void*>(&args))};
   Check(place, "starting a kernel",
-        cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
-                         dim3(kThreadsPerBlock), params, /*sharedMem=*/0, static_cast<cudaStream_t>(place.stream)));
+        cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(grid.blocks)), dim3(static_cast<unsigned>(grid.threads)),
+                         params, grid.shared_bytes, static_cast<cudaStream_t>(place.stream)));
+}
+
+/// The same with a thread for each of `num_items` items if that is not too many.
+template <class Args>
+void Launch(const Place& place, int64_t num_items, void (*kernel)(Args), const std::type_identity_t<Args>& args) {
+  Launch(place, Grid{std::min((num_items + kThreadsPerBlock - 1) / kThreadsPerBlock, kMaxBlocks)}, kernel, args);
+}
+
+/// The shared memory of the block, as large as the launch says. All that a kernel shares is in it: tests that run the
+/// text on the host fill it with NaNs, and guard its end.
+template <class T>
+__device__ __forceinline__ T* SharedMemory() {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  return reinterpret_cast<T*>(shared_memory);
 }
 
 }  // namespace cuda
