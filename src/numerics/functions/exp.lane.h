@@ -39,8 +39,8 @@ REPDL_LANE V Exp(V x) {
   const V tail = Fma(Fma(Set(d, 0x1.55560cp-5f), r, Set(d, 0x1.55571ep-3f)), r, Set(d, 0.5f));
   const V high = Fma(power, r, power);
   const V low = Fma(power, Fma(Mul(r, r), tail, r_low), Fma(power, r, Sub(power, high)));
-  const V y = Add(high, Add(low, bound));
-  const auto is_certain = And(Eq(y, Add(high, Sub(low, bound))), Le(Abs(x), Set(d, 87.0f)));
+  auto is_certain = Le(Abs(x), Set(d, 87.0f));
+  const V y = RoundedWithin(high, low, bound, is_certain);
   const auto exponent = ShiftLeft<19>(And(bits, Set(di, -16)));  // n / 16, rounded down
   const V scaled = BitCast(d, Add(BitCast(di, y), exponent));
   if (Any(d, Not(is_certain))) return IfThenElse(is_certain, scaled, ViaDouble(ExpWide(), x));
@@ -72,9 +72,8 @@ struct ExpDouble {
     const V high = QuickExpOver(d, x, low, exponent);
     // 1.28 2^-62, and 2^-65 for the rounding of the sums with low.
     const V bound = Set(d, 0x1.8p-62);
-    const V y = Add(high, Add(low, bound));
-    // Within the limit the result is normal.
-    const auto certain = And(Eq(y, Add(high, Sub(low, bound))), Le(Abs(x), Set(d, 708.0)));
+    auto certain = Le(Abs(x), Set(d, 708.0));  // the result is normal
+    const V y = RoundedWithin(high, low, bound, certain);
     return IfCertain<ExpOfAnyDouble>(d, certain, BitCast(d, Add(BitCast(di, y), exponent)), x);
   }
 };

@@ -36,9 +36,8 @@ struct Expm1Double {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     const Pair<V> sum = QuickExpm1<false>(d, x);
-    const V high = sum.high, low = sum.low, bound = Mul(high, Set(d, 0x1p-63));
-    const V y = Add(high, Add(low, bound));
-    const auto certain = And(Eq(y, Add(high, Sub(low, bound))), Le(Abs(x), Set(d, 700.0)));
+    auto certain = Le(Abs(x), Set(d, 700.0));
+    const V y = RoundedWithin(V(sum.high), V(sum.low), Mul(V(sum.high), Set(d, 0x1p-63)), certain);
     return IfCertain<Expm1OfAnyDouble>(d, certain, CopySign(y, x), x);
   }
 };

@@ -50,8 +50,6 @@ struct LogDouble {
   REPDL_LANE V operator()(D d, V x) const {
     V low, bound;
     const V high = QuickLog(d, x, low, bound);
-    const V y = Add(high, Add(low, bound));
-    const auto usual = And(Ge(x, Set(d, 0x1p-1022)), Lt(x, Inf(d)));
-    return IfCertain<LogOfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), y, x);
+    return IfCertainLog<LogOfAnyDouble>(d, high, low, bound, x);
   }
 };

@@ -53,8 +53,6 @@ struct Log10Double {
     V low, bound;
     const V log = QuickLog(d, x, low, bound);
     const V high = LogToBase(d, log, low, bound, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57);
-    const V y = Add(high, Add(low, bound));
-    const auto usual = And(Ge(x, Set(d, 0x1p-1022)), Lt(x, Inf(d)));
-    return IfCertain<Log10OfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), y, x);
+    return IfCertainLog<Log10OfAnyDouble>(d, high, low, bound, x);
   }
 };

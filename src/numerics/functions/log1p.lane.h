@@ -58,8 +58,8 @@ struct Log1pDouble {
     V v_low, low, bound;
     const V v = TwoSum(Set(d, 1.0), x, v_low);
     const V high = QuickLogOfSum<true>(d, v, v_low, low, bound);
-    const V y = Add(high, Add(low, bound));
-    const auto usual = And(Gt(x, Set(d, -1.0)), Lt(x, Set(d, 0x1p900)));
-    return IfCertain<Log1pOfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), CopySign(y, x), x);
+    auto certain = And(Gt(x, Set(d, -1.0)), Lt(x, Set(d, 0x1p900)));
+    const V y = RoundedWithin(high, low, bound, certain);
+    return IfCertain<Log1pOfAnyDouble>(d, certain, CopySign(y, x), x);
   }
 };

@@ -50,8 +50,6 @@ struct Log2Double {
     V low, bound;
     const V log = QuickLog(d, x, low, bound);
     const V high = LogToBase(d, log, low, bound, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56);
-    const V y = Add(high, Add(low, bound));
-    const auto usual = And(Ge(x, Set(d, 0x1p-1022)), Lt(x, Inf(d)));
-    return IfCertain<Log2OfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), y, x);
+    return IfCertainLog<Log2OfAnyDouble>(d, high, low, bound, x);
   }
 };

@@ -20,8 +20,7 @@ struct LogitWide {
     const V rest = Sub(Set(d, 1.0), x), scale = LogScale(d, Div(x, rest), log2);
     const V y = LogOf(d, Div(Fma(x, scale, Neg(rest)), rest), log2);
     // Of all floats one has a logit so near to the middle of two, 2^-56 of it above, that a double cannot tell.
-    const V hardest = Set(d, 0x1.13986cp-22), below = Set(d, -0x1.e59d8afffffffp+3);
-    return LogitSpecials(d, x, IfThenElse(Eq(x, hardest), below, y));
+    return LogitSpecials(d, x, Patch(d, x, y, 0x1.13986cp-22, -0x1.e59d8ap+3));
   }
 };
 

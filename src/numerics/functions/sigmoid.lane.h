@@ -76,9 +76,9 @@ struct SigmoidDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     V low;
-    const V high = QuickSigmoid(d, x, low), bound = Mul(high, Set(d, 0x1p-68));
-    const V y = Add(high, Add(low, bound));
-    const auto certain = And(Eq(y, Add(high, Sub(low, bound))), Le(Abs(x), Set(d, 600.0)));
+    const V high = QuickSigmoid(d, x, low);
+    auto certain = Le(Abs(x), Set(d, 600.0));
+    const V y = RoundedWithin(high, low, Mul(high, Set(d, 0x1p-68)), certain);
     return IfCertain<SigmoidOfAnyDouble>(d, certain, y, x);
   }
 };

@@ -51,10 +51,9 @@ struct SiluDouble {
     V sigmoid_low, error;
     const V sigmoid = QuickSigmoid(d, x, sigmoid_low), a = Abs(x);
     const V high = TwoProd(a, sigmoid, error);
-    const V low = Fma(a, sigmoid_low, error), bound = Mul(high, Set(d, 0x1p-68));
-    const V y = Add(high, Add(low, bound));
-    const auto usual = And(Or(Ge(a, Set(d, 0x1p-900)), Eq(a, Zero(d))), Le(a, Set(d, 600.0)));
-    return IfCertain<SiluOfAnyDouble>(d, And(usual, Eq(y, Add(high, Sub(low, bound)))), CopySign(y, x), x);
+    auto certain = And(Or(Ge(a, Set(d, 0x1p-900)), Eq(a, Zero(d))), Le(a, Set(d, 600.0)));
+    const V y = RoundedWithin(high, Fma(a, sigmoid_low, error), Mul(high, Set(d, 0x1p-68)), certain);
+    return IfCertain<SiluOfAnyDouble>(d, certain, CopySign(y, x), x);
   }
 };
 

@@ -87,8 +87,8 @@ struct TanDouble {
     const auto odd = MaskTo(d, Eq(And(BitCast(di, n_biased), lowest), lowest));
     const Pair<V> top = Choose(odd, tan_b, tan_a), bottom = Choose(odd, tan_a, tan_b);
     const V high = DivPairs(d, V(top.high), V(top.low), V(bottom.high), V(bottom.low), error);
-    const V bound = Mul(high, Set(d, 0x1.8p-62)), y = Add(high, Add(error, bound));
-    const auto certain = And(Eq(y, Add(high, Sub(error, bound))), Lt(a, Set(d, kLargeAngle)));
+    auto certain = Lt(a, Set(d, kLargeAngle));
+    const V y = RoundedWithin(high, error, Mul(high, Set(d, 0x1.8p-62)), certain);
     return IfCertain<TanOfAnyDouble>(d, certain, XorSign(d, XorSign(d, NegateOdd(d, y, n_biased), r), x), x);
   }
 };

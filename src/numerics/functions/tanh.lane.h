@@ -54,7 +54,8 @@ struct TanhDouble {
   REPDL_LANE V operator()(D d, V x) const {
     const V limit = Set(d, 20.0), two = Set(d, 2.0);
     V a = Abs(x);
-    a = IfThenElse(Gt(a, limit), limit, a);  // NaN is not
+    auto certain = Eq(a, a);
+    a = IfThenElse(Gt(a, limit), limit, a);
     const Pair<V> t = QuickExpm1<true>(d, Add(a, a));
     const V t_high = t.high, t_low = t.low;
     V error;
@@ -63,8 +64,8 @@ struct TanhDouble {
     const V high = Mul(t_high, inverse), minus_high = Neg(high);
     const V rest = Add(Fma(minus_high, sum, t_high), t_low);
     const V low = Mul(Fma(minus_high, Add(error, t_low), rest), inverse);
-    const V bound = Mul(high, Set(d, 0x1p-63)), y = Add(high, Add(low, bound));
-    return IfCertain<TanhOfAnyDouble>(d, Eq(y, Add(high, Sub(low, bound))), CopySign(y, x), x);
+    const V y = RoundedWithin(high, low, Mul(high, Set(d, 0x1p-63)), certain);
+    return IfCertain<TanhOfAnyDouble>(d, certain, CopySign(y, x), x);
   }
 };
 

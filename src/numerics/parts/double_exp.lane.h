@@ -72,6 +72,19 @@ REPDL_TABLE(PairPowersRest, double, 16, 0.0, 0x1.79aa65d837b6cp-54, -0x1.01b15ea
             -0x1.3b3efbf5e2229p-54, -0x1.b32dcb94da51dp-56, 0x1.db72fc1f0eab4p-55, 0x1.1affc2b91ce27p-56,
             0x1.c1a7792cb3387p-55, 0x1.36eae30af0cb3p-56, 0x1.4a385a63d07a7p-56, -0x1.ff7128fd391f1p-55)
 
+/// e^x = t 2^n e^(first + rest) with t = PairPowers[i], for the nearest multiple of ln(2) / 16 to x; returns t. `bits` end
+/// in 16 n + i.
+template <class D, class V, class VI>
+REPDL_LANE V NearestPower(D d, V x, V& first, V& rest, VI& bits) {
+  const V shift = Set(d, 0x1.8p52);
+  const V shifted = Fma(x, Set(d, 0x1.71547652b82fep+4), shift);
+  const V steps = Sub(shifted, shift);
+  bits = BitCast(IntTag<D>(), shifted);
+  first = Fma(steps, Set(d, -0x1.62e42fefa39efp-5), x);
+  rest = Fma(steps, Set(d, -0x1.abc9e3b39803fp-60), LookUp<16>(d, PairPowersRest(), bits));
+  return LookUp<16>(d, PairPowers(), bits);
+}
+
 /// e^x / 2^n, in [0.97, 2.05), as high + low with |low| < 2^-11 and an error below 1.28 2^-62, for |x| <= 720; and n 2^52.
 //
 // With the nearest multiple of ln(2) / 16 to x and t = PairPowers[i] <= 1.92, the result is t e^(first + rest), where
@@ -80,15 +93,9 @@ REPDL_TABLE(PairPowersRest, double, 16, 0.0, 0x1.79aa65d837b6cp-54, -0x1.01b15ea
 // below 9.6 t < 18.4; that of the last step is 2. t - high is exact by Sterbenz' lemma.
 template <class D, class V, class VI>
 REPDL_LANE V QuickExpOver(D d, V x, V& low, VI& exponent) {
-  const IntTag<D> di;
-  const V shift = Set(d, 0x1.8p52);
-  const V shifted = Fma(x, Set(d, 0x1.71547652b82fep+4), shift);
-  const V steps = Sub(shifted, shift);
-  const auto bits = BitCast(di, shifted);
-  const V t = LookUp<16>(d, PairPowers(), bits);
-  const V first = Fma(steps, Set(d, -0x1.62e42fefa39efp-5), x);
-  const V rest = Fma(steps, Set(d, -0x1.abc9e3b39803fp-60), LookUp<16>(d, PairPowersRest(), bits));
-  const V r = Add(first, rest);
+  V first, rest;
+  VI bits;
+  const V t = NearestPower(d, x, first, rest, bits), r = Add(first, rest);
   V p = Fma(Set(d, 0x1.a01b9f3d1d485p-13), r, Set(d, 0x1.6c18415fba933p-10));
   p = Fma(p, r, Set(d, 0x1.111111107d011p-7));
   p = Fma(p, r, Set(d, 0x1.555555547f86fp-5));
@@ -96,7 +103,7 @@ REPDL_LANE V QuickExpOver(D d, V x, V& low, VI& exponent) {
   p = Fma(p, r, Set(d, 0x1.0000000000004p-1));
   const V high = Fma(t, first, t);
   low = Fma(t, Fma(Mul(r, r), p, rest), Fma(t, first, Sub(t, high)));
-  exponent = ShiftLeft<48>(And(bits, Set(di, -16)));
+  exponent = ShiftLeft<48>(And(bits, Set(IntTag<D>(), -16)));
   return high;
 }
 
@@ -109,14 +116,10 @@ REPDL_LANE V QuickExpOver(D d, V x, V& low, VI& exponent) {
 template <class D, class V>
 REPDL_LANE V QuickExpNear(D d, V x, V& near, V& rest) {
   const IntTag<D> di;
-  const V shift = Set(d, 0x1.8p52);
-  const V shifted = Fma(x, Set(d, 0x1.71547652b82fep+4), shift);
-  const V steps = Sub(shifted, shift);
-  const auto bits = BitCast(di, shifted);
-  const V power = LookUp<16>(d, PairPowers(), bits);
+  V first, second;
+  auto bits = Zero(di);
+  const V power = NearestPower(d, x, first, second, bits);
   const V t = BitCast(d, Add(BitCast(di, power), ShiftLeft<48>(And(bits, Set(di, -16)))));
-  const V first = Fma(steps, Set(d, -0x1.62e42fefa39efp-5), x);
-  const V second = Fma(steps, Set(d, -0x1.abc9e3b39803fp-60), LookUp<16>(d, PairPowersRest(), bits));
   const V r = Add(first, second), square = Mul(r, r), half = Mul(first, Set(d, 0.5));
   V p = Fma(Set(d, 0x1.a01b5970b95e8p-16), r, Set(d, 0x1.a01b6ddd9ae4fp-13));
   p = Fma(p, r, Set(d, 0x1.6c16c16b9552fp-10));

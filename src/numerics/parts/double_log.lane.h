@@ -139,6 +139,14 @@ REPDL_LANE V LogToBase(D d, V high, V& low, V& bound, double reciprocal, double 
   return product;
 }
 
+/// high + low, a logarithm of x that is off by `bound`, rounded; F()(d, x) where that is not certain, or x not normal.
+template <class F, class D, class V>
+REPDL_LANE V IfCertainLog(D d, V high, V low, V bound, V x) {
+  auto certain = And(Ge(x, Set(d, 0x1p-1022)), Lt(x, Inf(d)));
+  const V y = RoundedWithin(high, low, bound, certain);
+  return IfCertain<F>(d, certain, y, x);
+}
+
 /// ln(v 2^more) for v of a moderate exponent. Where `near` is set, v is 1 + t with |t| < 0.005, and t is taken.
 template <class D, class V, class M>
 REPDL_LANE Pair<V> LogNumber(D d, Pair<V> v, V more, M near, Pair<V> t) {

@@ -6,8 +6,8 @@
 /// accurate step f(x...). The test is false for NaN.
 template <class D, class M, class V, class F, class... Vs>
 REPDL_LANE V RoundOr(D d, M usual, V high, V low, V error, F f, Vs... x) {
-  const V y = Add(high, Add(low, error));
-  const auto undecided = Not(And(usual, Eq(y, Add(high, Sub(low, error)))));
+  const V y = RoundedWithin(high, low, error, usual);
+  const auto undecided = Not(usual);
   if (Any(d, undecided)) return IfThenEach(d, undecided, f, y, x...);
   return y;
 }
@@ -15,9 +15,8 @@ REPDL_LANE V RoundOr(D d, M usual, V high, V low, V error, F f, Vs... x) {
 /// The same for a result that has the sign of `sign`, which its parts have not yet.
 template <class D, class M, class V, class F, class... Vs>
 REPDL_LANE V RoundOrWithSign(D d, M usual, V high, V low, V error, V sign, F f, Vs... x) {
-  const V y = Add(high, Add(low, error));
-  const auto undecided = Not(And(usual, Eq(y, Add(high, Sub(low, error)))));
-  const V with_sign = CopySign(y, sign);
+  const V with_sign = CopySign(RoundedWithin(high, low, error, usual), sign);
+  const auto undecided = Not(usual);
   if (Any(d, undecided)) return IfThenEach(d, undecided, f, with_sign, x...);
   return with_sign;
 }
