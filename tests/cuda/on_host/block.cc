@@ -17,18 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/on_host/asan.h"
 #include "cuda/on_host/fiber.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define REPDL_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define REPDL_ASAN 1
-#endif
-#endif
-#ifdef REPDL_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
 
 namespace repdl::cuda {
 // What kernels declare as `extern __shared__`: as much as a block of any device has, and a guard.

@@ -11,6 +11,7 @@
 
 #include "base/cuda_launch.h"
 #include "cuda/digest_on_device.h"
+#include "cuda/on_host/asan.h"
 
 namespace repdl::cuda {
 namespace {
@@ -123,7 +124,7 @@ void ExpectWrong(Fault fault) { EXPECT_TRUE(Outcomes(fault).contains("wrong")); 
 
 /// All schedules are found by the guards, or by the address sanitizer.
 void ExpectOverrun(Fault fault, [[maybe_unused]] std::string_view words) {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef REPDL_ASAN
   EXPECT_DEATH(Outcome(fault, 1), "AddressSanitizer");
 #else
   if (words.empty()) {

@@ -11,17 +11,7 @@
 #include <new>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define REPDL_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define REPDL_ASAN 1
-#endif
-#endif
-#ifdef REPDL_ASAN
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "cuda/on_host/asan.h"
 
 namespace repdl::on_host {
 namespace {
