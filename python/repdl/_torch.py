@@ -68,7 +68,7 @@ class TorchOp:
             elif isinstance(value, torch.Tensor):
                 watched = True
         if watched:
-            if self.op.gradient is not None and _is_transformed():
+            if self.op.gradient is not None and _transform() is not None and not _is_traced():
                 return self.transformable.apply(*self.all_arguments(args, kwargs))
             return self.dispatched(*args, **kwargs)
         if not needs_grad or self.function is None or not torch.is_grad_enabled():
@@ -82,14 +82,18 @@ class TorchOp:
         return tuple((self.defaults | dict(zip(self.defaults, args, strict=False)) | kwargs).values())
 
 
+_transform = torch._C._functorch.peek_interpreter_stack
+"""Of torch.func, which takes gradients of the calls that follow or maps them over a dimension; None outside of it."""
+
+
 def _is_watched() -> bool:
     """Somebody traces, transforms or intercepts torch operations."""
-    return (
-        torch._C._len_torch_dispatch_stack() > 0
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch.compiler.is_compiling()
-        or torch._C._is_tracing()
-    )
+    return _transform() is not None or _is_traced()
+
+
+def _is_traced() -> bool:
+    """Somebody traces or intercepts torch operations."""
+    return torch._C._len_torch_dispatch_stack() > 0 or torch.compiler.is_compiling() or torch._C._is_tracing()
 
 
 def _refuse_tangents(op: Op[..., Any], *values: Any) -> None:
@@ -104,22 +108,13 @@ def _refuse_tangents(op: Op[..., Any], *values: Any) -> None:
 
 def has_tangent(*values: Any) -> bool:
     """Whether one of these has a derivative in forward mode."""
-    return forward_ad._current_level >= 0 and any(
-        isinstance(value, torch.Tensor) and forward_ad.unpack_dual(value).tangent is not None for value in values
-    )
+    return any(isinstance(v, torch.Tensor) and forward_ad.unpack_dual(v).tangent is not None for v in values)
 
 
 def _no_forward_mode(op: Op[..., Any]) -> NotImplementedError:
     return NotImplementedError(
         f"[{op.name}] has no derivative in forward mode, and an operand has a tangent; call torch's function under "
         "repdl.enable(), which has one, or use reverse mode (backward, torch.func.vjp)"
-    )
-
-
-def _is_transformed() -> bool:
-    """Whether torch.func takes gradients or maps over a dimension here, and nobody traces the call besides."""
-    return torch._C._functorch.peek_interpreter_stack() is not None and not (
-        torch._C._len_torch_dispatch_stack() > 0 or torch.compiler.is_compiling() or torch._C._is_tracing()
     )
 
 

@@ -22,6 +22,9 @@ KINDS = {
     torch.complex128: COMPLEX,
 }
 
+FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+"""Of the tensors that ops of the core take, as they are or widened."""
+
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 
 

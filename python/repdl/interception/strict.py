@@ -180,25 +180,16 @@ _running: dict[int, list[str]] = {}
 def _run_native(name: str, native: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     here = _running.setdefault(threading.get_ident(), [])
     here.append(op_of(name))
-    try:
-        return _on_one_thread(native, args, kwargs)
-    finally:
-        here.pop()
-        if not here:
-            _running.pop(threading.get_ident(), None)
-
-
-def _on_one_thread(native: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Runs a kernel without the threads of OpenMP.
-
-    A kernel that Python calls keeps the interpreter to itself. What its threads call, to allocate memory say, has
-    kernels in Python under `repdl.enable()`: each would wait for the interpreter, and this thread for them.
-    """
-    before = _core.set_openmp_threads(1)
+    # A kernel that Python calls keeps the interpreter to itself. What its threads call, to allocate memory say, has
+    # kernels in Python: each would wait for the interpreter, and this thread for them. So it has no others.
+    threads = _core.set_openmp_threads(1)
     try:
         return native(*args, **kwargs)
     finally:
-        _core.set_openmp_threads(before)
+        _core.set_openmp_threads(threads)
+        here.pop()
+        if not here:
+            _running.pop(threading.get_ident(), None)
 
 
 def op_of(name: str) -> str:

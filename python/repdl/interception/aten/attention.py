@@ -10,11 +10,10 @@ import torch
 
 from repdl import ops
 from repdl.interception.aten import random
+from repdl.interception.dtypes import FLOATING
 from repdl.interception.native import LOW_DTYPES
 from repdl.interception.override import composite
 from repdl.random import philox_key
-
-_FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
 @composite("scaled_dot_product_attention")
@@ -66,7 +65,7 @@ def _fits_the_op(
     rank, heads = query.dim(), -3
     if rank not in (3, 4) or key.dim() != rank or value.dim() != rank or query.device.type not in ("cpu", "meta"):
         return False
-    if not (query.dtype == key.dtype == value.dtype and query.dtype in _FLOATING):
+    if not (query.dtype == key.dtype == value.dtype and query.dtype in FLOATING):
         return False
     if attn_mask is not None and (attn_mask.requires_grad or attn_mask.dim() > rank or attn_mask.dim() < 2):
         return False

@@ -6,21 +6,12 @@ They are registered above autograd, and are made of differentiable calls of torc
 
 from __future__ import annotations
 
-import math
-
 import torch
-from torch._C._functorch import peek_interpreter_stack
-from torch.autograd import forward_ad
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from repdl import ops
-from repdl._torch import PLAIN, has_tangent
 from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.override import ANY_DTYPE, composite, op_or, override
 from repdl.interception.unwatched import unwatched
 from repdl.interception.variants import fill
-
-_FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 _native_linear = native_of("linear")
 
@@ -57,46 +48,6 @@ def linear_out(
     input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, *, out: torch.Tensor
 ) -> torch.Tensor:
     return fill(out, linear(input, weight, bias), converts=False)
-
-
-_native_rms_norm = native_of("rms_norm")
-
-
-@composite("rms_norm")
-def rms_norm(
-    input: torch.Tensor, normalized_shape: list[int], weight: torch.Tensor | None = None, eps: float | None = None
-) -> torch.Tensor:
-    """The op, whose gradients have gradients. In forward mode and for subclasses that wrap tensors, neither of which it
-    takes, the steps that torch makes of it, of other bits."""
-    if not _takes_rms_norm(input, tuple(normalized_shape), weight):
-        return _native_rms_norm(input, normalized_shape, weight, eps)
-    shape, dtype = tuple(normalized_shape), input.dtype
-    computed = torch.float64 if dtype == torch.float64 else torch.float32
-    eps = torch.finfo(computed).eps if eps is None else eps
-    x, of_row = input.to(computed), None if weight is None else weight.to(computed)
-    if input.dim() > 8:  # more than the op takes
-        x, shape = x.flatten(-len(shape)).flatten(0, -2), (math.prod(shape),)
-        of_row = None if of_row is None else of_row.flatten()
-    output = ops.rms_norm(x, shape, of_row, eps)[0].view(input.shape).to(dtype)
-    if input.is_contiguous():
-        return output
-    formats = {4: torch.channels_last, 5: torch.channels_last_3d}  # which torch keeps
-    kept = formats.get(input.dim())
-    return output.contiguous(memory_format=kept) if kept and input.is_contiguous(memory_format=kept) else output
-
-
-def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.Tensor | None) -> bool:
-    given = (input,) if weight is None else (input, weight)
-    if any(t.is_nested or t.layout != torch.strided or t.dtype != input.dtype for t in given):
-        return False
-    if any(type(t) not in PLAIN and is_traceable_wrapper_subclass(t) for t in given):
-        return False
-    # A transform of torch.func may hide the tangents of one outside of it.
-    if forward_ad._current_level >= 0 and (peek_interpreter_stack() is not None or has_tangent(*given)):
-        return False
-    if input.dtype not in _FLOATING or input.device.type not in ("cpu", "meta") or not input.numel() or not shape:
-        return False
-    return tuple(input.shape[-len(shape) :]) == shape and (weight is None or tuple(weight.shape) == shape)
 
 
 _native_bilinear = native_of("bilinear")

@@ -91,6 +91,7 @@ for _name in ("addcmul", "addcdiv"):
         _step_of_one(f"_foreach_{_name}.{_overload}", _name, 3, "value")
 _step_of_one("_foreach_lerp.Scalar", "lerp.Scalar")
 _step_of_one("_foreach_norm.Scalar", "linalg_vector_norm", 2, "dtype")
+_step_of_one("_foreach_mm", "mm")
 for _name in ("acos", "asin", "atan", "cosh", "lgamma", "sinh", "sqrt"):
     _step_of_one(f"_foreach_{_name}", _name)
 for _name in ("clamp_min", "clamp_max"):
@@ -120,16 +121,11 @@ def _clones(self: _Tensors, *, memory_format: torch.memory_format | None = None)
     return [torch.clone(x, memory_format=memory_format or torch.preserve_format) for x in self]
 
 
-def _products(self: _Tensors, mat2: _Tensors) -> _Tensors:
-    return [torch.mm(a, b) for a, b in zip(self, mat2, strict=True)]
-
-
 def _sums_of_powers(self: _Tensors, ord: float = 2, dtype: torch.dtype | None = None) -> _Tensors:
     return [torch.sum(pow_tensor_scalar(torch.abs(x), ord), dtype=dtype) for x in self]
 
 
 enter(OfEach("_foreach_clone", _clones, **ANY_DTYPE))
-enter(OfEach("_foreach_mm", _products, **ANY_DTYPE))
 enter(OfEach("_foreach_powsum.Scalar", _sums_of_powers, **ANY_DTYPE))
 _declare("_foreach_maximum", torch.maximum)
 _declare("_foreach_minimum", torch.minimum)

@@ -3,14 +3,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
+from torch._C._functorch import peek_interpreter_stack
+from torch.autograd import forward_ad
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from repdl import ops as repdl_ops
 from repdl._order import get_order
+from repdl._torch import PLAIN, has_tangent
 from repdl.interception import core as _core
+from repdl.interception.dtypes import FLOATING
+from repdl.interception.native import native_of
 from repdl.interception.ops_by_dtype import Ops
-from repdl.interception.override import override
+from repdl.interception.override import composite, override
 from repdl.interception.strides import memory_format
 
 Tensors3 = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]
@@ -50,6 +58,42 @@ def native_layer_norm_backward(
         return _masked((torch.zeros_like(input), *(input.new_zeros(shape) for _ in range(2))), output_mask)
     grads = ops["layer_norm_grad"](grad_out, input, shape, mean, rstd, weight, get_order())
     return _masked(grads, output_mask)
+
+
+_native_rms_norm = native_of("rms_norm")
+
+
+@composite("rms_norm")
+def rms_norm(
+    input: torch.Tensor, normalized_shape: list[int], weight: torch.Tensor | None = None, eps: float | None = None
+) -> torch.Tensor:
+    """The op, whose gradients have gradients. In forward mode and for subclasses that wrap tensors, neither of which it
+    takes, the steps that torch makes of it, of other bits."""
+    if not _takes_rms_norm(input, tuple(normalized_shape), weight):
+        return _native_rms_norm(input, normalized_shape, weight, eps)
+    shape, dtype = tuple(normalized_shape), input.dtype
+    computed = torch.float64 if dtype == torch.float64 else torch.float32
+    eps = torch.finfo(computed).eps if eps is None else eps
+    x, of_row = input.to(computed), None if weight is None else weight.to(computed)
+    if input.dim() > 8:  # more than the op takes
+        x, shape = x.flatten(-len(shape)).flatten(0, -2), (math.prod(shape),)
+        of_row = None if of_row is None else of_row.flatten()
+    output = repdl_ops.rms_norm(x, shape, of_row, eps)[0].view(input.shape).to(dtype)
+    return output.contiguous(memory_format=memory_format(input))
+
+
+def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.Tensor | None) -> bool:
+    given = (input,) if weight is None else (input, weight)
+    if any(t.is_nested or t.layout != torch.strided or t.dtype != input.dtype for t in given):
+        return False
+    if any(type(t) not in PLAIN and is_traceable_wrapper_subclass(t) for t in given):
+        return False
+    # A transform of torch.func may hide the tangents of one outside of it.
+    if forward_ad._current_level >= 0 and (peek_interpreter_stack() is not None or has_tangent(*given)):
+        return False
+    if input.dtype not in FLOATING or input.device.type not in ("cpu", "meta") or not input.numel() or not shape:
+        return False
+    return tuple(input.shape[-len(shape) :]) == shape and (weight is None or tuple(weight.shape) == shape)
 
 
 @override("native_group_norm", low="first", wide="float64")
