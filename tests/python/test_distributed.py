@@ -89,13 +89,52 @@ def other_ways_to_call(rank: int) -> None:
     assert same_bits(output, total.split(sizes)[rank])
 
 
-def what_is_exact_is_the_librarys(rank: int) -> None:
-    x = torch.tensor([rank, 2**40])
-    dist.all_reduce(x)
-    assert x.tolist() == [10, RANKS * 2**40]
-    y = numbers(rank)
-    dist.all_reduce(y, op=dist.ReduceOp.MAX)
-    assert same_bits(y, torch.stack(every()).amax(0))
+def integers_and_maxima(rank: int) -> None:
+    """The maximum of zeros and NaN, too, does not follow the order of the library."""
+    bits = [torch.tensor([other, 2**40, 1 << other]) for other in range(RANKS)]
+    for op, merge in (
+        (dist.ReduceOp.SUM, torch.add), (dist.ReduceOp.PRODUCT, torch.mul), (dist.ReduceOp.MIN, torch.minimum),
+        (dist.ReduceOp.MAX, torch.maximum), (dist.ReduceOp.BAND, torch.bitwise_and),
+        (dist.ReduceOp.BOR, torch.bitwise_or), (dist.ReduceOp.BXOR, torch.bitwise_xor),
+    ):  # fmt: skip
+        x = bits[rank].clone()
+        dist.all_reduce(x, op=op)
+        assert x.tolist() == merged(bits, merge).tolist(), op
+    for op, merge in ((dist.ReduceOp.MAX, torch.maximum), (dist.ReduceOp.MIN, torch.minimum)):
+        parts = every()
+        for place, other in enumerate((2, 0, 4)):
+            parts[other][: 3 + place] = [0.0, -0.0, float("nan")][place]
+        x = parts[rank].clone()
+        dist.all_reduce(x, op=op)
+        assert same_bits(x, merged(parts, merge)), op
+
+
+def averages(rank: int) -> None:
+    for dtype in (torch.float32, torch.complex64):
+        x = numbers(rank, dtype)
+        dist.all_reduce(x, op=dist.ReduceOp.AVG)
+        assert same_bits(x, merged(every(dtype)) / RANKS)
+    x = numbers(rank, torch.bfloat16)
+    dist.all_reduce(x, op=dist.ReduceOp.AVG)
+    assert same_bits(x, (merged([part.float() for part in every(torch.bfloat16)]) / RANKS).bfloat16())
+    output = torch.empty(200)
+    dist.reduce_scatter_tensor(output, numbers(rank), op=dist.ReduceOp.AVG)
+    assert same_bits(output, (merged(every()) / RANKS).chunk(RANKS)[rank])
+    for tensor, op, words in (
+        (torch.tensor([rank, 5]), dist.ReduceOp.AVG, "can't be cast"),
+        (numbers(rank), dist._make_nccl_premul_sum(2.0), "PREMUL_SUM"),  # type: ignore[attr-defined]
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            dist.all_reduce(tensor, op=op)
+
+
+def one_after_another(rank: int) -> None:
+    """No call waits for a thread of the library that waits for the interpreter."""
+    for _ in range(500):
+        x = torch.tensor([rank, 2**40])
+        dist.all_reduce(x)
+        y = numbers(rank)
+        dist.all_reduce(y, op=dist.ReduceOp.MAX)
 
 
 def gradients(rank: int) -> None:
@@ -122,7 +161,7 @@ def the_audit_tells_them(rank: int) -> None:
 
 
 PROGRAMS = (
-    all_reduces, other_shapes, other_ways_to_call, what_is_exact_is_the_librarys, gradients, the_audit_tells_them
+    all_reduces, other_shapes, other_ways_to_call, integers_and_maxima, averages, one_after_another, gradients, the_audit_tells_them
 )  # fmt: skip
 
 

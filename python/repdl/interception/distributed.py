@@ -3,8 +3,13 @@
 
 The library that carries the tensors (gloo) adds in an order of its own, which may follow their size and its version.
 Here neighbouring ranks are added, then pairs of them, and so on: the tree of docs/arithmetic.md, a rank for a chunk.
-bfloat16 and float16 are widened, and rounded once. Products are taken likewise. All else, such as integers, maxima and
-moves, is the library's. A call is complete when it returns, and takes as much memory as what all ranks give.
+bfloat16 and float16 are widened, and rounded once. Products, maxima, minima and the ops of bits are taken likewise, and
+an average is a sum over the number of ranks. Moves are the library's. A call is complete when it returns, and takes as
+much memory as what all ranks give.
+
+Reductions of integers are exact in any order, and still not the library's: a kernel of torch that is called from Python
+keeps the interpreter, which gloo's thread waits for while it gives back the tensors of the call before and holds the lock
+that the kernel waits for.
 """
 
 from __future__ import annotations
@@ -30,10 +35,8 @@ class _Call:
     def __init__(self, group: Any, reduce_op: Any, timeout: int = -1) -> None:
         self.group = _dist.ProcessGroup.unbox(group)
         self.merge = _merges().get(reduce_op.op())
+        self.averages = reduce_op.op() == _dist.ReduceOp.AVG
         self.timeout = None if timeout < 0 else timedelta(milliseconds=timeout)
-
-    def is_ours(self, tensors: Tensors) -> bool:
-        return self.merge is not None and all(t.is_floating_point() or t.is_complex() for t in tensors)
 
     def over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
         """The sum, say, of what each rank calls this with."""
@@ -59,14 +62,24 @@ class _Call:
         while len(parts) > 1:
             pairs = [self.merge(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
             parts = [*pairs, *parts[2 * len(pairs) :]]
-        return parts[0].to(dtype)
+        total = parts[0].div_(self.group.size()) if self.averages else parts[0]
+        return total.to(dtype)
 
 
 @cache
 def _merges() -> dict[int, _Merge]:
     """By the number of torch's ReduceOp, those that are ours."""
     kinds = _dist.ReduceOp.RedOpType
-    return {int(kinds.SUM): torch.add, int(kinds.PRODUCT): torch.mul}
+    return {
+        int(kinds.SUM): torch.add,
+        int(kinds.AVG): torch.add,
+        int(kinds.PRODUCT): torch.mul,
+        int(kinds.MIN): torch.minimum,
+        int(kinds.MAX): torch.maximum,
+        int(kinds.BAND): torch.bitwise_and,
+        int(kinds.BOR): torch.bitwise_or,
+        int(kinds.BXOR): torch.bitwise_xor,
+    }
 
 
 def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
@@ -104,7 +117,7 @@ class _Op:
         )  # torch leaves out what is at its default
         call = _Call(group, reduce_op, *timeout)
         targets = [tensors[0]] if isinstance(tensors[0], torch.Tensor) else tensors[0]
-        if not call.is_ours(targets):
+        if call.merge is None:
             return native(*args)
         with torch.no_grad():
             self.compute(call, targets, *tensors[1:], *others)
