@@ -49,7 +49,8 @@ class Call {
     size_t next = 0;
     for (Py_ssize_t i = 0; i < num_positional; ++i) {
       if (const Constant* constant = ConstantAt(i)) {
-        if (PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
+        const bool may_be_any = constant->value == Py_Ellipsis;
+        if (!may_be_any && PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
         continue;
       }
       while (function_.IsKey(next) && next < parameters.size()) ++next;

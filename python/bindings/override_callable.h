@@ -14,7 +14,7 @@ namespace repdl {
 /// Where the result of an override goes.
 enum class Target { kNew, kFirstArgument, kOut };
 
-/// An argument that the op does not have, and what it equals in an ordinary call.
+/// An argument that the op does not have, and what it equals in an ordinary call, or Ellipsis.
 struct Constant {
   Py_ssize_t place;
   PyObject* value;
