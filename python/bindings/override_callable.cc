@@ -168,7 +168,8 @@ class Call {
     if (function_.ordinary.TakesPairs()) return ReadPairs(at, object);
     const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name,
                                           parameter.kind == Kind::kMutatedTensor);
-    const bool is_index = dtype_ && view.dtype == DType::kInt64 && !function_.ordinary.pointwise;
+    const bool is_integer = view.dtype == DType::kInt64 || view.dtype == DType::kInt32;
+    const bool is_index = dtype_ && is_integer && !function_.ordinary.pointwise;
     if (is_index && view.device.type == DeviceType::kCpu) {
       read_.values[at] = view;
       return true;

@@ -137,6 +137,9 @@ def test_gradients_of_an_embedding() -> None:
 
     for result in in_threads(gradient):
         assert same_bits(result, expected)
+    index = index.int()
+    for result in in_threads(gradient):
+        assert same_bits(result, expected)
 
 
 def test_bags_of_every_size() -> None:

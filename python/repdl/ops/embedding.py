@@ -20,7 +20,7 @@ def embedding_grad(
 
     Args:
         grad_output: float32 or float64, of the shape of indices and behind it the width.
-        indices: int64, in [0, num_weights).
+        indices: int64 or int32, in [0, num_weights).
         num_weights: rows of the table.
         padding_idx: an index that is left out; -1 for none.
         scale_grad_by_freq: a row is multiplied by 1 over how often its index comes.
@@ -44,16 +44,16 @@ def embedding_bag(
 
     Args:
         weight: float32 or float64, (rows, width).
-        indices: int64, (n), in [0, rows).
-        offsets: int64, (bags), rising from 0 to at most n: where each bag begins among the indices.
+        indices: int64 or int32, (n), in [0, rows).
+        offsets: int64 or int32, (bags), rising from 0 to at most n: where each bag begins among the indices.
         mode: "sum", "mean" or "max".
         per_sample_weights: as weight, (n): a factor for each index, or None; not for "max".
         include_last_offset: the last offset begins no bag.
         padding_idx: an index that is left out; -1 for none.
 
     Returns:
-        The bags, (bags, width); int64, (n): the bag of each index; int64, (bags): the size of each bag; and int64,
-        (bags, width): the index that each number of a maximum comes from, or zeros, (bags).
+        The bags, (bags, width); and of the type of offsets the bag of each index, (n); the size of each bag, (bags);
+        and the index that each number of a maximum comes from, (bags, width), or zeros, (bags).
     """
 
 

@@ -16,15 +16,10 @@
 namespace repdl {
 namespace {
 
-void CheckIndices(const ArgName& name, const TensorView& indices, const TensorView& like) {
-  CheckDType(name, indices, DType::kInt64);
-  CheckSameDevice(name, indices, like);
-}
-
 /// Of embedding_bag and its gradient.
 void CheckIndicesOfBags(std::string_view op, const TensorView& indices,
                         const std::optional<TensorView>& per_sample_weights, const TensorView& like) {
-  CheckIndices({op, "indices"}, indices, like);
+  CheckIntegers({op, "indices"}, indices, like);
   CheckRank({op, "indices"}, indices, 1, 1, "(n)");
   if (per_sample_weights) CheckFloat({op, "per_sample_weights"}, per_sample_weights, indices.shape, like);
 }
@@ -48,7 +43,7 @@ int64_t NumBags(const TensorView& offsets, bool include_last_offset) {
 /// Where the bags begin, and the number of indices. ValueError unless each index is in one of them.
 const int64_t* BoundsOf(const ArgName& name, const TensorView& offsets, int64_t bags, int64_t count,
                         OpScratch& scratch) {
-  const auto* const given = Contiguous(offsets, scratch).Data<const int64_t>();
+  const int64_t* const given = AsInt64(offsets, scratch);
   auto* const bounds = scratch.Get<int64_t>(bags + 1);
   for (int64_t b = 0; b < offsets.numel(); ++b) {
     const int64_t least = b == 0 ? 0 : given[b - 1], most = b == 0 ? 0 : count;
@@ -60,6 +55,25 @@ const int64_t* BoundsOf(const ArgName& name, const TensorView& offsets, int64_t 
   bounds[bags] = count;
   return bounds;
 }
+
+/// The memory of an output of int64, or else of int32 other memory, which is copied to it in the end.
+class IntegersOut {
+ public:
+  IntegersOut(const TensorView& output, OpScratch& scratch)
+      : output_(output),
+        data_(output.dtype == DType::kInt64 ? output.Data<int64_t>() : scratch.Get<int64_t>(output.numel())) {}
+  ~IntegersOut() {
+    if (output_.dtype == DType::kInt32) std::copy_n(data_, output_.numel(), output_.Data<int32_t>());
+  }
+  IntegersOut(const IntegersOut&) = delete;
+  IntegersOut& operator=(const IntegersOut&) = delete;
+
+  int64_t* data() const { return data_; }
+
+ private:
+  TensorView output_;
+  int64_t* data_;
+};
 
 Specs TableOf(std::string_view op, int64_t num_weights, int64_t width, DType dtype) {
   CheckRows({op, "num_weights"}, num_weights);
@@ -113,7 +127,7 @@ Specs InferEmbeddingGrad(const TensorView& grad_output, const TensorView& indice
   const ArgName name{"embedding_grad", "grad_output"};
   CheckFloat(name, grad_output, grad_output);
   CheckRank(name, grad_output, 1, kMaxRank, "(…, width)");
-  CheckIndices({"embedding_grad", "indices"}, indices, grad_output);
+  CheckIntegers({"embedding_grad", "indices"}, indices, grad_output);
   const int64_t width = grad_output.shape[grad_output.rank() - 1];
   IntList shape = indices.shape;
   REPDL_CHECK(shape.size() + 1 == grad_output.rank(), name, " of shape ", Name(grad_output.shape),
@@ -154,16 +168,16 @@ Specs InferEmbeddingBag(const TensorView& weight, const TensorView& indices, con
   CheckFloat({kOp, "weight"}, weight, weight);
   CheckRank({kOp, "weight"}, weight, 2, 2, "(rows, width)");
   CheckIndicesOfBags(kOp, indices, per_sample_weights, weight);
-  CheckIndices({kOp, "offsets"}, offsets, weight);
+  CheckIntegers({kOp, "offsets"}, offsets, weight);
   CheckRank({kOp, "offsets"}, offsets, 1, 1, "(bags)");
   const int64_t bags = NumBags(offsets, include_last_offset);
   REPDL_CHECK(bags >= 0, ArgName{kOp, "offsets"}, " must hold a number at least with include_last_offset");
   const bool is_max = ParseMode(kOp, mode, per_sample_weights) == BagMode::kMax;
   const IntList shape = {bags, weight.shape[1]};
   return {{weight.dtype, shape},
-          {DType::kInt64, indices.shape},
-          {DType::kInt64, {bags}},
-          {DType::kInt64, is_max ? shape : IntList{bags}}};
+          {offsets.dtype, indices.shape},
+          {offsets.dtype, {bags}},
+          {offsets.dtype, is_max ? shape : IntList{bags}}};
 }
 
 void EmbeddingBag(const TensorView& weight, const TensorView& indices, const TensorView& offsets, std::string_view mode,
@@ -179,8 +193,9 @@ void EmbeddingBag(const TensorView& weight, const TensorView& indices, const Ten
   const int64_t count = indices.numel(), width = weight.shape[1], bags = output.shape[0];
   const int64_t* const rows = CheckedIndices({kOp, "indices"}, indices, weight.shape[0], scratch);
   const int64_t* const bounds = BoundsOf({kOp, "offsets"}, offsets, bags, count, scratch);
-  auto* const bag_of = offset2bag.Data<int64_t>();
-  auto* const sizes = bag_size.Data<int64_t>();
+  const IntegersOut bags_out(offset2bag, scratch), sizes_out(bag_size, scratch), maxima_out(maximum_indices, scratch);
+  int64_t* const bag_of = bags_out.data();
+  int64_t* const sizes = sizes_out.data();
   int64_t* const to = padding_idx < 0 ? bag_of : scratch.Get<int64_t>(count);  // -1 where an index is left out
   for (int64_t b = 0; b < bags; ++b) {
     std::fill(bag_of + bounds[b], bag_of + bounds[b + 1], b);
@@ -193,14 +208,14 @@ void EmbeddingBag(const TensorView& weight, const TensorView& indices, const Ten
     }
   }
   FillWithZero(place, output);
-  FillWithZero(place, maximum_indices);
+  std::fill_n(maxima_out.data(), maximum_indices.numel(), int64_t{0});
   if (output.numel() == 0 || count == 0) return;
   const TensorView table = Contiguous(weight, scratch);
   const BagMode parsed = ParseMode(kOp, mode, per_sample_weights);
   DispatchReal(weight.dtype, [&]<class T>() {
     if (parsed == BagMode::kMax) {
       return BagMaximaKernel(place, BagMaximaArgs<T>{bags, width, bounds, rows, to, table.Data<const T>(),
-                                                     output.Data<T>(), maximum_indices.Data<int64_t>()});
+                                                     output.Data<T>(), maxima_out.data()});
     }
     const T* const factors = Factors<T>(per_sample_weights, scratch);
     IndexSumKernel(place, IndexSumArgs<T>{1, count, width, to, rows, factors, 1, nullptr, table.Data<const T>(),
@@ -216,11 +231,11 @@ Specs InferEmbeddingBagGrad(const TensorView& grad_output, const TensorView& ind
   CheckFloat({kOp, "grad_output"}, grad_output, grad_output);
   CheckRank({kOp, "grad_output"}, grad_output, 2, 2, "(bags, width)");
   CheckIndicesOfBags(kOp, indices, per_sample_weights, grad_output);
-  CheckIndices({kOp, "offset2bag"}, offset2bag, grad_output);
+  CheckIntegers({kOp, "offset2bag"}, offset2bag, grad_output);
   CheckShape({kOp, "offset2bag"}, offset2bag, indices.shape);
-  CheckIndices({kOp, "bag_size"}, bag_size, grad_output);
+  CheckIntegers({kOp, "bag_size"}, bag_size, grad_output);
   CheckShape({kOp, "bag_size"}, bag_size, {grad_output.shape[0]});
-  CheckIndices({kOp, "maximum_indices"}, maximum_indices, grad_output);
+  CheckIntegers({kOp, "maximum_indices"}, maximum_indices, grad_output);
   if (ParseMode(kOp, mode, per_sample_weights) == BagMode::kMax) {
     CheckShape({kOp, "maximum_indices"}, maximum_indices, grad_output.shape);
   }
@@ -242,7 +257,7 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
   const int64_t count = indices.numel(), bags = grad_output.shape[0], width = grad_output.shape[1];
   const int64_t* const rows = CheckedIndices({kOp, "indices"}, indices, num_weights, scratch);
   const int64_t* const from = CheckedIndices({kOp, "offset2bag"}, offset2bag, bags, scratch);
-  const auto* const sizes = Contiguous(bag_size, scratch).Data<const int64_t>();
+  const int64_t* const sizes = AsInt64(bag_size, scratch);
   const BagMode parsed = ParseMode(kOp, mode, per_sample_weights);
   const int64_t* const maxima = parsed == BagMode::kMax
                                     ? CheckedIndices({kOp, "maximum_indices"}, maximum_indices, num_weights, scratch)

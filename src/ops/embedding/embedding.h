@@ -33,16 +33,16 @@ number j of row `maximum_indices[b, j]`, b ascending over the bags whose size is
 
 namespace repdl {
 
-/// grad_output has the shape of indices (int64 in [0, num_weights)) and behind it the width; output (num_weights,
-/// width). A padding_idx that is negative stands for none.
+/// Integers are int64 or int32. grad_output has the shape of indices (in [0, num_weights)) and behind it the width;
+/// output (num_weights, width). A padding_idx that is negative stands for none.
 Specs InferEmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int64_t num_weights,
                          int64_t padding_idx, bool scale_grad_by_freq);
 void EmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int64_t num_weights, int64_t padding_idx,
                    bool scale_grad_by_freq, Out grad_weight);
 
-/// weight (rows, width); indices (n), int64 in [0, rows); offsets int64, (bags), or (bags + 1) with
-/// include_last_offset: rising from 0 to at most n. Outputs (bags, width), and int64 the bag of each index (n), the size of
-/// each bag (bags), and the indices of the maxima (bags, width), (bags) for other modes.
+/// weight (rows, width); indices (n), in [0, rows); offsets (bags), or (bags + 1) with include_last_offset: rising from 0
+/// to at most n. Outputs (bags, width), and of the type of offsets the bag of each index (n), the size of each bag (bags),
+/// and the indices of the maxima (bags, width), (bags) for other modes.
 Specs InferEmbeddingBag(const TensorView& weight, const TensorView& indices, const TensorView& offsets,
                         std::string_view mode, const std::optional<TensorView>& per_sample_weights,
                         bool include_last_offset, int64_t padding_idx);

@@ -25,8 +25,7 @@ def embedding_dense_backward(
 ) -> torch.Tensor:
     if grad_output.dtype not in (torch.float32, torch.float64) or indices.dtype not in (torch.int64, torch.int32):
         return _native_gradient(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
-    rows = indices.to(torch.int64)
-    return core.ops["embedding_grad"](grad_output, rows, num_weights, padding_idx, scale_grad_by_freq)
+    return core.ops["embedding_grad"](grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
 @override(
@@ -48,17 +47,11 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """The op, whose integers are of the type of the offsets here."""
-    places = _wide("indices", indices), _wide("offsets", offsets)
+    for name, integers in (("indices", indices), ("offsets", offsets)):
+        if integers.dtype not in (torch.int64, torch.int32):
+            raise RuntimeError(f"[embedding_bag] {name} must be int64 or int32, got {integers.dtype}")
     settings = _MODES[mode], per_sample_weights, include_last_offset, padding_idx
-    output, *found = core.ops["embedding_bag"](weight, *places, *settings)
-    return output, *(t.to(offsets.dtype) for t in found)
-
-
-def _wide(name: str, integers: torch.Tensor) -> torch.Tensor:
-    if integers.dtype not in (torch.int64, torch.int32):
-        raise RuntimeError(f"[embedding_bag] {name} must be int64 or int32, got {integers.dtype}")
-    return integers.to(torch.int64)
+    return core.ops["embedding_bag"](weight, indices, offsets, *settings)
 
 
 @override(
@@ -85,7 +78,7 @@ def embedding_bag_backward(
     """The op; or if sparse, of a sum or a mean, the rows that it adds, with the same steps."""
     kind = _MODES[mode]
     if not sparse or kind == "max":
-        places = (t.to(torch.int64) for t in (indices, offset2bag, bag_size, maximum_indices))
+        places = indices, offset2bag, bag_size, maximum_indices
         settings = scale_grad_by_freq, kind, per_sample_weights, padding_idx
         return core.ops["embedding_bag_grad"](grad, *places, num_weights, *settings)
     rows = grad.index_select(0, offset2bag)
