@@ -39,7 +39,8 @@ class TensorMemory {
 ///   special    one of: NaN, +-inf, +-0, +-1, +-2^-149, +-2^-126, +-the largest number, 0.5, -1.5, 3
 ///   infinite   as normal, every eighth element +-inf
 ///   dominant   as normal, but |x| + n on the diagonals of matrices (…, m, n), or dominant_pairs (…, m, n, 2), not 16 bits
-///   classesN   int64 in [0, N); few: -1, 0, 0 or 1, of which matrices are singular, nilpotent, defective
+///   classesN   int64 in [0, N); offsetsN: int64 in [0, N] in rising order, the first 0
+///   few        -1, 0, 0 or 1, of which matrices are singular, nilpotent, defective
 ///
 /// `normal.bfloat16[100]#1` and `….float16` round the floats to nearest even; `bits` is then any 16 bits, and `sweep` the
 /// pattern i (mod 2^16), so that `sweep.float16[65536]#0` is every number. `….float64` has random bits down to the last

@@ -49,7 +49,8 @@ class Call {
     size_t next = 0;
     for (Py_ssize_t i = 0; i < num_positional; ++i) {
       if (const Constant* constant = ConstantAt(i)) {
-        if (PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
+        const bool may_be_any = constant->value == Py_Ellipsis;
+        if (!may_be_any && PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
         continue;
       }
       while (function_.IsKey(next) && next < parameters.size()) ++next;
@@ -167,7 +168,8 @@ class Call {
     if (function_.ordinary.TakesPairs()) return ReadPairs(at, object);
     const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name,
                                           parameter.kind == Kind::kMutatedTensor);
-    const bool is_index = dtype_ && view.dtype == DType::kInt64 && !function_.ordinary.pointwise;
+    const bool is_integer = view.dtype == DType::kInt64 || view.dtype == DType::kInt32;
+    const bool is_index = dtype_ && is_integer && !function_.ordinary.pointwise;
     if (is_index && view.device.type == DeviceType::kCpu) {
       read_.values[at] = view;
       return true;

@@ -14,7 +14,7 @@ namespace repdl {
 /// Where the result of an override goes.
 enum class Target { kNew, kFirstArgument, kOut };
 
-/// An argument that the op does not have, and what it equals in an ordinary call.
+/// An argument that the op does not have, and what it equals in an ordinary call, or Ellipsis.
 struct Constant {
   Py_ssize_t place;
   PyObject* value;
@@ -47,7 +47,7 @@ struct Ordinary {
 
 /// A kernel for torch's dispatcher that calls an op at once where the call is an ordinary one, and else the Python
 /// function `fallback` with the same arguments. Ordinary are plain tensors of one dtype, such as float32, with
-/// indices of int64 behind the first unless they are pointwise, and arguments that the op has; `ordinary` says more.
+/// indices of int64 or int32 behind the first unless they are pointwise, and arguments that the op has; `ordinary` says more.
 nanobind::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary,
                                       const nanobind::object& fallback);
 

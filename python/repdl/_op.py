@@ -77,7 +77,7 @@ class Sample:
         tensors = {name: value for name, value in self.arguments.items() if isinstance(value, str) and "[" in value}
         if any("." in value for value in tensors.values()):
             return None
-        wide = {name: re.sub(r"^(?!classes)(\w+)", r"\1.float64", value) for name, value in tensors.items()}
+        wide = {name: re.sub(r"^(?!classes|offsets)(\w+)", r"\1.float64", value) for name, value in tensors.items()}
         return Sample({**self.arguments, **wide})
 
 

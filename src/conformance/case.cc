@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <charconv>
@@ -295,18 +296,19 @@ TensorView Case::Generate(std::string_view generator, DType dtype, const IntList
     REPDL_CHECK(shape[i] <= elements_left_ / count, "a tensor of shape ", Name(shape), " is too large for a case");
     count *= std::max<int64_t>(shape[i], 1);
   }
-  const bool is_class = generator.starts_with("classes");
-  TensorView view = memory_.New({is_class ? DType::kInt64 : dtype, shape});
+  const bool is_class = generator.starts_with("classes"), are_offsets = generator.starts_with("offsets");
+  TensorView view = memory_.New({is_class || are_offsets ? DType::kInt64 : dtype, shape});
   elements_left_ -= view.numel();
   uint64_t num_classes = 0;
-  if (is_class) {
+  if (is_class || are_offsets) {
     std::from_chars(generator.data() + 7, generator.data() + generator.size(), num_classes);
+    if (are_offsets) ++num_classes;
     if (num_classes == 0) throw ValueError(Message("generator '", generator, "' names no number of classes"));
   }
   const bool pairs = generator == "dominant_pairs", is_dominant = pairs || generator == "dominant";
   if (is_dominant) generator = "normal";
   for (int64_t i = 0; i < view.numel(); ++i) {
-    if (is_class) {
+    if (is_class || are_offsets) {
       view.Data<int64_t>()[i] = static_cast<int64_t>(Bits(seed, i) % num_classes);
     } else if (dtype == DType::kFloat32) {
       view.Data<float>()[i] = Element(generator, seed, i);
@@ -317,6 +319,11 @@ TensorView Case::Generate(std::string_view generator, DType dtype, const IntList
     }
   }
   if (is_dominant) RaiseDiagonals(view, pairs);
+  if (are_offsets && view.numel() > 0) {
+    auto* const first = view.Data<int64_t>();
+    *first = 0;
+    std::sort(first, first + view.numel());
+  }
   return view;
 }
 

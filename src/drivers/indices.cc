@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/indices.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/parallel.h"
@@ -8,9 +9,22 @@
 
 namespace repdl {
 
-const int64_t* CheckedIndices(const ArgName& name, const TensorView& indices, int64_t size, OpScratch& scratch) {
+void CheckIntegers(const ArgName& name, const TensorView& integers, const TensorView& like) {
+  CheckDType(name, integers, integers.dtype == DType::kInt32 ? DType::kInt32 : DType::kInt64);
+  CheckSameDevice(name, integers, like);
+}
+
+const int64_t* AsInt64(const TensorView& integers, OpScratch& scratch) {
   CheckCpu(scratch.place());
-  const auto* const data = Contiguous(indices, scratch).Data<const int64_t>();
+  const TensorView packed = Contiguous(integers, scratch);
+  if (packed.dtype != DType::kInt32) return packed.Data<const int64_t>();
+  auto* const wide = scratch.Get<int64_t>(packed.numel());
+  std::copy_n(packed.Data<const int32_t>(), packed.numel(), wide);
+  return wide;
+}
+
+const int64_t* CheckedIndices(const ArgName& name, const TensorView& indices, int64_t size, OpScratch& scratch) {
+  const int64_t* const data = AsInt64(indices, scratch);
   const int64_t count = indices.numel();
   std::atomic<bool> all_good = true;
   ParallelRanges(count, 32768, [&](int64_t begin, int64_t end) {

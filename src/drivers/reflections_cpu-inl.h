@@ -2,6 +2,9 @@
 // Householder's reflections of many vectors at once, and QR by them.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "drivers/pair_matrix_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -185,6 +188,13 @@ struct Head {
   }
 };
 
+/// 2^e for the exponent e of a number whose square double does not hold, at most 2^±1000; else 1.
+inline double ScaleForSquares(double largest) {
+  if (!(largest > 0) || largest == HUGE_VAL) return 1;
+  const int exponent = std::ilogb(largest);
+  return std::abs(exponent) <= 480 ? 1 : std::ldexp(1.0, std::clamp(exponent, -1000, 1000));
+}
+
 /// A block as rows of a matrix.
 template <class Matrix>
 Matrix AsMatrix(const Block& x) {
@@ -212,6 +222,9 @@ struct QrOf {
   Number At(int64_t i, int64_t j) const {
     if constexpr (kParts == 1) return Part(i, j, 0);
     if constexpr (kParts == 2) return {Part(i, j, 0), Part(i, j, 1)};
+  }
+  void Put(int64_t i, int64_t j, const Number& x) const {
+    PutNumber(AsMatrix<Matrix>(At(j / kColumns))[i], j % kColumns, x);
   }
   int64_t num_blocks() const { return (n + kColumns - 1) / kColumns; }
 
@@ -242,7 +255,47 @@ struct QrOf {
     }
   }
 
+  /// The same where double may not hold the squares of numbers.
+  void RunScaled(bool pivot) const {
+    Scratch scratch;
+    double* const scales = scratch.Get<double>(n);
+    Scale(pivot, scales);
+    Run(pivot);
+    ScaleBack(scales);
+  }
+
  private:
+  /// Divides the columns, or with pivot all of them alike, by the scales, powers of two, which it writes.
+  void Scale(bool pivot, double* scales) const {
+    for (int64_t j = 0; j < n; ++j) {
+      double largest = 0;
+      for (int64_t i = 0; i < m; ++i) {
+        for (int part = 0; part < kParts; ++part) {
+          largest = std::max(largest, std::abs(Part(i, j, part)));  // which a NaN leaves
+        }
+      }
+      scales[j] = largest;
+    }
+    if (pivot && n > 0) std::fill_n(scales, n, *std::max_element(scales, scales + n));
+    for (int64_t j = 0; j < n; ++j) {
+      scales[j] = ScaleForSquares(scales[j]);
+      if (scales[j] == 1) continue;
+      for (int64_t i = 0; i < m; ++i) {
+        for (int part = 0; part < kParts; ++part) Part(i, j, part) *= 1 / scales[j];
+      }
+    }
+  }
+
+  /// Multiplies the columns of R by the scales.
+  void ScaleBack(const double* scales) const {
+    for (int64_t j = 0; j < n; ++j) {
+      if (scales[j] == 1) continue;
+      for (int64_t i = 0; i < std::min(m, j + 1); ++i) {
+        for (int part = 0; part < kParts; ++part) Part(i, j, part) *= scales[j];
+      }
+    }
+  }
+
   template <class Body>
   void ForBlocks(int64_t first, int64_t count, const Body& body) const {
     const int64_t grain = 50000 / (m * kWidth * count + 1) + 1;

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import repdl
 from support import same_bits
@@ -134,6 +137,9 @@ def test_gradients_of_an_embedding() -> None:
 
     for result in in_threads(gradient):
         assert same_bits(result, expected)
+    index = index.int()
+    for result in in_threads(gradient):
+        assert same_bits(result, expected)
 
 
 def test_bags_of_every_size() -> None:
@@ -153,6 +159,132 @@ def test_bags_of_every_size() -> None:
 
     for result in in_threads(gradient):
         assert same_bits(result, of_weight)
+
+
+def bags(
+    weight: torch.Tensor,
+    index: torch.Tensor,
+    bounds: list[int],
+    mode: str,
+    factors: torch.Tensor | None = None,
+    padding: int | None = None,
+) -> torch.Tensor:
+    """The written rule: one row after the other, in each bag."""
+    found = torch.zeros(len(bounds) - 1, weight.shape[1], dtype=weight.dtype)
+    for b, (begin, end) in enumerate(pairwise(bounds)):
+        kept = [i for i in range(begin, end) if index[i] != padding]
+        for number, i in enumerate(kept):
+            row = weight[index[i]] if factors is None else weight[index[i]] * factors[i]
+            if mode == "max":
+                found[b] = row if number == 0 else torch.where(row > found[b], row, found[b])
+            else:
+                found[b] = found[b] + row
+        if mode == "mean" and kept:
+            found[b] = found[b] / len(kept)
+    return found
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_every_form_of_bags(mode: str, dtype: torch.dtype) -> None:
+    weight, index, bounds = numbers(50, 33, dtype=dtype), places(50, 300), [0, 0, 7, 7, 8, 200, 300, 300]
+    offsets, wide = torch.tensor(bounds[:-1]), weight if dtype == torch.float64 else weight.float()
+    apart, reversed_ = torch.stack([index, index], 1)[:, 0], weight.t().contiguous().t()
+    calls: dict[str, Callable[[], torch.Tensor]] = {
+        "int64": lambda: F.embedding_bag(index, weight, offsets, mode=mode),
+        "int32": lambda: F.embedding_bag(index.int(), weight, offsets.int(), mode=mode),
+        "int32 and int64": lambda: F.embedding_bag(index.int(), weight, offsets, mode=mode),
+        "strides": lambda: F.embedding_bag(apart, reversed_, torch.stack([offsets, offsets], 1)[:, 1], mode=mode),
+        "a last offset": lambda: F.embedding_bag(
+            index, weight, torch.tensor(bounds), mode=mode, include_last_offset=True
+        ),
+        "trained": lambda: F.embedding_bag(index, weight.clone().requires_grad_(), offsets, mode=mode).detach(),
+    }
+    expected = bags(wide, index, bounds, mode).to(dtype)
+    for name, call in calls.items():
+        for result in in_threads(call):
+            assert same_bits(result, expected), name
+    for padding in (3, -2):
+        padded = bags(wide, index, bounds, mode, padding=padding % 50).to(dtype)
+        with repdl.reproducible():
+            assert same_bits(F.embedding_bag(index, weight, offsets, mode=mode, padding_idx=padding), padded)
+    with repdl.reproducible():
+        rows = F.embedding_bag(index.reshape(20, 15), weight, mode=mode)
+        assert same_bits(rows, bags(wide, index, list(range(0, 301, 15)), mode).to(dtype))
+        assert same_bits(
+            F.embedding_bag(index[:0], weight, offsets[:2] * 0, mode=mode), torch.zeros(2, 33, dtype=dtype)
+        )
+        if mode == "sum":
+            factors = numbers(300, dtype=dtype)
+            weighted = bags(wide, index, bounds, mode, factors.to(wide.dtype), 3).to(dtype)
+            found = F.embedding_bag(index, weight, offsets, mode=mode, per_sample_weights=factors, padding_idx=3)
+            assert same_bits(found, weighted)
+
+
+@pytest.mark.parametrize("integers", [torch.int64, torch.int32])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_gradients_of_bags(mode: str, integers: torch.dtype) -> None:
+    weight, index, bounds = numbers(9, 33).requires_grad_(), places(9, 60).to(integers), [0, 0, 7, 7, 8, 20, 60]
+    offsets, grad = torch.tensor(bounds[:-1], dtype=integers), numbers(6, 33)
+    for padding in (None, 3):
+        for by_count, sparse in ((False, False), (True, False), (False, True)):
+            if mode == "max" and (by_count or sparse):
+                continue
+            expected = torch.zeros(9, 33)
+            for b, (begin, end) in enumerate(pairwise(bounds)):
+                kept = [i for i in range(begin, end) if index[i] != padding]
+                rows = weight.detach()[index[kept]]
+                if mode == "max" and kept:
+                    largest = bags(weight.detach(), index[kept], [0, len(kept)], mode)[0]
+                    same = (rows == largest) | (rows.isnan() & largest.isnan())
+                    first = index[kept][same.to(torch.int64).argmax(0)].long()
+                    expected[first, torch.arange(33)] = expected[first, torch.arange(33)] + grad[b]
+                    continue
+                for i in kept if mode != "max" else []:
+                    term = grad[b] / len(kept) if mode == "mean" else grad[b]
+                    term = term / int((index == index[i]).sum()) if by_count else term
+                    expected[index[i]] = expected[index[i]] + term
+            for result in in_threads(
+                partial(_gradient_of_bags, index, weight, offsets, grad, mode, padding, by_count, sparse)
+            ):
+                assert same_bits(result, expected), (padding, by_count, sparse)
+
+
+def _gradient_of_bags(
+    index: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: torch.Tensor,
+    grad: torch.Tensor,
+    mode: str,
+    padding: int | None,
+    by_count: bool,
+    sparse: bool,
+) -> torch.Tensor:
+    found = F.embedding_bag(
+        index, weight, offsets, mode=mode, padding_idx=padding, scale_grad_by_freq=by_count, sparse=sparse
+    )
+    return torch.autograd.grad(found, weight, grad)[0].to_dense()
+
+
+@pytest.mark.parametrize(
+    ("index", "offsets", "last", "message"),
+    [
+        ([0, 3], [0], False, "indices holds 3, which is not in \\[0, 3\\)"),
+        ([0, -1], [0], False, "indices holds -1"),
+        ([0, 1], [1], False, "offsets must begin with 0, .* got 1"),
+        ([0, 1], [0, 2, 1], False, "offsets .* got 1 behind 2"),
+        ([0, 1], [0, 3], False, "offsets .* not exceed the 2 indices, got 3"),
+        ([0, 1], [0, 3], True, "offsets .* not exceed the 2 indices, got 3"),
+        ([0, 1], [], False, "offsets must have a bag for the 2 indices"),
+        ([0, 1], [0], True, "offsets must have a bag for the 2 indices"),
+        ([0, 1], [0.0], False, "offsets must be int64 or int32, got torch.float32"),
+    ],
+)
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_wrong_bags_are_named(index: list[int], offsets: list[int], last: bool, message: str, mode: int) -> None:
+    of_bags = torch.tensor(offsets) if offsets else torch.empty(0, dtype=torch.int64)
+    with repdl.reproducible(), pytest.raises(RuntimeError, match=rf"\[embedding_bag\] {message}"):
+        torch.embedding_bag(torch.ones(3, 2), torch.tensor(index), of_bags, False, mode, False, None, last)
 
 
 @pytest.mark.parametrize(

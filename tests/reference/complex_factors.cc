@@ -37,18 +37,6 @@ Factored Factorize(Grid a, bool pivot) {
   return result;
 }
 
-/// Changes b into x of A x = b.
-void SolveTriangle(Grid& a, bool upper, bool unit, std::vector<Complex>& b) {
-  for (int64_t step = 0; step < a.rows; ++step) {
-    const int64_t i = upper ? a.rows - 1 - step : step;
-    for (int64_t done = 0; done < step; ++done) {
-      const int64_t k = upper ? a.rows - 1 - done : done;
-      b[i] = Less(b[i], a(i, k), b[k]);
-    }
-    if (!unit) b[i] = Over(b[i], a(i, i));
-  }
-}
-
 void SolveFactored(Grid lu, const Indices& pivots, bool transposed, std::vector<Complex>& b) {
   const auto n = static_cast<int64_t>(b.size());
   const auto exchange = [&](int64_t k) {

@@ -63,4 +63,16 @@ inline Complex Less(Complex x, Complex a, Complex b) {
   return {std::fma(a.im, b.im, re), std::fma(-a.im, b.re, im)};
 }
 
+/// Changes b into x of A x = b.
+inline void SolveTriangle(Grid& a, bool upper, bool unit, Pairs& b) {
+  for (int64_t step = 0; step < a.rows; ++step) {
+    const int64_t i = upper ? a.rows - 1 - step : step;
+    for (int64_t done = 0; done < step; ++done) {
+      const int64_t k = upper ? a.rows - 1 - done : done;
+      b[i] = Less(b[i], a(i, k), b[k]);
+    }
+    if (!unit) b[i] = Over(b[i], a(i, i));
+  }
+}
+
 }  // namespace repdl::reference

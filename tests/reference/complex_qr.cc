@@ -204,8 +204,74 @@ static Results RunComplexHouseholder(const Case& test_case) {
   return results;
 }
 
+/// The conjugates of a matrix, transposed.
+static Grid Adjoint(Grid a) {
+  Grid result = a.Transposed();
+  for (Complex& x : result.at) x = Conjugate(x);
+  return result;
+}
+
+/// The shortest x of A x = b for the first of the numbers of b, A with no more rows than columns.
+static Pairs Shortest(const Grid& a, const Pairs& b) {
+  const Reflections across = ReflectionsOf(Adjoint(a), false);
+  Grid lower{a.rows, a.rows, {}};
+  for (const Pairs& column : across.columns) {
+    for (int64_t i = 0; i < a.rows; ++i) lower.at.push_back(Conjugate(column[i]));
+  }
+  Pairs x(b.begin(), b.begin() + a.rows);
+  SolveTriangle(lower, false, false, x);
+  x.resize(a.columns);
+  ReflectAll(across.columns, across.tau, false, x);
+  return x;
+}
+
+template <class T>
+static Results RunComplexLstsq(const Case& test_case) {
+  const Arguments args(test_case);
+  const std::vector<Grid> rows = GridsOf<T>(args, "rows");
+  std::vector<Grid> solutions;
+  Indices ranks;
+  const bool pivot = args.Flag("pivot");
+  for (const Grid& a : GridsOf<T>(args, "input")) {
+    const Grid& sides = rows[solutions.size()];
+    const int64_t n = a.columns, least = std::min(a.rows, n);
+    const Reflections found = ReflectionsOf(a, pivot);
+    int64_t rank = 0;
+    while (rank < least && (!pivot || std::fabs(found.columns[rank][rank].re) >
+                                          std::fabs(found.columns[0][0].re) * args.Number("rcond"))) {
+      ++rank;
+    }
+    Grid r{rank, n, Pairs(rank * n)};
+    for (int64_t i = 0; i < rank; ++i) {
+      for (int64_t j = i; j < n; ++j) r(i, j) = found.columns[j][i];
+    }
+    solutions.push_back({sides.rows, n, {}});
+    for (Pairs y : RowsOf(sides)) {
+      Pairs x(n), in_order(n);
+      if (pivot || a.rows >= n) {
+        ReflectAll(found.columns, found.tau, true, y);
+        if (rank > 0 && rank < n) x = Shortest(r, y);
+        if (rank == n) {
+          x.assign(y.begin(), y.begin() + n);
+          SolveTriangle(r, true, false, x);
+        }
+      } else if (rank > 0) {
+        x = Shortest(a, y);
+      }
+      for (int64_t j = 0; j < n; ++j) in_order[found.order[j]] = x[j];
+      solutions.back().at.insert(solutions.back().at.end(), in_order.begin(), in_order.end());
+    }
+    ranks.push_back(rank);
+  }
+  Results results;
+  AppendGrids<T>(results, solutions, args.OutputShape());
+  Append(results, ranks, args.OutputShape(1));
+  return results;
+}
+
 static const Op kOps[] = {{"complex_geqrf", REPDL_EITHER(RunComplexGeqrf)},
                           {"complex_householder", REPDL_EITHER(RunComplexHouseholder)},
+                          {"complex_lstsq", REPDL_EITHER(RunComplexLstsq)},
                           {"complex_orgqr", REPDL_EITHER(RunComplexOrgqr)},
                           {"complex_qr", REPDL_EITHER(RunComplexQr)}};
 

@@ -244,6 +244,63 @@ static Results RunHouseholder(const Case& test_case) {
   return results;
 }
 
+/// The shortest x of A x = b for the first of the numbers of b, A with no more rows than columns.
+static Doubles Shortest(Square& a, const Doubles& b) {
+  const Reflections across = ReflectionsOf(a.Transposed(), false);
+  Square lower{a.rows, a.rows, {}};
+  for (const Doubles& column : across.columns) {
+    lower.at.insert(lower.at.end(), column.begin(), column.begin() + a.rows);
+  }
+  Doubles x(b.begin(), b.begin() + a.rows);
+  SolveTriangle(lower, false, false, x);
+  x.resize(a.columns);
+  for (int64_t j = a.rows - 1; j >= 0; --j) Reflect(across.columns[j], across.tau[j], j, x);
+  return x;
+}
+
+template <class T>
+static Results RunLstsq(const Case& test_case) {
+  const Arguments args(test_case);
+  std::vector<Square> rows = MatricesOf<T>(args, "rows"), solutions;
+  Indices ranks;
+  const bool pivot = args.Flag("pivot");
+  for (Square& a : MatricesOf<T>(args, "input")) {
+    Square& sides = rows[solutions.size()];
+    const int64_t n = a.columns, least = std::min(a.rows, n);
+    const Reflections found = ReflectionsOf(a, pivot);
+    int64_t rank = 0;
+    while (rank < least &&
+           (!pivot || std::fabs(found.columns[rank][rank]) > std::fabs(found.columns[0][0]) * args.Number("rcond"))) {
+      ++rank;
+    }
+    Square r{rank, n, Doubles(rank * n)};
+    for (int64_t i = 0; i < rank; ++i) {
+      for (int64_t j = i; j < n; ++j) r(i, j) = found.columns[j][i];
+    }
+    solutions.push_back({sides.rows, n, {}});
+    for (Doubles y : RowsOf(sides)) {
+      Doubles x(n), in_order(n);
+      if (pivot || a.rows >= n) {
+        for (int64_t j = 0; j < least; ++j) Reflect(found.columns[j], found.tau[j], j, y);
+        if (rank > 0 && rank < n) x = Shortest(r, y);
+        if (rank == n) {
+          x.assign(y.begin(), y.begin() + n);
+          SolveTriangle(r, true, false, x);
+        }
+      } else if (rank > 0) {
+        x = Shortest(a, y);
+      }
+      for (int64_t j = 0; j < n; ++j) in_order[found.order[j]] = x[j];
+      solutions.back().at.insert(solutions.back().at.end(), in_order.begin(), in_order.end());
+    }
+    ranks.push_back(rank);
+  }
+  Results results;
+  Append<T>(results, solutions, args.OutputShape());
+  Append(results, ranks, args.OutputShape(1));
+  return results;
+}
+
 template <class T>
 static Results RunCholesky(const Case& test_case) {
   const Arguments args(test_case);
@@ -411,6 +468,7 @@ static const Op kOps[] = {{"cholesky", REPDL_EITHER(RunCholesky)},
                           {"geqrf", REPDL_EITHER(RunGeqrf)},
                           {"householder", REPDL_EITHER(RunHouseholder)},
                           {"inv", REPDL_EITHER(RunInv)},
+                          {"lstsq", REPDL_EITHER(RunLstsq)},
                           {"lu", REPDL_EITHER(RunLuAlone)},
                           {"lu_solve", REPDL_EITHER(RunLuSolve)},
                           {"orgqr", REPDL_EITHER(RunOrgqr)},

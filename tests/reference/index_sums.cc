@@ -95,33 +95,44 @@ static Results RunEmbeddingBag(const Case& test_case) {
   const Arguments args(test_case);
   const Numbers<T> weight = args.NumbersOf<T>("weight");
   const Numbers<T> factors = args.NumbersOf<T>("per_sample_weights");
-  const Indices indices = args.IndicesOf("indices");
-  const Indices bag_of = args.IndicesOf("offset2bag");
+  const Indices indices = args.IndicesOf("indices"), offsets = args.IndicesOf("offsets");
   const IntList shape = args.OutputShape();
   const int64_t padding = args.Int("padding_idx");
-  Table<T> sums(shape[0], shape[1]);
-  Indices sizes(static_cast<size_t>(shape[0]), 0);
+  const bool is_max = args.Text("mode") == "max";
+  Table<T> results_of_bags(shape[0], shape[1]);
+  Indices bag_of, sizes(static_cast<size_t>(shape[0]), 0), maxima(results_of_bags.data.size(), 0);
   for (int64_t i = 0; i < static_cast<int64_t>(indices.size()); ++i) {
-    const int64_t bag = bag_of[i];
+    int64_t bag = 0;
+    for (int64_t b = 0; b < shape[0]; ++b) bag = offsets[b] <= i ? b : bag;
+    bag_of.push_back(bag);
     if (padding >= 0 && indices[i] == padding) continue;
     ++sizes[bag];
     for (int64_t column = 0; column < shape[1]; ++column) {
       T term = weight[indices[i] * shape[1] + column];
+      T& result = results_of_bags.At(bag, column);
+      if (is_max) {
+        if (sizes[bag] > 1 && !(term > result)) continue;
+        result = term;
+        maxima[bag * shape[1] + column] = indices[i];
+        continue;
+      }
       if (args.Has("per_sample_weights")) term = term * factors[i];
-      T& sum = sums.At(bag, column);
-      sum = sum + term;
+      result = result + term;
     }
   }
   if (args.Text("mode") == "mean") {
     for (int64_t bag = 0; bag < shape[0]; ++bag) {
       for (int64_t column = 0; column < shape[1]; ++column) {
-        if (sizes[bag] > 0) sums.At(bag, column) = sums.At(bag, column) / static_cast<T>(sizes[bag]);
+        T& result = results_of_bags.At(bag, column);
+        if (sizes[bag] > 0) result = result / static_cast<T>(sizes[bag]);
       }
     }
   }
   Results results;
-  Append(results, sums.data, shape);
-  Append(results, sizes, args.OutputShape(1));
+  Append(results, results_of_bags.data, shape);
+  Append(results, bag_of, args.OutputShape(1));
+  Append(results, sizes, args.OutputShape(2));
+  Append(results, is_max ? maxima : Indices(sizes.size(), 0), args.OutputShape(3));
   return results;
 }
 
@@ -133,11 +144,13 @@ static Results RunEmbeddingBagGrad(const Case& test_case) {
   const Indices indices = args.IndicesOf("indices");
   const Indices bag_of = args.IndicesOf("offset2bag");
   const Indices sizes = args.IndicesOf("bag_size");
+  const Indices maxima = args.IndicesOf("maximum_indices");
   const IntList shape = args.OutputShape();
   const int64_t padding = args.Int("padding_idx");
+  const bool is_max = args.Text("mode") == "max";
   const std::vector<int64_t> counts = HowOften(indices, shape[0]);
   Table<T> sums(shape[0], shape[1]);
-  for (int64_t i = 0; i < static_cast<int64_t>(indices.size()); ++i) {
+  for (int64_t i = 0; !is_max && i < static_cast<int64_t>(indices.size()); ++i) {
     if (padding >= 0 && indices[i] == padding) continue;
     const int64_t size = sizes[bag_of[i]];
     for (int64_t column = 0; column < shape[1]; ++column) {
@@ -148,6 +161,11 @@ static Results RunEmbeddingBagGrad(const Case& test_case) {
       T& sum = sums.At(indices[i], column);
       sum = sum + term;
     }
+  }
+  for (int64_t at = 0; is_max && at < static_cast<int64_t>(grad.size()); ++at) {
+    if (sizes[at / shape[1]] == 0) continue;
+    T& sum = sums.At(maxima[at], at % shape[1]);
+    sum = sum + grad[at];
   }
   Results results;
   Append(results, sums.data, shape);

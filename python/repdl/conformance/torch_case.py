@@ -158,7 +158,7 @@ def read_torch_case(text: str) -> TorchCase:
 
     def replace(found: re.Match[str]) -> str:
         generator, dtype, shape, seed = found.groups()
-        dtype = dtype or ("int64" if generator.startswith("classes") else "float32")
+        dtype = dtype or ("int64" if generator.startswith(("classes", "offsets")) else "float32")
         if dtype not in DTYPES:
             raise ValueError(f"case `{text}`: there is no dtype '{dtype}'")
         sizes = tuple(int(size) for size in shape.split(",") if size.strip())

@@ -69,7 +69,8 @@ class Override:
     rank: of the tensors of an ordinary call; 0 for any.
     in_place: whether the op may write its result over its first argument.
     converts: whether `out` may be of another type than the result.
-    constants: by their place, the arguments that the op does not have, and what they are in an ordinary call.
+    constants: by their place, the arguments that the op does not have, and what they are in an ordinary call; `...`
+        where that does not matter.
     of_constants: ops of the core that take the first arguments alone, and stand for a call of float32 where those at
         these places are what is said here.
     choices: by their place, the arguments that torch gives as numbers, and what the op calls each.

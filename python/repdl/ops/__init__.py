@@ -304,6 +304,7 @@ from repdl.ops.log_loss import (
     soft_margin_grad as soft_margin_grad,
 )
 from repdl.ops.logsumexp import logsumexp as logsumexp
+from repdl.ops.lstsq import complex_lstsq as complex_lstsq, lstsq as lstsq
 from repdl.ops.lu import det as det, inv as inv, lu as lu, lu_solve as lu_solve, slogdet as slogdet, solve as solve
 from repdl.ops.margin_loss import (
     multi_margin as multi_margin,

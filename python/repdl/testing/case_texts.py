@@ -47,12 +47,12 @@ def with_sizes(case: str, new: Mapping[int, int]) -> str:
 
 
 def with_generators(case: str, kinds: list[str], dtypes: list[str], seed: int) -> str:
-    """The case with other numbers: tensor i from `kinds[i]`, of `dtypes[i]` (cyclic). Classes stay classes."""
+    """The case with other numbers: tensor i from `kinds[i]`, of `dtypes[i]` (cyclic). Integers stay as they are."""
     number = iter(range(1000))
 
     def replace(found: re.Match[str]) -> str:
         kind, _, dtype, sizes, _, name, _ = found.groups()
-        if name or kind == "classes":
+        if name or kind in ("classes", "offsets"):
             return found.group()
         i = next(number)
         kind, dtype = kinds[i % len(kinds)] or kind, dtypes[i % len(dtypes)] if dtypes else dtype

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "repdl/ops/embedding.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
@@ -14,26 +16,64 @@
 namespace repdl {
 namespace {
 
-void CheckIndices(const ArgName& name, const TensorView& indices, const TensorView& like) {
-  CheckDType(name, indices, DType::kInt64);
-  CheckSameDevice(name, indices, like);
-}
-
 /// Of embedding_bag and its gradient.
-void CheckBags(std::string_view op, const TensorView& indices, const TensorView& offset2bag,
-               const std::optional<TensorView>& per_sample_weights, const TensorView& like) {
-  CheckIndices({op, "indices"}, indices, like);
+void CheckIndicesOfBags(std::string_view op, const TensorView& indices,
+                        const std::optional<TensorView>& per_sample_weights, const TensorView& like) {
+  CheckIntegers({op, "indices"}, indices, like);
   CheckRank({op, "indices"}, indices, 1, 1, "(n)");
-  CheckIndices({op, "offset2bag"}, offset2bag, like);
-  CheckShape({op, "offset2bag"}, offset2bag, indices.shape);
   if (per_sample_weights) CheckFloat({op, "per_sample_weights"}, per_sample_weights, indices.shape, like);
 }
 
-/// Whether it is "mean", and not "sum".
-bool IsMean(std::string_view op, std::string_view mode) {
-  REPDL_CHECK(mode == "sum" || mode == "mean", ArgName{op, "mode"}, " must be 'sum' or 'mean', got '", mode, "'");
-  return mode == "mean";
+enum class BagMode { kSum, kMean, kMax };
+
+BagMode ParseMode(std::string_view op, std::string_view mode, const std::optional<TensorView>& per_sample_weights) {
+  constexpr std::string_view kNames[] = {"sum", "mean", "max"};
+  const auto* const found = std::find(std::begin(kNames), std::end(kNames), mode);
+  REPDL_CHECK(found != std::end(kNames), ArgName{op, "mode"}, " must be 'sum', 'mean' or 'max', got '", mode, "'");
+  const auto parsed = static_cast<BagMode>(found - std::begin(kNames));
+  REPDL_CHECK(parsed != BagMode::kMax || !per_sample_weights, ArgName{op, "per_sample_weights"},
+              " must be None for mode 'max'");
+  return parsed;
 }
+
+int64_t NumBags(const TensorView& offsets, bool include_last_offset) {
+  return offsets.shape[0] - (include_last_offset ? 1 : 0);
+}
+
+/// Where the bags begin, and the number of indices. ValueError unless each index is in one of them.
+const int64_t* BoundsOf(const ArgName& name, const TensorView& offsets, int64_t bags, int64_t count,
+                        OpScratch& scratch) {
+  const int64_t* const given = AsInt64(offsets, scratch);
+  auto* const bounds = scratch.Get<int64_t>(bags + 1);
+  for (int64_t b = 0; b < offsets.numel(); ++b) {
+    const int64_t least = b == 0 ? 0 : given[b - 1], most = b == 0 ? 0 : count;
+    REPDL_CHECK(given[b] >= least && given[b] <= most, name, " must begin with 0, not fall and not exceed the ", count,
+                " indices, got ", given[b], b == 0 ? "" : Message(" behind ", least));
+    bounds[std::min(b, bags)] = given[b];
+  }
+  REPDL_CHECK(bags > 0 || count == 0, name, " must have a bag for the ", count, " indices");
+  bounds[bags] = count;
+  return bounds;
+}
+
+/// The memory of an output of int64, or else of int32 other memory, which is copied to it in the end.
+class IntegersOut {
+ public:
+  IntegersOut(const TensorView& output, OpScratch& scratch)
+      : output_(output),
+        data_(output.dtype == DType::kInt64 ? output.Data<int64_t>() : scratch.Get<int64_t>(output.numel())) {}
+  ~IntegersOut() {
+    if (output_.dtype == DType::kInt32) std::copy_n(data_, output_.numel(), output_.Data<int32_t>());
+  }
+  IntegersOut(const IntegersOut&) = delete;
+  IntegersOut& operator=(const IntegersOut&) = delete;
+
+  int64_t* data() const { return data_; }
+
+ private:
+  TensorView output_;
+  int64_t* data_;
+};
 
 Specs TableOf(std::string_view op, int64_t num_weights, int64_t width, DType dtype) {
   CheckRows({op, "num_weights"}, num_weights);
@@ -64,13 +104,30 @@ T* CountsOf(const int64_t* indices, int64_t count, int64_t num_weights, OpScratc
   return of_each;
 }
 
+/// Adds each number of the gradient to that of the table which was the maximum, if the bag had any.
+template <class T>
+void AddToMaxima(const Place& place, const TensorView& grad, const int64_t* sizes, const int64_t* maxima,
+                 OpScratch& scratch, const TensorView& table) {
+  const int64_t bags = grad.shape[0], width = grad.shape[1];
+  auto* const index = scratch.Get<int64_t>(bags * width);
+  T* const terms = scratch.Get<T>(bags * width);
+  int64_t filled = 0;
+  for (int64_t b = 0; b < bags; ++b) {
+    if (sizes[b] == 0) continue;
+    std::copy_n(maxima + b * width, width, index + filled * width);
+    std::copy_n(grad.Data<const T>() + b * width, width, terms + filled * width);
+    ++filled;
+  }
+  ScatterAddKernel(place, ScatterAddArgs<T>{1, filled, width, index, terms, table.Data<T>(), table.shape[0]});
+}
+
 }  // namespace
 
 Specs InferEmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int64_t num_weights, int64_t, bool) {
   const ArgName name{"embedding_grad", "grad_output"};
   CheckFloat(name, grad_output, grad_output);
   CheckRank(name, grad_output, 1, kMaxRank, "(…, width)");
-  CheckIndices({"embedding_grad", "indices"}, indices, grad_output);
+  CheckIntegers({"embedding_grad", "indices"}, indices, grad_output);
   const int64_t width = grad_output.shape[grad_output.rank() - 1];
   IntList shape = indices.shape;
   REPDL_CHECK(shape.size() + 1 == grad_output.rank(), name, " of shape ", Name(grad_output.shape),
@@ -104,89 +161,116 @@ void EmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int
   });
 }
 
-Specs InferEmbeddingBag(const TensorView& weight, const TensorView& indices, const TensorView& offset2bag,
-                        int64_t num_bags, std::string_view mode, const std::optional<TensorView>& per_sample_weights,
-                        int64_t) {
-  CheckFloat({"embedding_bag", "weight"}, weight, weight);
-  CheckRank({"embedding_bag", "weight"}, weight, 2, 2, "(rows, width)");
-  CheckBags("embedding_bag", indices, offset2bag, per_sample_weights, weight);
-  IsMean("embedding_bag", mode);
-  CheckRows({"embedding_bag", "num_bags"}, num_bags);
-  return {{weight.dtype, {num_bags, weight.shape[1]}}, {DType::kInt64, {num_bags}}};
+Specs InferEmbeddingBag(const TensorView& weight, const TensorView& indices, const TensorView& offsets,
+                        std::string_view mode, const std::optional<TensorView>& per_sample_weights,
+                        bool include_last_offset, int64_t) {
+  constexpr std::string_view kOp = "embedding_bag";
+  CheckFloat({kOp, "weight"}, weight, weight);
+  CheckRank({kOp, "weight"}, weight, 2, 2, "(rows, width)");
+  CheckIndicesOfBags(kOp, indices, per_sample_weights, weight);
+  CheckIntegers({kOp, "offsets"}, offsets, weight);
+  CheckRank({kOp, "offsets"}, offsets, 1, 1, "(bags)");
+  const int64_t bags = NumBags(offsets, include_last_offset);
+  REPDL_CHECK(bags >= 0, ArgName{kOp, "offsets"}, " must hold a number at least with include_last_offset");
+  const bool is_max = ParseMode(kOp, mode, per_sample_weights) == BagMode::kMax;
+  const IntList shape = {bags, weight.shape[1]};
+  return {{weight.dtype, shape},
+          {offsets.dtype, indices.shape},
+          {offsets.dtype, {bags}},
+          {offsets.dtype, is_max ? shape : IntList{bags}}};
 }
 
-void EmbeddingBag(const TensorView& weight, const TensorView& indices, const TensorView& offset2bag, int64_t num_bags,
-                  std::string_view mode, const std::optional<TensorView>& per_sample_weights, int64_t padding_idx,
-                  Out output, Out bag_size) {
+void EmbeddingBag(const TensorView& weight, const TensorView& indices, const TensorView& offsets, std::string_view mode,
+                  const std::optional<TensorView>& per_sample_weights, bool include_last_offset, int64_t padding_idx,
+                  Out output, Out offset2bag, Out bag_size, Out maximum_indices) {
+  constexpr std::string_view kOp = "embedding_bag";
   const FpEnvGuard guard;
-  CheckOutputs("embedding_bag",
-               InferEmbeddingBag(weight, indices, offset2bag, num_bags, mode, per_sample_weights, padding_idx),
-               {&output, &bag_size}, weight);
-  const Place place = PlaceOf("embedding_bag", weight);
+  CheckOutputs(kOp,
+               InferEmbeddingBag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx),
+               {&output, &offset2bag, &bag_size, &maximum_indices}, weight);
+  const Place place = PlaceOf(kOp, weight);
   OpScratch scratch(place);
-  const int64_t count = indices.numel(), width = weight.shape[1];
-  const int64_t* const rows = CheckedIndices({"embedding_bag", "indices"}, indices, weight.shape[0], scratch);
-  const int64_t* const bags = CheckedIndices({"embedding_bag", "offset2bag"}, offset2bag, num_bags, scratch);
-  const int64_t* to = bags;
-  if (padding_idx >= 0) {
-    auto* const kept = scratch.Get<int64_t>(count);
-    for (int64_t i = 0; i < count; ++i) kept[i] = rows[i] == padding_idx ? -1 : bags[i];
-    to = kept;
-  }
-  auto* const sizes = bag_size.Data<int64_t>();
-  std::fill(sizes, sizes + num_bags, int64_t{0});
-  for (int64_t i = 0, begin = 0; i < count; begin = i) {  // a run at a time, as most bags lie side by side
-    while (i < count && to[i] == to[begin]) ++i;
-    if (to[begin] >= 0) sizes[to[begin]] += i - begin;
+  const int64_t count = indices.numel(), width = weight.shape[1], bags = output.shape[0];
+  const int64_t* const rows = CheckedIndices({kOp, "indices"}, indices, weight.shape[0], scratch);
+  const int64_t* const bounds = BoundsOf({kOp, "offsets"}, offsets, bags, count, scratch);
+  const IntegersOut bags_out(offset2bag, scratch), sizes_out(bag_size, scratch), maxima_out(maximum_indices, scratch);
+  int64_t* const bag_of = bags_out.data();
+  int64_t* const sizes = sizes_out.data();
+  int64_t* const to = padding_idx < 0 ? bag_of : scratch.Get<int64_t>(count);  // -1 where an index is left out
+  for (int64_t b = 0; b < bags; ++b) {
+    std::fill(bag_of + bounds[b], bag_of + bounds[b + 1], b);
+    sizes[b] = bounds[b + 1] - bounds[b];
+    if (padding_idx < 0) continue;
+    for (int64_t i = bounds[b]; i < bounds[b + 1]; ++i) {
+      const bool is_kept = rows[i] != padding_idx;
+      to[i] = is_kept ? b : -1;
+      if (!is_kept) --sizes[b];
+    }
   }
   FillWithZero(place, output);
+  std::fill_n(maxima_out.data(), maximum_indices.numel(), int64_t{0});
   if (output.numel() == 0 || count == 0) return;
   const TensorView table = Contiguous(weight, scratch);
+  const BagMode parsed = ParseMode(kOp, mode, per_sample_weights);
   DispatchReal(weight.dtype, [&]<class T>() {
+    if (parsed == BagMode::kMax) {
+      return BagMaximaKernel(place, BagMaximaArgs<T>{bags, width, bounds, rows, to, table.Data<const T>(),
+                                                     output.Data<T>(), maxima_out.data()});
+    }
     const T* const factors = Factors<T>(per_sample_weights, scratch);
     IndexSumKernel(place, IndexSumArgs<T>{1, count, width, to, rows, factors, 1, nullptr, table.Data<const T>(),
-                                          weight.shape[0], output.Data<T>(), num_bags});
-    if (IsMean("embedding_bag", mode)) {
-      DivideRowsKernel(place, DivideRowsArgs<T>{num_bags, width, sizes, output.Data<T>()});
-    }
+                                          weight.shape[0], output.Data<T>(), bags});
+    if (parsed == BagMode::kMean) DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, output.Data<T>()});
   });
 }
 
 Specs InferEmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, const TensorView& offset2bag,
-                            const TensorView& bag_size, int64_t num_weights, std::string_view mode,
-                            const std::optional<TensorView>& per_sample_weights, bool, int64_t) {
-  CheckFloat({"embedding_bag_grad", "grad_output"}, grad_output, grad_output);
-  CheckRank({"embedding_bag_grad", "grad_output"}, grad_output, 2, 2, "(bags, width)");
-  CheckBags("embedding_bag_grad", indices, offset2bag, per_sample_weights, grad_output);
-  CheckIndices({"embedding_bag_grad", "bag_size"}, bag_size, grad_output);
-  CheckShape({"embedding_bag_grad", "bag_size"}, bag_size, {grad_output.shape[0]});
-  IsMean("embedding_bag_grad", mode);
-  return TableOf("embedding_bag_grad", num_weights, grad_output.shape[1], grad_output.dtype);
+                            const TensorView& bag_size, const TensorView& maximum_indices, int64_t num_weights, bool,
+                            std::string_view mode, const std::optional<TensorView>& per_sample_weights, int64_t) {
+  constexpr std::string_view kOp = "embedding_bag_grad";
+  CheckFloat({kOp, "grad_output"}, grad_output, grad_output);
+  CheckRank({kOp, "grad_output"}, grad_output, 2, 2, "(bags, width)");
+  CheckIndicesOfBags(kOp, indices, per_sample_weights, grad_output);
+  CheckIntegers({kOp, "offset2bag"}, offset2bag, grad_output);
+  CheckShape({kOp, "offset2bag"}, offset2bag, indices.shape);
+  CheckIntegers({kOp, "bag_size"}, bag_size, grad_output);
+  CheckShape({kOp, "bag_size"}, bag_size, {grad_output.shape[0]});
+  CheckIntegers({kOp, "maximum_indices"}, maximum_indices, grad_output);
+  if (ParseMode(kOp, mode, per_sample_weights) == BagMode::kMax) {
+    CheckShape({kOp, "maximum_indices"}, maximum_indices, grad_output.shape);
+  }
+  return TableOf(kOp, num_weights, grad_output.shape[1], grad_output.dtype);
 }
 
 void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, const TensorView& offset2bag,
-                      const TensorView& bag_size, int64_t num_weights, std::string_view mode,
-                      const std::optional<TensorView>& per_sample_weights, bool scale_grad_by_freq, int64_t padding_idx,
-                      Out grad_weight) {
+                      const TensorView& bag_size, const TensorView& maximum_indices, int64_t num_weights,
+                      bool scale_grad_by_freq, std::string_view mode,
+                      const std::optional<TensorView>& per_sample_weights, int64_t padding_idx, Out grad_weight) {
+  constexpr std::string_view kOp = "embedding_bag_grad";
   const FpEnvGuard guard;
-  CheckOutputs("embedding_bag_grad",
-               InferEmbeddingBagGrad(grad_output, indices, offset2bag, bag_size, num_weights, mode, per_sample_weights,
-                                     scale_grad_by_freq, padding_idx),
+  CheckOutputs(kOp,
+               InferEmbeddingBagGrad(grad_output, indices, offset2bag, bag_size, maximum_indices, num_weights,
+                                     scale_grad_by_freq, mode, per_sample_weights, padding_idx),
                {&grad_weight}, grad_output);
-  const Place place = PlaceOf("embedding_bag_grad", grad_output);
+  const Place place = PlaceOf(kOp, grad_output);
   OpScratch scratch(place);
   const int64_t count = indices.numel(), bags = grad_output.shape[0], width = grad_output.shape[1];
-  const int64_t* const rows = CheckedIndices({"embedding_bag_grad", "indices"}, indices, num_weights, scratch);
-  const int64_t* const from = CheckedIndices({"embedding_bag_grad", "offset2bag"}, offset2bag, bags, scratch);
+  const int64_t* const rows = CheckedIndices({kOp, "indices"}, indices, num_weights, scratch);
+  const int64_t* const from = CheckedIndices({kOp, "offset2bag"}, offset2bag, bags, scratch);
+  const int64_t* const sizes = AsInt64(bag_size, scratch);
+  const BagMode parsed = ParseMode(kOp, mode, per_sample_weights);
+  const int64_t* const maxima = parsed == BagMode::kMax
+                                    ? CheckedIndices({kOp, "maximum_indices"}, maximum_indices, num_weights, scratch)
+                                    : nullptr;
   FillWithZero(place, grad_weight);
-  if (grad_weight.numel() == 0 || count == 0) return;
+  if (grad_weight.numel() == 0) return;
   TensorView grad = Contiguous(grad_output, scratch);
   DispatchReal(grad_output.dtype, [&]<class T>() {
-    if (IsMean("embedding_bag_grad", mode)) {
+    if (parsed == BagMode::kMax) return AddToMaxima<T>(place, grad, sizes, maxima, scratch, grad_weight);
+    if (parsed == BagMode::kMean) {
       const TensorView divided = scratch.New(grad.dtype, grad.shape);
       CopyElements(place, grad, divided);
       grad = divided;
-      const auto* const sizes = Contiguous(bag_size, scratch).Data<const int64_t>();
       DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, grad.Data<T>()});
     }
     const T* const factors = Factors<T>(per_sample_weights, scratch);
@@ -199,16 +283,16 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
 
 }  // namespace repdl
 
-REPDL_OPS(embedding,
-          MakeOp<InferEmbeddingGrad, EmbeddingGrad, IndexSumKernel>(
-              "embedding_grad", "grad_output, indices, num_weights, padding_idx=-1, scale_grad_by_freq=False",
-              kFloat32Or64),
-          MakeOp<InferEmbeddingBag, EmbeddingBag, DivideRowsKernel, IndexSumKernel>(
-              "embedding_bag",
-              "weight, indices, offset2bag, num_bags, mode='sum', per_sample_weights=None, padding_idx=-1",
-              kFloat32Or64),
-          MakeOp<InferEmbeddingBagGrad, EmbeddingBagGrad, DivideRowsKernel, IndexSumKernel>(
-              "embedding_bag_grad",
-              "grad_output, indices, offset2bag, bag_size, num_weights, mode='sum', "
-              "per_sample_weights=None, scale_grad_by_freq=False, padding_idx=-1",
-              kFloat32Or64))
+REPDL_OPS(
+    embedding,
+    MakeOp<InferEmbeddingGrad, EmbeddingGrad, IndexSumKernel>(
+        "embedding_grad", "grad_output, indices, num_weights, padding_idx=-1, scale_grad_by_freq=False", kFloat32Or64),
+    MakeOp<InferEmbeddingBag, EmbeddingBag, BagMaximaKernel, DivideRowsKernel, IndexSumKernel>(
+        "embedding_bag",
+        "weight, indices, offsets, mode='sum', per_sample_weights=None, include_last_offset=False, padding_idx=-1",
+        kFloat32Or64),
+    MakeOp<InferEmbeddingBagGrad, EmbeddingBagGrad, DivideRowsKernel, IndexSumKernel, ScatterAddKernel>(
+        "embedding_bag_grad",
+        "grad_output, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq=False, "
+        "mode='sum', per_sample_weights=None, padding_idx=-1",
+        kFloat32Or64))

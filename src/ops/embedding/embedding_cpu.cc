@@ -20,10 +20,41 @@ void DivideRows(const DivideRowsArgs<T>& args) {
   });
 }
 
+template <class T>
+void FindMaxima(const BagMaximaArgs<T>& args) {
+  const int64_t width = args.width;
+  const int64_t work = args.bounds[args.bags] * width / args.bags + 1;  // of a bag
+  ParallelRanges(args.bags, 16384 / work + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t bag = begin; bag < end; ++bag) {
+      T* const largest = args.output + bag * width;
+      int64_t* const places = args.maximum_indices + bag * width;
+      bool is_first = true;
+      for (int64_t i = args.bounds[bag]; i < args.bounds[bag + 1]; ++i) {
+        if (args.to[i] < 0) continue;
+        const int64_t index = args.indices[i];
+        const T* const row = args.table + index * width;
+        if (is_first) {
+          std::copy_n(row, width, largest);
+          std::fill_n(places, width, index);
+        } else {
+          for (int64_t j = 0; j < width; ++j) {
+            const bool is_larger = row[j] > largest[j];
+            largest[j] = is_larger ? row[j] : largest[j];
+            places[j] = is_larger ? index : places[j];
+          }
+        }
+        is_first = false;
+      }
+    }
+  });
+}
+
 }  // namespace
 
 void DivideRowsKernel(const DivideRowsArgs<float>& args) { DivideRows(args); }
 void DivideRowsKernel(const DivideRowsArgs<double>& args) { DivideRows(args); }
+void BagMaximaKernel(const BagMaximaArgs<float>& args) { FindMaxima(args); }
+void BagMaximaKernel(const BagMaximaArgs<double>& args) { FindMaxima(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

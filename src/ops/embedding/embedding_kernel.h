@@ -14,6 +14,20 @@ struct DivideRowsArgs {
   T* data;
 };
 
+/// For each bag: the first row of the table that its indices name, of which each number that is less than that of a later
+/// row becomes that, and the indices of the rows that the numbers come from. Bags without rows stay as they are.
+template <class T>
+struct BagMaximaArgs {
+  int64_t bags, width;
+  const int64_t* bounds;  // of the bags among the indices, (bags + 1)
+  const int64_t* indices;
+  const int64_t* to;  // negative where an index is left out
+  const T* table;
+  T* output;
+  int64_t* maximum_indices;
+};
+
 REPDL_REAL_KERNEL(DivideRowsKernel, DivideRowsArgs)
+REPDL_REAL_KERNEL(BagMaximaKernel, BagMaximaArgs)
 
 }  // namespace repdl

@@ -1,53 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-#include <cmath>
-
 #include "drivers/reflections_cpu-inl.h"
 #include "ops/qr/qr_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
-
-/// 2^e for the exponent e of a number whose square double does not hold, at most 2^±1000; else 1.
-double ScaleFor(double largest) {
-  if (!(largest > 0) || largest == HUGE_VAL) return 1;
-  const int exponent = std::ilogb(largest);
-  return std::abs(exponent) <= 480 ? 1 : std::ldexp(1.0, std::clamp(exponent, -1000, 1000));
-}
-
-/// Divides the columns, or with pivot all of them alike, by the scales, powers of two, which it writes.
-template <class Qr>
-void Scale(const Qr& qr, bool pivot, double* scales) {
-  for (int64_t j = 0; j < qr.n; ++j) {
-    double largest = 0;
-    for (int64_t i = 0; i < qr.m; ++i) {
-      for (int part = 0; part < Qr::kParts; ++part) {
-        largest = std::max(largest, std::abs(qr.Part(i, j, part)));  // which a NaN leaves
-      }
-    }
-    scales[j] = largest;
-  }
-  if (pivot && qr.n > 0) std::fill_n(scales, qr.n, *std::max_element(scales, scales + qr.n));
-  for (int64_t j = 0; j < qr.n; ++j) {
-    scales[j] = ScaleFor(scales[j]);
-    if (scales[j] == 1) continue;
-    for (int64_t i = 0; i < qr.m; ++i) {
-      for (int part = 0; part < Qr::kParts; ++part) qr.Part(i, j, part) *= 1 / scales[j];
-    }
-  }
-}
-
-/// Multiplies the columns of R by the scales.
-template <class Qr>
-void ScaleBack(const Qr& qr, const double* scales) {
-  for (int64_t j = 0; j < qr.n; ++j) {
-    if (scales[j] == 1) continue;
-    for (int64_t i = 0; i < std::min(qr.m, j + 1); ++i) {
-      for (int part = 0; part < Qr::kParts; ++part) qr.Part(i, j, part) *= scales[j];
-    }
-  }
-}
 
 /// The rows of one matrix, or those of the identity, to the output.
 template <class Matrix>
@@ -106,10 +63,7 @@ void RunGeqrf(const GeqrfArgs& args) {
     for (int64_t j = 0; j < n; ++j) qr.order[j] = j;
     qr.Load(args.input, matrix);
     const bool is_double = dtype == DType::kFloat64;  // which float numbers do not get out of
-    double* const scales = is_double ? scratch.Get<double>(n) : nullptr;
-    if (is_double) Scale(qr, args.pivot, scales);
-    qr.Run(args.pivot);
-    if (is_double) ScaleBack(qr, scales);
+    is_double ? qr.RunScaled(args.pivot) : qr.Run(args.pivot);
     if (args.factors != nullptr) {
       StoreFactors(qr, m, dtype, args.factors, matrix, [&](int64_t j, int64_t i) { return qr.vectors[j][i]; });
       return StoreRows(tau, 1, steps, dtype, args.tau, matrix * steps);

@@ -14,10 +14,7 @@ from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
 
-_SUM, _MEAN, _MAX = range(3)
-_MODES = ("sum", "mean")
-_native = native_of("_embedding_bag")
-
+_MODES = ("sum", "mean", "max")
 
 _native_gradient = native_of("embedding_dense_backward")
 
@@ -28,48 +25,42 @@ def embedding_dense_backward(
 ) -> torch.Tensor:
     if grad_output.dtype not in (torch.float32, torch.float64) or indices.dtype not in (torch.int64, torch.int32):
         return _native_gradient(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
-    rows = indices.to(torch.int64)
-    return core.ops["embedding_grad"](grad_output, rows, num_weights, padding_idx, scale_grad_by_freq)
+    return core.ops["embedding_grad"](grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
-@override("_embedding_bag", "_embedding_bag_forward_only", wide="float64")
+@override(
+    "_embedding_bag",
+    "_embedding_bag_forward_only",
+    op="embedding_bag",
+    wide="float64",
+    constants={3: ..., 5: ...},
+    choices={4: _MODES},
+)
 def embedding_bag(
     weight: torch.Tensor,
     indices: torch.Tensor,
     offsets: torch.Tensor,
     scale_grad_by_freq: bool = False,
-    mode: int = _SUM,
+    mode: int = 0,
     sparse: bool = False,
     per_sample_weights: torch.Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """A row is first multiplied by its weight, if there are any; a mean is the sum over the size of the bag.
-
-    Rows of the padding index are left out and not counted. The other results are the bag of each index, the size of
-    each bag, and zeros. A maximum is of torch's kernel, which only compares: the first of equals, NaN alone where it
-    comes first; its last result are the indices of the rows. An empty bag is +0.
-    """
-    if mode == _MAX:
-        packed = indices.contiguous(), offsets.contiguous()  # torch's kernel reads them as such
-        return _native(
-            weight, *packed, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
-        )
-    count = indices.numel()
-    if offsets.numel() and (int(offsets[0]) != 0 or int(offsets[-1]) > count):
-        raise RuntimeError(
-            f"[embedding_bag] offsets must begin with 0 and not exceed the {count} indices, "
-            f"got {int(offsets[0])} … {int(offsets[-1])}"
-        )
-    bags, starts = offsets.numel() - int(include_last_offset), offsets.to(torch.int64)
-    bag_of = torch.repeat_interleave(torch.cat([starts[:bags], starts.new_tensor([count])]).diff())
-    of_int64 = indices.to(torch.int64), bag_of, bags
-    output, sizes = core.ops["embedding_bag"](weight, *of_int64, _MODES[mode], per_sample_weights, padding_idx)
-    sizes = sizes.to(offsets.dtype)
-    return output, bag_of.to(offsets.dtype), sizes, torch.zeros_like(sizes)
+    for name, integers in (("indices", indices), ("offsets", offsets)):
+        if integers.dtype not in (torch.int64, torch.int32):
+            raise RuntimeError(f"[embedding_bag] {name} must be int64 or int32, got {integers.dtype}")
+    settings = _MODES[mode], per_sample_weights, include_last_offset, padding_idx
+    return core.ops["embedding_bag"](weight, indices, offsets, *settings)
 
 
-@override("_embedding_bag_backward", wide="float64")
+@override(
+    "_embedding_bag_backward",
+    op="embedding_bag_grad",
+    wide="float64",
+    constants={2: ..., 9: False},
+    choices={8: _MODES},
+)
 def embedding_bag_backward(
     grad: torch.Tensor,
     indices: torch.Tensor,
@@ -84,21 +75,14 @@ def embedding_bag_backward(
     per_sample_weights: torch.Tensor | None,
     padding_idx: int = -1,
 ) -> torch.Tensor:
-    """To the row of each index, in order, the gradient of its bag is added, over its size for a mean, times its weight,
-    over the number of times that the index comes with `scale_grad_by_freq`. Each step is rounded.
-
-    Of a maximum, to each element that was one, in the order of the bags.
-    """
-    if mode == _MAX:  # never sparse
-        filled = bag_size != 0
-        places, none = maximum_indices[filled].to(torch.int64), grad.new_zeros(num_weights, grad.shape[1])
-        return core.ops["scatter_add"](none, 0, places, grad[filled])
-    if not sparse:
-        of_int64 = (t.to(torch.int64) for t in (indices, offset2bag, bag_size))
-        settings = _MODES[mode], per_sample_weights, scale_grad_by_freq, padding_idx
-        return core.ops["embedding_bag_grad"](grad, *of_int64, num_weights, *settings)
+    """The op; or if sparse, of a sum or a mean, the rows that it adds, with the same steps."""
+    kind = _MODES[mode]
+    if not sparse or kind == "max":
+        places = indices, offset2bag, bag_size, maximum_indices
+        settings = scale_grad_by_freq, kind, per_sample_weights, padding_idx
+        return core.ops["embedding_bag_grad"](grad, *places, num_weights, *settings)
     rows = grad.index_select(0, offset2bag)
-    if mode == _MEAN:
+    if kind == "mean":
         sizes = bag_size.index_select(0, offset2bag).clamp_min(1)
         rows = core.ops["div"](rows, sizes.to(rows.dtype)[:, None])
     if per_sample_weights is not None:
@@ -109,7 +93,7 @@ def embedding_bag_backward(
     to = indices
     if padding_idx >= 0:
         to, rows = indices[indices != padding_idx], rows[indices != padding_idx]
-    return torch.sparse_coo_tensor(to[None], rows, (num_weights, grad.shape[1]))
+    return torch.sparse_coo_tensor(to[None], rows, (num_weights, grad.shape[1]), check_invariants=False)
 
 
 @override("_embedding_bag_per_sample_weights_backward", wide="float64")

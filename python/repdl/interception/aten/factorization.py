@@ -55,12 +55,6 @@ def in_columns(x: torch.Tensor) -> torch.Tensor:
     return x.mT.clone(memory_format=torch.contiguous_format).mT
 
 
-def pivoted(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """As `factored` of the matrix with its columns in another order, and that order: the longest that is left first."""
-    factors, tau, order = solved("geqrf", a, True)
-    return factors, tau, order
-
-
 def factored(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The columns of R, behind the diagonal the reflections without their first 1; and their factors."""
     factors, tau, _ = solved("geqrf", a, False)

@@ -14,10 +14,9 @@ from typing import Any
 import torch
 
 from repdl.interception import core
-from repdl.interception.aten.factorization import batch, checked, factored, in_columns, pivoted, reflected, triangle
+from repdl.interception.aten.factorization import batch, checked, in_columns, solved
 from repdl.interception.aten.matmul import product
 from repdl.interception.aten.reduction import sum_of
-from repdl.interception.aten.solving import substituted
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
 
@@ -34,44 +33,6 @@ def _squares(x: torch.Tensor) -> torch.Tensor:
     """The sums of the squares of columns."""
     parts = torch.view_as_real(x) if x.is_complex() else x[..., None]
     return sum_of(core.ops["mul"](parts, parts), (1, 3))
-
-
-def _shortest(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The shortest X of A X = B, of matrices of full rank with fewer rows than columns."""
-    rows, columns = a.shape[1:]
-    factors, tau = factored(a.mH)
-    x = b.new_zeros(b.shape[0], columns, b.shape[2])
-    x[:, :rows] = substituted(factors[:, :, :rows].conj(), b, upper=False)
-    return reflected(factors, tau, x)
-
-
-def _by_qr(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Of full rank."""
-    rows, columns = a.shape[1:]
-    if rows < columns:
-        return _shortest(a, b)
-    factors, tau = factored(a)
-    return substituted(factors[..., :columns].mT, reflected(factors, tau, b, adjoint=True)[:, :columns], upper=True)
-
-
-def _by_pivots(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """X and the ranks."""
-    factors, tau, places = pivoted(a)
-    size = factors.diagonal(dim1=1, dim2=2).real.abs()
-    kept = size > core.ops["mul"](size[:, :1], size.new_full((1, 1), rcond))
-    turned = reflected(factors, tau, b, adjoint=True)
-    if kept.shape[1] == a.shape[2] and bool(kept.all()):
-        ranks = torch.full((len(a),), a.shape[2])
-        x = substituted(factors[:, :, : a.shape[2]].mT, turned[:, : a.shape[2]], upper=True)
-    else:
-        ranks = kept.to(torch.int64).cumprod(1).sum(1)
-        found = set(ranks.tolist())
-        x = b.new_zeros(b.shape[0], a.shape[2], b.shape[2])
-        for rank in found - {0}:
-            some = (ranks == rank).nonzero()[:, 0]
-            r, y = triangle(factors[some], rank), turned[some, :rank]
-            x[some] = _shortest(r, y) if rank < a.shape[2] else substituted(r, y, upper=True)
-    return torch.empty_like(x).scatter_(1, places[:, :, None].expand_as(x), x), ranks
 
 
 def _by_values(a: torch.Tensor, b: torch.Tensor, rcond: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -103,34 +64,35 @@ def linalg_lstsq(
         "parameter `driver` should be one of (gels, gelsy, gelsd, gelss)",
     )
     rows, columns = self.shape[-2:]
-    wide = torch.complex128 if self.is_complex() else torch.float64
     shape, operands = self.shape[:-2], (self, right)
     if right.shape[:-2] != shape:
         shape = torch.broadcast_shapes(shape, right.shape[:-2])
         operands = tuple(x.expand(*shape, *x.shape[-2:]) for x in operands)  # type: ignore[assignment]
-    a, y = (batch(x).to(wide) for x in operands)
     cut = max(rows, columns) * torch.finfo(self.dtype).eps if rcond is None else rcond
-    dtype = self.dtype.to_real()
+    by_values = driver in ("gelsd", "gelss") and min(rows, columns) > 0
+    has_residuals = rows > columns and driver != "gelsy"
+    if by_values or has_residuals:
+        wide = torch.complex128 if self.is_complex() else torch.float64
+        operands = tuple(batch(x).to(wide) for x in operands)  # type: ignore[assignment]
+    a, y = operands
     # Of zeros, as what is empty for certain takes less time than what might have to be filled.
-    ranks, values = torch.zeros(0, dtype=torch.int64), self.new_zeros(0, dtype=dtype)
-    if min(rows, columns) == 0:
-        x = y.new_zeros(len(a), columns, y.shape[2])
-        ranks = torch.zeros(len(a), dtype=torch.int64) if driver != "gels" else ranks
-    elif driver == "gels":
-        x = _by_qr(a, y)
-    elif driver == "gelsy":
-        x, ranks = _by_pivots(a, y, cut)
+    dtype = self.dtype.to_real()
+    residuals, values = self.new_zeros(0, dtype=dtype), self.new_zeros(0, dtype=dtype)
+    if by_values:
+        x, ranks, of_matrices = _by_values(a, y, cut)
+        values = of_matrices.reshape(*shape, of_matrices.shape[1]).to(dtype)
     else:
-        x, ranks, values = _by_values(a, y, cut)
-        values = values.reshape(*shape, values.shape[1])
-    residuals = self.new_zeros(0, dtype=dtype)
-    if rows > columns and driver != "gelsy" and bool((ranks == columns).all()):
-        residuals = _squares(ops_of(a)["sub"](product(a, x, ops_of(a)), y)).reshape(*shape, y.shape[2])
-    ranks = ranks.reshape(shape) if driver != "gels" else ranks
-    # Columns are as far apart as those of the right side, into which LAPACK writes.
-    room = in_columns(self.new_empty(*shape, max(rows, columns), x.shape[2]))
-    solution = room[..., :columns, :].copy_(x.reshape(*shape, *x.shape[1:]))
-    return (solution[..., 0] if vector else solution), residuals.to(dtype), ranks, values.to(dtype)
+        of_rows, ranks = solved("lstsq", a, y.mT, cut, driver != "gels")
+        x = of_rows.mT
+    if has_residuals and bool((ranks == columns).all()):
+        squares = _squares(ops_of(a)["sub"](product(a, x, ops_of(a)), y))
+        residuals = squares.reshape(*shape, squares.shape[1]).to(dtype)
+    if by_values or rows > columns:
+        # Columns are as far apart as those of the right side, into which LAPACK writes.
+        room = in_columns(self.new_empty(*shape, max(rows, columns), x.shape[-1]))
+        x = room[..., :columns, :].copy_(x.reshape(*shape, *x.shape[-2:]))
+    ranks = torch.zeros(0, dtype=torch.int64) if driver == "gels" else ranks.reshape(shape)
+    return (x[..., 0] if vector else x), residuals, ranks, values
 
 
 @override("linalg_pinv.atol_rtol_tensor", wide="compute", converts=False)

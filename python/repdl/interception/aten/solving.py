@@ -13,11 +13,6 @@ from repdl.interception.aten.factorization import checked, in_columns, solved
 from repdl.interception.override import override
 
 
-def substituted(a: torch.Tensor, b: torch.Tensor, upper: bool) -> torch.Tensor:
-    """X of A X = B for triangular A, with the same batch."""
-    return solved("solve_triangular", a, b.mT, upper, False).mT
-
-
 def _together(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Both with the same batch."""
     if a.shape[:-2] == b.shape[:-2]:
