@@ -276,15 +276,18 @@ void ForSharedRows(const Place& place, const RowsArgs<Args>& args) {
   Launch(place, grid, &BlockRowsKernel<T, Body, Args>, args);
 }
 
-/// Whether rows that begin at `starts` are worth a thread each: it then has neighbours in memory where its neighbours read.
+/// Whether rows that begin at `starts` lie side by side across memory, enough of them for the loads of a warp.
 inline bool AreSideBySide(const Loops& starts, int64_t stride) {
   return stride != 1 && starts.InnerStride() == 1 && starts.InnerSize() >= kWarpThreads / 2;
 }
 
-/// The same for rows that may lie across memory.
+/// Whether rows have threads to hide memory behind where each thread has a row of its own: short ones, or many.
+inline bool AreEnoughForThreads(int64_t num_rows, int64_t n) { return num_rows >= n / 16; }
+
+/// The same for rows that may lie across memory: a thread for each then reads beside its neighbours.
 template <class T, class Body, class Args>
 void ForRows(const Place& place, const RowsArgs<Args>& args, bool side_by_side) {
-  if (side_by_side) {
+  if (side_by_side && AreEnoughForThreads(args.num_rows, args.n)) {
     ForThreadRows<T, Body>(place, args);
   } else {
     ForSharedRows<T, Body>(place, args);

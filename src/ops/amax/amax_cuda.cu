@@ -62,7 +62,7 @@ static void Reduce(const Place& place, const AmaxArgs& args) {
   const int64_t num_rows = args.kept.Count(), n = args.reduced.Count();
   AmaxRows rows{args.x,   args.dtype, scalar::DeviceLoops(args.kept), scalar::DeviceLoops(args.reduced), num_rows, n, n,
                 args.out, args.dtype};
-  if (AreSideBySide(args.kept, args.reduced.InnerStride())) {
+  if (AreSideBySide(args.kept, args.reduced.InnerStride()) && AreEnoughForThreads(num_rows, n)) {
     return ForThreadRows<T, AmaxOfRow<Pick>>(place, RowsArgs<AmaxRows>{num_rows, n, Order::kBlocked, rows});
   }
   const int64_t parts = (n + kPart - 1) / kPart;
