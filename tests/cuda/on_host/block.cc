@@ -302,6 +302,10 @@ unsigned Ballot(unsigned mask, bool predicate, std::source_location where) {
   return running->ballot;
 }
 
+void Trap(std::source_location where) {
+  Fault("thread ", running->rank, " of the block stops the kernel at ", NameOf(where));
+}
+
 void CopyAsync(void* to, const void* from, size_t size, size_t zeros) {
   const Copy copy{to, from, size, zeros};
   if (schedule % 2 == 0 && (draws() & 1) != 0) return copy.Do();
