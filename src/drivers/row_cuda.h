@@ -11,6 +11,12 @@ namespace repdl::cuda {
 inline constexpr int kWarpThreads = 32;
 inline constexpr unsigned kWholeWarp = ~0u;
 
+/// An index that the op could not look at; one that is out of range stops the kernel.
+REPDL_ROW int64_t CheckedIndex(int64_t index, int64_t size) {
+  if (index < 0 || index >= size) __trap();
+  return index;
+}
+
 REPDL_ROW int LaneOfWarp() { return static_cast<int>(threadIdx.x) % kWarpThreads; }
 
 /// f of the numbers of all threads of a warp, which all get it; f(a, b) is f(b, a). Of sums this is the fold of the lanes.

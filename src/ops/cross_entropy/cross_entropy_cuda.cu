@@ -12,12 +12,10 @@ namespace repdl::scalar {
 
 namespace repdl::cuda {
 
-/// The class of a sample, or -1 if it is ignored. Another that is none stops the kernel.
+/// The class of a sample, or -1 if it is ignored.
 REPDL_ROW int64_t ClassOf(const int64_t* classes, int64_t sample, int64_t ignore_index, int64_t num_classes) {
   const int64_t t = classes[sample];
-  if (t == ignore_index) return -1;
-  if (t < 0 || t >= num_classes) __trap();
-  return t;
+  return t == ignore_index ? -1 : CheckedIndex(t, num_classes);
 }
 
 /// Of a sample of this class.

@@ -46,12 +46,14 @@ TEST(CudaClasses, OneThatIsNoneStopsTheKernel) {
            "nll_loss_grad(grad_output=normal[]#4, " + of_loss +
                ", reduction='mean', ignore_index=-100, "
                "total_weight=normal[]#5)",
+           "multi_margin(" + of_loss + ")",
+           "multi_margin_grad(grad_output=normal[3]#4, " + of_loss + ")",
        }) {
     for (const int64_t wrong : {int64_t{5}, int64_t{-1}, int64_t{1} << 32, INT64_MIN}) {
       const std::string error = ErrorOf(text, {0, wrong, 4});
       EXPECT_NE(error.find("stops the kernel"), std::string::npos) << text << ", " << wrong << ": " << error;
     }
-    EXPECT_EQ(ErrorOf(text, {0, -100, 4}), "") << text;
+    EXPECT_EQ(ErrorOf(text, {0, 1, 4}), "") << text;
   }
 }
 
