@@ -1,4 +1,4 @@
-# The CUDA kernels, where REPDL_CUDA asks for them: the `_cuda.cu` file of each op folder that has one. Without the
+# The CUDA kernels, where REPDL_CUDA asks for them: the `_cuda.cu` files of the drivers and of the op folders. Without the
 # option nothing here looks for CUDA.
 
 if(REPDL_CUDA)
@@ -13,7 +13,8 @@ if(REPDL_CUDA)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
-  file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/*/*_cuda.cu)
+  file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/drivers/*_cuda.cu
+    ${PROJECT_SOURCE_DIR}/src/ops/*/*_cuda.cu)
 
   target_compile_definitions(repdl_internal INTERFACE REPDL_HAS_CUDA)
   # An archive of its own, so that the library is linked by the C++ compiler as ever. It is linked as a whole: nothing asks

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "base/op_scratch.h"
+#include "base/place.h"
 
 namespace repdl {
 
@@ -126,11 +126,5 @@ void ThrowNoKernel(const Place& place) {
 }
 
 }  // namespace internal
-
-void OpScratch::ThrowNoMemory() const {
-  throw NotImplementedError(Message("[", place_.op,
-                                    "] needs memory of its own for these tensors, which it has none of on ",
-                                    Name(place_.device), "; make them contiguous or move them to the CPU"));
-}
 
 }  // namespace repdl

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/contiguous.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "base/device_memory.h"
 #include "base/parallel.h"
 #include "drivers/map.h"
 
@@ -28,6 +30,8 @@ void Copy(const MapArgs& map, T* to) {
     for (int64_t r = begin; r < end; ++r) {
       if (from_step == 1 && to_step == 1 && row >= 64) {
         std::memcpy(y, x, sizeof(T) * static_cast<size_t>(row));
+      } else if (from_step == 0 && to_step == 1) {
+        std::fill_n(y, row, *x);
       } else {
         for (int64_t i = 0; i < row; ++i) y[i * to_step] = x[i * from_step];
       }
@@ -46,8 +50,8 @@ void Copy(const MapArgs& map, T* to) {
 }  // namespace
 
 void CopyElements(const Place& place, const TensorView& from, const TensorView& to) {
-  CheckCpu(place);
   if (from.numel() == 0) return;
+  if (!place.IsCpu()) return internal::MemoryOf(place).copy(place, from, to);
   const MapArgs map = MakeMapArgs({&from, &to}, from);
   switch (ItemSize(from.dtype)) {
     case 1: return Copy(map, to.Data<uint8_t>());
@@ -67,7 +71,9 @@ TensorView Contiguous(const TensorView& tensor, OpScratch& scratch) {
 }
 
 void FillWithZero(const Place& place, const TensorView& tensor) {
-  CheckCpu(place);
+  if (!place.IsCpu()) {
+    return internal::MemoryOf(place).fill(place, tensor.data, tensor.numel(), ItemSize(tensor.dtype), 0);
+  }
   auto* const data = tensor.Data<std::byte>();
   ParallelRanges(tensor.numel() * ItemSize(tensor.dtype), 65536,
                  [&](int64_t begin, int64_t end) { std::memset(data + begin, 0, static_cast<size_t>(end - begin)); });

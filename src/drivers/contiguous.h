@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/device_memory.h"
 #include "base/op_scratch.h"
 #include "repdl/tensor.h"
 
@@ -14,6 +20,17 @@ void CopyElements(const Place& place, const TensorView& from, const TensorView& 
 
 /// Makes all numbers of a row-major tensor +0.
 void FillWithZero(const Place& place, const TensorView& tensor);
+
+/// Writes `count` numbers side by side that are `value`.
+template <class T>
+void FillWith(const Place& place, T* to, int64_t count, T value) {
+  if (place.IsCpu()) {
+    std::fill_n(to, count, value);
+  } else {
+    using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    internal::MemoryOf(place).fill(place, to, count, sizeof(T), std::bit_cast<Bits>(value));
+  }
+}
 
 /// A view with the dimensions in another order.
 TensorView Permuted(const TensorView& tensor, const IntList& dims);

@@ -59,12 +59,14 @@ REPDL_LANE void MapThread(const MapArgs& args, int64_t thread, int64_t num_threa
   for (int64_t at = thread; at < args.numel; at += num_threads) {
     int64_t offsets[kInputs];
     MapOffsets<kInputs>(args, at, offsets);
-    const T x = LoadNumber<T>(args.inputs[0], args.input_dtypes[0], offsets[0]);
+    const auto load = [&](int t) { return LoadNumber<T>(args.inputs[t], args.input_dtypes[t], offsets[t]); };
     if constexpr (kInputs == 1) {
-      StoreNumber(args.output, args.output_dtype, at, f(x));
+      StoreNumber(args.output, args.output_dtype, at, f(load(0)));
+    } else if constexpr (kInputs == 2) {
+      StoreNumber(args.output, args.output_dtype, at, f(load(0), load(1)));
     } else {
-      StoreNumber(args.output, args.output_dtype, at,
-                  f(x, LoadNumber<T>(args.inputs[1], args.input_dtypes[1], offsets[1])));
+      static_assert(kInputs == 3);
+      StoreNumber(args.output, args.output_dtype, at, f(load(0), load(1), load(2)));
     }
   }
 }

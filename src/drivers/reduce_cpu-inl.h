@@ -6,6 +6,7 @@
 #include "drivers/long_sum_cpu-inl.h"
 #include "drivers/map_cpu-inl.h"
 #include "drivers/reduce.h"
+#include "drivers/row_cpu-inl.h"
 #include "drivers/sum_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,11 +28,11 @@ HWY_INLINE const T* GatherTerms(const T* x, const Loops& reduced, int64_t begin,
   return buffer;
 }
 
+#include "drivers/sum_end.row.h"
+
 template <class T>
 HWY_INLINE T EndSum(T sum, const SumEnd& end) {
-  if (end.factor != 1) sum = sum * static_cast<T>(end.factor);
-  if (end.divisor != 1) sum = sum / static_cast<T>(end.divisor);
-  return end.root ? hn::GetLane(Sqrt(Set(TagOf<T>(), sum))) : sum;
+  return EndOfSum(Row<T>(), sum, end);
 }
 
 /// Rows [begin, end) from left to right. One chain is bound by the latency of an addition, so eight rows run side by

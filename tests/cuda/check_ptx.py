@@ -28,7 +28,7 @@ ALLOWED = re.compile(
     r"|(ld|st)\.(param|global|shared|local|const)(\.nc)?(\.v[24])?\.f(32|64)"
     r"|cvt\.rn\.f32\.f64|cvt\.f64\.f32|cvt\.rni\.f(32\.f32|64\.f64)"
     # Whole numbers as integers and back; and a choice, which the compiler makes of a comparison of what is not NaN.
-    r"|cvt\.rzi\.[su]32\.f64|cvt\.rn\.f64\.[su]32|(min|max)\.f64"
+    r"|cvt\.rzi\.[su]32\.f64|cvt\.rn\.f64\.[su]32|(min|max)\.f(32|64)"
 )
 FORBIDDEN = re.compile(r"(atom|red|multimem|wgmma|wmma|mma|tcgen05)\b.*")
 

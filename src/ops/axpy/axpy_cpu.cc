@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/map_cpu-inl.h"
+#include "drivers/row_cpu-inl.h"
 #include "ops/axpy/axpy_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/axpy/axpy.row.h"
 
 template <class T>
 void Run(const AxpyArgs& args) {
@@ -17,28 +20,22 @@ void Run(const AxpyArgs& args) {
   switch (args.op) {
     case Axpy::kAdd:
       if (is_plain) return MapTwo<T>(map, kGrain, [](V x, V y) HWY_ATTR { return Add(x, y); });
-      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(y, c)); });
+      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return AddMultiple(x, y, c); });
     case Axpy::kSub:
       if (is_plain) return MapTwo<T>(map, kGrain, [](V x, V y) HWY_ATTR { return Sub(x, y); });
-      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Sub(x, Mul(y, c)); });
+      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return SubMultiple(x, y, c); });
     case Axpy::kAddcmul:
-      return Map<3, T, 4>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Mul(Mul(y, c), z)); });
+      return Map<3, T, 4>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return AddProduct(x, y, z, c); });
     case Axpy::kAddcdiv:
-      return Map<3, T, 4>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return Add(x, Div(Mul(y, c), z)); });
-    case Axpy::kLerpTensor: {
-      const V one = Set(TagOf<T>(), 1), half = Set(TagOf<T>(), T{0.5});
-      return Map<3, T, 4>(map, kGrain, [&](V x, V y, V w) HWY_ATTR {
-        const V difference = Sub(y, x);
-        const V near = Add(x, Mul(difference, w));
-        return IfThenElse(Lt(Abs(w), half), near, Sub(y, Mul(difference, Sub(one, w))));
-      });
-    }
+      return Map<3, T, 4>(map, kGrain, [&](V x, V y, V z) HWY_ATTR { return AddQuotient(x, y, z, c); });
+    case Axpy::kLerpTensor:
+      return Map<3, T, 4>(map, kGrain, [](V x, V y, V w) HWY_ATTR { return LerpBy(TagOf<T>(), x, y, w); });
     case Axpy::kLerp:
       if (scalar > -0.5 && scalar < 0.5) {
-        return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Add(x, Mul(Sub(y, x), c)); });
+        return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return LerpFromStart(x, y, c); });
       }
       const V rest = Sub(Set(TagOf<T>(), 1), c);
-      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return Sub(y, Mul(Sub(y, x), rest)); });
+      return MapTwo<T>(map, kGrain, [&](V x, V y) HWY_ATTR { return LerpFromEnd(x, y, rest); });
   }
 }
 

@@ -4,6 +4,9 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/batch_norm/batch_norm.row.h"
+
 namespace {
 
 /// One channel: its values are the terms of every sum.
@@ -72,20 +75,15 @@ void Normalize(const BatchNormArgs<T>& args) {
     if (args.training) {
       args.mean[c] = channel.Sum(args.input) * channel.reciprocal;
       const VecOf<T> mean = Set(d, args.mean[c]);
-      args.var[c] = channel.SumOf(args.input, nullptr, [&mean](VecOf<T> x, VecOf<T>) HWY_ATTR {
-        const VecOf<T> centred = Sub(x, mean);
-        return Mul(centred, centred);
-      }) * channel.reciprocal;
+      const auto squared = [&mean](VecOf<T> x, VecOf<T>) HWY_ATTR { return SquaredFromMean(x, mean); };
+      args.var[c] = channel.SumOf(args.input, nullptr, squared) * channel.reciprocal;
     }
     if (args.output == nullptr) return;
     const VecOf<T> mean = Set(d, args.mean[c]), std = Set(d, channel.Std());
     const VecOf<T> weight = Set(d, args.weight == nullptr ? T{1} : args.weight[c]);
     const VecOf<T> bias = Set(d, args.bias == nullptr ? T{0} : args.bias[c]);
     channel.ForEach(args.input, args.input, args.output, [&](VecOf<T> x, VecOf<T>) HWY_ATTR {
-      VecOf<T> y = Div(Sub(x, mean), std);
-      if (args.weight != nullptr) y = Mul(y, weight);
-      if (args.bias != nullptr) y = Add(y, bias);
-      return y;
+      return Affine(Standardized(x, mean, std), args.weight != nullptr, weight, args.bias != nullptr, bias);
     });
   });
 }
@@ -97,15 +95,14 @@ void FillGrads(const BatchNormArgs<T>& args) {
     const int64_t c = channel.c;
     const VecOf<T> mean = Set(d, args.mean[c]), std = Set(d, channel.Std());
     const T grad_bias = channel.Sum(args.grad_output);
-    const T grad_weight = channel.SumOf(
-        args.grad_output, args.input, [&](VecOf<T> g, VecOf<T> x) HWY_ATTR { return Mul(g, Div(Sub(x, mean), std)); });
+    const auto product = [&](VecOf<T> g, VecOf<T> x) HWY_ATTR { return Mul(g, Standardized(x, mean, std)); };
+    const T grad_weight = channel.SumOf(args.grad_output, args.input, product);
     const VecOf<T> scale = Div(Set(d, args.weight == nullptr ? T{1} : args.weight[c]), std);
     if (args.training) {
       const VecOf<T> bias_share = Set(d, grad_bias * channel.reciprocal);
       const VecOf<T> weight_share = Set(d, grad_weight * channel.reciprocal);
       channel.ForEach(args.grad_output, args.input, args.grad_input, [&](VecOf<T> g, VecOf<T> x) HWY_ATTR {
-        const VecOf<T> h = Div(Sub(x, mean), std);
-        return Mul(scale, Sub(Sub(g, bias_share), Mul(h, weight_share)));
+        return GradOfNumber(g, Standardized(x, mean, std), scale, bias_share, weight_share);
       });
     } else {
       channel.ForEach(args.grad_output, args.grad_output, args.grad_input,
@@ -123,8 +120,7 @@ template <class T>
 struct SquaredDistances {
   const T *x, *mean;
   HWY_INLINE VecOf<T> operator()(int64_t j, int64_t count) const {
-    const VecOf<T> centred = Sub(LoadN(x + j, count), LoadN(mean + j, count));
-    return Mul(centred, centred);
+    return SquaredFromMean(LoadN(x + j, count), LoadN(mean + j, count));
   }
 };
 
@@ -133,7 +129,7 @@ template <class T>
 struct Normalized {
   const T *x, *mean, *std;
   HWY_INLINE VecOf<T> operator()(int64_t j, int64_t count) const {
-    return Div(Sub(LoadN(x + j, count), LoadN(mean + j, count)), LoadN(std + j, count));
+    return Standardized(LoadN(x + j, count), LoadN(mean + j, count), LoadN(std + j, count));
   }
 };
 
@@ -244,11 +240,11 @@ void FillGradsOfStrips(const BatchNormArgs<T>& args) {
       const auto normalized = h(i);
       T* const out = args.grad_input + strip.At(i);
       ForVectors<T>(strip.width, [&](int64_t j, int64_t n) HWY_ATTR {
-        VecOf<T> slope = grad(j, n);
-        if (args.training) {
-          slope = Sub(Sub(slope, LoadN<T>(bias_share + j, n)), Mul(normalized(j, n), LoadN<T>(weight_share + j, n)));
-        }
-        StoreN(Mul(LoadN<T>(scale + j, n), slope), out + j, n);
+        const VecOf<T> of_row = LoadN<T>(scale + j, n);
+        StoreN(args.training ? GradOfNumber(grad(j, n), normalized(j, n), of_row, LoadN<T>(bias_share + j, n),
+                                            LoadN<T>(weight_share + j, n))
+                             : Mul(of_row, grad(j, n)),
+               out + j, n);
       });
     }
   });

@@ -8,7 +8,6 @@
 #include "base/op_scratch.h"
 #include "drivers/contiguous.h"
 #include "ops/cross_entropy/cross_entropy_kernel.h"
-#include "ops/sum/sum_kernel.h"
 
 namespace repdl {
 namespace {
@@ -60,7 +59,6 @@ template <class T>
 CrossEntropyArgs<T> MakeArgs(std::string_view op, const TensorView& input, const TensorView& target,
                              const std::optional<TensorView>& weight, int64_t ignore_index, double label_smoothing,
                              Order order, OpScratch& scratch) {
-  CheckCpu(scratch.place());  // classes are read here, and sums divided
   CrossEntropyArgs<T> args{};
   const int class_dim = ClassDim(input);
   args.num_classes = input.shape[class_dim];
@@ -73,7 +71,8 @@ CrossEntropyArgs<T> MakeArgs(std::string_view op, const TensorView& input, const
   }
   if (target.dtype == DType::kInt64) {
     args.classes = Contiguous(target, scratch).Data<const int64_t>();
-    for (int64_t i = 0; i < args.num_samples; ++i) {
+    // On a device, for which nothing waits, the kernels look at them.
+    for (int64_t i = 0; scratch.place().IsCpu() && i < args.num_samples; ++i) {
       const int64_t t = args.classes[i];
       REPDL_CHECK((t >= 0 && t < args.num_classes) || t == ignore_index, ArgName{op, "target"}, " holds the class ", t,
                   ", which is not in [0, ", args.num_classes, ") and not ignore_index");
@@ -92,23 +91,17 @@ CrossEntropyArgs<T> MakeArgs(std::string_view op, const TensorView& input, const
   return args;
 }
 
+/// Whether samples have weights, by which a mean divides.
 template <class T>
-T SumOf(const Place& place, const T* x, int64_t n, Order order) {
-  T sum = 0;
-  ReduceArgs args{kDTypeOf<T>, x, {}, {}, order, {}, &sum};
-  args.reduced.Append(n, 1);
-  SumKernel(place, args);
-  return sum;
+bool IsWeighted(const CrossEntropyArgs<T>& args) {
+  return args.weight != nullptr && args.classes != nullptr;
 }
 
-/// float32(1 / M), M the samples that count.
+/// What becomes of the losses of samples; without losses, the factor that a mean has.
 template <class T>
-T MeanFactor(const CrossEntropyArgs<T>& args) {
-  int64_t count = args.num_samples;
-  if (args.classes != nullptr) {
-    for (int64_t i = 0; i < args.num_samples; ++i) count -= args.classes[i] == args.ignore_index ? 1 : 0;
-  }
-  return static_cast<T>(1.0 / static_cast<double>(count));
+LossTotalArgs<T> TotalOf(const CrossEntropyArgs<T>& args, const T* losses, Reduction how, bool is_weighted, T* total) {
+  return {args.num_samples, args.num_classes,        args.order,  losses, args.classes, args.ignore_index,
+          args.weight,      how == Reduction::kMean, is_weighted, total,  nullptr};
 }
 
 /// Of nll_loss and its gradient.
@@ -153,18 +146,10 @@ void CrossEntropy(const TensorView& input, const TensorView& target, const std::
     CrossEntropyArgs<T> args =
         MakeArgs<T>("cross_entropy", input, target, weight, ignore_index, label_smoothing, order, scratch);
     const Reduction how = ParseReduction("cross_entropy", reduction);
-    const bool weighted_mean = how == Reduction::kMean && weight && args.classes != nullptr;
     args.losses = how == Reduction::kNone ? loss.Data<T>() : scratch.Get<T>(args.num_samples);
-    if (weighted_mean) args.sample_weights = scratch.Get<T>(args.num_samples);
     if (args.num_samples > 0) CrossEntropyKernel(place, args);
     if (how == Reduction::kNone) return;
-    T& total = *loss.Data<T>();
-    total = SumOf(place, args.losses, args.num_samples, order);
-    if (weighted_mean) {
-      total = total / SumOf(place, args.sample_weights, args.num_samples, order);
-    } else if (how == Reduction::kMean) {
-      total = total * MeanFactor(args);
-    }
+    LossTotalKernel(place, TotalOf<T>(args, args.losses, how, IsWeighted(args), loss.Data<T>()));
   });
 }
 
@@ -193,15 +178,10 @@ void CrossEntropyGrad(const TensorView& grad_output, const TensorView& input, co
     CrossEntropyArgs<T> args =
         MakeArgs<T>("cross_entropy_grad", input, target, weight, ignore_index, label_smoothing, order, scratch);
     const Reduction how = ParseReduction("cross_entropy_grad", reduction);
-    args.factor = T{1};
-    if (how == Reduction::kMean && weight && args.classes != nullptr) {
-      T* const weights = scratch.Get<T>(args.num_samples);
-      for (int64_t i = 0; i < args.num_samples; ++i) {
-        weights[i] = args.classes[i] == ignore_index ? T{0} : args.weight[args.classes[i]];
-      }
-      args.factor = T{1} / SumOf(place, weights, args.num_samples, order);
-    } else if (how == Reduction::kMean) {
-      args.factor = MeanFactor(args);
+    if (how == Reduction::kMean) {
+      T* const factor = scratch.Get<T>(1);
+      LossTotalKernel(place, TotalOf<T>(args, nullptr, how, IsWeighted(args), factor));
+      args.factor = factor;
     }
     SetGradients(grad_output, how, grad_input, scratch, args);
     CrossEntropyGradKernel(place, args);
@@ -226,13 +206,11 @@ void NllLoss(const TensorView& input, const TensorView& target, const std::optio
     CrossEntropyArgs<T> args = MakeArgs<T>("nll_loss", input, target, weight, ignore_index, 0.0, order, scratch);
     const Reduction how = ParseReduction("nll_loss", reduction);
     args.losses = how == Reduction::kNone ? loss.Data<T>() : scratch.Get<T>(args.num_samples);
-    args.sample_weights = scratch.Get<T>(args.num_samples);
-    NllLossKernel(place, args);
-    T& total = *total_weight.Data<T>();
-    total = how == Reduction::kNone ? T{0} : SumOf(place, args.sample_weights, args.num_samples, order);
-    if (how == Reduction::kNone) return;
-    const T sum = SumOf(place, args.losses, args.num_samples, order);
-    *loss.Data<T>() = how == Reduction::kMean ? sum / total : sum;
+    if (args.num_samples > 0) NllLossKernel(place, args);
+    if (how == Reduction::kNone) return FillWithZero(place, total_weight);
+    LossTotalArgs<T> total = TotalOf<T>(args, args.losses, how, /*is_weighted=*/true, loss.Data<T>());
+    total.weight_sum = total_weight.Data<T>();
+    LossTotalKernel(place, total);
   });
 }
 
@@ -262,7 +240,7 @@ void NllLossGrad(const TensorView& grad_output, const TensorView& input, const T
     CrossEntropyArgs<T> args =
         MakeArgs<T>("nll_loss_grad", input, target, weight, ignore_index, 0.0, Order::kBlocked, scratch);
     const Reduction how = ParseReduction("nll_loss_grad", reduction);
-    args.factor = how == Reduction::kMean ? *total_weight.Data<const T>() : T{1};
+    if (how == Reduction::kMean) args.factor = total_weight.Data<const T>();
     SetGradients(grad_output, how, grad_input, scratch, args);
     NllLossGradKernel(place, args);
   });
@@ -271,17 +249,17 @@ void NllLossGrad(const TensorView& grad_output, const TensorView& input, const T
 }  // namespace repdl
 
 REPDL_OPS(cross_entropy,
-          MakeOp<InferCrossEntropy, CrossEntropy, CrossEntropyKernel, SumKernel>(
+          MakeOp<InferCrossEntropy, CrossEntropy, CrossEntropyKernel, LossTotalKernel>(
               "cross_entropy",
               "input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0, "
               "order='blocked'",
               kFloat32Or64),
-          MakeOp<InferCrossEntropyGrad, CrossEntropyGrad, CrossEntropyGradKernel, SumKernel>(
+          MakeOp<InferCrossEntropyGrad, CrossEntropyGrad, CrossEntropyGradKernel, LossTotalKernel>(
               "cross_entropy_grad",
               "grad_output, input, target, weight=None, ignore_index=-100, reduction='mean', "
               "label_smoothing=0.0, order='blocked'",
               kFloat32Or64),
-          MakeOp<InferNllLoss, NllLoss, NllLossKernel, SumKernel>(
+          MakeOp<InferNllLoss, NllLoss, NllLossKernel, LossTotalKernel>(
               "nll_loss",
               "input, target, weight=None, reduction='mean', ignore_index=-100, "
               "order='blocked'",

@@ -54,6 +54,8 @@ namespace repdl {
 
 /// input (n, c, …), (n, c) or (c); target int64 of the same shape without c, or of its dtype and shape;
 /// weight (c); reduction "none", "mean" or "sum".
+/// A class that is none raises ValueError. On a CUDA device, for which no op waits, it stops the kernel instead, and a
+/// later call finds that the device has failed.
 Specs InferCrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,
                         int64_t ignore_index, std::string_view reduction, double label_smoothing, Order order);
 void CrossEntropy(const TensorView& input, const TensorView& target, const std::optional<TensorView>& weight,

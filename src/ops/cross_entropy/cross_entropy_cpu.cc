@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
 #include "drivers/column_cpu-inl.h"
+#include "drivers/long_sum_cpu-inl.h"
 #include "drivers/row_cpu-inl.h"
 #include "drivers/row_functions_cpu-inl.h"
 #include "ops/cross_entropy/cross_entropy_kernel.h"
@@ -39,6 +40,11 @@ T WeightSum(const CrossEntropyArgs<T>& args) {
   return SumRow(args.weight, args.num_classes, args.order);
 }
 
+template <class T>
+T FactorOf(const CrossEntropyArgs<T>& args) {
+  return args.factor == nullptr ? T{1} : *args.factor;
+}
+
 /// The constants and buffers of one range of samples.
 template <class T>
 class Samples {
@@ -60,7 +66,8 @@ class Samples {
     T* const to = args_.grad_input + args_.grad_samples.Offset(sample);
     T* const grad = args_.grad_stride == 1 ? to : grad_;
     Take(sample);
-    row_.Gradient(weight_sum_, args_.factor, args_.grad_output[sample * args_.grad_output_stride], RowNumbers<T>{grad});
+    row_.Gradient(weight_sum_, FactorOf(args_), args_.grad_output[sample * args_.grad_output_stride],
+                  RowNumbers<T>{grad});
     PutRow(grad, args_.num_classes, to, args_.grad_stride);
   }
 
@@ -128,7 +135,7 @@ class SampleColumns {
     HWY_ALIGN T outer[kLanesOf<T>] = {};
     for (int64_t j = 0; j < count_; ++j) outer[j] = args_.grad_output[(first_ + j) * args_.grad_output_stride];
     const ColumnNumbers<T> grad{scratch_.Get<T>(n * kLanesOf<T>)};
-    columns_.Gradient(weight_sum, args_.factor, Load(TagOf<T>(), outer), grad);
+    columns_.Gradient(weight_sum, FactorOf(args_), Load(TagOf<T>(), outer), grad);
     for (int64_t j = 0; j < count_; ++j) {
       for (int64_t i = 0; ignored_[j] && i < n; ++i) grad.data[i * kLanesOf<T> + j] = 0;
     }
@@ -158,17 +165,15 @@ bool ForSampleColumns(const CrossEntropyArgs<T>& args, const Body& body) {
 }
 
 /// Of the class of a sample.
-template <class T>
-T WeightOf(const CrossEntropyArgs<T>& args, int64_t sample) {
+template <class Args>
+auto WeightOf(const Args& args, int64_t sample) {
+  using T = std::remove_cvref_t<decltype(*args.weight)>;
   const int64_t t = args.classes[sample];
   return t == args.ignore_index ? T{0} : args.weight == nullptr ? T{1} : args.weight[t];
 }
 
 template <class T>
 void CrossEntropy(const CrossEntropyArgs<T>& args) {
-  for (int64_t i = 0; args.sample_weights != nullptr && i < args.num_samples; ++i) {
-    args.sample_weights[i] = WeightOf(args, i);
-  }
   const auto group = [&](int64_t first, int64_t count) HWY_ATTR { SampleColumns<T>(args, first, count).Loss(); };
   if (ForSampleColumns(args, group)) return;
   ForSamples(args, [&](Samples<T>& samples, int64_t i)
@@ -209,13 +214,13 @@ void NllLoss(const CrossEntropyArgs<T>& args) {
       const T w = WeightOf(args, i);
       const T x = w == 0 ? T{0} : args.input[offset + args.classes[i] * args.class_stride];
       args.losses[i] = -x * w;
-      args.sample_weights[i] = w;
     });
   });
 }
 
 template <class T>
 void NllLossGrad(const CrossEntropyArgs<T>& args) {
+  const T factor = FactorOf(args);
   ParallelRanges(args.num_samples * args.num_classes, kGrain, [&](int64_t begin, int64_t end) HWY_ATTR {
     std::fill(args.grad_input + begin, args.grad_input + end, T{0});
   });
@@ -224,13 +229,48 @@ void NllLossGrad(const CrossEntropyArgs<T>& args) {
       const T w = WeightOf(args, i);
       if (w == 0) return;
       args.grad_input[offset + args.classes[i] * args.grad_stride] =
-          -w * (args.grad_output[i * args.grad_output_stride] / args.factor);
+          -w * (args.grad_output[i * args.grad_output_stride] / factor);
     });
   });
 }
 
+/// Of numbers side by side.
+template <class T>
+T SumOfNumbers(const T* x, int64_t n, Order order) {
+  return SumOnThreads<T>(n, order, [x](int64_t i, int64_t count) HWY_ATTR { return LoadN(x + i, count); });
+}
+
+template <class T>
+T SumOfWeights(const LossTotalArgs<T>& args) {
+  Scratch scratch;
+  T* const weights = scratch.Get<T>(args.num_samples);
+  ParallelRanges(args.num_samples, kGrain, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t i = begin; i < end; ++i) weights[i] = WeightOf(args, i);
+  });
+  return SumOfNumbers(weights, args.num_samples, args.order);
+}
+
+template <class T>
+void LossTotal(const LossTotalArgs<T>& args) {
+  T total = args.losses == nullptr ? T{1} : SumOfNumbers(args.losses, args.num_samples, args.order);
+  if (args.weight_sum != nullptr || (args.is_mean && args.is_weighted)) {
+    const T sum = SumOfWeights(args);
+    if (args.weight_sum != nullptr) *args.weight_sum = sum;
+    if (args.is_mean) total = total / sum;
+  } else if (args.is_mean) {
+    int64_t count = args.num_samples;
+    for (int64_t i = 0; args.classes != nullptr && i < args.num_samples; ++i) {
+      count -= args.classes[i] == args.ignore_index ? 1 : 0;
+    }
+    total = total * static_cast<T>(1.0 / static_cast<double>(count));
+  }
+  *args.total = total;
+}
+
 }  // namespace
 
+void LossTotalKernel(const LossTotalArgs<float>& args) { LossTotal(args); }
+void LossTotalKernel(const LossTotalArgs<double>& args) { LossTotal(args); }
 void CrossEntropyKernel(const CrossEntropyArgs<float>& args) { CrossEntropy(args); }
 void CrossEntropyKernel(const CrossEntropyArgs<double>& args) { CrossEntropy(args); }
 void CrossEntropyGradKernel(const CrossEntropyArgs<float>& args) { CrossEntropyGrad(args); }

@@ -22,18 +22,33 @@ struct CrossEntropyArgs {
   Order order;
 
   // Forward.
-  T* losses;          // one a sample
-  T* sample_weights;  // the weight of each sample's class, +0 if it is ignored; null if nobody asks for them
+  T* losses;  // one a sample
 
   // Gradient.
   const T* grad_output;        // one number, or one a sample
   int64_t grad_output_stride;  // 0 or 1
-  T factor;                    // for nll_loss_grad a divisor
+  const T* factor;             // null for 1; for nll_loss_grad a divisor
   T* grad_input;
   Loops grad_samples;
   int64_t grad_stride;
 };
 
+/// total = Sum(losses), or 1 without any; for a mean divided by the Sum of the weights of the samples, or times 1 / their
+/// number. Ignored ones have the weight +0, and do not count.
+template <class T>
+struct LossTotalArgs {
+  int64_t num_samples, num_classes;
+  Order order;
+  const T* losses;         // null, or one a sample
+  const int64_t* classes;  // null, or one a sample
+  int64_t ignore_index;
+  const T* weight;  // null, or one number a class
+  bool is_mean, is_weighted;
+  T* total;
+  T* weight_sum;  // null, or filled with the Sum of the weights
+};
+
+REPDL_REAL_KERNEL(LossTotalKernel, LossTotalArgs)
 REPDL_REAL_KERNEL(CrossEntropyKernel, CrossEntropyArgs)
 REPDL_REAL_KERNEL(CrossEntropyGradKernel, CrossEntropyArgs)
 REPDL_REAL_KERNEL(NllLossKernel, CrossEntropyArgs)

@@ -31,9 +31,13 @@ int64_t Places(const TensorView& input) {
 template <class T>
 const T* AtPlaces(const OptionalTensor& of_channels, T neutral, int64_t channels, int64_t places, OpScratch& scratch) {
   T* const numbers = scratch.Get<T>(channels * places);
-  for (int64_t c = 0; c < channels; ++c) {
-    const T number = of_channels ? of_channels->Data<const T>()[c * of_channels->strides[0]] : neutral;
-    std::fill_n(numbers + c * places, places, number);
+  if (of_channels) {
+    TensorView repeated = *of_channels;
+    repeated.shape.Append(places);
+    repeated.strides.Append(0);
+    CopyElements(scratch.place(), repeated, MakeView(numbers, repeated.dtype, repeated.shape, repeated.device));
+  } else {
+    FillWith(scratch.place(), numbers, channels * places, neutral);
   }
   return numbers;
 }

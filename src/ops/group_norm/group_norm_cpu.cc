@@ -4,6 +4,9 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/layer_norm/layer_norm.row.h"
+
 namespace {
 
 /// Sum(term(g, x, mean, rstd)) over the samples and places of a channel; term takes and gives vectors.
@@ -33,7 +36,7 @@ void FillGrads(const GroupNormGradArgs<T>& args) {
   ParallelRanges(args.channels, 8192 / (args.samples * args.places) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t c = begin; c < end; ++c) {
       args.grad_weight[c] = SumOfChannel(args, c, [](VecOf<T> g, VecOf<T> x, VecOf<T> mean, VecOf<T> rstd) HWY_ATTR {
-        return Mul(g, Mul(Sub(x, mean), rstd));
+        return LayerNormWeightTerm(g, x, mean, rstd);
       });
       args.grad_bias[c] = SumOfChannel(args, c, [](VecOf<T> g, VecOf<T>, VecOf<T>, VecOf<T>) HWY_ATTR { return g; });
     }

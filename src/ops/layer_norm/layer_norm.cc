@@ -55,7 +55,7 @@ template <class T>
 const T* RowOr(T neutral, const OptionalTensor& tensor, int64_t n, OpScratch& scratch) {
   if (tensor) return Contiguous(*tensor, scratch).Data<const T>();
   T* const row = scratch.Get<T>(n);
-  std::fill_n(row, n, neutral);
+  FillWith(scratch.place(), row, n, neutral);
   return row;
 }
 

@@ -40,3 +40,9 @@ REPDL_ROW void LayerNormGradRow(const Row& row, bool is_centred, T r, const RowM
   row.Each([&](auto at)
                REPDL_ROW_LAMBDA { grad.Put(at, Mul(rstd, Sub(Sub(u(at), bias_share), Mul(h(at), weight_share)))); });
 }
+
+/// A term of the gradient of a weight, by a row's gradient, number and moments.
+template <class V>
+REPDL_ROW V LayerNormWeightTerm(V g, V x, V mean, V rstd) {
+  return Mul(g, Mul(Sub(x, mean), rstd));
+}

@@ -41,7 +41,7 @@ struct GradRow {
 
   HWY_INLINE VecOf<T> operator()(int64_t i, int64_t count) const {
     const TagOf<T> d;
-    return Mul(LoadN(g + i, count), Mul(Sub(LoadN(x + i, count), Set(d, mean)), Set(d, rstd)));
+    return LayerNormWeightTerm(LoadN(g + i, count), LoadN(x + i, count), Set(d, mean), Set(d, rstd));
   }
 };
 

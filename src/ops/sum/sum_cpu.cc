@@ -6,6 +6,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
+#include "ops/sum/sum.row.h"
+
 void SumKernel(const ReduceArgs& args) {
   DispatchReal(args.dtype, [&]<class T>() {
     if (args.order == Order::kBlocked && ArePairs(args)) return ReducePairs<T>(args);
@@ -16,10 +18,7 @@ void SumKernel(const ReduceArgs& args) {
 template <class T>
 static void Norm(const NormArgs<T>& args) {
   const T* const x = args.x;
-  const auto square = [x](int64_t i, int64_t count) HWY_ATTR {
-    const VecOf<T> v = LoadN(x + i, count);
-    return Mul(v, v);
-  };
+  const auto square = [x](int64_t i, int64_t count) HWY_ATTR { return SquareOf(LoadN(x + i, count)); };
   *args.output = EndSum(SumOnThreads<T>(args.n, args.order, square), {.root = true});
 }
 
@@ -29,10 +28,7 @@ void NormKernel(const NormArgs<double>& args) { Norm(args); }
 void SquaredDistanceKernel(const MapArgs& args) {
   constexpr int64_t kGrain = 8192;
   DispatchReal(args.output_dtype, [&]<class T>() {
-    Map<2, T>(args, kGrain, [](VecOf<T> x, VecOf<T> c) HWY_ATTR {
-      const VecOf<T> away = Sub(x, c);
-      return Mul(away, away);
-    });
+    Map<2, T>(args, kGrain, [](VecOf<T> x, VecOf<T> c) HWY_ATTR { return SquaredDistance(x, c); });
   });
 }
 

@@ -5,6 +5,9 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/weight_norm/weight_norm.row.h"
+
 namespace {
 
 /// The steps of the forward pass: a term of a row's sum, what rows have of their sums, and the numbers of the result.
@@ -50,11 +53,11 @@ struct Gradient : Scaling<T> {
     const VecOf<T> norm = LoadN(norms + row, count);
     StoreN(Div(sum, norm), of_rows + row, count);
     StoreN(Div(LoadN(g + row, count), norm), factors, count);
-    StoreN(Div(sum, Mul(norm, norm)), shares, count);
+    StoreN(ShareOfNorm(sum, norm), shares, count);
   }
   HWY_INLINE void Put(int64_t at, int64_t count, VecOf<T> factor, VecOf<T> share) const {
-    const VecOf<T> along = Mul(LoadN(v + at, count), share);
-    StoreN(Mul(factor, Sub(LoadN(grad_output + at, count), along)), output + at, count);
+    const VecOf<T> u = LoadN(grad_output + at, count), x = LoadN(v + at, count);
+    StoreN(GradOfWeight(u, x, factor, share), output + at, count);
   }
 };
 

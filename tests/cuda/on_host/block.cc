@@ -190,9 +190,13 @@ void RunBlock(const std::function<void()>& body) {
     threads[i].now = {dim3(rank % size.x, rank / size.x % size.y, rank / size.x / size.y), static_cast<int>(i % kWarp)};
   }
   std::vector<Thread*> order;
+  uint32_t run = 0, rounds = 0;
   for (size_t left = threads.size(); left > 0;) {
-    // Any of the warps may be far ahead of the others, or behind.
-    const uint32_t run = (draws() & 1) != 0 ? ~0u : static_cast<uint32_t>(draws());
+    // Any of the warps may be far ahead of the others, or behind: also by some exchanges.
+    if (rounds-- == 0) {
+      run = (draws() & 1) != 0 ? ~0u : static_cast<uint32_t>(draws());
+      rounds = static_cast<uint32_t>(draws()) % 16;
+    }
     order.clear();
     bool is_stuck = true;
     for (const bool all : {false, true}) {
@@ -296,6 +300,10 @@ uint64_t Exchange(unsigned mask, uint64_t bits, int from, std::source_location w
 unsigned Ballot(unsigned mask, bool predicate, std::source_location where) {
   Exchange(mask, predicate ? 1 : 0, -1, where);
   return running->ballot;
+}
+
+void Trap(std::source_location where) {
+  Fault("thread ", running->rank, " of the block stops the kernel at ", NameOf(where));
 }
 
 void CopyAsync(void* to, const void* from, size_t size, size_t zeros) {

@@ -39,6 +39,9 @@ uint64_t Exchange(unsigned mask, uint64_t bits, int from, std::source_location w
 /// The lanes of the mask whose predicate is true.
 unsigned Ballot(unsigned mask, bool predicate, std::source_location where);
 
+/// Ends the kernel with an error.
+[[noreturn]] void Trap(std::source_location where);
+
 void CopyAsync(void* to, const void* from, size_t size, size_t zeros);
 void CommitCopies();
 void WaitForCopies(size_t all_but);

@@ -96,6 +96,9 @@ inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned l
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline void __threadfence() {}
+[[noreturn]] inline void __trap(std::source_location where = std::source_location::current()) {
+  repdl::on_host::Trap(where);
+}
 
 struct alignas(8) float2 {
   float x, y;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Memory of a CUDA device for ops: scratch memory in the order of a stream, copies and constants.
+#include "base/cuda_launch.h"
+#include "base/device_memory.h"
+#include "drivers/map_cuda_thread.h"
+
+namespace repdl::cuda {
+
+struct CopyArgs {
+  MapArgs map;  // from operand 0 to operand 1
+  void* to;
+};
+
+template <class T>
+__global__ void __launch_bounds__(kThreadsPerBlock) CopyKernel(const __grid_constant__ CopyArgs args) {
+  const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < args.map.numel; at += num_threads) {
+    int64_t offsets[2];
+    scalar::MapOffsets<2>(args.map, at, offsets);
+    static_cast<T*>(args.to)[offsets[1]] = static_cast<const T*>(args.map.inputs[0])[offsets[0]];
+  }
+}
+
+struct FillArgs {
+  void* to;
+  int64_t count;
+  uint64_t bits;
+};
+
+template <class T>
+__global__ void __launch_bounds__(kThreadsPerBlock) FillKernel(const __grid_constant__ FillArgs args) {
+  const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < args.count; at += num_threads) {
+    static_cast<T*>(args.to)[at] = static_cast<T>(args.bits);
+  }
+}
+
+/// f.operator()<T>() for the unsigned T of as many bytes.
+template <class F>
+void DispatchBytes(int item, const F& f) {
+  switch (item) {
+    case 1: return f.template operator()<uint8_t>();
+    case 2: return f.template operator()<uint16_t>();
+    case 4: return f.template operator()<uint32_t>();
+    case 8: return f.template operator()<uint64_t>();
+    default: return;  // an unknown dtype, which no op takes
+  }
+}
+
+static void* Get(const Place& place, int64_t size) {
+  const DeviceScope scope(place);
+  void* memory = nullptr;
+  const auto bytes = static_cast<size_t>(std::max<int64_t>(size, 1));
+  Check(place, "asking for memory", cudaMallocAsync(&memory, bytes, static_cast<cudaStream_t>(place.stream)));
+  return memory;
+}
+
+static void GiveBack(const Place& place, void* memory) {
+  try {
+    const DeviceScope scope(place);
+    Check(place, "giving back memory", cudaFreeAsync(memory, static_cast<cudaStream_t>(place.stream)));
+  } catch (const CudaError&) {
+    // The device has failed, and its memory with it. Whoever asks it for anything next is told.
+  }
+}
+
+static void Copy(const Place& place, const TensorView& from, const TensorView& to) {
+  const CopyArgs args{MakeMapArgs({&from, &to}, from), to.data};
+  DispatchBytes(ItemSize(from.dtype), [&]<class T>() { Launch(place, args.map.numel, &CopyKernel<T>, args); });
+}
+
+static void Fill(const Place& place, void* to, int64_t count, int item, uint64_t bits) {
+  if (count == 0) return;
+  DispatchBytes(item, [&]<class T>() { Launch(place, count, &FillKernel<T>, {to, count, bits}); });
+}
+
+static constexpr internal::DeviceMemory kMemory{&Get, &GiveBack, &Copy, &Fill};
+[[maybe_unused]] static const bool kIsThere = (internal::cuda_memory.store(&kMemory, std::memory_order_release), true);
+
+}  // namespace repdl::cuda
