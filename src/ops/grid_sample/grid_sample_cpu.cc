@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <limits>
 
 #include "base/parallel.h"
@@ -19,107 +20,131 @@ constexpr int64_t kMaxTerms = int64_t{1} << 20;
 constexpr int32_t kOutside = -1;
 
 template <class T>
-T FloorOf(T x) {
-  // An integer, or not finite: not to be converted.
-  constexpr T kWhole = sizeof(T) == 4 ? 0x1p23 : 0x1p52;
-  if (!(x > -kWhole && x < kWhole)) return x;
-  const T low = static_cast<T>(static_cast<int64_t>(x));
-  return low > x ? low - 1 : low == x ? x : low;  // a zero keeps its sign
+using IndexTag = IntTag<TagOf<T>>;
+template <class T>
+using Index = hn::TFromD<IndexTag<T>>;
+
+/// The largest whole numbers that are not above x. Zeros keep their sign, which Highway's Floor loses on SSE2.
+template <class V>
+HWY_INLINE V FloorOf(V x) {
+  return CopySign(hn::Floor(x), x);
 }
 
-/// The even one of two integers that are equally near.
-template <class T>
-T Nearest(T x) {
-  const T low = FloorOf(x), rest = x - low;
-  const bool odd = static_cast<T>(2) * FloorOf(low / 2) != low;
-  return rest > static_cast<T>(0.5) || (rest == static_cast<T>(0.5) && odd) ? low + 1 : low;
+/// Whether whole numbers are odd.
+template <class V>
+HWY_INLINE auto IsOdd(V x) {
+  const V half = FloorOf(Mul(x, Set(TagFor(x), 0.5f)));
+  return Ne(Add(half, half), x);
 }
 
 /// x - n * y for the largest whole n, of x >= 0 and y > 0; each difference is exact. NaN for an infinity.
-template <class T>
-T Remainder(T x, T y) {
-  if (!(x < std::numeric_limits<T>::infinity())) return std::numeric_limits<T>::quiet_NaN();
-  while (x >= y) {
-    T part = y;
-    while (part + part <= x) part = part + part;
-    x = x - part;
+template <class V>
+HWY_INLINE V Remainder(V x, V y) {
+  const auto d = TagFor(x);
+  x = IfThenElse(Lt(x, Inf(d)), x, hn::NaN(d));
+  for (auto more = Ge(x, y); Any(d, more); more = Ge(x, y)) {
+    V part = y;
+    for (auto fits = Le(Add(part, part), x); Any(d, fits); fits = Le(Add(part, part), x)) {
+      part = IfThenElse(fits, Add(part, part), part);
+    }
+    x = IfThenElse(more, Sub(x, part), x);
   }
   return x;
 }
 
-/// A place and the derivative of what padding made of it.
-template <class T>
-struct Held {
-  T place, slope;
-};
-
-template <class T>
-struct Tap {
-  int32_t index;
-  T weight, slope;
-};
-
 constexpr int kMaxTaps = 4;
 
-/// The neighbours along one axis.
+/// The neighbours of a vector of places along one axis. A slope is the derivative of a weight.
+template <class T>
+struct Taps {
+  HWY_ALIGN Index<T> indices[kMaxTaps][kLanesOf<T>];
+  HWY_ALIGN T weights[kMaxTaps][kLanesOf<T>];
+  HWY_ALIGN T slopes[kMaxTaps][kLanesOf<T>];
+};
+
+/// Finds the neighbours along one axis.
 template <class T>
 class GridAxis {
  public:
+  using V = VecOf<T>;
+
   GridAxis(const GridSampleArgs<T>& args, int d)
       : mode_(args.mode), padding_(args.padding), align_corners_(args.align_corners), size_(args.sizes[d]) {}
 
-  int Find(T g, Tap<T>* taps) const {
-    const T last = static_cast<T>(size_ - 1), size = static_cast<T>(size_);
-    const T x =
-        align_corners_ ? (g + 1) * static_cast<T>(static_cast<double>(size_ - 1) / 2) : ((g + 1) * size - 1) / 2;
+  HWY_INLINE void Find(V g, Taps<T>& taps) const {
+    const V one = Number(1), size = Number(static_cast<T>(size_));
+    const V x = align_corners_ ? Mul(Add(g, one), Number(static_cast<T>(static_cast<double>(size_ - 1) / 2)))
+                               : Mul(Sub(Mul(Add(g, one), size), one), Number(0.5f));
+    V slope = one;
     if (mode_ == GridMode::kCubic) {
-      const T low = FloorOf(x), t = x - low;
-      const T weights[] = {Far(t + 1), Near(t), Near(1 - t), Far(2 - t)};
-      const T slopes[] = {FarSlope(t + 1), NearSlope(t), -NearSlope(1 - t), -FarSlope(2 - t)};
-      for (int k = 0; k < 4; ++k)
-        taps[k] = {Whole(Hold(low + static_cast<T>(k - 1), last).place), weights[k], slopes[k]};
-      return 4;
+      const V low = FloorOf(x), t = Sub(x, low), rest = Sub(one, t), before = Add(t, one), after = Sub(Number(2), t);
+      Put(taps, 0, Hold(Sub(low, one), slope), Far(before), FarSlope(before));
+      Put(taps, 1, Hold(low, slope), Near(t), NearSlope(t));
+      Put(taps, 2, Hold(Add(low, one), slope), Near(rest), Neg(NearSlope(rest)));
+      Put(taps, 3, Hold(Add(low, Number(2)), slope), Far(after), Neg(FarSlope(after)));
+      return;
     }
-    const Held<T> held = Hold(x, last);
+    const V place = Hold(x, slope);
     if (mode_ == GridMode::kNearest) {
-      taps[0] = {Whole(Nearest(held.place)), 1, 0};
-      return 1;
+      Put(taps, 0, Round(place), one, Number(0));
+      return;
     }
-    const T low = FloorOf(held.place), next = low + 1;
-    taps[0] = {Whole(low), next - held.place, -held.slope};
-    taps[1] = {Whole(next), held.place - low, held.slope};
-    return 2;
+    const V low = FloorOf(place), next = Add(low, one);
+    Put(taps, 0, low, Sub(next, place), Neg(slope));
+    Put(taps, 1, next, Sub(place, low), slope);
   }
 
  private:
   static constexpr T kA = static_cast<T>(-0.75);
 
-  static T Near(T x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; }
-  static T Far(T x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; }
-  static T NearSlope(T x) { return (3 * (kA + 2) * x - 2 * (kA + 3)) * x; }
-  static T FarSlope(T x) { return (3 * kA * x - 10 * kA) * x + 8 * kA; }
+  static HWY_INLINE V Number(T x) { return Set(TagOf<T>(), x); }
 
-  int32_t Whole(T x) const { return x >= 0 && x < static_cast<T>(size_) ? static_cast<int32_t>(x) : kOutside; }
+  static HWY_INLINE V Near(V x) {
+    return Add(Mul(Mul(Sub(Mul(Number(kA + 2), x), Number(kA + 3)), x), x), Number(1));
+  }
+  static HWY_INLINE V Far(V x) {
+    return Sub(Mul(Add(Mul(Sub(Mul(Number(kA), x), Number(5 * kA)), x), Number(8 * kA)), x), Number(4 * kA));
+  }
+  static HWY_INLINE V NearSlope(V x) {
+    return Mul(Sub(Mul(Number(3 * (kA + 2)), x), Number(2 * (kA + 3))), x);
+  }
+  static HWY_INLINE V FarSlope(V x) {
+    return Add(Mul(Sub(Mul(Number(3 * kA), x), Number(10 * kA)), x), Number(8 * kA));
+  }
 
-  Held<T> Hold(T x, T last) const {
-    if (padding_ == GridPadding::kZeros) return {x, 1};
-    T slope = 1;
+  HWY_INLINE void Put(Taps<T>& taps, int k, V place, V weight, V slope) const {
+    const TagOf<T> d;
+    const IndexTag<T> di;
+    const auto inside = And(Ge(place, Zero(d)), Lt(place, Number(static_cast<T>(size_))));
+    const auto index = hn::ConvertTo(di, IfThenElseZero(inside, place));
+    Store(IfThenElse(MaskTo(di, inside), index, Set(di, kOutside)), di, taps.indices[k]);
+    Store(weight, d, taps.weights[k]);
+    Store(slope, d, taps.slopes[k]);
+  }
+
+  /// The place that padding makes of a place, and the derivative.
+  HWY_INLINE V Hold(V x, V& slope) const {
+    if (padding_ == GridPadding::kZeros) return x;
+    const TagOf<T> d;
+    const V last = Number(static_cast<T>(size_ - 1));
+    slope = Number(1);
     if (padding_ == GridPadding::kReflection) {
-      const T low = align_corners_ ? T{0} : static_cast<T>(-0.5),
-              span = static_cast<T>(align_corners_ ? size_ - 1 : size_);
-      if (span == 0) return {0, 0};
-      if (x < low) slope = -slope;
-      const T away = x < low ? low - x : x - low;
-      const T flips = FloorOf(away / span), rest = Remainder(away, span);
-      if (static_cast<T>(2) * FloorOf(flips / 2) != flips) {
-        slope = -slope;
-        x = span - rest + low;
-      } else {
-        x = rest + low;
+      const V low = Number(align_corners_ ? 0 : static_cast<T>(-0.5));
+      const T length = static_cast<T>(align_corners_ ? size_ - 1 : size_);
+      if (length == 0) {
+        slope = Zero(d);
+        return Zero(d);
       }
+      const V span = Number(length);
+      const auto below = Lt(x, low);
+      const V away = IfThenElse(below, Sub(low, x), Sub(x, low));
+      const V rest = Remainder(away, span);
+      const auto is_mirrored = IsOdd(FloorOf(Div(away, span)));
+      slope = IfThenElse(Xor(below, is_mirrored), Neg(slope), slope);
+      x = Add(IfThenElse(is_mirrored, Sub(span, rest), rest), low);
     }
-    if (!(x > 0 && x < last)) slope = 0;
-    return {x < 0 ? T{0} : x > last ? last : x, slope};
+    slope = IfThenElseZero(And(Gt(x, Zero(d)), Lt(x, last)), slope);
+    return IfThenElse(Lt(x, Zero(d)), Zero(d), IfThenElse(Gt(x, last), last, x));
   }
 
   GridMode mode_;
@@ -128,50 +153,87 @@ class GridAxis {
   int64_t size_;
 };
 
+/// Up to a vector of places of a grid, one after the other, as a vector for each axis. Lanes without a place have zeros.
+template <class T>
+HWY_INLINE void LoadPlaces(const T* grid, int rank, int64_t count, VecOf<T>& x, VecOf<T>& y, VecOf<T>& z) {
+  const TagOf<T> d;
+  HWY_ALIGN T buffer[3 * kLanesOf<T>];
+  if (count < kLanesOf<T>) {
+    std::fill_n(buffer, 3 * kLanesOf<T>, T{0});
+    std::copy_n(grid, count * rank, buffer);
+    grid = buffer;
+  }
+  if (rank == 2) {
+    hn::LoadInterleaved2(d, grid, x, y);
+    z = Zero(d);
+  } else {
+    hn::LoadInterleaved3(d, grid, x, y, z);
+  }
+}
+
 /// The neighbours of some places: of each the index of an element, or kOutside, and the weight.
 template <class T>
 class Neighbours {
  public:
-  using Index = hn::TFromD<IntTag<TagOf<T>>>;
-
   explicit Neighbours(const GridSampleArgs<T>& args)
       : args_(args), axes_{{args, 0}, {args, 1}, {args, args.rank - 1}}, taps_(TapsOf(args.mode)) {}
 
   int corners() const { return args_.rank == 2 ? taps_ * taps_ : taps_ * taps_ * taps_; }
 
   /// Neighbour k of place i goes to k * stride + i. The weight of one outside is +0. `slopes`, if not null, has a plane
-  /// for each axis.
-  void List(const T* grid, int64_t count, int64_t stride, Index* indices, T* weights, T* slopes) const {
-    Tap<T> x[kMaxTaps], y[kMaxTaps], z[kMaxTaps];
+  /// for each axis. Rows of whole vectors are written to the end of the last vector.
+  void List(const T* grid, int64_t count, int64_t stride, Index<T>* indices, T* weights, T* slopes) const {
+    const TagOf<T> d;
+    const IndexTag<T> di;
     const int rank = args_.rank, deep = rank == 2 ? 1 : taps_;
     const int64_t plane = corners() * stride;
-    for (int64_t i = 0; i < count; ++i, grid += rank) {
-      axes_[0].Find(grid[0], x);
-      axes_[1].Find(grid[1], y);
-      if (rank == 3) axes_[2].Find(grid[2], z);
+    const bool is_padded = stride % kLanesOf<T> == 0;
+    const auto width = Set(di, static_cast<Index<T>>(args_.sizes[0]));
+    const auto height = Set(di, static_cast<Index<T>>(args_.sizes[1]));
+    Taps<T> x, y, z;
+    ForVectors<T>(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+      VecOf<T> gx, gy, gz;
+      LoadPlaces(grid + i * rank, rank, lanes, gx, gy, gz);
+      axes_[0].Find(gx, x);
+      axes_[1].Find(gy, y);
+      if (rank == 3) axes_[2].Find(gz, z);
+      const int64_t written = is_padded ? kLanesOf<T> : lanes;
       int64_t at = i;
       for (int c = 0; c < deep; ++c) {
         for (int b = 0; b < taps_; ++b) {
           for (int a = 0; a < taps_; ++a, at += stride) {
-            T weight = x[a].weight * y[b].weight;
-            int64_t index = y[b].index * args_.sizes[0] + x[a].index;
-            bool inside = x[a].index >= 0 && y[b].index >= 0;
+            const auto along = [&](const Taps<T>& axis, int k) HWY_ATTR { return Load(di, axis.indices[k]); };
+            const auto weight_of = [&](const Taps<T>& axis, int k) HWY_ATTR { return Load(d, axis.weights[k]); };
+            const auto slope_of = [&](const Taps<T>& axis, int k) HWY_ATTR { return Load(d, axis.slopes[k]); };
+            auto lowest = Min(along(x, a), along(y, b));
+            auto index = along(y, b);
+            VecOf<T> weight = Mul(weight_of(x, a), weight_of(y, b));
             if (rank == 3) {
-              weight = weight * z[c].weight;
-              index = (z[c].index * args_.sizes[1] + y[b].index) * args_.sizes[0] + x[a].index;
-              inside = inside && z[c].index >= 0;
+              weight = Mul(weight, weight_of(z, c));
+              index = Add(Mul(along(z, c), height), index);
+              lowest = Min(lowest, along(z, c));
             }
-            indices[at] = inside ? static_cast<Index>(index) : kOutside;
-            weights[at] = inside ? weight : T{0};
+            index = Add(Mul(index, width), along(x, a));
+            const auto outside = Lt(lowest, Zero(di));
+            index = IfThenElse(outside, Set(di, kOutside), index);
+            if (written == kLanesOf<T>) {
+              StoreU(index, di, indices + at);
+            } else {
+              hn::BlendedStore(index, hn::FirstN(di, static_cast<size_t>(written)), di, indices + at);
+            }
+            StoreN<T>(IfThenZeroElse(MaskTo(d, outside), weight), weights + at, written);
             if (slopes == nullptr) continue;
-            const T wz = rank == 3 ? z[c].weight : T{1};  // a product with 1 changes nothing
-            slopes[at] = x[a].slope * y[b].weight * wz;
-            slopes[plane + at] = x[a].weight * y[b].slope * wz;
-            if (rank == 3) slopes[2 * plane + at] = x[a].weight * y[b].weight * z[c].slope;
+            const auto product = [&](VecOf<T> of_x, VecOf<T> of_y, VecOf<T> of_z) HWY_ATTR {
+              return rank == 3 ? Mul(Mul(of_x, of_y), of_z) : Mul(of_x, of_y);
+            };
+            const VecOf<T> wx = weight_of(x, a), wy = weight_of(y, b), wz = rank == 3 ? weight_of(z, c) : Zero(d);
+            StoreN<T>(product(slope_of(x, a), wy, wz), slopes + at, written);
+            StoreN<T>(product(wx, slope_of(y, b), wz), slopes + plane + at, written);
+            if (rank == 3) StoreN<T>(product(wx, wy, slope_of(z, c)), slopes + 2 * plane + at, written);
           }
         }
       }
-    }
+    });
   }
 
  private:
@@ -182,15 +244,17 @@ class Neighbours {
   int taps_;
 };
 
-/// Whether a coordinate of a place is NaN.
+/// Where a coordinate is NaN.
 template <class T>
-bool IsLost(const T* place, int rank) {
-  return place[0] != place[0] || place[1] != place[1] || (rank == 3 && place[2] != place[2]);
+HWY_INLINE MaskOf<T> AreLost(const T* grid, int rank, int64_t count) {
+  VecOf<T> x, y, z;
+  LoadPlaces(grid, rank, count, x, y, z);
+  return Or(IsNaN(x), Or(IsNaN(y), IsNaN(z)));
 }
 
 /// The elements of a plane at some indices; +0 for one outside.
 template <class T>
-HWY_INLINE VecOf<T> ElementsAt(const T* plane, const typename Neighbours<T>::Index* indices) {
+HWY_INLINE VecOf<T> ElementsAt(const T* plane, const Index<T>* indices) {
   const TagOf<T> d;
   const IntTag<TagOf<T>> di;
   const auto at = LoadU(di, indices);
@@ -217,15 +281,14 @@ void Sample(const GridSampleArgs<T>& args) {
   ForBlocks(args, corners * (args.channels + 1), [&](int64_t n, int64_t first, int64_t count) HWY_ATTR {
     const TagOf<T> d;
     Scratch scratch;
-    auto* const indices = scratch.Get<typename Neighbours<T>::Index>(corners * kBlock);
+    auto* const indices = scratch.Get<Index<T>>(corners * kBlock);
     T* const weights = scratch.Get<T>(corners * kBlock);
-    std::fill_n(indices, corners * kBlock, kOutside);
-    std::fill_n(weights, corners * kBlock, T{0});
     const T* const grid = args.grid + (n * args.places + first) * args.rank;
     neighbours.List(grid, count, kBlock, indices, weights, nullptr);
-    for (int64_t i = 0; i < count; ++i) {
-      if (IsLost(grid + i * args.rank, args.rank)) weights[i] = std::numeric_limits<T>::quiet_NaN();
-    }
+    ForVectors<T>(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+      const auto lost = AreLost(grid + i * args.rank, args.rank, lanes);
+      StoreU(IfThenElse(lost, hn::NaN(d), LoadU(d, weights + i)), d, weights + i);
+    });
     for (int64_t c = n * args.channels; c < (n + 1) * args.channels; ++c) {
       const T* const plane = args.input + c * elements;
       T* const out = args.output + c * args.places + first;
@@ -242,7 +305,7 @@ void Sample(const GridSampleArgs<T>& args) {
 
 /// Adds to kPlanes planes at a time, so that an index is read once for all of them.
 template <int kPlanes, class T>
-void AddToPlanes(const typename Neighbours<T>::Index* indices, const T* weights, int64_t terms, int64_t places,
+void AddToPlanes(const Index<T>* indices, const T* weights, int64_t terms, int64_t places,
                  int64_t elements, const T* grad, T* to) {
   for (int64_t first = 0; first < terms; first += places) {
     for (int64_t i = 0; i < places; ++i) {
@@ -259,7 +322,6 @@ void AddToPlanes(const typename Neighbours<T>::Index* indices, const T* weights,
 
 template <class T>
 void SampleGradInput(const GridSampleArgs<T>& args) {
-  using Index = typename Neighbours<T>::Index;
   constexpr int kPlanes = 4;
   const Neighbours<T> neighbours(args);
   const int64_t corners = neighbours.corners(), elements = args.Elements(), terms = corners * args.places;
@@ -268,7 +330,7 @@ void SampleGradInput(const GridSampleArgs<T>& args) {
   // Of as many samples as have a table of reasonable size, so that forks are few; or as leave each thread some planes.
   const int64_t together =
       std::clamp(std::max<int64_t>(kMaxTerms / terms, GetNumThreads() / groups), int64_t{1}, args.batch);
-  Index* const indices = scratch.Get<Index>(together * terms);
+  Index<T>* const indices = scratch.Get<Index<T>>(together * terms);
   T* const weights = scratch.Get<T>(together * terms);
   for (int64_t n = 0; n < args.batch; n += together) {
     const int64_t samples = std::min(together, args.batch - n);
@@ -299,7 +361,6 @@ void SampleGradInput(const GridSampleArgs<T>& args) {
 
 template <class T>
 void SampleGradGrid(const GridSampleArgs<T>& args) {
-  using Index = typename Neighbours<T>::Index;
   const int rank = args.rank;
   if (args.mode == GridMode::kNearest) {
     std::fill_n(args.grad_grid, args.batch * args.places * rank, T{0});
@@ -311,18 +372,16 @@ void SampleGradGrid(const GridSampleArgs<T>& args) {
     const TagOf<T> d;
     const IntTag<TagOf<T>> di;
     Scratch scratch;
-    Index* const indices = scratch.Get<Index>(table);
+    Index<T>* const indices = scratch.Get<Index<T>>(table);
     T* const weights = scratch.Get<T>(table);
     T* const slopes = scratch.Get<T>(rank * table);
     T* const along = scratch.Get<T>(kBlock + kLanesOf<T>);
     T* const sums = scratch.Get<T>(rank * kBlock);
-    std::fill_n(indices, table, kOutside);
-    std::fill_n(slopes, rank * table, T{0});
     std::fill_n(sums, rank * kBlock, T{0});
     std::fill_n(along, kBlock + kLanesOf<T>, T{0});
     neighbours.List(args.grid + (n * args.places + first) * rank, count, kBlock, indices, weights, slopes);
     for (int64_t k = 0; k < corners; ++k) {
-      const Index* const of_corner = indices + k * kBlock;
+      const Index<T>* const of_corner = indices + k * kBlock;
       const auto products = [&](int64_t c) HWY_ATTR {
         const T* const plane = args.input + (n * args.channels + c) * elements;
         const T* const grad = args.grad_output + (n * args.channels + c) * args.places + first;
@@ -350,7 +409,7 @@ void SampleGradGrid(const GridSampleArgs<T>& args) {
     T* const out = args.grad_grid + (n * args.places + first) * rank;
     const T* const at = args.grid + (n * args.places + first) * rank;
     for (int64_t i = 0; i < count; ++i) {
-      const bool lost = IsLost(at + i * rank, rank);
+      const bool lost = std::any_of(at + i * rank, at + (i + 1) * rank, [](T x) { return x != x; });
       for (int a = 0; a < rank; ++a) {
         const double size = static_cast<double>(args.sizes[a] - (args.align_corners ? 1 : 0));
         out[i * rank + a] =
