@@ -161,7 +161,8 @@ def the_audit_tells_them(rank: int) -> None:
 
 
 PROGRAMS = (
-    all_reduces, other_shapes, other_ways_to_call, integers_and_maxima, averages, one_after_another, gradients, the_audit_tells_them
+    all_reduces, other_shapes, other_ways_to_call, integers_and_maxima, averages, one_after_another, gradients,
+    the_audit_tells_them,
 )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ an average is a sum over the number of ranks. Moves are the library's. A call is
 much memory as what all ranks give.
 
 Reductions of integers are exact in any order, and still not the library's: a kernel of torch that is called from Python
-keeps the interpreter, which gloo's thread waits for while it gives back the tensors of the call before and holds the lock
-that the kernel waits for.
+keeps the interpreter. gloo's thread would wait for that, to give back the tensors of the call before, while it holds
+the lock that the kernel waits for.
 """
 
 from __future__ import annotations

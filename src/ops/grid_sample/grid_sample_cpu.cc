@@ -99,15 +99,11 @@ class GridAxis {
 
   static HWY_INLINE V Number(T x) { return Set(TagOf<T>(), x); }
 
-  static HWY_INLINE V Near(V x) {
-    return Add(Mul(Mul(Sub(Mul(Number(kA + 2), x), Number(kA + 3)), x), x), Number(1));
-  }
+  static HWY_INLINE V Near(V x) { return Add(Mul(Mul(Sub(Mul(Number(kA + 2), x), Number(kA + 3)), x), x), Number(1)); }
   static HWY_INLINE V Far(V x) {
     return Sub(Mul(Add(Mul(Sub(Mul(Number(kA), x), Number(5 * kA)), x), Number(8 * kA)), x), Number(4 * kA));
   }
-  static HWY_INLINE V NearSlope(V x) {
-    return Mul(Sub(Mul(Number(3 * (kA + 2)), x), Number(2 * (kA + 3))), x);
-  }
+  static HWY_INLINE V NearSlope(V x) { return Mul(Sub(Mul(Number(3 * (kA + 2)), x), Number(2 * (kA + 3))), x); }
   static HWY_INLINE V FarSlope(V x) {
     return Add(Mul(Sub(Mul(Number(3 * kA), x), Number(10 * kA)), x), Number(8 * kA));
   }
@@ -223,9 +219,8 @@ class Neighbours {
             }
             StoreN<T>(IfThenZeroElse(MaskTo(d, outside), weight), weights + at, written);
             if (slopes == nullptr) continue;
-            const auto product = [&](VecOf<T> of_x, VecOf<T> of_y, VecOf<T> of_z) HWY_ATTR {
-              return rank == 3 ? Mul(Mul(of_x, of_y), of_z) : Mul(of_x, of_y);
-            };
+            const auto product = [&](VecOf<T> of_x, VecOf<T> of_y, VecOf<T> of_z)
+                                     HWY_ATTR { return rank == 3 ? Mul(Mul(of_x, of_y), of_z) : Mul(of_x, of_y); };
             const VecOf<T> wx = weight_of(x, a), wy = weight_of(y, b), wz = rank == 3 ? weight_of(z, c) : Zero(d);
             StoreN<T>(product(slope_of(x, a), wy, wz), slopes + at, written);
             StoreN<T>(product(wx, slope_of(y, b), wz), slopes + plane + at, written);
@@ -305,8 +300,8 @@ void Sample(const GridSampleArgs<T>& args) {
 
 /// Adds to kPlanes planes at a time, so that an index is read once for all of them.
 template <int kPlanes, class T>
-void AddToPlanes(const Index<T>* indices, const T* weights, int64_t terms, int64_t places,
-                 int64_t elements, const T* grad, T* to) {
+void AddToPlanes(const Index<T>* indices, const T* weights, int64_t terms, int64_t places, int64_t elements,
+                 const T* grad, T* to) {
   for (int64_t first = 0; first < terms; first += places) {
     for (int64_t i = 0; i < places; ++i) {
       const int64_t at = indices[first + i];
