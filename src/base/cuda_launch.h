@@ -43,6 +43,14 @@ class DeviceScope {
   bool changed_ = false;
 };
 
+/// The multiprocessors of the device of a place.
+inline int Multiprocessors(const Place& place) {
+  int count = 0;
+  Check(place, "asking for the size of the device",
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, place.device.index));
+  return count;
+}
+
 inline constexpr int kThreadsPerBlock = 256;
 /// More blocks than any device runs at once; a kernel loops over what is left.
 inline constexpr int64_t kMaxBlocks = int64_t{1} << 16;

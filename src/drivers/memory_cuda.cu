@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Memory of a CUDA device for ops: scratch memory in the order of a stream, copies and constants.
+#include <map>
+#include <mutex>
+
 #include "base/cuda_launch.h"
 #include "base/device_memory.h"
 #include "drivers/map_cuda_thread.h"
@@ -47,11 +50,30 @@ void DispatchBytes(int item, const F& f) {
   }
 }
 
+/// The pool of a device that memory comes from. Some of it stays there, so that a call does not pay for fresh pages.
+static cudaMemPool_t PoolOf(const Place& place) {
+  constexpr uint64_t kMaxKept = uint64_t{64} << 20;
+  static std::mutex mutex;
+  static std::map<int, cudaMemPool_t> pools;
+  const std::lock_guard lock(mutex);
+  if (const auto known = pools.find(place.device.index); known != pools.end()) return known->second;
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = place.device.index;
+  cudaMemPool_t pool = nullptr;
+  Check(place, "making a pool of memory", cudaMemPoolCreate(&pool, &properties));
+  uint64_t kept = kMaxKept;
+  Check(place, "keeping memory in a pool", cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
+  return pools[place.device.index] = pool;
+}
+
 static void* Get(const Place& place, int64_t size) {
   const DeviceScope scope(place);
   void* memory = nullptr;
   const auto bytes = static_cast<size_t>(std::max<int64_t>(size, 1));
-  Check(place, "asking for memory", cudaMallocAsync(&memory, bytes, static_cast<cudaStream_t>(place.stream)));
+  Check(place, "asking for memory",
+        cudaMallocFromPoolAsync(&memory, bytes, PoolOf(place), static_cast<cudaStream_t>(place.stream)));
   return memory;
 }
 

@@ -3,11 +3,9 @@
 // (`*.row.h`) is included in namespace repdl::scalar.
 #pragma once
 
-#include <algorithm>
 #include <type_traits>
 
-#include "drivers/map_cuda_thread.h"
-#include "drivers/reduce.h"
+#include "drivers/loops_cuda_thread.h"
 #include "numerics/order.h"
 
 #if defined(__CUDACC__)
@@ -19,28 +17,6 @@
 #define REPDL_ROW_LAMBDA
 
 namespace repdl::scalar {
-
-/// Loops, as a kernel takes them.
-struct DeviceLoops {
-  int rank = 0;
-  int64_t shape[kMaxRank];
-  int64_t strides[kMaxRank];
-
-  DeviceLoops() = default;
-  explicit DeviceLoops(const Loops& loops) : rank(loops.shape.size()) {
-    std::copy(loops.shape.begin(), loops.shape.end(), shape);
-    std::copy(loops.strides.begin(), loops.strides.end(), strides);
-  }
-
-  REPDL_LANE int64_t Offset(int64_t i) const {
-    int64_t offset = 0;
-    for (int dim = rank - 1; dim >= 0; --dim) {
-      // What is left for the outermost dimension is its index.
-      offset += (dim == 0 ? i : TakeRemainder(i, shape[dim])) * strides[dim];
-    }
-    return offset;
-  }
-};
 
 /// One place of a row.
 struct RowPlace {

@@ -34,6 +34,25 @@ TEST_P(OnDevice, GivesTheGoldenDigests) {
 INSTANTIATE_TEST_SUITE_P(Ops, OnDevice, ::testing::ValuesIn(OpsWithKernels()),
                          [](const auto& param) { return param.param; });
 
+TEST(Cuda, ProductsAreThoseOfTheCpu) {
+  if (CudaDevices().empty()) GTEST_SKIP() << "no CUDA device";
+  // Many tiles, few rows or columns, long sums, many matrices; from memory that is aligned.
+  for (const char* const arguments :
+       {"input=normal[1000, 1028]#1, mat2=normal[1028, 1100]#2", "input=normal[2051, 300]#1, mat2=normal[300, 2049]#2",
+        "input=wide[8, 4096]#1, mat2=wide[4096, 4096]#2",
+        "input=normal[1, 4096]#1, mat2=normal[5000, 4096]#2, transB=True",
+        "input=normal[4099, 4096]#1, mat2=normal[4096, 3]#2", "input=normal[130, 65600]#1, mat2=normal[65600, 70]#2",
+        "input=normal[65600, 129]#1, mat2=normal[65600, 136]#2, transA=True",
+        "input=normal[70000, 3, 20]#1, mat2=normal[70000, 20, 5]#2",
+        "input=normal.float64[515, 1028]#1, mat2=normal.float64[1028, 640]#2",
+        "input=wide.float64[2, 9000]#1, mat2=wide.float64[9000, 2000]#2"}) {
+    for (const char* const order : {", order='blocked')", ", order='sequential')"}) {
+      const std::string text = std::string("mm(") + arguments + order;
+      EXPECT_EQ(Digest(Case(text).RunOnCuda(0)), Digest(Case(text).Run())) << text;
+    }
+  }
+}
+
 TEST(Cuda, TensorsOfMoreThan31Bits) {
   if (CudaDevices().empty()) GTEST_SKIP() << "no CUDA device";
   const int64_t n = (int64_t{1} << 31) + 1000;

@@ -8,27 +8,43 @@
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
 #include "drivers/contiguous.h"
+#include "drivers/reduce.h"
 #include "ops/mm/mm_kernel.h"
 
 namespace repdl {
 namespace {
 
+/// The rows of a tensor (…, k).
+Loops RowsOf(const TensorView& input) {
+  Loops rows;
+  // A tensor without elements may lie nowhere: nothing steps through it.
+  const bool empty = input.numel() == 0;
+  for (int dim = 0; dim < input.rank() - 1; ++dim) rows.Append(input.shape[dim], empty ? 0 : input.strides[dim]);
+  return rows;
+}
+
 void Run(const Place& place, const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
          Order order, const TensorView& output) {
   if (output.numel() == 0) return;
   OpScratch scratch(place);
-  const TensorView rows = input.rank() == 2 ? input : Contiguous(input, scratch);
+  TensorView x = input;
+  Loops rows = RowsOf(x);
+  // Rows of more than one step are those of a batch of matrices. The CPU would pack the weight for each.
+  if (rows.shape.size() > 1 && place.IsCpu()) {
+    x = Contiguous(input, scratch);
+    rows = RowsOf(x);
+  }
   MmArgs args{};
   args.n = weight.shape[0], args.k = weight.shape[1];
-  args.m = output.numel() / args.n;
-  args.batch = 1;
+  args.m = rows.InnerSize();
+  args.batch = output.numel() / (args.m * args.n);
   args.dtype = input.dtype;
-  args.a = rows.data, args.b = weight.data;
-  args.a_row_stride = rows.rank() == 2 ? rows.strides[0] : args.k;
-  args.a_col_stride = rows.rank() == 2 ? rows.strides[1] : 1;
+  args.a = x.data, args.b = weight.data;
+  args.a_row_stride = rows.InnerStride(), args.a_col_stride = x.strides[x.rank() - 1];
+  for (int dim = 0; dim < rows.shape.size() - 1; ++dim) args.a_batch.Append(rows.shape[dim], rows.strides[dim]);
   args.b_row_stride = weight.strides[1], args.b_col_stride = weight.strides[0];
   args.c = output.data;
-  args.bias = bias ? Contiguous(*bias, scratch).data : nullptr;
+  if (bias) args.bias = bias->data, args.bias_stride = bias->strides[0];
   args.order = order;
   MmKernel(place, args);
 }

@@ -26,6 +26,7 @@ struct MmArgs {
   Loops b_batch;
   void* c;
   const void* bias;  // null, or one number a column
+  int64_t bias_stride;
   Order order;
 };
 

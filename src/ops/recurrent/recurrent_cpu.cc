@@ -120,7 +120,7 @@ void Multiply(Order order, int64_t m, int64_t n, int64_t k, const T* a, const T*
   args.dtype = sizeof(T) == 8 ? DType::kFloat64 : DType::kFloat32;
   args.a = a, args.a_row_stride = k, args.a_col_stride = 1;
   args.b = b, args.b_row_stride = b_row_stride, args.b_col_stride = b_col_stride;
-  args.c = c, args.bias = bias, args.order = order;
+  args.c = c, args.bias = bias, args.bias_stride = 1, args.order = order;
   HWY_NAMESPACE::MmKernel(args);
 }
 

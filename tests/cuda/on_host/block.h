@@ -15,7 +15,7 @@ namespace repdl::on_host {
 
 inline constexpr int kWarp = 32;
 
-/// The kernels that are launched after this run in another order.
+/// The kernels that are launched after this run in another order, on a device of another size.
 void SetSchedule(uint32_t seed);
 /// How often threads have stopped at a barrier or exchange, since the process began.
 int64_t NumStops();

@@ -23,6 +23,18 @@ enum cudaError_t {
 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
+enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  struct {
+    cudaMemLocationType type;
+    int id;
+  } location;
+};
+using cudaMemPool_t = struct CUmemPoolHandler_st*;
 using cudaStream_t = struct CUstream_st*;
 
 cudaError_t cudaGetLastError();
@@ -32,10 +44,14 @@ const char* cudaGetErrorString(cudaError_t error);
 
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 
 cudaError_t cudaMalloc(void** data, size_t size);
 cudaError_t cudaFree(void* data);
 cudaError_t cudaMallocAsync(void** data, size_t size, cudaStream_t stream);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMallocFromPoolAsync(void** data, size_t size, cudaMemPool_t pool, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind);
 cudaError_t cudaMemsetAsync(void* data, int byte, size_t size, cudaStream_t stream);
