@@ -23,6 +23,14 @@ struct SumsArgs {
   T* out;
 };
 
+/// The terms of a sum that is alone.
+template <class Term>
+struct OneSum {
+  Term term;
+
+  REPDL_ROW Term operator()(int64_t) const { return term; }
+};
+
 struct WholeSums {
   template <class Row, class T, class Terms>
   REPDL_ROW void operator()(const Row& row, int64_t sum, const SumsArgs<T, Terms>& args) const {

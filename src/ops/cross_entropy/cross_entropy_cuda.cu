@@ -102,19 +102,12 @@ static void ForSamples(const Place& place, const CrossEntropyArgs<T>& args, cons
 }
 
 template <class T>
-struct TermsOfNumbers {
-  const T* x;
-
-  REPDL_ROW scalar::RowNumbers<const T> operator()(int64_t) const { return {x}; }
-};
-
-template <class T>
 static void CrossEntropyGrad(const Place& place, const CrossEntropyArgs<T>& args) {
   Samples<T> samples = SamplesOf(args);
   OpScratch scratch(place);
   if (args.weight != nullptr) {
     T* const sum = scratch.Get<T>(1);
-    Sums(place, 1, args.num_classes, args.order, TermsOfNumbers<T>{args.weight}, {}, sum);
+    Sums(place, 1, args.num_classes, args.order, OneSum<scalar::RowNumbers<const T>>{{args.weight}}, {}, sum);
     samples.weight_sum = sum;
   }
   ForSamples<GradOfSample>(place, args, samples);

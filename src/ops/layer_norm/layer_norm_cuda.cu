@@ -14,6 +14,16 @@ template <class T>
 struct LayerNormRows {
   LayerNormArgs<T> args;
   T reciprocal;  // 1 / N: the quotient in double, rounded once
+
+  /// Row r of a tensor.
+  template <class U>
+  REPDL_ROW scalar::RowNumbers<U> Numbers(U* data, int64_t r) const {
+    return {data + r * args.n};
+  }
+  /// What row r has of a weight or bias.
+  REPDL_ROW scalar::RowNumbers<const T> Affine(const T* data, int64_t r) const {
+    return Numbers(data, r % args.affine_rows);
+  }
 };
 
 template <class T>
@@ -24,12 +34,10 @@ static LayerNormRows<T> RowsOf(const LayerNormArgs<T>& args) {
 struct NormalizeRow {
   template <class Row, class T>
   REPDL_ROW void operator()(const Row& row, int64_t r, const LayerNormRows<T>& rows) const {
-    using Numbers = scalar::RowNumbers<const T>;
     const LayerNormArgs<T>& args = rows.args;
-    const int64_t at = r * row.n, affine = r % args.affine_rows * row.n;
-    const scalar::RowMoments<T> moments = scalar::LayerNormRow(
-        row, args.mean != nullptr, rows.reciprocal, args.eps, Numbers{args.input + at}, Numbers{args.weight + affine},
-        Numbers{args.bias + affine}, scalar::RowNumbers<T>{args.output + at});
+    const scalar::RowMoments<T> moments =
+        scalar::LayerNormRow(row, args.mean != nullptr, rows.reciprocal, args.eps, rows.Numbers(args.input, r),
+                             rows.Affine(args.weight, r), rows.Affine(args.bias, r), rows.Numbers(args.output, r));
     if (!row.IsFirst()) return;
     if (args.mean != nullptr) args.mean[r] = moments.mean;
     args.rstd[r] = moments.rstd;
@@ -39,13 +47,11 @@ struct NormalizeRow {
 struct FillGradInput {
   template <class Row, class T>
   REPDL_ROW void operator()(const Row& row, int64_t r, const LayerNormRows<T>& rows) const {
-    using Numbers = scalar::RowNumbers<const T>;
     const LayerNormArgs<T>& args = rows.args;
-    const int64_t at = r * row.n, affine = r % args.affine_rows * row.n;
     const scalar::RowMoments<T> moments{args.mean == nullptr ? T{0} : args.mean[r], args.rstd[r]};
-    scalar::LayerNormGradRow(row, args.mean != nullptr, rows.reciprocal, moments, Numbers{args.grad_output + at},
-                             Numbers{args.input + at}, Numbers{args.weight + affine},
-                             scalar::RowNumbers<T>{args.grad_input + at});
+    scalar::LayerNormGradRow(row, args.mean != nullptr, rows.reciprocal, moments, rows.Numbers(args.grad_output, r),
+                             rows.Numbers(args.input, r), rows.Affine(args.weight, r),
+                             rows.Numbers(args.grad_input, r));
   }
 };
 

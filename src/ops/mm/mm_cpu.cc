@@ -77,11 +77,8 @@ void Run(const MmArgs& args) {
   T* const c = static_cast<T*>(args.c);
   Scratch scratch;
   const T* bias = static_cast<const T*>(args.bias);
-  if (bias != nullptr && args.bias_stride != 1) {
-    T* const copy = scratch.Get<T>(args.n);
-    for (int64_t j = 0; j < args.n; ++j) copy[j] = bias[j * args.bias_stride];
-    bias = copy;
-  }
+  if (bias != nullptr && args.bias_stride != 1)
+    bias = SideBySide(bias, args.bias_stride, args.n, scratch.Get<T>(args.n));
   const auto share = [&](int64_t task) HWY_ATTR {
     const int64_t matrix = task / shares, row = task % shares / grid.cols, col = task % grid.cols;
     const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;

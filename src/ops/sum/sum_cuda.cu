@@ -20,14 +20,6 @@ struct TermsOfTensor {
   REPDL_ROW scalar::ScatteredNumbers<T> operator()(int64_t sum) const { return {x + kept.Offset(sum), &reduced}; }
 };
 
-/// Of terms that are evenly spaced.
-template <class T>
-struct TermsOfRows {
-  scalar::StridedRows<const T> rows;
-
-  REPDL_ROW scalar::RowNumbers<const T> operator()(int64_t sum) const { return rows(sum); }
-};
-
 template <class T>
 static void SumTensor(const Place& place, const ReduceArgs& args) {
   const int64_t num_sums = args.kept.Count(), n = args.reduced.Count();
@@ -40,7 +32,7 @@ static void SumTensor(const Place& place, const ReduceArgs& args) {
     }
   };
   if (reduced.rank <= 1) {
-    sum(TermsOfRows<T>{{args.X<T>(), kept, args.reduced.InnerStride()}});
+    sum(scalar::StridedRows<const T>{args.X<T>(), kept, args.reduced.InnerStride()});
   } else {
     sum(TermsOfTensor<T>{args.X<T>(), kept, reduced});
   }
@@ -57,17 +49,9 @@ struct Squares {
   REPDL_ROW T operator()(scalar::RowPlace at) const { return scalar::SquareOf(x[at.index]); }
 };
 
-/// Of one sum.
-template <class T>
-struct TermsOfNorm {
-  Squares<T> squares;
-
-  REPDL_ROW Squares<T> operator()(int64_t) const { return squares; }
-};
-
 template <class T>
 static void RunNorm(const Place& place, const NormArgs<T>& args) {
-  Sums(place, 1, args.n, args.order, TermsOfNorm<T>{{args.x}}, {.root = true}, args.output);
+  Sums(place, 1, args.n, args.order, OneSum<Squares<T>>{{args.x}}, {.root = true}, args.output);
 }
 
 REPDL_CUDA_KERNEL(NormKernel, NormArgs<float>) { RunNorm(place, args); }
