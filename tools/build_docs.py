@@ -200,12 +200,14 @@ def platforms_page() -> str:
                 lenet,
                 tests,
                 seconds,
+                r.get("commit") or "–",
                 r["date"],
                 f"`{r['command']}`",
             ]
         )
     columns = [
-        "platform", "target", "compiler", "run by", "golden cases", "LeNet", "C++ tests", "seconds", "date", "command",
+        "platform", "target", "compiler", "run by", "golden cases", "LeNet", "C++ tests", "seconds", "commit", "date",
+        "command",
     ]  # fmt: skip
     return general_part("platforms.in.md") + "\n" + markdown_table(columns, rows)
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -50,6 +52,20 @@ def test_a_platform_that_gives_the_bits_passes(tmp_path: Path) -> None:
     (result,) = results(tmp_path)
     assert result.ok, result.output
     assert (result.cases, result.passed, result.lenet, result.cxx_tests) == (40, 40, True, 3)
+
+
+def test_a_row_names_the_commit_that_was_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    commit = check.commit.__wrapped__
+    assert commit() == ""  # no checkout, or a folder of one that is not its own
+    subprocess.run([*git, "init", "-q"], check=True)
+    (tmp_path / "file").write_text("a")
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "Add a file"], check=True)
+    assert re.fullmatch("[0-9a-f]{12}", commit())
+    (tmp_path / "file").write_text("b")
+    assert commit().endswith("-dirty")
 
 
 @pytest.mark.parametrize(

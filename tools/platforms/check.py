@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from build import CommandError, Programs, attempt, version_of
@@ -41,6 +42,7 @@ class Result:
     lenet: bool
     cxx_tests: int
     seconds: float
+    commit: str
     date: str
     command: str
     output: str  # of what failed; not recorded
@@ -54,6 +56,13 @@ def cpu_name() -> str:
     """Of this machine. The package knows too, but need not be built here."""
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found.group(1).strip() if found else host.machine()
+
+
+@cache  # once: what is recorded afterwards is not what was tried
+def commit() -> str:
+    """Of this checkout, with "-dirty" if files differ from it; empty where git does not know it."""
+    said, failure = attempt("git", "-C", ROOT, "describe", "--always", "--abbrev=12", "--dirty")
+    return "" if failure else said.strip()
 
 
 def lenet_agrees(output: str) -> bool:
@@ -124,5 +133,5 @@ def check_target(
     seconds, today = round(time.monotonic() - start, 1), datetime.now(UTC).date().isoformat()
     return Result(
         platform.name, target, cpu_name(), run.cpu, compiler, platform.flags, emulator, threads, cases, passed, lenet,
-        cxx_tests, seconds, today, command, output,
+        cxx_tests, seconds, commit(), today, command, output,
     )  # fmt: skip
