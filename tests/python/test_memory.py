@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import empty as empty_taken_before
@@ -24,6 +25,13 @@ NAN = float("nan")
 def _enabled(request: pytest.FixtureRequest) -> Iterator[None]:
     with nullcontext() if request.function is test_everything_is_given_back else repdl.reproducible():
         yield
+
+
+class Index:
+    """A number of another library."""
+
+    def __index__(self) -> int:
+        return 2
 
 
 def dirty() -> None:
@@ -131,6 +139,25 @@ def test_data_stays() -> None:
     assert torch.empty(0).numel() == 0
     leaf = torch.empty(3, requires_grad=True)
     assert leaf.is_leaf and leaf._version == 0
+
+
+@pytest.mark.parametrize("kind", ["Double", "Float", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool"])
+def test_arrays_are_data(kind: str) -> None:
+    """They have `__index__`, as sizes have. A tensor shares the memory of one of its dtype, which would be lost too."""
+    constructor = getattr(torch, f"{kind}Tensor")
+    array = constructor([[1, 0, 1]]).numpy().copy()
+    made = constructor(array)
+    assert made.tolist() == torch.from_numpy(array).tolist() == [[1, 0, 1]]
+    assert torch.Tensor(array).tolist() == ONES.new(array).tolist() == [[1, 0, 1]]
+    assert torch.FloatTensor(array[0, :1]).tolist() == [1] and torch.FloatTensor(array[:, :0]).shape == (1, 0)
+    assert array.tolist() == [[1, 0, 1]]
+
+
+def test_what_gives_an_integer_is_a_size() -> None:
+    for size in (2, np.int64(2), np.array(2), Index(), torch.Size([2])):
+        assert all(torch.FloatTensor(size).isnan()) and all(ONES.new(size).isnan())
+    assert torch.FloatTensor(np.array(2.0)).tolist() == 2  # not an integer
+    assert torch.UntypedStorage(np.int64(2)).tolist() == [255, 255]
 
 
 def test_other_kinds_of_tensors_are_left_alone() -> None:

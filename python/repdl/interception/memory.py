@@ -8,6 +8,7 @@ outputs that kernels write at once, nor what TorchScript, C++ and the constructo
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -105,7 +106,7 @@ def _constructing(original: Function) -> Function:
 def _constructing_storage(original: Function) -> Function:
     def make(owner: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(owner, *args, **kwargs)
-        if any(isinstance(arg, int) for arg in (*args, kwargs.get("size"))):
+        if any(_is_size(arg) for arg in (*args, kwargs.get("size"))):
             _fill_storage(result, 0, _STORAGE_BYTE)
         return result
 
@@ -156,7 +157,20 @@ def _resizing_storage(original: Function) -> Function:
 def _are_sizes(args: tuple[Any, ...]) -> bool:
     if len(args) != 1:
         return len(args) > 1
-    return isinstance(args[0], torch.Size) or (hasattr(args[0], "__index__") and not isinstance(args[0], torch.Tensor))
+    return isinstance(args[0], torch.Size) or _is_size(args[0])
+
+
+def _is_size(value: Any) -> bool:
+    """As torch decides: an array of NumPy has `__index__` too, and is a size only where that gives an integer."""
+    if isinstance(value, torch.Tensor):
+        return False
+    if isinstance(value, int | torch.SymInt):
+        return True
+    try:
+        operator.index(value)
+    except Exception:  # of whatever kind, torch goes on to read it as data
+        return False
+    return True
 
 
 def _is_ours() -> bool:
