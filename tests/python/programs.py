@@ -408,8 +408,11 @@ def train_autoencoder() -> Results:
 
 
 def digest(tensors: Results) -> str:
+    """Raises ValueError for NaN: such a program would give the same bits whatever it did before."""
     sha = hashlib.sha256()
     for tensor in tensors:
+        if tensor.isnan().any():
+            raise ValueError(f"NaN in a result of shape {tuple(tensor.shape)}")
         sha.update(str((tensor.dtype, tuple(tensor.shape))).encode())
         sha.update(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return sha.hexdigest()
