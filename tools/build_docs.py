@@ -80,7 +80,7 @@ def golden_cases(op: Op[..., Any]) -> list[str]:
 
 
 CUDA_KERNEL = re.compile(r'REPDL_CUDA_KERNEL\((\w+),|define REPDL_FAMILY "repdl/ops/(\w+\.def)"')
-FAMILY_ROW = re.compile(r"^REPDL_(?:UNARY|BINARY)\(\w+, (\w+),", re.MULTILINE)
+FAMILY_ROW = re.compile(r"^REPDL_(?:COMPLEX_)?(?:UNARY|BINARY)\(\w+, (\w+),", re.MULTILINE)
 
 
 @functools.cache

@@ -18,6 +18,8 @@ struct DeviceMemory {
   void (*copy)(const Place& place, const TensorView& from, const TensorView& to);
   /// Writes `count` elements of `item` bytes side by side, each of which has these bits.
   void (*fill)(const Place& place, void* to, int64_t count, int item, uint64_t bits);
+  /// Writes what lies in memory of the host, `size` bytes, a multiple of 4. It has been read when this returns.
+  void (*write)(const Place& place, void* to, const void* from, int64_t size);
 };
 
 /// That of CUDA devices. Null until an object of CUDA code puts it here when it is loaded.

@@ -32,6 +32,16 @@ void FillWith(const Place& place, T* to, int64_t count, T value) {
   }
 }
 
+/// A list that was made on the host, where the op runs: itself, or a copy in the scratch memory.
+template <class T>
+const T* OnPlace(const T* list, int64_t count, OpScratch& scratch) {
+  static_assert(sizeof(T) % 4 == 0);
+  if (scratch.place().IsCpu()) return list;
+  T* const copy = scratch.Get<T>(count);
+  internal::MemoryOf(scratch.place()).write(scratch.place(), copy, list, count * static_cast<int64_t>(sizeof(T)));
+  return copy;
+}
+
 /// A view with the dimensions in another order.
 TensorView Permuted(const TensorView& tensor, const IntList& dims);
 

@@ -119,6 +119,12 @@ void Map(const MapArgs& args, int64_t grain, const F& f) {
   });
 }
 
+/// output = f(tag, inputs...), for a text that has its numbers within.
+template <int kInputs, class T, int kTogether = 1, class F>
+void MapText(const MapArgs& args, int64_t grain, const F& f) {
+  Map<kInputs, T, kTogether>(args, grain, [&f](auto... x) HWY_ATTR { return f(TagOf<T>(), x...); });
+}
+
 /// An operand that is one number, in a vector.
 template <class T>
 HWY_INLINE VecOf<T> OneNumber(const MapArgs& args, int input) {

@@ -32,4 +32,40 @@ void Map(const Place& place, const MapArgs& args) {
   Launch(place, args.numel, &MapKernel<kInputs, F>, args);
 }
 
+/// A map by a text that has its numbers within.
+template <class F>
+struct TextArgs {
+  MapArgs map;
+  F f;
+};
+
+template <int kInputs, class T, class F>
+__global__ void __launch_bounds__(kThreadsPerBlock) MapTextKernel(const __grid_constant__ TextArgs<F> args) {
+  const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const auto f = [&](auto... x) { return args.f(scalar::Tag<T>(), x...); };
+  scalar::MapThread<kInputs, T>(args.map, thread, int64_t{gridDim.x} * blockDim.x, f);
+}
+
+/// body(at, numbers) with those of the operands at each element of the output, by the threads of a grid.
+template <int kInputs, class T, class Body>
+__device__ __forceinline__ void ForEachNumber(const MapArgs& args, const Body& body) {
+  const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < args.numel; at += num_threads) {
+    int64_t offsets[kInputs];
+    scalar::MapOffsets<kInputs>(args, at, offsets);
+    T numbers[kInputs];
+#pragma unroll
+    for (int t = 0; t < kInputs; ++t) {
+      numbers[t] = scalar::LoadNumber<T>(args.inputs[t], args.input_dtypes[t], offsets[t]);
+    }
+    body(at, numbers);
+  }
+}
+
+/// output = f(tag, inputs...).
+template <int kInputs, class T, class F>
+void MapText(const Place& place, const MapArgs& args, const F& f) {
+  Launch(place, args.numel, &MapTextKernel<kInputs, T, F>, TextArgs<F>{args, f});
+}
+
 }  // namespace repdl::cuda

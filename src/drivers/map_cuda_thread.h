@@ -64,9 +64,11 @@ REPDL_LANE void MapThread(const MapArgs& args, int64_t thread, int64_t num_threa
       StoreNumber(args.output, args.output_dtype, at, f(load(0)));
     } else if constexpr (kInputs == 2) {
       StoreNumber(args.output, args.output_dtype, at, f(load(0), load(1)));
-    } else {
-      static_assert(kInputs == 3);
+    } else if constexpr (kInputs == 3) {
       StoreNumber(args.output, args.output_dtype, at, f(load(0), load(1), load(2)));
+    } else {
+      static_assert(kInputs == 4);
+      StoreNumber(args.output, args.output_dtype, at, f(load(0), load(1), load(2), load(3)));
     }
   }
 }

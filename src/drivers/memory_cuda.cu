@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory of a CUDA device for ops: scratch memory in the order of a stream, copies and constants.
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -22,6 +23,18 @@ __global__ void __launch_bounds__(kThreadsPerBlock) CopyKernel(const __grid_cons
     scalar::MapOffsets<2>(args.map, at, offsets);
     static_cast<T*>(args.to)[offsets[1]] = static_cast<const T*>(args.map.inputs[0])[offsets[0]];
   }
+}
+
+struct WriteArgs {
+  static constexpr int64_t kMaxCount = 1016;  // what the parameters of a kernel have room for
+
+  uint32_t* to;
+  int64_t count;
+  uint32_t words[kMaxCount];
+};
+
+__global__ void __launch_bounds__(kThreadsPerBlock) WriteKernel(const __grid_constant__ WriteArgs args) {
+  for (int64_t i = threadIdx.x; i < args.count; i += blockDim.x) args.to[i] = args.words[i];
 }
 
 struct FillArgs {
@@ -96,7 +109,19 @@ static void Fill(const Place& place, void* to, int64_t count, int item, uint64_t
   DispatchBytes(item, [&]<class T>() { Launch(place, count, &FillKernel<T>, {to, count, bits}); });
 }
 
-static constexpr internal::DeviceMemory kMemory{&Get, &GiveBack, &Copy, &Fill};
+/// By the parameters of kernels, which are copied when they are started: nothing waits, and a graph keeps them.
+static void Write(const Place& place, void* to, const void* from, int64_t size) {
+  constexpr int64_t kWord = sizeof(uint32_t);
+  for (int64_t done = 0; done < size;) {
+    WriteArgs args{
+        static_cast<uint32_t*>(to) + done / kWord, std::min(WriteArgs::kMaxCount, (size - done) / kWord), {}};
+    std::memcpy(args.words, static_cast<const std::byte*>(from) + done, static_cast<size_t>(args.count * kWord));
+    Launch(place, Grid{1}, &WriteKernel, args);
+    done += args.count * kWord;
+  }
+}
+
+static constexpr internal::DeviceMemory kMemory{&Get, &GiveBack, &Copy, &Fill, &Write};
 [[maybe_unused]] static const bool kIsThere = (internal::cuda_memory.store(&kMemory, std::memory_order_release), true);
 
 }  // namespace repdl::cuda

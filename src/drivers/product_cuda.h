@@ -6,174 +6,86 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <utility>
 
 #include "base/cuda_launch.h"
 #include "base/op_scratch.h"
 #include "drivers/loops_cuda_thread.h"
 #include "drivers/product_plan.h"
+#include "drivers/product_tile_cuda.h"
 #include "numerics/lanes/scalar.h"
 #include "numerics/order.h"
 
 namespace repdl::cuda {
 
-/// How the numbers of a tile are copied to shared memory: in pieces of 16 bytes, which lie so along the lines; or one by
-/// one, neighbours along the lines or along k.
-enum class CopyWay { kPieces, kAlongLines, kAlongK };
-
-/// An operand of a product: `lines` rows of the left one, or columns of the right one, whatever its layout.
-template <class T>
-struct ProductOperand {
-  const T* data;
-  int64_t lines, line_stride, k_stride;
-  scalar::DeviceLoops batch;
-  CopyWay way;
-};
-
-template <class T>
+/// A product of two operands, for each matrix of a batch.
+template <class LeftOperand, class RightOperand, class AnyChunks, class AnySink>
 struct ProductArgs {
-  ProductOperand<T> left, right;
-  int64_t k, chain;  // terms, after `chain` of which a chain restarts
-  int64_t part_terms, num_parts;
-  int64_t tile_rows, tile_cols;  // the tiles of one matrix
-  int64_t num_units;             // of work: each tile, for each part of its terms
-  // Result (i, j) of a matrix, or what the first part gives for it.
-  T* c;
-  int64_t c_row_stride, c_col_stride, c_matrix_stride, c_part_stride;
-  bool c_in_pieces;  // of 16 bytes along rows
-  const T* bias;     // null, or what is added at the end
-  int64_t bias_row_stride, bias_col_stride;
-  T* waiting;  // partial sums of the blocks
-  int num_levels;
+  using T = typename LeftOperand::Number;
+  using Left = LeftOperand;
+  using Right = RightOperand;
+  using Terms = AnyChunks;
+  using Sink = AnySink;
+
+  Left left;
+  Right right;
+  Terms chunks;  // after which a chain restarts
+  Sink sink = {};
+  // From the plan.
+  int64_t part_chunks = 0, num_parts = 0;  // parts of the terms, of so many chunks
+  int64_t tile_rows = 0, tile_cols = 0;    // the tiles of one matrix
+  int64_t num_units = 0;                   // of work: each tile, for each part of its terms
+  T* waiting = nullptr;                    // partial sums of the blocks
+  int num_levels = 0;
 };
 
-/// A tile of kRows x kCols results. Each thread has kThreadRows x kThreadCols of them in registers; a step multiplies
-/// kTerms terms, which lie in shared memory, and those of the next kStages - 1 steps are on their way there.
-template <class Number, int rows, int cols, int terms, int thread_rows, int thread_cols, int stages, int blocks>
-struct ProductTile {
-  using T = Number;
-  static constexpr int kRows = rows, kCols = cols, kTerms = terms, kStages = stages;
-  static constexpr int kThreadRows = thread_rows, kThreadCols = thread_cols;
-  static constexpr int kBlocks = blocks;  // that a multiprocessor runs at once
-  /// Numbers of 16 bytes: the rows and columns of a thread come in such pieces.
-  static constexpr int kPiece = 16 / sizeof(T);
-  /// The threads of a warp.
-  static constexpr int kWarpRows = 4, kWarpCols = 8;
-  static constexpr int kRowWarps = kRows / (kWarpRows * kThreadRows), kColWarps = kCols / (kWarpCols * kThreadCols);
-  static constexpr int kThreads = 32 * kRowWarps * kColWarps;
-  /// From term to term in shared memory: a piece more, so that numbers copied along k meet different banks.
-  static constexpr int kRowPitch = kRows + kPiece, kColPitch = kCols + kPiece;
-  static constexpr int kStage = kTerms * (kRowPitch + kColPitch);
-  static constexpr size_t kSharedBytes = size_t{kStages} * kStage * sizeof(T);
+/// Some chunks, counted from the first of them.
+template <class AnyChunks>
+struct ChunksOfPart {
+  const AnyChunks& all;
+  int64_t first, count;
 
-  static_assert(kRows % (kWarpRows * kThreadRows) == 0 && kCols % (kWarpCols * kThreadCols) == 0);
-  static_assert(kThreadRows % kPiece == 0 && kThreadCols % kPiece == 0);
-  // Then every step but the last of a part is whole, and ends no later than its chain.
-  static_assert(kProductChunk % kTerms == 0);
+  REPDL_WALK int64_t Begin(int64_t index) const { return all.Begin(first + index); }
+  REPDL_WALK int64_t End(int64_t index) const { return all.End(first + index); }
 };
-
-template <class T>
-struct TileOf;
-template <>
-struct TileOf<float> {
-  using Large = ProductTile<float, 128, 128, 16, 8, 8, 2, 2>;
-  using Small = ProductTile<float, 64, 64, 16, 8, 4, 3, 4>;
-  using Flat = ProductTile<float, 16, 128, 16, 4, 4, 4, 4>;
-};
-template <>
-struct TileOf<double> {
-  using Large = ProductTile<double, 64, 128, 8, 8, 8, 3, 2>;
-  using Small = ProductTile<double, 64, 64, 8, 8, 4, 3, 3>;
-  using Flat = ProductTile<double, 16, 128, 8, 4, 4, 4, 4>;
-};
-
-/// Numbers of 16 bytes at an address that is a multiple of 16.
-__device__ __forceinline__ void LoadPiece(const float* from, float* to) {
-  const float4 piece = *reinterpret_cast<const float4*>(from);
-  to[0] = piece.x, to[1] = piece.y, to[2] = piece.z, to[3] = piece.w;
+template <class AnyChunks>
+REPDL_LANE ChunksOfPart<AnyChunks> PartOf(const AnyChunks& all, int64_t first, int64_t count) {
+  return {all, first, count};
 }
-__device__ __forceinline__ void LoadPiece(const double* from, double* to) {
-  const double2 piece = *reinterpret_cast<const double2*>(from);
-  to[0] = piece.x, to[1] = piece.y;
-}
-__device__ __forceinline__ void StorePiece(const float* from, float* to) {
-  *reinterpret_cast<float4*>(to) = float4{from[0], from[1], from[2], from[3]};
-}
-__device__ __forceinline__ void StorePiece(const double* from, double* to) {
-  *reinterpret_cast<double2*>(to) = double2{from[0], from[1]};
+/// Those of one length are the chunks of the terms of the part.
+REPDL_LANE Chunks PartOf(const Chunks& all, int64_t first, int64_t count) {
+  return Chunks(all.End(first + count - 1) - all.Begin(first), all.length);
 }
 
-/// Copies what a thread copies of kLines lines of an operand: numbers, or pieces of them, that are constant steps apart. What
-/// is not there is not copied: it is multiplied too, and gives results that are stored nowhere.
-template <class Tile, int kLines>
-class LineCopier {
+/// The steps in which terms are copied: those in which they are multiplied, kTerms of them but for the last of a chunk.
+template <int kTerms, class AnyChunks>
+class CopySteps {
  public:
-  using T = typename Tile::T;
-
-  /// Begins with these lines of a matrix at this term.
-  __device__ __forceinline__ void Begin(const ProductOperand<T>& x, int64_t matrix, int64_t line, int64_t k) {
-    const int thread = static_cast<int>(threadIdx.x);
-    int first_line = 0;
-    if (x.way == CopyWay::kPieces) {
-      first_line = thread % kLinePieces * Tile::kPiece, k_ = thread / kLinePieces;
-    } else if (x.way == CopyWay::kAlongLines) {
-      first_line = thread % kLines, k_ = thread / kLines;
-    } else {
-      first_line = thread / kEight, k_ = thread % kEight;
-    }
-    const int64_t num_lines = x.lines - line;
-    num_lines_ = (num_lines < kLines ? static_cast<int>(num_lines) : kLines) - first_line;
-    to_ = k_ * kPitch + first_line;
-    from_ = x.data + x.batch.Offset(matrix) + (line + first_line) * x.line_stride + (k + k_) * x.k_stride;
-  }
-
-  /// Begins to copy `num_k` terms, and goes on to those behind them.
-  __device__ __forceinline__ void Copy(const ProductOperand<T>& x, int num_k, T* stage) {
-    T* const to = stage + to_;
-    if (x.way == CopyWay::kPieces) {
-      constexpr int kStep = Tile::kThreads / kLinePieces;
-#pragma unroll
-      for (int k = 0; k < Tile::kTerms; k += kStep) {
-        if (k_ + k >= num_k) continue;
-        const T* const from = from_ + k * x.k_stride;
-        if (num_lines_ >= Tile::kPiece) {
-          __pipeline_memcpy_async(to + k * kPitch, from, 16);
-        } else {
-          for (int e = 0; e < num_lines_; ++e) __pipeline_memcpy_async(to + k * kPitch + e, from + e, sizeof(T));
-        }
-      }
-    } else if (x.way == CopyWay::kAlongLines) {
-      constexpr int kStep = Tile::kThreads / kLines;
-#pragma unroll
-      for (int k = 0; k < Tile::kTerms; k += kStep) {
-        if (num_lines_ <= 0 || k_ + k >= num_k) continue;
-        __pipeline_memcpy_async(to + k * kPitch, from_ + k * x.k_stride, sizeof(T));
-      }
-    } else {
-      constexpr int kStep = Tile::kThreads / kEight;
-#pragma unroll
-      for (int k = 0; k < Tile::kTerms; k += kEight) {
-#pragma unroll
-        for (int line = 0; line < kLines; line += kStep) {
-          if (line >= num_lines_ || k_ + k >= num_k) continue;
-          __pipeline_memcpy_async(to + k * kPitch + line, from_ + line * x.line_stride + k * x.k_stride, sizeof(T));
-        }
-      }
-    }
-    from_ += Tile::kTerms * x.k_stride;
+  REPDL_LANE void Begin(const AnyChunks& chunks) { chunk_ = 0, k_ = chunks.Begin(0), end_ = chunks.End(0); }
+  /// The number of terms of the next step, or 0 after the last one.
+  REPDL_LANE int Next(const AnyChunks& chunks) {
+    while (k_ == end_ && chunk_ + 1 < chunks.count) end_ = chunks.End(++chunk_);
+    const int num_k = end_ - k_ < kTerms ? static_cast<int>(end_ - k_) : kTerms;
+    k_ += num_k;
+    return num_k;
   }
 
  private:
-  /// Terms of a line that lie side by side: a sector of memory. A warp copies those of four lines.
-  static constexpr int kEight = 8;
-  static constexpr int kLinePieces = kLines / Tile::kPiece, kPitch = kLines + Tile::kPiece;
-  static_assert(Tile::kThreads % kLinePieces == 0 && Tile::kThreads % kLines == 0);
-  static_assert(Tile::kTerms % kEight == 0 && Tile::kThreads / kEight <= kLines);
+  int64_t chunk_ = 0, k_ = 0, end_ = 0;
+};
+/// Of chunks that are whole steps, all but the last one.
+template <int kTerms>
+class CopySteps<kTerms, Chunks> {
+ public:
+  REPDL_LANE void Begin(const Chunks& chunks) { rest_ = chunks.num_terms; }
+  REPDL_LANE int Next(const Chunks&) {
+    const int num_k = rest_ < kTerms ? static_cast<int>(rest_) : kTerms;
+    rest_ -= num_k;
+    return num_k;
+  }
 
-  // Of the first number: where it lies, where it goes in a stage, its term; and how many lines there are from its own on.
-  const T* from_ = nullptr;
-  int to_ = 0, k_ = 0, num_lines_ = 0;
+ private:
+  int64_t rest_ = 0;
 };
 
 /// A unit of work: a part of the terms of a tile.
@@ -183,8 +95,8 @@ struct ProductUnit {
 
 /// Blocks that run at once have the same terms of tiles near each other, in bands of kBand rows, whose operands stay in the
 /// cache.
-template <class T>
-REPDL_LANE ProductUnit UnitOf(const ProductArgs<T>& args, int64_t index) {
+template <class Args>
+REPDL_LANE ProductUnit UnitOf(const Args& args, int64_t index) {
   constexpr int64_t kBand = 8;
   ProductUnit unit{};
   int64_t band = scalar::TakeRemainder(index, args.tile_rows * args.tile_cols);
@@ -198,12 +110,18 @@ REPDL_LANE ProductUnit UnitOf(const ProductArgs<T>& args, int64_t index) {
 }
 
 /// The results of a thread in one tile after the other, as the walk visits the terms.
-template <class Tile>
+template <class Tile, class Args>
 class TileVisitor {
  public:
   using T = typename Tile::T;
+  using Terms = decltype(PartOf(std::declval<Args>().chunks, 0, 0));
 
-  __device__ __forceinline__ explicit TileVisitor(const ProductArgs<T>& args) : args_(args) {
+  static constexpr bool kMayMask = Args::Right::kMayMask;
+  /// Behind the stages, a byte for each number of the right operand says whether it is there.
+  static constexpr size_t kFlags = kMayMask ? Tile::kTerms * Tile::kCols : 0;
+  static constexpr size_t kSharedBytes = Tile::kStages * (Tile::kStage * sizeof(T) + kFlags);
+
+  __device__ __forceinline__ explicit TileVisitor(const Args& args) : args_(args) {
     const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
     // Two rows of threads alternate, and of their eights so do those below: the pattern of addresses that shared memory
     // serves at its full rate.
@@ -214,19 +132,21 @@ class TileVisitor {
   }
 
   __device__ __forceinline__ void Run(const ProductUnit& unit) {
-    const int64_t begin = unit.part * args_.part_terms;
-    const int64_t rest = args_.k - begin, num_terms = rest < args_.part_terms ? rest : args_.part_terms;
+    const int64_t first = unit.part * args_.part_chunks, rest = args_.chunks.count - first;
+    const Terms chunks = PartOf(args_.chunks, first, rest < args_.part_chunks ? rest : args_.part_chunks);
+    const int64_t begin = args_.chunks.Begin(first);
     const int64_t row = unit.row * Tile::kRows, col = unit.col * Tile::kCols;
     left_.Begin(args_.left, unit.matrix, row, begin);
     right_.Begin(args_.right, unit.matrix, col, begin);
     last_row_ = LastOf<Tile::kRows>(args_.left.lines - row);
     last_col_ = LastOf<Tile::kCols>(args_.right.lines - col);
-    to_copy_ = num_terms;
+    chunks_ = &chunks;
+    to_copy_.Begin(chunks);
     stage_ = copy_stage_ = 0;
     __syncthreads();  // the steps of the tile before are at their end, so its stages are free
     for (int i = 0; i < Tile::kStages - 1; ++i) Copy();
-    WalkChunks(Chunks(num_terms, args_.chain), *this);
-    Store(args_.c + unit.matrix * args_.c_matrix_stride + unit.part * args_.c_part_stride, row, col);
+    WalkChunks(chunks, *this);
+    Store(unit, row, col);
   }
 
   // What the walk asks for.
@@ -282,12 +202,10 @@ class TileVisitor {
 
   /// Begins to copy the terms of the next step that is not on its way, if there is one.
   __device__ __forceinline__ void Copy() {
-    if (to_copy_ > 0) {
-      const int num_k = to_copy_ < Tile::kTerms ? static_cast<int>(to_copy_) : Tile::kTerms;
+    if (const int num_k = to_copy_.Next(*chunks_); num_k > 0) {
       T* const to = shared_ + copy_stage_ * Tile::kStage;
-      left_.Copy(args_.left, num_k, to);
-      right_.Copy(args_.right, num_k, to + Tile::kTerms * Tile::kRowPitch);
-      to_copy_ -= num_k;
+      left_.Copy(args_.left, num_k, to, nullptr);
+      right_.Copy(args_.right, num_k, to + Tile::kTerms * Tile::kRowPitch, FlagsOf(copy_stage_));
     }
     __pipeline_commit();  // also without a copy: the steps are counted
     copy_stage_ = Next(copy_stage_);
@@ -300,17 +218,45 @@ class TileVisitor {
     Copy();
     const T* a = shared_ + stage_ * Tile::kStage + row_;
     const T* b = shared_ + stage_ * Tile::kStage + Tile::kTerms * Tile::kRowPitch + col_;
-    if (num_k == Tile::kTerms) {
+    if (IsMasked()) {
+      const uint8_t* const present = FlagsOf(stage_) + col_;
+#pragma unroll 1
+      for (int k = 0; k < num_k; ++k) {
+        MultiplyTerm<kMayMask>(a + k * Tile::kRowPitch, b + k * Tile::kColPitch, present + k * Tile::kCols);
+      }
+    } else if (num_k == Tile::kTerms) {
 #pragma unroll
-      for (int k = 0; k < Tile::kTerms; ++k) MultiplyTerm(a + k * Tile::kRowPitch, b + k * Tile::kColPitch);
+      for (int k = 0; k < Tile::kTerms; ++k) {
+        MultiplyTerm<false>(a + k * Tile::kRowPitch, b + k * Tile::kColPitch, nullptr);
+      }
     } else {
 #pragma unroll 1
-      for (int k = 0; k < num_k; ++k) MultiplyTerm(a + k * Tile::kRowPitch, b + k * Tile::kColPitch);
+      for (int k = 0; k < num_k; ++k) {
+        MultiplyTerm<false>(a + k * Tile::kRowPitch, b + k * Tile::kColPitch, nullptr);
+      }
     }
     stage_ = Next(stage_);
   }
+  __device__ __forceinline__ bool IsMasked() const {
+    if constexpr (kMayMask) {
+      return args_.right.masked;
+    } else {
+      return false;
+    }
+  }
+  /// Of a stage.
+  __device__ __forceinline__ uint8_t* FlagsOf(int stage) const {
+    return reinterpret_cast<uint8_t*>(shared_ + Tile::kStages * Tile::kStage) + stage * static_cast<int>(kFlags);
+  }
 
-  __device__ __forceinline__ void MultiplyTerm(const T* a, const T* b) {
+  /// The chain of a column skips a term that is not there.
+  template <bool kMasked>
+  __device__ __forceinline__ void MultiplyTerm(const T* a, const T* b, const uint8_t* present) {
+    [[maybe_unused]] bool is_there[Tile::kThreadCols];
+    if constexpr (kMasked) {
+#pragma unroll
+      for (int j = 0; j < Tile::kThreadCols; ++j) is_there[j] = present[Spread<Tile::kWarpCols>(j)] != 0;
+    }
     T x[Tile::kThreadRows], y[Tile::kThreadCols];
 #pragma unroll
     for (int i = 0; i < Tile::kThreadRows; i += Tile::kPiece) LoadPiece(a + i * Tile::kWarpRows, x + i);
@@ -319,7 +265,12 @@ class TileVisitor {
 #pragma unroll
     for (int i = 0; i < Tile::kThreadRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < Tile::kThreadCols; ++j) acc_[i][j] = scalar::Fma(x[i], y[j], acc_[i][j]);
+      for (int j = 0; j < Tile::kThreadCols; ++j) {
+        if constexpr (kMasked) {
+          if (!is_there[j]) continue;
+        }
+        acc_[i][j] = scalar::Fma(x[i], y[j], acc_[i][j]);
+      }
     }
   }
 
@@ -329,64 +280,51 @@ class TileVisitor {
     return i / Tile::kPiece * (kThreads * Tile::kPiece) + i % Tile::kPiece;
   }
 
-  /// `tile_row` and `tile_col` are those of the tile in its matrix, which begins at `c`.
-  __device__ __forceinline__ void Store(T* c, int64_t tile_row, int64_t tile_col) {
+  /// `tile_row` and `tile_col` are those of the tile in its matrix.
+  __device__ __forceinline__ void Store(const ProductUnit& unit, int64_t tile_row, int64_t tile_col) {
 #pragma unroll
-    for (int i = 0; i < Tile::kThreadRows; ++i) {
-      const int row = row_ + Spread<Tile::kWarpRows>(i);
-      if (row > last_row_) continue;
-      T* const c_row = c + (tile_row + row) * args_.c_row_stride;
+    for (int j = 0; j < Tile::kThreadCols; j += Tile::kPiece) {
+      const int col = col_ + Spread<Tile::kWarpCols>(j), count = last_col_ - col + 1;
+      if (count <= 0) continue;
+      const auto columns = args_.sink.template At<Tile::kPiece>(unit.matrix, unit.part, tile_col + col, count);
 #pragma unroll
-      for (int j = 0; j < Tile::kThreadCols; j += Tile::kPiece) {
-        const int col = col_ + Spread<Tile::kWarpCols>(j);
-        if (args_.bias != nullptr) {
-          const T* const bias = args_.bias + (tile_row + row) * args_.bias_row_stride;
+      for (int i = 0; i < Tile::kThreadRows; ++i) {
+        const int row = row_ + Spread<Tile::kWarpRows>(i);
+        if (row > last_row_) continue;
+        T values[Tile::kPiece];
 #pragma unroll
-          for (int e = 0; e < Tile::kPiece; ++e) {
-            if (col + e > last_col_) continue;
-            acc_[i][j + e] = scalar::Add(acc_[i][j + e], bias[(tile_col + col + e) * args_.bias_col_stride]);
-          }
-        }
-        if (args_.c_in_pieces && col + Tile::kPiece - 1 <= last_col_) {
-          StorePiece(acc_[i] + j, c_row + tile_col + col);
-          continue;
-        }
-#pragma unroll
-        for (int e = 0; e < Tile::kPiece; ++e) {
-          if (col + e <= last_col_) c_row[(tile_col + col + e) * args_.c_col_stride] = acc_[i][j + e];
-        }
+        for (int e = 0; e < Tile::kPiece; ++e) values[e] = acc_[i][j + e];
+        columns.Put(tile_row + row, values);
       }
     }
   }
 
-  const ProductArgs<T>& args_;
+  const Args& args_;
   T acc_[Tile::kThreadRows][Tile::kThreadCols];
   int row_, col_;  // of the first result of the thread in a tile
   T* shared_;
-  LineCopier<Tile, Tile::kRows> left_;
-  LineCopier<Tile, Tile::kCols> right_;
-  // Of the tile: its last row and column that are there, and the terms that are to be copied.
+  typename Args::Left::template Copier<Tile, Tile::kRows> left_;
+  typename Args::Right::template Copier<Tile, Tile::kCols> right_;
+  // Of the tile: its last row and column that are there, its terms, and those that are to be copied.
   int last_row_ = 0, last_col_ = 0;
-  int64_t to_copy_ = 0;
+  const Terms* chunks_ = nullptr;
+  CopySteps<Tile::kTerms, Terms> to_copy_;
   int stage_ = 0, copy_stage_ = 0;  // of the step, and of what is copied next
 };
 
-template <class Tile>
-__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
-    ProductKernel(const __grid_constant__ ProductArgs<typename Tile::T> args) {
-  TileVisitor<Tile> tile(args);
+template <class Tile, class Args>
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks) ProductKernel(const __grid_constant__ Args args) {
+  TileVisitor<Tile, Args> tile(args);
   for (int64_t unit = blockIdx.x; unit < args.num_units; unit += gridDim.x) tile.Run(UnitOf(args, unit));
 }
 
 /// Results of which each part gave a partial one: number i of part p at partial[p * count + i].
-template <class T>
+template <class T, class Sink>
 struct MergeArgs {
   const T* partial;
   int64_t count, num_parts;
-  T* c;
-  int64_t num_cols;
-  const T* bias;  // null, or one number a column
-  int64_t bias_stride;
+  int64_t rows, cols;
+  Sink sink;
 };
 
 /// The top of the tree, whose leaves are the parts.
@@ -409,97 +347,52 @@ class MergeVisitor {
   T* waiting_;  // kMaxPartLevels values; not here, so that the rest stays in registers
 };
 
-template <class T>
-__global__ void __launch_bounds__(kThreadsPerBlock) MergeKernel(const __grid_constant__ MergeArgs<T> args) {
+template <class T, class Sink>
+__global__ void __launch_bounds__(kThreadsPerBlock) MergeKernel(const __grid_constant__ MergeArgs<T, Sink> args) {
   const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < args.count; i += num_threads) {
     T waiting[kMaxPartLevels];
     MergeVisitor<T> visitor(args.partial + i, args.count, waiting);
     WalkChunks(Chunks(args.num_parts, 1), visitor);
-    T value = visitor.value();
-    if (args.bias != nullptr) {
-      int64_t rest = i;
-      value = scalar::Add(value, args.bias[scalar::TakeRemainder(rest, args.num_cols) * args.bias_stride]);
-    }
-    args.c[i] = value;
+    int64_t matrix = i;
+    const int64_t col = scalar::TakeRemainder(matrix, args.cols), row = scalar::TakeRemainder(matrix, args.rows);
+    T values[] = {visitor.value()};
+    args.sink.template At<1>(matrix, 0, col, 1).Put(row, values);
   }
 }
 
-/// c = a b (+ bias) for each matrix of a batch; c is row-major, and its matrices lie side by side.
-template <class T>
-struct ProductCall {
-  int64_t m, n, k, batch, chain;
-  ProductOperand<T> a, b;  // the rows of a, the columns of b; how they are copied is found here
-  T* c;
-  const T* bias;  // null, or one number a column
-  int64_t bias_stride;
-
-  ProductSizes Sizes() const { return {m, n, k, batch, chain, sizeof(T)}; }
-};
-
-/// Whether 16 bytes may be copied from or to a pointer, and from or to those that are steps of these strides away.
-template <class T>
-bool InPieces(const T* data, std::initializer_list<int64_t> strides) {
-  const auto whole = [](int64_t stride) { return stride % (16 / static_cast<int64_t>(sizeof(T))) == 0; };
-  return reinterpret_cast<uintptr_t>(data) % 16 == 0 && std::all_of(strides.begin(), strides.end(), whole);
-}
-
-template <class T>
-CopyWay WayOf(const ProductOperand<T>& x) {
-  const auto size = [](int64_t stride) { return stride < 0 ? -stride : stride; };
-  if (x.lines == 1 || size(x.k_stride) < size(x.line_stride)) return CopyWay::kAlongK;
-  bool in_pieces = x.line_stride == 1 && InPieces(x.data, {x.k_stride});
-  for (int dim = 0; dim < x.batch.rank; ++dim) in_pieces = in_pieces && InPieces(x.data, {x.batch.strides[dim]});
-  return in_pieces ? CopyWay::kPieces : CopyWay::kAlongLines;
-}
-
-template <class Tile, class T>
-void LaunchTiles(const Place& place, ProductArgs<T> args, int64_t batch, OpScratch& scratch) {
+template <class Tile, class Args>
+void LaunchTiles(const Place& place, Args args, int64_t batch, OpScratch& scratch) {
+  using T = typename Args::T;
   args.tile_rows = (args.left.lines + Tile::kRows - 1) / Tile::kRows;
   args.tile_cols = (args.right.lines + Tile::kCols - 1) / Tile::kCols;
   args.num_units = batch * args.num_parts * args.tile_rows * args.tile_cols;
   // No more blocks than run at once: each has memory of its own, where partial sums wait.
   const int64_t blocks = std::min<int64_t>(args.num_units, int64_t{Multiprocessors(place)} * Tile::kBlocks);
-  const Chunks chunks(args.part_terms, args.chain);
-  args.num_levels = chunks.count > 1 ? NumLevels(chunks.count - 1) : 0;
+  args.num_levels = args.part_chunks > 1 ? NumLevels(args.part_chunks - 1) : 0;
   if (args.num_levels > 0) args.waiting = scratch.Get<T>(blocks * args.num_levels * Tile::kRows * Tile::kCols);
-  Launch(place, Grid{blocks, Tile::kThreads, Tile::kSharedBytes}, &ProductKernel<Tile>, args);
+  Launch(place, Grid{blocks, Tile::kThreads, TileVisitor<Tile, Args>::kSharedBytes}, &ProductKernel<Tile, Args>, args);
 }
 
-/// The product by a plan.
-template <class T>
-void Product(const Place& place, const ProductCall<T>& call, const ProductPlan& plan) {
+/// The product of what the arguments name, operands, chunks and sink, by a plan.
+template <class Args>
+void RunProduct(const Place& place, Args args, const ProductSizes& sizes, const ProductPlan& plan) {
+  using T = typename Args::T;
+  using Sink = typename Args::Sink;
   OpScratch scratch(place);
-  ProductArgs<T> args{};
-  args.left = call.a, args.right = call.b;
-  args.k = call.k, args.chain = call.chain;
-  args.part_terms = plan.part_terms, args.num_parts = plan.num_parts;
-  const int64_t count = call.batch * call.m * call.n;
+  const int64_t rows = args.left.lines, cols = args.right.lines, count = sizes.batch * rows * cols;
+  const Sink sink = args.sink;
   const bool in_parts = plan.num_parts > 1;
-  args.c = in_parts ? scratch.Get<T>(count * plan.num_parts) : call.c;
-  args.c_row_stride = call.n, args.c_col_stride = 1;
-  args.c_matrix_stride = call.m * call.n, args.c_part_stride = count;
-  if (!in_parts) args.bias = call.bias, args.bias_col_stride = call.bias_stride;
-  if (plan.transposed) {
-    std::swap(args.left, args.right);
-    std::swap(args.c_row_stride, args.c_col_stride);
-    std::swap(args.bias_row_stride, args.bias_col_stride);
-  }
-  args.left.way = WayOf(args.left), args.right.way = WayOf(args.right);
-  args.c_in_pieces =
-      args.c_col_stride == 1 && InPieces(args.c, {args.c_row_stride, args.c_matrix_stride, args.c_part_stride});
+  args.num_parts = plan.num_parts;
+  args.part_chunks = in_parts ? plan.part_terms / sizes.chain : args.chunks.count;
+  T* const partial = in_parts ? scratch.Get<T>(count * plan.num_parts) : nullptr;
+  if (in_parts) args.sink = Sink::Partial(partial, rows, cols, sizes.batch);
   switch (plan.tiles) {
-    case ProductTiles::kLarge: LaunchTiles<typename TileOf<T>::Large>(place, args, call.batch, scratch); break;
-    case ProductTiles::kSmall: LaunchTiles<typename TileOf<T>::Small>(place, args, call.batch, scratch); break;
-    case ProductTiles::kFlat: LaunchTiles<typename TileOf<T>::Flat>(place, args, call.batch, scratch); break;
+    case ProductTiles::kLarge: LaunchTiles<typename TileOf<T>::Large>(place, args, sizes.batch, scratch); break;
+    case ProductTiles::kSmall: LaunchTiles<typename TileOf<T>::Small>(place, args, sizes.batch, scratch); break;
+    case ProductTiles::kFlat: LaunchTiles<typename TileOf<T>::Flat>(place, args, sizes.batch, scratch); break;
   }
-  if (!in_parts) return;
-  Launch(place, count, &MergeKernel<T>, {args.c, count, plan.num_parts, call.c, call.n, call.bias, call.bias_stride});
-}
-
-template <class T>
-void Product(const Place& place, const ProductCall<T>& call) {
-  Product(place, call, PlanProduct(call.Sizes(), Multiprocessors(place)));
+  if (in_parts) Launch(place, count, &MergeKernel<T, Sink>, {partial, count, plan.num_parts, rows, cols, sink});
 }
 
 }  // namespace repdl::cuda

@@ -56,7 +56,7 @@ ProductPlan PlanProduct(const ProductSizes& sizes, int multiprocessors) {
   double best_clocks = -1;
   for (const ProductTiles tiles : {ProductTiles::kLarge, ProductTiles::kSmall, ProductTiles::kFlat}) {
     for (const bool transposed : {false, true}) {
-      if (transposed && tiles != ProductTiles::kFlat) continue;
+      if (transposed && (tiles != ProductTiles::kFlat || !sizes.may_transpose)) continue;
       for (int64_t part_chunks = 1;; part_chunks *= 2) {
         const ProductPlan plan = PlanOf(sizes, tiles, transposed, part_chunks);
         const bool fits = plan.num_parts <= kMaxParts && results * static_cast<double>(plan.num_parts) <= kMaxPartial;

@@ -16,7 +16,8 @@ inline constexpr int kMaxPartLevels = NumLevels(kMaxParts - 1);
 struct ProductSizes {
   int64_t m, n, k, batch;
   int64_t chain;
-  int item;  // bytes of a number
+  int item;                   // bytes of a number
+  bool may_transpose = true;  // whether the operands may change sides
 };
 
 /// The tiles that there are, by the results of each: those of products with enough of them, of products with few, and of

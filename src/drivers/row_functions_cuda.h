@@ -6,9 +6,16 @@
 
 namespace repdl::scalar {
 
-REPDL_LANE float ExpOfEach(float x) { return Exp(x); }
-REPDL_LANE float LogOfEach(float x) { return Log(x); }
-REPDL_LANE double ExpOfEach(double x) { return ExpDouble()(Tag<double>(), x); }
-REPDL_LANE double LogOfEach(double x) { return LogDouble()(Tag<double>(), x); }
+#define REPDL_ROW_FUNCTION(Function)                                 \
+  REPDL_LANE float Function##OfEach(float x) { return Function(x); } \
+  REPDL_LANE double Function##OfEach(double x) { return Function##Double()(Tag<double>(), x); }
+REPDL_ROW_FUNCTION(Exp)
+REPDL_ROW_FUNCTION(Expm1)
+REPDL_ROW_FUNCTION(Log)
+REPDL_ROW_FUNCTION(Log1p)
+REPDL_ROW_FUNCTION(Logsigmoid)
+REPDL_ROW_FUNCTION(Sigmoid)
+REPDL_ROW_FUNCTION(Softplus)
+#undef REPDL_ROW_FUNCTION
 
 }  // namespace repdl::scalar

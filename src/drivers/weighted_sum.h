@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "drivers/contiguous.h"
+#include "numerics/order.h"
 #include "repdl/tensor.h"
 
 namespace repdl {
@@ -21,9 +23,21 @@ struct WeightedSums {
   T start;  // +0; or -0, which changes no number, so that a sum begins with its first product
 
   /// Whether there is an axis to sum along.
-  explicit operator bool() const { return starts != nullptr; }
+  REPDL_WALK explicit operator bool() const { return starts != nullptr; }
 };
 static_assert(std::is_trivially_copyable_v<WeightedSums<float>>);
+
+/// The sums where an op runs, whose lists were made on the host.
+template <class T>
+WeightedSums<T> OnPlace(const WeightedSums<T>& sums, OpScratch& scratch) {
+  WeightedSums<T> there = sums;
+  if (!sums) return there;
+  const int64_t terms = sums.starts[sums.count];
+  there.starts = OnPlace(sums.starts, sums.count + 1, scratch);
+  there.indices = OnPlace(sums.indices, terms, scratch);
+  there.weights = OnPlace(sums.weights, terms, scratch);
+  return there;
+}
 
 /// The memory of such sums, while they are listed.
 template <class T>

@@ -98,8 +98,10 @@ REPDL_WALK void WalkSteps(const AnyChunks& chunks, const TermRange& range, int64
 ///   TakeIn(level)      perhaps, for some levels: value = what waits there + value; what waits covers earlier terms
 ///   Park(level)        the value waits at this level; or
 ///   End()              after the last chunk: the value is the result, and nothing waits.
-template <class Visitor>
-REPDL_WALK void WalkChunks(const Chunks& chunks, Visitor& visitor) {
+///
+/// `chunks` is a Chunks or has its members; a chunk may have no terms.
+template <class AnyChunks, class Visitor>
+REPDL_WALK void WalkChunks(const AnyChunks& chunks, Visitor& visitor) {
   for (int64_t index = 0; index < chunks.count; ++index) {
     visitor.Chain(chunks.Begin(index), chunks.End(index));
     EndChunk(index, index + 1 == chunks.count, visitor);
@@ -109,8 +111,6 @@ REPDL_WALK void WalkChunks(const Chunks& chunks, Visitor& visitor) {
 /// The same walk in steps of at most `step` terms. Chain has one more argument, and a step may end with one more call:
 ///   Chain(begin, end, resumes)  the chain begins with these terms, or it resumes with them from the held value
 ///   Hold()                      the chain is not at its end yet: its value is held.
-///
-/// `chunks` is a Chunks or has its members; a chunk may have no terms.
 template <class AnyChunks, class Visitor>
 REPDL_WALK void WalkSteps(const AnyChunks& chunks, int64_t step, Visitor& visitor) {
   internal::WalkSteps(chunks, {0, chunks.num_terms}, step, visitor);

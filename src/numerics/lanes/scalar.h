@@ -95,7 +95,10 @@ REPDL_LANE float ToFloat(Tag<float>, double a) { REPDL_ON_DEVICE(__double2float_
 #undef REPDL_ON_DEVICE
 REPDL_LANE double ToDouble(Tag<double>, float a) { return a; }
 // Exact, and one instruction on every device.
+REPDL_LANE float Round(float a) { return __builtin_rintf(a); }
 REPDL_LANE double Round(double a) { return __builtin_rint(a); }
+REPDL_LANE float Floor(float a) { return __builtin_floorf(a); }
+REPDL_LANE double Floor(double a) { return __builtin_floor(a); }
 REPDL_LANE float Abs(float a) { return __builtin_fabsf(a); }
 REPDL_LANE double Abs(double a) { return __builtin_fabs(a); }
 REPDL_LANE float CopySign(float magnitude, float sign) { return __builtin_copysignf(magnitude, sign); }

@@ -92,7 +92,6 @@ using AllWindows = std::array<std::vector<Window>, kMaxPooled>;
 template <class T>
 void Pool(const Place& place, const AllWindows& windows, const IntList& sizes, int64_t divisor, const TensorView& from,
           int first, bool gradient, const TensorView& to) {
-  CheckCpu(place);  // the lists of sums lie in its memory
   const int rank = sizes.size();
   const auto axis = [&](int i) { return i < 0 ? PoolAxis() : PoolAxis(windows[i], sizes[i], gradient); };
   const PoolAxis deep = axis(rank - 3), high = axis(rank - 2), wide = axis(rank - 1);
@@ -105,9 +104,10 @@ void Pool(const Place& place, const AllWindows& windows, const IntList& sizes, i
   args.planes = args.inner = 1;
   for (int i = 0; i < first; ++i) args.planes *= from.shape[i];
   for (int i = first + rank; i < from.rank(); ++i) args.inner *= from.shape[i];
-  args.rows = rows.View(T{0}), args.columns = columns.View(T{0});
+  args.rows = OnPlace(rows.View(T{0}), scratch), args.columns = OnPlace(columns.View(T{0}), scratch);
   args.divisor = static_cast<T>(divisor);
-  args.row_counts = row_counts.data(), args.column_counts = column_counts.data();
+  args.row_counts = OnPlace(row_counts.data(), static_cast<int64_t>(row_counts.size()), scratch);
+  args.column_counts = OnPlace(column_counts.data(), static_cast<int64_t>(column_counts.size()), scratch);
   args.gradient = gradient;
   args.input = Contiguous(from, scratch).Data<const T>();
   args.output = to.Data<T>();

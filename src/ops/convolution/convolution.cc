@@ -30,8 +30,8 @@ ConvSettings OfPlane(IntPair stride, IntPair padding, int64_t groups, IntPair di
 /// factor is not finite or the chain has become -0, by a product that underflows.
 template <class T>
 bool NeedsMask(const Place& place, const ConvArgs<T>& args, int64_t num_other, int64_t num_source) {
-  if (!args.plan.masked) return false;
-  CheckCpu(place);  // the kernel answers into its memory
+  // Nothing waits for an answer from a device, whose kernels skip terms at little cost.
+  if (!args.plan.masked || !place.IsCpu()) return args.plan.masked;
   bool needs_mask = true;
   ConvRangeKernel(place, ConvRangeArgs<T>{args.other, num_other, args.source, num_source, &needs_mask});
   return needs_mask;
@@ -119,7 +119,12 @@ class ByInput {
 
   /// +0 at the positions of a plan, plus the bias.
   void FillPositions(const ConvPlan& plan) {
-    CheckCpu(place_);
+    if (!place_.IsCpu()) {
+      ConvArgs<T> args = Args(weight_);
+      args.plan = plan;
+      args.plan.kernel = {};  // a product of no terms
+      return ConvGradInputKernel(place_, args);
+    }
     const int64_t planes = sizes_.groups * sizes_.c;
     for (int64_t plane = 0; plane < sizes_.n * planes; ++plane) {
       const T value = bias_ == nullptr ? T{0} : T{0} + bias_[plane % planes];
@@ -324,18 +329,17 @@ void Conv2dGradKernel(const TensorView& input, const IntList& weight_shape, cons
 
 REPDL_OPS(
     convolution,
-    MakeOp<InferConvolution, Convolution, ConvKernel, ConvGradInputKernel, ConvPatchesKernel, ConvRangeKernel>(
+    MakeOp<InferConvolution, Convolution, ConvKernel, ConvGradInputKernel, ConvPatchesKernel>(
         "convolution",
         "input, weight, bias=None, stride=1, padding=0, dilation=1, "
         "transposed=False, output_padding=0, groups=1, order='blocked'",
         kFloat32Or64),
-    MakeOp<InferConvolutionGradInput, ConvolutionGradInput, ConvKernel, ConvGradInputKernel, ConvPatchesKernel,
-           ConvRangeKernel>(
+    MakeOp<InferConvolutionGradInput, ConvolutionGradInput, ConvKernel, ConvGradInputKernel, ConvPatchesKernel>(
         "convolution_grad_input",
         "input_shape, weight, grad_output, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, "
         "groups=1, order='blocked'",
         kFloat32Or64),
-    MakeOp<InferConvolutionGradKernel, ConvolutionGradKernel, ConvGradKernelKernel, ConvRangeKernel>(
+    MakeOp<InferConvolutionGradKernel, ConvolutionGradKernel, ConvGradKernelKernel>(
         "convolution_grad_kernel",
         "input, weight_shape, grad_output, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, "
         "groups=1, order='blocked'",
@@ -344,11 +348,11 @@ REPDL_OPS(
         "integer_convolution",
         "input, weight, bias=None, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1",
         kIntegers),
-    MakeOp<InferConv2d, Conv2d, ConvKernel, ConvRangeKernel>(
+    MakeOp<InferConv2d, Conv2d, ConvKernel>(
         "conv2d", "input, weight, stride=1, padding=0, groups=1, dilation=1, bias=None, order='blocked'", kFloat32Or64),
-    MakeOp<InferConv2dGradInput, Conv2dGradInput, ConvGradInputKernel, ConvPatchesKernel, ConvRangeKernel>(
+    MakeOp<InferConv2dGradInput, Conv2dGradInput, ConvGradInputKernel, ConvPatchesKernel>(
         "conv2d_grad_input",
         "input_shape, weight, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'", kFloat32Or64),
-    MakeOp<InferConv2dGradKernel, Conv2dGradKernel, ConvGradKernelKernel, ConvRangeKernel>(
+    MakeOp<InferConv2dGradKernel, Conv2dGradKernel, ConvGradKernelKernel>(
         "conv2d_grad_kernel",
         "input, weight_shape, grad_output, stride=1, padding=0, groups=1, dilation=1, order='blocked'", kFloat32Or64))

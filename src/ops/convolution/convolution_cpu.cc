@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "drivers/tile_cpu-inl.h"
 #include "ops/convolution/convolution_kernel.h"
+#include "ops/convolution/tap_chunks.h"
 #include "ops/mm/mm_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -147,19 +148,6 @@ struct PositionSink {
   }
 };
 
-/// Where the chains of a product over channels and taps end. They are counted by all terms, of which the plan may lack
-/// some, and the ends by the terms that it has: a chunk may have none.
-struct TapChunks {
-  const ConvPlan& plan;
-  const ConvSizes& sizes;
-  Chunks all;  // of the terms of all taps
-  int64_t num_terms = plan.channels * plan.num_taps(), count = all.count;
-
-  int64_t Begin(int64_t index) const { return plan.TermsBelow(all.Begin(index), sizes.kernel); }
-  int64_t End(int64_t index) const { return plan.TermsBelow(all.End(index), sizes.kernel); }
-  int64_t IndexOf(int64_t) const { return 0; }  // of the first term: all are added in one call
-};
-
 /// Forward and the gradient by the input: `m` rows a group of args.other times what the plan reads.
 template <class T>
 void OverPositions(const ConvArgs<T>& args, int64_t m) {
@@ -167,7 +155,7 @@ void OverPositions(const ConvArgs<T>& args, int64_t m) {
   const PositionTable<T> table(plan);
   const int64_t groups = args.sizes.groups, num_k = plan.channels * plan.num_taps();
   const int64_t all_terms = plan.channels * NumPlaces(args.sizes.kernel);
-  const TapChunks chunks{plan, args.sizes, {all_terms, ChainLength(args.order, all_terms)}};
+  const TapChunks chunks(plan, args.sizes.kernel, ChainLength(args.order, all_terms));
   const int64_t num_slots = args.sizes.n * table.slots.count;
   const int64_t panels = (num_slots + kTileVecs - 1) / kTileVecs;
   // At least 3 µs of work a task.

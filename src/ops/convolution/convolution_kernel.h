@@ -33,6 +33,6 @@ REPDL_REAL_KERNEL(ConvKernel, ConvArgs)            // result: output
 REPDL_REAL_KERNEL(ConvGradInputKernel, ConvArgs)   // result: gradient of the input, where the plan has positions
 REPDL_REAL_KERNEL(ConvGradKernelKernel, ConvArgs)  // result: gradient of the weight
 REPDL_REAL_KERNEL(ConvPatchesKernel, ConvArgs)     // result: gradient of the input, of patches; other: the weight
-REPDL_REAL_KERNEL(ConvRangeKernel, ConvRangeArgs)
+REPDL_REAL_KERNEL(ConvRangeKernel, ConvRangeArgs)  // on the CPU alone
 
 }  // namespace repdl

@@ -103,19 +103,6 @@ std::vector<int64_t> ConvPlan::TapOffsets() const {
   return offsets;
 }
 
-int64_t ConvPlan::TermsBelow(int64_t k, const Axes& sizes) const {
-  const int64_t places = NumPlaces(sizes);
-  const Axes place = {k % places / (sizes[1] * sizes[2]), k % places / sizes[2] % sizes[1], k % sizes[2]};
-  int64_t below = k / places * num_taps(), rest = num_taps();
-  for (int axis = 0; axis < kMaxAxes && rest > 0; ++axis) {
-    rest /= kernel[axis].count;
-    const int64_t before = kernel[axis].Below(place[axis]);
-    below += before * rest;
-    if (kernel[axis].Below(place[axis] + 1) == before) break;  // the plan lacks this place
-  }
-  return below;
-}
-
 template <class T>
 void ConvPlan::Pad(const T* from_plane, T* padded) const {
   std::memset(padded, 0, sizeof(T) * static_cast<size_t>(plane_size));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "numerics/order.h"
 #include "repdl/tensor.h"
 
 namespace repdl {
@@ -27,10 +28,14 @@ struct ConvSizes {
 struct Progression {
   int64_t first = 0, step = 1, count = 0;
 
-  int64_t At(int64_t i) const { return first + i * step; }
-  int64_t Last() const { return At(count - 1); }
+  REPDL_WALK int64_t At(int64_t i) const { return first + i * step; }
+  REPDL_WALK int64_t Last() const { return At(count - 1); }
   /// How many of them are less than x, if they ascend.
-  int64_t Below(int64_t x) const { return x <= first ? 0 : std::min(count, (x - first + step - 1) / step); }
+  REPDL_WALK int64_t Below(int64_t x) const {
+    if (x <= first) return 0;
+    const int64_t below = (x - first + step - 1) / step;
+    return below < count ? below : count;
+  }
 };
 
 /// How the terms of a convolution are read. The source images (the input, or the gradient of the output) are copied with
@@ -73,11 +78,12 @@ class ConvPlan {
     const int64_t place = position * phases_[axis] + taps_[axis].At(u) - before_[axis];
     return place >= 0 && place < source[axis];
   }
-  std::vector<int64_t> TapOffsets() const;
+  /// The source place that tap 0 reads at position 0 along an axis; and from one position, or tap, to the next.
+  int64_t FirstPlace(int axis) const { return taps_[axis].first - before_[axis]; }
+  int64_t PositionStep(int axis) const { return phases_[axis]; }
+  int64_t TapStep(int axis) const { return taps_[axis].step; }
 
-  /// Terms are numbered by (channel, place in the kernel), and those of taps that the plan lacks keep their numbers.
-  /// Returns how many of the first k terms are of taps that it has.
-  int64_t TermsBelow(int64_t k, const Axes& kernel_sizes) const;
+  std::vector<int64_t> TapOffsets() const;
 
   /// Whether a padded plane is the source plane itself.
   bool IsPlain() const { return NumPlaces(phases_) == 1 && before_ == Axes{} && padded_ == source; }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "base/check.h"
 #include "base/op_scratch.h"
-#include "base/parallel.h"
 #include "drivers/contiguous.h"
 #include "ops/convolution/convolution_shapes.h"
 #include "ops/convolution/integer_convolution_kernel.h"
@@ -31,8 +29,9 @@ class Integers {
  public:
   Integers(const Place& place, const ConvSizes& sizes, const TensorView& source, const TensorView& weight,
            const std::optional<TensorView>& bias, const TensorView& result)
-      : place_(place), source_(Contiguous(source, scratch_)), weight_(Contiguous(weight, scratch_)) {
+      : place_(place), weight_(Contiguous(weight, scratch_)) {
     args_.dtype = source.dtype;
+    args_.source = Contiguous(source, scratch_).data;
     args_.n = sizes.n, args_.groups = sizes.groups;
     if (bias) args_.bias = Contiguous(*bias, scratch_).data;
     args_.result = result.data;
@@ -64,27 +63,15 @@ class Integers {
 
  private:
   void Run(const ConvPlan& plan, const TensorView& weight) {
-    CheckCpu(place_);  // the planes are padded in its memory
     OpScratch scratch(place_);
-    const std::vector<int64_t> taps = plan.TapOffsets();
-    args_.plan = plan, args_.taps = taps.data();
+    args_.plan = plan;
     args_.weight = Contiguous(weight, scratch).data;
-    DispatchUnsigned(args_.dtype, [&]<class U>() {
-      const int64_t planes = args_.n * args_.groups * plan.channels;
-      U* const padded = scratch.Get<U>(planes * plan.plane_size);
-      ParallelRanges(planes, 65536 / (plan.plane_size + 1) + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          plan.Pad(source_.Data<const U>() + i * plan.source_plane(), padded + i * plan.plane_size);
-        }
-      });
-      args_.padded = padded;
-    });
     IntegerConvKernel(place_, args_);
   }
 
   Place place_;
   OpScratch scratch_{place_};
-  TensorView source_, weight_;
+  TensorView weight_;
   IntegerConvArgs args_{};
 };
 

@@ -15,11 +15,10 @@ struct IntegerConvArgs {
   DType dtype;
   int64_t n, groups, rows;
   ConvPlan plan;
-  const int64_t* taps;  // as the plan gives them
-  const void* padded;   // the planes of all images, as the plan reads them
-  const void* weight;   // (groups, rows, channels, taps)
-  const void* bias;     // null, or (groups, rows)
-  void* result;         // (n, groups, rows, plane)
+  const void* source;  // (n, groups, channels, plane)
+  const void* weight;  // (groups, rows, channels, taps)
+  const void* bias;    // null, or (groups, rows)
+  void* result;        // (n, groups, rows, plane)
 };
 
 REPDL_KERNEL(IntegerConvKernel, IntegerConvArgs)

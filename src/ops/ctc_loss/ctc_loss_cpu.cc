@@ -21,9 +21,6 @@ constexpr T kNever = -std::numeric_limits<T>::infinity();
 template <class T>
 constexpr T kLeast = sizeof(T) == 4 ? T{-87} : T{-700};
 
-HWY_INLINE VecOf<float> Log1pOfEach(VecOf<float> x) { return Log1p(x); }
-HWY_NOINLINE VecOf<double> Log1pOfEach(VecOf<double> x) { return Log1pDouble()(TagOf<double>(), x); }
-
 /// e(x) of the contract, but +0 for NaN.
 template <class V>
 HWY_INLINE V PartOfSum(V x) {

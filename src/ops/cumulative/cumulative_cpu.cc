@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
-#include "drivers/vector_cpu-inl.h"
+#include "drivers/row_cpu-inl.h"
+#include "drivers/row_functions_cpu-inl.h"
 #include "numerics/complex_highway-inl.h"
 #include "ops/cumulative/cumulative_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/cumulative/cumulative.row.h"
 
 /// Lines side by side: enough that a step of one does not wait for the step before.
 constexpr int kLines = 16;
@@ -28,10 +31,6 @@ struct ProductState {
   }
 };
 
-// Long enough that a call costs nothing, and one copy of them is enough.
-static HWY_NOINLINE VecOf<double> ExpOf(VecOf<double> x) { return ExpDouble()(TagOf<double>(), x); }
-static HWY_NOINLINE VecOf<double> Log1pOf(VecOf<double> x) { return Log1pDouble()(TagOf<double>(), x); }
-
 struct LogSumExpState {
   HWY_ALIGN double largest[kLines];
   HWY_ALIGN double rest[kLines] = {};
@@ -39,14 +38,10 @@ struct LogSumExpState {
   HWY_INLINE void Take(const double* from, double* y) {
     const TagOf<double> d;
     for (int q = 0; q < kLines; q += static_cast<int>(kLanesOf<double>)) {
-      const VecOf<double> x = LoadU(d, from + q), m = LoadU(d, largest + q), r = LoadU(d, rest + q);
-      const VecOf<double> e = ExpOf(IfThenZeroElse(Eq(x, m), Neg(Abs(Sub(x, m)))));
-      const auto grows = Gt(x, m);
-      const VecOf<double> next = IfThenElse(grows, Mul(Add(r, Set(d, 1.0)), e), Add(r, e));
-      const VecOf<double> peak = IfThenElse(grows, x, m);
-      StoreU(next, d, rest + q);
-      StoreU(peak, d, largest + q);
-      StoreU(IfThenElse(Eq(next, Zero(d)), peak, Add(peak, Log1pOf(next))), d, y + q);
+      VecOf<double> m = LoadU(d, largest + q), r = LoadU(d, rest + q);
+      StoreU(LogSumExpStep(d, LoadU(d, from + q), m, r), d, y + q);
+      StoreU(m, d, largest + q);
+      StoreU(r, d, rest + q);
     }
   }
 };
@@ -99,76 +94,6 @@ static void Run(const CumulativeArgs<T>& args) {
   });
 }
 
-/// What a vector of lines of complex numbers has come to.
-struct ComplexProductState {
-  static constexpr int64_t kWeight = 1;
-  VecElementOf<double> real, imaginary;
-  ComplexProductState() : real(Set(TagOf<double>(), 1.0)), imaginary(Zero(TagOf<double>())) {}
-  HWY_INLINE void Take(bool is_first, VecOf<double>& a, VecOf<double>& b) {
-    if (!is_first) ComplexMul()(TagOf<double>(), VecOf<double>(real), VecOf<double>(imaginary), a, b, a, b);
-    real = a, imaginary = b;
-  }
-};
-
-struct ComplexLogSumExpState {
-  static constexpr int64_t kWeight = 32;
-  VecElementOf<double> largest, largest_turn;  // the number of the largest real part
-  VecElementOf<double> rest, rest_imaginary;
-  VecElementOf<double> last, last_turn;
-  ComplexLogSumExpState()
-      : largest(Set(TagOf<double>(), -HUGE_VAL)),
-        largest_turn(Zero(TagOf<double>())),
-        rest(Zero(TagOf<double>())),
-        rest_imaginary(Zero(TagOf<double>())),
-        last(Set(TagOf<double>(), -HUGE_VAL)),
-        last_turn(Zero(TagOf<double>())) {}
-
-  HWY_NOINLINE void Take(bool, VecOf<double>& a, VecOf<double>& b) {
-    using V = VecOf<double>;
-    const TagOf<double> d;
-    const V zero = Zero(d), infinity = Inf(d), nothing = Neg(infinity);
-    V m = largest, p = largest_turn, r = rest, s = rest_imaginary;
-    const V l = last, q = last_turn;
-
-    const auto grows = Gt(a, m);
-    const V distance = IfThenZeroElse(Eq(a, m), Neg(Abs(Sub(a, m))));
-    const V turn = IfThenElse(grows, Sub(p, b), Sub(b, p));
-    const V size = IfThenZeroElse(Eq(a, nothing), ExpOf(distance));
-    const auto is_none = Eq(size, zero);
-    const V e = IfThenZeroElse(is_none, Mul(size, RealCos(d, turn)));
-    const V f = IfThenZeroElse(is_none, Mul(size, RealSin(d, turn)));
-    V u, v;
-    ComplexMul()(d, Add(r, Set(d, 1.0)), s, e, f, u, v);
-    const auto is_top = And(Eq(m, infinity), Eq(a, infinity));
-    const auto is_nan = Or(IsNaN(a), IsNaN(b));
-    r = IfThenElse(grows, u, Add(r, e));
-    s = IfThenElse(grows, v, Add(s, f));
-    m = IfThenElse(is_nan, Add(a, b), IfThenElse(grows, a, m));
-    p = IfThenElse(grows, b, p);
-
-    ComplexLog1p()(d, r, s, u, v);
-    const V angle = Add(p, v), near = IfThenElse(Lt(a, l), q, b);
-    const V turns = Round(Mul(IfThenZeroElse(Eq(near, angle), Sub(near, angle)), Set(d, 0x1.45f306dc9c883p-3)));
-    const V turned = Add(Fma(turns, Set(d, 0x1.921fb54442d18p+2), angle), Mul(turns, Set(d, 0x1.1a62633145c07p-52)));
-    V real = Add(m, u), imaginary = IfThenElse(Eq(turns, zero), angle, turned);
-    if (Any(d, is_top)) {
-      ComplexLogaddexp::OfInfinities(d, q, b, u, v);
-      real = IfThenElse(is_top, u, real);
-      imaginary = IfThenElse(is_top, v, imaginary);
-      p = IfThenElse(is_top, imaginary, p);
-      m = IfThenElse(And(is_top, IsNaN(v)), v, m);
-      r = IfThenZeroElse(is_top, r);
-      s = IfThenZeroElse(is_top, s);
-    }
-    imaginary = IfThenZeroElse(Eq(m, nothing), imaginary);
-    imaginary = IfThenElse(IsNaN(m), m, imaginary);
-    largest = m, largest_turn = p;
-    rest = r, rest_imaginary = s;
-    a = real, b = imaginary;
-    last = a, last_turn = b;
-  }
-};
-
 /// Of complex numbers, a vector of lines at a time.
 template <class State, class T>
 static void RunPairs(const CumulativeArgs<T>& args) {
@@ -183,14 +108,14 @@ static void RunPairs(const CumulativeArgs<T>& args) {
       for (int64_t q = 0; q < count; ++q) {
         at[q] = 2 * ((first + q) / args.inner * args.n * args.inner + (first + q) % args.inner);
       }
-      State state;
+      State state(d);
       for (int64_t i = 0; i < args.n; ++i) {
         for (int64_t q = 0; q < count; ++q) {
           real[q] = static_cast<double>(args.x[at[q]]);
           imaginary[q] = static_cast<double>(args.x[at[q] + 1]);
         }
         VecOf<double> a = Load(d, real), b = Load(d, imaginary);
-        state.Take(i == 0, a, b);
+        state.Take(d, i == 0, a, b);
         Store(a, d, real);
         Store(b, d, imaginary);
         for (int64_t q = 0; q < count; ++q) {
@@ -219,8 +144,8 @@ static void RunAny(const CumulativeArgs<T>& args) {
     case Cumulative::kProduct:
       if (!alone) return Run<ProductState>(args);
       return RunAlone(args, 1.0, [](double total, double x) { return total * x; });
-    case Cumulative::kComplexProduct: return RunPairs<ComplexProductState>(args);
-    case Cumulative::kComplexLogSumExp: return RunPairs<ComplexLogSumExpState>(args);
+    case Cumulative::kComplexProduct: return RunPairs<ComplexProductState<VecOf<double>>>(args);
+    case Cumulative::kComplexLogSumExp: return RunPairs<ComplexLogSumExpState<VecOf<double>>>(args);
     case Cumulative::kLogSumExp: return Run<LogSumExpState>(args);
   }
 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/map_cpu-inl.h"
+#include "drivers/row_cpu-inl.h"
 #include "ops/fake_quantize/fake_quantize_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/fake_quantize/fake_quantize.row.h"
+
 namespace {
 
 constexpr int64_t kGrain = 8192;
-
-/// Whole numbers, ties to even. Zeros have the sign of x, which Highway's Round loses on SSE2.
-template <class V>
-HWY_INLINE V ToWhole(V x) {
-  return CopySign(Round(x), x);
-}
 
 // A scale, rounded to float32, and the inverse of that.
 HWY_INLINE Vec ScaleOf(Vec s) { return s; }
@@ -68,10 +66,9 @@ void RunFake(const FakeQuantizeArgs& args) {
     bool* const mask = args.mask + at;
     ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
       const V zero = LoadN(x[2] + i, count);
-      const V place = Mul(LoadN(x[0] + i, count), inverse);
-      const V step = kZeroFirst ? ToWhole(Add(place, zero)) : Add(ToWhole(place), zero);
-      StoreN(Mul(Sub(Limit(step, low, high), zero), scale), y + i, count);
-      StoreMask<T>(And(Ge(step, low), Le(step, high)), mask + i, count);
+      const V step = QuantizedStep<kZeroFirst>(LoadN(x[0] + i, count), inverse, zero);
+      StoreN(ValueOfStep(step, scale, zero, low, high), y + i, count);
+      StoreMask<T>(IsWithin(step, low, high), mask + i, count);
     });
   });
 }
@@ -87,15 +84,12 @@ void RunFakeGrad(const FakeQuantizeGradArgs& args) {
     T* const by_scale = static_cast<T*>(args.grad_scale) + at;
     T* const by_zero = static_cast<T*>(args.grad_zero_point) + at;
     ForScaled(x[2], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
-      const V g = LoadN(x[0] + i, count), number = LoadN(x[1] + i, count), zero = LoadN(x[3] + i, count);
-      const V step = Add(ToWhole(Mul(number, inverse)), zero);
-      const V value = Mul(Sub(Limit(step, low, high), zero), scale);
-      const auto mask = And(Ge(step, low), Le(step, high));
-      const V end = IfThenElse(Lt(step, low), low, high);
-      const V slope = IfThenElse(mask, Mul(Mul(g, Sub(value, number)), inverse), Mul(g, Sub(end, zero)));
-      StoreN(IfThenElseZero(mask, g), y + i, count);
-      StoreN(Mul(slope, factor), by_scale + i, count);
-      StoreN(IfThenZeroElse(mask, Mul(Mul(Neg(g), scale), factor)), by_zero + i, count);
+      V by_input, of_scale, of_zero;
+      FakeQuantizeGradOf(LoadN(x[0] + i, count), LoadN(x[1] + i, count), scale, inverse, LoadN(x[3] + i, count), low,
+                         high, factor, by_input, of_scale, of_zero);
+      StoreN(by_input, y + i, count);
+      StoreN(of_scale, by_scale + i, count);
+      StoreN(of_zero, by_zero + i, count);
     });
   });
 }
@@ -107,8 +101,7 @@ void RunQuantize(const QuantizeArgs& args) {
   const bool is_one = IsOne(args.map, 1);
   MapEachRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
     ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V, V inverse) HWY_ATTR {
-      const V step = ToWhole(Add(Mul(LoadN(x[0] + i, count), inverse), LoadN(x[2] + i, count)));
-      StoreN(IfThenElse(IsNaN(step), low, Limit(step, low, high)), y + i, count);
+      StoreN(QuantizedOf(LoadN(x[0] + i, count), inverse, LoadN(x[2] + i, count), low, high), y + i, count);
     });
   });
 }

@@ -34,9 +34,10 @@ class FoldList {
   /// Adds up; `args` has the sizes.
   template <class T>
   void Run(const Place& place, FoldArgs<T>& args, const TensorView& from, const TensorView& to) const {
-    CheckCpu(place);  // the lists lie in its memory
     OpScratch scratch(place);
-    args.starts = starts_.data(), args.terms = terms_.data(), args.runs = runs_.data();
+    args.starts = OnPlace(starts_.data(), static_cast<int64_t>(starts_.size()), scratch);
+    args.terms = OnPlace(terms_.data(), static_cast<int64_t>(terms_.size()), scratch);
+    args.runs = OnPlace(runs_.data(), NextRun(), scratch);
     args.input = Contiguous(from, scratch).Data<const T>();
     args.output = to.Data<T>();
     FoldKernel(place, args);

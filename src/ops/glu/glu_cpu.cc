@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/map_cpu-inl.h"
+#include "drivers/row_cpu-inl.h"
 #include "drivers/row_functions_cpu-inl.h"
 #include "ops/glu/glu_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
+#include "ops/glu/glu.row.h"
+
 constexpr int64_t kGrain = 8192;
 
 void GluKernel(const MapArgs& args) {
-  DispatchReal(args.output_dtype, [&]<class T>() {
-    using V = VecOf<T>;
-    Map<2, T>(args, kGrain, [](V value, V gate) HWY_ATTR { return Mul(value, SigmoidOfEach(gate)); });
-  });
+  DispatchReal(args.output_dtype, [&]<class T>() { MapText<2, T>(args, kGrain, GluText()); });
 }
 
 /// Of numbers side by side.
 template <class T>
 HWY_NOINLINE void GradOfRun(const T* grad, const T* value, const T* gate, T* grad_value, T* grad_gate, int64_t n) {
-  using V = VecOf<T>;
-  const V one = Set(TagOf<T>(), T{1});
   ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR {
-    const V g = LoadN(grad + i, count, 1);
-    const V open = SigmoidOfEach(LoadN(gate + i, count, 1));
-    const V slope = Mul(Mul(Sub(one, open), open), g);
-    StoreN(Mul(open, g), grad_value + i, count);
-    StoreN(Mul(slope, LoadN(value + i, count, 1)), grad_gate + i, count);
+    VecOf<T> by_value, by_gate;
+    GluGradOf(TagOf<T>(), LoadN(grad + i, count, 1), LoadN(value + i, count, 1), LoadN(gate + i, count, 1), by_value,
+              by_gate);
+    StoreN(by_value, grad_value + i, count);
+    StoreN(by_gate, grad_gate + i, count);
   });
 }
 

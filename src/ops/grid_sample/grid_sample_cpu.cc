@@ -4,10 +4,16 @@
 
 #include "base/parallel.h"
 #include "drivers/reduce_cpu-inl.h"
+#include "drivers/row_cpu-inl.h"
 #include "ops/grid_sample/grid_sample_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+using hn::Floor;
+
+#include "ops/grid_sample/grid_sample.row.h"
+
 namespace {
 
 /// Products that are worth a fork.
@@ -24,34 +30,6 @@ using IndexTag = IntTag<TagOf<T>>;
 template <class T>
 using Index = hn::TFromD<IndexTag<T>>;
 
-/// The largest whole numbers that are not above x. Zeros keep their sign, which Highway's Floor loses on SSE2.
-template <class V>
-HWY_INLINE V FloorOf(V x) {
-  return CopySign(hn::Floor(x), x);
-}
-
-/// Whether whole numbers are odd.
-template <class V>
-HWY_INLINE auto IsOdd(V x) {
-  const V half = FloorOf(Mul(x, Set(TagFor(x), 0.5f)));
-  return Ne(Add(half, half), x);
-}
-
-/// x - n * y for the largest whole n, of x >= 0 and y > 0; each difference is exact. NaN for an infinity.
-template <class V>
-HWY_INLINE V Remainder(V x, V y) {
-  const auto d = TagFor(x);
-  x = IfThenElse(Lt(x, Inf(d)), x, hn::NaN(d));
-  for (auto more = Ge(x, y); Any(d, more); more = Ge(x, y)) {
-    V part = y;
-    for (auto fits = Le(Add(part, part), x); Any(d, fits); fits = Le(Add(part, part), x)) {
-      part = IfThenElse(fits, Add(part, part), part);
-    }
-    x = IfThenElse(more, Sub(x, part), x);
-  }
-  return x;
-}
-
 constexpr int kMaxTaps = 4;
 
 /// The neighbours of a vector of places along one axis. A slope is the derivative of a weight.
@@ -62,92 +40,19 @@ struct Taps {
   HWY_ALIGN T slopes[kMaxTaps][kLanesOf<T>];
 };
 
-/// Finds the neighbours along one axis.
+/// Finds the neighbours of a vector of places along one axis.
 template <class T>
-class GridAxis {
- public:
-  using V = VecOf<T>;
-
-  GridAxis(const GridSampleArgs<T>& args, int d)
-      : mode_(args.mode), padding_(args.padding), align_corners_(args.align_corners), size_(args.sizes[d]) {}
-
-  HWY_INLINE void Find(V g, Taps<T>& taps) const {
-    const V one = Number(1), size = Number(static_cast<T>(size_));
-    const V x = align_corners_ ? Mul(Add(g, one), Number(static_cast<T>(static_cast<double>(size_ - 1) / 2)))
-                               : Mul(Sub(Mul(Add(g, one), size), one), Number(0.5f));
-    V slope = one;
-    if (mode_ == GridMode::kCubic) {
-      const V low = FloorOf(x), t = Sub(x, low), rest = Sub(one, t), before = Add(t, one), after = Sub(Number(2), t);
-      Put(taps, 0, Hold(Sub(low, one), slope), Far(before), FarSlope(before));
-      Put(taps, 1, Hold(low, slope), Near(t), NearSlope(t));
-      Put(taps, 2, Hold(Add(low, one), slope), Near(rest), Neg(NearSlope(rest)));
-      Put(taps, 3, Hold(Add(low, Number(2)), slope), Far(after), Neg(FarSlope(after)));
-      return;
-    }
-    const V place = Hold(x, slope);
-    if (mode_ == GridMode::kNearest) {
-      Put(taps, 0, Round(place), one, Number(0));
-      return;
-    }
-    const V low = FloorOf(place), next = Add(low, one);
-    Put(taps, 0, low, Sub(next, place), Neg(slope));
-    Put(taps, 1, next, Sub(place, low), slope);
-  }
-
- private:
-  static constexpr T kA = static_cast<T>(-0.75);
-
-  static HWY_INLINE V Number(T x) { return Set(TagOf<T>(), x); }
-
-  static HWY_INLINE V Near(V x) { return Add(Mul(Mul(Sub(Mul(Number(kA + 2), x), Number(kA + 3)), x), x), Number(1)); }
-  static HWY_INLINE V Far(V x) {
-    return Sub(Mul(Add(Mul(Sub(Mul(Number(kA), x), Number(5 * kA)), x), Number(8 * kA)), x), Number(4 * kA));
-  }
-  static HWY_INLINE V NearSlope(V x) { return Mul(Sub(Mul(Number(3 * (kA + 2)), x), Number(2 * (kA + 3))), x); }
-  static HWY_INLINE V FarSlope(V x) {
-    return Add(Mul(Sub(Mul(Number(3 * kA), x), Number(10 * kA)), x), Number(8 * kA));
-  }
-
-  HWY_INLINE void Put(Taps<T>& taps, int k, V place, V weight, V slope) const {
-    const TagOf<T> d;
+HWY_INLINE void FindTaps(const GridAxis<T>& axis, VecOf<T> g, Taps<T>& taps) {
+  const TagOf<T> d;
+  axis.Find(d, g, [&](int k, VecOf<T> place, VecOf<T> weight, VecOf<T> slope) HWY_ATTR {
     const IndexTag<T> di;
-    const auto inside = And(Ge(place, Zero(d)), Lt(place, Number(static_cast<T>(size_))));
+    const auto inside = axis.IsInside(d, place);
     const auto index = hn::ConvertTo(di, IfThenElseZero(inside, place));
     Store(IfThenElse(MaskTo(di, inside), index, Set(di, kOutside)), di, taps.indices[k]);
     Store(weight, d, taps.weights[k]);
     Store(slope, d, taps.slopes[k]);
-  }
-
-  /// The place that padding makes of a place, and the derivative.
-  HWY_INLINE V Hold(V x, V& slope) const {
-    if (padding_ == GridPadding::kZeros) return x;
-    const TagOf<T> d;
-    const V last = Number(static_cast<T>(size_ - 1));
-    slope = Number(1);
-    if (padding_ == GridPadding::kReflection) {
-      const V low = Number(align_corners_ ? 0 : static_cast<T>(-0.5));
-      const T length = static_cast<T>(align_corners_ ? size_ - 1 : size_);
-      if (length == 0) {
-        slope = Zero(d);
-        return Zero(d);
-      }
-      const V span = Number(length);
-      const auto below = Lt(x, low);
-      const V away = IfThenElse(below, Sub(low, x), Sub(x, low));
-      const V rest = Remainder(away, span);
-      const auto is_mirrored = IsOdd(FloorOf(Div(away, span)));
-      slope = IfThenElse(Xor(below, is_mirrored), Neg(slope), slope);
-      x = Add(IfThenElse(is_mirrored, Sub(span, rest), rest), low);
-    }
-    slope = IfThenElseZero(And(Gt(x, Zero(d)), Lt(x, last)), slope);
-    return IfThenElse(Lt(x, Zero(d)), Zero(d), IfThenElse(Gt(x, last), last, x));
-  }
-
-  GridMode mode_;
-  GridPadding padding_;
-  bool align_corners_;
-  int64_t size_;
-};
+  });
+}
 
 /// Up to a vector of places of a grid, one after the other, as a vector for each axis. Lanes without a place have zeros.
 template <class T>
@@ -172,7 +77,7 @@ template <class T>
 class Neighbours {
  public:
   explicit Neighbours(const GridSampleArgs<T>& args)
-      : args_(args), axes_{{args, 0}, {args, 1}, {args, args.rank - 1}}, taps_(TapsOf(args.mode)) {}
+      : args_(args), axes_{AxisOf(args, 0), AxisOf(args, 1), AxisOf(args, args.rank - 1)}, taps_(TapsOf(args.mode)) {}
 
   int corners() const { return args_.rank == 2 ? taps_ * taps_ : taps_ * taps_ * taps_; }
 
@@ -190,9 +95,9 @@ class Neighbours {
     ForVectors<T>(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
       VecOf<T> gx, gy, gz;
       LoadPlaces(grid + i * rank, rank, lanes, gx, gy, gz);
-      axes_[0].Find(gx, x);
-      axes_[1].Find(gy, y);
-      if (rank == 3) axes_[2].Find(gz, z);
+      FindTaps(axes_[0], gx, x);
+      FindTaps(axes_[1], gy, y);
+      if (rank == 3) FindTaps(axes_[2], gz, z);
       const int64_t written = is_padded ? kLanesOf<T> : lanes;
       int64_t at = i;
       for (int c = 0; c < deep; ++c) {
@@ -232,8 +137,6 @@ class Neighbours {
   }
 
  private:
-  static int TapsOf(GridMode mode) { return mode == GridMode::kCubic ? 4 : mode == GridMode::kNearest ? 1 : 2; }
-
   const GridSampleArgs<T>& args_;
   GridAxis<T> axes_[3];
   int taps_;

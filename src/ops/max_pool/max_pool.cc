@@ -126,7 +126,10 @@ struct WindowList {
 
   void Clear() { first.clear(), count.clear(); }
   void Append(int64_t begin, int64_t number) { first.push_back(begin), count.push_back(number); }
-  PoolWindows View() const { return {size, static_cast<int64_t>(first.size()), first.data(), count.data(), step}; }
+  PoolWindows On(OpScratch& scratch) const {
+    const auto windows = static_cast<int64_t>(first.size());
+    return {size, windows, OnPlace(first.data(), windows, scratch), OnPlace(count.data(), windows, scratch), step};
+  }
 };
 /// Depth, height and width; fewer pooled dimensions lack the first ones.
 using WindowLists = std::array<WindowList, kMaxPooled>;
@@ -166,12 +169,11 @@ WindowLists ListParts(const TensorView& input, const Pooled& pooled, const IntLi
 /// Of windows that differ in their place alone `settings` says how.
 void Run(const Place& place, const TensorView& input, const Pooled& pooled, const WindowLists& lists,
          const Settings* settings, const TensorView& output, const TensorView& indices) {
-  CheckCpu(place);  // the lists lie in its memory
   DispatchReal(input.dtype, [&]<class T>() {
     OpScratch scratch(place);
     MaxPoolArgs<T> args{};
     args.planes = pooled.Planes(input), args.inner = pooled.Inner(input);
-    for (int i = 0; i < kMaxPooled; ++i) args.axes[i] = lists[i].View();
+    for (int i = 0; i < kMaxPooled; ++i) args.axes[i] = lists[i].On(scratch);
     if (settings != nullptr) {
       const int last = pooled.rank - 1;
       args.kernel = settings->kernel_size[last], args.padding = settings->padding.At(last);

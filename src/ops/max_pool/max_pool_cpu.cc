@@ -3,11 +3,14 @@
 
 #include "base/arena.h"
 #include "base/parallel.h"
-#include "drivers/vector_cpu-inl.h"
+#include "drivers/row_cpu-inl.h"
 #include "ops/max_pool/max_pool_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+#include "ops/max_pool/max_pool.row.h"
+
 namespace {
 
 /// Comparisons or moves that are worth a fork.
@@ -23,14 +26,6 @@ using Places = hn::Vec<PlaceTag<T>>;
 
 template <class T>
 constexpr T kLowest = -std::numeric_limits<T>::infinity();
-
-/// A NaN wins over every number, and the first NaN over later ones; of equals the first.
-template <class T>
-HWY_INLINE void TakeLarger(VecOf<T> value, Places<T> at, VecOf<T>& largest, Places<T>& place) {
-  const auto loses = hn::Or(Le(value, largest), IsNaN(largest));
-  largest = IfThenElse(loses, largest, value);
-  place = IfThenElse(hn::RebindMask(PlaceTag<T>(), loses), place, at);
-}
 
 template <class T>
 HWY_INLINE void StorePlaces(Places<T> places, int64_t* indices, int64_t count) {
@@ -152,7 +147,7 @@ class RowPool {
       const T* const row = rows_ + SlotOf(deep, high) * row_size_ + q;
       for (int64_t v = 0; v < args_.kernel; ++v) {
         const int64_t at = begin - args_.padding + v * wide_.step;
-        TakeLarger<T>(LoadU(d, row + columns_[v]), Add(window, Set(di, narrow(at))), largest, place);
+        TakeLarger(LoadU(d, row + columns_[v]), Add(window, Set(di, narrow(at))), largest, place);
       }
     });
     StoreN<T>(largest, output, count);
@@ -201,7 +196,7 @@ class WindowPool {
       const Places<T> here = Set(di, static_cast<PlaceNumber<T>>(at));
       if (first) place = here;
       first = false;
-      TakeLarger<T>(LoadN(plane_ + at * args_.inner + c, count), here, largest, place);
+      TakeLarger(LoadN(plane_ + at * args_.inner + c, count), here, largest, place);
     });
     StoreN<T>(largest, output, count);
     StorePlaces<T>(place, indices, count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/dispatch.h"
-#include "drivers/product_cuda.h"
+#include "drivers/matrix_product_cuda.h"
 #include "ops/mm/mm_kernel.h"
 
 namespace repdl::cuda {

@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Elements from words, of more distributions: see philox.lane.h. The contracts stand in philox.h.
 
+/// Of a number of [0, 1), a single one.
+REPDL_LANE double UniformDoubleOf(double unit, const PhiloxUniformDoubleConstants& c) {
+  const double x = unit * c.range + c.low;
+  return c.highest < x ? c.highest : x;
+}
+
+/// The rate of a geometric distribution.
+template <class D>
+REPDL_LANE auto GeometricRateOf(D d, float p) {
+  return Neg(Log1p(Set(d, -p)));
+}
+
 struct PhiloxCauchyElement {
   PhiloxCauchyConstants c;
 

@@ -12,13 +12,12 @@ namespace repdl::HWY_NAMESPACE {
 void PhiloxUniformDoubleKernel(const PhiloxUniformDoubleArgs& args) {
   const PhiloxStore store = [](const void* f, const float* words, const MapArgs& map, int64_t offset, int64_t stride,
                                int64_t n) {
-    const auto [low, range, highest] = static_cast<const PhiloxUniformDoubleArgs*>(f)->constants;
+    const PhiloxUniformDoubleConstants constants = static_cast<const PhiloxUniformDoubleArgs*>(f)->constants;
     auto* to = static_cast<double*>(map.output) + offset;
     for (int64_t i = 0; i < n; ++i) {
       const uint64_t random =
           uint64_t{std::bit_cast<uint32_t>(words[2 * i + 1])} << 32 | std::bit_cast<uint32_t>(words[2 * i]);
-      const double x = static_cast<double>(random >> 11) * 0x1p-53 * range + low;
-      to[i * stride] = std::min(x, highest);
+      to[i * stride] = UniformDoubleOf(static_cast<double>(random >> 11) * 0x1p-53, constants);
     }
   };
   FillPhilox(args.philox, 2048, 2, &RunPhilox<EachWord<PhiloxWord>>, store, &args);
@@ -33,7 +32,7 @@ void PhiloxCauchyKernel(const PhiloxCauchyArgs& args) {
 }
 
 void PhiloxGeometricKernel(const PhiloxGeometricArgs& args) {
-  const float rate = hn::GetLane(Neg(Log1p(Set(FloatTag(), -args.constants.p))));
+  const float rate = hn::GetLane(GeometricRateOf(FloatTag(), args.constants.p));
   FillFloats(args.philox, 1024, EachWord<PhiloxGeometricElement>{{rate, args.constants.highest}});
 }
 

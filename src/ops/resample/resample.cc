@@ -163,10 +163,10 @@ int64_t Product(const IntList& shape, int begin, int end) {
 /// One dimension to be resized, with the sums along it.
 template <class T>
 struct Step {
-  Step(const Call& call, int i, bool gradient) : list(call.size[i]), transposed(0) {
+  Step(const Call& call, int i, bool gradient, OpScratch& scratch) : list(call.size[i]), transposed(0) {
     if (call.filter.Keeps(call.size[i], call.new_size[i], call.FactorOf(i).has_value())) return;
     AppendSums(call.filter, call.size[i], call.new_size[i], call.FactorOf(i), list);
-    sums = gradient ? list.Transposed(transposed) : list.View();
+    sums = OnPlace(gradient ? list.Transposed(transposed) : list.View(), scratch);
   }
   WeightedSumList<T> list, transposed;
   WeightedSums<T> sums{};
@@ -190,7 +190,9 @@ void ResampleDims(const Place& place, const T* from, const IntList& in_shape, T*
   args.rows_first = gradient;
   args.input = from, args.output = to;
   if (!args.rows && !args.columns) {
-    std::copy_n(from, args.planes * args.in_rows * args.in_columns * args.inner, to);
+    const IntList all{args.planes * args.in_rows * args.in_columns * args.inner};
+    CopyElements(place, MakeView(const_cast<T*>(from), kDTypeOf<T>, all, place.device),
+                 MakeView(to, kDTypeOf<T>, all, place.device));
   } else {
     ResampleKernel(place, args);
   }
@@ -198,27 +200,26 @@ void ResampleDims(const Place& place, const T* from, const IntList& in_shape, T*
 
 template <class T>
 void Run(const Place& place, const Call& call, const TensorView& input, bool gradient, const TensorView& output) {
-  CheckCpu(place);  // the lists of sums lie in its memory
   const int first = call.first, resized = call.size.size(), rank = input.rank();
   OpScratch scratch(place);
   const T* const from = Contiguous(input, scratch).Data<const T>();
   T* const to = output.Data<T>();
   if (resized == 1 && first + 1 == rank) {
     // The numbers of a row lie side by side: it is the columns that are summed.
-    const Step<T> step(call, 0, gradient);
+    const Step<T> step(call, 0, gradient, scratch);
     IntList in_shape{Product(input.shape, 0, first), 1, input.shape[first]}, out_shape = in_shape;
     out_shape[2] = output.shape[first];
     return ResampleDims<T>(place, from, in_shape, to, out_shape, 1, {}, &step.sums, gradient);
   }
   if (resized == 1) {
-    const Step<T> step(call, 0, gradient);
+    const Step<T> step(call, 0, gradient, scratch);
     return ResampleDims<T>(place, from, input.shape, to, output.shape, first, step.sums, nullptr, gradient);
   }
-  const Step<T> rows(call, resized - 2, gradient), columns(call, resized - 1, gradient);
+  const Step<T> rows(call, resized - 2, gradient, scratch), columns(call, resized - 1, gradient, scratch);
   if (resized == 2) {
     return ResampleDims<T>(place, from, input.shape, to, output.shape, first, rows.sums, &columns.sums, gradient);
   }
-  const Step<T> depth(call, 0, gradient);
+  const Step<T> depth(call, 0, gradient, scratch);
   // Between the planes and the depth, or the depth and the planes.
   IntList between = gradient ? input.shape : output.shape;
   between[first] = gradient ? output.shape[first] : input.shape[first];

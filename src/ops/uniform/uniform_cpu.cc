@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/map_cpu-inl.h"
+#include "drivers/row_cpu-inl.h"
 #include "numerics/functions_highway-inl.h"
 #include "ops/uniform/uniform_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
+#include "ops/uniform/uniform.row.h"
+
 template <class T>
 static void MoveTo(const UniformArgs<T>& args) {
-  Map<1, T>(args.map, 8192, [range = args.range, low = args.low](auto u) HWY_ATTR {
-    const TagOf<T> d;
-    return Fma(u, Set(d, range), Set(d, low));
-  });
+  MapText<1, T>(args.map, 8192, UniformText<T>{args.range, args.low});
 }
 
 void UniformKernel(const UniformArgs<float>& args) { MoveTo(args); }
@@ -31,10 +31,10 @@ void BoxMullerKernel(const BoxMullerArgs& args) {
         std::copy_n(from + b * 2 * kHalf + kHalf, kHalf, a + b * kHalf);
       }
       for (int64_t i = 0; i < blocks * kHalf; i += kLanes) {
-        const Vec radius = Sqrt(Mul(Log(Sub(Set(d, 1.0f), Load(d, u + i))), Set(d, -2.0f)));
-        const Vec turns = Mul(Load(d, a + i), Set(d, 2.0f)), std = Set(d, args.std), mean = Set(d, args.mean);
-        Store(Add(Mul(Mul(radius, CosPi(turns)), std), mean), d, u + i);
-        Store(Add(Mul(Mul(radius, SinPi(turns)), std), mean), d, a + i);
+        Vec first = Load(d, u + i), second = Load(d, a + i);
+        BoxMullerPair(d, args.mean, args.std, first, second);
+        Store(first, d, u + i);
+        Store(second, d, a + i);
       }
       for (int64_t b = 0; b < blocks; ++b) {
         std::copy_n(u + b * kHalf, kHalf, to + b * 2 * kHalf);

@@ -52,6 +52,20 @@ TEST(CudaMemory, FillsWithANumber) {
   }
 }
 
+TEST(CudaMemory, TakesListsOfTheHost) {
+  OpScratch scratch(kPlace);
+  for (const size_t count : {0, 1, 508, 509, 5000}) {
+    std::vector<int64_t> list(count), got(count);
+    for (size_t i = 0; i < count; ++i) list[i] = static_cast<int64_t>(i) * -1'000'000'007;
+    const auto* const copy = OnPlace(list.data(), static_cast<int64_t>(count), scratch);
+    EXPECT_NE(copy, list.data());
+    const std::vector<int64_t> want = list;
+    list.assign(count, 0);
+    Must(cudaMemcpy(got.data(), copy, count * sizeof(int64_t), cudaMemcpyDeviceToHost));
+    EXPECT_EQ(got, want);
+  }
+}
+
 TEST(CudaMemory, OfAnOpIsGivenBack) {
   std::vector<void*> memories;
   {

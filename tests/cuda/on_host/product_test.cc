@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products by every plan, whatever would choose it, against the kernel of the CPU: the golden files reach each tile and
 // the split of sums, but neither tensors that are aligned nor every edge with every layout.
-#include "drivers/product_cuda.h"
+#include "drivers/matrix_product_cuda.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -250,7 +250,7 @@ TEST(CudaProducts, OffsetsOfMoreThan32Bits) {
 
 TEST(CudaProducts, EachUnitOfWorkIsDoneOnce) {
   for (const int64_t tile_rows : {1, 7, 8, 9, 20}) {
-    cuda::ProductArgs<float> args{};
+    cuda::MatrixProductArgs<float> args{{}, {}, Chunks(1, 1)};
     args.tile_rows = tile_rows, args.tile_cols = 3, args.num_parts = 2;
     std::set<std::vector<int64_t>> units;
     const int64_t count = 2 * 2 * tile_rows * 3;
