@@ -9,6 +9,7 @@
 #include "callable.h"
 #include "case_bindings.h"
 #include "each_callable.h"
+#include "generator_word.h"
 #include "op_callable.h"
 #include "openmp.h"
 #include "override_callable.h"
@@ -136,6 +137,7 @@ NB_MODULE(repdl_core, m) {
 
   m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
         nb::arg("default_generator"));
+  m.def("set_word_source", &SetWordSource, nb::arg("random64"), nb::arg("key_set"), nb::arg("generator"));
   m.def("set_first_draw", &SetFirstDraw, nb::arg("call").none());
   m.def(
       "draw_key",
