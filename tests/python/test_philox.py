@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -289,6 +290,20 @@ def test_a_key_is_what_torch_s_kernel_draws() -> None:
         draw(cpu, cell, -(2**63), None, generator=other)
         assert philox_key(one) == (8, cell.item())
     assert same_bits(one.get_state(), other.get_state())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="torch's library has other names there")
+def test_a_key_takes_no_call_of_torch_s_kernel() -> None:
+    code = """
+import torch, repdl
+from repdl import _core
+expected = repdl.random.philox_key(torch.Generator().manual_seed(5))
+def draw(*args, **kwargs):
+    raise RuntimeError("called")
+_core.set_key_source(draw, "keys", lambda: torch.zeros((), dtype=torch.int64), torch.default_generator)
+print(repdl.random.philox_key(torch.Generator().manual_seed(5)) == expected)
+"""
+    assert run_python(code).strip() == "True"
 
 
 def test_replaced_kernels_of_torch_do_not_matter() -> None:

@@ -49,10 +49,11 @@ def _set_word_source() -> None:
     library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     try:
         function = ctypes.CDLL(str(library))._ZN2at16CPUGeneratorImpl8random64Ev
+        keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).raw_repr()
     except (OSError, AttributeError):
         return
     address = ctypes.cast(function, ctypes.c_void_p).value
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).raw_repr()
+    assert address is not None
     _core.set_word_source(address, keys, torch.Generator())
 
 
