@@ -9,6 +9,7 @@
 #include "callable.h"
 #include "case_bindings.h"
 #include "each_callable.h"
+#include "generator_word.h"
 #include "op_callable.h"
 #include "openmp.h"
 #include "override_callable.h"
@@ -99,19 +100,28 @@ NB_MODULE(repdl_core, m) {
       .value("REAL", Numbers::kReal)
       .value("COMPLEX", Numbers::kComplex)
       .value("COMPLEX_TO_REAL", Numbers::kComplexToReal);
+  nb::enum_<Result>(m, "OverrideResult")
+      .value("SAME", Result::kSame)
+      .value("TRANSPOSED", Result::kTransposed)
+      .value("INT32", Result::kInt32)
+      .value("LEFT_OUT", Result::kLeftOut)
+      .value("ZEROS", Result::kZeros);
   m.def(
       "make_override",
       [](std::string_view name, Target target, Numbers numbers, bool pointwise, bool low, bool contiguous, int rank,
-         bool in_place, const nb::dict& constants, const nb::dict& choices, const nb::object& fallback) {
+         bool in_place, const nb::dict& constants, const nb::dict& choices, std::vector<std::string> transposed,
+         std::vector<Result> results, const nb::object& fallback) {
         const OpInfo* op = FindOp(name);
         if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
-        Ordinary ordinary{numbers, pointwise, low, contiguous, rank, in_place, {}, {}};
+        Ordinary ordinary{numbers,           pointwise, low, contiguous, rank, in_place, {}, {}, std::move(transposed),
+                          std::move(results)};
         for (auto [place, value] : constants) ordinary.constants.push_back({nb::cast<Py_ssize_t>(place), value.ptr()});
         for (auto [place, names] : choices) ordinary.choices.push_back({nb::cast<Py_ssize_t>(place), names.ptr()});
         return MakeOverrideCallable(*op, target, ordinary, fallback);
       },
       nb::arg("op"), nb::arg("target"), nb::arg("numbers"), nb::arg("pointwise"), nb::arg("low"), nb::arg("contiguous"),
-      nb::arg("rank"), nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("fallback"));
+      nb::arg("rank"), nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("transposed"),
+      nb::arg("results"), nb::arg("fallback"));
   m.def("make_each", &MakeEachCallable, nb::arg("kernel"), nb::arg("first_named"), nb::arg("names"),
         nb::arg("changed").none(), nb::arg("fallback"));
   m.def(
@@ -136,6 +146,7 @@ NB_MODULE(repdl_core, m) {
 
   m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
         nb::arg("default_generator"));
+  m.def("set_word_source", &SetWordSource, nb::arg("random64"), nb::arg("key_set"), nb::arg("generator"));
   m.def("set_first_draw", &SetFirstDraw, nb::arg("call").none());
   m.def(
       "draw_key",

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 
@@ -31,12 +32,29 @@ struct OverrideCallable {
   // Where the argument `order` is, and where `seed` with `call` behind it; the number of parameters if there is none.
   size_t order_at;
   size_t key_at;
+  std::bitset<kMaxArgs> transposed;
   // Where the op is told whether to conjugate its first tensor, with the same of the second behind it; likewise.
   size_t conjugates_at;
 
   bool IsKey(size_t at) const { return at == key_at || at == key_at + 1; }
   bool Conjugates() const { return conjugates_at < callable.parameters.size(); }
 };
+
+/// The last two dimensions change places.
+TensorView Transposed(TensorView view) {
+  const int last = view.rank() - 1;
+  std::swap(view.shape[last], view.shape[last - 1]);
+  std::swap(view.strides[last], view.strides[last - 1]);
+  return view;
+}
+
+/// For Tensors::Make, of transposed matrices.
+IntList OrderOfTransposed(int rank) {
+  IntList order;
+  for (int dim = 0; dim < rank; ++dim) order.Append(dim);
+  std::swap(order[rank - 1], order[rank - 2]);
+  return order;
+}
 
 /// A call that the op can take as it is.
 class Call {
@@ -123,10 +141,11 @@ class Call {
     } else if (function_.target == Target::kNew || !TakeTarget(specs, outputs)) {
       is_copied = function_.target != Target::kNew;
       if (is_copied && !target_fits_) return nullptr;
-      outputs.Make(tensors_, specs, order_of_strides_ ? &*order_of_strides_ : nullptr, function_.ordinary.GivesPairs());
+      Make(specs, outputs);
     }
     if (function_.key_at < read_.size) ReadKey();
     repdl::Run(op, read_.Values(), tensors_, outputs.Views().first(static_cast<size_t>(specs.size)));
+    if (!TakeResults(outputs)) return nullptr;
     if (!is_copied) return outputs.Release();
     static PyObject* const copy = PyUnicode_InternFromString("copy_");
     PyObject* const arguments[] = {out_, outputs.objects[0].ptr()};
@@ -182,7 +201,8 @@ class Call {
     if (view.device.type != DeviceType::kCpu) return false;
     all_contiguous_ = all_contiguous_ && view.IsContiguous();
     all_single_ = all_single_ && view.rank() == 0;
-    read_.values[at] = view;
+    if (function_.transposed[at] && view.rank() < 2) return false;
+    read_.values[at] = function_.transposed[at] ? Transposed(view) : view;
     return true;
   }
 
@@ -221,6 +241,59 @@ class Call {
     return TakeNumber(at, value, 0);
   }
 
+  Result ResultOf(int output) const {
+    const std::vector<Result>& results = function_.ordinary.results;
+    return results.empty() ? Result::kSame : results[static_cast<size_t>(output)];
+  }
+
+  /// New outputs: tensors, or memory for what torch does not have as it is.
+  void Make(const Specs& specs, Outputs& outputs) {
+    if (function_.ordinary.results.empty()) {
+      const IntList* order = order_of_strides_ ? &*order_of_strides_ : nullptr;
+      return outputs.Make(tensors_, specs, order, function_.ordinary.GivesPairs());
+    }
+    outputs.size = specs.size;
+    for (int i = 0; i < specs.size; ++i) {
+      const TensorSpec& spec = specs.spec[i];
+      TensorView& view = outputs.views[i];
+      const Result result = ResultOf(i);
+      if (result == Result::kSame) {
+        outputs.objects[i] = tensors_.Make(spec, view);
+        continue;
+      }
+      if (result == Result::kTransposed) {
+        const IntList order = OrderOfTransposed(spec.shape.size());
+        outputs.objects[i] = tensors_.Make(spec, view, &order);
+        continue;
+      }
+      view = MakeView(nullptr, spec.dtype, spec.shape);
+      constexpr auto kWord = static_cast<int64_t>(sizeof(int64_t));
+      memory_[i].resize(static_cast<size_t>((view.numel() * ItemSize(view.dtype) + kWord - 1) / kWord));
+      view.data = memory_[i].data();
+      if (result == Result::kInt32) outputs.objects[i] = tensors_.Make({DType::kInt32, spec.shape}, integers_[i]);
+    }
+  }
+
+  /// Fills the integers of torch, and keeps the outputs that it has. False for a call that is not an ordinary one.
+  bool TakeResults(Outputs& outputs) {
+    if (function_.ordinary.results.empty()) return true;
+    int kept = 0;
+    for (int i = 0; i < outputs.size; ++i) {
+      const Result result = ResultOf(i);
+      const std::vector<int64_t>& numbers = memory_[i];
+      if (result == Result::kZeros && std::ranges::any_of(numbers, [](int64_t n) { return n != 0; })) return false;
+      if (result == Result::kInt32) {
+        std::ranges::transform(numbers, integers_[i].Data<int32_t>(),
+                               [](int64_t n) { return static_cast<int32_t>(n); });
+      }
+      if (result == Result::kZeros || result == Result::kLeftOut) continue;
+      if (kept != i) outputs.objects[kept] = std::move(outputs.objects[i]);
+      ++kept;
+    }
+    outputs.size = kept;
+    return true;
+  }
+
   /// Whether the tensor given for the result is just what the op would make. If only its strides are not, or it overlaps
   /// an operand, it fits as what a result can be copied to.
   bool TakeTarget(const Specs& specs, Outputs& outputs) {
@@ -235,6 +308,7 @@ class Call {
     }
     if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
     if (order_of_strides_) view = Arranged(view, *order_of_strides_);
+    if (ResultOf(0) == Result::kTransposed && view.rank() >= 2) view = Transposed(view);
     target_fits_ = view.dtype == specs.spec[0].dtype && view.shape == specs.spec[0].shape;
     if (!target_fits_ || !view.IsContiguous()) return false;
     for (const Value& value : read_.Values()) {
@@ -274,6 +348,8 @@ class Call {
   bool all_contiguous_ = true;
   bool all_single_ = true;
   std::optional<IntList> order_of_strides_;
+  std::array<std::vector<int64_t>, kMaxOutputs> memory_;
+  std::array<TensorView, kMaxOutputs> integers_;
   bool target_fits_ = false;
   struct {
     size_t at;
@@ -334,6 +410,8 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
   Callable callable(op);
   const auto find = [&](const char* argument) { return callable.Find(PyUnicode_InternFromString(argument)); };
   const size_t order_at = find("order"), key_at = find("seed"), conjugates_at = find("conjA");
+  std::bitset<kMaxArgs> transposed;
+  for (const std::string& argument : ordinary.transposed) transposed.set(find(argument.c_str()));
   // It and the objects that it holds live as long as the process.
   auto* function = new OverrideCallable{std::move(callable),
                                         target,
@@ -343,6 +421,7 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
                                         PyUnicode_InternFromString("generator"),
                                         order_at,
                                         key_at,
+                                        transposed,
                                         conjugates_at};
   for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
   for (const Choice& choice : ordinary.choices) Py_INCREF(choice.names);

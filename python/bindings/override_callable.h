@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,15 @@ struct Choice {
 /// numbers.
 enum class Numbers { kReal, kComplex, kComplexToReal };
 
+/// What torch has in the place of an output of the op.
+enum class Result {
+  kSame,
+  kTransposed,  // the same matrices, of which the op has the transposes
+  kInt32,       // the same integers, which the op has in int64
+  kLeftOut,     // nothing
+  kZeros,       // nothing, in an ordinary call, which has zeros there
+};
+
 /// Which calls are ordinary.
 struct Ordinary {
   Numbers numbers;
@@ -40,6 +50,8 @@ struct Ordinary {
   bool in_place;    // the op may write its result over its first argument
   std::vector<Constant> constants;
   std::vector<Choice> choices;
+  std::vector<std::string> transposed;  // arguments that are matrices, of which the op takes the transposes
+  std::vector<Result> results;          // none: torch has what the op has
 
   bool TakesPairs() const { return numbers != Numbers::kReal; }
   bool GivesPairs() const { return numbers == Numbers::kComplex; }

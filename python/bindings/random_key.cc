@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator_word.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -12,7 +13,7 @@ namespace nb = nanobind;
 namespace repdl {
 namespace {
 
-/// What a generator writes to.
+/// What a generator writes to if torch's kernel draws.
 struct Cell {
   PyObject* tensor;
   const int64_t* value;
@@ -39,6 +40,18 @@ Cell TakeCell() {
   return {tensor.release().ptr(), view.Data<int64_t>()};
 }
 
+/// By torch's kernel.
+int64_t DrawWord(PyObject* generator) {
+  const Cell cell = TakeCell();
+  PyObject* const arguments[] = {source.keys, cell.tensor, source.low, Py_None, generator};
+  PyObject* const names = generator == source.default_generator ? nullptr : source.names;  // without takes less time
+  const nb::object drawn = nb::steal(PyObject_Vectorcall(source.draw, arguments, 4, names));
+  const int64_t word = *cell.value;
+  source.free.push_back(cell);
+  if (!drawn.is_valid()) throw PythonError();
+  return word;
+}
+
 }  // namespace
 
 void SetKeySource(nb::object draw, nb::object keys, nb::object make_cell, nb::object default_generator) {
@@ -61,13 +74,8 @@ std::pair<int64_t, int64_t> DrawKey(PyObject* generator) {
     PyObject* const call = std::exchange(first_draw, nullptr);
     if (!nb::steal(PyObject_CallNoArgs(call)).is_valid()) throw PythonError();
   }
-  const Cell cell = TakeCell();
-  PyObject* const arguments[] = {source.keys, cell.tensor, source.low, Py_None, generator};
-  PyObject* const names = generator == source.default_generator ? nullptr : source.names;  // without takes less time
-  const nb::object drawn = nb::steal(PyObject_Vectorcall(source.draw, arguments, 4, names));
-  const int64_t call = *cell.value;
-  source.free.push_back(cell);
-  if (!drawn.is_valid()) throw PythonError();
+  const std::optional<int64_t> word = NextWord(generator);
+  const int64_t call = word ? *word : DrawWord(generator);
   const nb::object seed = nb::steal(PyObject_VectorcallMethod(source.seed, &generator, 1, nullptr));
   if (!seed.is_valid()) throw PythonError();
   return {static_cast<int64_t>(PyLong_AsUnsignedLongLongMask(seed.ptr())), call};

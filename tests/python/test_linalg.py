@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import torch
 
 import repdl
 from repdl import ops
+from repdl.interception.aten import factorization, solving, spectral
 from support import same_bits
 
 L = torch.linalg
@@ -313,3 +316,111 @@ def test_batches_of_empty_matrices_of_any_strides(name: str) -> None:
         with repdl.reproducible():
             result = getattr(L, name)(a.double(), *(r.double() for r in rows))
         assert all(x.shape[:2] == (2, 2) for x in (result if isinstance(result, tuple) else (result,)))
+
+
+A = torch.ops.aten
+ORDINARY: dict[str, tuple[Callable[..., Any], Callable[..., Any], int]] = {
+    "cholesky": (A.linalg_cholesky_ex, factorization.linalg_cholesky_ex, 1),
+    "lu": (A.linalg_lu_factor_ex, factorization.linalg_lu_factor_ex, 1),
+    "qr": (A.linalg_qr, factorization.linalg_qr, 1),
+    "inv": (A.linalg_inv_ex, solving.linalg_inv_ex, 1),
+    "det": (A._linalg_det, solving._linalg_det, 1),
+    "slogdet": (A._linalg_slogdet, solving._linalg_slogdet, 1),
+    "svd": (A._linalg_svd, spectral._linalg_svd, 1),
+    "eigh": (A._linalg_eigh, spectral._linalg_eigh, 1),
+    "solve": (A._linalg_solve_ex, solving._linalg_solve_ex, 2),
+    "solve_triangular": (A.linalg_solve_triangular, solving.solve_triangular, 2),
+}
+"""What torch calls, the kernel in Python and the number of operands."""
+
+WITH: dict[str, list[dict[str, Any]]] = {
+    "cholesky": [{"upper": True}, {"check_errors": False}],
+    "lu": [{"pivot": False}],
+    "qr": [{"mode": "complete"}, {"mode": "r"}],
+    "svd": [{"full_matrices": True}, {"compute_uv": False}],
+    "eigh": [{"UPLO": "U"}, {"compute_v": False}],
+    "solve": [{"left": False}],
+    "solve_triangular": [{"upper": True, "unitriangular": True}, {"upper": False, "left": False}],
+}
+"""Arguments that are not the usual ones, for which a call may go through Python."""
+
+
+def python_frames(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """What the call gives, and the kernels in Python that it came through."""
+    called: list[str] = []
+
+    def see(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and "repdl/interception/aten" in frame.f_code.co_filename.replace("\\", "/"):
+            called.append(frame.f_code.co_name)
+
+    sys.setprofile(see)
+    try:
+        return call(), called
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_calls_have_what_the_kernel_in_python_gives_without_it(name: str, dtype: torch.dtype) -> None:
+    call, kernel, count = ORDINARY[name]
+    draw = torch.Generator().manual_seed(5)
+    usual: dict[str, Any] = {"upper": False} if name == "solve_triangular" else {}
+    for shape in ((4, 4), (1, 1), (0, 0), (3, 2, 5, 5), (70, 6, 6), (2, 0, 3, 3), (2, 0, 0), (40, 40)):
+        a = torch.randn(shape, generator=draw, dtype=torch.float64)
+        a = (a @ a.mT + torch.eye(shape[-1])).to(dtype) if name == "cholesky" else a.to(dtype)
+        b = torch.randn(*shape[:-1], 3, generator=draw, dtype=torch.float64).to(dtype)
+        singular = a.clone()
+        singular[..., :1] = 0
+        spread = a.new_zeros(*shape[:-1], 2 * shape[-1])[..., ::2].copy_(a)
+        for x in (a, a.mT.contiguous().mT, a.flip(-1), spread, singular):
+            for y in (b, b.mT.contiguous().mT, b[..., :1], b[..., 0] if shape[-1] > 1 else b):
+                for given in (usual, *WITH.get(name, [])):
+                    operands = (x, y)[:count]
+                    with repdl.reproducible():
+                        try:
+                            expected = kernel(*operands, **given)
+                        except RuntimeError:
+                            with pytest.raises(RuntimeError):
+                                call(*operands, **given)
+                            continue
+                        found, through = python_frames(partial(call, *operands, **given))
+                    of_vector = count == 2 and y.dim() < x.dim()
+                    if given == usual and not of_vector and (name not in ("det", "slogdet") or x.is_contiguous()):
+                        assert not through
+                    for one, other in zip(*((r if isinstance(r, tuple) else (r,)) for r in (found, expected))):
+                        assert same_bits(one, other) and one.stride() == other.stride() and one.dtype == other.dtype
+                if count == 1:
+                    break
+
+
+def test_errors_of_ordinary_calls_are_those_of_the_kernel_in_python() -> None:
+    nan = torch.full((3, 3), torch.nan)
+    with repdl.reproducible():
+        for call in (L.svd, L.eigh):
+            with pytest.raises(L.LinAlgError, match=r"failed to converge|non-finite"):
+                call(nan)
+        with pytest.raises(L.LinAlgError, match="singular"):
+            L.inv(torch.zeros(3, 3))
+        with pytest.raises(L.LinAlgError, match=r"not positive.definite"):
+            L.cholesky(torch.zeros(2, 3, 3))
+        for call in (L.inv, L.cholesky, L.det, L.eigh):
+            with pytest.raises(RuntimeError, match="square"):
+                call(torch.zeros(2, 3))
+        for call in (L.inv, L.qr, L.svd):
+            with pytest.raises(RuntimeError, match="dimensions"):
+                call(torch.zeros(3))
+
+
+def test_solutions_go_into_what_is_given() -> None:
+    """Straight where it has their layout, by way of a copy where not, or where it is an operand."""
+    draw = torch.Generator().manual_seed(6)
+    a, b = torch.randn(5, 4, 4, generator=draw), torch.randn(5, 4, 3, generator=draw)
+    with repdl.reproducible():
+        expected = L.solve_triangular(a, b, upper=True)
+        for out in (torch.zeros(5, 3, 4).mT, torch.zeros(5, 4, 3), torch.zeros(5, 4, 6)[..., ::2], torch.zeros(0)):
+            strides = out.stride()
+            assert L.solve_triangular(a, b, upper=True, out=out) is out and same_bits(out, expected)
+            assert out.stride() == (strides if len(strides) == 3 else expected.stride())
+        for right in (b.clone(), b.mT.contiguous().mT):
+            assert same_bits(L.solve_triangular(a, right, upper=True, out=right), expected)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -259,6 +260,50 @@ def test_keys_of_threads_are_those_of_their_generators() -> None:
     for seed, keys in enumerate(drawn):
         generator = torch.Generator().manual_seed(seed)
         assert keys == [philox_key(generator) for _ in range(3000)]
+
+
+def test_keys_and_torch_s_own_draws_share_a_generator() -> None:
+    """Each 64 bits go to one of them, though torch draws without the GIL."""
+    shared, alone = torch.Generator().manual_seed(7), torch.Generator().manual_seed(7)
+    least = -(2**63)
+
+    def draw() -> torch.Tensor:
+        parts = [torch.empty(1000, dtype=torch.int64).random_(least, None, generator=shared) for _ in range(300)]
+        return torch.cat(parts)
+
+    with ThreadPoolExecutor(1) as pool:
+        drawn = pool.submit(draw)
+        keys = [philox_key(shared)[1] for _ in range(20_000)]
+    words = torch.cat([drawn.result(), torch.tensor(keys)])
+    expected = torch.empty(len(words), dtype=torch.int64).random_(least, None, generator=alone)
+    assert same_bits(words.sort().values, expected.sort().values)
+    assert same_bits(shared.get_state(), alone.get_state())
+
+
+def test_a_key_is_what_torch_s_kernel_draws() -> None:
+    """Where torch's own function is called instead; and where it is not, as for a generator in use."""
+    draw = torch.library.get_kernel("aten::random_.from", "CPU").call_boxed
+    cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+    one, other = torch.Generator().manual_seed(8), torch.Generator().manual_seed(8)
+    for _ in range(700):  # beyond the words that mt19937 makes at once
+        cell = torch.zeros((), dtype=torch.int64)
+        draw(cpu, cell, -(2**63), None, generator=other)
+        assert philox_key(one) == (8, cell.item())
+    assert same_bits(one.get_state(), other.get_state())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="torch's library has other names there")
+def test_a_key_takes_no_call_of_torch_s_kernel() -> None:
+    code = """
+import torch, repdl
+from repdl import _core
+expected = repdl.random.philox_key(torch.Generator().manual_seed(5))
+def draw(*args, **kwargs):
+    raise RuntimeError("called")
+_core.set_key_source(draw, "keys", lambda: torch.zeros((), dtype=torch.int64), torch.default_generator)
+print(repdl.random.philox_key(torch.Generator().manual_seed(5)) == expected)
+"""
+    assert run_python(code).strip() == "True"
 
 
 def test_replaced_kernels_of_torch_do_not_matter() -> None:

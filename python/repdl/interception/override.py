@@ -74,6 +74,8 @@ class Override:
     of_constants: ops of the core that take the first arguments alone, and stand for a call of float32 where those at
         these places are what is said here.
     choices: by their place, the arguments that torch gives as numbers, and what the op calls each.
+    transposed: the arguments of the op that are matrices, and transposes of torch's.
+    results: what torch has in the place of each result of the op, if it has not just these: a name of `OverrideResult`.
     """
 
     name: str
@@ -94,6 +96,8 @@ class Override:
     constants: Mapping[int, object] = field(default_factory=dict)
     of_constants: Mapping[str, Mapping[int, object]] = field(default_factory=dict)
     choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    transposed: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
 
     def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
         """The kernels of the overload and its variants, given torch's own for the overload; none if torch lacks it."""
@@ -114,16 +118,17 @@ class Override:
         real = _core.OverrideNumbers.REAL
         for op, constants in self.of_constants.items():
             kernel = _core.make_override(
-                op, target, real, self.elementwise, False, False, self.rank, False, dict(constants), {}, kernel
+                op, target, real, self.elementwise, False, False, self.rank, False, dict(constants), {}, (), (), kernel
             )
         special = self.contiguous, self.rank, self.in_place, dict(self.constants), dict(self.choices)
+        matrices = self.transposed, [_core.OverrideResult[name] for name in self.results]
         quick = kernel
         if self.pairs:
             numbers = _core.OverrideNumbers.COMPLEX_TO_REAL if self.to_real else _core.OverrideNumbers.COMPLEX
-            quick = _core.make_override(self.pairs, target, numbers, self.elementwise, False, *special, quick)
+            quick = _core.make_override(self.pairs, target, numbers, self.elementwise, False, *special, (), (), quick)
         if self.op:
             low = self.low == "compute"
-            quick = _core.make_override(self.op, target, real, self.elementwise, low, *special, quick)
+            quick = _core.make_override(self.op, target, real, self.elementwise, low, *special, *matrices, quick)
         if quick is kernel:
             return kernel
         if (unless := self.unless) is None:
@@ -315,7 +320,7 @@ def for_complex(name: str, elementwise: bool = False, **settings: Any) -> Callab
 def op_or(op: str, fallback: Kernel) -> Kernel:
     """The op of the core where it takes the arguments as they are, of float32 or float64, and else the function."""
     new, real = _core.OverrideTarget.NEW, _core.OverrideNumbers.REAL
-    return _core.make_override(op, new, real, False, False, False, 0, False, {}, {}, fallback)
+    return _core.make_override(op, new, real, False, False, False, 0, False, {}, {}, (), (), fallback)
 
 
 def of_library(schema: str, low: str = "alike") -> Callable[[Kernel], Kernel]:

@@ -13,7 +13,9 @@ is written in steps that round once, on any machine.
 
 from __future__ import annotations
 
+import ctypes
 import math
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -40,6 +42,22 @@ _core.set_key_source(
     lambda: empty_strided((), (), torch.int64),
     torch.default_generator,
 )
+
+
+def _set_word_source() -> None:
+    """Where the library of torch names the function of a generator by which that kernel draws, it is called instead."""
+    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    try:
+        function = ctypes.CDLL(str(library))._ZN2at16CPUGeneratorImpl8random64Ev
+        keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).raw_repr()
+    except (OSError, AttributeError):
+        return
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    _core.set_word_source(address, keys, torch.Generator())
+
+
+_set_word_source()
 
 
 def philox_key(generator: torch.Generator | None = None) -> tuple[int, int]:

@@ -109,7 +109,15 @@ def ormqr(
     return in_columns(reflected(self.mT, input2, input3.mH, not transpose).mH)  # X Q is (Qᴴ Xᴴ)ᴴ
 
 
-@override("linalg_qr", wide="float64", complex=True, converts=False)
+@override(
+    "linalg_qr",
+    op="qr",
+    wide="float64",
+    complex=True,
+    converts=False,
+    constants={1: "reduced"},
+    results=("TRANSPOSED", "TRANSPOSED"),
+)
 def linalg_qr(A: torch.Tensor, mode: str = "reduced") -> tuple[torch.Tensor, torch.Tensor]:
     checked("qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -125,7 +133,14 @@ def _check_errors(name: str, info: torch.Tensor, a: torch.Tensor) -> None:
     torch.ops.aten._linalg_check_errors(info, name, is_matrix=a.dim() == 2)
 
 
-@override("linalg_cholesky_ex", wide="float64", complex=True, converts=False)
+@override(
+    "linalg_cholesky_ex",
+    op="cholesky",
+    wide="float64",
+    complex=True,
+    converts=False,
+    results=("TRANSPOSED", "INT32"),
+)
 def linalg_cholesky_ex(
     self: torch.Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -142,7 +157,14 @@ def cholesky(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return torch.linalg.cholesky(self, upper=upper)
 
 
-@override("linalg_lu_factor_ex", wide="float64", complex=True, converts=False)
+@override(
+    "linalg_lu_factor_ex",
+    op="lu",
+    wide="float64",
+    complex=True,
+    converts=False,
+    results=("TRANSPOSED", "INT32", "INT32"),
+)
 def linalg_lu_factor_ex(
     A: torch.Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -107,12 +107,15 @@ def linalg_pinv(self: torch.Tensor, *, atol: Any = None, rtol: Any = None, hermi
     else:
         u, values, vh = torch.linalg.svd(self, full_matrices=False)
         size = values
-    absolute = size.new_zeros(()) if atol is None else atol
-    if rtol is None:
-        usual = size.new_full((), max(self.shape[-2:]) * torch.finfo(self.dtype).eps)
-        rtol = torch.where(absolute > 0, torch.zeros_like(usual), usual)
-    dtype = torch.promote_types(rtol.dtype, size.dtype)
-    relative = core.ops["mul"](rtol[..., None].to(dtype), size.amax(-1, True).to(dtype))
-    kept = size > torch.maximum(absolute[..., None], relative)
-    inverse = torch.where(kept, core.ops["reciprocal"](values), torch.zeros_like(values))
+    usual = max(self.shape[-2:]) * torch.finfo(self.dtype).eps
+    if atol is None and rtol is None:
+        least = core.ops["mul"](size.new_full((1,), usual), size.amax(-1, True))
+    else:
+        absolute = size.new_zeros(()) if atol is None else atol
+        if rtol is None:
+            rtol = torch.where(absolute > 0, 0.0, size.new_full((), usual))
+        dtype = torch.promote_types(rtol.dtype, size.dtype)
+        relative = core.ops["mul"](rtol[..., None].to(dtype), size.amax(-1, True).to(dtype))
+        least = torch.maximum(absolute[..., None], relative)
+    inverse = torch.where(size > least, core.ops["reciprocal"](values), 0.0)
     return torch.matmul(each_row("mul", vh, inverse).mH, u.mH)

@@ -125,6 +125,18 @@ def _in_float64(name: str, native: Callable[..., torch.Tensor]) -> Callable[...,
     return filled
 
 
+_RANKS = 8
+_philox_randint, _philox_randperm = _core.ops["philox_randint"], _core.ops["philox_randperm"]
+
+
+def _random_between(self: torch.Tensor, low: int, high: int | None, *, generator: Any = None) -> torch.Tensor:
+    """philox.random_, of which a tensor of int64 needs few checks."""
+    if high is None or low >= high or self.dtype != torch.int64 or self.dim() > _RANKS:
+        return philox.random_(self, low, high, generator)
+    _philox_randint(self, *philox.philox_key(generator), low, high - 1)
+    return self
+
+
 _sampler("uniform_", _by_parts(philox.uniform_), draw_uniform, op="philox_uniform")
 _sampler("normal_", _normal(philox.normal_), _normal(_draw_normal), op="philox_normal")
 _sampler("log_normal_", philox.log_normal_, _in_float64("log_normal_", native_of("log_normal_")))
@@ -135,9 +147,9 @@ _sampler("geometric_", philox.geometric_)
 _sampler("cauchy_", philox.cauchy_, _in_float64("cauchy_", native_of("cauchy_")))
 _sampler("bernoulli_.float", philox.bernoulli_, op="philox_bernoulli")
 _sampler("bernoulli_.Tensor", philox.bernoulli_)
-_sampler("random_.from", philox.random_)
+_sampler("random_.from", _random_between)
 _sampler("random_", philox.random_)
-_sampler("random_.to", lambda self, to, generator=None: philox.random_(self, 0, to, generator))
+_sampler("random_.to", lambda self, to, generator=None: _random_between(self, 0, to, generator=generator))
 _sampler("multinomial", philox.multinomial)
 
 
@@ -202,8 +214,9 @@ _native_permutation = native_of("randperm.generator_out")
 def randperm_generator_out(n: int, *, generator: Any = None, out: torch.Tensor) -> torch.Tensor:
     if stream == "torch":
         return _native_permutation(n, generator=generator, out=out)
-    out.resize_(n)
+    if out.shape != (n,):  # not that of what torch.randperm asks for, as a call takes time
+        out.resize_(n)
     if out.dtype != torch.int64 or not out.is_contiguous():
         return out.copy_(philox.randperm(n, out.dtype, generator))
-    _core.ops["philox_randperm"](out, *philox.philox_key(generator))
+    _philox_randperm(out, *philox.philox_key(generator))
     return out

@@ -30,7 +30,15 @@ def _check_fit(name: str, a: torch.Tensor, b: torch.Tensor, left: bool = True) -
         )
 
 
-@override("linalg_solve_triangular", wide="float64", complex=True, converts=False)
+@override(
+    "linalg_solve_triangular",
+    op="solve_triangular",
+    wide="float64",
+    complex=True,
+    converts=False,
+    transposed=("rows",),
+    results=("TRANSPOSED",),
+)
 def solve_triangular(
     self: torch.Tensor, B: torch.Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> torch.Tensor:
@@ -102,7 +110,15 @@ def linalg_ldl_solve(
     return solved("ldl_solve", factors, exchanges, rows, *([hermitian] if LD.is_complex() else [])).mT
 
 
-@override("_linalg_solve_ex", wide="float64", complex=True, converts=False)
+@override(
+    "_linalg_solve_ex",
+    op="solve",
+    wide="float64",
+    complex=True,
+    converts=False,
+    transposed=("rows",),
+    results=("TRANSPOSED", "TRANSPOSED", "INT32", "INT32"),
+)
 def _linalg_solve_ex(
     A: torch.Tensor, B: torch.Tensor, *, left: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -127,7 +143,7 @@ def _linalg_solve_ex(
     return result, factors.mT, pivots.to(torch.int32), info
 
 
-@override("linalg_inv_ex", wide="float64", complex=True, converts=False)
+@override("linalg_inv_ex", op="inv", wide="float64", complex=True, converts=False, results=("TRANSPOSED", "INT32"))
 def linalg_inv_ex(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     checked("inv", A, square=True)
     inverse, failed = solved("inv", A)
@@ -144,7 +160,16 @@ def _factors(A: torch.Tensor, of_transpose: torch.Tensor, pivots: torch.Tensor) 
     return of_transpose.mT, pivots.to(torch.int32)
 
 
-@override("_linalg_det", wide="float64", complex=True, converts=False)
+@override(
+    "_linalg_det",
+    op="det",
+    wide="float64",
+    complex=True,
+    converts=False,
+    contiguous=True,
+    transposed=("input",),
+    results=("SAME", "LEFT_OUT", "TRANSPOSED", "INT32"),
+)
 def _linalg_det(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """That of the transpose, however the matrix lies."""
     checked("det", A, square=True)
@@ -152,7 +177,16 @@ def _linalg_det(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
     return result, *_factors(A, factors, pivots)
 
 
-@override("_linalg_slogdet", wide="float64", complex=True, converts=False)
+@override(
+    "_linalg_slogdet",
+    op="slogdet",
+    wide="float64",
+    complex=True,
+    converts=False,
+    contiguous=True,
+    transposed=("input",),
+    results=("SAME", "SAME", "TRANSPOSED", "INT32"),
+)
 def _linalg_slogdet(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """That of the transpose, however the matrix lies."""
     checked("slogdet", A, square=True)

@@ -20,7 +20,15 @@ def _check_found(name: str, a: torch.Tensor, info: torch.Tensor, code: int) -> N
         torch.ops.aten._linalg_check_errors(codes, name, is_matrix=a.dim() == 2)
 
 
-@override("_linalg_svd", wide="float64", complex=True, converts=False)
+@override(
+    "_linalg_svd",
+    op="svd",
+    wide="float64",
+    complex=True,
+    converts=False,
+    constants={2: True},
+    results=("TRANSPOSED", "SAME", "TRANSPOSED", "ZEROS"),
+)
 def _linalg_svd(
     A: torch.Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -38,7 +46,15 @@ def _linalg_svd(
     return A.new_empty(0), s, A.new_empty(0)
 
 
-@override("_linalg_eigh", wide="float64", complex=True, converts=False)
+@override(
+    "_linalg_eigh",
+    op="eigh",
+    wide="float64",
+    complex=True,
+    converts=False,
+    constants={1: "L", 2: True},
+    results=("SAME", "TRANSPOSED", "ZEROS"),
+)
 def _linalg_eigh(A: torch.Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
     checked("eigh", A, square=True)
     if UPLO.upper() not in ("L", "U"):
