@@ -31,14 +31,22 @@ REPDL_LANE hn::Vec<D> LookUp([[maybe_unused]] D d, const double* table, VI index
 /// The same for floats.
 template <int kSize, class D, class VI>
 REPDL_LANE hn::Vec<D> LookUp([[maybe_unused]] D d, const float* table, VI index) {
-  static_assert(kSize == 16);
+  static_assert(kSize == 8 || kSize == 16);
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (sizeof(hn::Vec<D>) == 64) return {_mm512_permutexvar_ps(index.raw, Load(d, table).raw)};
+  if constexpr (sizeof(hn::Vec<D>) == 64 && kSize == 8) {
+    return {_mm512_permutexvar_ps(index.raw, _mm512_broadcast_f32x8(_mm256_load_ps(table)))};
+  } else if constexpr (sizeof(hn::Vec<D>) == 64) {
+    return {_mm512_permutexvar_ps(index.raw, Load(d, table).raw)};
+  }
 #elif HWY_TARGET == HWY_AVX2
   if constexpr (sizeof(hn::Vec<D>) == 32) {
     const __m256 low = _mm256_permutevar8x32_ps(Load(d, table).raw, index.raw);
-    const __m256 high = _mm256_permutevar8x32_ps(Load(d, table + 8).raw, index.raw);
-    return {_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index.raw, 28)))};
+    if constexpr (kSize == 8) {
+      return {low};
+    } else {
+      const __m256 high = _mm256_permutevar8x32_ps(Load(d, table + 8).raw, index.raw);
+      return {_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index.raw, 28)))};
+    }
   }
 #endif
   const hn::DFromV<VI> di;
