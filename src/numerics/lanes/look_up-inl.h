@@ -52,3 +52,39 @@ REPDL_LANE hn::Vec<D> LookUp([[maybe_unused]] D d, const float* table, VI index)
   const hn::DFromV<VI> di;
   return hn::GatherIndex(d, table, And(index, Set(di, kSize - 1)));
 }
+
+/// Of rows of four doubles, the columns a, b, c and e of row i mod kRows. A row lies in one line of the cache, and some
+/// loads and shuffles take less time than four gathers.
+template <int kRows, class D, class VI, class V>
+REPDL_LANE void LookUpRow(D d, const double* table, VI index, V& a, V& b, V& c, V& e) {
+  static_assert((kRows & (kRows - 1)) == 0);
+  const hn::DFromV<VI> di;
+  const VI i = ShiftLeft<2>(And(index, Set(di, kRows - 1)));
+#if HWY_TARGET <= HWY_AVX2
+  // Halves of the even rows and of the odd rows, in order.
+  alignas(64) int64_t at[hn::MaxLanes(di)];
+  Store(i, di, at);
+  const auto halves = [&](int first, int column) HWY_ATTR {
+    const double* const t = table + column;
+    if constexpr (sizeof(V) == 64) {
+      __m512d v = _mm512_castpd128_pd512(_mm_load_pd(t + at[first]));
+      v = _mm512_mask_broadcast_f64x2(v, 0x0c, _mm_load_pd(t + at[first + 2]));
+      v = _mm512_mask_broadcast_f64x2(v, 0x30, _mm_load_pd(t + at[first + 4]));
+      return V{_mm512_mask_broadcast_f64x2(v, 0xc0, _mm_load_pd(t + at[first + 6]))};
+    } else {
+      const __m256d v = _mm256_castpd128_pd256(_mm_load_pd(t + at[first]));
+      return V{_mm256_insertf128_pd(v, _mm_load_pd(t + at[first + 2]), 1)};
+    }
+  };
+  const V even = halves(0, 0), odd = halves(1, 0), even_upper = halves(0, 2), odd_upper = halves(1, 2);
+  a = hn::InterleaveLower(d, even, odd);
+  b = hn::InterleaveUpper(d, even, odd);
+  c = hn::InterleaveLower(d, even_upper, odd_upper);
+  e = hn::InterleaveUpper(d, even_upper, odd_upper);
+#else
+  a = hn::GatherIndex(d, table, i);
+  b = hn::GatherIndex(d, table + 1, i);
+  c = hn::GatherIndex(d, table + 2, i);
+  e = hn::GatherIndex(d, table + 3, i);
+#endif
+}
