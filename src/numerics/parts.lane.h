@@ -4,6 +4,7 @@
 #include "numerics/parts/patch.lane.h"
 #include "numerics/parts/exp.lane.h"
 #include "numerics/parts/log.lane.h"
+#include "numerics/parts/float_log.lane.h"
 #include "numerics/parts/hyperbolic.lane.h"
 #include "numerics/parts/erf.lane.h"
 #include "numerics/parts/trig.lane.h"

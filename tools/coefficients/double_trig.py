@@ -69,10 +69,6 @@ def _constants() -> list[mpf]:
     ]
 
 
-def _tail_places() -> list[mpf]:
-    return [mpf(i) / 64 for i in range(385)]
-
-
 @cache
 def _erfinv_tail(s: mpf) -> mpf:
     """erfinv(1 - e^(-s^2)), by Newton's method."""
@@ -105,6 +101,4 @@ TABLES = {
     **_in_parts("double_constants", _constants, 3),
     **_in_parts("double_factorials", lambda: [1 / mp.factorial(n) for n in range(42)], 3),
     **_in_parts("double_sixteenths", lambda: [mp.atan(mpf(i) / 16) for i in range(16)], 2),
-    **_in_parts("double_erfc", lambda: [mp.erfc(c) for c in _tail_places()], 2),
-    **_in_parts("double_slope", lambda: [2 / mp.sqrt(mp.pi) * mp.exp(-c * c) for c in _tail_places()], 2),
 }

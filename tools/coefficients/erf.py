@@ -71,7 +71,7 @@ def _tanh_slope(s: mpf) -> mpf:
 
 
 @cache
-def _erfinv_over_x(w: mpf) -> mpf:
+def erfinv_over_x(w: mpf) -> mpf:
     """erfinv(x) / x for w = -log(1 - x^2)."""
     x = mp.sqrt(-mp.expm1(-w))
     return mp.erfinv(x) / x if w > 1e-30 else mp.sqrt(mp.pi) / 2
@@ -121,12 +121,12 @@ PROBLEMS = {
     "gelu_tanh_derivative": Problem(_tanh_slope, lambda s: 1 / _tanh_slope(s), mpf(-1) / 16, mpf(1) / 16, 8),
     # erfinv(x) / x in log(1 - x^2); most floats have a small one.
     "erfinv": Problem(
-        lambda v: _erfinv_over_x(-v), lambda v: 2 ** (mpf(3) / 2 * v) / _erfinv_over_x(-v), -_ERFINV_SPLIT, mpf(0), 18
+        lambda v: erfinv_over_x(-v), lambda v: 2 ** (mpf(3) / 2 * v) / erfinv_over_x(-v), -_ERFINV_SPLIT, mpf(0), 18
     ),
     # The same beyond, in sqrt(-log(1 - x^2)) - 3.
     "erfinv_tail": Problem(
-        lambda s: _erfinv_over_x((s + 3) ** 2),
-        lambda s: 1 / _erfinv_over_x((s + 3) ** 2),
+        lambda s: erfinv_over_x((s + 3) ** 2),
+        lambda s: 1 / erfinv_over_x((s + 3) ** 2),
         mp.sqrt(_ERFINV_SPLIT) - 3,
         mpf(1),
         18,

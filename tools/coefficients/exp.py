@@ -4,7 +4,7 @@ from __future__ import annotations
 import struct
 
 from mpmath import mp, mpf
-from remez import Problem, remez
+from remez import Problem, as_float, remez
 
 
 def _exp_tail(r: mpf) -> mpf:
@@ -34,7 +34,7 @@ def _tail_float() -> list[mpf]:
     """exp(r) - 1 = r + r^2 / 2 + r^3 p(r) for |r| <= ln(2) / 32, p of degree 1 with floats as coefficients."""
     reach = _HALF_LN2 / _TABLE
     coefficients, _ = remez(Problem(_exp_tail_of_half, lambda r: r**3, -reach, reach, 1))
-    return [_as_float(c) for c in coefficients]
+    return [as_float(c) for c in coefficients]
 
 
 def _split(x: mpf) -> list[mpf]:
@@ -52,21 +52,16 @@ def _powers() -> list[mpf]:
     return values
 
 
-def _as_float(x: mpf) -> mpf:
-    (value,) = struct.unpack("<f", struct.pack("<f", float(x)))
-    return mpf(value)
-
-
 def _powers_float() -> list[mpf]:
     """2^(i / 16) as floats, then by which part of itself each is too small."""
     powers = [mpf(2) ** (mpf(i) / _TABLE) for i in range(_TABLE)]
-    return [_as_float(x) for x in powers] + [_as_float((x - _as_float(x)) / x) for x in powers]
+    return [as_float(x) for x in powers] + [as_float((x - as_float(x)) / x) for x in powers]
 
 
 def _reduction_float() -> list[mpf]:
     """16 / ln 2, and ln(2) / 16 as the sum of two floats."""
     step = mp.log(2) / _TABLE
-    return [_as_float(x) for x in (_TABLE / mp.log(2), step, step - _as_float(step))]
+    return [as_float(x) for x in (_TABLE / mp.log(2), step, step - as_float(step))]
 
 
 TABLES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 from functools import cache
 
 from mpmath import mp, mpf
-from remez import Problem
+from remez import Problem, as_float, remez
 
 # Mantissas m are in [s, 2 s), s the double of these bits, in cells of 2^48 steps of the bits; the tenth has 1 inside.
 _START_BITS = 0x3FE6500000000000
@@ -72,6 +72,33 @@ def _radius(cell: int) -> mpf:
     return max(1 - _mantissa(cell) / centre, _mantissa(cell + 1) / centre - 1) + mpf(2) ** -17
 
 
+# In floats: 8 cells of 2^20 steps of the bits, and c of so few bits that m c - 1 is a float. The fifth has 1 inside.
+_FLOAT_RECIPROCALS = [mpf(c) / 32 for c in (44, 40, 36, 34, 32, 29, 26, 24)]
+_FLOAT_RADIUS = mpf("0.06251")
+
+
+def _to_17_bits(x: mpf) -> mpf:
+    """A multiple of 2^-17: its sum with 7 bits before the point is a float."""
+    return mp.nint(mp.ldexp(x, 17)) / 2**17
+
+
+def _float_logarithms() -> list[mpf]:
+    """-ln(c) as the sum of a multiple of 2^-17 and a float: first all the former."""
+    logs = [-mp.log(c) for c in _FLOAT_RECIPROCALS]
+    return [_to_17_bits(v) for v in logs] + [as_float(v - _to_17_bits(v)) for v in logs]
+
+
+def _float_log_tail(r: mpf) -> mpf:
+    """(log(1 + r) - r + r^2 / 2) / r^3, by its series near 0."""
+    return mp.nsum(lambda k: (-1) ** k * r**k / (k + 3), [0, 60])
+
+
+def _float_tail() -> list[mpf]:
+    """log(1 + r) = r - r^2 / 2 + r^3 p(r), p of degree 4 with floats as coefficients."""
+    problem = Problem(_float_log_tail, lambda r: abs(r) ** 3, -_FLOAT_RADIUS, _FLOAT_RADIUS, 4)
+    return [as_float(c) for c in remez(problem)[0]]
+
+
 _RADIUS = max(_radius(cell) for cell in range(_CELLS))
 
 PROBLEMS = {
@@ -82,5 +109,9 @@ PROBLEMS = {
 TABLES = {
     "log_reciprocals": _scaled_reciprocals,
     "log_logarithms": _logarithms,
+    "log_float_reciprocals": lambda: _FLOAT_RECIPROCALS,
+    "log_float_logarithms": _float_logarithms,
+    "log_float_base": lambda: [_to_17_bits(mp.log(2)), as_float(mp.log(2) - _to_17_bits(mp.log(2)))],
+    "log_float_tail": _float_tail,
     "log_bases": lambda: [mp.log(2), 1 / mp.log(2), mp.log10(2), 1 / mp.log(10)],
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,12 @@ from mpmath import mp, mpf
 
 mp.dps = 60
 Function = Callable[[mpf], mpf]
+
+
+def as_float(x: mpf) -> mpf:
+    """x rounded to a float32."""
+    (value,) = struct.unpack("<f", struct.pack("<f", float(x)))
+    return mpf(value)
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ struct ErfWide {
   }
 };
 
-// About i / 64 (parts/double_erf.lane.h). From 6 on, the result is as at 6.
-struct ErfDouble {
+// From 6 on, the result is as at 6.
+struct ErfOfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     const V limit = Set(d, 6.0);
@@ -56,6 +56,21 @@ struct ErfDouble {
     const V low = Add(Add(error, step_error), Sub(step_low, tail_low));
     const V part = Fma(Abs(step), Set(d, 0x1p-65), Mul(high, Set(d, 0x1p-70)));
     return RoundOrWithSign(d, Ge(a, Set(d, 0x1p-900)), high, low, part, x, accurate::Erf, x);
+  }
+};
+
+// About i / 64 (parts/double_erf.lane.h). From 6 on, the result is as at 6.
+struct ErfDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V a = Abs(x), tail, tail_low, step, step_low, slope, w, h2, part, error, step_error;
+    auto certain = Ge(a, Set(d, 0x1p-900));
+    a = Min(a, Set(d, 6.0));
+    QuickErfcAbout(d, a, tail, tail_low, step, step_low, slope, w, h2, part);
+    const V start = FastTwoSum(Set(d, 1.0), Neg(tail), error), high = FastTwoSum(start, step, step_error);
+    const V low = Add(Add(error, step_error), Sub(step_low, tail_low));
+    const V y = RoundedWithin(high, low, Mul(high, part), certain);
+    return IfCertain<ErfOfAnyDouble>(d, certain, CopySign(y, x), x);
   }
 };
 

@@ -89,31 +89,71 @@ REPDL_LANE V ErfinvGuess(D d, V a) {
   return y;
 }
 
-// By a step of Newton's method from a guess g and two terms more, with erf(g) - x, or erfc(g) - (1 - x), in two
-// doubles.
+// Up to here the quick step of erfinv is good enough.
+constexpr double kQuickErfinv = 0.994;
+
+/// A guess within 2^-20 of it, for 0 <= a < kQuickErfinv: a p(log(1 - a^2)), with the logarithm good to 2^-19.5. Constants
+/// from tools/coefficients/double_erf.py.
+template <class D, class V>
+REPDL_LANE V QuickErfinvGuess(D d, V a) {
+  V e;
+  decltype(BitCast(IntTag<D>(), e)) bits;
+  const V one = Set(d, 1.0);
+  const V r = Sub(LogFraction(d, Fma(Neg(a), a, one), e, bits), one), r2 = Mul(r, r);
+  const V l01 = Fma(Set(d, 0x1.00015be6c5691p+0), r, Set(d, -0x1.9ad5c201c166ap-21));
+  const V l23 = Fma(Set(d, 0x1.53d5e604d5ad9p-2), r, Set(d, -0x1.ffd85aec9793cp-2));
+  const V l45 = Fma(Set(d, 0x1.d15ecc890ce78p-3), r, Set(d, -0x1.03e05edf11c2ep-2));
+  const V l26 = Fma(Fma(Set(d, -0x1.3b9808326c98bp-3), r2, l45), r2, l23);
+  const V v = Fma(e, Set(d, 0x1.62e42fefa39efp-1), Fma(l26, r2, l01)), v2 = Mul(v, v);
+  const V p01 = Fma(Set(d, -0x1.db2cf0b17eeddp-3), v, Set(d, 0x1.c5bf8396b87c5p-1));
+  const V p23 = Fma(Set(d, 0x1.29aed859a65ffp-9), v, Set(d, 0x1.796ebff5c6422p-7));
+  const V p45 = Fma(Set(d, -0x1.54c2ade2fcb4ap-14), v, Set(d, -0x1.9321ab7a46b11p-13));
+  const V p67 = Fma(Set(d, -0x1.1f5f06512f6a4p-22), v, Set(d, -0x1.0cf8414fe63cfp-17));
+  return Mul(a, Fma(Fma(p67, v2, p45), Mul(v2, v2), Fma(p23, v2, p01)));
+}
+
+/// erfinv(a) - g for a guess g, by a step of Newton's method and two terms more, from erf(g) = 1 - tail + step in two
+/// doubles; `density` is erf'(g).
+template <class D, class V>
+REPDL_LANE V ErfinvCorrection(D d, V a, V g, V tail, V tail_low, V step, V step_low, V density) {
+  V q_low;
+  const V q = FastTwoSum(Set(d, 1.0), Neg(a), q_low);
+  // Numbers that cancel come first, so that what is left has no error that counts.
+  const V difference = Add(Sub(Sub(Sub(tail, q), step), q_low), Sub(tail_low, step_low));
+  const V t = Div(difference, density);
+  // t + g t^2 + (8 g^2 + 2) / 6 t^3
+  const V cubic = Fma(Mul(g, g), Set(d, 0x1.5555555555555p+0), Set(d, 0x1.5555555555555p-2));
+  return Fma(Mul(t, t), Fma(cubic, t, g), t);
+}
+
+struct ErfinvOfAnyDouble {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V one = Set(d, 1.0), a = Abs(x), g = ErfinvGuess(d, a);
+    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low;
+    ErfcAbout(d, g, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
+    const V density = Mul(slope, Add(Fma(w, Set(d, -2.0), one), Add(rest, rest_low)));
+    const V correction = ErfinvCorrection(d, a, g, tail, tail_low, step, step_low, density);
+    // Of `step`, this part may be wrong: 16 roundings of the sum of f2 / 3 and less, which is not above 0.67 w^2 + 0.34 h^2.
+    // |step| is less than 1.1 |h| times the density, and |h| <= 2^-7, or h = g.
+    const V part = Fma(Mul(w, w), Set(d, 0x1p-49), Set(d, 0x1p-65));
+    const V bound = Fma(Min(g, Set(d, 0x1.2p-7)), part, Mul(g, Set(d, 0x1p-76)));
+    const auto usual = And(Ge(a, Set(d, 0x1p-900)), Lt(a, one));
+    return RoundOrWithSign(d, usual, g, correction, bound, x, accurate::Erfinv, x);
+  }
+};
+
 struct ErfinvDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
-    const V one = Set(d, 1.0), a = Abs(x);
-    const V g = ErfinvGuess(d, a);
-    V tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low, step_error, start_error;
-    ErfcAbout(d, g, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
-    // erf(g) = start + step, or -erfc(g) = -tail + step.
-    const auto big = Ge(a, Set(d, 0.5));
-    V start = FastTwoSum(Set(d, 1.0), Neg(tail), start_error);
-    start = IfThenElse(big, Neg(tail), start);
-    const V high = FastTwoSum(start, step, step_error);
-    const V low = Add(Add(IfThenElseZero(Not(big), start_error), step_error), Sub(step_low, tail_low));
-    const V aim = IfThenElse(big, Sub(a, one), a);
-    const V difference = Sub(Sub(aim, high), low);
-    const V density = Mul(slope, Add(Fma(w, Set(d, -2.0), one), Add(rest, rest_low)));
-    const V t = Div(difference, density);
-    // g + t + g t^2 + (8 g^2 + 2) / 6 t^3
-    const V cubic = Fma(Mul(g, g), Set(d, 0x1.5555555555555p+0), Set(d, 0x1.5555555555555p-2));
-    const V correction = Fma(Mul(t, t), Fma(cubic, t, g), t);
-    const V part = Mul(Fma(Mul(Mul(w, w), Abs(w)), Set(d, 0x1p-50), Set(d, 0x1.8p-66)), g);
-    const auto usual = And(Ge(a, Set(d, 0x1p-900)), Lt(a, one));
-    return RoundOrWithSign(d, usual, g, correction, part, x, accurate::Erfinv, x);
+    const V a = Abs(x), g = QuickErfinvGuess(d, a);
+    V tail, tail_low, step, step_low, slope, w, h2, part;
+    QuickErfcAbout(d, g, tail, tail_low, step, step_low, slope, w, h2, part);
+    const V density = Mul(slope, QuickErfDensity(d, Fma(w, Set(d, 2.0), h2)));
+    const V correction = ErfinvCorrection(d, a, g, tail, tail_low, step, step_low, density);
+    auto certain = And(Ge(a, Set(d, 0x1p-900)), Lt(a, Set(d, kQuickErfinv)));
+    const V y = RoundedWithin(g, correction, Mul(g, part), certain);
+    return IfCertain<ErfinvOfAnyDouble>(d, certain, CopySign(y, x), x);
   }
 };
 

@@ -20,13 +20,24 @@ struct LogWide {
   }
 };
 
+struct LogOfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V y = ViaDouble(LogOfFinite(), x);
+    y = Patch(d, x, y, 0x1.bacb4ap+25, 0x1.1e0696p+4);
+    y = Patch(d, x, y, 0x1.b121a6p+76, 0x1.a9a3f2p+5);
+    return LogSpecials(d, x, Zero(d), y);
+  }
+};
+
 template <class V>
 REPDL_LANE V Log(V x) {
   const auto d = TagFor(x);
-  V y = ViaDouble(LogOfFinite(), x);
-  y = Patch(d, x, y, 0x1.bacb4ap+25, 0x1.1e0696p+4);
-  y = Patch(d, x, y, 0x1.b121a6p+76, 0x1.a9a3f2p+5);
-  return LogSpecials(d, x, Zero(d), y);
+  V low, bound;
+  const V high = QuickLogOfFloat(d, x, low, bound);
+  auto certain = And(Ge(x, Set(d, 0x1p-126f)), Lt(x, Inf(d)));
+  const V y = RoundedWithin(high, low, bound, certain);
+  return IfCertain<LogOfAnyFloat>(d, certain, y, x);
 }
 
 struct LogFormula {

@@ -24,9 +24,26 @@ struct LogitWide {
   }
 };
 
+struct LogitOfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D, V x) const {
+    return ViaDouble(LogitWide(), x);
+  }
+};
+
+// In floats: of x / (1 - x) as a sum, whose low part is off by less than 6 2^-24 of itself.
 template <class V>
 REPDL_LANE V Logit(V x) {
-  return ViaDouble(LogitWide(), x);
+  const auto d = TagFor(x);
+  const V one = Set(d, 1.0f);
+  V rest_low, low, bound;
+  const V rest = FastTwoSum(one, Neg(x), rest_low), inverse = Div(one, rest);
+  const V odds = Mul(x, inverse), minus_odds = Neg(odds);
+  const V odds_low = Mul(Fma(minus_odds, rest_low, Fma(minus_odds, rest, x)), inverse);
+  const V high = QuickLogOfFloats<true>(d, odds, odds_low, low, bound);
+  auto certain = And(Ge(x, Set(d, 0x1p-126f)), Lt(x, one));
+  const V y = RoundedWithin(high, low, bound, certain);
+  return IfCertain<LogitOfAnyFloat>(d, certain, y, x);
 }
 
 struct LogitFormula {

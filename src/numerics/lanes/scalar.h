@@ -224,6 +224,12 @@ REPDL_LANE T LookUp(Tag<T>, const T* table, I index) {
   static_assert((kSize & (kSize - 1)) == 0);
   return table[index & (kSize - 1)];
 }
+template <int kRows, class T, class I>
+REPDL_LANE void LookUpRow(Tag<T>, const T* table, I index, T& a, T& b, T& c, T& e) {
+  static_assert((kRows & (kRows - 1)) == 0);
+  const T* const row = table + 4 * (index & (kRows - 1));
+  a = row[0], b = row[1], c = row[2], e = row[3];
+}
 
 /// f(tag, x…) computed in double and rounded once.
 template <class F, class... Ts>
