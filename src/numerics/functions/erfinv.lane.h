@@ -92,8 +92,8 @@ REPDL_LANE V ErfinvGuess(D d, V a) {
 // Up to here the quick step of erfinv is good enough.
 constexpr double kQuickErfinv = 0.994;
 
-/// A guess within 2^-20 of it, for 0 <= a < kQuickErfinv: a p(log(1 - a^2)), with the logarithm good to 2^-19.5. Constants
-/// from tools/coefficients/double_erf.py.
+/// A guess within 2^-20 of it, for 0 <= a < kQuickErfinv: a p(log(1 - a^2)), with the logarithm good to 2^-19.5.
+/// Constants from tools/coefficients/double_erf.py.
 template <class D, class V>
 REPDL_LANE V QuickErfinvGuess(D d, V a) {
   V e;
@@ -134,8 +134,8 @@ struct ErfinvOfAnyDouble {
     ErfcAbout(d, g, Zero(d), tail, tail_low, step, step_low, slope, slope_low, w, w_low, rest, rest_low);
     const V density = Mul(slope, Add(Fma(w, Set(d, -2.0), one), Add(rest, rest_low)));
     const V correction = ErfinvCorrection(d, a, g, tail, tail_low, step, step_low, density);
-    // Of `step`, this part may be wrong: 16 roundings of the sum of f2 / 3 and less, which is not above 0.67 w^2 + 0.34 h^2.
-    // |step| is less than 1.1 |h| times the density, and |h| <= 2^-7, or h = g.
+    // Of `step`, this part may be wrong: 16 roundings of the sum of f2 / 3 and less, which is not above 0.67 w^2 + 0.34
+    // h^2. |step| is less than 1.1 |h| times the density, and |h| <= 2^-7, or h = g.
     const V part = Fma(Mul(w, w), Set(d, 0x1p-49), Set(d, 0x1p-65));
     const V bound = Fma(Min(g, Set(d, 0x1.2p-7)), part, Mul(g, Set(d, 0x1p-76)));
     const auto usual = And(Ge(a, Set(d, 0x1p-900)), Lt(a, one));

@@ -384,13 +384,14 @@ REPDL_LANE V ErfcPair(D d, V a, V a_low, V& low, V& part) {
 
 /// erfc(a) = tail + tail_low - step - step_low for 0 <= a <= 6, of one double and a small one: w = c h and h2 = h^2.
 //
-// step + step_low is off by less than (5.3 |w| + 2.1 h2) 2^-53 |step| and, as a sum with erf(c), by 2^-66.5 erf(a): w p,
-// |p| < 1.05, by the roundings of w, of p and of the sum with h2 q, |q| < 0.4, by that of `step` as a factor of it, and by
-// that of step_low; h2 q by those of h2, q and the product. The polynomials are off by 2^-67.5 erf(a) for d, and by less
-// for the others and for the powers left out, w^2 h^6 first.
+// step + step_low is off by less than (5.3 |w| + 2.1 h2) 2^-53 |step| and, as a sum with erf(c), by 2^-66.5 erf(a): w
+// p, |p| < 1.05, by the roundings of w, of p and of the sum with h2 q, |q| < 0.4, by that of `step` as a factor of it,
+// and by that of step_low; h2 q by those of h2, q and the product. The polynomials are off by 2^-67.5 erf(a) for d, and
+// by less for the others and for the powers left out, w^2 h^6 first.
 //
-// |w step| is less than 2.1 h2 a erf'(a), since c <= 2 a, and than 2.1 h2 erf(a). So erf(a) is off by less than `part` of it,
-// the roundings of what is added to step_low included, and so is a as what is made of it for erfinv(x), x < 0.994.
+// |w step| is less than 2.1 h2 a erf'(a), since c <= 2 a, and than 2.1 h2 erf(a). So erf(a) is off by less than `part`
+// of it, the roundings of what is added to step_low included, and so is a as what is made of it for erfinv(x),
+// x < 0.994.
 template <class D, class V>
 REPDL_LANE void QuickErfcAbout(D d, V a, V& tail, V& tail_low, V& step, V& step_low, V& slope, V& w, V& h2, V& part) {
   const V shift = Set(d, 0x1.8p52);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The quick step of logarithms of floats, in floats. Constants from tools/coefficients/log.py.
 //
-// v = 2^e m, m in [0.7083, 1.4167), in one of 8 cells in each of which c is near 1 / m and of so few bits that r = c m - 1
-// is a float, |r| <= 1/16: ln v is e ln 2 - ln c + ln(1 + r). In the cell of 1, c = 1.
+// v = 2^e m, m in [0.7083, 1.4167), in one of 8 cells in each of which c is near 1 / m and of so few bits that c m - 1
+// = r is a float, |r| <= 1/16: ln v is e ln 2 - ln c + ln(1 + r). In the cell of 1, c = 1.
 
 REPDL_TABLE(FloatLogReciprocals, float, 8, 0x1.6p+0f, 0x1.4p+0f, 0x1.2p+0f, 0x1.1p+0f, 1.0f, 0x1.dp-1f, 0x1.ap-1f,
             0x1.8p-1f)
@@ -12,17 +12,17 @@ REPDL_TABLE(FloatLogs, float, 8, -0x1.4618p-2f, -0x1.c9p-3f, -0x1.e27p-4f, -0x1.
 REPDL_TABLE(FloatLogsRest, float, 8, -0x1.78438cp-19f, 0x1.070cacp-20f, -0x1.db8abcp-22f, -0x1.86008cp-20f, 0.0f,
             -0x1.0d1536p-19f, -0x1.2c3752p-19f, 0x1.089a6ep-21f)
 
-/// ln(v), or that of v + v_low, |v_low| < 2^-22.4 v, as high + low for a normal v > 0. It is off by less than `bound`, and
-/// so are low + bound and low - bound as rounded.
+/// ln(v), or that of v + v_low, |v_low| < 2^-22.4 v, as high + low for a normal v > 0. It is off by less than `bound`,
+/// and so are low + bound and low - bound as rounded.
 //
-// ln(v) = base + (r - r^2 / 2) + r^3 p(r) where base = e ln 2 - ln c is exact but for base_low. Errors in units of
-// r^2 2^-30: of r^3 as it counts in r^3 p, |p| < 0.35, 2.8; of p, its coefficients and roundings, 1.9; of `low`, with and
-// without the bound, 2.8. Where base is not 0, it is not less than 0.06, and the roundings of what is added to the other low
-// parts and of the constants count: below 2^-37.5 |base|. Where |r| < 2^-21, which is a few floats next to 1, those of
-// near_low count too: all floats have been tried.
+// ln(v) = base + (r - r^2 / 2) + r^3 p(r) where base = e ln 2 - ln c is exact but for base_low. Errors in units of r^2
+// 2^-30: of r^3 as it counts in r^3 p, |p| < 0.35, 2.8; of p, its coefficients and roundings, 1.9; of `low`, with and
+// without the bound, 2.8. Where base is not 0, it is not less than 0.06, and the roundings of what is added to the
+// other low parts and of the constants count: below 2^-37.5 |base|. Where |r| < 2^-21, which is a few floats next to 1,
+// those of near_low count too: all floats have been tried.
 //
-// Of a sum, r_low / (1 + r) is taken as r_low (1 - r + r^2), by which 14 units more are lost. v_low may be off by 6 2^-24 of
-// itself; what is made of it loses less than 8 2^-24 of it.
+// Of a sum, r_low / (1 + r) is taken as r_low (1 - r + r^2), by which 14 units more are lost. v_low may be off by 6
+// 2^-24 of itself; what is made of it loses less than 8 2^-24 of it.
 template <bool kSum, class D, class V>
 REPDL_LANE V QuickLogOfFloats(D d, V v, [[maybe_unused]] V v_low, V& low, V& bound) {
   const IntTag<D> di;
