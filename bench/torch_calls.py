@@ -79,6 +79,7 @@ def _convolutions() -> Iterator[Call]:
     yield "2-d, 64 × 28² to 128, 3 × 3, stride 2", *conv2d(64, 28, 128, 3, stride=2, padding=1)
     yield "2-d, 256 × 28² to 64, 1 × 1", *conv2d(256, 28, 64, 1)
     yield "2-d, 3 × 64² to 256, 16 × 16, stride 16", *conv2d(3, 64, 256, 16, stride=16)
+    yield "2-d, 1 × 28² to 32, 3 × 3", *conv2d(1, 28, 32, 3, batch=64, padding=1)
     yield "2-d, 64 × 28², 3 × 3, dilation 2", *conv2d(64, 28, 64, 3, padding=2, dilation=2)
     yield "2-d, 128 × 28², 3 × 3, 32 groups", *conv2d(128, 28, 128, 3, padding=1, groups=32)
     yield "2-d, 96 × 28², 3 × 3, depthwise", *conv2d(96, 28, 96, 3, padding=1, groups=96)
@@ -89,6 +90,7 @@ def _convolutions() -> Iterator[Call]:
     double = partial(leaf, dtype=torch.float64)
     yield "2-d, 16 × 28², 3 × 3, float64", partial(F.conv2d, padding=1), double(4, 16, 28, 28), double(16, 16, 3, 3)
     yield "1-d, 64 × 500, 5", partial(F.conv1d, padding=2), leaf(8, 64, 500), leaf(64, 64, 5), leaf(64)
+    yield "1-d, 1 × 16000 to 512, 10, stride 5", partial(F.conv1d, stride=5), leaf(1, 1, 16000), leaf(512, 1, 10)
     yield (
         "1-d, 128 × 200, 31, depthwise",
         partial(F.conv1d, padding=15, groups=128),
@@ -106,6 +108,10 @@ def _convolutions() -> Iterator[Call]:
     yield (
         "transposed 2-d, 64 × 16², 4 × 4, stride 2", partial(F.conv_transpose2d, **twice), leaf(8, 64, 16, 16),
         leaf(64, 32, 4, 4),
+    )  # fmt: skip
+    yield (
+        "transposed 2-d, 64 × 32², 2 × 2, stride 2", partial(F.conv_transpose2d, stride=2), leaf(4, 64, 32, 32),
+        leaf(64, 32, 2, 2),
     )  # fmt: skip
     yield (
         "transposed 3-d, 16 × 8³, 4³, stride 2", partial(F.conv_transpose3d, **twice), leaf(2, 16, 8, 8, 8),

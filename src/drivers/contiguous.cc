@@ -11,11 +11,45 @@
 namespace repdl {
 namespace {
 
+/// Copies where dimension `turned` lies side by side in operand 0, and the last one in operand 1: in squares, whose
+/// lines stay in the nearest cache until all of their numbers are moved.
+template <class T>
+void CopyTurned(const MapArgs& map, int turned, T* to) {
+  constexpr int64_t kSquare = 64 / sizeof(T);
+  const int inner = map.rank - 1;
+  const int64_t rows = map.shape[turned], cols = map.shape[inner];
+  const int64_t from_step = map.strides[0][inner], to_step = map.strides[1][turned];
+  const int64_t squares = (cols + kSquare - 1) / kSquare;
+  ParallelRanges(map.numel / (rows * cols) * squares, 16384 / (rows * kSquare) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      const int64_t first = strip % squares * kSquare, width = std::min(kSquare, cols - first);
+      const T* x = static_cast<const T*>(map.inputs[0]) + first * from_step;
+      T* y = to + first;
+      for (int64_t dim = inner - 1, rest = strip / squares; dim >= 0; --dim) {
+        if (dim == turned) continue;
+        x += rest % map.shape[dim] * map.strides[0][dim];
+        y += rest % map.shape[dim] * map.strides[1][dim];
+        rest /= map.shape[dim];
+      }
+      for (int64_t i0 = 0; i0 < rows; i0 += kSquare) {
+        for (int64_t i = i0; i < std::min(rows, i0 + kSquare); ++i) {
+          for (int64_t j = 0; j < width; ++j) y[i * to_step + j] = x[i + j * from_step];
+        }
+      }
+    }
+  });
+}
+
 /// From operand 0 to operand 1.
 template <class T>
 void Copy(const MapArgs& map, T* to) {
   const int inner = map.rank - 1;
   const int64_t row = map.shape[inner], from_step = map.strides[0][inner], to_step = map.strides[1][inner];
+  if (from_step > 1 && to_step == 1) {
+    for (int dim = 0; dim < inner; ++dim) {
+      if (map.strides[0][dim] == 1 && map.shape[dim] >= 4) return CopyTurned(map, dim, to);
+    }
+  }
   ParallelRanges(map.numel / row, 16384 / row + 1, [&](int64_t begin, int64_t end) {
     int64_t index[kMaxRank];
     const T* x = static_cast<const T*>(map.inputs[0]);

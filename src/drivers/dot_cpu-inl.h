@@ -14,20 +14,32 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-/// Chains that go on together: whole vectors of them, and enough to hide how long an fma takes.
-inline constexpr int64_t kChains = 16;
-
-/// Goes on with a chain in each lane, of rows a and b, by as many terms as a vector has lanes.
+/// Chains that go on together: whole vectors of them, enough to hide how long an fma takes. With more, which lie 256
+/// numbers apart, rows would leave the nearest cache before their lines are used up.
 template <class T>
-HWY_INLINE void AddSquare(const T* const* a, const T* const* b, int64_t k, VecElementOf<T>& acc) {
+inline constexpr int64_t kChainsOf = 64 / sizeof(T);
+
+/// Terms that a chain goes on by: what fits into registers for both operands.
+#if HWY_TARGET == HWY_SCALAR
+template <class T>
+inline constexpr int64_t kDotTerms = 1;
+#else
+template <class T>
+inline constexpr int64_t kDotTerms = kBlockOf<T>;
+#endif
+
+/// Goes on with a chain in each lane, of rows a and b, by kDotTerms terms.
+template <class T>
+HWY_INLINE void AddTerms(const T* const* a, const T* const* b, int64_t k, VecElementOf<T>& acc) {
 #if HWY_TARGET == HWY_SCALAR
   acc = Fma<VecOf<T>>(LoadU(TagOf<T>(), *a + k), LoadU(TagOf<T>(), *b + k), acc);
 #else
-  VecElementOf<T> x[kLanesOf<T>], y[kLanesOf<T>];
-  LoadTransposed<T>([&](int64_t i) HWY_ATTR { return a[i] + k; }, x);
-  LoadTransposed<T>([&](int64_t i) HWY_ATTR { return b[i] + k; }, y);
-#pragma GCC unroll 16
-  for (int64_t q = 0; q < kLanesOf<T>; ++q) acc = Fma<VecOf<T>>(x[q], y[q], acc);
+  constexpr int64_t kTerms = kDotTerms<T>;
+  VecElementOf<T> x[kTerms], y[kTerms];
+  LoadTransposed<T, kTerms>([&](int64_t i) HWY_ATTR { return a[i] + k; }, x);
+  LoadTransposed<T, kTerms>([&](int64_t i) HWY_ATTR { return b[i] + k; }, y);
+#pragma GCC unroll 4
+  for (int64_t q = 0; q < kTerms; ++q) acc = Fma<VecOf<T>>(x[q], y[q], acc);
 #endif
 }
 
@@ -35,6 +47,8 @@ HWY_INLINE void AddSquare(const T* const* a, const T* const* b, int64_t k, VecEl
 template <class T>
 class DotChains {
  public:
+  static constexpr int64_t kChains = kChainsOf<T>;
+
   DotChains(const Chunks& chunks, const T* a, int64_t a_stride, const T* b, int64_t b_stride)
       : chunks_(chunks), a_(a), b_(b), a_stride_(a_stride), b_stride_(b_stride) {
     const int64_t group = kChains * chunks.length;
@@ -70,9 +84,9 @@ class DotChains {
     VecElementOf<T> acc[kVecs];
 #pragma GCC unroll 16
     for (int64_t v = 0; v < kVecs; ++v) acc[v] = Zero(TagOf<T>());
-    for (int64_t k = 0; k < chunks_.length; k += kLanesOf<T>) {
+    for (int64_t k = 0; k < chunks_.length; k += kDotTerms<T>) {
 #pragma GCC unroll 16
-      for (int64_t v = 0; v < kVecs; ++v) AddSquare<T>(a_of + v * kLanesOf<T>, b_of + v * kLanesOf<T>, k, acc[v]);
+      for (int64_t v = 0; v < kVecs; ++v) AddTerms<T>(a_of + v * kLanesOf<T>, b_of + v * kLanesOf<T>, k, acc[v]);
     }
     for (int64_t v = 0; v < kVecs; ++v) StoreU(acc[v], TagOf<T>(), values + v * kLanesOf<T>);
   }
@@ -107,6 +121,7 @@ inline constexpr int64_t kMaxDots = 8, kMinDotChunks = 3;
 template <class T>
 T Dot(const Chunks& chunks, const T* a, int64_t a_stride, const T* b, int64_t b_stride) {
   Scratch scratch;
+  constexpr int64_t kChains = kChainsOf<T>;
   const int64_t groups = (chunks.count + kChains - 1) / kChains;
   T* const chains = scratch.Get<T>(groups * kChains);
   constexpr int64_t kGroupsWorthAFork = 4;  // a group takes about 1 µs

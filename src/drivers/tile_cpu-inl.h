@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "base/arena.h"
@@ -48,6 +49,7 @@ struct Blocking {
   int64_t k = kMaxBlockK;
 
   static constexpr int64_t kMaxBlockK = 256;
+  static constexpr int kMaxLevelsOfRun = NumLevels(kMaxBlockK);
 };
 
 /// Where the tile reads a run of k of its columns.
@@ -67,11 +69,17 @@ struct PanelOf {
 
 using Panel = PanelOf<float>;
 
+/// Chunks of fewer terms than a step of a product takes.
+struct ShortChunks : Chunks {
+  using Chunks::Chunks;
+};
+
 /// One run of the register tile over consecutive k.
 template <class T>
 struct TileRunOf {
   int64_t k;
-  const T* a;  // packed: a[k * rows + i]
+  int64_t chain = 0;  // of RunShortChains: terms after which a chain ends
+  const T* a;         // packed: a[k * rows + i]
   PanelOf<T> panel;
   const T* resume;         // null, or where the chain stands: rows of kTileCols
   const T* const* merges;  // earlier partial sums to take in afterwards: rows of kTileCols
@@ -81,6 +89,43 @@ struct TileRunOf {
   T* out;             // rows of out_stride
   int64_t out_stride;
 };
+
+/// What follows the chains of a run.
+template <class T, int kRows>
+HWY_INLINE void FinishTile(const TileRunOf<T>& run, VecElementOf<T> (&acc)[kRows][kTileVecs]) {
+  const TagOf<T> d;
+  for (int m = 0; m < run.num_merges; ++m) {
+    const T* HWY_RESTRICT earlier = run.merges[m];
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) {
+        acc[i][v] = Add(Load(d, earlier + i * kTileColsOf<T> + v * kLanesOf<T>), acc[i][v]);
+      }
+    }
+  }
+  if (run.row_bias != nullptr) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const VecOf<T> bias = Set(d, run.row_bias[i]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Add(acc[i][v], bias);
+    }
+  }
+  if (run.col_bias != nullptr) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVecs; ++v) {
+      const VecOf<T> bias = LoadU(d, run.col_bias + v * kLanesOf<T>);
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) acc[i][v] = Add(acc[i][v], bias);
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, run.out + i * run.out_stride + v * kLanesOf<T>);
+  }
+}
 
 template <class T, int kRows, bool kByVector, bool kMasked>
 HWY_NOINLINE void RunTile(const TileRunOf<T>& run) {
@@ -145,37 +190,68 @@ HWY_NOINLINE void RunTile(const TileRunOf<T>& run) {
       if constexpr (!kByVector) b += stride;
     }
   }
-  for (int m = 0; m < run.num_merges; ++m) {
-    const T* HWY_RESTRICT earlier = run.merges[m];
+  FinishTile<T, kRows>(run, acc);
+}
+
+/// What a chunk does at its end.
+struct ChunkEnd {
+  int taken_in[Blocking::kMaxLevelsOfRun];
+  int num_taken_in = 0;
+  int parked = -1;  // the last chunk's value is that of the run
+
+  void TakeIn(int level) { taken_in[num_taken_in++] = level; }
+  void Park(int level) { parked = level; }
+  void End() {}
+};
+
+/// Runs chains that are shorter than a run one after the other; their values meet in the tree of the run.
+template <class T, int kRows>
+HWY_NOINLINE void RunShortChains(const TileRunOf<T>& run) {
+  const TagOf<T> d;
+  HWY_ALIGN T waiting[Blocking::kMaxLevelsOfRun][kRows][kTileColsOf<T>];
+  VecElementOf<T> acc[kRows][kTileVecs];
+  const Chunks chunks(run.k, run.chain);
+  const T* HWY_RESTRICT a = run.a;
+  const T* HWY_RESTRICT b = run.panel.b;
+  for (int64_t index = 0; index < chunks.count; ++index) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
+      for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Zero(d);
+    }
+    for (int64_t k = chunks.Begin(index); k < chunks.End(index); ++k, a += kRows, b += run.panel.stride) {
+      VecElementOf<T> bv[kTileVecs];
+#pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
-        acc[i][v] = Add(Load(d, earlier + i * kTileColsOf<T> + v * kLanesOf<T>), acc[i][v]);
+        bv[v] = LoadU(d, b + v * kLanesOf<T>);
+        __builtin_prefetch(b + run.panel.prefetch + v * kLanesOf<T>);
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+        const VecOf<T> av = Set(d, a[i]);
+#pragma GCC unroll 2
+        for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Fma<VecOf<T>>(av, bv[v], acc[i][v]);
+      }
+    }
+    ChunkEnd end;
+    EndChunk(index, index + 1 == chunks.count, end);
+    for (int n = 0; n < end.num_taken_in; ++n) {
+      const auto& earlier = waiting[end.taken_in[n]];
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Add(Load(d, earlier[i] + v * kLanesOf<T>), acc[i][v]);
+      }
+    }
+    if (end.parked >= 0) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kTileVecs; ++v) Store(acc[i][v], d, waiting[end.parked][i] + v * kLanesOf<T>);
       }
     }
   }
-  if (run.row_bias != nullptr) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      const VecOf<T> bias = Set(d, run.row_bias[i]);
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Add(acc[i][v], bias);
-    }
-  }
-  if (run.col_bias != nullptr) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVecs; ++v) {
-      const VecOf<T> bias = LoadU(d, run.col_bias + v * kLanesOf<T>);
-#pragma GCC unroll 16
-      for (int i = 0; i < kRows; ++i) acc[i][v] = Add(acc[i][v], bias);
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, run.out + i * run.out_stride + v * kLanesOf<T>);
-  }
+  FinishTile<T, kRows>(run, acc);
 }
 
 template <class T>
@@ -186,16 +262,27 @@ constexpr auto TileTable(std::integer_sequence<int, kRows...>) {
   return std::array<TileFn<T>, sizeof...(kRows)>{&RunTile<T, kRows + 1, kByVector, kMasked>...};
 }
 
+template <class T, int... kRows>
+constexpr auto ShortChainsTable(std::integer_sequence<int, kRows...>) {
+  return std::array<TileFn<T>, sizeof...(kRows)>{&RunShortChains<T, kRows + 1>...};
+}
+
 /// The tile for `rows` rows, 1 <= rows <= kTileRows, and a kind of panel.
-template <class T, bool kByVector, bool kMayMask>
+template <class T, bool kShortChains, bool kByVector, bool kMayMask>
 TileFn<T> ChooseTile(int rows, bool masked) {
   static constexpr auto kRowCounts = std::make_integer_sequence<int, kTileRows>();
-  static constexpr auto kPlain = TileTable<T, kByVector, false>(kRowCounts);
-  if constexpr (kMayMask) {
-    static constexpr auto kMasked = TileTable<T, kByVector, true>(kRowCounts);
-    if (masked) return kMasked[rows - 1];
+  if constexpr (kShortChains) {
+    static_assert(!kByVector);
+    static constexpr auto kShort = ShortChainsTable<T>(kRowCounts);
+    return kShort[rows - 1];
+  } else {
+    static constexpr auto kPlain = TileTable<T, kByVector, false>(kRowCounts);
+    if constexpr (kMayMask) {
+      static constexpr auto kMasked = TileTable<T, kByVector, true>(kRowCounts);
+      if (masked) return kMasked[rows - 1];
+    }
+    return kPlain[rows - 1];
   }
-  return kPlain[rows - 1];
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -476,12 +563,13 @@ struct WaitingTiles {
 
 /// Visits the terms of a product, for one block of rows and columns after the other. Each step of the walk packs a
 /// block of b, and runs each tile of the block once: what the tile begins with, takes in and becomes is known by then.
-template <class T, class Left, class Right, class Sink>
+template <class T, bool kShortChains, class Left, class Right, class Sink>
 class TileVisitor {
  public:
-  TileVisitor(int64_t m, int64_t num_cols, int num_levels, bool one_step, const Left& left, const Right& right,
-              const Sink& sink, const TermsOf<T>& terms, const Blocking& blocking)
-      : left_(left), right_(right), sink_(sink), terms_(terms), tiles_{m}, held_level_(num_levels) {
+  /// `chain` has as many terms as a chain, of which the walk takes some as one, if kShortChains.
+  TileVisitor(int64_t m, int64_t num_cols, int num_levels, bool one_step, int64_t chain, const Left& left,
+              const Right& right, const Sink& sink, const TermsOf<T>& terms, const Blocking& blocking)
+      : left_(left), right_(right), sink_(sink), terms_(terms), tiles_{m}, held_level_(num_levels), chain_(chain) {
     num_panels_ = std::min(blocking.cols / kTileColsOf<T>, (num_cols + kTileColsOf<T> - 1) / kTileColsOf<T>);
     num_tiles_ = std::min<int64_t>(tiles_.count, blocking.rows / kTileRows);
     block_k_ = std::min(terms.end - terms.begin, blocking.k);
@@ -548,6 +636,7 @@ class TileVisitor {
     const T* merges[kMaxLevels];
     for (int n = 0; n < num_taken_in_; ++n) merges[n] = waiting_.At(taken_in_[n], t - t0_, panel);
     TileRunOf<T> run{.k = num_k_,
+                     .chain = chain_,
                      .a = packed,
                      .panel = panels_[panel],
                      .resume = resumes_ ? waiting_.At(held_level_, t - t0_, panel) : nullptr,
@@ -557,7 +646,8 @@ class TileVisitor {
                      .col_bias = nullptr,
                      .out = edge_,
                      .out_stride = kTileColsOf<T>};
-    const auto tile = ChooseTile<T, Right::kByVector, Right::kMayMask>(rows, run.panel.present_at != nullptr);
+    const auto tile =
+        ChooseTile<T, kShortChains, Right::kByVector, Right::kMayMask>(rows, run.panel.present_at != nullptr);
     if (level != kResult) {
       run.out = waiting_.At(level, t - t0_, panel);
       return tile(run);
@@ -579,6 +669,7 @@ class TileVisitor {
   const TermsOf<T>& terms_;
   RowTiles tiles_;
   int held_level_;
+  int64_t chain_;
   // At most: tiles and panels of a block, and terms of a step.
   int64_t num_tiles_, num_panels_, block_k_;
   T *right_buffer_, *left_buffer_, *edge_;
@@ -607,15 +698,25 @@ template <class T = float, class AnyChunks = Chunks, class Left, class Right, cl
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const AnyChunks& chunks, const Left& left,
                  const Right& right, const Sink& sink, const TermsOf<T>& terms,
                  const Blocking& blocking = {.cols = 8192 / sizeof(T)}) {
-  const bool one_step = chunks.count == 1 && chunks.num_terms <= std::min(terms.end - terms.begin, blocking.k);
-  TileVisitor<T, Left, Right, Sink> visitor(m, j_end - j_begin, NumLevels(chunks.count), one_step, left, right, sink,
-                                            terms, blocking);
-  for (int64_t j0 = j_begin; j0 < j_end; j0 += visitor.block_cols()) {
-    const int64_t j1 = std::min(j0 + visitor.block_cols(), j_end);
-    for (int64_t t0 = 0; t0 < visitor.num_tiles(); t0 += visitor.block_tiles()) {
-      visitor.Begin(t0, std::min(t0 + visitor.block_tiles(), visitor.num_tiles()), j0, j1);
-      WalkSteps(chunks, {terms.begin, terms.end, terms.first}, blocking.k, visitor);
+  const auto walk = [&](const auto& of_steps, int64_t chain) HWY_ATTR {
+    const bool one_step = of_steps.count == 1 && of_steps.num_terms <= std::min(terms.end - terms.begin, blocking.k);
+    TileVisitor<T, std::is_same_v<AnyChunks, ShortChunks>, Left, Right, Sink> visitor(
+        m, j_end - j_begin, NumLevels(of_steps.count), one_step, chain, left, right, sink, terms, blocking);
+    for (int64_t j0 = j_begin; j0 < j_end; j0 += visitor.block_cols()) {
+      const int64_t j1 = std::min(j0 + visitor.block_cols(), j_end);
+      for (int64_t t0 = 0; t0 < visitor.num_tiles(); t0 += visitor.block_tiles()) {
+        visitor.Begin(t0, std::min(t0 + visitor.block_tiles(), visitor.num_tiles()), j0, j1);
+        WalkSteps(of_steps, {terms.begin, terms.end, terms.first}, blocking.k, visitor);
+      }
     }
+  };
+  if constexpr (std::is_same_v<AnyChunks, ShortChunks>) {
+    // As many chains as a step takes, a power of two, have the value of a node of the tree.
+    int64_t length = chunks.length;
+    while (2 * length <= blocking.k) length *= 2;
+    walk(Chunks(chunks.num_terms, length), chunks.length);
+  } else {
+    walk(chunks, 0);
   }
 }
 

@@ -11,8 +11,8 @@ namespace repdl::HWY_NAMESPACE {
 template <class T>
 inline constexpr int kBlockOf = 16 / sizeof(T);
 
-/// Squares within the 128-bit blocks of as many vectors as one has lanes exchange their rows and columns.
-template <class T>
+/// Squares within the 128-bit blocks of so many vectors exchange their rows and columns.
+template <class T, int64_t kCount = kLanesOf<T>>
 HWY_INLINE void TransposeWithinBlocks(VecElementOf<T>* t) {
   using V = VecOf<T>;
   const TagOf<T> d;
@@ -20,7 +20,7 @@ HWY_INLINE void TransposeWithinBlocks(VecElementOf<T>* t) {
   if constexpr (kBlock == 4) {
     const hn::Repartition<double, TagOf<T>> dd;
 #pragma GCC unroll 4
-    for (int64_t g = 0; g < kLanesOf<T>; g += 4) {
+    for (int64_t g = 0; g < kCount; g += 4) {
       const V x0 = t[g], x1 = t[g + 1], x2 = t[g + 2], x3 = t[g + 3];
       const auto low01 = BitCast(dd, hn::InterleaveLower(d, x0, x1));
       const auto high01 = BitCast(dd, hn::InterleaveUpper(d, x0, x1));
@@ -33,7 +33,7 @@ HWY_INLINE void TransposeWithinBlocks(VecElementOf<T>* t) {
     }
   } else {
 #pragma GCC unroll 4
-    for (int64_t g = 0; g < kLanesOf<T>; g += 2) {
+    for (int64_t g = 0; g < kCount; g += 2) {
       const V x0 = t[g], x1 = t[g + 1];
       t[g] = hn::InterleaveLower(d, x0, x1);
       t[g + 1] = hn::InterleaveUpper(d, x0, x1);
@@ -73,13 +73,13 @@ HWY_INLINE void TransposeSquare(VecElementOf<T>* t) {
 #endif
 }
 
-/// t[q] = row(i)[q] for lanes i. The blocks go to their places as they are loaded, so that fewer of them have to be moved
-/// between registers.
-template <class T, class Row>
+/// t[q] = row(i)[q] for lanes i and q < kCount, whole blocks. The blocks go to their places as they are loaded, so that
+/// fewer of them have to be moved between registers.
+template <class T, int64_t kCount = kLanesOf<T>, class Row>
 HWY_INLINE void LoadTransposed(const Row& row, VecElementOf<T>* t) {
   constexpr int kBlock = kBlockOf<T>;
 #pragma GCC unroll 16
-  for (int64_t q = 0; q < kLanesOf<T>; ++q) {
+  for (int64_t q = 0; q < kCount; ++q) {
     const auto at = [&](int64_t block) HWY_ATTR { return row(block * kBlock + q % kBlock) + q / kBlock * kBlock; };
     const TagOf<T> d;
 #if HWY_MAX_BYTES == 16
@@ -96,7 +96,7 @@ HWY_INLINE void LoadTransposed(const Row& row, VecElementOf<T>* t) {
                        hn::Combine(half, hn::LoadU(block, at(1)), hn::LoadU(block, at(0))));
 #endif
   }
-  TransposeWithinBlocks<T>(t);
+  TransposeWithinBlocks<T, kCount>(t);
 }
 #endif
 

@@ -337,6 +337,11 @@ def _calls() -> Iterator[tuple[Shape, Shape, dict[str, Any]]]:
     yield (3, 4, 41), (6, 2, 4), {"stride": 3, "groups": 2}
     yield (2, 40, 30), (40, 1, 4), {"padding": 3, "groups": 40}
     yield (2, 20, 300), (5, 20, 1), {}
+    # Few channels and a stride: chunks that end inside a channel; then patches with few channels in a chunk, or one.
+    yield (2, 1, 131), (60, 1, 10), {"stride": 5, "padding": 3}
+    yield (2, 2, 13, 14), (30, 2, 4, 6), {"stride": (2, 3), "padding": (1, 2)}
+    yield (1, 2, 17, 24), (21, 2, 8, 8), {"stride": 8}
+    yield (1, 1, 16, 33), (9, 1, 16, 16), {"stride": 16}
     # Three.
     yield (1, 3, 5, 6, 7), (4, 3, 3, 3, 3), {"padding": 1}
     yield (
@@ -366,11 +371,13 @@ def _hostile() -> Iterator[tuple[str, Shape, Shape, dict[str, Any]]]:
     """Numbers that absent terms must not meet, and calls in which every result lacks some."""
     of_volumes = (1, 2, 2, 3, 2), (3, 2, 3, 3, 3), {"padding": 1, "stride": 2}
     of_channels = (1, 9, 6), (9, 1, 3), {"padding": 1, "groups": 9}
+    of_phases = (1, 1, 19), (30, 1, 10), {"padding": 2, "stride": 5}
     yield "infinite", (2, 1, 7), (1, 1, 5), {"padding": 4}
     yield "infinite", (1, 3, 2, 2), (3, 2, 4, 4), {"transposed": True, "stride": 3}
     for kind in ("infinite", "tiny", "special"):
         yield kind, *of_volumes
         yield kind, *of_channels
+        yield kind, *of_phases
 
 
 def _tensor(kind: str, shape: Shape, seed: int) -> str:

@@ -8,6 +8,7 @@
 #include "base/fp_env.h"
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
+#include "base/parallel.h"
 #include "drivers/contiguous.h"
 #include "ops/convolution/convolution_kernel.h"
 #include "ops/convolution/convolution_shapes.h"
@@ -63,8 +64,9 @@ class ByInput {
       }
       return ConvPatchesKernel(place_, Args(weight_));
     }
-    const Axes& s = sizes_.stride;
     std::optional<bool> needs_mask;
+    if (place_.IsCpu() && ConvPhases::Suit(sizes_, ChainOfTerms()) && RunTogether(needs_mask)) return;
+    const Axes& s = sizes_.stride;
     Axes phase;
     for (phase[0] = 0; phase[0] < std::min(s[0], sizes_.input[0]); ++phase[0]) {
       for (phase[1] = 0; phase[1] < std::min(s[1], sizes_.input[1]); ++phase[1]) {
@@ -87,6 +89,37 @@ class ByInput {
             .order = order_};
   }
 
+  int64_t ChainOfTerms() const { return ChainLength(order_, sizes_.o * NumPlaces(sizes_.kernel)); }
+
+  /// Returns whether the zeros in the place of terms do not show.
+  bool RunTogether(std::optional<bool>& needs_mask) {
+    OpScratch scratch(place_);
+    const ConvPhases phases(sizes_, ChainOfTerms());
+    const int64_t taps = NumPlaces(sizes_.kernel), size = phases.count() * phases.num_terms();
+    const T* const weight = weight_.Data<const T>();
+    T* const rows = scratch.Get<T>(sizes_.groups * sizes_.c * size);
+    ParallelRanges(sizes_.groups * sizes_.c, 4096 / size + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i / sizes_.c * sizes_.o * sizes_.c + i % sizes_.c;
+        phases.PutWeights(weight + first * taps, sizes_.c * taps, rows + i * size);
+      }
+    });
+    bool sure = false;
+    ConvPhasesArgs<T> args{Args(weight_), &phases, &sure};
+    args.conv.other = rows, args.conv.plan = phases.plan;
+    args.conv.plan.masked = false;
+    ConvPhasesKernel(place_, args);
+    if (!sure) needs_mask = MayNeedMask(phases.plan);
+    return sure || !*needs_mask;
+  }
+
+  bool MayNeedMask(const ConvPlan& plan) const {
+    ConvArgs<T> args = Args(weight_);
+    args.plan = plan;
+    args.plan.masked = true;
+    return NeedsMask(place_, args, weight_.numel(), grad_output_.numel());
+  }
+
   void RunPhase(const ConvPlan& plan, std::optional<bool>& needs_mask) {
     OpScratch scratch(place_);
     TensorView taps = weight_;
@@ -96,17 +129,13 @@ class ByInput {
     // The sum runs over output channels and taps.
     ConvArgs<T> args = Args(Contiguous(Permuted(taps, {0, 2, 1, 3, 4, 5}), scratch));
     args.plan = plan;
-    if (plan.masked && !needs_mask) {
-      ConvArgs<T> whole = Args(weight_);
-      whole.plan = plan;
-      needs_mask = NeedsMask(place_, whole, weight_.numel(), grad_output_.numel());
-    }
+    if (plan.masked && !needs_mask) needs_mask = MayNeedMask(plan);
     args.plan.masked = plan.masked && *needs_mask;
     ConvGradInputKernel(place_, args);
   }
 
-  /// Whether each place of the result has at most one tap, those with one lie in boxes that tile it from its beginning, and
-  /// the chains of all end at the same output channels.
+  /// Whether each place of the result has at most one tap, those with one lie in boxes that tile it from its beginning,
+  /// and the chains of all end at the same output channels.
   bool IsPatches() const {
     for (int axis = 0; axis < kMaxAxes; ++axis) {
       const bool apart = sizes_.stride[axis] == sizes_.kernel[axis] || sizes_.output[axis] == 1;

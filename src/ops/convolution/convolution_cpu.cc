@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <limits>
+#include <numeric>
+#include <tuple>
 #include <type_traits>
 
 #include "base/parallel.h"
@@ -53,59 +56,154 @@ class PaddedImages {
   T* data_;
 };
 
-/// What the panels of PositionCols share: the slots of an image, and where term k = (channel, tap) lies.
+/// Slots of a block of columns.
+template <class T>
+inline constexpr int64_t kBlockSlots = 4096 / sizeof(T) / kLanesOf<T>;
+
+/// What the panels of PositionCols share: the slots of all images, where term k lies, and how the places that a block
+/// of slots reads are copied.
 template <class T>
 struct PositionTable {
+  /// Places of a part, of which a block reads as many as one tap does, and those up to the shift of the last one.
+  struct Strip {
+    Axes part;
+    int64_t first_shift, last_shift;
+  };
+
   ConvPlan::Slots slots;
-  std::vector<int64_t> offsets;
+  int64_t num_slots, part_size;
+  std::vector<Strip> strips;
+  // Of what is held of a block: some channels, whose strips lie side by side.
+  int64_t num_held, channel_stride, strip_stride;
+  std::vector<int64_t> channels, offsets;  // of each term
   std::vector<uint32_t> present_at;
 
-  explicit PositionTable(const ConvPlan& plan) : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>))) {
-    const std::vector<int64_t> tap_offsets = plan.TapOffsets();
-    for (int64_t channel = 0; channel < plan.channels; ++channel) {
+  /// The terms are those of all taps of one channel after the other.
+  PositionTable(const ConvPlan& plan, int64_t num_images, const std::vector<int64_t>& of_channels)
+      : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>))),
+        num_slots(num_images * slots.count),
+        part_size(plan.part_size()),
+        num_held(std::min(plan.channels, Blocking::kMaxBlockK / std::max<int64_t>(1, plan.num_taps()) + 2)) {
+    int64_t span = kLanesOf<T>;
+    for (int64_t slot = 0; slot < std::min(slots.count, num_slots - kBlockSlots<T> + 1); ++slot) {
+      span = std::max(span, PlaceOf(slot + kBlockSlots<T> - 1) - PlaceOf(slot) + kLanesOf<T>);
+    }
+    if (num_slots < kBlockSlots<T>) span = PlaceOf(num_slots - 1) - PlaceOf(0) + kLanesOf<T>;
+    const std::vector<int64_t> in_strips = MakeStrips(plan, span);
+    channel_stride = strip_stride * static_cast<int64_t>(strips.size());
+    for (const int64_t channel : of_channels) {
       for (int64_t tap = 0; tap < plan.num_taps(); ++tap) {
-        offsets.push_back(channel * plan.plane_size + tap_offsets[tap]);
+        channels.push_back(channel);
+        offsets.push_back(channel % num_held * channel_stride + in_strips[tap]);
         present_at.push_back(static_cast<uint32_t>(tap * kMaskBytesOf<T>));
       }
     }
   }
+
+  /// Where a slot begins in a part, those of all images one after the other.
+  int64_t PlaceOf(int64_t slot) const { return slot / slots.count * part_size + slots.source[slot % slots.count]; }
+
+ private:
+  /// A tap shares the strip of the one before it, in the order of shifts, if there are no more than `span` places
+  /// between them. Returns where the taps begin in the strips of a channel.
+  std::vector<int64_t> MakeStrips(const ConvPlan& plan, int64_t span) {
+    const std::vector<ConvPlan::Tap> taps = plan.Taps();
+    std::vector<size_t> order(taps.size()), strip_of(taps.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t i, size_t j) {
+      return std::tie(taps[i].part, taps[i].shift) < std::tie(taps[j].part, taps[j].shift);
+    });
+    int64_t longest = 0;
+    for (const size_t i : order) {
+      const auto& [part, shift] = taps[i];
+      if (strips.empty() || strips.back().part != part || shift - strips.back().last_shift > span) {
+        strips.push_back({part, shift, shift});
+      }
+      strips.back().last_shift = shift;
+      strip_of[i] = strips.size() - 1;
+      longest = std::max(longest, shift - strips.back().first_shift);
+    }
+    strip_stride = (span + longest + kLineOf<T> - 1) / kLineOf<T> * kLineOf<T>;
+    std::vector<int64_t> places;
+    for (size_t i = 0; i < taps.size(); ++i) {
+      places.push_back(static_cast<int64_t>(strip_of[i]) * strip_stride + taps[i].shift -
+                       strips[strip_of[i]].first_shift);
+    }
+    return places;
+  }
 };
 
-/// Right operand with (image, slot) as vectors of columns and (channel, tap) as k, read in place.
+/// Right operand with (image, slot) as vectors of columns, and k as terms of channels and taps. What a block reads is
+/// copied with zeros around it.
 template <class T>
 class PositionCols {
  public:
-  const ConvPlan& plan;
-  const PositionTable<T>& table;
-  const PaddedImages<T>& images;
-  int64_t num_slots;  // of all images
-
   static constexpr bool kByVector = true, kMayMask = true, kPacks = false;
 
-  void Get(int64_t j0, int64_t j1, int64_t k, int64_t /*num_k*/, T* /*buffer*/, int64_t /*buffer_stride*/,
+  /// Of the images of a group.
+  PositionCols(const ConvArgs<T>& args, int64_t group, const PositionTable<T>& table, Scratch& scratch)
+      : plan_(args.plan),
+        table_(table),
+        source_(args.source + group * plan_.source_size()),
+        image_stride_(args.sizes.groups * plan_.source_size()),
+        num_images_(args.sizes.n),
+        held_(scratch.Get<T>(table.num_held * table.channel_stride)) {}
+
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* /*buffer*/, int64_t /*buffer_stride*/,
            PanelOf<T>* panels) const {
-    for (int64_t j = j0; j < j1; j += kTileColsOf<T>) panels[(j - j0) / kTileColsOf<T>] = Get(j, k);
+    const int64_t slots = table_.slots.count, first = j0 / kLanesOf<T>;
+    const int64_t last = std::min(j1 / kLanesOf<T>, table_.num_slots) - 1;
+    const int64_t begin = table_.PlaceOf(first), end = table_.PlaceOf(last) + kLanesOf<T>;
+    if (num_k > 0) {
+      for (int64_t channel = table_.channels[k]; channel <= table_.channels[k + num_k - 1]; ++channel) {
+        Hold(channel, begin, end);
+      }
+    }
+    int64_t image = first / slots, slot = first % slots;
+    for (int64_t at = first, p = 0; at <= last; ++p) {
+      PanelOf<T>& panel = panels[p] = {};
+      bool masked = false;
+      for (int v = 0; v < kTileVecs; ++v) {
+        panel.vectors[v] = held_ + image * table_.part_size + table_.slots.source[slot] - begin;
+        if (plan_.masked) {
+          panel.present[v] = table_.slots.present.data() + slot * plan_.num_taps() * kMaskBytesOf<T>;
+          masked = masked || table_.slots.masked[slot] != 0;
+        }
+        // A panel behind the end repeats the last slot: nobody reads it.
+        if (++at <= last && ++slot == slots) slot = 0, ++image;
+      }
+      panel.offsets = table_.offsets.data() + k;
+      if (masked) panel.present_at = table_.present_at.data() + k;
+    }
   }
   void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
 
  private:
-  PanelOf<T> Get(int64_t j, int64_t k) const {
-    PanelOf<T> panel;
-    bool masked = false;
-    for (int v = 0; v < kTileVecs; ++v) {
-      // A panel behind the end repeats the last slot: nobody reads it.
-      const int64_t at = std::min(j / kLanesOf<T> + v, num_slots - 1);
-      const int64_t slot = at % table.slots.count;
-      panel.vectors[v] = images.Image(at / table.slots.count) + table.slots.source[slot];
-      if (plan.masked) {
-        panel.present[v] = table.slots.present.data() + slot * plan.num_taps() * kMaskBytesOf<T>;
-        masked = masked || table.slots.masked[slot] != 0;
+  /// Copies what a block reads of a channel whose slots take places [begin, end).
+  void Hold(int64_t channel, int64_t begin, int64_t end) const {
+    T* to = held_ + channel % table_.num_held * table_.channel_stride;
+    for (const auto& [part, first_shift, last_shift] : table_.strips) {
+      const int64_t size = table_.part_size, stop = end + last_shift;
+      for (int64_t at = begin + first_shift; at < stop;) {
+        const int64_t image = at / size, length = std::min(stop, (image + 1) * size) - at;
+        T* const run = to + (at - begin - first_shift);
+        if (image < num_images_) {
+          const T* const plane = source_ + image * image_stride_ + channel * plan_.source_plane();
+          plan_.PadPart(plane, part, at - image * size, at - image * size + length, run);
+        } else {
+          std::fill_n(run, length, T{0});
+        }
+        at += length;
       }
+      to += table_.strip_stride;
     }
-    panel.offsets = table.offsets.data() + k;
-    if (masked) panel.present_at = table.present_at.data() + k;
-    return panel;
   }
+
+  const ConvPlan& plan_;
+  const PositionTable<T>& table_;
+  const T* source_;
+  int64_t image_stride_, num_images_;
+  T* held_;
 };
 
 /// Where the columns of PositionCols go.
@@ -148,36 +246,121 @@ struct PositionSink {
   }
 };
 
+/// `m` rows a group of args.other, a number for each term, times the columns that the table has. make_sink(g) makes the
+/// sink of a group.
+template <class T, class AnyChunks, class MakeSink>
+void OverSlots(const ConvArgs<T>& args, int64_t m, const PositionTable<T>& table, const AnyChunks& chunks,
+               const MakeSink& make_sink) {
+  const auto num_k = static_cast<int64_t>(table.offsets.size());
+  const int64_t groups = args.sizes.groups, panels = (table.num_slots + kTileVecs - 1) / kTileVecs;
+  // At least 3 µs of work a task.
+  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / 100000 + 1;
+  const int64_t parts = std::min({panels, work, int64_t{4} * GetNumThreads()});
+  // Columns that do not lie side by side leave the cache sooner.
+  constexpr Blocking blocking{.cols = kBlockSlots<T> * kLanesOf<T>};
+  ParallelFor(groups * parts, [&](int64_t task) HWY_ATTR {
+    const int64_t g = task / parts, part = task % parts;
+    Scratch scratch;
+    TileProduct<T>(m, panels * part / parts * kTileColsOf<T>, panels * (part + 1) / parts * kTileColsOf<T>, chunks,
+                   MatrixRows<T>{MatrixOf<T>{args.other + g * m * num_k, num_k, 1}},
+                   PositionCols<T>(args, g, table, scratch), make_sink(g), {0, num_k}, blocking);
+  });
+}
+
 /// Forward and the gradient by the input: `m` rows a group of args.other times what the plan reads.
 template <class T>
 void OverPositions(const ConvArgs<T>& args, int64_t m) {
   const ConvPlan& plan = args.plan;
-  const PositionTable<T> table(plan);
-  const int64_t groups = args.sizes.groups, num_k = plan.channels * plan.num_taps();
+  std::vector<int64_t> channels(static_cast<size_t>(plan.channels));
+  std::iota(channels.begin(), channels.end(), int64_t{0});
+  const PositionTable<T> table(plan, args.sizes.n, channels);
   const int64_t all_terms = plan.channels * NumPlaces(args.sizes.kernel);
   const TapChunks chunks(plan, args.sizes.kernel, ChainLength(args.order, all_terms));
-  const int64_t num_slots = args.sizes.n * table.slots.count;
-  const int64_t panels = (num_slots + kTileVecs - 1) / kTileVecs;
-  // At least 3 µs of work a task.
-  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / 100000 + 1;
-  const int64_t parts = std::min({panels, work, int64_t{4} * GetNumThreads()});
-  // Columns that are read in place, and not side by side, leave the cache sooner.
-  constexpr Blocking blocking{.cols = 4096 / sizeof(T)};
-  const int64_t window = std::min(blocking.cols / kLanesOf<T>, num_slots) / table.slots.count + 2;
-  ParallelFor(groups * parts, [&](int64_t task) HWY_ATTR {
-    const int64_t g = task / parts, part = task % parts;
-    Scratch scratch;
-    const PaddedImages<T> images(args, g, window, scratch);
-    const PositionSink<T> sink{plan,
-                               table.slots,
-                               num_slots,
-                               args.result + g * m * plan.result_size,
-                               groups * m * plan.result_size,
-                               args.bias == nullptr ? nullptr : args.bias + g * m};
-    TileProduct<T>(m, panels * part / parts * kTileColsOf<T>, panels * (part + 1) / parts * kTileColsOf<T>, chunks,
-                   MatrixRows<T>{MatrixOf<T>{args.other + g * m * num_k, num_k, 1}},
-                   PositionCols<T>{plan, table, images, num_slots}, sink, {0, num_k}, blocking);
+  OverSlots(args, m, table, chunks, [&](int64_t g) {
+    return PositionSink<T>{plan,
+                           table.slots,
+                           table.num_slots,
+                           args.result + g * m * plan.result_size,
+                           args.sizes.groups * m * plan.result_size,
+                           args.bias == nullptr ? nullptr : args.bias + g * m};
   });
+}
+
+/// Where the rows of ConvPhases go: (channel, phase).
+template <class T>
+struct PhaseSink {
+  const ConvPhases& phases;
+  const ConvPlan::Slots& slots;
+  int64_t num_slots;
+  T* result;  // of the first image of the group
+  int64_t image_stride;
+  const T* bias;  // null, or one number a channel
+  std::atomic<bool>& sure;
+
+  T* InPlace(int64_t, int64_t) const { return nullptr; }
+  int64_t InPlaceStride() const { return 0; }
+  const T* InPlaceRowBias(int64_t) const { return nullptr; }
+  const T* InPlaceColBias(int64_t) const { return nullptr; }
+  void Store(int64_t i, int rows, int64_t j, const T* tile) const {
+    const TagOf<T> d;
+    VecOf<T> in_doubt = Zero(d);  // anything but +0 where a number is NaN or a zero
+    for (int r = 0; r < rows; ++r) {
+      const int64_t channel = (i + r) / phases.count();
+      const ConvPhases::Row& row = phases.rows[static_cast<size_t>((i + r) % phases.count())];
+      T* const plane = result + channel * phases.plan.result_size + row.result;
+      const T plus = bias == nullptr ? T{0} : bias[channel];
+      for (int v = 0; v < kTileVecs && j / kLanesOf<T> + v < num_slots; ++v) {
+        const int64_t at = j / kLanesOf<T> + v, slot = at % slots.count;
+        for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+          const auto& [lane, length, position, at_result] = slots.fragments[f];
+          if (position[0] < row.low[0] || position[0] >= row.high[0]) continue;
+          if (position[1] < row.low[1] || position[1] >= row.high[1]) continue;
+          const T* const from = tile + r * kTileColsOf<T> + v * kLanesOf<T> + lane;
+          T* const to = plane + at / slots.count * image_stride + at_result;
+          const int64_t begin = std::max<int64_t>(0, row.low[2] - position[2]);
+          const int64_t end = std::min<int64_t>(length, row.high[2] - position[2]);
+          if (begin >= end) continue;
+          const VecOf<T> values = LoadN(from + begin, end - begin, T{1});
+          const auto known = hn::Or(Lt(values, Zero(d)), Gt(values, Zero(d)));
+          in_doubt = Or(in_doubt, IfThenZeroElse(known, Set(d, T{1})));
+          for (int64_t q = begin; q < end; ++q) {
+            to[q * phases.plan.result_step[2]] = bias == nullptr ? from[q] : from[q] + plus;
+          }
+        }
+      }
+    }
+    if (Any(d, Ne(in_doubt, Zero(d)))) sure.store(false, std::memory_order_relaxed);
+  }
+};
+
+/// Where the chains of ConvPhases end.
+struct PhaseChunks {
+  const ConvPhases& phases;
+  int64_t num_terms = phases.num_terms(), count = phases.num_chunks();
+
+  int64_t Begin(int64_t index) const { return phases.first_channel[index] * phases.plan.num_taps(); }
+  int64_t End(int64_t index) const { return Begin(index + 1); }
+  int64_t IndexOf(int64_t) const { return 0; }  // of the first term: all are added in one call
+};
+
+/// The gradient by the input, as ConvPhases has it.
+template <class T>
+void OverPhases(const ConvPhasesArgs<T>& args) {
+  const ConvArgs<T>& conv = args.conv;
+  const ConvPhases& phases = *args.phases;
+  const PositionTable<T> table(conv.plan, conv.sizes.n, phases.channels);
+  const int64_t size = conv.sizes.c * phases.plan.result_size;
+  std::atomic<bool> sure = true;
+  OverSlots(conv, conv.sizes.c * phases.count(), table, PhaseChunks{phases}, [&](int64_t g) {
+    return PhaseSink<T>{phases,
+                        table.slots,
+                        table.num_slots,
+                        conv.result + g * size,
+                        conv.sizes.groups * size,
+                        conv.bias == nullptr ? nullptr : conv.bias + g * conv.sizes.c,
+                        sure};
+  });
+  *args.sure = sure.load();
 }
 
 /// Whether each image is a plain product, with so many positions that the weight may be packed anew for each.
@@ -599,8 +782,8 @@ struct PatchSink {
   }
 };
 
-/// The gradient by the input where each tap has places of its own: a product of (channel, tap) by output channel, and of
-/// output channel by place.
+/// The gradient by the input where each tap has places of its own: a product of (channel, tap) by output channel, and
+/// of output channel by place.
 template <class T>
 void OverPatches(const ConvArgs<T>& args) {
   const ConvSizes& s = args.sizes;
@@ -634,7 +817,7 @@ void OverPatches(const ConvArgs<T>& args) {
   const int64_t pairs = products * s.groups;
   const Grid grid = pairs >= parts ? Grid{} : CutAmong<T>(m, n, (parts + pairs - 1) / pairs);
   const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>, shares = grid.rows * grid.cols;
-  const int64_t chunk = std::min(ChainLength(args.order, s.o * taps), s.o * taps);
+  const int64_t chunk = std::min(ChainLength(args.order, s.o * taps), s.o * taps) / taps;
   ParallelFor(pairs * shares, [&](int64_t task) HWY_ATTR {
     const int64_t pair = task / shares, g = pair % s.groups, row = task % shares / grid.cols, col = task % grid.cols;
     const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;
@@ -646,9 +829,12 @@ void OverPatches(const ConvArgs<T>& args) {
                             taps,
                             n,
                             args.bias == nullptr ? nullptr : args.bias + g * s.c};
-    TileProduct<T>(i1 - i0, panels * col / grid.cols * kTileColsOf<T>,
-                   std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>), Chunks{s.o, chunk / taps},
-                   MatrixRows<T>{weight}, MatrixCols<T>{places, n, m <= kMaxRowsInPlace}, sink, {0, s.o});
+    const auto product = [&](const auto& chunks) HWY_ATTR {
+      TileProduct<T>(i1 - i0, panels * col / grid.cols * kTileColsOf<T>,
+                     std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>), chunks, MatrixRows<T>{weight},
+                     MatrixCols<T>{places, n, m <= kMaxRowsInPlace}, sink, {0, s.o});
+    };
+    chunk < s.o && 2 * chunk <= Blocking::kMaxBlockK ? product(ShortChunks(s.o, chunk)) : product(Chunks(s.o, chunk));
   });
 }
 
@@ -700,7 +886,7 @@ template <class T>
 void FindRange(const ConvRangeArgs<T>& args) {
   const Exponents<T> a = ExponentsOf(args.a, args.num_a), b = ExponentsOf(args.b, args.num_b);
   constexpr int64_t kEnough = std::is_same_v<T, float> ? 151 : 1076;
-  *args.needs_mask = !a.IsFinite() || a.Least() + b.Least() < kEnough;
+  *args.needs_mask = !a.IsFinite() || !b.IsFinite() || a.Least() + b.Least() < kEnough;
 }
 
 }  // namespace
@@ -709,6 +895,8 @@ void ConvKernel(const ConvArgs<float>& args) { OverAny(args, args.sizes.o); }
 void ConvKernel(const ConvArgs<double>& args) { OverAny(args, args.sizes.o); }
 void ConvGradInputKernel(const ConvArgs<float>& args) { OverAny(args, args.sizes.c); }
 void ConvGradInputKernel(const ConvArgs<double>& args) { OverAny(args, args.sizes.c); }
+void ConvPhasesKernel(const ConvPhasesArgs<float>& args) { OverPhases(args); }
+void ConvPhasesKernel(const ConvPhasesArgs<double>& args) { OverPhases(args); }
 void ConvGradKernelKernel(const ConvArgs<float>& args) { OverTaps(args); }
 void ConvGradKernelKernel(const ConvArgs<double>& args) { OverTaps(args); }
 void ConvPatchesKernel(const ConvArgs<float>& args) { OverPatches(args); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/kernel.h"
+#include "ops/convolution/convolution_phases.h"
 #include "ops/convolution/convolution_plan.h"
 #include "repdl/order.h"
 
@@ -19,6 +20,14 @@ struct ConvArgs {
   Order order;
 };
 
+/// A gradient by the input in one product.
+template <class T>
+struct ConvPhasesArgs {
+  ConvArgs<T> conv;  // its plan is that of `phases`, and `other` the weights that it puts
+  const ConvPhases* phases;
+  bool* sure;  // whether no zero in the place of a term shows
+};
+
 /// Whether a product of one of `a` and one of `b` may need the mask of absent terms, and not do with zeros.
 template <class T>
 struct ConvRangeArgs {
@@ -29,10 +38,11 @@ struct ConvRangeArgs {
   bool* needs_mask;
 };
 
-REPDL_REAL_KERNEL(ConvKernel, ConvArgs)            // result: output
-REPDL_REAL_KERNEL(ConvGradInputKernel, ConvArgs)   // result: gradient of the input, where the plan has positions
-REPDL_REAL_KERNEL(ConvGradKernelKernel, ConvArgs)  // result: gradient of the weight
-REPDL_REAL_KERNEL(ConvPatchesKernel, ConvArgs)     // result: gradient of the input, of patches; other: the weight
-REPDL_REAL_KERNEL(ConvRangeKernel, ConvRangeArgs)  // on the CPU alone
+REPDL_REAL_KERNEL(ConvKernel, ConvArgs)              // result: output
+REPDL_REAL_KERNEL(ConvGradInputKernel, ConvArgs)     // result: gradient of the input, where the plan has positions
+REPDL_REAL_KERNEL(ConvPhasesKernel, ConvPhasesArgs)  // result: gradient of the input; on the CPU alone
+REPDL_REAL_KERNEL(ConvGradKernelKernel, ConvArgs)    // result: gradient of the weight
+REPDL_REAL_KERNEL(ConvPatchesKernel, ConvArgs)       // result: gradient of the input, of patches; other: the weight
+REPDL_REAL_KERNEL(ConvRangeKernel, ConvRangeArgs)    // on the CPU alone
 
 }  // namespace repdl

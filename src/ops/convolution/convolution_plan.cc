@@ -31,6 +31,23 @@ struct Phase {
   }
 };
 
+/// to[i] = line[first + i * step], or 0 outside of the line.
+template <class T>
+void CopyPadded(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, T* to) {
+  int64_t begin = 0, end = count;
+  if (first < 0) begin = std::min(count, (step - 1 - first) / step);
+  if (first + (count - 1) * step >= size) end = first < size ? std::max(begin, (size - 1 - first) / step + 1) : begin;
+  std::fill_n(to, begin, T{0});
+  if (step == 1) {
+    std::copy_n(line + first + begin, end - begin, to + begin);
+  } else if (step == 2) {  // what compilers know as a permutation of vectors
+    for (int64_t i = begin; i < end; ++i) to[i] = line[first + 2 * i];
+  } else {
+    for (int64_t i = begin; i < end; ++i) to[i] = line[first + step * i];
+  }
+  std::fill_n(to + end, count - end, T{0});
+}
+
 /// Whether all places that the taps read at `positions` positions, each `step` after the last one, are source places.
 bool ReadSourceOnly(const Progression& taps, int64_t positions, int64_t step, int64_t offset, int64_t size) {
   if (taps.count == 0 || positions == 0) return true;
@@ -75,6 +92,26 @@ ConvPlan ConvPlan::GradInput(const ConvSizes& s, const Axes& phase) {
   return plan;
 }
 
+ConvPlan ConvPlan::GradInputTogether(const ConvSizes& s) {
+  ConvPlan plan;
+  plan.channels = s.o;
+  plan.source = s.output;
+  plan.phases_ = {1, 1, 1};
+  plan.first_result = 0, plan.result_size = NumPlaces(s.input);
+  plan.result_step = {s.stride[0] * s.input[1] * s.input[2], s.stride[1] * s.input[2], s.stride[2]};
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    const int64_t taps = (s.kernel[axis] + s.stride[axis] - 1) / s.stride[axis];
+    const int64_t first = s.padding[axis] / s.stride[axis];
+    plan.positions[axis] = (s.input[axis] - 1 + s.padding[axis]) / s.stride[axis] - first + 1;
+    plan.kernel[axis] = {.count = taps};
+    plan.before_[axis] = std::max<int64_t>(0, taps - 1 - first);
+    plan.taps_[axis] = {first + plan.before_[axis], -1, taps};
+    plan.padded_[axis] = plan.positions[axis] + plan.taps_[axis].first;
+  }
+  plan.Finish();
+  return plan;
+}
+
 void ConvPlan::Finish() {
   Axes parts;
   masked = false;
@@ -89,40 +126,64 @@ void ConvPlan::Finish() {
   plane_size = NumPlaces(phases_) * phase_size;
 }
 
-std::vector<int64_t> ConvPlan::TapOffsets() const {
-  std::vector<int64_t> offsets;
-  offsets.reserve(static_cast<size_t>(num_taps()));
+std::vector<ConvPlan::Tap> ConvPlan::Taps() const {
+  std::vector<Tap> taps;
+  taps.reserve(static_cast<size_t>(num_taps()));
+  const auto add_along = [&](int axis, int64_t i, Tap& tap) {
+    const int64_t place = taps_[axis].At(i);
+    tap.part[axis] = place % phases_[axis];
+    tap.shift += place / phases_[axis] * step[axis];
+  };
   for (int64_t t = 0; t < taps_[0].count; ++t) {
     for (int64_t u = 0; u < taps_[1].count; ++u) {
       for (int64_t v = 0; v < taps_[2].count; ++v) {
-        offsets.push_back(OffsetAlong(0, taps_[0].At(t)) + OffsetAlong(1, taps_[1].At(u)) +
-                          OffsetAlong(2, taps_[2].At(v)));
+        Tap tap{};
+        add_along(0, t, tap), add_along(1, u, tap), add_along(2, v, tap);
+        taps.push_back(tap);
       }
     }
+  }
+  return taps;
+}
+
+std::vector<int64_t> ConvPlan::TapOffsets() const {
+  std::vector<int64_t> offsets;
+  offsets.reserve(static_cast<size_t>(num_taps()));
+  for (const auto& [part, shift] : Taps()) {
+    offsets.push_back(part[0] * phase_step_[0] + part[1] * phase_step_[1] + part[2] * phase_step_[2] + shift);
   }
   return offsets;
 }
 
 template <class T>
 void ConvPlan::Pad(const T* from_plane, T* padded) const {
-  std::memset(padded, 0, sizeof(T) * static_cast<size_t>(plane_size));
-  Axes end;
-  for (int axis = 0; axis < kMaxAxes; ++axis) end[axis] = std::min(source[axis], padded_[axis] - before_[axis]);
-  const int64_t phases = phases_[2], before = before_[2];
-  for (int64_t z = 0; z < end[0]; ++z) {
-    for (int64_t y = 0; y < end[1]; ++y) {
-      const T* from = from_plane + (z * source[1] + y) * source[2];
-      T* to = padded + OffsetAlong(0, z + before_[0]) + OffsetAlong(1, y + before_[1]);
-      if (phases == 1) {
-        std::copy(from, from + std::max<int64_t>(0, end[2]), to + before);
-        continue;
-      }
-      for (int64_t phase = 0; phase < phases; ++phase) {
-        int64_t x = (phase + phases - before % phases) % phases;
-        T* out = to + phase * phase_step_[2] + (x + before) / phases;
-        for (; x < end[2]; x += phases) *out++ = from[x];
+  Axes part;
+  for (part[0] = 0; part[0] < phases_[0]; ++part[0]) {
+    for (part[1] = 0; part[1] < phases_[1]; ++part[1]) {
+      for (part[2] = 0; part[2] < phases_[2]; ++part[2], padded += part_size()) {
+        PadPart(from_plane, part, 0, part_size(), padded);
       }
     }
+  }
+}
+
+template <class T>
+void ConvPlan::PadPart(const T* from_plane, const Axes& part, int64_t begin, int64_t end, T* to) const {
+  const int64_t lines = step[0] / step[1], cols = step[1];
+  int64_t line = begin / cols, col = begin % cols;
+  int64_t z = line / lines;
+  line %= lines;
+  for (int64_t left = end - begin; left > 0; col = 0) {
+    const int64_t count = std::min(left, cols - col);
+    const int64_t from_z = z * phases_[0] + part[0] - before_[0], from_y = line * phases_[1] + part[1] - before_[1];
+    if (from_z < 0 || from_z >= source[0] || from_y < 0 || from_y >= source[1]) {
+      std::fill_n(to, count, T{0});
+    } else {
+      CopyPadded(from_plane + (from_z * source[1] + from_y) * source[2], source[2],
+                 col * phases_[2] + part[2] - before_[2], phases_[2], count, to);
+    }
+    to += count, left -= count;
+    if (++line == lines) line = 0, ++z;
   }
 }
 template void ConvPlan::Pad(const float* from_plane, float* padded) const;
@@ -131,6 +192,8 @@ template void ConvPlan::Pad(const uint8_t* from_plane, uint8_t* padded) const;
 template void ConvPlan::Pad(const uint16_t* from_plane, uint16_t* padded) const;
 template void ConvPlan::Pad(const uint32_t* from_plane, uint32_t* padded) const;
 template void ConvPlan::Pad(const uint64_t* from_plane, uint64_t* padded) const;
+template void ConvPlan::PadPart(const float*, const Axes&, int64_t, int64_t, float*) const;
+template void ConvPlan::PadPart(const double*, const Axes&, int64_t, int64_t, double*) const;
 
 ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   Slots slots;

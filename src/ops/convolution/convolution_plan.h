@@ -38,18 +38,21 @@ struct Progression {
   }
 };
 
-/// How the terms of a convolution are read. The source images (the input, or the gradient of the output) are copied with
-/// room around them, so that the term of a *tap* (a place in the kernel) at a *position* (a place in what is computed)
-/// lies at
+/// How the terms of a convolution are read. The source images (the input, or the gradient of the output) are copied
+/// with room around them, so that the term of a *tap* (a place in the kernel) at a *position* (a place in what is
+/// computed) lies at
 ///     OffsetOf(position) + TapOffsets()[tap]
 /// of the padded plane, in bounds for every pair. A pair is present if it is along each axis.
 class ConvPlan {
  public:
   /// Reads the input at the positions of the output: forward, and the gradient by the weight.
   static ConvPlan Forward(const ConvSizes& sizes);
-  /// Reads the gradient of the output at those positions of the input whose remainders modulo the stride are `phase`: they
-  /// have the same taps, which may be none.
+  /// Reads the gradient of the output at those positions of the input whose remainders modulo the stride are `phase`:
+  /// they have the same taps, which may be none.
   static ConvPlan GradInput(const ConvSizes& sizes, const Axes& phase);
+  /// Reads the gradient of the output for all places of the input, `stride` neighbours along an axis to a position:
+  /// what ConvPhases computes.
+  static ConvPlan GradInputTogether(const ConvSizes& sizes);
 
   int64_t channels;  // source channels of a group
   Axes source;       // sizes of a source plane
@@ -85,11 +88,23 @@ class ConvPlan {
 
   std::vector<int64_t> TapOffsets() const;
 
+  /// Padded places are split by their remainders modulo a stride, into parts of the same size. What a tap reads at a
+  /// position lies at OffsetOf(position) + shift of a part.
+  struct Tap {
+    Axes part;
+    int64_t shift;
+  };
+  std::vector<Tap> Taps() const;
+  int64_t part_size() const { return phase_step_[2]; }
+
   /// Whether a padded plane is the source plane itself.
   bool IsPlain() const { return NumPlaces(phases_) == 1 && before_ == Axes{} && padded_ == source; }
   /// Copies a source plane, row-major, into a padded one.
   template <class T>
   void Pad(const T* source, T* padded) const;
+  /// Copies places [begin, end) of a part.
+  template <class T>
+  void PadPart(const T* source, const Axes& part, int64_t begin, int64_t end, T* to) const;
 
   /// Positions that a vector can serve: its lanes are neighbours in the padded plane.
   struct Slots {
@@ -110,10 +125,6 @@ class ConvPlan {
   Slots MakeSlots(int lanes) const;
 
  private:
-  /// Where a place of a padded plane along one axis begins.
-  int64_t OffsetAlong(int axis, int64_t place) const {
-    return place % phases_[axis] * phase_step_[axis] + place / phases_[axis] * step[axis];
-  }
   /// With the rest set.
   void Finish();
   void AddSlots(int lanes, Slots& slots) const;

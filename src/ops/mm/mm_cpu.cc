@@ -65,9 +65,9 @@ void Run(const MmArgs& args) {
     first_b = first_b.Transposed();
     std::swap(a_batch, b_batch);
   }
-  // A fork pays from about 3 µs of work on.
-  constexpr int64_t kWorthAFork = 100000;
-  const int64_t work = args.batch * m * n * args.k;
+  // A fork pays from about 3 µs of work on. To read a number of b takes as long as some multiplications.
+  constexpr int64_t kWorthAFork = 100000, kPerRead = 4;
+  const int64_t work = args.batch * std::max(m, kPerRead) * n * args.k;
   const int64_t parts = std::min<int64_t>(GetNumThreads(), work / kWorthAFork + 1);
   const Grid grid =
       small || args.batch >= 2 * parts ? Grid{} : CutAmong<T>(m, n, (parts + args.batch - 1) / args.batch);

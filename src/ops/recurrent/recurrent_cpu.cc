@@ -188,7 +188,7 @@ class StepVisitor {
  public:
   /// Of packed rows and a packed panel; `total` and each level of `waiting` have room for a tile.
   StepVisitor(int rows, T* total, T* waiting)
-      : rows_(rows), total_(total), waiting_(waiting), tile_(ChooseTile<T, false, false>(rows, false)) {}
+      : rows_(rows), total_(total), waiting_(waiting), tile_(ChooseTile<T, false, false, false>(rows, false)) {}
 
   void Begin(const T* a, const T* b, bool adds) { a_ = a, b_ = b, adds_ = adds; }
   void Chain(int64_t begin, int64_t end) {
