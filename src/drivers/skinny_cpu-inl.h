@@ -207,9 +207,10 @@ class TransposedVisitor {
   }
 
  private:
-  /// Whole chunks, of whole vectors each, whose chains go on together: with few rows, that many hide how long an fma
-  /// takes. Each reads as many streams as a vector has lanes.
-  static constexpr int kTogether = std::clamp<int>(std::min<int>(4 / kRows, kMaxStreams / kLanesOf<T>), 1, 4);
+  /// Whole chunks, of whole vectors each, whose chains go on together: with few rows, that many hide how long an fma takes. Each reads as many
+  /// streams as a vector has lanes. Vectors of 512 bits take longer to be transposed than an fma takes.
+  static constexpr int kTogether =
+      HWY_MAX_BYTES == 64 ? 1 : std::clamp<int>(std::min<int>(4 / kRows, kMaxStreams / kLanesOf<T>), 1, 4);
 
   T* Waiting(int level, int i) const { return waiting_ + (level * kRows + i) * kLanesOf<T>; }
 
