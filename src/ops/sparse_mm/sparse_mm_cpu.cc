@@ -45,9 +45,9 @@ class SampledVisitor {
 #pragma GCC unroll 2
     for (int64_t v = 0; v < kVecs; ++v) acc[v] = Zero(TagOf<T>());
     int64_t k = begin;
-    for (; k + kLanesOf<T> <= end; k += kLanesOf<T>) {
+    for (; k + kDotTerms<T> <= end; k += kDotTerms<T>) {
 #pragma GCC unroll 2
-      for (int64_t v = 0; v < kVecs; ++v) AddSquare<T>(a_of_ + v * kLanesOf<T>, b_of_ + v * kLanesOf<T>, k, acc[v]);
+      for (int64_t v = 0; v < kVecs; ++v) AddTerms<T>(a_of_ + v * kLanesOf<T>, b_of_ + v * kLanesOf<T>, k, acc[v]);
     }
 #if HWY_TARGET != HWY_SCALAR
     if (k < end) {
