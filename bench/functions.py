@@ -26,12 +26,12 @@ from repdl import _core
 from repdl._op import registry
 from timing import time_in_turn
 
-SIZES = {"16Ki": 2**14, "32Mi": 2**25}
+SIZES = {"16Ki": 2**14, "8Mi": 2**23}
 """In the L2 cache, and in memory; named as in bench/cpp/function_bench.cc."""
 USUAL = ("exp", "log", "sin", "cos", "tanh", "erf", "sigmoid", "gelu", "silu", "rsqrt", "pow")
 """What networks use most."""
 CONTENDERS = ("repdl", "Sleef", "torch", "ratio")
-ROUNDS = 5
+ROUNDS = 3
 
 Speeds = dict[str, dict[str, float]]
 """Million elements a second, by size and contender; and the ratio to the faster peer."""

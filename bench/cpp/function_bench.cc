@@ -136,7 +136,7 @@ void RegisterFunctions() {
     int64_t n;
   };
   // The L2 cache and memory of most machines.
-  constexpr Size kSizes[] = {{"16Ki", int64_t{16} << 10}, {"32Mi", int64_t{32} << 20}};
+  constexpr Size kSizes[] = {{"16Ki", int64_t{16} << 10}, {"8Mi", int64_t{8} << 20}};
   std::span<const SleefFunction> sleef;
 #ifdef REPDL_BENCH_HAS_SLEEF
   FindSleefFunctions(Place(), {&sleef});
