@@ -51,6 +51,19 @@ __global__ void __launch_bounds__(kThreadsPerBlock) FillKernel(const __grid_cons
   }
 }
 
+struct WidenArgs {
+  const int32_t* from;
+  int64_t count;
+  int64_t* to;
+};
+
+__global__ void __launch_bounds__(kThreadsPerBlock) WidenKernel(const __grid_constant__ WidenArgs args) {
+  const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < args.count; at += num_threads) {
+    args.to[at] = args.from[at];
+  }
+}
+
 /// f.operator()<T>() for the unsigned T of as many bytes.
 template <class F>
 void DispatchBytes(int item, const F& f) {
@@ -121,7 +134,11 @@ static void Write(const Place& place, void* to, const void* from, int64_t size) 
   }
 }
 
-static constexpr internal::DeviceMemory kMemory{&Get, &GiveBack, &Copy, &Fill, &Write};
+static void Widen(const Place& place, const int32_t* from, int64_t count, int64_t* to) {
+  if (count > 0) Launch(place, count, &WidenKernel, {from, count, to});
+}
+
+static constexpr internal::DeviceMemory kMemory{&Get, &GiveBack, &Copy, &Fill, &Write, &Widen};
 [[maybe_unused]] static const bool kIsThere = (internal::cuda_memory.store(&kMemory, std::memory_order_release), true);
 
 }  // namespace repdl::cuda

@@ -80,28 +80,21 @@ Specs TableOf(std::string_view op, int64_t num_weights, int64_t width, DType dty
   return {{dtype, {num_weights, width}}};
 }
 
-/// The indices with -1 where they are left out.
-const int64_t* WithoutPadding(const int64_t* indices, int64_t count, int64_t padding_idx, OpScratch& scratch) {
-  if (padding_idx < 0) return indices;
-  auto* const kept = scratch.Get<int64_t>(count);
-  for (int64_t i = 0; i < count; ++i) kept[i] = indices[i] == padding_idx ? -1 : indices[i];
-  return kept;
-}
+/// What the indices that are left out are.
+int64_t LeftOut(int64_t padding_idx) { return padding_idx < 0 ? kNoneLeftOut : padding_idx; }
 
 template <class T>
 const T* Factors(const std::optional<TensorView>& per_sample_weights, OpScratch& scratch) {
   return per_sample_weights ? Contiguous(*per_sample_weights, scratch).Data<const T>() : nullptr;
 }
 
-/// For each index how often it comes.
+/// For each index how often it comes, or one over that.
 template <class T>
-T* CountsOf(const int64_t* indices, int64_t count, int64_t num_weights, OpScratch& scratch) {
-  auto* const counts = scratch.Get<int64_t>(num_weights);
-  std::fill(counts, counts + num_weights, int64_t{0});
-  for (int64_t i = 0; i < count; ++i) ++counts[indices[i]];
-  T* const of_each = scratch.Get<T>(count);
-  for (int64_t i = 0; i < count; ++i) of_each[i] = static_cast<T>(counts[indices[i]]);
-  return of_each;
+const T* FrequenciesOf(const int64_t* indices, int64_t count, int64_t num_weights, bool is_inverse,
+                       OpScratch& scratch) {
+  T* const frequencies = scratch.Get<T>(count);
+  FrequencyKernel(scratch.place(), FrequencyArgs<T>{count, num_weights, indices, is_inverse, frequencies});
+  return frequencies;
 }
 
 /// Adds each number of the gradient to that of the table which was the maximum, if the bag had any.
@@ -150,14 +143,11 @@ void EmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int
   if (grad_output.numel() == 0) return;
   const TensorView packed = Contiguous(grad_output, scratch);
   DispatchReal(grad_output.dtype, [&]<class T>() {
-    T* factors = nullptr;
-    if (scale_grad_by_freq) {
-      factors = CountsOf<T>(rows, count, num_weights, scratch);
-      for (int64_t i = 0; i < count; ++i) factors[i] = T{1} / factors[i];
-    }
-    IndexSumKernel(place, IndexSumArgs<T>{1, count, grad_weight.shape[1],
-                                          WithoutPadding(rows, count, padding_idx, scratch), nullptr, factors, 1,
-                                          nullptr, packed.Data<const T>(), count, grad_weight.Data<T>(), num_weights});
+    const T* const factors =
+        scale_grad_by_freq ? FrequenciesOf<T>(rows, count, num_weights, /*is_inverse=*/true, scratch) : nullptr;
+    IndexSumKernel(
+        place, IndexSumArgs<T>{1, count, grad_weight.shape[1], rows, LeftOut(padding_idx), nullptr, factors, 1, nullptr,
+                               packed.Data<const T>(), count, grad_weight.Data<T>(), num_weights});
   });
 }
 
@@ -218,7 +208,7 @@ void EmbeddingBag(const TensorView& weight, const TensorView& indices, const Ten
                                                      output.Data<T>(), maxima_out.data()});
     }
     const T* const factors = Factors<T>(per_sample_weights, scratch);
-    IndexSumKernel(place, IndexSumArgs<T>{1, count, width, to, rows, factors, 1, nullptr, table.Data<const T>(),
+    IndexSumKernel(place, IndexSumArgs<T>{1, count, width, to, -1, rows, factors, 1, nullptr, table.Data<const T>(),
                                           weight.shape[0], output.Data<T>(), bags});
     if (parsed == BagMode::kMean) DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, output.Data<T>()});
   });
@@ -274,10 +264,10 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
       DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, grad.Data<T>()});
     }
     const T* const factors = Factors<T>(per_sample_weights, scratch);
-    const T* const divisors = scale_grad_by_freq ? CountsOf<T>(rows, count, num_weights, scratch) : nullptr;
-    IndexSumKernel(place,
-                   IndexSumArgs<T>{1, count, width, WithoutPadding(rows, count, padding_idx, scratch), from, factors, 1,
-                                   divisors, grad.Data<const T>(), bags, grad_weight.Data<T>(), num_weights});
+    const T* const divisors =
+        scale_grad_by_freq ? FrequenciesOf<T>(rows, count, num_weights, /*is_inverse=*/false, scratch) : nullptr;
+    IndexSumKernel(place, IndexSumArgs<T>{1, count, width, rows, LeftOut(padding_idx), from, factors, 1, divisors,
+                                          grad.Data<const T>(), bags, grad_weight.Data<T>(), num_weights});
   });
 }
 
@@ -285,13 +275,14 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
 
 REPDL_OPS(
     embedding,
-    MakeOp<InferEmbeddingGrad, EmbeddingGrad, IndexSumKernel>(
+    MakeOp<InferEmbeddingGrad, EmbeddingGrad, FrequencyKernel, IndexSumKernel>(
         "embedding_grad", "grad_output, indices, num_weights, padding_idx=-1, scale_grad_by_freq=False", kFloat32Or64),
     MakeOp<InferEmbeddingBag, EmbeddingBag, BagMaximaKernel, DivideRowsKernel, IndexSumKernel>(
         "embedding_bag",
         "weight, indices, offsets, mode='sum', per_sample_weights=None, include_last_offset=False, padding_idx=-1",
         kFloat32Or64),
-    MakeOp<InferEmbeddingBagGrad, EmbeddingBagGrad, DivideRowsKernel, IndexSumKernel, ScatterAddKernel>(
+    MakeOp<InferEmbeddingBagGrad, EmbeddingBagGrad, DivideRowsKernel, FrequencyKernel, IndexSumKernel,
+           ScatterAddKernel>(
         "embedding_bag_grad",
         "grad_output, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq=False, "
         "mode='sum', per_sample_weights=None, padding_idx=-1",

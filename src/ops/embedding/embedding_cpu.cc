@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/arena.h"
 #include "base/parallel.h"
 #include "drivers/vector_cpu-inl.h"
 #include "ops/embedding/embedding_kernel.h"
@@ -49,12 +50,26 @@ void FindMaxima(const BagMaximaArgs<T>& args) {
   });
 }
 
+template <class T>
+void FindFrequencies(const FrequencyArgs<T>& args) {
+  Scratch scratch;
+  auto* const counts = scratch.Get<int64_t>(args.rows);
+  std::fill_n(counts, args.rows, int64_t{0});
+  for (int64_t i = 0; i < args.count; ++i) ++counts[args.indices[i]];
+  for (int64_t i = 0; i < args.count; ++i) {
+    const auto frequency = static_cast<T>(counts[args.indices[i]]);
+    args.frequencies[i] = args.is_inverse ? T{1} / frequency : frequency;
+  }
+}
+
 }  // namespace
 
 void DivideRowsKernel(const DivideRowsArgs<float>& args) { DivideRows(args); }
 void DivideRowsKernel(const DivideRowsArgs<double>& args) { DivideRows(args); }
 void BagMaximaKernel(const BagMaximaArgs<float>& args) { FindMaxima(args); }
 void BagMaximaKernel(const BagMaximaArgs<double>& args) { FindMaxima(args); }
+void FrequencyKernel(const FrequencyArgs<float>& args) { FindFrequencies(args); }
+void FrequencyKernel(const FrequencyArgs<double>& args) { FindFrequencies(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -27,7 +27,17 @@ struct BagMaximaArgs {
   int64_t* maximum_indices;
 };
 
+/// For each index how often it comes, rounded; or one over that.
+template <class T>
+struct FrequencyArgs {
+  int64_t count, rows;
+  const int64_t* indices;  // in [0, rows)
+  bool is_inverse;
+  T* frequencies;
+};
+
 REPDL_REAL_KERNEL(DivideRowsKernel, DivideRowsArgs)
 REPDL_REAL_KERNEL(BagMaximaKernel, BagMaximaArgs)
+REPDL_REAL_KERNEL(FrequencyKernel, FrequencyArgs)
 
 }  // namespace repdl

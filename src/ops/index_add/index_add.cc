@@ -41,10 +41,12 @@ void BeginWith(const Place& place, const TensorView& input, const TensorView& ou
 template <class T>
 void Add(const Place& place, const TensorView& source, const Along& along, const int64_t* index, double alpha,
          const TensorView& output) {
+  OpScratch scratch(place);
   const T factor = static_cast<T>(alpha);
-  IndexSumKernel(place, IndexSumArgs<T>{along.outer, along.length, along.inner, index, nullptr,
-                                        factor == T{1} ? nullptr : &factor, 0, nullptr, source.Data<const T>(),
-                                        along.length, output.Data<T>(), output.numel() / (along.outer * along.inner)});
+  IndexSumKernel(place, IndexSumArgs<T>{along.outer, along.length, along.inner, index, kNoneLeftOut, nullptr,
+                                        factor == T{1} ? nullptr : OnPlace(&factor, 1, scratch), 0, nullptr,
+                                        source.Data<const T>(), along.length, output.Data<T>(),
+                                        output.numel() / (along.outer * along.inner)});
 }
 
 }  // namespace

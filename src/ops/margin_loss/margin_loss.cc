@@ -63,9 +63,7 @@ template <class T>
 MarginLossArgs<T> MakeArgs(std::string_view op, const TensorView& input, const TensorView& target, int64_t p,
                            double margin, const std::optional<TensorView>& weight, Order order, OpScratch& scratch) {
   MarginLossArgs<T> args = MakeArgs<T>(input, order, scratch);
-  // On a device, for which nothing waits, the kernels look at them.
-  args.target = scratch.place().IsCpu() ? CheckedIndices({op, "target"}, target, args.classes, scratch)
-                                        : Contiguous(target, scratch).Data<const int64_t>();
+  args.target = CheckedIndices({op, "target"}, target, args.classes, scratch);
   args.is_squared = p == 2;
   args.margin = static_cast<T>(margin);
   args.weight = weight ? Contiguous(*weight, scratch).Data<const T>() : nullptr;
