@@ -51,16 +51,18 @@ __global__ void __launch_bounds__(kThreadsPerBlock) FillKernel(const __grid_cons
   }
 }
 
-struct WidenArgs {
-  const int32_t* from;
+template <class From, class To>
+struct ConvertArgs {
+  const From* from;
   int64_t count;
-  int64_t* to;
+  To* to;
 };
 
-__global__ void __launch_bounds__(kThreadsPerBlock) WidenKernel(const __grid_constant__ WidenArgs args) {
+template <class From, class To>
+__global__ void __launch_bounds__(kThreadsPerBlock) ConvertKernel(const __grid_constant__ ConvertArgs<From, To> args) {
   const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
   for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < args.count; at += num_threads) {
-    args.to[at] = args.from[at];
+    args.to[at] = static_cast<To>(args.from[at]);
   }
 }
 
@@ -134,11 +136,13 @@ static void Write(const Place& place, void* to, const void* from, int64_t size) 
   }
 }
 
-static void Widen(const Place& place, const int32_t* from, int64_t count, int64_t* to) {
-  if (count > 0) Launch(place, count, &WidenKernel, {from, count, to});
+template <class From, class To>
+static void Convert(const Place& place, const From* from, int64_t count, To* to) {
+  if (count > 0) Launch(place, count, &ConvertKernel<From, To>, {from, count, to});
 }
 
-static constexpr internal::DeviceMemory kMemory{&Get, &GiveBack, &Copy, &Fill, &Write, &Widen};
+static constexpr internal::DeviceMemory kMemory{
+    &Get, &GiveBack, &Copy, &Fill, &Write, &Convert<int32_t, int64_t>, &Convert<int64_t, int32_t>};
 [[maybe_unused]] static const bool kIsThere = (internal::cuda_memory.store(&kMemory, std::memory_order_release), true);
 
 }  // namespace repdl::cuda

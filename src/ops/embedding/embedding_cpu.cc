@@ -64,6 +64,20 @@ void FindFrequencies(const FrequencyArgs<T>& args) {
 
 }  // namespace
 
+void BagsKernel(const BagsArgs& args) {
+  std::copy_n(args.offsets, args.bags, args.bounds);
+  args.bounds[args.bags] = args.count;
+  for (int64_t b = 0; b < args.bags; ++b) {
+    std::fill(args.bag_of + args.bounds[b], args.bag_of + args.bounds[b + 1], b);
+    args.sizes[b] = 0;
+    for (int64_t i = args.bounds[b]; i < args.bounds[b + 1]; ++i) {
+      const bool is_kept = args.indices[i] != args.left_out;
+      args.to[i] = is_kept ? b : -1;
+      if (is_kept) ++args.sizes[b];
+    }
+  }
+}
+
 void DivideRowsKernel(const DivideRowsArgs<float>& args) { DivideRows(args); }
 void DivideRowsKernel(const DivideRowsArgs<double>& args) { DivideRows(args); }
 void BagMaximaKernel(const BagMaximaArgs<float>& args) { FindMaxima(args); }

@@ -98,7 +98,7 @@ void ScatterAdd(const TensorView& input, int64_t dim, const TensorView& index, c
   DispatchReal(input.dtype, [&]<class T>() {
     if (expanded) return Add<T>(place, packed, along, places, 1.0, output);
     ScatterAddKernel(place, ScatterAddArgs<T>{along.outer, along.length, along.inner, places, packed.Data<const T>(),
-                                              output.Data<T>(), input.shape[at]});
+                                              output.Data<T>(), input.shape[at], nullptr});
   });
 }
 

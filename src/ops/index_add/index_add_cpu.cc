@@ -194,7 +194,7 @@ void SumByIndex(const IndexSumArgs<T>& args) {
 template <class T>
 void ScatterAdd(const ScatterAddArgs<T>& args) {
   const int64_t slice = args.terms * args.inner;
-  if (args.inner == 1) {
+  if (args.inner == 1 && args.kept == nullptr) {
     const auto add_slices = [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
         const IndexSumArgs<T> row{
@@ -219,6 +219,7 @@ void ScatterAdd(const ScatterAddArgs<T>& args) {
                      const int64_t last = std::min(first + length, args.inner);
                      T* const output = args.output + o * args.rows * args.inner;
                      for (int64_t t = 0; t < args.terms; ++t) {
+                       if (args.kept != nullptr && args.kept[t] == 0) continue;
                        const int64_t at = o * slice + t * args.inner;
                        for (int64_t i = first; i < last; ++i) {
                          T& sum = output[args.index[at + i] * args.inner + i];

@@ -55,16 +55,17 @@ struct NumbersOfTerms {
   ScatterAddArgs<T> args;
 
   __device__ __forceinline__ int64_t operator()(int64_t t) const {
-    const int64_t row = CheckedIndex(args.index[t], args.rows);
-    const int64_t column = scalar::TakeRemainder(t, args.inner);
-    scalar::TakeRemainder(t, args.terms);
-    return (t * args.rows + row) * args.inner + column;
+    const int64_t index = args.index[t];
+    const int64_t column = scalar::TakeRemainder(t, args.inner), term = scalar::TakeRemainder(t, args.terms);
+    if (args.kept != nullptr && args.kept[term] == 0) return -1;
+    return (t * args.rows + CheckedIndex(index, args.rows)) * args.inner + column;
   }
 };
 
 template <class T>
 static void Run(const Place& place, const ScatterAddArgs<T>& args) {
   const int64_t count = args.outer * args.terms * args.inner, places = args.outer * args.rows * args.inner;
+  if (count == 0) return;
   IndexSumArgs<T> sums{};
   sums.outer = sums.width = 1, sums.terms = sums.source_rows = count, sums.rows = places;
   sums.source = args.source, sums.output = args.output;

@@ -27,7 +27,7 @@ struct IndexSumArgs {
   int64_t rows;
 };
 
-/// For each slice o and column i: output[o, index[o, t, i], i] += source[o, t, i], for t ascending.
+/// For each slice o and column i: output[o, index[o, t, i], i] += source[o, t, i], for t ascending, unless kept[t] is 0.
 template <class T>
 struct ScatterAddArgs {
   int64_t outer, terms, inner;
@@ -35,6 +35,7 @@ struct ScatterAddArgs {
   const T* source;
   T* output;  // (outer, rows, inner), which holds what the sums begin with
   int64_t rows;
+  const int64_t* kept;  // or null
 };
 
 REPDL_REAL_KERNEL(IndexSumKernel, IndexSumArgs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Entries are sorted for lengths around a warp, a tile and rounds of merging, alone and in rows; and terms come to their
-// places in order.
+// Entries are sorted for lengths around a warp, a tile and rounds of merging, alone and in rows; terms come to their places
+// in order, and a place that is none stops the kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "cuda/digest_on_device.h"
 #include "cuda/on_host/block.h"
 #include "drivers/segment_cuda.h"
+#include "repdl/ops.h"
 
 namespace repdl::cuda {
 namespace {
@@ -99,6 +100,21 @@ TEST(CudaSegments, TermsComeToTheirPlacesInOrder) {
       ExpectTermsInOrder<uint32_t>(count, num_places, ++seed);
       ExpectTermsInOrder<uint64_t>(count, num_places, ++seed);
     }
+  }
+}
+
+TEST(CudaSegments, APlaceOutOfRangeStopsTheKernel) {
+  const float numbers[] = {1, 2, 3};
+  for (const int64_t place : {int64_t{3}, int64_t{-1}, INT64_MAX}) {
+    const int64_t places[] = {0, place};
+    const testing::DeviceMemory input(std::as_bytes(std::span(numbers))), output(sizeof numbers),
+        index(std::as_bytes(std::span(places)));
+    const auto floats = [](const testing::DeviceMemory& memory, int64_t n) {
+      return MakeView(memory.data(), DType::kFloat32, {n}, testing::kDevice);
+    };
+    EXPECT_THROW(IndexAdd(floats(input, 3), 0, MakeView(index.data(), DType::kInt64, {2}, testing::kDevice),
+                          floats(input, 2), 1.0, floats(output, 3)),
+                 CudaError);
   }
 }
 
