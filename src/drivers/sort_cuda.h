@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kThreadsPerBlock)
     int64_t row = unit;
     const int64_t begin = scalar::TakeRemainder(row, args.tiles) * kSortTile;
     const int64_t count = args.n - begin < kSortTile ? args.n - begin : kSortTile;
-    SortEntry<Key>*from = SharedMemory<SortEntry<Key>>(), *to = from + kSortTile;
+    SortEntry<Key>*from = SharedMemory<SortEntry<Key>>(), *to = from + (args.tiles == 1 ? args.n : kSortTile);
     __syncthreads();  // the tile before has been read
     for (int64_t i = threadIdx.x; i < count; i += blockDim.x) from[i] = args.source(row, begin + i);
     for (int64_t run = 1; run < count; run *= 2) {
@@ -79,7 +79,7 @@ const SortEntry<Key>* Sorted(const Place& place, int64_t rows, int64_t n, const 
   E* from = scratch.Get<E>(rows * n);
   const Grid grid{std::min(rows * tiles, kMaxBlocks),
                   static_cast<int>(std::min<int64_t>((longest + 31) / 32 * 32, kThreadsPerBlock)),
-                  2 * static_cast<size_t>(kSortTile) * sizeof(E)};
+                  2 * static_cast<size_t>(longest) * sizeof(E)};
   Launch(place, grid, &SortTilesKernel<Key, Source>, SortTilesArgs<Key, Source>{source, rows, n, tiles, from});
   if (tiles == 1) return from;
   E* to = scratch.Get<E>(rows * n);
