@@ -20,6 +20,9 @@ struct DeviceMemory {
   void (*fill)(const Place& place, void* to, int64_t count, int item, uint64_t bits);
   /// Writes what lies in memory of the host, `size` bytes, a multiple of 4. It has been read when this returns.
   void (*write)(const Place& place, void* to, const void* from, int64_t size);
+  /// Copies `count` integers side by side, of int32 to int64 or back.
+  void (*widen)(const Place& place, const int32_t* from, int64_t count, int64_t* to);
+  void (*narrow)(const Place& place, const int64_t* from, int64_t count, int32_t* to);
 };
 
 /// That of CUDA devices. Null until an object of CUDA code puts it here when it is loaded.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/device_memory.h"
 #include "base/parallel.h"
 #include "drivers/contiguous.h"
 
@@ -15,16 +16,20 @@ void CheckIntegers(const ArgName& name, const TensorView& integers, const Tensor
 }
 
 const int64_t* AsInt64(const TensorView& integers, OpScratch& scratch) {
-  CheckCpu(scratch.place());
   const TensorView packed = Contiguous(integers, scratch);
   if (packed.dtype != DType::kInt32) return packed.Data<const int64_t>();
   auto* const wide = scratch.Get<int64_t>(packed.numel());
-  std::copy_n(packed.Data<const int32_t>(), packed.numel(), wide);
+  if (scratch.place().IsCpu()) {
+    std::copy_n(packed.Data<const int32_t>(), packed.numel(), wide);
+  } else {
+    internal::MemoryOf(scratch.place()).widen(scratch.place(), packed.Data<const int32_t>(), packed.numel(), wide);
+  }
   return wide;
 }
 
 const int64_t* CheckedIndices(const ArgName& name, const TensorView& indices, int64_t size, OpScratch& scratch) {
   const int64_t* const data = AsInt64(indices, scratch);
+  if (!scratch.place().IsCpu()) return data;  // nothing waits for a device: the kernels look at them
   const int64_t count = indices.numel();
   std::atomic<bool> all_good = true;
   ParallelRanges(count, 32768, [&](int64_t begin, int64_t end) {

@@ -12,7 +12,8 @@ void CheckIntegers(const ArgName& name, const TensorView& integers, const Tensor
 /// The integers side by side as int64, copied to the scratch memory if they are strided or int32.
 const int64_t* AsInt64(const TensorView& integers, OpScratch& scratch);
 
-/// The same of indices. ValueError unless all are in [0, size).
+/// The same of indices. ValueError unless all are in [0, size); on a device they are as they come, and a kernel that meets
+/// one out of range is to stop.
 const int64_t* CheckedIndices(const ArgName& name, const TensorView& indices, int64_t size, OpScratch& scratch);
 
 /// ValueError unless it is in [0, 2^31): the rows of an output that no tensor of the call has.

@@ -51,6 +51,21 @@ __global__ void __launch_bounds__(kThreadsPerBlock) FillKernel(const __grid_cons
   }
 }
 
+template <class From, class To>
+struct ConvertArgs {
+  const From* from;
+  int64_t count;
+  To* to;
+};
+
+template <class From, class To>
+__global__ void __launch_bounds__(kThreadsPerBlock) ConvertKernel(const __grid_constant__ ConvertArgs<From, To> args) {
+  const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < args.count; at += num_threads) {
+    args.to[at] = static_cast<To>(args.from[at]);
+  }
+}
+
 /// f.operator()<T>() for the unsigned T of as many bytes.
 template <class F>
 void DispatchBytes(int item, const F& f) {
@@ -121,7 +136,13 @@ static void Write(const Place& place, void* to, const void* from, int64_t size) 
   }
 }
 
-static constexpr internal::DeviceMemory kMemory{&Get, &GiveBack, &Copy, &Fill, &Write};
+template <class From, class To>
+static void Convert(const Place& place, const From* from, int64_t count, To* to) {
+  if (count > 0) Launch(place, count, &ConvertKernel<From, To>, {from, count, to});
+}
+
+static constexpr internal::DeviceMemory kMemory{
+    &Get, &GiveBack, &Copy, &Fill, &Write, &Convert<int32_t, int64_t>, &Convert<int64_t, int32_t>};
 [[maybe_unused]] static const bool kIsThere = (internal::cuda_memory.store(&kMemory, std::memory_order_release), true);
 
 }  // namespace repdl::cuda

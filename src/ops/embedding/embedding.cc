@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/device_memory.h"
 #include "base/dispatch.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
@@ -40,20 +41,18 @@ int64_t NumBags(const TensorView& offsets, bool include_last_offset) {
   return offsets.shape[0] - (include_last_offset ? 1 : 0);
 }
 
-/// Where the bags begin, and the number of indices. ValueError unless each index is in one of them.
-const int64_t* BoundsOf(const ArgName& name, const TensorView& offsets, int64_t bags, int64_t count,
-                        OpScratch& scratch) {
+/// The offsets. ValueError unless each index is in one of the bags.
+const int64_t* CheckedOffsets(const ArgName& name, const TensorView& offsets, int64_t bags, int64_t count,
+                              OpScratch& scratch) {
+  REPDL_CHECK(bags > 0 || count == 0, name, " must have a bag for the ", count, " indices");
   const int64_t* const given = AsInt64(offsets, scratch);
-  auto* const bounds = scratch.Get<int64_t>(bags + 1);
+  if (!scratch.place().IsCpu()) return given;  // nothing waits for a device: the kernel looks at them
   for (int64_t b = 0; b < offsets.numel(); ++b) {
     const int64_t least = b == 0 ? 0 : given[b - 1], most = b == 0 ? 0 : count;
     REPDL_CHECK(given[b] >= least && given[b] <= most, name, " must begin with 0, not fall and not exceed the ", count,
                 " indices, got ", given[b], b == 0 ? "" : Message(" behind ", least));
-    bounds[std::min(b, bags)] = given[b];
   }
-  REPDL_CHECK(bags > 0 || count == 0, name, " must have a bag for the ", count, " indices");
-  bounds[bags] = count;
-  return bounds;
+  return given;
 }
 
 /// The memory of an output of int64, or else of int32 other memory, which is copied to it in the end.
@@ -62,13 +61,16 @@ class IntegersOut {
   IntegersOut(const TensorView& output, OpScratch& scratch)
       : output_(output),
         data_(output.dtype == DType::kInt64 ? output.Data<int64_t>() : scratch.Get<int64_t>(output.numel())) {}
-  ~IntegersOut() {
-    if (output_.dtype == DType::kInt32) std::copy_n(data_, output_.numel(), output_.Data<int32_t>());
-  }
-  IntegersOut(const IntegersOut&) = delete;
-  IntegersOut& operator=(const IntegersOut&) = delete;
 
   int64_t* data() const { return data_; }
+  void Finish(const Place& place) const {
+    if (output_.dtype == DType::kInt64) return;
+    if (place.IsCpu()) {
+      std::copy_n(data_, output_.numel(), output_.Data<int32_t>());
+    } else {
+      internal::MemoryOf(place).narrow(place, data_, output_.numel(), output_.Data<int32_t>());
+    }
+  }
 
  private:
   TensorView output_;
@@ -80,45 +82,21 @@ Specs TableOf(std::string_view op, int64_t num_weights, int64_t width, DType dty
   return {{dtype, {num_weights, width}}};
 }
 
-/// The indices with -1 where they are left out.
-const int64_t* WithoutPadding(const int64_t* indices, int64_t count, int64_t padding_idx, OpScratch& scratch) {
-  if (padding_idx < 0) return indices;
-  auto* const kept = scratch.Get<int64_t>(count);
-  for (int64_t i = 0; i < count; ++i) kept[i] = indices[i] == padding_idx ? -1 : indices[i];
-  return kept;
-}
+/// What the indices that are left out are.
+int64_t LeftOut(int64_t padding_idx) { return padding_idx < 0 ? kNoneLeftOut : padding_idx; }
 
 template <class T>
 const T* Factors(const std::optional<TensorView>& per_sample_weights, OpScratch& scratch) {
   return per_sample_weights ? Contiguous(*per_sample_weights, scratch).Data<const T>() : nullptr;
 }
 
-/// For each index how often it comes.
+/// For each index how often it comes, or one over that.
 template <class T>
-T* CountsOf(const int64_t* indices, int64_t count, int64_t num_weights, OpScratch& scratch) {
-  auto* const counts = scratch.Get<int64_t>(num_weights);
-  std::fill(counts, counts + num_weights, int64_t{0});
-  for (int64_t i = 0; i < count; ++i) ++counts[indices[i]];
-  T* const of_each = scratch.Get<T>(count);
-  for (int64_t i = 0; i < count; ++i) of_each[i] = static_cast<T>(counts[indices[i]]);
-  return of_each;
-}
-
-/// Adds each number of the gradient to that of the table which was the maximum, if the bag had any.
-template <class T>
-void AddToMaxima(const Place& place, const TensorView& grad, const int64_t* sizes, const int64_t* maxima,
-                 OpScratch& scratch, const TensorView& table) {
-  const int64_t bags = grad.shape[0], width = grad.shape[1];
-  auto* const index = scratch.Get<int64_t>(bags * width);
-  T* const terms = scratch.Get<T>(bags * width);
-  int64_t filled = 0;
-  for (int64_t b = 0; b < bags; ++b) {
-    if (sizes[b] == 0) continue;
-    std::copy_n(maxima + b * width, width, index + filled * width);
-    std::copy_n(grad.Data<const T>() + b * width, width, terms + filled * width);
-    ++filled;
-  }
-  ScatterAddKernel(place, ScatterAddArgs<T>{1, filled, width, index, terms, table.Data<T>(), table.shape[0]});
+const T* FrequenciesOf(const int64_t* indices, int64_t count, int64_t num_weights, bool is_inverse,
+                       OpScratch& scratch) {
+  T* const frequencies = scratch.Get<T>(count);
+  FrequencyKernel(scratch.place(), FrequencyArgs<T>{count, num_weights, indices, is_inverse, frequencies});
+  return frequencies;
 }
 
 }  // namespace
@@ -150,14 +128,11 @@ void EmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int
   if (grad_output.numel() == 0) return;
   const TensorView packed = Contiguous(grad_output, scratch);
   DispatchReal(grad_output.dtype, [&]<class T>() {
-    T* factors = nullptr;
-    if (scale_grad_by_freq) {
-      factors = CountsOf<T>(rows, count, num_weights, scratch);
-      for (int64_t i = 0; i < count; ++i) factors[i] = T{1} / factors[i];
-    }
-    IndexSumKernel(place, IndexSumArgs<T>{1, count, grad_weight.shape[1],
-                                          WithoutPadding(rows, count, padding_idx, scratch), nullptr, factors, 1,
-                                          nullptr, packed.Data<const T>(), count, grad_weight.Data<T>(), num_weights});
+    const T* const factors =
+        scale_grad_by_freq ? FrequenciesOf<T>(rows, count, num_weights, /*is_inverse=*/true, scratch) : nullptr;
+    IndexSumKernel(
+        place, IndexSumArgs<T>{1, count, grad_weight.shape[1], rows, LeftOut(padding_idx), nullptr, factors, 1, nullptr,
+                               packed.Data<const T>(), count, grad_weight.Data<T>(), num_weights});
   });
 }
 
@@ -192,36 +167,30 @@ void EmbeddingBag(const TensorView& weight, const TensorView& indices, const Ten
   OpScratch scratch(place);
   const int64_t count = indices.numel(), width = weight.shape[1], bags = output.shape[0];
   const int64_t* const rows = CheckedIndices({kOp, "indices"}, indices, weight.shape[0], scratch);
-  const int64_t* const bounds = BoundsOf({kOp, "offsets"}, offsets, bags, count, scratch);
+  const int64_t* const begins = CheckedOffsets({kOp, "offsets"}, offsets, bags, count, scratch);
   const IntegersOut bags_out(offset2bag, scratch), sizes_out(bag_size, scratch), maxima_out(maximum_indices, scratch);
-  int64_t* const bag_of = bags_out.data();
+  auto* const bounds = scratch.Get<int64_t>(bags + 1);
   int64_t* const sizes = sizes_out.data();
-  int64_t* const to = padding_idx < 0 ? bag_of : scratch.Get<int64_t>(count);  // -1 where an index is left out
-  for (int64_t b = 0; b < bags; ++b) {
-    std::fill(bag_of + bounds[b], bag_of + bounds[b + 1], b);
-    sizes[b] = bounds[b + 1] - bounds[b];
-    if (padding_idx < 0) continue;
-    for (int64_t i = bounds[b]; i < bounds[b + 1]; ++i) {
-      const bool is_kept = rows[i] != padding_idx;
-      to[i] = is_kept ? b : -1;
-      if (!is_kept) --sizes[b];
-    }
-  }
+  int64_t* const to = padding_idx < 0 ? bags_out.data() : scratch.Get<int64_t>(count);
+  BagsKernel(place, BagsArgs{count, bags, offsets.numel(), begins, rows, LeftOut(padding_idx), bounds, bags_out.data(),
+                             to, sizes});
   FillWithZero(place, output);
-  std::fill_n(maxima_out.data(), maximum_indices.numel(), int64_t{0});
-  if (output.numel() == 0 || count == 0) return;
-  const TensorView table = Contiguous(weight, scratch);
-  const BagMode parsed = ParseMode(kOp, mode, per_sample_weights);
-  DispatchReal(weight.dtype, [&]<class T>() {
-    if (parsed == BagMode::kMax) {
-      return BagMaximaKernel(place, BagMaximaArgs<T>{bags, width, bounds, rows, to, table.Data<const T>(),
-                                                     output.Data<T>(), maxima_out.data()});
-    }
-    const T* const factors = Factors<T>(per_sample_weights, scratch);
-    IndexSumKernel(place, IndexSumArgs<T>{1, count, width, to, rows, factors, 1, nullptr, table.Data<const T>(),
-                                          weight.shape[0], output.Data<T>(), bags});
-    if (parsed == BagMode::kMean) DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, output.Data<T>()});
-  });
+  FillWith(place, maxima_out.data(), maximum_indices.numel(), int64_t{0});
+  if (output.numel() > 0 && count > 0) {
+    const TensorView table = Contiguous(weight, scratch);
+    const BagMode parsed = ParseMode(kOp, mode, per_sample_weights);
+    DispatchReal(weight.dtype, [&]<class T>() {
+      if (parsed == BagMode::kMax) {
+        return BagMaximaKernel(place, BagMaximaArgs<T>{bags, width, bounds, rows, to, table.Data<const T>(),
+                                                       weight.shape[0], output.Data<T>(), maxima_out.data()});
+      }
+      const T* const factors = Factors<T>(per_sample_weights, scratch);
+      IndexSumKernel(place, IndexSumArgs<T>{1, count, width, to, -1, rows, factors, 1, nullptr, table.Data<const T>(),
+                                            weight.shape[0], output.Data<T>(), bags});
+      if (parsed == BagMode::kMean) DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, output.Data<T>()});
+    });
+  }
+  for (const IntegersOut* const out : {&bags_out, &sizes_out, &maxima_out}) out->Finish(place);
 }
 
 Specs InferEmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, const TensorView& offset2bag,
@@ -263,10 +232,13 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
                                     ? CheckedIndices({kOp, "maximum_indices"}, maximum_indices, num_weights, scratch)
                                     : nullptr;
   FillWithZero(place, grad_weight);
-  if (grad_weight.numel() == 0) return;
+  if (grad_weight.numel() == 0 || (count == 0 && parsed != BagMode::kMax)) return;
   TensorView grad = Contiguous(grad_output, scratch);
   DispatchReal(grad_output.dtype, [&]<class T>() {
-    if (parsed == BagMode::kMax) return AddToMaxima<T>(place, grad, sizes, maxima, scratch, grad_weight);
+    if (parsed == BagMode::kMax) {
+      return ScatterAddKernel(place, ScatterAddArgs<T>{1, bags, width, maxima, grad.Data<const T>(),
+                                                       grad_weight.Data<T>(), num_weights, sizes});
+    }
     if (parsed == BagMode::kMean) {
       const TensorView divided = scratch.New(grad.dtype, grad.shape);
       CopyElements(place, grad, divided);
@@ -274,10 +246,10 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
       DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, grad.Data<T>()});
     }
     const T* const factors = Factors<T>(per_sample_weights, scratch);
-    const T* const divisors = scale_grad_by_freq ? CountsOf<T>(rows, count, num_weights, scratch) : nullptr;
-    IndexSumKernel(place,
-                   IndexSumArgs<T>{1, count, width, WithoutPadding(rows, count, padding_idx, scratch), from, factors, 1,
-                                   divisors, grad.Data<const T>(), bags, grad_weight.Data<T>(), num_weights});
+    const T* const divisors =
+        scale_grad_by_freq ? FrequenciesOf<T>(rows, count, num_weights, /*is_inverse=*/false, scratch) : nullptr;
+    IndexSumKernel(place, IndexSumArgs<T>{1, count, width, rows, LeftOut(padding_idx), from, factors, 1, divisors,
+                                          grad.Data<const T>(), bags, grad_weight.Data<T>(), num_weights});
   });
 }
 
@@ -285,13 +257,14 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
 
 REPDL_OPS(
     embedding,
-    MakeOp<InferEmbeddingGrad, EmbeddingGrad, IndexSumKernel>(
+    MakeOp<InferEmbeddingGrad, EmbeddingGrad, FrequencyKernel, IndexSumKernel>(
         "embedding_grad", "grad_output, indices, num_weights, padding_idx=-1, scale_grad_by_freq=False", kFloat32Or64),
-    MakeOp<InferEmbeddingBag, EmbeddingBag, BagMaximaKernel, DivideRowsKernel, IndexSumKernel>(
+    MakeOp<InferEmbeddingBag, EmbeddingBag, BagMaximaKernel, BagsKernel, DivideRowsKernel, IndexSumKernel>(
         "embedding_bag",
         "weight, indices, offsets, mode='sum', per_sample_weights=None, include_last_offset=False, padding_idx=-1",
         kFloat32Or64),
-    MakeOp<InferEmbeddingBagGrad, EmbeddingBagGrad, DivideRowsKernel, IndexSumKernel, ScatterAddKernel>(
+    MakeOp<InferEmbeddingBagGrad, EmbeddingBagGrad, DivideRowsKernel, FrequencyKernel, IndexSumKernel,
+           ScatterAddKernel>(
         "embedding_bag_grad",
         "grad_output, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq=False, "
         "mode='sum', per_sample_weights=None, padding_idx=-1",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/arena.h"
 #include "base/parallel.h"
 #include "drivers/vector_cpu-inl.h"
 #include "ops/embedding/embedding_kernel.h"
@@ -49,12 +50,40 @@ void FindMaxima(const BagMaximaArgs<T>& args) {
   });
 }
 
+template <class T>
+void FindFrequencies(const FrequencyArgs<T>& args) {
+  Scratch scratch;
+  auto* const counts = scratch.Get<int64_t>(args.rows);
+  std::fill_n(counts, args.rows, int64_t{0});
+  for (int64_t i = 0; i < args.count; ++i) ++counts[args.indices[i]];
+  for (int64_t i = 0; i < args.count; ++i) {
+    const auto frequency = static_cast<T>(counts[args.indices[i]]);
+    args.frequencies[i] = args.is_inverse ? T{1} / frequency : frequency;
+  }
+}
+
 }  // namespace
+
+void BagsKernel(const BagsArgs& args) {
+  std::copy_n(args.offsets, args.bags, args.bounds);
+  args.bounds[args.bags] = args.count;
+  for (int64_t b = 0; b < args.bags; ++b) {
+    std::fill(args.bag_of + args.bounds[b], args.bag_of + args.bounds[b + 1], b);
+    args.sizes[b] = 0;
+    for (int64_t i = args.bounds[b]; i < args.bounds[b + 1]; ++i) {
+      const bool is_kept = args.indices[i] != args.left_out;
+      args.to[i] = is_kept ? b : -1;
+      if (is_kept) ++args.sizes[b];
+    }
+  }
+}
 
 void DivideRowsKernel(const DivideRowsArgs<float>& args) { DivideRows(args); }
 void DivideRowsKernel(const DivideRowsArgs<double>& args) { DivideRows(args); }
 void BagMaximaKernel(const BagMaximaArgs<float>& args) { FindMaxima(args); }
 void BagMaximaKernel(const BagMaximaArgs<double>& args) { FindMaxima(args); }
+void FrequencyKernel(const FrequencyArgs<float>& args) { FindFrequencies(args); }
+void FrequencyKernel(const FrequencyArgs<double>& args) { FindFrequencies(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

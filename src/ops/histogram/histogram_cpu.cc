@@ -37,16 +37,7 @@ class Bins {
       const int64_t other = x < edges_[guess] ? guess - 1 : guess + 1;
       if (other >= 0 && other < m_ - 1 && edges_[other] <= x && x < edges_[other + 1]) return other;
     }
-    int64_t first = 0, last = m_;
-    while (first < last) {
-      const int64_t middle = first + (last - first) / 2;
-      if (!(edges_[middle] > x)) {
-        first = middle + 1;
-      } else {
-        last = middle;
-      }
-    }
-    return std::clamp<int64_t>(first - 1, 0, m_ - 2);
+    return BinOf(edges_, m_, x);
   }
 
  private:

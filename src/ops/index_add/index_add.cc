@@ -41,10 +41,12 @@ void BeginWith(const Place& place, const TensorView& input, const TensorView& ou
 template <class T>
 void Add(const Place& place, const TensorView& source, const Along& along, const int64_t* index, double alpha,
          const TensorView& output) {
+  OpScratch scratch(place);
   const T factor = static_cast<T>(alpha);
-  IndexSumKernel(place, IndexSumArgs<T>{along.outer, along.length, along.inner, index, nullptr,
-                                        factor == T{1} ? nullptr : &factor, 0, nullptr, source.Data<const T>(),
-                                        along.length, output.Data<T>(), output.numel() / (along.outer * along.inner)});
+  IndexSumKernel(place, IndexSumArgs<T>{along.outer, along.length, along.inner, index, kNoneLeftOut, nullptr,
+                                        factor == T{1} ? nullptr : OnPlace(&factor, 1, scratch), 0, nullptr,
+                                        source.Data<const T>(), along.length, output.Data<T>(),
+                                        output.numel() / (along.outer * along.inner)});
 }
 
 }  // namespace
@@ -96,7 +98,7 @@ void ScatterAdd(const TensorView& input, int64_t dim, const TensorView& index, c
   DispatchReal(input.dtype, [&]<class T>() {
     if (expanded) return Add<T>(place, packed, along, places, 1.0, output);
     ScatterAddKernel(place, ScatterAddArgs<T>{along.outer, along.length, along.inner, places, packed.Data<const T>(),
-                                              output.Data<T>(), input.shape[at]});
+                                              output.Data<T>(), input.shape[at], nullptr});
   });
 }
 

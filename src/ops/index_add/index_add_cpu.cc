@@ -70,7 +70,7 @@ class IndexSum {
       const int64_t row = args_.to[term(i)];
       int64_t end = i + 1;  // of the terms that meet in one row
       while (end < count && args_.to[term(end)] == row) ++end;
-      if (row >= 0) AddRun(slice, row, first, last, end - i, [&](int64_t k) { return term(i + k); });
+      if (row != args_.left_out) AddRun(slice, row, first, last, end - i, [&](int64_t k) { return term(i + k); });
       i = end;
     }
   }
@@ -89,7 +89,7 @@ class IndexSum {
     const auto for_terms = [&](int64_t chunk, const auto& body) {
       int64_t* const own = next + chunk * buckets;
       for (int64_t t = args_.terms * chunk / chunks; t < args_.terms * (chunk + 1) / chunks; ++t) {
-        if (args_.to[t] >= 0) body(own[args_.to[t] >> shift]++, t);
+        if (args_.to[t] != args_.left_out) body(own[args_.to[t] >> shift]++, t);
       }
     };
     ParallelFor(chunks, [&](int64_t chunk) { for_terms(chunk, [](int64_t, int64_t) {}); });
@@ -117,7 +117,7 @@ class IndexSum {
   T Factor(int64_t t) const { return args_.factors == nullptr ? T{1} : args_.factors[t * args_.factor_stride]; }
 
   void AddNumber(int64_t slice, int64_t t) const {
-    if (args_.to[t] < 0) return;
+    if (args_.to[t] == args_.left_out) return;
     T term = *Source(slice, t);
     if constexpr (kSteps != Steps::kNone) term = term * Factor(t);
     if constexpr (kSteps == Steps::kFactorAndDivisor) term = term / args_.divisors[t];
@@ -129,11 +129,12 @@ class IndexSum {
   template <class Term>
   HWY_INLINE void AddNumbers(int64_t slice, int64_t count, const Term& term) const {
     const int64_t* const to = args_.to;
+    const int64_t left_out = args_.left_out;
     const T* const source = args_.source + slice * args_.source_rows;
     T* const output = args_.output + slice * args_.rows;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t t = term(i);
-      if (to[t] >= 0) output[to[t]] = output[to[t]] + source[t];
+      if (to[t] != left_out) output[to[t]] = output[to[t]] + source[t];
     }
   }
 
@@ -193,21 +194,13 @@ void SumByIndex(const IndexSumArgs<T>& args) {
 template <class T>
 void ScatterAdd(const ScatterAddArgs<T>& args) {
   const int64_t slice = args.terms * args.inner;
-  if (args.inner == 1) {
+  if (args.inner == 1 && args.kept == nullptr) {
     const auto add_slices = [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
-        const IndexSumArgs<T> row{1,
-                                  args.terms,
-                                  1,
-                                  args.index + o * slice,
-                                  nullptr,
-                                  nullptr,
-                                  0,
-                                  nullptr,
-                                  args.source + o * slice,
-                                  args.terms,
-                                  args.output + o * args.rows,
-                                  args.rows};
+        const IndexSumArgs<T> row{
+            1,        args.terms, 1,       args.index + o * slice,  kNoneLeftOut, nullptr,
+            nullptr,  0,          nullptr, args.source + o * slice, args.terms,   args.output + o * args.rows,
+            args.rows};
         const IndexSum<T, Steps::kNone> sum(row);
         args.outer < GetNumThreads() ? sum.Run() : sum.RunAlone();
       }
@@ -226,6 +219,7 @@ void ScatterAdd(const ScatterAddArgs<T>& args) {
                      const int64_t last = std::min(first + length, args.inner);
                      T* const output = args.output + o * args.rows * args.inner;
                      for (int64_t t = 0; t < args.terms; ++t) {
+                       if (args.kept != nullptr && args.kept[t] == 0) continue;
                        const int64_t at = o * slice + t * args.inner;
                        for (int64_t i = first; i < last; ++i) {
                          T& sum = output[args.index[at + i] * args.inner + i];

@@ -40,8 +40,8 @@ void CheckGradOutput(std::string_view op, const TensorView& grad_output, const T
 
 /// Classes side by side, and -1 behind those of a row.
 const int64_t* CheckedLabels(std::string_view op, const TensorView& target, int64_t classes, OpScratch& scratch) {
-  CheckCpu(scratch.place());
   const auto* const labels = Contiguous(target, scratch).Data<const int64_t>();
+  if (!scratch.place().IsCpu()) return labels;  // nothing waits for a device: the kernels look at them
   for (int64_t i = 0; i < target.numel(); ++i) {
     REPDL_CHECK(labels[i] >= -1 && labels[i] < classes, ArgName{op, "target"}, " holds ", labels[i],
                 ", which is neither -1 nor in [0, ", classes, ")");
@@ -63,9 +63,7 @@ template <class T>
 MarginLossArgs<T> MakeArgs(std::string_view op, const TensorView& input, const TensorView& target, int64_t p,
                            double margin, const std::optional<TensorView>& weight, Order order, OpScratch& scratch) {
   MarginLossArgs<T> args = MakeArgs<T>(input, order, scratch);
-  // On a device, for which nothing waits, the kernels look at them.
-  args.target = scratch.place().IsCpu() ? CheckedIndices({op, "target"}, target, args.classes, scratch)
-                                        : Contiguous(target, scratch).Data<const int64_t>();
+  args.target = CheckedIndices({op, "target"}, target, args.classes, scratch);
   args.is_squared = p == 2;
   args.margin = static_cast<T>(margin);
   args.weight = weight ? Contiguous(*weight, scratch).Data<const T>() : nullptr;

@@ -230,10 +230,9 @@ void RunUnpool(const Kernel& kernel, const Pooled& pooled, const TensorView& fro
   const Place place = PlaceOf(pooled.op, from);
   // An empty plane still has no place for an index to name.
   if (to.numel() == 0 && indices.numel() == 0) return;
-  CheckCpu(place);  // the kernel answers into its memory
   DispatchReal(from.dtype, [&]<class T>() {
     OpScratch scratch(place);
-    int32_t bad_index = 0;
+    int32_t bad_index = 0;  // for the CPU
     UnpoolArgs<T> args{};
     args.planes = pooled.Planes(from), args.inner = pooled.Inner(from);
     args.windows = pooled.Places(from), args.places = pooled.Places(to);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "base/cuda_launch.h"
-#include "drivers/row_cuda_thread.h"
+#include "drivers/contiguous.h"
+#include "drivers/row_cuda.h"
+#include "drivers/segment_cuda.h"
 #include "ops/max_pool/max_pool_kernel.h"
 
 namespace repdl::scalar {
@@ -60,5 +61,64 @@ static void Run(const Place& place, const MaxPoolArgs<T>& args) {
 
 REPDL_CUDA_KERNEL(MaxPoolKernel, MaxPoolArgs<float>) { Run(place, args); }
 REPDL_CUDA_KERNEL(MaxPoolKernel, MaxPoolArgs<double>) { Run(place, args); }
+
+/// The numbers of the output that those of the input go to. A place of -1 may stand for none.
+template <class T>
+struct PlacesOfElements {
+  UnpoolArgs<T> args;
+  bool may_lack;
+
+  __device__ __forceinline__ int64_t operator()(int64_t element) const {
+    const int64_t at = args.indices[element];
+    if (may_lack && at == -1) return -1;
+    const int64_t inner = scalar::TakeRemainder(element, args.inner);
+    scalar::TakeRemainder(element, args.windows);
+    return (element * args.places + CheckedIndex(at, args.places)) * args.inner + inner;
+  }
+};
+
+template <class T, class Key>
+struct UnpoolCall {
+  const T* input;
+  T* output;
+  SortedTerms<Key> elements;
+};
+
+template <class T, class Key>
+__global__ void __launch_bounds__(kThreadsPerBlock) AddToPlacesKernel(const __grid_constant__ UnpoolCall<T, Key> call) {
+  const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < call.elements.count; i += num_threads) {
+    if (!call.elements.Begins(i)) continue;
+    call.output[call.elements.PlaceOf(i)] =
+        call.elements.AddTo(T{0}, i, [&](int64_t element) { return call.input[element]; });
+  }
+}
+
+/// The last element of a place stays.
+template <class T, class Key>
+__global__ void __launch_bounds__(kThreadsPerBlock)
+    PutIntoPlacesKernel(const __grid_constant__ UnpoolCall<T, Key> call) {
+  const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < call.elements.count; i += num_threads) {
+    if (call.elements.Ends(i)) call.output[call.elements.PlaceOf(i)] = call.input[call.elements.TermOf(i)];
+  }
+}
+
+template <class T>
+static void Unpool(const Place& place, const UnpoolArgs<T>& args, bool adds) {
+  const int64_t count = args.planes * args.windows * args.inner, places = args.planes * args.places * args.inner;
+  FillWith(place, args.output, places, T{0});
+  if (count == 0) return;
+  const PlacesOfElements<T> places_of{args, /*may_lack=*/adds};
+  WithSortedTerms(place, count, places, places_of, [&]<class Key>(const SortedTerms<Key>& elements) {
+    const UnpoolCall<T, Key> call{args.input, args.output, elements};
+    Launch(place, count, adds ? &AddToPlacesKernel<T, Key> : &PutIntoPlacesKernel<T, Key>, call);
+  });
+}
+
+REPDL_CUDA_KERNEL(MaxPoolGradKernel, UnpoolArgs<float>) { Unpool(place, args, /*adds=*/true); }
+REPDL_CUDA_KERNEL(MaxPoolGradKernel, UnpoolArgs<double>) { Unpool(place, args, /*adds=*/true); }
+REPDL_CUDA_KERNEL(MaxUnpoolKernel, UnpoolArgs<float>) { Unpool(place, args, /*adds=*/false); }
+REPDL_CUDA_KERNEL(MaxUnpoolKernel, UnpoolArgs<double>) { Unpool(place, args, /*adds=*/false); }
 
 }  // namespace repdl::cuda

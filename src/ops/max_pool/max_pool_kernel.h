@@ -42,7 +42,7 @@ struct UnpoolArgs {
   const T* input;
   const int64_t* indices;
   T* output;
-  int32_t* bad_index;  // becomes 1 if an index is no place
+  int32_t* bad_index;  // becomes 1 if an index is no place; on a device that stops the kernel
 };
 
 REPDL_REAL_KERNEL(MaxPoolKernel, MaxPoolArgs)
