@@ -118,6 +118,7 @@ HWY_INLINE void SubtractColumn(const double* x, double factor, double* y, int64_
   SubtractRow(factor, x, y, begin, end);
 }
 
+inline void PutNumber(double* row, int64_t i, double x) { row[i] = x; }
 inline void SwapNumbers(double* x, int64_t i, int64_t j) { std::swap(x[i], x[j]); }
 inline void SwapRows(double* x, double* y, int64_t n) { std::swap_ranges(x, x + n, y); }
 inline void DivideNumber(double* x, int64_t i, double by) { x[i] = x[i] / by; }
@@ -170,6 +171,15 @@ void SubstituteEach(const Matrix& columns, int64_t n, bool upper, bool unit, con
       SubtractColumn(columns[k], y[k], y, upper ? 0 : k + 1, upper ? k : n);
     }
   }
+}
+
+/// solve(begin, end) for ranges that cover the columns [0, m) of right sides, each of which is solved for itself: one
+/// for each thread, as each packs the matrix anew. `work` is about the number of multiplications of a column.
+template <class Solve>
+void ForColumns(int64_t m, int64_t work, const Solve& solve) {
+  const int64_t share = (m + GetNumThreads() - 1) / GetNumThreads();
+  // Ten µs of work are worth a fork, and a column alone is none for vectors.
+  ParallelRanges(m, std::max({share, int64_t{16}, 150000 / (work + 1) + 1}), solve);
 }
 
 /// The rows in reverse.

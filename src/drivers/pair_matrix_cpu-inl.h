@@ -133,6 +133,7 @@ inline void DivideRow(const Complex& divisor, const PairRow& y, int64_t begin, i
 }
 
 inline void DivideNumber(const PairRow& x, int64_t i, const Complex& by) { x.Put(i, x[i] / by); }
+inline void PutNumber(const PairRow& row, int64_t i, const Complex& x) { row.Put(i, x); }
 inline void SwapNumbers(const PairRow& x, int64_t i, int64_t j) {
   std::swap(x.re[i], x.re[j]);
   std::swap(x.im[i], x.im[j]);

@@ -31,8 +31,6 @@ HWY_INLINE void Read(const double* from, Lanes (&to)[kVecs]) {
 
 inline double Conjugate(double x) { return x; }
 inline Complex Conjugate(const Complex& x) { return x.Conjugate(); }
-inline void PutNumber(double* row, int64_t i, double x) { row[i] = x; }
-inline void PutNumber(const PairRow& row, int64_t i, const Complex& x) { row.Put(i, x); }
 
 /// A vector of numbers of a row of a block, or of pairs, and what a reflection does with them.
 template <class Number>

@@ -75,11 +75,13 @@ struct Factors {
     }
   }
 
-  /// Steps [begin, end) to columns [c_begin, c_end).
+  /// Steps [begin, end) to columns [c_begin, c_end), each of which goes for itself.
   void Apply(int64_t begin, int64_t end, int64_t c_begin, int64_t c_end) const {
-    Exchange(begin, end, c_begin, c_end);
-    SolveUnit(begin, end, c_begin, c_end);
-    Subtract(begin, end, end, m, c_begin, c_end);
+    ForColumns(c_end - c_begin, (end - begin) * (m - begin), [&](int64_t first, int64_t last) HWY_ATTR {
+      Exchange(begin, end, c_begin + first, c_begin + last);
+      SolveUnit(begin, end, c_begin + first, c_begin + last);
+      Subtract(begin, end, end, m, c_begin + first, c_begin + last);
+    });
   }
 
   /// The terms of steps [begin, end) from rows [r_begin, r_end).
@@ -96,8 +98,18 @@ struct Factors {
       SolveUnit(middle, end, c_begin, c_end);
       return;
     }
-    for (int64_t c = c_begin; c < c_end; ++c) {
-      for (int64_t k = begin; k + 1 < end; ++k) SubtractRow(columns[c][k], columns[k], columns[c], k + 1, end);
+    // Side by side, so that a vector has a lane for each column.
+    const int64_t steps = end - begin, count = c_end - c_begin;
+    Scratch scratch;
+    const Matrix x = NewRowsOf<Matrix>(scratch, steps, count);
+    for (int64_t c = 0; c < count; ++c) {
+      for (int64_t i = 0; i < steps; ++i) PutNumber(x[i], c, columns[c_begin + c][begin + i]);
+    }
+    for (int64_t i = 1; i < steps; ++i) {
+      for (int64_t k = 0; k < i; ++k) SubtractColumn(x[k], columns[begin + k][begin + i], x[i], 0, count);
+    }
+    for (int64_t c = 0; c < count; ++c) {
+      for (int64_t i = 0; i < steps; ++i) PutNumber(columns[c_begin + c], begin + i, x[i][c]);
     }
   }
 };
@@ -244,8 +256,11 @@ void Run(const LuArgs& args) {
     } else {
       SetIdentity(x, n);
     }
-    SolveFactored(columns, n, pivots, args.adjoint, x, args.num_rows);
-    StoreColumns(x, n, args.num_rows, args.input.dtype, args.output, matrix * n * args.num_rows);
+    ForColumns(args.num_rows, n * n, [&](int64_t begin, int64_t end) HWY_ATTR {
+      const Matrix some = Behind(x, 0, begin);
+      SolveFactored(columns, n, pivots, args.adjoint, some, end - begin);
+      StoreColumns(some, n, end - begin, args.input.dtype, args.output, (matrix * args.num_rows + begin) * n);
+    });
   });
 }
 

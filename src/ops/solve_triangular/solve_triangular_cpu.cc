@@ -44,11 +44,15 @@ TriangleOf<PairRow> Adjoint(const TriangleOf<PairRow>& a, int64_t n) {
 
 template <class Row, class Matrix>
 void SubstituteFrom(const TriangleOf<Row>& a, bool upper, int64_t n, const Matrix& x, int64_t m) {
-  if (upper) {
-    Substitute(TriangleOf<Row>::Upper(a.data, a.row_stride, a.col_stride, n, a.unit), 0, n, Reversed(x, n), m);
-  } else {
-    Substitute(a, 0, n, x, m);
-  }
+  ForColumns(m, n * n / 2, [&](int64_t begin, int64_t end) HWY_ATTR {
+    const Matrix some = Behind(x, 0, begin);
+    if (upper) {
+      const auto reversed = TriangleOf<Row>::Upper(a.data, a.row_stride, a.col_stride, n, a.unit);
+      Substitute(reversed, 0, n, Reversed(some, n), end - begin);
+    } else {
+      Substitute(a, 0, n, some, end - begin);
+    }
+  });
 }
 
 template <class Matrix>
