@@ -391,15 +391,15 @@ def test_results_are_made_without_python():
     code = """
 import torch, repdl
 from repdl import _core
-x = torch.linspace(-3, 3, 16)
+x = torch.arange(16.0)  # whose results are exact
 dtypes = torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.complex64, torch.complex128
-functions = torch.exp, torch.sum, lambda t: torch.add(t, t, alpha=2)
+functions = torch.sum, lambda t: torch.add(t, t, alpha=2)
 results = lambda: [f(x.to(dtype)) for dtype in dtypes for f in functions]
-repdl.enable()
 expected = results()
 def make(*args):
     raise RuntimeError("called")
 _core.set_maker(torch.Tensor, make, torch)
+repdl.enable()
 print(all(a.dtype == b.dtype and torch.equal(a, b) for a, b in zip(expected, results())))
 """
     assert run_python(code).strip() == "True"
@@ -424,7 +424,7 @@ def test_in_place_of_what_is_no_plain_target():
         memory = X[:13].clone()
         expected = torch.addcmul(memory[1:].clone(), memory[:-1].clone(), memory[1:].clone())
         assert torch.equal(memory[1:].addcmul_(memory[:-1], memory[1:]), expected)
-        for other in (torch.ones(1, 3), torch.ones(3, 1).expand(3, 3).t()):
+        for other in (torch.ones(1, 3), torch.ones(1, 6)[:, ::2], torch.ones(3, 1).expand(3, 3).t()):
             with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
                 torch.zeros(3).add_(other, alpha=2)
 
