@@ -49,37 +49,60 @@ int64_t ReadInt(const Callable& callable, const Parameter& parameter, PyObject* 
   return value;
 }
 
+double ReadFloat(const Callable& callable, const Parameter& parameter, PyObject* object) {
+  if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
+  if (!PyLong_Check(object)) {
+    if (const std::optional<double> number = NumberOfTensor(object)) return *number;
+  }
+  const double value = PyFloat_AsDouble(object);
+  if (value == -1.0 && PyErr_Occurred() != nullptr) WrongType(callable, parameter, "a number", object);
+  return value;
+}
+
 }  // namespace
 
-Value ReadArgument(const Callable& callable, const Parameter& parameter, PyObject* object, Tensors* tensors) {
-  if (object == Py_None && parameter.info->IsOptional()) return std::monostate();
+void ReadArgument(const Callable& callable, const Parameter& parameter, PyObject* object, Tensors* tensors,
+                  Value& value) {
+  if (object == Py_None && parameter.info->IsOptional()) {
+    value = std::monostate();
+    return;
+  }
   switch (parameter.kind) {
     case Kind::kTensor:
     case Kind::kMutatedTensor: {
-      if (tensors == nullptr) return ReadMeta(object);
-      return tensors->Read(object, callable.name.c_str(), parameter.c_name, parameter.kind == Kind::kMutatedTensor);
+      if (tensors == nullptr) {
+        value = ReadMeta(object);
+        return;
+      }
+      return tensors->Read(object, callable.name.c_str(), parameter.c_name, parameter.kind == Kind::kMutatedTensor,
+                           value.emplace<TensorView>());
     }
     case Kind::kBool: {
       if (!PyBool_Check(object)) WrongType(callable, parameter, "True or False", object);
-      return object == Py_True;
+      value = object == Py_True;
+      return;
     }
-    case Kind::kInt: return ReadInt(callable, parameter, object, "an integer");
+    case Kind::kInt: {
+      value = ReadInt(callable, parameter, object, "an integer");
+      return;
+    }
     case Kind::kFloat: {
-      if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
-      if (const std::optional<double> number = NumberOfTensor(object)) return *number;
-      const double value = PyFloat_AsDouble(object);
-      if (value == -1.0 && PyErr_Occurred() != nullptr) WrongType(callable, parameter, "a number", object);
-      return value;
+      value = ReadFloat(callable, parameter, object);
+      return;
     }
     case Kind::kPair:
     case Kind::kIntList: {
       const char* expected = parameter.kind == Kind::kPair ? "an integer or a pair of integers" : "a tuple of integers";
       if (!PyTuple_Check(object) && !PyList_Check(object)) {
         const int64_t one = ReadInt(callable, parameter, object, expected);
-        if (parameter.kind == Kind::kPair) return one;
-        return IntList{one};
+        if (parameter.kind == Kind::kPair) {
+          value = one;
+        } else {
+          value.emplace<IntList>().Append(one);
+        }
+        return;
       }
-      IntList list;
+      auto& list = value.emplace<IntList>();
       const Py_ssize_t size = PySequence_Size(object);
       if (size > kMaxRank) {
         throw ValueError(Message('[', callable.name, "] ", parameter.c_name, " has ", size, " entries; at most ",
@@ -93,14 +116,15 @@ Value ReadArgument(const Callable& callable, const Parameter& parameter, PyObjec
         throw ValueError(Message('[', callable.name, "] ", parameter.c_name,
                                  " must be an integer or a pair (height, width), got ", Name(list)));
       }
-      return list;
+      return;
     }
     case Kind::kString: {
       if (!PyUnicode_Check(object)) WrongType(callable, parameter, "a string", object);
       Py_ssize_t size = 0;
       const char* text = PyUnicode_AsUTF8AndSize(object, &size);
       if (text == nullptr) throw PythonError();
-      return std::string_view(text, static_cast<size_t>(size));
+      value = std::string_view(text, static_cast<size_t>(size));
+      return;
     }
   }
   throw std::logic_error("unknown kind of argument");
@@ -108,15 +132,17 @@ Value ReadArgument(const Callable& callable, const Parameter& parameter, PyObjec
 
 Callable::Callable(const OpInfo& op) : op(&op), name(op.name) {
   for (const ArgInfo& arg : op.args) {
-    parameters.push_back(
-        {&arg, KindOf(arg.type), std::string(arg.name), PyUnicode_InternFromString(std::string(arg.name).c_str())});
+    const std::string text(arg.name);
+    PyObject* const object = PyUnicode_InternFromString(text.c_str());
+    parameters.push_back({&arg, KindOf(arg.type), text, object, PyObject_Hash(object)});
   }
 }
 
 size_t Callable::Find(PyObject* argument_name) const {
+  const Py_hash_t hash = PyObject_Hash(argument_name);  // which strings keep
   size_t at = 0;
-  while (at < parameters.size() && parameters[at].name != argument_name &&
-         PyUnicode_Compare(parameters[at].name, argument_name) != 0) {
+  while (at < parameters.size() &&
+         (parameters[at].hash != hash || PyUnicode_Compare(parameters[at].name, argument_name) != 0)) {
     ++at;
   }
   return at;

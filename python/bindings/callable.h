@@ -5,7 +5,12 @@
 
 #include <array>
 #include <bitset>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "repdl/op.h"
@@ -22,7 +27,8 @@ struct Parameter {
   const ArgInfo* info;
   Kind kind;
   std::string c_name;
-  PyObject* name;  // interned
+  PyObject* name;
+  Py_hash_t hash;  // of the name
 
   bool IsTensor() const { return kind == Kind::kTensor || kind == Kind::kMutatedTensor; }
 };
@@ -37,21 +43,37 @@ struct Callable {
   size_t Find(PyObject* argument_name) const;
 };
 
+/// Room for values, of which the first few are made: to make all of them takes time.
+class ValueList {
+ public:
+  explicit ValueList(size_t size) { std::uninitialized_default_construct_n(begin(), size); }
+
+  Value* begin() { return std::launder(reinterpret_cast<Value*>(memory_)); }
+  const Value* begin() const { return std::launder(reinterpret_cast<const Value*>(memory_)); }
+  Value& operator[](size_t i) { return begin()[i]; }
+  const Value& operator[](size_t i) const { return begin()[i]; }
+
+ private:
+  static_assert(std::is_trivially_copyable_v<Value>);
+  alignas(Value) std::byte memory_[kMaxArgs * sizeof(Value)];
+};
+
 /// The arguments of a call in the order of the schema, and which have been given. Held in place: small calls allocate
 /// nothing but their results.
 struct Arguments {
-  explicit Arguments(const Callable& callable) : size(callable.parameters.size()) {}
+  explicit Arguments(const Callable& callable) : size(callable.parameters.size()), values(size) {}
 
   size_t size;
-  std::array<Value, kMaxArgs> values;
+  ValueList values;
   std::bitset<kMaxArgs> given;
 
-  std::span<const Value> Values() const { return {values.data(), size}; }
+  std::span<const Value> Values() const { return {values.begin(), size}; }
 };
 
-/// An argument as a value of the table. TypeError or ValueError, naming op and argument, if it is none. Without
+/// Writes an argument to a value of the table. TypeError or ValueError, naming op and argument, if it is none. Without
 /// `tensors`, only shape and dtype of a tensor are read.
-Value ReadArgument(const Callable& callable, const Parameter& parameter, PyObject* object, Tensors* tensors);
+void ReadArgument(const Callable& callable, const Parameter& parameter, PyObject* object, Tensors* tensors,
+                  Value& value);
 
 /// The outputs of an op, and their views: made by the framework of the tensors read.
 struct Outputs {

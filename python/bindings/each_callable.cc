@@ -97,14 +97,14 @@ PyObject* CallOpFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num
       if (PyList_Check(args[at])) {
         of_lists.push_back(at);
       } else {
-        read.values[at] = ReadArgument(callable, callable.parameters[at], args[at], &tensors);
+        ReadArgument(callable, callable.parameters[at], args[at], &tensors, read.values[at]);
       }
     }
     std::vector<Value> items;
     items.reserve(static_cast<size_t>(length) * of_lists.size());
     for (Py_ssize_t i = 0; i < length; ++i) {
       for (size_t at : of_lists) {
-        items.push_back(ReadArgument(callable, callable.parameters[at], PyList_GetItem(args[at], i), &tensors));
+        ReadArgument(callable, callable.parameters[at], PyList_GetItem(args[at], i), &tensors, items.emplace_back());
       }
     }
     {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "tensors.h"
 
@@ -20,12 +21,25 @@ constexpr std::byte kCpu{0}, kNoIndex{0xff};
 PyTypeObject* type = nullptr;  // of generators, once all else is known; never freed
 PyObject* name_of_address = nullptr;
 uint64_t (*random64)(void*) = nullptr;
+uint64_t (*current_seed)(const void*) = nullptr;
 size_t mutex_at = 0;
 
 std::byte* AddressOf(PyObject* generator) {
   const nb::object address = nb::steal(PyObject_GetAttr(generator, name_of_address));
   if (!address.is_valid()) throw PythonError();
   return reinterpret_cast<std::byte*>(PyLong_AsSize_t(address.ptr()));
+}
+
+/// The last one is remembered, and kept alive: mostly it is the default one.
+std::byte* KnownAddressOf(PyObject* generator) {
+  static PyObject* last = nullptr;
+  static std::byte* address = nullptr;
+  if (generator != last) {
+    address = AddressOf(generator);
+    Py_INCREF(generator);
+    Py_XDECREF(std::exchange(last, generator));
+  }
+  return address;
 }
 
 size_t DeviceAt() { return mutex_at + sizeof(std::mutex); }
@@ -41,9 +55,10 @@ bool IsLaidOut(const std::byte* generator, uint64_t key_set) {
 
 }  // namespace
 
-void SetWordSource(uintptr_t address, uint64_t key_set, const nb::object& generator) {
+void SetWordSource(uintptr_t address, uintptr_t address_of_seed, uint64_t key_set, const nb::object& generator) {
   name_of_address = PyUnicode_InternFromString("_cdata");
   random64 = reinterpret_cast<uint64_t (*)(void*)>(address);
+  current_seed = reinterpret_cast<uint64_t (*)(const void*)>(address_of_seed);
   const std::byte* const lies = AddressOf(generator.ptr());
   for (size_t counts : kCounts) {
     mutex_at = sizeof(void*) + counts;
@@ -53,14 +68,14 @@ void SetWordSource(uintptr_t address, uint64_t key_set, const nb::object& genera
   }
 }
 
-std::optional<int64_t> NextWord(PyObject* generator) {
+std::optional<std::pair<int64_t, int64_t>> SeedAndWord(PyObject* generator) {
   if (type == nullptr || Py_TYPE(generator) != type) return std::nullopt;
-  std::byte* const lies = AddressOf(generator);
+  std::byte* const lies = KnownAddressOf(generator);
   if (lies[DeviceAt()] != kCpu) return std::nullopt;
   // To wait for it here would keep the GIL from the thread that has it.
   const std::unique_lock lock(*reinterpret_cast<std::mutex*>(lies + mutex_at), std::try_to_lock);
   if (!lock) return std::nullopt;
-  return static_cast<int64_t>(random64(lies));
+  return std::pair(static_cast<int64_t>(current_seed(lies)), static_cast<int64_t>(random64(lies)));
 }
 
 }  // namespace repdl

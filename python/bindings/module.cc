@@ -22,6 +22,7 @@
 #include "repdl/threads.h"
 #include "repdl/version.h"
 #include "replaced_function.h"
+#include "tensor_source.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -144,9 +145,12 @@ NB_MODULE(repdl_core, m) {
 
   m.def("set_maker", &SetMaker, nb::arg("type"), nb::arg("make"), nb::arg("dtypes"));
 
+  m.def("set_tensor_source", &SetTensorSource, nb::arg("functions"), nb::arg("sample"), nb::arg("address"),
+        nb::arg("plain"));
   m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
         nb::arg("default_generator"));
-  m.def("set_word_source", &SetWordSource, nb::arg("random64"), nb::arg("key_set"), nb::arg("generator"));
+  m.def("set_word_source", &SetWordSource, nb::arg("random64"), nb::arg("current_seed"), nb::arg("key_set"),
+        nb::arg("generator"));
   m.def("set_first_draw", &SetFirstDraw, nb::arg("call").none());
   m.def(
       "draw_key",

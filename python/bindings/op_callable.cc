@@ -20,7 +20,7 @@ Arguments ReadArguments(const Callable& callable, PyObject* const* args, Py_ssiz
   }
   Arguments read(callable);
   for (Py_ssize_t i = 0; i < num_positional; ++i) {
-    read.values[i] = ReadArgument(callable, callable.parameters[i], args[i], tensors);
+    ReadArgument(callable, callable.parameters[i], args[i], tensors, read.values[i]);
     read.given.set(i);
   }
   const Py_ssize_t num_named = names == nullptr ? 0 : PyTuple_Size(names);
@@ -31,7 +31,7 @@ Arguments ReadArguments(const Callable& callable, PyObject* const* args, Py_ssiz
     if (at == count) throw TypeError(Message('[', callable.name, "] has no argument '", text, "'"));
     if (read.given[at]) throw TypeError(Message('[', callable.name, "] got ", text, " twice"));
     read.given.set(at);
-    read.values[at] = ReadArgument(callable, callable.parameters[at], args[num_positional + n], tensors);
+    ReadArgument(callable, callable.parameters[at], args[num_positional + n], tensors, read.values[at]);
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (read.given[i]) continue;

@@ -41,11 +41,10 @@ struct OverrideCallable {
 };
 
 /// The last two dimensions change places.
-TensorView Transposed(TensorView view) {
+void Transpose(TensorView& view) {
   const int last = view.rank() - 1;
   std::swap(view.shape[last], view.shape[last - 1]);
   std::swap(view.strides[last], view.strides[last - 1]);
-  return view;
 }
 
 /// For Tensors::Make, of transposed matrices.
@@ -180,19 +179,17 @@ class Call {
     const Parameter& parameter = function_.callable.parameters[at];
     if (parameter.IsTensor() && object == Py_None && !parameter.info->IsOptional()) return false;
     if (!parameter.IsTensor() || object == Py_None) {
-      read_.values[at] = ReadArgument(function_.callable, parameter, object, nullptr);
+      ReadArgument(function_.callable, parameter, object, nullptr, read_.values[at]);
       return true;
     }
     if (function_.ordinary.pointwise && (PyFloat_Check(object) || PyLong_Check(object))) return ReadNumber(at, object);
     if (function_.ordinary.TakesPairs()) return ReadPairs(at, object);
-    const TensorView view = tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name,
-                                          parameter.kind == Kind::kMutatedTensor);
+    auto& view = read_.values[at].emplace<TensorView>();
+    tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name, parameter.kind == Kind::kMutatedTensor,
+                  view);
     const bool is_integer = view.dtype == DType::kInt64 || view.dtype == DType::kInt32;
     const bool is_index = dtype_ && is_integer && !function_.ordinary.pointwise;
-    if (is_index && view.device.type == DeviceType::kCpu) {
-      read_.values[at] = view;
-      return true;
-    }
+    if (is_index && view.device.type == DeviceType::kCpu) return true;
     if (!dtype_) dtype_ = view.dtype;
     const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
     if (view.dtype != *dtype_ || !function_.callable.op->dtypes.Has(view.dtype)) return false;
@@ -202,7 +199,7 @@ class Call {
     all_contiguous_ = all_contiguous_ && view.IsContiguous();
     all_single_ = all_single_ && view.rank() == 0;
     if (function_.transposed[at] && view.rank() < 2) return false;
-    read_.values[at] = function_.transposed[at] ? Transposed(view) : view;
+    if (function_.transposed[at]) Transpose(view);
     return true;
   }
 
@@ -253,6 +250,8 @@ class Call {
       return outputs.Make(tensors_, specs, order, function_.ordinary.GivesPairs());
     }
     outputs.size = specs.size;
+    memory_.resize(static_cast<size_t>(specs.size));
+    integers_.resize(static_cast<size_t>(specs.size));
     for (int i = 0; i < specs.size; ++i) {
       const TensorSpec& spec = specs.spec[i];
       TensorView& view = outputs.views[i];
@@ -278,6 +277,7 @@ class Call {
   bool TakeResults(Outputs& outputs) {
     if (function_.ordinary.results.empty()) return true;
     int kept = 0;
+    if (memory_.empty()) return true;  // the target has the result
     for (int i = 0; i < outputs.size; ++i) {
       const Result result = ResultOf(i);
       const std::vector<int64_t>& numbers = memory_[i];
@@ -303,12 +303,14 @@ class Call {
       const auto pairs = tensors_.ReadPairs(out_, function_.callable.name.c_str(), "out");
       if (!pairs || (function_.Conjugates() && IsConjugated(out_))) return false;
       view = *pairs;
+    } else if (const auto* first = std::get_if<TensorView>(&read_.values[0]); first != nullptr && IsTargetAsRead()) {
+      view = *first;
     } else {
-      view = tensors_.Read(out_, function_.callable.name.c_str(), "out", /*writable=*/true);
+      tensors_.Read(out_, function_.callable.name.c_str(), "out", /*writable=*/true, view);
     }
     if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
     if (order_of_strides_) view = Arranged(view, *order_of_strides_);
-    if (ResultOf(0) == Result::kTransposed && view.rank() >= 2) view = Transposed(view);
+    if (ResultOf(0) == Result::kTransposed && view.rank() >= 2) Transpose(view);
     target_fits_ = view.dtype == specs.spec[0].dtype && view.shape == specs.spec[0].shape;
     if (!target_fits_ || !view.IsContiguous()) return false;
     for (const Value& value : read_.Values()) {
@@ -323,6 +325,12 @@ class Call {
     outputs.views[0] = view;
     outputs.objects[0] = nb::borrow(out_);
     return true;
+  }
+
+  /// Whether the target is the first argument, of which the op has a view of all that it is.
+  bool IsTargetAsRead() const {
+    return function_.target == Target::kFirstArgument && tensors_.ReadsInPlace() && !order_of_strides_ &&
+           !function_.transposed[0];
   }
 
   static bool MayOverlap(const TensorView& a, const TensorView& b) {
@@ -348,8 +356,9 @@ class Call {
   bool all_contiguous_ = true;
   bool all_single_ = true;
   std::optional<IntList> order_of_strides_;
-  std::array<std::vector<int64_t>, kMaxOutputs> memory_;
-  std::array<TensorView, kMaxOutputs> integers_;
+  // Of each output, where torch has not just these.
+  std::vector<std::vector<int64_t>> memory_;
+  std::vector<TensorView> integers_;
   bool target_fits_ = false;
   struct {
     size_t at;

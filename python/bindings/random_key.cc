@@ -36,7 +36,8 @@ Cell TakeCell() {
   }
   nb::object tensor = nb::steal(PyObject_CallNoArgs(source.make_cell));
   if (!tensor.is_valid()) throw PythonError();
-  const TensorView view = Tensors().Read(tensor.ptr(), "draw_key", "cell", /*writable=*/true);
+  TensorView view;
+  Tensors().Read(tensor.ptr(), "draw_key", "cell", /*writable=*/true, view);
   return {tensor.release().ptr(), view.Data<int64_t>()};
 }
 
@@ -74,8 +75,8 @@ std::pair<int64_t, int64_t> DrawKey(PyObject* generator) {
     PyObject* const call = std::exchange(first_draw, nullptr);
     if (!nb::steal(PyObject_CallNoArgs(call)).is_valid()) throw PythonError();
   }
-  const std::optional<int64_t> word = NextWord(generator);
-  const int64_t call = word ? *word : DrawWord(generator);
+  if (const auto key = SeedAndWord(generator)) return *key;
+  const int64_t call = DrawWord(generator);
   const nb::object seed = nb::steal(PyObject_VectorcallMethod(source.seed, &generator, 1, nullptr));
   if (!seed.is_valid()) throw PythonError();
   return {static_cast<int64_t>(PyLong_AsUnsignedLongLongMask(seed.ptr())), call};

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "tensor_source.h"
+
 namespace nb = nanobind;
 
 namespace repdl {
@@ -67,29 +69,6 @@ nb::object TupleOf(const IntList& numbers) {
   return tuple;
 }
 
-/// The arguments of the maker. Some are remembered: the same shapes come again and again.
-nb::object MakerArguments(DType dtype, bool pairs, const IntList& sizes, const IntList& strides) {
-  static struct {
-    DType dtype;
-    bool pairs;
-    IntList sizes, strides;
-    PyObject* arguments;
-  } known[64];
-  auto hash = 2 * static_cast<uint64_t>(dtype) + (pairs ? 1 : 0);
-  for (int64_t size : sizes) hash = hash * 31 + static_cast<uint64_t>(size);
-  for (int64_t stride : strides) hash = hash * 31 + static_cast<uint64_t>(stride);
-  auto& slot = known[hash % std::size(known)];
-  const bool found = slot.arguments != nullptr && slot.dtype == dtype && slot.pairs == pairs && slot.sizes == sizes &&
-                     slot.strides == strides;
-  if (!found) {
-    nb::object arguments =
-        nb::make_tuple(TupleOf(sizes), TupleOf(strides), nb::borrow(maker.DTypeObject(dtype, pairs)));
-    Py_XDECREF(slot.arguments);
-    slot = {dtype, pairs, sizes, strides, arguments.release().ptr()};
-  }
-  return nb::borrow(slot.arguments);
-}
-
 IntList WithoutLast(const IntList& numbers) { return IntList(std::span(numbers.begin(), numbers.end() - 1)); }
 
 /// numbers[i] at place order[i].
@@ -97,6 +76,48 @@ IntList Placed(const IntList& numbers, const IntList& order) {
   IntList placed = numbers;
   for (int i = 0; i < numbers.size(); ++i) placed[static_cast<int>(order[i])] = numbers[i];
   return placed;
+}
+
+/// A tensor that is made, and what it is made of; see Tensors::Make.
+struct Design {
+  TensorSpec spec;
+  IntList order;  // empty for none
+  bool pairs;
+  IntList strides;                   // of the view
+  IntList shape_made, strides_made;  // of the tensor
+  PyObject* arguments;               // of the maker
+};
+
+Design MakeDesign(const TensorSpec& spec, const IntList& order, bool pairs) {
+  IntList shape = spec.shape, strides = ContiguousStrides(spec.shape);
+  Design design{spec, order, pairs, strides, {}, {}, nullptr};
+  if (order.size() > 0) shape = Placed(shape, order), strides = Placed(strides, order);
+  if (pairs) {
+    shape = WithoutLast(shape), strides = WithoutLast(strides);
+    for (int64_t& stride : strides) stride /= 2;
+  }
+  design.shape_made = shape, design.strides_made = strides;
+  nb::object arguments =
+      nb::make_tuple(TupleOf(shape), TupleOf(strides), nb::borrow(maker.DTypeObject(spec.dtype, pairs)));
+  design.arguments = arguments.release().ptr();
+  return design;
+}
+
+/// Some are remembered: the same shapes come again and again.
+const Design& DesignOf(const TensorSpec& spec, const IntList& order, bool pairs) {
+  static Design known[64];
+  auto hash = 2 * static_cast<uint64_t>(spec.dtype) + (pairs ? 1 : 0);
+  for (int64_t size : spec.shape) hash = hash * 31 + static_cast<uint64_t>(size);
+  for (int64_t dim : order) hash = hash * 31 + static_cast<uint64_t>(dim);
+  Design& slot = known[hash % std::size(known)];
+  const bool found = slot.arguments != nullptr && slot.spec.dtype == spec.dtype && slot.pairs == pairs &&
+                     slot.spec.shape == spec.shape && slot.order == order;
+  if (!found) {
+    const Design design = MakeDesign(spec, order, pairs);
+    Py_XDECREF(slot.arguments);
+    slot = design;
+  }
+  return slot;
 }
 
 nb::object CallMethod(PyObject* object, const char* name) {
@@ -126,8 +147,8 @@ nb::object CopyOf(PyObject* array) {
 
 bool IsMisaligned(const TensorView& view) {
   if (view.numel() == 0) return false;
-  const auto size = static_cast<uintptr_t>(ItemSize(view.dtype));
-  return size != 0 && reinterpret_cast<uintptr_t>(view.data) % size != 0;
+  const auto size = static_cast<uintptr_t>(ItemSize(view.dtype));  // a power of two
+  return size != 0 && (reinterpret_cast<uintptr_t>(view.data) & (size - 1)) != 0;
 }
 
 /// ValueError for a tensor that a view cannot describe.
@@ -197,14 +218,22 @@ Device DeviceOf(int32_t type, int32_t index) {
   }
 }
 
-TensorView ViewOf(const dlpack::Tensor& tensor) {
-  TensorView view;
+/// Writes to `view`, which is new.
+void SetView(const dlpack::Tensor& tensor, TensorView& view) {
   view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   view.dtype = DTypeOf(tensor.dtype.code, tensor.dtype.bits);
   view.device = DeviceOf(tensor.device.device_type, tensor.device.device_id);
-  view.shape = IntList(std::span(tensor.shape, static_cast<size_t>(tensor.ndim)));
-  view.strides = tensor.strides == nullptr ? ContiguousStrides(view.shape)
-                                           : IntList(std::span(tensor.strides, static_cast<size_t>(tensor.ndim)));
+  for (int i = 0; i < tensor.ndim; ++i) view.shape.Append(tensor.shape[i]);
+  if (tensor.strides == nullptr) {
+    view.strides = ContiguousStrides(view.shape);
+  } else {
+    for (int i = 0; i < tensor.ndim; ++i) view.strides.Append(tensor.strides[i]);
+  }
+}
+
+TensorView ViewOf(const dlpack::Tensor& tensor) {
+  TensorView view;
+  SetView(tensor, view);
   return view;
 }
 
@@ -223,24 +252,26 @@ void SetPythonError(void*, const char* kind, const char* message) {
 
 }  // namespace
 
-TensorView Tensors::Read(PyObject* object, const char* op, std::string_view arg, bool writable) {
+void Tensors::Read(PyObject* object, const char* op, std::string_view arg, bool writable, TensorView& view) {
   const Framework& framework = FrameworkOf(Py_TYPE(object));
-  TensorView view;
-  if (framework.api != nullptr) {
+  if (below_dispatcher_ && ReadTensor(object, view)) {
+    CheckReadable(op, arg, static_cast<size_t>(view.rank()), view.shape.begin());
+    if (!has_first_) api_ = framework.api;
+  } else if (framework.api != nullptr) {
     dlpack::Tensor tensor;
     if (framework.api->tensor_from_object(object, &tensor) != 0) ThrowUnreadable(op, arg);
     CheckReadable(op, arg, tensor.ndim, tensor.shape);
-    view = ViewOf(tensor);
+    SetView(tensor, view);
     if (!has_first_) api_ = framework.api, device_ = tensor.device;
   } else {
-    view = ReadArray(object, op, arg, writable);
+    ReadArray(object, op, arg, writable, view);
   }
   has_first_ = true;
   if (view.data == nullptr && view.numel() != 0) {
     throw TypeError(Message('[', op, "] ", arg, " has no data; make it a plain tensor first, with .clone()"));
   }
   const bool negated = framework.has_negated_views && !below_dispatcher_ && IsNegated(object);
-  if (!negated && !IsMisaligned(view)) return view;
+  if (!negated && !IsMisaligned(view)) return;
   if (writable) {
     throw ValueError(Message('[', op, "] ", arg, " is to be changed but is ",
                              negated ? "a view with the sign changed" : "not aligned to its elements",
@@ -249,7 +280,8 @@ TensorView Tensors::Read(PyObject* object, const char* op, std::string_view arg,
   const auto plain = [&] {
     return framework.api == nullptr ? CopyOf(object) : CallMethod(object, negated ? "resolve_neg" : "clone");
   };
-  return Read(copies_.emplace_back(plain()).ptr(), op, arg, writable);
+  view = {};
+  Read(copies_.emplace_back(plain()).ptr(), op, arg, writable, view);
 }
 
 std::optional<TensorView> Tensors::ReadPairs(PyObject* object, const char* op, std::string_view arg) {
@@ -274,7 +306,7 @@ std::optional<TensorView> Tensors::ReadPairs(PyObject* object, const char* op, s
   return view;
 }
 
-TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable) {
+void Tensors::ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable, TensorView& view) {
   nb::ndarray<> array;
   nb::ndarray<nb::ro> read_only;
   // Buffers may leave out their shape and their strides, as those of ctypes and of NumPy's dates do, which nanobind
@@ -296,7 +328,6 @@ TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view
   const nb::ndarray<>& held = arrays_.back();
   CheckReadable(op, arg, held.ndim(), held.shape_ptr());
   const auto dtype = held.dtype();
-  TensorView view;
   view.data = held.data();
   view.dtype = dtype.lanes == 1 ? DTypeOf(dtype.code, dtype.bits) : DType::kOther;
   view.device = DeviceOf(held.device_type(), held.device_id());
@@ -308,7 +339,6 @@ TensorView Tensors::ReadArray(PyObject* object, const char* op, std::string_view
     view.shape.Append(static_cast<int64_t>(held.shape(i)));
     view.strides.Append(held.stride(i));
   }
-  return view;
 }
 
 nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList* order, bool pairs) {
@@ -317,14 +347,13 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList
     return MakeByDlpack(spec, view, order);
   }
   if (api_ != nullptr) {
-    view = MakeView(nullptr, spec.dtype, spec.shape);
-    IntList shape = view.shape, strides = view.strides;
-    if (order != nullptr) shape = Placed(shape, *order), strides = Placed(strides, *order);
-    if (pairs) {
-      shape = WithoutLast(shape), strides = WithoutLast(strides);
-      for (int dim = 0; dim < strides.size(); ++dim) strides[dim] /= 2;
-    }
-    const nb::object arguments = MakerArguments(spec.dtype, pairs, shape, strides);
+    const Design& design = DesignOf(spec, order == nullptr ? IntList() : *order, pairs);
+    view.dtype = spec.dtype;
+    view.shape = spec.shape;
+    view.strides = design.strides;
+    nb::object made = nb::steal(NewTensor(spec.dtype, pairs, design.shape_made, design.strides_made, view.data));
+    if (made.is_valid()) return made;
+    const nb::object arguments = nb::borrow(design.arguments);
     nb::object object = nb::steal(PyObject_Call(maker.make, arguments.ptr(), nullptr));
     dlpack::Tensor tensor;
     if (!object.is_valid() || api_->tensor_from_object(object.ptr(), &tensor) != 0) throw PythonError();
@@ -335,7 +364,8 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList
   // NumPy has no bfloat16: only its bits.
   const std::string dtype(spec.dtype == DType::kBFloat16 ? "uint16" : Name(spec.dtype));
   nb::object array = nb::module_::import_("numpy").attr("empty")(sizes, dtype);
-  view = Read(array.ptr(), "", "", /*writable=*/true);
+  view = {};
+  Read(array.ptr(), "", "", /*writable=*/true, view);
   return array;
 }
 

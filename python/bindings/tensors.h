@@ -27,12 +27,16 @@ class Tensors {
 
   /// A view of a torch tensor, a NumPy array or anything else with DLPack or the buffer protocol.
   /// What memory does not show as it is (a negated or misaligned view) is copied. TypeError, naming op and argument,
-  /// if the object is none of them, is not dense, or is read-only and `writable` is asked for.
-  TensorView Read(PyObject* object, const char* op, std::string_view arg, bool writable);
+  /// if the object is none of them, is not dense, or is read-only and `writable` is asked for. It is written to `view`,
+  /// which is new: a processor waits for what is copied right after it was written in smaller pieces.
+  void Read(PyObject* object, const char* op, std::string_view arg, bool writable, TensorView& view);
 
   /// A complex tensor on the CPU as pairs of a real and an imaginary part in a last dimension. None for other tensors,
   /// for those that Read would copy, and for those of a framework without a maker (SetMaker).
   std::optional<TensorView> ReadPairs(PyObject* object, const char* op, std::string_view arg);
+
+  /// Whether all that was read is the memory of its object, not of a copy.
+  bool ReadsInPlace() const { return copies_.empty(); }
 
   /// An uninitialised row-major tensor of the framework of the first tensor read, and its view. With `order`, dimension
   /// i of `spec` is dimension order[i] of the tensor, which is row-major in the order of `spec`. With `pairs`, for what
@@ -43,7 +47,7 @@ class Tensors {
   void* Stream() const;
 
  private:
-  TensorView ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable);
+  void ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable, TensorView& view);
   nanobind::object MakeByDlpack(const TensorSpec& spec, TensorView& view, const IntList* order);
 
   bool below_dispatcher_;

@@ -21,6 +21,7 @@ from torch.autograd import forward_ad
 import repdl.ops  # noqa: F401 (declares the ops)
 from repdl import _core
 from repdl._op import Gradient, Op, Saved, registry
+from repdl._symbols import addresses
 
 _library = torch.library.Library("repdl", "DEF")
 
@@ -305,3 +306,24 @@ _core.set_threads_source(torch.get_num_threads)
 _core.share_openmp()
 
 _core.set_maker(torch.Tensor, empty_strided, torch)
+
+
+def _set_tensor_source() -> None:
+    """Where torch's libraries name the functions that make and describe a tensor, they are called instead."""
+    names = (
+        "empty_strided",
+        "delete_tensor_object",
+        "get_data_ptr",
+        "get_dim",
+        "get_sizes",
+        "get_strides",
+        "get_dtype",
+    )
+    in_c = addresses("torch_cpu", *(f"aoti_torch_{name}" for name in (*names, "get_device_type", "get_layout")))
+    in_python = addresses("torch_python", "_Z16THPVariable_WrapON2at10TensorBaseE")
+    if in_c and in_python:
+        sample = torch.Tensor()
+        _core.set_tensor_source([*in_python, *in_c], sample, sample._cdata, PLAIN)
+
+
+_set_tensor_source()

@@ -4,18 +4,26 @@
 namespace repdl {
 namespace {
 
-/// The shape that both operands broadcast to.
-IntList BroadcastShape(const ArgName& name, const IntList& a, const IntList& b) {
-  const int rank = std::max(a.size(), b.size());
-  IntList shape;
-  for (int i = 0; i < rank; ++i) {
-    const int from_a = i - (rank - a.size()), from_b = i - (rank - b.size());
-    const int64_t size_a = from_a < 0 ? 1 : a[from_a], size_b = from_b < 0 ? 1 : b[from_b];
-    REPDL_CHECK(size_a == size_b || size_a == 1 || size_b == 1, name, " of shape ", Name(b),
-                " does not broadcast against ", Name(a));
-    shape.Append(size_a == 1 ? size_b : size_a);
+/// Gives a shape, in the place of its sizes of 1, those of one that is no longer.
+void TakeSizes(const IntList& shorter, IntList& shape) {
+  for (int i = 1; i <= shorter.size(); ++i) {
+    int64_t& size = shape[shape.size() - i];
+    if (size == 1) size = shorter[shorter.size() - i];
   }
-  return shape;
+}
+
+/// Makes `shape` what it and that of an operand broadcast to. In place: a processor waits for what is copied right after
+/// it was written in smaller pieces.
+void Broadcast(const ArgName& name, const IntList& operand, IntList& shape) {
+  for (int i = 1; i <= std::min(shape.size(), operand.size()); ++i) {
+    const int64_t a = shape[shape.size() - i], b = operand[operand.size() - i];
+    REPDL_CHECK(a == b || a == 1 || b == 1, name, " of shape ", Name(operand), " does not broadcast against ",
+                Name(shape));
+  }
+  if (operand.size() <= shape.size()) return TakeSizes(operand, shape);
+  const IntList shorter = shape;
+  shape = operand;
+  TakeSizes(shorter, shape);
 }
 
 }  // namespace
@@ -30,7 +38,7 @@ TensorSpec BroadcastSpec(std::initializer_list<NamedTensor> operands) {
     const bool is_wide = first.dtype == DType::kFloat64;
     if (is_wide != (tensor.dtype == DType::kFloat64)) CheckDType(name, tensor, is_wide ? first.dtype : DType::kFloat32);
     CheckSameDevice(name, tensor, first);
-    spec.shape = BroadcastShape(name, spec.shape, tensor.shape);
+    Broadcast(name, tensor.shape, spec.shape);
     const bool is_number = tensor.rank() == 0;
     if (is_number && !only_numbers) continue;
     const bool stands = is_number != only_numbers || spec.dtype == tensor.dtype;

@@ -88,13 +88,22 @@ bool TensorView::IsContiguous() const {
   return true;
 }
 
-IntList ContiguousStrides(const IntList& shape) {
-  IntList strides = shape;
+namespace {
+
+/// Overwrites as many numbers with the strides of a shape.
+void SetContiguous(const IntList& shape, IntList& strides) {
   int64_t stride = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
     strides[i] = stride;
     stride *= std::max<int64_t>(shape[i], 1);
   }
+}
+
+}  // namespace
+
+IntList ContiguousStrides(const IntList& shape) {
+  IntList strides = shape;
+  SetContiguous(shape, strides);
   return strides;
 }
 
@@ -103,8 +112,8 @@ TensorView MakeView(void* data, DType dtype, const IntList& shape, Device device
   view.data = data;
   view.dtype = dtype;
   view.device = device;
-  view.shape = shape;
-  view.strides = ContiguousStrides(shape);
+  view.shape = view.strides = shape;
+  SetContiguous(view.shape, view.strides);
   return view;
 }
 

@@ -17,6 +17,7 @@ import torch
 import repdl
 from complex_places import at_places
 from repdl import _core, _order
+from repdl._symbols import addresses
 from repdl.interception import permissions
 from support import run_python
 
@@ -383,6 +384,49 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before} & {"rich",
 assert "torch._dynamo" not in sys.modules
 """
     assert run_python(code).split() == []
+
+
+@pytest.mark.skipif(not addresses("torch_python", "_Z16THPVariable_WrapON2at10TensorBaseE"), reason="lacks the name")
+def test_results_are_made_without_python():
+    code = """
+import torch, repdl
+from repdl import _core
+x = torch.arange(16.0)  # whose results are exact
+dtypes = torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.complex64, torch.complex128
+functions = torch.sum, lambda t: torch.add(t, t, alpha=2)
+results = lambda: [f(x.to(dtype)) for dtype in dtypes for f in functions]
+expected = results()
+def make(*args):
+    raise RuntimeError("called")
+_core.set_maker(torch.Tensor, make, torch)
+repdl.enable()
+print(all(a.dtype == b.dtype and torch.equal(a, b) for a, b in zip(expected, results())))
+"""
+    assert run_python(code).strip() == "True"
+
+
+def test_in_place_of_what_is_no_plain_target():
+    """Of strides, of memory that another operand has, and misaligned."""
+    bytes_of = np.zeros(4 * 12 + 1, np.uint8)
+    misaligned = torch.from_numpy(bytes_of[1:].view(np.float32)).view(3, 4)
+    with repdl.reproducible():
+        for make, other in [
+            (lambda: X[:12].clone().view(3, 4), X[:4]),
+            (lambda: X[:12].clone().view(4, 3).t(), X[:12].view(3, 4)),
+            (lambda: X[:24].clone().view(3, 8)[:, ::2], X[:12].view(3, 4)),
+            (lambda: misaligned.copy_(X[:12].view(3, 4)), X[:12].view(3, 4)),
+            (lambda: X[:12].clone().view(3, 4), 2.0),
+        ]:
+            target = make()
+            expected = torch.add(target.clone(), other, alpha=3)
+            assert target.add_(other, alpha=3) is target
+            assert torch.equal(target, expected)
+        memory = X[:13].clone()
+        expected = torch.addcmul(memory[1:].clone(), memory[:-1].clone(), memory[1:].clone())
+        assert torch.equal(memory[1:].addcmul_(memory[:-1], memory[1:]), expected)
+        for other in (torch.ones(1, 3), torch.ones(1, 6)[:, ::2], torch.ones(3, 1).expand(3, 3).t()):
+            with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+                torch.zeros(3).add_(other, alpha=2)
 
 
 def test_a_short_cut_leaves_to_its_fallback_only_what_the_op_refuses():

@@ -292,6 +292,15 @@ def test_a_key_is_what_torch_s_kernel_draws() -> None:
     assert same_bits(one.get_state(), other.get_state())
 
 
+def test_a_key_is_that_of_a_generator_where_another_one_was() -> None:
+    """In its memory: each of these dies before the next is made."""
+    seeds = [philox_key(torch.Generator().manual_seed(seed))[0] for seed in range(100)]
+    assert seeds == list(range(100))
+    generator = torch.Generator()
+    for seed in (3, 4):  # of one that is seeded anew
+        assert philox_key(generator.manual_seed(seed)) == philox_key(torch.Generator().manual_seed(seed))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="torch's library has other names there")
 def test_a_key_takes_no_call_of_torch_s_kernel() -> None:
     code = """

@@ -13,9 +13,7 @@ is written in steps that round once, on any machine.
 
 from __future__ import annotations
 
-import ctypes
 import math
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,6 +21,7 @@ import torch
 from repdl import _core, ops
 from repdl._op import Op
 from repdl._order import get_order
+from repdl._symbols import addresses
 from repdl._torch import empty_strided
 
 _INT64_MAX = 2**63 - 1
@@ -45,16 +44,15 @@ _core.set_key_source(
 
 
 def _set_word_source() -> None:
-    """Where the library of torch names the function of a generator by which that kernel draws, it is called instead."""
-    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
-    try:
-        function = ctypes.CDLL(str(library))._ZN2at16CPUGeneratorImpl8random64Ev
+    """Where the library of torch names the functions of a generator by which that kernel draws, and by which it says
+    its seed, they are called instead."""
+    functions = addresses(
+        "torch_cpu", "_ZN2at16CPUGeneratorImpl8random64Ev", "_ZNK2at16CPUGeneratorImpl12current_seedEv"
+    )
+    if functions:
+        draw, seed = functions
         keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).raw_repr()
-    except (OSError, AttributeError):
-        return
-    address = ctypes.cast(function, ctypes.c_void_p).value
-    assert address is not None
-    _core.set_word_source(address, keys, torch.Generator())
+        _core.set_word_source(draw, seed, keys, torch.Generator())
 
 
 _set_word_source()

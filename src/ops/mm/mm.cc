@@ -48,22 +48,25 @@ Loops BatchLoops(const TensorView& tensor, const IntList& batch) {
   return loops;
 }
 
+Specs ResultOf(DType dtype, const Sizes& sizes) {
+  TensorSpec result{dtype, sizes.batch};
+  result.shape.Append(sizes.m);
+  result.shape.Append(sizes.n);
+  return {result};
+}
+
 }  // namespace
 
 Specs InferMm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order) {
-  const Sizes sizes = Check(input, mat2, transA, transB);
-  IntList shape = sizes.batch;
-  shape.Append(sizes.m);
-  shape.Append(sizes.n);
-  return {{input.dtype, shape}};
+  return ResultOf(input.dtype, Check(input, mat2, transA, transB));
 }
 
 void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order, Out output) {
   const FpEnvGuard guard;
-  CheckOutputs("mm", InferMm(input, mat2, transA, transB, order), {&output}, input);
+  const Sizes sizes = Check(input, mat2, transA, transB);
+  CheckOutputs("mm", ResultOf(input.dtype, sizes), {&output}, input);
   const Place place = PlaceOf("mm", input);
   if (output.numel() == 0) return;
-  const Sizes sizes = Check(input, mat2, transA, transB);
   MmArgs args{};
   args.m = sizes.m, args.n = sizes.n, args.k = sizes.k;
   args.batch = 1;

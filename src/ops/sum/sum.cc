@@ -18,10 +18,13 @@ namespace {
 /// By dimension, whether it is reduced.
 using Reduced = bool[kMaxRank];
 
-Specs Infer(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim) {
+ReducedDims Check(std::string_view op, const TensorView& input, const std::optional<IntList>& dim) {
   CheckFloat({op, "input"}, input, input);
-  const IntList shape = ReducedDims({op, "dim"}, input, dim).OutputShape(input, keepdim);
-  return {{input.dtype, shape}};
+  return {{op, "dim"}, input, dim};
+}
+
+Specs Infer(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim) {
+  return {{input.dtype, Check(op, input, dim).OutputShape(input, keepdim)}};
 }
 
 /// Checks the operands of a reduction, and calls fill(place, is_reduced, number of terms) if there is something to fill.
@@ -29,11 +32,10 @@ template <class Fill>
 void Run(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim, Out output,
          const Fill& fill) {
   const FpEnvGuard guard;
-  CheckOutputs(op, Infer(op, input, dim, keepdim), {&output}, input);
+  const ReducedDims dims = Check(op, input, dim);
+  CheckOutputs(op, {{input.dtype, dims.OutputShape(input, keepdim)}}, {&output}, input);
   const Place place = PlaceOf(op, input);
-  if (output.numel() == 0) return;
-  const ReducedDims dims({op, "dim"}, input, dim);
-  fill(place, dims.reduced, dims.count);
+  if (output.numel() > 0) fill(place, dims.reduced, dims.count);
 }
 
 void SumInto(const Place& place, const TensorView& output, const TensorView& input, const Reduced& is_reduced,

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "tensor_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace nb = nanobind;
+
+namespace repdl {
+namespace {
+
+using Handle = void*;  // AtenTensorHandle, the address of an at::Tensor; what a function gives belongs to who called it
+using Failed = int32_t;
+
+struct {
+  PyObject* (*wrap)(Handle tensor);  // which takes what the tensor holds
+  Failed (*empty_strided)(int64_t rank, const int64_t* shape, const int64_t* strides, int32_t dtype,
+                          int32_t device_type, int32_t device_index, Handle* made);
+  Failed (*delete_tensor)(Handle tensor);
+  Failed (*get_data)(Handle tensor, void** data);
+  Failed (*get_rank)(Handle tensor, int64_t* rank);
+  Failed (*get_shape)(Handle tensor, const int64_t** shape);
+  Failed (*get_strides)(Handle tensor, const int64_t** strides);
+  Failed (*get_dtype)(Handle tensor, int32_t* dtype);
+  Failed (*get_device_type)(Handle tensor, int32_t* type);
+  Failed (*get_layout)(Handle tensor, int32_t* layout);
+} torch{};
+
+/// Types whose objects hold their tensor behind their head; never freed.
+std::vector<PyTypeObject*> plain_types;
+
+// Numbers that torch writes to files.
+constexpr int32_t kCpu = 0, kStrided = 0;
+struct Code {
+  DType dtype;
+  int32_t real, complex;
+};
+constexpr int32_t kNone = -1;
+constexpr Code kCodes[] = {{DType::kFloat32, 6, 9},       {DType::kFloat64, 7, 10},    {DType::kInt64, 4, kNone},
+                           {DType::kBFloat16, 15, kNone}, {DType::kFloat16, 5, kNone}, {DType::kInt32, 3, kNone},
+                           {DType::kBool, 11, kNone},     {DType::kUInt8, 0, kNone},   {DType::kInt8, 1, kNone},
+                           {DType::kInt16, 2, kNone}};
+
+Handle HandleOf(PyObject* object) { return reinterpret_cast<std::byte*>(object) + sizeof(PyObject); }
+
+/// What an at::Tensor is: a pointer.
+uintptr_t AddressIn(Handle tensor) {
+  uintptr_t address;
+  std::memcpy(&address, tensor, sizeof address);
+  return address;
+}
+
+}  // namespace
+
+void SetTensorSource(const std::vector<uintptr_t>& functions, const nb::object& sample, uintptr_t address,
+                     const nb::tuple& plain) {
+  if (functions.size() * sizeof(uintptr_t) != sizeof torch) return;
+  std::memcpy(&torch, functions.data(), sizeof torch);
+  if (AddressIn(HandleOf(sample.ptr())) != address) return;
+  for (nb::handle type : plain) plain_types.push_back(reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr()));
+}
+
+bool ReadTensor(PyObject* object, TensorView& view) {
+  if (std::ranges::find(plain_types, Py_TYPE(object)) == plain_types.end()) return false;
+  const Handle tensor = HandleOf(object);
+  int32_t layout, device_type, code;
+  int64_t rank;
+  const int64_t *shape, *strides;
+  if (torch.get_layout(tensor, &layout) != 0 || layout != kStrided) return false;
+  if (torch.get_device_type(tensor, &device_type) != 0 || device_type != kCpu) return false;
+  if (torch.get_dtype(tensor, &code) != 0 || torch.get_rank(tensor, &rank) != 0 || rank > kMaxRank) return false;
+  const Code* const known = std::ranges::find(kCodes, code, &Code::real);
+  if (known == std::end(kCodes)) return false;
+  if (torch.get_shape(tensor, &shape) != 0 || torch.get_strides(tensor, &strides) != 0) return false;
+  if (torch.get_data(tensor, &view.data) != 0) return false;
+  view.dtype = known->dtype;
+  for (int64_t i = 0; i < rank; ++i) view.shape.Append(shape[i]);
+  for (int64_t i = 0; i < rank; ++i) view.strides.Append(strides[i]);
+  return true;
+}
+
+PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data) {
+  const Code* const known = std::ranges::find(kCodes, dtype, &Code::dtype);
+  if (torch.empty_strided == nullptr || known == std::end(kCodes)) return nullptr;
+  const int32_t code = is_complex ? known->complex : known->real;
+  constexpr int32_t kNoIndex = -1;
+  Handle made = nullptr;
+  if (torch.empty_strided(shape.size(), shape.begin(), strides.begin(), code, kCpu, kNoIndex, &made) != 0)
+    return nullptr;
+  PyObject* tensor = torch.get_data(made, &data) == 0 ? torch.wrap(made) : nullptr;
+  torch.delete_tensor(made);
+  if (tensor == nullptr) PyErr_Clear();
+  return tensor;
+}
+
+}  // namespace repdl

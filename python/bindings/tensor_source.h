@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "repdl/tensor.h"
+
+// Tensors of torch on the CPU, read and made straight by its functions in C: to ask DLPack, and to call from Python what
+// makes a tensor, takes more time than a small op.
+
+namespace repdl {
+
+/// Says where torch has functions: `PyObject* THPVariable_Wrap(at::TensorBase&&)`, and of its C interface, aoti_torch_…,
+/// `empty_strided`, `delete_tensor_object`, `get_data_ptr`, `get_dim`, `get_sizes`, `get_strides`, `get_dtype`,
+/// `get_device_type` and `get_layout`, in this order. A Python object is believed to hold its tensor behind its head if
+/// `sample`, whose tensor is at `address`, does; `plain` are the types of such objects.
+void SetTensorSource(const std::vector<uintptr_t>& functions, const nanobind::object& sample, uintptr_t address,
+                     const nanobind::tuple& plain);
+
+/// Writes a dense tensor of real numbers to `view`, which is new. False for other objects, and without a source.
+bool ReadTensor(PyObject* object, TensorView& view);
+
+/// An uninitialised tensor of real or, with `is_complex`, of complex numbers, a new reference; `data` is where it lies.
+/// Null, and no error, without a source, or if torch does not give one.
+PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data);
+
+}  // namespace repdl
