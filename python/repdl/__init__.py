@@ -19,6 +19,7 @@ from repdl._core import (
     set_num_threads as set_num_threads,
 )
 from repdl._order import get_order as get_order, order as order, set_order as set_order
+from repdl._seeds import Seeder as Seeder, manual_seed as manual_seed, seed_worker as seed_worker
 
 if TYPE_CHECKING:
     from repdl import (
