@@ -23,6 +23,7 @@ from repdl._seeds import Seeder as Seeder, manual_seed as manual_seed, seed_work
 
 if TYPE_CHECKING:
     from repdl import (
+        checkpoint as checkpoint,
         conformance as conformance,
         func as func,
         interception as interception,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     )
     from repdl.reveal import reveal as reveal
 
-_MODULES = {"conformance", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils"}
+_MODULES = {"checkpoint", "conformance", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils"}
 _NAMES = {"declare": "repdl.conformance.declared", "from_torch_module": "repdl.convert"} | dict.fromkeys(
     (
         "NotReproducibleError",
