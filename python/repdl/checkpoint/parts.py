@@ -69,7 +69,8 @@ def load(path: _Path, /, **parts: Any) -> dict[str, Any]:
 
     Call it when all parts are made, right before training: what draws random numbers afterwards has to be what did so
     after `save`. Before anything is changed, the file is checked, all of it. If a part then refuses its state, the
-    parts that have changed get their former states back; each module and optimizer is compared with the file.
+    parts that have changed get their former states back; each module and optimizer is compared with the file. This
+    takes memory for the states twice, the new and the former ones.
 
     Args:
         path: of the file.
@@ -160,11 +161,11 @@ def _read(path: _Path) -> tuple[dict[str, Any], dict[str, tuple[str, Any]]]:
 
 
 def _put(name: str, part: Any, state: Any, get: Callable[[], Any], put: Callable[[Any], Any]) -> None:
-    is_checked = isinstance(part, torch.nn.Module | torch.optim.Optimizer)
     try:
-        put(copy.deepcopy(state) if is_checked else state)  # some parts keep what they get, and change it
+        put(state)
     except Exception as error:
         raise CheckpointError(f"{name} refuses its state: {type(error).__name__}: {error}") from error
+    is_checked = isinstance(part, torch.nn.Module | torch.optim.Optimizer)
     if is_checked and (difference := first_difference(state, get(), name)) is not None:
         raise CheckpointError(f"{difference}, so the run would go on with other bits")
 
