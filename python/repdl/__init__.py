@@ -19,9 +19,11 @@ from repdl._core import (
     set_num_threads as set_num_threads,
 )
 from repdl._order import get_order as get_order, order as order, set_order as set_order
+from repdl._seeds import Seeder as Seeder, manual_seed as manual_seed, seed_worker as seed_worker
 
 if TYPE_CHECKING:
     from repdl import (
+        checkpoint as checkpoint,
         conformance as conformance,
         func as func,
         interception as interception,
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     )
     from repdl.reveal import reveal as reveal
 
-_MODULES = {"conformance", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils"}
+_MODULES = {"checkpoint", "conformance", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils"}
 _NAMES = {"declare": "repdl.conformance.declared", "from_torch_module": "repdl.convert"} | dict.fromkeys(
     (
         "NotReproducibleError",

@@ -17,7 +17,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar
 
-from repdl import _core
+from repdl import _arrays, _core
 from repdl._order import get_order
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ _value = cache(literal_eval)
 
 @dataclass(eq=False)
 class Op(Generic[P, R]):
-    """An op of the core, callable on torch tensors and NumPy arrays."""
+    """An op of the core, callable on torch tensors, NumPy arrays, and arrays that speak DLPack."""
 
     name: str
     function: Callable[P, R]
@@ -156,9 +156,14 @@ class Op(Generic[P, R]):
         assert package.__file__ is not None
         return Path(package.__file__).resolve().parent / f"golden/{self.name}.txt"
 
+    @cached_property
+    def changed(self) -> tuple[str, ...]:
+        """The arguments that the op changes."""
+        return tuple(name for name, kind, _ in self.arguments if kind.startswith("Tensor!"))
+
     @property
     def mutates(self) -> bool:
-        return any(kind.startswith("Tensor!") for _, kind, _ in self.arguments)
+        return bool(self.changed)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         arguments: tuple[Any, ...] = args
@@ -168,7 +173,7 @@ class Op(Generic[P, R]):
         if self.takes_order and len(arguments) < len(self.arguments) and named.get("order") is None:
             named = {**named, "order": get_order()}
         if not _any_torch(arguments, named):
-            return self.kernel(*arguments, **named)  # type: ignore[no-any-return]
+            return self._of_arrays(arguments, named)  # type: ignore[no-any-return]
         try:
             return self.torch_op(*arguments, **named)  # type: ignore[no-any-return]
         except RuntimeError as error:
@@ -177,6 +182,14 @@ class Op(Generic[P, R]):
                 raise
             self.kernel(*arguments, **named)
             raise TypeError(str(error)) from error
+
+    def _of_arrays(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        other = _arrays.first_of_others(arguments, named)
+        if other is None:
+            return self.kernel(*arguments, **named)
+        for name, value in {**dict(zip(self.defaults, arguments, strict=False)), **named}.items():
+            _arrays.check(self.name, name, value, name in self.changed)
+        return _arrays.given_back(self.name, other, self.kernel(*arguments, **named))
 
     @cached_property
     def torch_op(self) -> Callable[..., Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say is so: programs of the README run, its digests are golden, the map is of this tree."""
+"""What the documents say is so: the programs in them run, its digests are golden, the map is of this tree."""
 
 from __future__ import annotations
 
@@ -15,13 +15,27 @@ from support import ROOT, run_python
 
 README = (ROOT / "README.md").read_text()
 HACKING = (ROOT / "HACKING.md").read_text()
-PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+PAGES = ("docs/checkpoints.md", "docs/guides/reproducible-pytorch.md")
+
+
+def programs(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
+PROGRAMS = programs(README)
 
 
 @pytest.mark.parametrize("target", ["default", "scalar"])
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_the_programs_of_the_readme_run(number: int, target: str) -> None:
     run_python(PROGRAMS[number], **({} if target == "default" else {"REPDL_TARGET": target}))
+
+
+@pytest.mark.parametrize(
+    ("page", "number"), [(page, i) for page in PAGES for i in range(len(programs((ROOT / page).read_text())))]
+)
+def test_the_programs_of_the_pages_run(page: str, number: int) -> None:
+    run_python(programs((ROOT / page).read_text())[number])
 
 
 def test_the_digests_of_the_readme_are_the_golden_ones() -> None:
@@ -36,7 +50,7 @@ def test_the_digests_of_the_readme_are_the_golden_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "HACKING.md", "CHANGELOG.md", "docs/ops.md", "docs/arithmetic.md", "docs/reveal.md"]
+    "name", ["README.md", "HACKING.md", "CHANGELOG.md", "docs/ops.md", "docs/arithmetic.md", "docs/reveal.md", *PAGES]
 )
 def test_links_lead_somewhere(name: str) -> None:
     page = ROOT / name
