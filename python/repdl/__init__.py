@@ -23,6 +23,7 @@ from repdl._order import get_order as get_order, order as order, set_order as se
 if TYPE_CHECKING:
     from repdl import (
         conformance as conformance,
+        experiments as experiments,
         func as func,
         interception as interception,
         library as library,
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
     )
     from repdl.reveal import reveal as reveal
 
-_MODULES = {"conformance", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils"}
+_MODULES = {
+    "conformance", "experiments", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils",
+}  # fmt: skip
 _NAMES = {"declare": "repdl.conformance.declared", "from_torch_module": "repdl.convert"} | dict.fromkeys(
     (
         "NotReproducibleError",

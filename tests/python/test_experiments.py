@@ -19,7 +19,18 @@ from typer.testing import CliRunner
 import planted_ops
 import repdl
 from repdl.cli.main import app
-from repdl.experiments import KINDS, Difference, Engine, Measurement, UntriedError, difference, mending, take, wire
+from repdl.experiments import (
+    KINDS,
+    Difference,
+    Engine,
+    Measurement,
+    Trial,
+    UntriedError,
+    difference,
+    mending,
+    take,
+    wire,
+)
 from repdl.experiments.program import measuring
 from repdl.experiments.rows import RULES
 from repdl.experiments.variations import HERE, RUN
@@ -177,8 +188,7 @@ def test_alike_calls_are_made_again_a_few_times(engine: Engine) -> None:
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without other processes, which are tried above."""
-    few = Engine(HERE)
-    monkeypatch.setattr("repdl.experiments.Engine", lambda: few)
+    monkeypatch.setattr("repdl.experiments.Engine", lambda: Engine(HERE))
     script = tmp_path / "script.py"
     script.write_text(
         "import sys, torch\nimport planted_ops\nx = torch.ones(6)\n(x + x).relu()\nsys.exit(len(sys.argv[1]))\n"
@@ -248,7 +258,6 @@ def test_a_call_keeps_memory_as_it_lies(tmp_path: Path) -> None:
     assert x.stride() == (2,) and x.data_ptr() % 64 == 12 and y.data_ptr() - x.data_ptr() == 4 * 17
     (result,) = call.run()
     assert same_bits(result, torch.arange(3.0, 39, 2) + 2 * torch.arange(20.0, 38))
-    path = tmp_path / "values"
     values = [
         call.args,
         call.kwargs,
@@ -261,7 +270,9 @@ def test_a_call_keeps_memory_as_it_lies(tmp_path: Path) -> None:
         "x",
         None,
     ]
-    read = wire.read(path, json.loads(json.dumps(wire.write(path, [*values, torch.ones(2, 0), torch.tensor(True)]))))
+    with (tmp_path / "values").open("w+b") as file:
+        written = wire.write(file, [*values, torch.ones(2, 0), torch.tensor(True)])
+        read = wire.read(file.fileno(), json.loads(json.dumps(written)))
     assert repr(read[:2]) == repr(values[:2]) and repr(read[3:10]) == repr(values[3:])
     assert torch.equal(read[2][0], call.memory[0]) and read[10].shape == (2, 0) and read[11].item() is True
 
@@ -270,6 +281,19 @@ def test_calls_that_are_not_tried() -> None:
     for tensor in (X.to_sparse(), torch.empty(2, device="meta"), torch.complex(X, X).conj()):
         with pytest.raises(UntriedError):
             take(aten.neg.default, (tensor,), {})
+
+
+def test_the_function() -> None:
+    """`measure`, with its own processes, of which there are none here; compiled functions run eagerly."""
+    model = nn.Linear(4, 2)
+    compiled = torch.compile(model, backend="eager")
+    measurement = repdl.experiments.measure(lambda x: compiled(x), X, kinds=["run to run"])
+    assert measurement.ok and model.weight.grad is not None
+    assert {"aten::addmm", "aten::mm"} <= measurement.ops.keys()
+    assert measurement.ops["aten::addmm"].kinds == {"run to run": 1}
+    assert "Ran eagerly: Linear" in str(measurement)
+    with pytest.raises(ValueError, match="no kind 'colour'"):
+        repdl.experiments.measure(model, X, kinds=["colour"])
 
 
 def test_a_generator_of_its_own_is_given_back(engine: Engine) -> None:
@@ -287,8 +311,10 @@ def test_rows_are_of_ops_that_torch_has() -> None:
         assert {*RULES[name].batched, *RULES[name].broadcast} <= arguments, name
 
 
-def test_where_entries_have_to_do_with_each_other_there_is_no_batch() -> None:
-    engine = Engine(["batch"])
+def test_where_entries_have_to_do_with_each_other_there_is_no_batch(engine: Engine) -> None:
+    def trial(op: Any, args: tuple[Any, ...]) -> Trial:
+        return engine.trial(take(op, args, {}), ["batch"])
+
     for op, args in (
         (aten.native_batch_norm.default, (X, None, None, None, None, True, 0.1, 1e-5)),
         (aten._softmax.default, (X, 0, False)),
@@ -296,15 +322,15 @@ def test_where_entries_have_to_do_with_each_other_there_is_no_batch() -> None:
         (aten.sum.dim_IntList, (X, [])),
         (aten.mm.default, (X[:1], X.t())),
     ):
-        assert "batch" not in {k for k, outcome in engine.trial(take(op, args, {})).items() if outcome.tried}
+        assert "batch" not in {k for k, outcome in trial(op, args).items() if outcome.tried}
     for op, args in (
         (aten.native_batch_norm.default, (X, None, None, torch.ones(4), torch.ones(4), False, 0.1, 1e-5)),
         (aten._softmax.default, (X, 1, False)),
         (aten.sum.dim_IntList, (X, [-1])),
         (aten.addmm.default, (X @ X.t(), X, X.t())),
     ):
-        trial = engine.trial(take(op, args, {}))
-        assert set(trial) == {RUN, "batch"} and trial["batch"].tried and not trial["batch"].refused
+        found = trial(op, args)
+        assert set(found) == {RUN, "batch"} and found["batch"].tried and not found["batch"].refused
 
 
 def test_settings_are_those_of_this_cpu() -> None:

@@ -15,6 +15,9 @@ from torch.utils._pytree import tree_leaves, tree_map
 MOST_BYTES = 512 << 20
 """Of the memory of a call; larger ones are not tried."""
 
+LARGE = 32 << 20
+"""Bytes of a call above which a few of each op are enough, whatever their shapes."""
+
 ALIGNMENT = 64
 """Bytes to which torch aligns memory. A copy of a part of it keeps the place within that."""
 
@@ -66,6 +69,10 @@ class Call:
     views: list[View]
     memory: list[torch.Tensor]
     random: torch.Tensor
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.nbytes for part in self.memory)
 
     def tensors(self) -> list[torch.Tensor]:
         """Copies, which share memory as those of the program did."""
@@ -121,11 +128,6 @@ class Call:
         views, memory = _snapshot(tensors)
         return replace(self, views=views, memory=memory)
 
-    def key(self) -> Any:
-        """What calls that take the same way through a kernel share: all but the numbers."""
-        plain = tree_map(lambda x: "float" if isinstance(x, float) else x, (self.args, self.kwargs))
-        return str(self.op), repr(tree_map(lambda x: "generator" if isinstance(x, Seeded) else x, plain)), *self.views
-
     def __str__(self) -> str:
         name = {dtype: str(dtype).removeprefix("torch.") for dtype in {v.dtype for v in self.views}}
         return ", ".join(f"{name[v.dtype]}[{', '.join(map(str, v.shape))}]" for v in self.views[:6]) + (
@@ -135,6 +137,28 @@ class Call:
 
 def take(op: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """Copies what a call reads. UntriedError says why it cannot be made again."""
+    given, named, tensors = _outline(args, kwargs)
+    views, memory = _snapshot(tensors)
+    return Call(op, given, named, views, memory, torch.get_rng_state())
+
+
+def key(op: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """What calls share that take the same way through a kernel: all but the numbers. Large ones share the op alone.
+
+    UntriedError says why a call cannot be made again.
+    """
+    given, named, tensors = _outline(args, kwargs)
+    if sum(x.nbytes for x in tensors) > LARGE:
+        return str(op), "large"
+    plain = {float: "float", Seeded: "generator"}
+    words = repr(tree_map(lambda leaf: plain.get(type(leaf), leaf), (given, named)))
+    return str(op), words, *((x.dtype, x.shape, x.stride()) for x in tensors)
+
+
+def _outline(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], list[torch.Tensor]]:
+    """The arguments with slots in the place of the tensors, and these."""
     tensors: list[torch.Tensor] = []
 
     def emptied(leaf: Any) -> Any:
@@ -151,8 +175,7 @@ def take(op: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any
         return leaf
 
     given, named = tree_map(emptied, (tuple(args), dict(kwargs)))
-    views, memory = _snapshot(tensors)
-    return Call(op, given, named, views, memory, torch.get_rng_state())
+    return given, named, tensors
 
 
 def _check(x: torch.Tensor) -> None:

@@ -41,6 +41,10 @@ class Engine:
     """Holds the other processes while it is in use: `with Engine() as engine: engine.trial(call)`."""
 
     def __init__(self, kinds: Collection[str] = KINDS) -> None:
+        if unknown := set(kinds) - set(KINDS):
+            raise ValueError(
+                f"[experiments] there is no kind {', '.join(map(repr, unknown))}; there are {', '.join(KINDS)}"
+            )
         self.kinds = kinds
         elsewhere = [SAME] if {PROCESS, INSTRUCTIONS} & set(kinds) else []
         self.workers = Workers([*elsewhere, *(instruction_sets() if INSTRUCTIONS in kinds else [])])

@@ -20,13 +20,16 @@ from repdl.experiments.variations import KINDS
 if TYPE_CHECKING:  # imported where a table is made
     from rich.console import Group
 
+MOST_KEPT = 2 << 30
+"""Bytes of calls that are kept to find out what mends them."""
+
 
 @dataclass
 class Varies:
     """What an op does not keep its bits in: a kind, and the first call that showed it.
 
     way: in which way it was made then; worst: what differed most of all. line, layer: where it was called.
-    calls: how many of those that were tried differ. mends: lines that were tried and mend it.
+    calls: how many of those that were tried differ. mends: lines that were tried and mend it; None if none was tried.
     """
 
     kind: str
@@ -36,7 +39,7 @@ class Varies:
     line: str
     layer: str
     calls: int = 0
-    mends: list[str] = field(default_factory=list)
+    mends: list[str] | None = None
 
 
 @dataclass
@@ -68,7 +71,12 @@ class Measurement:
     def __init__(self) -> None:
         self.ops: dict[str, Measured] = {}
         self.first: dict[tuple[str, str], Call] = {}
+        self.compiled: Counter[str] = Counter()
         self.seconds = 0.0
+
+    def ran_eagerly(self, function: str) -> None:
+        """A compiled function, instead of its compiled code."""
+        self.compiled[function] += 1
 
     def met(self, op: str, origin: Origin) -> Measured:
         measured = self.ops.setdefault(op, Measured(op, *origin))
@@ -88,7 +96,8 @@ class Measurement:
             way, worst = max(outcome.found.items(), key=lambda item: _weight(item[1]))
             known = measured.varies.setdefault(kind, Varies(kind, way, worst, str(call), *origin))
             known.calls += 1
-            self.first.setdefault((op, kind), call)
+            if sum(kept.bytes for kept in self.first.values()) + call.bytes <= MOST_KEPT:
+                self.first.setdefault((op, kind), call)
             if _weight(worst) > _weight(known.worst):
                 known.way, known.worst, known.arguments = way, worst, str(call)
 
@@ -134,12 +143,14 @@ class Measurement:
             for i, v in enumerate(_in_order(measured)):
                 op, calls = (measured.op, str(measured.calls)) if i == 0 else ("", "")
                 where = "\n".join(filter(None, (v.line, v.layer)))
-                words = op, calls, v.kind, f"{v.way}\n{v.worst}", where, "\n".join(v.mends) or "nothing that was tried"
+                mends = "not tried" if v.mends is None else "\n".join(v.mends) or "nothing that was tried"
+                words = op, calls, v.kind, f"{v.way}\n{v.worst}", where, mends
                 table.add_row(*map(escape, words))
         untried: Counter[str] = Counter()
         for measured in self:
             untried.update(measured.untried)
         lines = [f"Not tried: {count} calls, since {why}." for why, count in untried.items()]
+        lines += [f"Ran eagerly: {function}, which is compiled." for function in self.compiled]
         text = escape("\n".join([self.summary(), *lines]))
         return Group(text) if self.ok else Group(table, "", text)
 

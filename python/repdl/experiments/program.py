@@ -14,13 +14,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from repdl.experiments.call import Call, UntriedError, take
+from repdl.experiments.call import Call, UntriedError, key, take
 from repdl.experiments.engine import Engine
 from repdl.experiments.measurement import Measurement
 from repdl.experiments.origins import Origins
 from repdl.experiments.remedies import mending
 from repdl.experiments.variations import KINDS
-from repdl.interception import places
+from repdl.interception import places, settings
 
 TIMES = 2
 """Of calls that are alike but for their numbers, so many are made again."""
@@ -77,11 +77,11 @@ def measuring(
     begin = time.monotonic()
     measurement = Measurement()
     try:
-        torch.compiler.set_stance("force_eager")
-        with _Measuring(engine, measurement, times, progress):
+        settings.watch = measurement.ran_eagerly
+        with settings.eager(), _Measuring(engine, measurement, times, progress):
             yield measurement
     finally:
-        torch.compiler.set_stance("default")
+        settings.watch = None
         tell = partial(progress, so_far=measurement)
         for (op, kind), lines in mending(engine, measurement.first, tell).items():
             measurement.ops[op].varies[kind].mends = lines
@@ -115,9 +115,9 @@ class _Measuring(TorchDispatchMode):
 
     def _wanted(self, func: Any, args: Any, kwargs: Any) -> Call | None:
         """The call, if few like it have been made again."""
-        call = take(func, args, kwargs)
-        self.seen[call.key()] += 1
-        return call if self.seen[call.key()] <= self.times else None
+        alike = key(func, args, kwargs)
+        self.seen[alike] += 1
+        return take(func, args, kwargs) if self.seen[alike] <= self.times else None
 
 
 def _computes(func: Any) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import mmap
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -15,16 +15,19 @@ NAMED = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.me
 """Types of torch whose values are attributes of it."""
 
 
-def write(path: Path, value: Any) -> Any:
-    """The value as JSON, whose tensors lie in the file, each packed."""
-    with path.open("wb") as file:
-        return _encoded(value, file)
+def write(file: BinaryIO, value: Any) -> Any:
+    """The value as JSON, whose tensors then lie in the file, each packed, and nothing else does."""
+    file.seek(0)
+    file.truncate()
+    file.write(bytes(ALIGNMENT))  # a file of no bytes cannot be mapped
+    encoded = _encoded(value, file)
+    file.flush()
+    return encoded
 
 
-def read(path: Path, value: Any) -> Any:
+def read(descriptor: int, value: Any) -> Any:
     """The value that was written. Its tensors are the file's memory: copies, as soon as they are changed."""
-    size = path.stat().st_size
-    return _decoded(value, np.memmap(path, np.uint8, "c") if size else np.empty(0, np.uint8))
+    return _decoded(value, np.frombuffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY), np.uint8))
 
 
 def _encoded(value: Any, file: BinaryIO) -> Any:

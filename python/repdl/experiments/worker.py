@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A process in which calls are made again: reads a line of JSON for each, and answers with one.
 
-Its environment is another one than the program's. A line names the file with the tensors, among them the expected
-results, so that only what differs has to be told.
+Its environment is another one than the program's. A line has the descriptor of the file with the tensors, among them
+the expected results, so that only what differs has to be told.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import os
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -55,7 +54,7 @@ def _answer(line: dict[str, Any], settings: _Settings) -> dict[str, Any]:
         settings.take(State(**line["state"], enabled=enabled and tuple(enabled)))
     except (AttributeError, ValueError) as error:
         return {"refused": str(error)}
-    args, kwargs, views, memory, random, expected = wire.read(Path(line["file"]), line["value"])
+    args, kwargs, views, memory, random, expected = wire.read(line["file"], line["value"])
     got = Call(op, args, kwargs, [View(*view) for view in views], memory, random).attempt()
     if got is None:
         return {"refused": "the op does not run here"}

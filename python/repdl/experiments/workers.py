@@ -25,7 +25,7 @@ from repdl.experiments.settings import State
 from repdl.interception.machine import CAPABILITIES, CAPABILITY
 
 SAME = Setting("another process")
-SECONDS = 120
+SECONDS = 300
 """Of silence, after which a process is taken to hang."""
 
 SHARED = Path("/dev/shm")
@@ -59,7 +59,7 @@ class Worker:
         self.ends = 0
         self.rest = b""
 
-    def begin(self) -> None:
+    def begin(self, file: int) -> None:
         path = os.pathsep.join(p for p in sys.path if p)
         environment = {name: value for name, value in os.environ.items() if name != "REPDL_RUN"}
         self.process = subprocess.Popen(
@@ -67,14 +67,15 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            pass_fds=[file],
             env=environment | {"PYTHONPATH": path, "OMP_WAIT_POLICY": "passive"} | self.setting.environment,
         )
 
-    def ask(self, line: bytes) -> None:
+    def ask(self, line: bytes, file: int) -> None:
         if self.ends >= MOST_ENDS:
             return
         if self.process is None:
-            self.begin()
+            self.begin(file)
         assert self.process is not None and self.process.stdin is not None
         try:
             self.process.stdin.write(line)
@@ -122,7 +123,9 @@ class Workers:
 
     def __init__(self, settings: Sequence[Setting]) -> None:
         self.workers = [Worker(setting) for setting in settings]
-        self.folder: tempfile.TemporaryDirectory[str] | None = None
+        # Without a name, so that nothing is left of it however this process ends.
+        folder = SHARED if os.access(SHARED, os.W_OK) else None
+        self.file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed by __exit__)
         self.load: dict[str, list[str]] = {}
         self.number = 0
 
@@ -132,22 +135,16 @@ class Workers:
         name, overload = call.op._schema.name, call.op._schema.overload_name or "default"
         views = [astuple(view) for view in call.views]
         value = call.args, call.kwargs, views, call.memory, call.random, expected
-        if self.folder is None:
-            self.folder = tempfile.TemporaryDirectory(
-                prefix="repdl-", dir=SHARED if os.access(SHARED, os.W_OK) else None
-            )
-        file = Path(self.folder.name, "call")
-        file.unlink(missing_ok=True)  # which a worker may still have in its memory
         line = {
             "number": self.number,
             "op": [name, overload],
-            "file": str(file),
-            "value": wire.write(file, value),
+            "file": self.file.fileno(),
+            "value": wire.write(self.file, value),
             "load": self._libraries(name.partition("::")[0]),
             "state": asdict(State.now()),
         }
         for worker in self.workers:
-            worker.ask(json.dumps(line).encode() + b"\n")
+            worker.ask(json.dumps(line).encode() + b"\n", self.file.fileno())
 
     def answers(self) -> dict[str, Answer]:
         """To the last question, by the name of the setting."""
@@ -165,5 +162,4 @@ class Workers:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for worker in self.workers:
             worker.end()
-        if self.folder is not None:
-            self.folder.cleanup()
+        self.file.close()
