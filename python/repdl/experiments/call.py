@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-MOST_BYTES = 512 << 20
+MOST_BYTES = 256 << 20
 """Of the memory of a call; larger ones are not tried."""
 
 LARGE = 32 << 20
-"""Bytes of a call above which a few of each op are enough, whatever their shapes."""
+"""Bytes of a call above which one of each op is enough, whatever its shapes."""
 
 ALIGNMENT = 64
 """Bytes to which torch aligns memory. A copy of a part of it keeps the place within that."""
@@ -143,13 +143,14 @@ def take(op: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def key(op: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """What calls share that take the same way through a kernel: all but the numbers. Large ones share the op alone.
+    """What calls share that take the same way through a kernel: all but the numbers. Large ones share the op alone,
+    and this is then all there is.
 
     UntriedError says why a call cannot be made again.
     """
     given, named, tensors = _outline(args, kwargs)
     if sum(x.nbytes for x in tensors) > LARGE:
-        return str(op), "large"
+        return (str(op),)
     plain = {float: "float", Seeded: "generator"}
     words = repr(tree_map(lambda leaf: plain.get(type(leaf), leaf), (given, named)))
     return str(op), words, *((x.dtype, x.shape, x.stride()) for x in tensors)
