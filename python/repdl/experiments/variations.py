@@ -28,7 +28,10 @@ HELD_BY_TORCH = (
 )  # fmt: skip
 """Names of arguments that torch's own code makes or keeps, and that no program lays out in another way."""
 
-LAYOUT_IS_CHECKED = ("_scaled_dot_product", "_flash_attention", "_efficient_attention", "mkldnn_", "_fused", "_foreach")
+LAYOUT_IS_CHECKED = (
+    "_scaled_dot_product", "_flash_attention", "_efficient_attention", "mkldnn_", "_fused", "_foreach",
+    "native_group_norm",
+)  # fmt: skip
 """Names of ops begin so that torch calls in some layouts only, which it has checked: others they may misread."""
 
 
