@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from repdl import (
         checkpoint as checkpoint,
         conformance as conformance,
+        experiments as experiments,
         func as func,
         interception as interception,
         library as library,
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     )
     from repdl.reveal import reveal as reveal
 
-_MODULES = {"checkpoint", "conformance", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils"}
+_MODULES = {
+    "checkpoint", "conformance", "experiments", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils",
+}  # fmt: skip
 _NAMES = {"declare": "repdl.conformance.declared", "from_torch_module": "repdl.convert"} | dict.fromkeys(
     (
         "NotReproducibleError",

@@ -63,24 +63,43 @@ def audit(
     args: Arguments = None,
     module: Module = False,
     order: Order = None,
-    rng: Rng = "philox",
+    rng: Annotated[str | None, typer.Option(help="Random numbers, as for run.")] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the report into FILE, as JSON.")
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Run torch's own kernels, and each op again in other settings.")
+    ] = False,
+    times: Annotated[
+        int | None, typer.Option(min=1, help="With --measure: how many calls alike are made again; 2 if not said.")
     ] = None,
 ) -> None:
     """Run a PyTorch program reproducibly as far as it is, and list the ops it called and what is known of their bits.
 
     Nothing of the program raises for being not reproducible. The report is printed when it ends, also if it fails;
     its exit status is the status of this command.
+
+    With --measure the program runs as it is, and each of its ops is made again on the same inputs: in other runs,
+    processes, numbers of threads, layouts, batches and instruction sets. The report tells in what the bits of which op
+    vary, where, how far, and which line mends it. If the program ends well, exit status 1 says that an op varies.
     """
+    _check(script, module)
+    check_folder("--json", json)
+    if measure:
+        from repdl.cli._measure import measure_program
+
+        if order is not None or rng is not None:
+            fail("repdl audit: --measure takes no --order and no --rng, since it runs the program's own kernels")
+        measure_program(script, args or [], module, times or 2, json)
+        return
+    if times is not None:
+        fail("repdl audit: --times is of --measure")
     from repdl.cli._program import run_program
     from repdl.interception.recording import Recorder, recording
 
-    _check(script, module)
-    check_folder("--json", json)
     recorder: Recorder | None = None
     try:
-        with recording(order, rng) as recorder:
+        with recording(order, rng or "philox") as recorder:
             run_program(script, args or [], module)
     except ValueError as error:
         fail(f"repdl audit: {error}")

@@ -133,7 +133,7 @@ def check_claims(claims: Sequence[Claim], *, load: Sequence[str] | None = None) 
             raise ValueError(f"[check_declared] there is no sample of {claim.op}; give at least one call")
         jobs.append((claim.op, calls, list(claim.batched)))
     if load is None:
-        load = list(dict.fromkeys(what for claim in claims for what in _loaded(claim.op.partition("::")[0])))
+        load = list(dict.fromkeys(what for claim in claims for what in loaded(claim.op.partition("::")[0])))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "job")
         path.write_bytes(pickle.dumps({"load": list(load), "claims": jobs, "declared": reasons}))
@@ -159,7 +159,7 @@ def _call(op: str, sample: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return alone  # type: ignore[no-any-return]
 
 
-def _loaded(namespace: str) -> list[str]:
+def loaded(namespace: str) -> list[str]:
     """The libraries and modules that may have registered ops."""
     modules = [namespace] if namespace in sys.modules and namespace != "torch" else []
     for name, module in list(sys.modules.items()):

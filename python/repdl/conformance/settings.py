@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from repdl import _core
 
+LIBRARIES_HELD_BACK = {"MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41", "OPENBLAS_CORETYPE": "Prescott"}
+"""Environment variables with which the libraries that torch calls take the plainest instructions."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -26,5 +29,4 @@ def settings_here() -> list[Setting]:
         capability, target = CAPABILITIES[i % len(CAPABILITIES)], targets[i % len(targets)]
         environment = {"ATEN_CPU_CAPABILITY": capability, "REPDL_TARGET": target}
         found.append(Setting(f"torch's {capability}, repdl's {target}", environment))
-    held_back = {"MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41", "OPENBLAS_CORETYPE": "Prescott"}
-    return [*found, Setting("MKL and oneDNN held back", held_back)]
+    return [*found, Setting("MKL and oneDNN held back", LIBRARIES_HELD_BACK)]

@@ -66,16 +66,24 @@ def _routed() -> Iterator[None]:
     fast_path, onednn = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     torch._C._set_mkldnn_enabled(False)  # LSTM in single ops
-    stance = _Eager()
-    stance.enter()
     try:
-        with replaced(torch._C, "set_flush_denormal", _refusing_flushing):
+        with eager(), replaced(torch._C, "set_flush_denormal", _refusing_flushing):
             yield
     finally:
         if not sys.is_finalizing():  # then torch may be half gone
             torch.backends.mha.set_fastpath_enabled(fast_path)
             torch._C._set_mkldnn_enabled(onednn)
-            stance.leave()
+
+
+@contextmanager
+def eager() -> Iterator[None]:
+    """In this block, compiled functions run eagerly."""
+    stance = _Eager()
+    stance.enter()
+    try:
+        yield
+    finally:
+        stance.leave()
 
 
 def with_onednn(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""`repdl audit --measure`: runs a program with torch's own kernels, and its ops again in other settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress as ProgressBar, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from repdl.experiments import Measurement
+    from repdl.experiments.program import Progress
+
+
+def measure_program(script: str, args: list[str], module: bool, times: int, json: Path | None) -> None:
+    """Ends with the program's exit status if that is not 0, else with 1 if an op varies."""
+    # Threads that spin while they wait take the cores from the other processes; read when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from repdl.cli._program import run_program
+    from repdl.experiments import Engine, measuring
+
+    measurement: Measurement | None = None
+    try:
+        with Engine() as engine, _shown() as progress, measuring(engine, times, progress) as measurement:
+            run_program(script, args, module)
+    finally:
+        if measurement is not None:
+            _print(measurement)
+            if json is not None:
+                json.write_text(measurement.to_json() + "\n", encoding="utf-8")
+    if not measurement.ok:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _shown() -> Iterator[Progress]:
+    """A line on a terminal, which takes no output from the program."""
+    columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    console = Console(stderr=True)
+    bar = ProgressBar(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+    with bar:
+        task = bar.add_task("running the program", total=None)
+
+        def tell(what: str, so_far: Measurement) -> None:
+            vary = sum(bool(measured.varies) for measured in so_far)
+            told = f"{so_far.tried} calls of {len(so_far.ops)} ops made again, {vary} ops vary: {what}"
+            bar.update(task, description=escape(told))
+
+        yield tell
+
+
+def _print(measurement: Measurement) -> None:
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(measurement)
+    else:
+        typer.echo(str(measurement))

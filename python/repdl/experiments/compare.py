@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Compares results bit by bit: every NaN is the same NaN, and zeros of other signs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+FLOATS = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far two results are apart.
+
+    elements: how many numbers differ, of so many (`of`). ulps: the largest distance, in steps from one number of the
+    dtype to the next; 0 if only signs of zeros differ; None if a NaN stands against a number, or for what is no
+    floating-point number.
+    """
+
+    elements: int
+    of: int
+    ulps: int | None
+
+    def __str__(self) -> str:
+        far = "no number" if self.ulps is None else f"{self.ulps if self.ulps < 1e6 else format(self.ulps, '.1e')} ulp"
+        return f"{self.elements} of {self.of}, {far}"
+
+
+def difference(expected: Sequence[Any], got: Sequence[Any]) -> Difference | None:
+    """None if all results, tensors and others, are the same."""
+    elements, of, ulps, known = 0, 0, 0, True
+    for a, b in zip(expected, got, strict=True):
+        if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+            found = None if repr(a) == repr(b) else Difference(1, 1, None)
+        elif a.shape != b.shape or a.dtype != b.dtype:
+            found = Difference(max(a.numel(), b.numel()), max(a.numel(), b.numel()), None)
+        else:
+            found = _of_tensors(a, b)
+        of += a.numel() if isinstance(a, torch.Tensor) else 1
+        if found is not None:
+            elements += found.elements
+            known = known and found.ulps is not None
+            ulps = max(ulps, found.ulps or 0)
+    return Difference(elements, of, ulps if known else None) if elements else None
+
+
+def bits(x: torch.Tensor) -> np.ndarray[Any, Any]:
+    """The numbers as integers of their width, in the order of the indices."""
+    x = torch.view_as_real(x.detach()) if x.is_complex() else x.detach()
+    return x.contiguous().reshape(-1).view(INTEGERS[x.element_size()]).numpy()
+
+
+def _of_tensors(a: torch.Tensor, b: torch.Tensor) -> Difference | None:
+    x, y = bits(a), bits(b)
+    if np.array_equal(x, y):
+        return None
+    dtype = a.dtype.to_real() if a.is_complex() else a.dtype
+    if dtype not in FLOATS:
+        return Difference(int((x != y).sum()), a.numel(), None)
+    magnitude = np.array(np.iinfo(x.dtype).max, x.dtype)
+    infinity = bits(torch.full((1,), float("inf"), dtype=dtype))
+    nan_x, nan_y = (x & magnitude) > infinity, (y & magnitude) > infinity
+    other = (x != y) & ~(nan_x & nan_y)
+    if not other.any():
+        return None
+    if (other & (nan_x | nan_y)).any():
+        return Difference(int(other.sum()), a.numel(), None)
+    return Difference(int(other.sum()), a.numel(), _distance(x[other], y[other], magnitude))
+
+
+def _distance(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], magnitude: np.ndarray[Any, Any]) -> int:
+    """The largest number of steps between numbers, which both zeros are the middle of."""
+    x, y = (np.where(v < 0, -(v & magnitude), v).astype(np.int64) for v in (x, y))
+    # Of float64 the difference may need all 64 bits.
+    return int((np.maximum(x, y).view(np.uint64) - np.minimum(x, y).view(np.uint64)).max())

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""The settings of a process on which bits may depend, so that another process, or another moment, can have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from repdl import _core, _order
+from repdl.interception import strict, switch
+
+
+@dataclass(frozen=True)
+class State:
+    """threads: torch's. own_threads: this library's. flushes: subnormal numbers to zero. enabled: by what
+    `repdl.enable` is in force, level, order and random numbers; None if it is not."""
+
+    threads: int
+    own_threads: int
+    deterministic: bool
+    precision: str
+    onednn: bool
+    flushes: bool
+    enabled: tuple[str, str, str] | None
+
+    @staticmethod
+    def now() -> State:
+        enabled = (strict.level(), _order.get_order(), switch.rng_in_force()) if switch.is_enabled() else None
+        return State(
+            torch.get_num_threads(),
+            _core.get_num_threads(),
+            torch.are_deterministic_algorithms_enabled(),
+            torch.get_float32_matmul_precision(),
+            torch._C._get_mkldnn_enabled(),
+            torch.full((1,), 1e-40).mul(1.0).item() == 0.0,
+            enabled,
+        )
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """In a process that is not enabled: a worker."""
+        torch.set_num_threads(self.threads)
+        _core.set_num_threads(self.own_threads)
+        torch.set_float32_matmul_precision(self.precision)
+        torch.set_flush_denormal(self.flushes)
+        with deterministic(self.deterministic):
+            if self.enabled is None:
+                torch._C._set_mkldnn_enabled(self.onednn)
+                yield
+                return
+            with switch.reproducible(*self.enabled):
+                yield
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Of torch and of this library."""
+    before = torch.get_num_threads(), _core.get_num_threads()
+    torch.set_num_threads(count)
+    _core.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before[0])
+        _core.set_num_threads(before[1])
+
+
+@contextmanager
+def deterministic(wanted: bool = True) -> Iterator[None]:
+    """torch's deterministic algorithms; an op that has none raises."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(wanted)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+@contextmanager
+def precision(wanted: str) -> Iterator[None]:
+    """Of products of float32 matrices."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(wanted)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""The ways in which a call is made again in this process; in each of them its bits should be the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from repdl.conformance.layouts import LAYOUTS, misaligned
+from repdl.experiments import rows, settings
+from repdl.experiments.call import Call, Results, Slot
+
+RUN, THREADS, LAYOUT, BATCH = "run to run", "threads", "layout", "batch"
+PROCESS, INSTRUCTIONS, PRECISION = "process", "instructions", "precision"
+
+KINDS = (RUN, THREADS, LAYOUT, BATCH, PROCESS, INSTRUCTIONS, PRECISION)
+"""What is varied. "process": another one with the same settings. "precision": torch.set_float32_matmul_precision."""
+
+RUNS = 4
+NUMBERS_OF_THREADS = (1, 2, 3, 7)
+
+HELD_BY_TORCH = (
+    "mean", "rstd", "save_mean", "save_invstd", "save_var", "logsumexp", "indices", "running_mean", "running_var",
+    "rng_state", "philox_seed", "philox_offset", "total_weight", "offset2bag", "bag_size", "max_indices", "buffer",
+    "reserve", "reserveSpace",
+)  # fmt: skip
+"""Names of arguments that torch's own code makes or keeps, and that no program lays out in another way."""
+
+LAYOUT_IS_CHECKED = (
+    "_scaled_dot_product", "_flash_attention", "_efficient_attention", "mkldnn_", "_fused", "_foreach",
+    "native_group_norm",
+)  # fmt: skip
+"""Names of ops begin so that torch calls in some layouts only, which it has checked: others they may misread."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """One way: its name, what it must give, and what it gave; None if the op refused."""
+
+    name: str
+    expected: Results
+    got: Results | None
+
+
+def run_to_run(call: Call, whole: Results) -> Iterator[Again]:
+    for i in range(1, RUNS):
+        _leave_behind(whole, i, len(call.memory) + 2)
+        yield Again(f"run {i + 1}", whole, call.attempt())
+
+
+def _leave_behind(whole: Results, i: int, times: int) -> None:
+    """Other numbers in freed memory, where an op may find them that reads what it has not written."""
+    sizes = [x.nbytes for x in whole if isinstance(x, torch.Tensor)] * times
+    left = [torch.full((size,), 0x3B + 0x22 * i, dtype=torch.uint8) for size in sizes]
+    del left
+
+
+def threads(call: Call, whole: Results) -> Iterator[Again]:
+    for count in NUMBERS_OF_THREADS:
+        if count != torch.get_num_threads():
+            with settings.threads(count):
+                got = call.attempt()
+            yield Again(f"{count} thread{'s' * (count > 1)}", whole, got)
+
+
+def layout(call: Call, whole: Results) -> Iterator[Again]:
+    named = call.named().items()
+    kept = {value.index for name, value in named if isinstance(value, Slot) and name in HELD_BY_TORCH}
+    if call.shares:
+        return
+    checked = call.op._schema.name.partition("::")[2].startswith(LAYOUT_IS_CHECKED)
+    for name, change in LAYOUTS.items():
+        if checked and change is not misaligned:
+            continue
+        before = call.tensors()
+        after = [x if i in kept else change(x) for i, x in enumerate(before)]
+        if any(x.stride() != y.stride() or x.storage_offset() != y.storage_offset() for x, y in zip(before, after)):
+            yield Again(name, whole, call.attempt(after))
+
+
+def batch(call: Call, whole: Results) -> Iterator[Again]:
+    for name, part, expected in rows.entries(call, whole):
+        got = part.attempt()
+        yield Again(name, expected, got and [None if of_whole is None else x for x, of_whole in zip(got, expected)])
+
+
+def precision(call: Call, whole: Results) -> Iterator[Again]:
+    """Where fewer bits are allowed: with all of them."""
+    if torch.get_float32_matmul_precision() != "highest":
+        with settings.precision("highest"):
+            got = call.attempt()
+        yield Again("highest precision", whole, got)
+
+
+HERE: dict[str, Callable[[Call, Results], Iterator[Again]]] = {
+    RUN: run_to_run,
+    THREADS: threads,
+    LAYOUT: layout,
+    BATCH: batch,
+    PRECISION: precision,
+}
+"""By kind; those that are missing need other processes."""

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""A process in which calls are made again: reads a line of JSON for each, and answers with one.
+
+Its environment is another one than the program's. A line has the descriptor of the file with the tensors, among them
+the expected results, so that only what differs has to be told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from repdl.experiments import wire
+from repdl.experiments.call import Call, View
+from repdl.experiments.compare import difference
+from repdl.experiments.settings import State
+
+
+def op_named(name: str, overload: str) -> torch._ops.OpOverload:
+    namespace, _, packet = name.partition("::")
+    return getattr(getattr(getattr(torch.ops, namespace), packet), overload)  # type: ignore[no-any-return]
+
+
+class _Settings:
+    """Those of the call before stay until others are asked for."""
+
+    def __init__(self) -> None:
+        self.state: State | None = None
+        self.undo = contextlib.ExitStack()
+
+    def take(self, state: State) -> None:
+        if state != self.state:
+            self.undo.close()
+            self.undo.enter_context(state.in_force())
+            self.state = state
+
+
+def _answer(line: dict[str, Any], settings: _Settings) -> dict[str, Any]:
+    for what in line["load"]:
+        if os.path.isfile(what):
+            torch.ops.load_library(what)
+        else:
+            importlib.import_module(what)
+    try:
+        op = op_named(*line["op"])
+        enabled = line["state"].pop("enabled")
+        settings.take(State(**line["state"], enabled=enabled and tuple(enabled)))
+    except (AttributeError, ValueError) as error:
+        return {"refused": str(error)}
+    args, kwargs, views, memory, random, expected = wire.read(line["file"], line["value"])
+    got = Call(op, args, kwargs, [View(*view) for view in views], memory, random).attempt()
+    if got is None:
+        return {"refused": "the op does not run here"}
+    found = difference(expected, got)
+    return {"difference": found and asdict(found)}
+
+
+def main() -> None:
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no answer
+    settings = _Settings()
+    for text in sys.stdin:
+        line = json.loads(text)
+        print(json.dumps({"number": line["number"]} | _answer(line, settings)), file=output, flush=True)
+
+
+if __name__ == "__main__":
+    main()
