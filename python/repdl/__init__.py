@@ -45,9 +45,14 @@ if TYPE_CHECKING:
         reproducible as reproducible,
     )
     from repdl.reveal import reveal as reveal
+    from repdl.runs import record as record
 
 _MODULES = {"conformance", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils"}
-_NAMES = {"declare": "repdl.conformance.declared", "from_torch_module": "repdl.convert"} | dict.fromkeys(
+_NAMES = {
+    "declare": "repdl.conformance.declared",
+    "from_torch_module": "repdl.convert",
+    "record": "repdl.runs",
+} | dict.fromkeys(
     (
         "NotReproducibleError",
         "NotReproducibleWarning",

@@ -41,7 +41,7 @@ def run(
     from repdl.cli._program import run_program
     from repdl.interception import enable
 
-    _check(script, module)
+    check_script(script, module)
     try:
         enable(strict, order, rng)
     except ValueError as error:
@@ -76,7 +76,7 @@ def audit(
     from repdl.cli._program import run_program
     from repdl.interception.recording import Recorder, recording
 
-    _check(script, module)
+    check_script(script, module)
     check_folder("--json", json)
     recorder: Recorder | None = None
     try:
@@ -91,7 +91,7 @@ def audit(
                 json.write_text(recorder.report.to_json() + "\n", encoding="utf-8")
 
 
-def _check(script: str, module: bool) -> None:
+def check_script(script: str, module: bool) -> None:
     if not module and not Path(script).exists():
         fail(f"can't open {script!r}: there is no such file")
 
