@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from repdl.runs.needs import library
 
@@ -90,17 +90,20 @@ class Reader:
             if path.exists():
                 raise RecordError(f"{path} is no file")
             raise FileNotFoundError(2, "there is no such file", str(path))
-        self.file: BinaryIO = path.open("rb")
         self.size = path.stat().st_size
-        if self.file.read(len(MAGIC)) != MAGIC:
+        if self._at(0, len(MAGIC)) != MAGIC:
             raise RecordError(f"{path} is no record of a run: it does not begin as `repdl record` writes one")
+
+    def _at(self, offset: int, size: int) -> bytes:
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
 
     def frames(self) -> Iterator[Frame]:
         """Those that are whole; one that the end of the file cuts off is left out."""
         offset = len(MAGIC)
         while offset + _HEAD.size <= self.size:
-            self.file.seek(offset)
-            kind, packed, raw, digest = _HEAD.unpack(self.file.read(_HEAD.size))
+            kind, packed, raw, digest = _HEAD.unpack(self._at(offset, _HEAD.size))
             if kind not in (HEADER, TABLE, OPS, BLOCK, END) or raw > _LARGEST or packed > 2 * _LARGEST:
                 raise RecordError(f"{self.path} is damaged at byte {offset}: no frame begins there")
             offset += _HEAD.size
@@ -110,8 +113,7 @@ class Reader:
             offset += packed
 
     def read(self, frame: Frame) -> Any:
-        self.file.seek(frame.offset)
-        payload = self.file.read(frame.packed)
+        payload = self._at(frame.offset, frame.packed)
         if self.digest(payload) != frame.digest:
             raise RecordError(f"{self.path} is damaged at byte {frame.offset}: its checksum is another")
         try:
@@ -124,6 +126,3 @@ class Reader:
             raise
         except (self.zstandard.ZstdError, ValueError, RecursionError) as error:
             raise RecordError(f"{self.path} is damaged at byte {frame.offset}: {error}") from None
-
-    def close(self) -> None:
-        self.file.close()

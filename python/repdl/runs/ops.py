@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-_FILLERS = ("copy_", "fill_", "zero_", "set_", "eye_", "resize_", "resize_as_")
+_FILLERS = ("copy_", "fill_", "zero_", "eye_", "resize_", "resize_as_")
 """Write all of the tensor, whatever it held."""
 
 _STATISTICS = ("running_mean", "running_var")
@@ -21,6 +21,7 @@ class Op:
         base = schema.name.partition("::")[2]
         self.names = [argument.name for argument in schema.arguments]
         self.is_view = bool(func.is_view) or base in ("_unsafe_view", "_reshape_alias")
+        self.is_handed = base == "set_"  # memory from elsewhere, as from a worker of a DataLoader
         self.is_uninitialised = base.startswith(("empty", "new_empty", "_empty"))
         self.is_resize = base in ("resize_", "resize_as_")
         self.is_collective = func.namespace in ("c10d", "_c10d_functional")

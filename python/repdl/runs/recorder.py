@@ -157,6 +157,8 @@ class _Call:
         what = content.kind(tensor.dtype, tensor.shape)
         if self.device is None:
             self.device = tensor.device
+        if op.is_handed:
+            return
         if name in op.writes:
             self.written.append(tensor)
             self.sizes.append(_bytes_behind(tensor) if op.is_resize else 0)
@@ -199,7 +201,7 @@ class _Call:
 
     def _output(self, tensor: torch.Tensor, memory: Memory) -> tuple[str, bytes]:
         what = content.kind(tensor.dtype, tensor.shape)
-        if self.op.is_point_to_point or (self.op.is_view and not tensor.is_contiguous()):
+        if self.op.is_handed or self.op.is_point_to_point or (self.op.is_view and not tensor.is_contiguous()):
             return what, content.UNHASHED
         return what, hash_of(tensor, memory)
 

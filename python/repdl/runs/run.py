@@ -200,9 +200,6 @@ class Run:
             block.digest = digest(b"".join(call.digest for call in self.calls(block) if not call.is_evidence))
         return block.digest
 
-    def close(self) -> None:
-        self.reader.close()
-
 
 def _plain(values: Any) -> dict[str, Any]:
     """Numbers, texts and lists of texts, whatever a stranger has put there."""
