@@ -154,6 +154,22 @@ def test_running_statistics_are_written_though_no_schema_says_so(tmp_path: Path)
     assert neg.inputs[0].writer == norm.number and neg.inputs[0].hash != norm.inputs[3].hash
 
 
+def test_collectives(tmp_path: Path) -> None:
+    """Whose results are those of both processes, though no schema says that they write."""
+    program = str(ROOT / "tests" / "python" / "recorded_ranks.py")
+    subprocess.run([sys.executable, program, str(tmp_path)], check=True, timeout=300)
+    runs = [Run(tmp_path / str(rank)) for rank in range(2)]
+    for name in ("c10d::allreduce_", "c10d::allgather_"):
+        sums = [named(run, name) for run in runs]
+        assert sums[0] and {call.phase for call in sums[0]} == {"collective"}
+        assert [call.outputs for call in sums[0]] == [call.outputs for call in sums[1]]
+    gradients, alone = named(runs[0], "c10d::allreduce_")
+    assert gradients.inputs != named(runs[1], "c10d::allreduce_")[0].inputs and gradients.step == 0 < alone.step
+    (exp,), (neg,) = named(runs[0], "aten::exp"), named(runs[1], "aten::neg")
+    assert exp.inputs[0].hash == neg.outputs[0].hash  # what was received
+    assert named(runs[0], "aten::sin")[0].inputs[0].hash == named(runs[1], "aten::exp")[0].inputs[0].hash
+
+
 SCRIPT = """
 import os, signal, sys, torch
 sys.path.insert(0, {tests!r})

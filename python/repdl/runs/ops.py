@@ -35,6 +35,9 @@ class Op:
                 self.writes.add(argument.name)
                 if argument.kwarg_only or base in _FILLERS or self.is_seeded:
                     self.overwrites.add(argument.name)
+        if func.namespace == "c10d" and base != "send":  # their schemas say nothing
+            self.overwrites.update(name for name in self.names if name.startswith("output"))
+            self.writes.update(self.overwrites, {"tensors"} & set(self.names))
         if "batch_norm" in base and "backward" not in base:
             self.writes.update(name for name in self.names if name in _STATISTICS)
 
