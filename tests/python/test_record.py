@@ -87,7 +87,7 @@ def test_conjugates_zeros_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert content.raw_hash(torch.tensor([0.0])) != content.raw_hash(torch.tensor([-0.0]))
     assert content.raw_hash(torch.empty(3, device="meta")) is None
     assert content.raw_hash(torch.empty(0, 3).t()) == content.raw_hash(torch.empty(0))
-    x = torch.randn(7, 9, 5)
+    x = torch.randn(70, 9, 5)
     whole = content.raw_hash(x.transpose(1, 2))
     monkeypatch.setattr(content, "_PIECE", 400)
     assert content.raw_hash(x.transpose(1, 2)) == whole
@@ -291,10 +291,12 @@ FOREIGN: dict[str, Callable[[], bytes]] = {
     "a header of numbers": lambda: file.MAGIC + frame(b"H", 5),
     "names that are missing": lambda: HEAD + frame(b"T", [["a"], [[0, 7, [], []]]]),
     "names before the first": lambda: HEAD + frame(b"T", [["a"], [[-1, 0, [], []]]]),
-    "an op of no signature": lambda: HEAD + frame(b"O", [0, [3], [0, 0], [0], [], [], [], [0], b""]),
-    "ops that are texts": lambda: HEAD + frame(b"O", ["a", "b", "c", "d", "e", "f", "g", "h", b""]),
+    "an op of no signature": lambda: HEAD + frame(b"O", [0, 0, [3], [0, 0], [0], [], [], [], [0], b""]),
+    "ops that are texts": lambda: HEAD + frame(b"O", [0, "a", "b", "c", "d", "e", "f", "g", "h", b""]),
     "a block without ops": lambda: HEAD + frame(b"B", [0, 0, 5, b"0" * 16, []]),
     "a block that begins late": lambda: HEAD + frame(b"B", [0, 9, 10, b"0" * 16, []]),
+    "names without end": lambda: HEAD + 12 * frame(b"T", [["a"], [[0, 0, [0] * 1_000_000, []]]]),
+    "texts without end": lambda: HEAD + 200 * frame(b"T", [["a" * 2_000_000], []]),
     "an extension type": lambda: HEAD + frame(b"T", msgpack.packb(msgpack.ExtType(1, b"x"))),
 }
 

@@ -21,8 +21,8 @@ UNHASHED = bytes(16)
 UNINITIALISED = bytes(15) + b"\1"
 """In the place of a hash: memory that nothing has written yet."""
 
-_PIECE = 1 << 26
-"""Bytes of a tensor that are laid out anew at once, at most, where it has several rows."""
+_PIECE = 1 << 28
+"""Bytes of a tensor that are laid out anew at once, at most, where it has several rows; a piece takes longer."""
 
 _xxh3 = library("xxhash").xxh3_128_digest
 _memory_view = ctypes.pythonapi.PyMemoryView_FromMemory

@@ -18,7 +18,9 @@ from repdl.runs.needs import library
 BLOCK_OPS = 1024
 _SECONDS = 0.2
 _PART_VALUES = 30_000
+_MOST_KEPT = 200_000
 PHASES = ("forward", "backward", "optimizer", "collective", "data loading")
+_NUMBER_OF_PHASE = {phase: number for number, phase in enumerate(PHASES)}
 
 Value = tuple[str, bytes]
 Read = tuple[str, bytes, int]
@@ -42,6 +44,7 @@ class Log:
         self.step = 0
         self.strings: dict[str, int] = {}
         self.signatures: dict[Any, tuple[int, bytes]] = {}
+        self.signatures_written = 0
         self.new_strings: list[str] = []
         self.new_signatures: list[Any] = []
         self.hasher = library("xxhash").xxh3_128
@@ -86,7 +89,7 @@ class Log:
         signatures, wheres, phases, reads, writers, made, generators = self.columns
         signatures.append(signature[0])
         wheres += (self._string(module), self._string(line))
-        phases.append(PHASES.index(phase) + 8 * is_evidence)
+        phases.append(_NUMBER_OF_PHASE[phase] + 8 * is_evidence)
         for _, value, writer in inputs:
             reads.append(self._value(value))
             writers.append(number - writer if writer >= 0 else 0)
@@ -119,10 +122,14 @@ class Log:
 
     def _signature(self, key: Any) -> tuple[int, bytes]:
         name, text, inputs, outputs = key
+        if len(self.signatures) == _MOST_KEPT:  # numbers that change at each step make new ones without end
+            self.signatures.clear()
         string = self._string
         entry = [string(name), string(text), [string(t) for t in inputs], [string(t) for t in outputs]]
         self.new_signatures.append(entry)
-        found = self.signatures[key] = (len(self.signatures), signature_digest(name, text, list(inputs), list(outputs)))
+        digest = signature_digest(name, text, list(inputs), list(outputs))
+        found = self.signatures[key] = (self.signatures_written, digest)
+        self.signatures_written += 1
         return found
 
     def _value(self, value: bytes) -> int:
@@ -137,14 +144,14 @@ class Log:
             self._frame(TABLE, [self.new_strings, self.new_signatures])
             self.new_strings, self.new_signatures = [], []
         if self.ops > self.part_begin:
-            self._frame(OPS, [self.part_begin, *self.columns, b"".join(self.hashes)])
+            self._frame(OPS, [self.step, self.part_begin, *self.columns, b"".join(self.hashes)])
         self._new_part()
         self.written_at = perf_counter()
 
     def _end_segment(self) -> None:
         if self.segment is not None:
             phase, module = self.segment
-            entry = [PHASES.index(phase), self._string(module), self.ops - self.segment_begin]
+            entry = [_NUMBER_OF_PHASE[phase], self._string(module), self.ops - self.segment_begin]
             self.segments.append([*entry, self.segment_hash.digest()])
             self.segment = None
 

@@ -2,7 +2,7 @@
 """What is known of the memory of tensors: who wrote it last, whether anything did, and hashes of what it holds.
 
 It is kept at the storage itself, so that it ends with it. A hash is kept until an op writes the memory. Of memory that
-no recorded op has made, or that was given to somebody outside of torch, none is kept: who knows what writes it.
+torch has not allocated, or that was given to somebody outside of torch, none is kept: who knows what writes it.
 """
 
 from __future__ import annotations
@@ -44,11 +44,16 @@ def storage(tensor: torch.Tensor) -> Any:
         return None
 
 
+def is_of_others(found: Any) -> bool:
+    """Memory that torch has not allocated, or not for this process alone."""
+    return found is None or not found.resizable() or found.is_shared()
+
+
 def memory_of(tensor: torch.Tensor, epoch: int) -> Memory:
     found = storage(tensor)
     memory: Memory | None = getattr(found, "_repdl_memory", None)
     if memory is None:
-        memory = Memory(epoch, -1, True)
+        memory = Memory(epoch, -1, is_of_others(found))
         if found is not None:
             found._repdl_memory = memory
     elif memory.epoch != epoch:  # of what came in between nothing is known
@@ -60,21 +65,28 @@ def memory_of(tensor: torch.Tensor, epoch: int) -> Memory:
 def hash_of(tensor: torch.Tensor, memory: Memory) -> bytes:
     if memory.unwritten:
         return content.UNINITIALISED
-    what = content.kind(tensor.dtype, tensor.shape)
     if memory.is_shared:
-        raw = content.raw_hash(tensor)
-    else:
-        # Views of the same bytes in the same order share a hash.
-        if tensor.is_contiguous():
-            key: Any = (tensor.storage_offset() * tensor.itemsize, tensor.nbytes, tensor.is_neg(), tensor.is_conj())
-        else:
-            key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype, tensor.is_conj())
-        raw = memory.hashes.get(key)
-        if raw is None:
-            raw = content.raw_hash(tensor)
-            if raw is not None:
-                memory.hashes[key] = raw
-    return content.UNHASHED if raw is None else content.with_kind(raw, what)
+        return _hashed(tensor, content.raw_hash(tensor))
+    key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype, tensor.is_neg(), tensor.is_conj())
+    found = memory.hashes.get(key)
+    if found is None:
+        found = memory.hashes[key] = _hashed(tensor, _raw_hash_kept(tensor, memory))
+    return found
+
+
+def _raw_hash_kept(tensor: torch.Tensor, memory: Memory) -> bytes | None:
+    """Views of the same bytes in the same order share it."""
+    if tensor.is_neg() or tensor.is_conj() or not tensor.is_contiguous():
+        return content.raw_hash(tensor)
+    key = (tensor.storage_offset() * tensor.itemsize, tensor.nbytes)
+    raw = memory.hashes.get(key)
+    if raw is None and (raw := content.raw_hash(tensor)) is not None:
+        memory.hashes[key] = raw
+    return raw
+
+
+def _hashed(tensor: torch.Tensor, raw: bytes | None) -> bytes:
+    return content.UNHASHED if raw is None else content.with_kind(raw, content.kind(tensor.dtype, tensor.shape))
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from repdl.interception import places, switch
 from repdl.runs import content, events, ops, randomness
 from repdl.runs.file import Writer
 from repdl.runs.log import Log
-from repdl.runs.memory import Memory, hash_of, memory_of, storage, watched
+from repdl.runs.memory import Memory, hash_of, is_of_others, memory_of, storage, watched
 from repdl.runs.modules import Modules
 
 _active: Recorder | None = None
@@ -192,7 +192,7 @@ class _Call:
         memory = getattr(found, "_repdl_memory", None)
         if memory is not None:
             return memory_of(tensor, epoch)
-        memory = Memory(epoch, number, self.op.is_view)
+        memory = Memory(epoch, number, is_of_others(found))
         if found is not None:
             found._repdl_memory = memory
             if self.op.is_uninitialised:

@@ -12,8 +12,10 @@ from repdl.runs import file, log
 from repdl.runs.content import digest
 from repdl.runs.file import RecordError
 
-_MOST_NAMES = 4_000_000
-"""Entries of the tables of a file."""
+_MOST_NAMES = 10_000_000
+"""Entries of the tables of a file, and of the lists in them."""
+_MOST_BYTES = 1 << 28
+"""Of its tables, unpacked."""
 
 
 class Value(NamedTuple):
@@ -81,6 +83,7 @@ class Run:
         self.reader = file.Reader(path)
         self.header: dict[str, Any] = {}
         self.end: dict[str, Any] | None = None
+        self.names = 0
         self.strings: list[str] = []
         self.signatures: list[tuple[str, str, list[str], list[str], bytes]] = []
         self.blocks: list[Block] = []
@@ -100,6 +103,7 @@ class Run:
 
     def _scan(self) -> None:
         parts: list[file.Frame] = []
+        tables = 0
         for number, frame in enumerate(self.reader.frames()):
             if (number == 0) != (frame.kind == file.HEADER):
                 raise RecordError(f"{self.path} is damaged: its header is not at its beginning")
@@ -110,6 +114,8 @@ class Run:
             if frame.kind == file.HEADER:
                 self.header = _plain(value)
             elif frame.kind == file.TABLE:
+                if (tables := tables + frame.raw) > _MOST_BYTES:
+                    raise RecordError(f"{self.path} has more than {_MOST_BYTES} bytes of names")
                 self._enter_names(*value)
             elif frame.kind == file.BLOCK:
                 self._enter_block(value, parts)
@@ -121,15 +127,13 @@ class Run:
         if parts:  # the run was killed, or the disk was full
             begin = self.ops
             last = self.reader.read(parts[-1])
-            step = (
-                self.steps if not self.blocks or self.blocks[-1].end % log.BLOCK_OPS == 0 else self.blocks[-1].step + 1
-            )
-            self.blocks.append(Block(step, begin, last[0] + len(last[1]), None, [], parts))
+            self.blocks.append(Block(_index(last[0]), begin, last[1] + len(last[2]), None, [], parts))
 
     def _enter_names(self, strings: list[str], signatures: list[Any]) -> None:
-        self.strings += [str(s) for s in strings]
-        if len(self.strings) + len(self.signatures) + len(signatures) > _MOST_NAMES:
+        self.names += len(strings) + sum(len(inputs) + len(outputs) + 2 for _, _, inputs, outputs in signatures)
+        if self.names > _MOST_NAMES:
             raise RecordError(f"{self.path} has more than {_MOST_NAMES} names")
+        self.strings += [str(s) for s in strings]
         for name, text, inputs, outputs in signatures:
             kinds = [self._string(kind) for kind in inputs], [self._string(kind) for kind in outputs]
             entry = (self._string(name), self._string(text), *kinds)
@@ -140,6 +144,8 @@ class Run:
 
     def _enter_block(self, value: Any, parts: list[file.Frame]) -> None:
         step, begin, end, block_digest, entries = value
+        if len(entries) > log.BLOCK_OPS:
+            raise RecordError(f"{self.path} is damaged: a block has {len(entries)} stretches")
         segments, at = [], begin
         for phase, module, count, segment_digest in entries:
             segments.append(Segment(log.PHASES[_index(phase)], self._string(module), at, segment_digest))
@@ -161,7 +167,7 @@ class Run:
                 raise RecordError(f"{self.path} is damaged: a block has {number - block.begin} ops")
 
     def _of_part(self, block: Block, part: Any) -> Iterator[Call]:
-        begin, signatures, wheres, phases, reads, writers, made, generators, data = part
+        _, begin, signatures, wheres, phases, reads, writers, made, generators, data = part
         hashes = [data[i : i + 16] for i in range(0, len(data), 16)]
         inputs, outputs = iter(zip(reads, writers, strict=True)), iter(made)
         for i, signature in enumerate(signatures):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from repdl.runs.content import UNHASHED
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
 from repdl.runs.run import Call, Run
 
@@ -62,6 +63,8 @@ def _origins(found: Difference) -> str:
     for number, writer in found.origins:
         if writer is None:
             whence = "no recorded op has written it: it comes from another library, thread or process"
+        elif all(value.hash == UNHASHED for value in writer.outputs):
+            whence = f"it comes from {writer.name} in {_short(writer)}, whose result is not hashed"
         else:
             whence = f"it was equal when {writer.name} wrote it in {_short(writer)}, and something else has changed it"
         parts.append(f"input {number} ({call.inputs[number].kind}) differed already, and {whence}")
