@@ -343,3 +343,38 @@ def test_json_is_what_a_program_reads(tmp_path: Path) -> None:
         recorded(tmp_path / name, lambda: Transformer()(torch.zeros(1, 2, dtype=torch.long)))
     result = CliRunner().invoke(app, ["diff", "--json", str(tmp_path / "a"), str(tmp_path / "b")])
     assert result.exit_code == 0 and json.loads(result.stdout)["equal"]
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(context: Any, grad: torch.Tensor) -> torch.Tensor:
+        return grad * 2
+
+
+UNUSUAL: dict[str, Callable[[], object]] = {
+    "export": lambda: torch.export.export(
+        nn.Linear(3, 2), (torch.ones(4, 3),), dynamic_shapes=({0: torch.export.Dim("b")},)
+    ),
+    "vmap": lambda: torch.vmap(lambda x: x.sin().sum())(torch.ones(3, 4)),
+    "nested": lambda: torch._nested_view_from_buffer(
+        torch.ones(6), torch.tensor([[2, 1], [2, 2]]), torch.tensor([[1, 1], [2, 1]]), torch.tensor([0, 2])
+    ).sin(),
+    "sparse": lambda: torch.eye(3).to_sparse() @ torch.ones(3, 2),
+    "quantized": lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8).dequantize(),
+    "meta": lambda: nn.Linear(3, 2, device="meta")(torch.ones(1, 3, device="meta")),
+    "a function of autograd": lambda: Doubled.apply(torch.ones(3, requires_grad=True)).sum().backward(),
+    "a list with gaps": lambda: torch.ones(3, 4)[:, torch.tensor([0, 1])],
+    "recurrent": lambda: nn.LSTM(3, 4)(torch.ones(2, 5, 3))[0].sum().backward(),
+    "two derivatives": lambda: torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(3)),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("what", UNUSUAL)
+def test_what_is_unusual_is_recorded(tmp_path: Path, what: str) -> None:
+    run = recorded(tmp_path / "a", UNUSUAL[what])
+    assert calls(run)

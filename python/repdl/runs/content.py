@@ -37,9 +37,18 @@ def digest(data: bytes) -> bytes:
     return _xxh3(data)  # type: ignore[no-any-return]
 
 
-@cache
-def kind(dtype: torch.dtype, shape: torch.Size) -> str:
+def kind(tensor: torch.Tensor) -> str:
     """As "float32[8, 16]"."""
+    if tensor.is_nested:
+        return f"nested {tensor.dtype}"
+    try:
+        return _kind(tensor.dtype, tensor.shape)
+    except TypeError:  # sizes that are symbols, while torch traces
+        return f"symbolic {tensor.dtype}"
+
+
+@cache
+def _kind(dtype: torch.dtype, shape: torch.Size) -> str:
     return f"{str(dtype).removeprefix('torch.')}{list(shape)}"
 
 
@@ -57,13 +66,15 @@ def raw_hash(tensor: torch.Tensor) -> bytes | None:
     """Of the bytes of the elements in the order of their indices; None if there are none to read."""
     try:
         return _raw_hash(tensor)
-    except (RuntimeError, NotImplementedError):  # a tensor without storage: fake, or wrapped in a subclass
+    except (RuntimeError, NotImplementedError, TypeError):  # no storage: fake, symbolic, or wrapped in a subclass
         return None
 
 
 def _raw_hash(tensor: torch.Tensor) -> bytes | None:
     if tensor.is_meta:
         return None
+    if tensor.is_nested:
+        return _of_parts(list(tensor.unbind()))
     if tensor.layout is not torch.strided:
         return _of_parts(_parts(tensor))
     if tensor.is_quantized:

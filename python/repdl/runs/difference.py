@@ -17,7 +17,7 @@ from repdl.runs.content import UNINITIALISED
 from repdl.runs.file import RecordError
 from repdl.runs.run import Call, Run, Value
 
-BEFORE, AFTER = 60, 240
+BEFORE, AFTER = 20, 240
 """Calls around the first difference that are shown."""
 
 Row = tuple[Call | None, Call | None]

@@ -65,10 +65,13 @@ def memory_of(tensor: torch.Tensor, epoch: int) -> Memory:
 def hash_of(tensor: torch.Tensor, memory: Memory) -> bytes:
     if memory.unwritten:
         return content.UNINITIALISED
-    if memory.is_shared:
+    if memory.is_shared or tensor.is_nested:
         return _hashed(tensor, content.raw_hash(tensor))
     key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype, tensor.is_neg(), tensor.is_conj())
-    found = memory.hashes.get(key)
+    try:
+        found = memory.hashes.get(key)
+    except TypeError:  # sizes that are symbols, while torch traces
+        return content.UNHASHED
     if found is None:
         found = memory.hashes[key] = _hashed(tensor, _raw_hash_kept(tensor, memory))
     return found
@@ -86,7 +89,7 @@ def _raw_hash_kept(tensor: torch.Tensor, memory: Memory) -> bytes | None:
 
 
 def _hashed(tensor: torch.Tensor, raw: bytes | None) -> bytes:
-    return content.UNHASHED if raw is None else content.with_kind(raw, content.kind(tensor.dtype, tensor.shape))
+    return content.UNHASHED if raw is None else content.with_kind(raw, content.kind(tensor))
 
 
 @contextmanager

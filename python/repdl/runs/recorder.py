@@ -105,7 +105,7 @@ class Recorder(TorchDispatchMode):
     def _of_event(self, value: Any) -> tuple[str, bytes, int]:
         if isinstance(value, torch.Tensor):
             memory = memory_of(value, self.epoch)
-            return content.kind(value.dtype, value.shape), hash_of(value, memory), memory.writer
+            return content.kind(value), hash_of(value, memory), memory.writer
         return *value, -1
 
     def wrote(self, number: int, tensors: Any) -> None:
@@ -148,13 +148,15 @@ class _Call:
             for v in content.leaves(value):
                 if isinstance(v, torch.Tensor):
                     self._tensor(name, v)
+            if any(v is None for v in value):  # an index that is left out
+                self.texts.append(f"{name}=[{', '.join('None' if v is None else '_' for v in value)}]")
         elif value is not None:
             self.texts.append(f"{name}={_text(value)}")
 
     def _tensor(self, name: str, tensor: torch.Tensor) -> None:
         op, epoch = self.op, self.recorder.epoch
         memory = memory_of(tensor, epoch)
-        what = content.kind(tensor.dtype, tensor.shape)
+        what = content.kind(tensor)
         if self.device is None:
             self.device = tensor.device
         if op.is_handed:
@@ -200,7 +202,7 @@ class _Call:
         return memory
 
     def _output(self, tensor: torch.Tensor, memory: Memory) -> tuple[str, bytes]:
-        what = content.kind(tensor.dtype, tensor.shape)
+        what = content.kind(tensor)
         if self.op.is_handed or self.op.is_point_to_point or (self.op.is_view and not tensor.is_contiguous()):
             return what, content.UNHASHED
         return what, hash_of(tensor, memory)
