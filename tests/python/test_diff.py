@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -46,14 +47,15 @@ def test_equal_runs_have_no_difference(tmp_path: Path, train: Program) -> None:
     assert found is None and re.fullmatch(r"No difference: \d+ ops in 4 steps are equal\.", text)
 
 
-def test_threads_make_no_difference_when_enabled(tmp_path: Path) -> None:
+@pytest.mark.parametrize("train", [train_transformer, train_convolutions])
+def test_threads_make_no_difference_when_enabled(tmp_path: Path, train: Program) -> None:
     def with_threads(threads: int) -> Program:
         def program() -> None:
             before = repdl.get_num_threads()
             repdl.set_num_threads(threads)
             try:
                 with repdl.reproducible():
-                    train_transformer()
+                    train()
             finally:
                 repdl.set_num_threads(before)
 
@@ -381,3 +383,21 @@ def test_the_first_model_has_plain_names(tmp_path: Path) -> None:
     )
     modules = {call.module for call in run.calls_from(0)}
     assert {"encoder.layers.0.attn.qkv", "Transformer.encoder.layers.0.attn.qkv"} <= modules
+
+
+def test_the_speed_of_workers_makes_no_difference(tmp_path: Path) -> None:
+    class Slow(Dataset[torch.Tensor]):
+        def __init__(self, slow: int) -> None:
+            self.slow = slow
+
+        def __len__(self) -> int:
+            return 4
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            time.sleep(0.3 if index == self.slow else 0)
+            return torch.full((2,), float(index))
+
+    def program(slow: int) -> Program:
+        return lambda: [batch.sum() for batch in DataLoader(Slow(slow), 1, shuffle=True, num_workers=2)]
+
+    assert compared(tmp_path, program(0), program(3))[0] is None

@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -378,3 +379,32 @@ UNUSUAL: dict[str, Callable[[], object]] = {
 def test_what_is_unusual_is_recorded(tmp_path: Path, what: str) -> None:
     run = recorded(tmp_path / "a", UNUSUAL[what])
     assert calls(run)
+
+
+def test_writes_that_no_recorded_op_makes_are_seen(tmp_path: Path) -> None:
+    def program() -> None:
+        x = torch.zeros(4)
+        x.exp()
+        thread = threading.Thread(target=lambda: x.add_(1))  # threads are not recorded
+        thread.start()
+        thread.join()
+        x.exp()
+
+    run = recorded(tmp_path / "a", program)
+    first, second = named(run, "aten::exp")
+    assert first.inputs[0].hash != second.inputs[0].hash
+
+
+def test_our_own_layers_and_optimizers(tmp_path: Path) -> None:
+    def program() -> None:
+        model = repdl.from_torch_module(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
+        optimizer = repdl.optim.Adam(model.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(torch.ones(4, 3)).sum().backward()
+            optimizer.step()
+
+    run = recorded(tmp_path / "a", program)
+    states = named(run, "state of Adam")
+    assert [call.step for call in states] == [0, 1] and states[0].outputs != states[1].outputs
+    assert {call.phase for call in named(run, "repdl::adam_step")} == {"optimizer"}

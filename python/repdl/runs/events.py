@@ -64,7 +64,8 @@ def _batches(recorder: Recorder) -> Iterator[None]:
     def take_and_record(self: Any) -> Any:
         outer, recorder.phase = recorder.phase, "data loading"
         try:
-            batch = take(self)
+            with recorder.hidden(self._num_workers > 0):  # when tensors arrive from workers depends on their speed
+                batch = take(self)
             leaves = content.leaves(batch)
             values = [leaf if isinstance(leaf, torch.Tensor) else content.of_object(leaf) for leaf in leaves]
             number = recorder.event("batch of DataLoader", outputs=values)

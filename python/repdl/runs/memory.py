@@ -20,17 +20,19 @@ _GIVES_AWAY = ("numpy", "__array__", "__dlpack__", "data_ptr", "share_memory_")
 
 
 class Memory:
-    __slots__ = ("epoch", "hashes", "is_shared", "unwritten", "writer")
+    __slots__ = ("epoch", "hashes", "is_shared", "unwritten", "version", "writer")
 
     def __init__(self, epoch: int, writer: int, is_shared: bool) -> None:
         self.epoch = epoch
         self.writer = writer  # the number of the op; -1 is unknown
         self.is_shared = is_shared
         self.unwritten = 0  # bytes
+        self.version: int | None = None  # torch's count of writes, once the memory was read; seen by it or not by us
         self.hashes: dict[Any, bytes] = {}
 
     def written(self, writer: int, size: int) -> None:
         self.writer = writer
+        self.version = None
         self.hashes.clear()
         if self.unwritten:
             self.unwritten = max(0, self.unwritten - size)
@@ -67,6 +69,7 @@ def hash_of(tensor: torch.Tensor, memory: Memory) -> bytes:
         return content.UNINITIALISED
     if memory.is_shared or tensor.is_nested:
         return _hashed(tensor, content.raw_hash(tensor))
+    _look_at_version(tensor, memory)
     key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype, tensor.is_neg(), tensor.is_conj())
     try:
         found = memory.hashes.get(key)
@@ -75,6 +78,15 @@ def hash_of(tensor: torch.Tensor, memory: Memory) -> bytes:
     if found is None:
         found = memory.hashes[key] = _hashed(tensor, _raw_hash_kept(tensor, memory))
     return found
+
+
+def _look_at_version(tensor: torch.Tensor, memory: Memory) -> None:
+    """Forgets what is known if somebody has written past us: another thread, or a kernel that is called directly."""
+    version = -1 if tensor.is_inference() else tensor._version
+    if memory.version != version:
+        if memory.version is not None:
+            memory.hashes.clear()
+        memory.version = version
 
 
 def _raw_hash_kept(tensor: torch.Tensor, memory: Memory) -> bytes | None:

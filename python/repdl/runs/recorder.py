@@ -84,21 +84,27 @@ class Recorder(TorchDispatchMode):
                 self.nodes[n] = (module, line)
             self.last_node = number
 
+    @contextmanager
+    def hidden(self, is_hidden: bool) -> Iterator[None]:
+        """Ops of a block are not recorded, if so."""
+        was_inside, self.is_inside = self.is_inside, self.is_inside or is_hidden
+        try:
+            yield
+        finally:
+            self.is_inside = was_inside
+
     def event(self, name: str, text: str = "", inputs: Any = (), outputs: Any = (), is_evidence: bool = False) -> int:
         """Records something that is no op. Values are tensors, or pairs of what they are and their hash."""
         if self.log.is_closed:
             return -1
         start = perf_counter()
-        was_inside, self.is_inside = self.is_inside, True
-        try:
+        with self.hidden(True):
             with torch.no_grad():
                 read = [self._of_event(value) for value in inputs]
                 made = [self._of_event(value) for value in outputs]
             phase, module, line = self.where()
             wrote = [value[:2] for value in made]
             number = self.log.op(name, text, phase, module, line, read, wrote, None, is_evidence)
-        finally:
-            self.is_inside = was_inside
         self.own += perf_counter() - start
         return number
 
@@ -180,6 +186,7 @@ class _Call:
             if op.is_resize:
                 memory.unwritten += max(0, _bytes_behind(tensor) - size)
             outputs.append(self._output(tensor, memory))
+            memory.version = None  # torch counts this write after us
         for tensor in content.leaves(result):
             if isinstance(tensor, torch.Tensor) and not any(tensor is other for other in self.written):
                 outputs.append(self._output(tensor, self._made(tensor, number)))
