@@ -22,7 +22,7 @@ import torch
 import xxhash
 import zstandard
 from torch import nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 from typer.testing import CliRunner
 
 import repdl
@@ -393,6 +393,24 @@ def test_writes_that_no_recorded_op_makes_are_seen(tmp_path: Path) -> None:
     run = recorded(tmp_path / "a", program)
     first, second = named(run, "aten::exp")
     assert first.inputs[0].hash != second.inputs[0].hash
+
+
+def test_what_other_threads_do_is_not_recorded(tmp_path: Path) -> None:
+    def aside() -> None:
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters())
+        for (x,) in DataLoader(TensorDataset(torch.ones(2, 3))):
+            model(x).sum().backward()
+            optimizer.step()
+
+    def program() -> None:
+        thread = threading.Thread(target=aside)
+        thread.start()
+        thread.join()
+        torch.ones(1).exp()
+
+    run = recorded(tmp_path / "a", program)
+    assert [call.name for call in calls(run)] == ["aten::ones", "aten::exp"]
 
 
 def test_our_own_layers_and_optimizers(tmp_path: Path) -> None:

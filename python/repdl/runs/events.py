@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -29,6 +30,8 @@ def followed(recorder: Recorder) -> Iterator[None]:
 
 
 def _begin(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
+    if get_ident() != recorder.thread:
+        return
     recorder.phase = "optimizer"
     texts, tensors = [], []
     for number, group in enumerate(optimizer.param_groups):
@@ -42,6 +45,8 @@ def _begin(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
 
 def _end(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
     """The state of the optimizer, then the end of the step."""
+    if get_ident() != recorder.thread:
+        return
     texts, values = [], []
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for number, parameter in enumerate(parameters):
@@ -62,6 +67,8 @@ def _batches(recorder: Recorder) -> Iterator[None]:
     take = _BaseDataLoaderIter.__next__
 
     def take_and_record(self: Any) -> Any:
+        if get_ident() != recorder.thread:
+            return take(self)
         outer, recorder.phase = recorder.phase, "data loading"
         try:
             with recorder.hidden(self._num_workers > 0):  # when tensors arrive from workers depends on their speed

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +21,8 @@ class Modules:
     first. A model itself, and a module that no model has, goes by its class.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, thread: int) -> None:
+        self.thread = thread
         self.stack: list[tuple[str, bool]] = []
         self.paths: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
         self.models = 0
@@ -45,13 +47,15 @@ class Modules:
             left.remove()
 
     def _enter(self, module: nn.Module, args: Any) -> None:
+        if get_ident() != self.thread:
+            return
         path = self.paths.get(module)
         if path is None:
             path = self._name(module)
         self.stack.append((path, torch._C._current_autograd_node() is not None))
 
     def _leave(self, module: nn.Module, args: Any, output: Any) -> None:
-        if self.stack:
+        if self.stack and get_ident() == self.thread:
             self.stack.pop()
 
     def _name(self, module: nn.Module) -> str:

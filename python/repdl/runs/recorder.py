@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import get_ident
 from time import perf_counter
 from typing import Any
 
@@ -33,7 +34,8 @@ class Recorder(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.log = log
         self.every = every
-        self.modules = Modules()
+        self.thread = get_ident()
+        self.modules = Modules(self.thread)
         self.epoch = 0  # changes where ops went by unseen
         self.is_recording = True  # this step
         self.is_inside = False  # an op, or the recorder itself
@@ -69,9 +71,6 @@ class Recorder(TorchDispatchMode):
             made = self.nodes.get(number) or self.older_nodes.get(number)
             if made is not None:
                 return phase, *made
-            variable = getattr(node, "variable", None)
-            if variable is not None:
-                return phase, self.modules.path, _line()
         if self.phase == "optimizer" and self.modules.stack:  # a closure
             phase = "forward" if node is None else "backward"
         return phase, self.modules.path, _line()
