@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [convolution] [lenet] [sums] [functions] [calls] [interception] [fourier]
+python bench/run.py [mm] [convolution] [lenet] [sums] [functions] [calls] [interception] [fourier] [record]
                     [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 python bench/run.py calls --json docs/calls.json            likewise
@@ -36,6 +36,7 @@ class Suite(StrEnum):
     CALLS = "calls"
     INTERCEPTION = "interception"
     FOURIER = "fourier"
+    RECORD = "record"
 
 
 def tables(
@@ -48,6 +49,7 @@ def tables(
     import interception
     import lenet
     import mm
+    import record
     import sums
 
     made: list[Table] = []
@@ -70,6 +72,8 @@ def tables(
                 made += [interception.steps(n) for n in threads] + [interception.shares()]
             case Suite.FOURIER:
                 made.append(fourier.run())
+            case Suite.RECORD:
+                made.append(record.run(threads, rounds))
     return made
 
 
@@ -79,7 +83,7 @@ def main(
     program: Annotated[Path, typer.Option(help="The C++ benchmark, for sums and functions.")] = PROGRAM,
     target: Annotated[str | None, typer.Option(help="CPU target, of the peers too; the best if not said.")] = None,
     only: Annotated[str | None, typer.Option(help="For calls: a family, or a part of names.")] = None,
-    rounds: Annotated[int, typer.Option(help="For calls: turns of each.")] = 5,
+    rounds: Annotated[int, typer.Option(help="For calls and record: turns of each.")] = 5,
     json: Annotated[Path | None, typer.Option(help="A file that gets the figures of functions, or of calls.")] = None,
     markdown: Annotated[bool, typer.Option(help="Print tables for a document.")] = False,
 ) -> None:

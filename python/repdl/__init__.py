@@ -48,11 +48,17 @@ if TYPE_CHECKING:
         reproducible as reproducible,
     )
     from repdl.reveal import reveal as reveal
+    from repdl.runs import record as record
 
 _MODULES = {
-    "checkpoint", "conformance", "experiments", "func", "interception", "library", "nn", "optim", "random", "reveal", "utils",
+    "checkpoint", "conformance", "experiments", "func", "interception", "library", "nn", "optim", "random", "reveal",
+    "utils",
 }  # fmt: skip
-_NAMES = {"declare": "repdl.conformance.declared", "from_torch_module": "repdl.convert"} | dict.fromkeys(
+_NAMES = {
+    "declare": "repdl.conformance.declared",
+    "from_torch_module": "repdl.convert",
+    "record": "repdl.runs",
+} | dict.fromkeys(
     (
         "NotReproducibleError",
         "NotReproducibleWarning",

@@ -4,8 +4,10 @@ from __future__ import annotations
 import typer
 
 from repdl.cli import conformance
+from repdl.cli.diff import diff
 from repdl.cli.info import cmake_dir, info
 from repdl.cli.prove import prove
+from repdl.cli.record import record
 from repdl.cli.reveal import reveal
 from repdl.cli.run import PASS_ON, audit, run
 
@@ -23,6 +25,8 @@ app.add_typer(conformance.app, name="conformance")
 app.command()(reveal)
 app.command(context_settings=PASS_ON)(run)
 app.command(context_settings=PASS_ON)(audit)
+app.command(context_settings=PASS_ON)(record)
+app.command()(diff)
 
 
 def main() -> None:

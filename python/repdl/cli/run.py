@@ -41,7 +41,7 @@ def run(
     from repdl.cli._program import run_program
     from repdl.interception import enable
 
-    _check(script, module)
+    check_script(script, module)
     try:
         enable(strict, order, rng)
     except ValueError as error:
@@ -83,7 +83,7 @@ def audit(
     processes, numbers of threads, layouts, batches and instruction sets. The report tells in what the bits of which op
     vary, where, how far, and which line mends it. If the program ends well, exit status 1 says that an op varies.
     """
-    _check(script, module)
+    check_script(script, module)
     check_folder("--json", json)
     if measure:
         from repdl.cli._measure import measure_program
@@ -110,7 +110,7 @@ def audit(
                 json.write_text(recorder.report.to_json() + "\n", encoding="utf-8")
 
 
-def _check(script: str, module: bool) -> None:
+def check_script(script: str, module: bool) -> None:
     if not module and not Path(script).exists():
         fail(f"can't open {script!r}: there is no such file")
 

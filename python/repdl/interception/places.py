@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
@@ -31,6 +32,7 @@ def edge(function: F) -> F:
     return function
 
 
+@cache
 def _is_users(path: str) -> bool:
     if path.startswith((_OURS, _TORCH, "<frozen ")):
         return False
@@ -40,9 +42,11 @@ def _is_users(path: str) -> bool:
 def users_frame() -> FrameType | None:
     """The innermost frame outside torch, this package and Python's own library."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code not in _edges and not _is_users(frame.f_code.co_filename):
+    while frame is not None and not _is_users(frame.f_code.co_filename):
+        if frame.f_code in _edges:
+            return None
         frame = frame.f_back
-    return frame if frame is None or frame.f_code not in _edges else None
+    return frame
 
 
 def warn(text: str, category: type[Warning], otherwise: str) -> None:
@@ -59,15 +63,16 @@ def place() -> str:
     while frame is not None and frame.f_code not in _edges:
         path = frame.f_code.co_filename
         if _is_users(path):
-            return _line(frame) + (" (backward)" if backward else "")
+            return line(frame) + (" (backward)" if backward else "")
         if path.startswith(_LAYERS) and not layer:
-            layer = _line(frame)
+            layer = line(frame)
         backward = backward or path == _BACKWARD
         frame = frame.f_back
     return "(backward)" if backward else layer or "(no Python frame)"
 
 
-def _line(frame: FrameType) -> str:
+def line(frame: FrameType) -> str:
+    """As "train.py:31"."""
     path = frame.f_code.co_filename
     # The packages first: an environment may lie inside the folder one works in.
     for root in (*(p for p in sys.path if p.endswith(_PACKAGES)), os.getcwd()):

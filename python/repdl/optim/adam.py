@@ -27,7 +27,7 @@ def _step(optimizer: torch.optim.Optimizer, step_op: Any, closure: Callable[[], 
             state["step"] += 1
             largest = state["max_exp_avg_sq"] if group["amsgrad"] else None
             call_flat(
-                step_op.kernel,
+                step_op,
                 (parameter, grad, state["exp_avg"], state["exp_avg_sq"], largest),
                 int(state["step"]),
                 number(group["lr"]),

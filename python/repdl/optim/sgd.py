@@ -29,7 +29,7 @@ class SGD(torch.optim.SGD):
                     buffer = torch.zeros_like(parameter, memory_format=torch.preserve_format)
                     state["momentum_buffer"] = buffer
                 call_flat(
-                    ops.sgd_step.kernel,
+                    ops.sgd_step,
                     (parameter, grad, buffer if group["momentum"] != 0 else None),
                     first,
                     number(group["lr"]),

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from repdl.cli._failure import check_folder, fail
+
+Run = Annotated[Path, typer.Argument(help="A file of `repdl record`.")]
+
+
+def diff(
+    a: Run,
+    b: Run,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Draw both timelines into FILE, a page of its own."),
+    ] = None,
+) -> None:
+    """Find where two recorded runs differ first: step, phase, module, op and line, and whether its inputs were equal.
+
+    Exit status: 0 the runs are equal, 1 they differ, 2 an error, as of a file that is damaged or no record.
+    """
+    from repdl.runs.file import RecordError
+    from repdl.runs.needs import MissingLibraryError
+
+    check_folder("--html", html)
+    try:
+        from repdl.runs import difference, report, run
+        from repdl.runs.sentence import as_json as values_of
+
+        runs = run.Run(a), run.Run(b)
+        found = difference.find(*runs)
+        if html is not None:
+            from repdl.runs.page import page
+
+            html.write_text(page(found, *runs), encoding="utf-8")
+    except (RecordError, MissingLibraryError) as error:
+        fail(f"repdl diff: {error}")
+    except OSError as error:
+        fail(f"repdl diff: {error.filename}: {error.strerror}")
+    if as_json:
+        typer.echo(json.dumps(values_of(found, *runs), indent=2))
+    else:
+        report.show(found, *runs, Console(highlight=False))
+    raise typer.Exit(int(found is not None))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from repdl.cli._failure import check_folder, fail
+from repdl.cli.run import Arguments, Module, Script, check_script
+
+
+def record(
+    script: Script,
+    args: Arguments = None,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="RUN", dir_okay=False, help="The file of the record, written anew."),
+    ] = Path("run.repdl"),
+    module: Module = False,
+    every: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Ops of one step in N; of others batches and the optimizer's state.")
+    ] = 1,
+    enable: Annotated[
+        bool, typer.Option("--enable", help="With `repdl.enable()` in force, as under `repdl run`.")
+    ] = False,
+) -> None:
+    """Run an unchanged PyTorch program and record each op: its place, and hashes of what it reads and writes.
+
+    `repdl diff` finds where two such runs differ first. Time and size are printed on the error output when it ends.
+    Exit status: the program's; 2 if it is 0 and the record is not whole, as on a full disk.
+    """
+    from repdl.cli._program import run_program
+    from repdl.interception import reproducible
+    from repdl.runs.needs import MissingLibraryError
+
+    check_script(script, module)
+    check_folder("-o", output)
+    try:
+        from repdl.runs import record as recording
+
+        with reproducible() if enable else nullcontext(), recording(output, every) as recorder:
+            run_program(script, args or [], module)
+    except MissingLibraryError as error:
+        fail(error)
+    except OSError as error:
+        fail(f"-o: {output}: {error.strerror}")
+    if recorder.log.failure is not None:
+        raise typer.Exit(2)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Where two runs differ first.
+
+Blocks of calls are compared by their digests, and the calls of the first block that differs one by one. Where the runs
+took different paths, the calls from there on are aligned by their signatures, as lines of a text.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import islice, zip_longest
+
+from repdl.runs.content import UNINITIALISED
+from repdl.runs.file import RecordError
+from repdl.runs.run import Call, Run, Value
+
+BEFORE, AFTER = 20, 240
+"""Calls around the first difference that are shown."""
+
+Row = tuple[Call | None, Call | None]
+
+
+@dataclass
+class Difference:
+    """The first difference of two runs.
+
+    kind: "result", an op gave another result; "input", it was given another one; "arguments", it was called with
+        others; "path", another op was called; "end", one of the runs ended.
+    a, b: the calls, None where a run has none.
+    rows: calls around it, of both runs side by side; `at` is the row of the difference.
+    origins: for each input that differs, its number and the call of the first run that wrote it, if one did.
+    generators: which random generators were in another state already.
+    """
+
+    kind: str
+    a: Call | None
+    b: Call | None
+    rows: list[Row]
+    at: int
+    origins: list[tuple[int, Call | None]] = field(default_factory=list)
+    generators: list[str] = field(default_factory=list)
+
+    @property
+    def call(self) -> Call:
+        found = self.a or self.b
+        assert found is not None
+        return found
+
+    @property
+    def inputs_equal(self) -> bool | None:
+        """None where no call of one run is that of the other."""
+        return None if self.kind in ("path", "end") else self.kind != "input"
+
+
+def find(a: Run, b: Run) -> Difference | None:
+    """None if the runs are equal.
+
+    Raises:
+        RecordError: if a file is damaged, or the runs were not recorded alike.
+    """
+    if (every := (a.header.get("every"), b.header.get("every")))[0] != every[1]:
+        raise RecordError(f"one run has ops of each {every[0]} steps, the other of each {every[1]}: record both alike")
+    block = _first_block(a, b)
+    if block is None:
+        return None
+    before: deque[Row] = deque(maxlen=BEFORE)
+    evidence: dict[int, Call] = {}
+    calls_a, calls_b = _counted(a, block, 0, evidence), _counted(b, block, 1, evidence)
+    for call_a, call_b in zip_longest(calls_a, calls_b):
+        if call_a is not None and call_b is not None and call_a.digest == call_b.digest:
+            before.append((call_a, call_b))
+            continue
+        states = dict(evidence)  # what follows is read for its neighbours
+        rows = [*before, *_aligned([call_a, *islice(calls_a, AFTER)], [call_b, *islice(calls_b, AFTER)])]
+        found = _described(a, call_a, call_b, rows, len(before))
+        found.generators = _generators(found, states)
+        return found
+    return None
+
+
+def _first_block(a: Run, b: Run) -> int | None:
+    for number, (mine, others) in enumerate(zip(a.blocks, b.blocks, strict=False)):
+        alike = (mine.step, mine.end) == (others.step, others.end)
+        if not alike or a.digest_of(mine) != b.digest_of(others):
+            return number
+    shorter = min(len(a.blocks), len(b.blocks))
+    return None if len(a.blocks) == len(b.blocks) else shorter
+
+
+def _counted(run: Run, block: int, side: int, evidence: dict[int, Call]) -> Iterator[Call]:
+    """The calls that count; the latest evidence is put aside."""
+    if block:
+        for call in run.calls(run.blocks[block - 1]):
+            if call.is_evidence:
+                evidence[side] = call
+    for call in run.calls_from(block):
+        if call.is_evidence:
+            evidence[side] = call
+        else:
+            yield call
+
+
+def _described(run: Run, a: Call | None, b: Call | None, rows: list[Row], at: int) -> Difference:
+    if a is None or b is None:
+        return Difference("end", a, b, rows, at)
+    if a.signature != b.signature:
+        if rows[at] == (a, b) and a.name == b.name:
+            return Difference("arguments", a, b, rows, at)
+        return Difference("path", *rows[at], rows, at)
+    different = [i for i, (x, y) in enumerate(zip(a.inputs, b.inputs, strict=True)) if x.hash != y.hash]
+    origins = [(i, run.call(a.inputs[i].writer)) for i in different]
+    return Difference("input" if different else "result", a, b, rows, at, origins)
+
+
+def _aligned(a: list[Call | None], b: list[Call | None]) -> Iterator[Row]:
+    """The calls of both, those of one signature side by side."""
+    calls_a, calls_b = [c for c in a if c is not None], [c for c in b if c is not None]
+    keys_a, keys_b = [c.signature for c in calls_a], [c.signature for c in calls_b]
+    for _, begin_a, end_a, begin_b, end_b in SequenceMatcher(None, keys_a, keys_b, autojunk=False).get_opcodes():
+        yield from _paired(calls_a[begin_a:end_a], calls_b[begin_b:end_b])
+
+
+def _paired(a: list[Call], b: list[Call]) -> Iterator[Row]:
+    """Of a stretch that differs, or is equal: ops of one name side by side, and others alone."""
+    keys = [c.name for c in a], [c.name for c in b]
+    for _, begin_a, end_a, begin_b, end_b in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+        if end_a - begin_a == end_b - begin_b and keys[0][begin_a:end_a] == keys[1][begin_b:end_b]:
+            yield from zip(a[begin_a:end_a], b[begin_b:end_b], strict=True)
+        else:
+            yield from ((call, None) for call in a[begin_a:end_a])
+            yield from ((None, call) for call in b[begin_b:end_b])
+
+
+def _generators(found: Difference, states: dict[int, Call]) -> list[str]:
+    a, b = found.a, found.b
+    if found.kind == "input" or a is None or b is None:
+        return []
+    if a.generator is not None or b.generator is not None:
+        return ["torch's generator"] if a.generator != b.generator else []
+    if a.phase != "data loading" or len(states) < 2:
+        return []
+    return [x.kind for x, y in zip(states[0].inputs, states[1].inputs, strict=False) if x.hash != y.hash]
+
+
+def unwritten_inputs(call: Call) -> list[int]:
+    return [i for i, value in enumerate(call.inputs) if value.hash == UNINITIALISED]
+
+
+def different_values(a: tuple[Value, ...], b: tuple[Value, ...]) -> list[int]:
+    return [i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x.hash != y.hash]

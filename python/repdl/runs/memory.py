@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""What is known of the memory of tensors: who wrote it last, whether anything did, and hashes of what it holds.
+
+It is kept at the storage itself, so that it ends with it. A hash is kept until an op writes the memory. Of memory that
+torch has not allocated, or that was given to somebody outside of torch, none is kept: who knows what writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from repdl.runs import content
+
+_storage_of = torch._C.TensorBase.untyped_storage
+_GIVES_AWAY = ("numpy", "__array__", "__dlpack__", "data_ptr", "share_memory_")
+
+
+class Memory:
+    __slots__ = ("epoch", "hashes", "is_shared", "unwritten", "version", "writer")
+
+    def __init__(self, epoch: int, writer: int, is_shared: bool) -> None:
+        self.epoch = epoch
+        self.writer = writer  # the number of the op; -1 is unknown
+        self.is_shared = is_shared
+        self.unwritten = 0  # bytes
+        self.version: int | None = None  # torch's count of writes, once the memory was read; seen by it or not by us
+        self.hashes: dict[Any, bytes] = {}
+
+    def written(self, writer: int, size: int) -> None:
+        self.writer = writer
+        self.version = None
+        self.hashes.clear()
+        if self.unwritten:
+            self.unwritten = max(0, self.unwritten - size)
+
+
+def storage(tensor: torch.Tensor) -> Any:
+    """None if it has none of its own."""
+    try:
+        return _storage_of(tensor)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def is_of_others(found: Any) -> bool:
+    """Memory that torch has not allocated, or not for this process alone."""
+    return found is None or not found.resizable() or found.is_shared()
+
+
+def memory_of(tensor: torch.Tensor, epoch: int) -> Memory:
+    found = storage(tensor)
+    memory: Memory | None = getattr(found, "_repdl_memory", None)
+    if memory is None:
+        memory = Memory(epoch, -1, is_of_others(found))
+        if found is not None:
+            found._repdl_memory = memory
+    elif memory.epoch != epoch:  # of what came in between nothing is known
+        memory.epoch, memory.writer, memory.unwritten = epoch, -1, 0
+        memory.hashes.clear()
+    return memory
+
+
+def hash_of(tensor: torch.Tensor, memory: Memory) -> bytes:
+    if memory.unwritten:
+        return content.UNINITIALISED
+    if memory.is_shared or tensor.is_nested:
+        return _hashed(tensor, content.raw_hash(tensor))
+    _look_at_version(tensor, memory)
+    key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype, tensor.is_neg(), tensor.is_conj())
+    try:
+        found = memory.hashes.get(key)
+    except TypeError:  # sizes that are symbols, while torch traces
+        return content.UNHASHED
+    if found is None:
+        found = memory.hashes[key] = _hashed(tensor, _raw_hash_kept(tensor, memory))
+    return found
+
+
+def _look_at_version(tensor: torch.Tensor, memory: Memory) -> None:
+    """Forgets what is known if somebody has written past us: another thread, or a kernel that is called directly."""
+    version = -1 if tensor.is_inference() else tensor._version
+    if memory.version != version:
+        if memory.version is not None:
+            memory.hashes.clear()
+        memory.version = version
+
+
+def _raw_hash_kept(tensor: torch.Tensor, memory: Memory) -> bytes | None:
+    """Views of the same bytes in the same order share it."""
+    if tensor.is_neg() or tensor.is_conj() or not tensor.is_contiguous():
+        return content.raw_hash(tensor)
+    key = (tensor.storage_offset() * tensor.itemsize, tensor.nbytes)
+    raw = memory.hashes.get(key)
+    if raw is None and (raw := content.raw_hash(tensor)) is not None:
+        memory.hashes[key] = raw
+    return raw
+
+
+def _hashed(tensor: torch.Tensor, raw: bytes | None) -> bytes:
+    return content.UNHASHED if raw is None else content.with_kind(raw, content.kind(tensor))
+
+
+@contextmanager
+def watched(is_inside: Callable[[], bool]) -> Iterator[None]:
+    """Notices memory that the program gives to somebody outside of torch, but for what `is_inside` an op."""
+    before = {name: torch.Tensor.__dict__.get(name) for name in _GIVES_AWAY}
+
+    def watching(function: Callable[..., Any]) -> Callable[..., Any]:
+        def give_away(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            if not is_inside():
+                memory = getattr(storage(self), "_repdl_memory", None)
+                if memory is not None:
+                    memory.is_shared = True
+            return function(self, *args, **kwargs)
+
+        return give_away
+
+    for name in _GIVES_AWAY:
+        setattr(torch.Tensor, name, watching(getattr(torch.Tensor, name)))
+    try:
+        yield
+    finally:
+        for name, function in before.items():
+            if function is None:
+                delattr(torch.Tensor, name)
+            else:
+                setattr(torch.Tensor, name, function)

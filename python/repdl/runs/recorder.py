@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: MIT
+"""Records what a program computes: `with repdl.record(path):`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import get_ident
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from repdl._core import __version__
+from repdl.interception import places, switch
+from repdl.runs import content, events, ops, randomness
+from repdl.runs.file import Writer
+from repdl.runs.log import Log
+from repdl.runs.memory import Memory, hash_of, is_of_others, memory_of, storage, watched
+from repdl.runs.modules import Modules
+
+_active: Recorder | None = None
+
+
+class Recorder(TorchDispatchMode):
+    """Sees each op of this thread, below autograd, in the order of the calls; backward passes too."""
+
+    def __init__(self, log: Log, every: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.log = log
+        self.every = every
+        self.thread = get_ident()
+        self.modules = Modules(self.thread)
+        self.epoch = 0  # changes where ops went by unseen
+        self.is_recording = True  # this step
+        self.is_inside = False  # an op, or the recorder itself
+        self.phase: str | None = None  # None goes by what runs
+        self.own = 0.0  # seconds
+        self.nodes: dict[int, tuple[str, str]] = {}  # module and line of the op that made each node of autograd
+        self.older_nodes: dict[int, tuple[str, str]] = {}  # of the step before
+        self.last_node = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not self.is_recording or self.is_inside or self.log.is_closed or func.namespace == "profiler":
+            return func(*args, **kwargs)
+        start = perf_counter()
+        self.is_inside = True
+        try:
+            call = _Call(self, ops.of(func), args, kwargs)
+            before = perf_counter()
+            result = func(*args, **kwargs)
+            after = perf_counter()
+            call.end(result)
+        finally:
+            self.is_inside = False
+        self.own += before - start + perf_counter() - after
+        return result
+
+    def where(self) -> tuple[str, str, str]:
+        """The phase, the module and the line of what runs now."""
+        node = torch._C._current_autograd_node()
+        phase = self.phase or ("forward" if node is None else "backward")
+        if node is not None and not self.modules.in_backward:
+            number = node._sequence_nr()
+            made = self.nodes.get(number) or self.older_nodes.get(number)
+            if made is not None:
+                return phase, *made
+        if self.phase == "optimizer" and self.modules.stack:  # a closure
+            phase = "forward" if node is None else "backward"
+        return phase, self.modules.path, _line()
+
+    def note_nodes(self, module: str, line: str) -> None:
+        """The nodes of autograd that this op's call has made."""
+        number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
+        if number != self.last_node:
+            for n in range(max(self.last_node, number - 8), number):
+                self.nodes[n] = (module, line)
+            self.last_node = number
+
+    @contextmanager
+    def hidden(self, is_hidden: bool) -> Iterator[None]:
+        """Ops of a block are not recorded, if so."""
+        was_inside, self.is_inside = self.is_inside, self.is_inside or is_hidden
+        try:
+            yield
+        finally:
+            self.is_inside = was_inside
+
+    def event(self, name: str, text: str = "", inputs: Any = (), outputs: Any = (), is_evidence: bool = False) -> int:
+        """Records something that is no op. Values are tensors, or pairs of what they are and their hash."""
+        if self.log.is_closed:
+            return -1
+        start = perf_counter()
+        with self.hidden(True):
+            with torch.no_grad():
+                read = [self._of_event(value) for value in inputs]
+                made = [self._of_event(value) for value in outputs]
+            phase, module, line = self.where()
+            wrote = [value[:2] for value in made]
+            number = self.log.op(name, text, phase, module, line, read, wrote, None, is_evidence)
+        self.own += perf_counter() - start
+        return number
+
+    def _of_event(self, value: Any) -> tuple[str, bytes, int]:
+        if isinstance(value, torch.Tensor):
+            memory = memory_of(value, self.epoch)
+            return content.kind(value), hash_of(value, memory), memory.writer
+        return *value, -1
+
+    def wrote(self, number: int, tensors: Any) -> None:
+        """What an event has made, such as a batch."""
+        for tensor in tensors:
+            memory_of(tensor, self.epoch).writer = number
+
+    def begin_step(self) -> None:
+        was_recording = self.is_recording
+        self.is_recording = self.log.step % self.every == 0
+        if self.is_recording and not was_recording:
+            self.epoch += 1
+        self.older_nodes, self.nodes = self.nodes, {}
+        self.event("random generators", inputs=randomness.of_process(), is_evidence=True)
+
+
+class _Call:
+    """An op under way: what it reads is hashed when it begins, what it writes when it has ended."""
+
+    def __init__(self, recorder: Recorder, op: ops.Op, args: Any, kwargs: Any) -> None:
+        self.recorder, self.op = recorder, op
+        self.texts: list[str] = []
+        self.inputs: list[tuple[str, bytes, int]] = []
+        self.written: list[torch.Tensor] = []
+        self.sizes: list[int] = []
+        self.device: torch.device | None = None
+        for name, value in zip(op.names, args, strict=False):
+            self._argument(name, value)
+        for name, value in kwargs.items():
+            self._argument(name, value)
+        self.generator = randomness.of_torch(kwargs.get("generator"), self.device) if op.is_seeded else None
+        self.where = recorder.where()
+        if op.is_collective:
+            self.where = ("collective", *self.where[1:])
+
+    def _argument(self, name: str, value: Any) -> None:
+        if isinstance(value, torch.Tensor):
+            self._tensor(name, value)
+        elif isinstance(value, list | tuple) and any(isinstance(v, torch.Tensor | list) for v in value):
+            for v in content.leaves(value):
+                if isinstance(v, torch.Tensor):
+                    self._tensor(name, v)
+            if any(v is None for v in value):  # an index that is left out
+                self.texts.append(f"{name}=[{', '.join('None' if v is None else '_' for v in value)}]")
+        elif value is not None:
+            self.texts.append(f"{name}={_text(value)}")
+
+    def _tensor(self, name: str, tensor: torch.Tensor) -> None:
+        op, epoch = self.op, self.recorder.epoch
+        memory = memory_of(tensor, epoch)
+        what = content.kind(tensor)
+        if self.device is None:
+            self.device = tensor.device
+        if op.is_handed:
+            return
+        if name in op.writes:
+            self.written.append(tensor)
+            self.sizes.append(_bytes_behind(tensor) if op.is_resize else 0)
+        if name not in op.overwrites:
+            is_read = not op.is_view or tensor.is_contiguous()
+            self.inputs.append((what, hash_of(tensor, memory) if is_read else content.UNHASHED, memory.writer))
+
+    def end(self, result: Any) -> None:
+        recorder, op = self.recorder, self.op
+        if op.is_collective and not op.is_point_to_point:
+            events.wait(result)
+        number, epoch = recorder.log.ops, recorder.epoch
+        outputs = []
+        for tensor, size in zip(self.written, self.sizes, strict=True):
+            memory = memory_of(tensor, epoch)
+            memory.written(number, tensor.nbytes)
+            if op.is_resize:
+                memory.unwritten += max(0, _bytes_behind(tensor) - size)
+            outputs.append(self._output(tensor, memory))
+            memory.version = None  # torch counts this write after us
+        for tensor in content.leaves(result):
+            if isinstance(tensor, torch.Tensor) and not any(tensor is other for other in self.written):
+                outputs.append(self._output(tensor, self._made(tensor, number)))
+        _, module, line = self.where
+        if torch.is_grad_enabled():
+            recorder.note_nodes(module, line)
+        recorder.log.op(op.name, ", ".join(self.texts), *self.where, self.inputs, outputs, self.generator, False)
+
+    def _made(self, tensor: torch.Tensor, number: int) -> Memory:
+        """Of new memory; or of that of an argument, where the op gave a view of it."""
+        found, epoch = storage(tensor), self.recorder.epoch
+        memory = getattr(found, "_repdl_memory", None)
+        if memory is not None:
+            return memory_of(tensor, epoch)
+        memory = Memory(epoch, number, is_of_others(found))
+        if found is not None:
+            found._repdl_memory = memory
+            if self.op.is_uninitialised:
+                memory.unwritten = found.nbytes()
+        return memory
+
+    def _output(self, tensor: torch.Tensor, memory: Memory) -> tuple[str, bytes]:
+        what = content.kind(tensor)
+        if self.op.is_handed or self.op.is_point_to_point or (self.op.is_view and not tensor.is_contiguous()):
+            return what, content.UNHASHED
+        return what, hash_of(tensor, memory)
+
+
+def _bytes_behind(tensor: torch.Tensor) -> int:
+    found = storage(tensor)
+    return 0 if found is None else int(found.nbytes())
+
+
+_LONGEST = 200
+
+
+def _text(value: Any) -> str:
+    """Of an argument; of an object, whose text has its address, the type alone."""
+    if isinstance(value, list | tuple):
+        text = f"[{', '.join(map(_text, value))}]"
+    elif isinstance(value, int | float | complex | str | torch.dtype | torch.device | torch.layout):
+        text = str(value) if isinstance(value, str | torch.device) else repr(value)
+    elif isinstance(value, torch.memory_format):
+        text = str(value)
+    else:
+        text = type(value).__name__
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}… {content.digest(text.encode()).hex()}"
+    return text
+
+
+_lines: dict[tuple[Any, int], str] = {}
+
+
+def _line() -> str:
+    frame = places.users_frame()
+    if frame is None:
+        return ""
+    key = (frame.f_code.co_filename, frame.f_lineno)
+    line = _lines.get(key)
+    if line is None:
+        line = _lines[key] = places.line(frame)
+    return line
+
+
+@contextmanager
+@places.edge
+def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) -> Iterator[Recorder]:
+    """Records each op of a block into a file, with hashes of what it reads and writes; `repdl diff` compares two.
+
+    It records this thread and the backward passes that it starts, of programs of stock torch and under
+    `repdl.enable()` alike. Bits, random numbers and layouts of the program stay as they are. A process that the
+    program forks does not write into the file. docs/record.md says what is hashed, and what it costs.
+
+    Args:
+        path: the file, written anew.
+        every: of how many steps one is recorded op by op; of the others only batches and the state of optimizers.
+            A step ends when an optimizer steps.
+        quiet: does not print the summary.
+
+    Raises:
+        ImportError: if the libraries of the extra `record` are missing; the message says how to install them.
+        OSError: if the file cannot be written. A disk that fills up later warns, and ends the recording.
+        RuntimeError: if something is being recorded already.
+        ValueError: if every is not a positive number.
+    """
+    global _active
+    if every < 1:
+        raise ValueError(f"[record] every must be at least 1, got {every}")
+    if _active is not None:
+        raise RuntimeError("[record] a run is being recorded already; one at a time")
+    log = Log(Writer(Path(path)), _header(every))
+    recorder = _active = Recorder(log, every)
+    begin, status = perf_counter(), "raised"
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(watched(lambda: recorder.is_inside))
+            stack.enter_context(recorder.modules.followed())
+            stack.enter_context(events.followed(recorder))
+            recorder.begin_step()
+            stack.enter_context(recorder)
+            yield recorder
+        status = "ended"
+    finally:
+        _active = None
+        if not log.is_closed:
+            log.close(status, perf_counter() - begin, recorder.own)
+            if not quiet:
+                print(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}", file=sys.stderr)
+
+
+def _header(every: int) -> dict[str, Any]:
+    return {
+        "repdl": __version__,
+        "torch": str(torch.__version__),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "threads": torch.get_num_threads(),
+        "enabled": switch.is_enabled(),
+        "every": every,
+        "arguments": [str(argument)[:1000] for argument in sys.argv[:100]],
+    }
+
+
+def _leave_to_parent() -> None:
+    """In a forked child: the file is the parent's."""
+    global _active
+    if _active is not None:
+        _active.log.leave()
+        _active = None
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)

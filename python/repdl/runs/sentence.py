@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""A difference in a sentence, and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from repdl.runs.content import UNHASHED
+from repdl.runs.difference import Difference, different_values, unwritten_inputs
+from repdl.runs.run import Call, Run
+
+
+def sentence(found: Difference | None, a: Run, b: Run) -> str:
+    if found is None:
+        return f"No difference: {a.ops} ops in {a.steps} steps are equal."
+    where = f"The first difference is in {place(found.call)}"
+    if found.kind == "end":
+        ended, other = (a, "B") if found.a is None else (b, "A")
+        how = "ended" if ended.end else "was cut off"
+        which = "A" if found.a is None else "B"
+        return f"{where}, where run {which} {how} and run {other} went on; all before it is equal."
+    if found.kind == "path":
+        return f"{where}: {_path(found)}."
+    assert found.a is not None and found.b is not None
+    if found.kind == "arguments":
+        return f"{where}: it was called with {_signature(found.a)} in A and {_signature(found.b)} in B."
+    if found.kind == "input":
+        return f"{where}: {_origins(found)}."
+    return f"{where}: {_source(found)}."
+
+
+def place(call: Call) -> str:
+    line = f" at {call.line}" if call.line else ""
+    module = f", module {call.module}" if call.module else ""
+    return f"step {call.step}, {call.phase}{module}, {call.name}{line}"
+
+
+def _signature(call: Call) -> str:
+    kinds = ", ".join(value.kind for value in call.inputs)
+    return f"({'; '.join(text for text in (kinds, call.text) if text)})"
+
+
+def _path(found: Difference) -> str:
+    alone = found.rows[found.at :]
+    count = next((i for i, (x, y) in enumerate(alone) if x is not None and y is not None), len(alone))
+    only_a = sum(x is not None for x, _ in alone[:count])
+    only_b = sum(y is not None for _, y in alone[:count])
+    has, lacks = ("A", "B") if found.a is not None else ("B", "A")
+    if not only_a or not only_b:
+        number = only_a + only_b
+        more = "" if number == 1 else f" and the {number - 1} after it" if count < len(alone) else " and more after it"
+        return f"run {has} has this op{more}, run {lacks} does not"
+    other = next((y for _, y in alone[:count] if y is not None) if has == "A" else (x for x, _ in alone if x), None)
+    instead = (
+        "" if other is None else f", where run {lacks} has {other.name}{f' at {other.line}' if other.line else ''}"
+    )
+    return f"run {has} has this op{instead}"
+
+
+def _origins(found: Difference) -> str:
+    call = found.call
+    parts = []
+    for number, writer in found.origins:
+        if writer is None:
+            whence = "no recorded op has written it: it comes from another library, thread or process"
+        elif all(value.hash == UNHASHED for value in writer.outputs):
+            whence = f"it comes from {writer.name} in {_short(writer)}, whose result is not hashed"
+        else:
+            whence = f"it was equal when {writer.name} wrote it in {_short(writer)}, and something else has changed it"
+        parts.append(f"input {number} ({call.inputs[number].kind}) differed already, and {whence}")
+    return "; ".join(parts)
+
+
+def _short(call: Call) -> str:
+    return f"step {call.step}, {call.phase}" + (f" at {call.line}" if call.line else "")
+
+
+def _source(found: Difference) -> str:
+    assert found.a is not None and found.b is not None
+    outputs = different_values(found.a.outputs, found.b.outputs)
+    what = " and ".join(f"output {i} ({found.a.outputs[i].kind})" for i in outputs[:3])
+    if found.generators:
+        return f"its inputs were equal, but {' and '.join(found.generators)} was in another state, and {what} differs"
+    if unwritten := unwritten_inputs(found.a):
+        return f"it read memory that nothing had written (input {unwritten[0]}), and {what} differs"
+    if found.a.phase == "data loading" and found.a.name.startswith("batch"):
+        return f"{what} of the batch differs, made by the dataset or its workers"
+    return f"its inputs were equal and {what} differs, so this op is the source"
+
+
+def as_json(found: Difference | None, a: Run, b: Run) -> dict[str, Any]:
+    values: dict[str, Any] = {"equal": found is None, "sentence": sentence(found, a, b)}
+    if found is not None:
+        values |= {
+            "kind": found.kind,
+            "inputs_equal": found.inputs_equal,
+            "generators": found.generators,
+            "a": _call(found.a),
+            "b": _call(found.b),
+            "origins": [{"input": number, "writer": _call(writer)} for number, writer in found.origins],
+        }
+    runs = [{"path": str(r.path), "ops": r.ops, "steps": r.steps, "end": r.end, **r.header} for r in (a, b)]
+    return values | {"runs": runs}
+
+
+def _call(call: Call | None) -> dict[str, Any] | None:
+    if call is None:
+        return None
+    values = [[{"kind": v.kind, "hash": v.hash.hex()} for v in side] for side in (call.inputs, call.outputs)]
+    return {
+        "number": call.number,
+        "step": call.step,
+        "phase": call.phase,
+        "module": call.module,
+        "op": call.name,
+        "line": call.line,
+        "arguments": call.text,
+        "inputs": values[0],
+        "outputs": values[1],
+    }

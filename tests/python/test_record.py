@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: MIT
+"""`repdl record`: what is recorded, that the program stays as it is, and that what was written is readable."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+import torch
+import xxhash
+import zstandard
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from typer.testing import CliRunner
+
+import repdl
+from repdl.cli.main import app
+from repdl.runs import content, file, needs
+from repdl.runs.file import RecordError
+from repdl.runs.run import Call, Run
+from runs import Transformer, recorded, train_convolutions, train_transformer
+from support import ROOT
+
+
+def calls(run: Run) -> list[Call]:
+    return [call for call in run.calls_from(0) if not call.is_evidence]
+
+
+def named(run: Run, name: str) -> list[Call]:
+    return [call for call in calls(run) if call.name == name]
+
+
+def test_a_call_has_its_place_and_its_values(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "a", train_transformer)
+    assert {"forward", "backward", "optimizer", "data loading"} == {call.phase for call in calls(run)}
+    modules = {call.module for call in calls(run)}
+    assert {"encoder.layers.1.attn.qkv", "encoder.layers.0.drop", "embed", "Transformer"} <= modules
+    (first, *_) = [call for call in named(run, "aten::addmm") if call.module == "encoder.layers.1.attn.out"]
+    assert [value.kind for value in first.inputs] == ["float32[16]", "float32[10, 16]", "float32[16, 16]"]
+    assert first.line.startswith("tests/python/runs.py:") and first.phase == "forward"
+    back = [call for call in calls(run) if call.phase == "backward" and call.module == first.module]
+    assert any(call.name == "aten::mm" for call in back) and {call.line for call in back} == {first.line}
+    assert [call.step for call in named(run, "state of Adam")] == [0, 1, 2] and run.steps == 4
+    assert run.end is not None and run.end["status"] == "ended"
+
+
+def test_an_input_knows_who_wrote_it(tmp_path: Path) -> None:
+    def program() -> None:
+        x = torch.ones(3, 4)
+        x[1].mul_(2)
+        x.t().exp()
+
+    run = recorded(tmp_path / "a", program)
+    (exp,) = named(run, "aten::exp")
+    writer = run.call(exp.inputs[0].writer)
+    assert writer is not None and writer.name == "aten::mul_.Tensor"
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int8, torch.bool, torch.float64]
+)
+def test_strides_do_not_show_in_a_hash(dtype: torch.dtype) -> None:
+    x = torch.arange(60).reshape(3, 4, 5).to(dtype)
+    same = [x, x.transpose(0, 2).contiguous().transpose(0, 2), torch.stack([x, x], -1)[..., 1], x.flip(1).flip(1)]
+    assert len({content.raw_hash(y) for y in same}) == 1
+    other = x.clone()
+    other[1, 1, 1] = 0 if x[1, 1, 1] else 1
+    assert content.raw_hash(other) != content.raw_hash(x)
+    assert (content.raw_hash(x) == content.raw_hash(x.transpose(0, 1))) == (dtype is torch.bool)  # True but for one
+
+
+def test_conjugates_zeros_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    assert content.raw_hash(z.conj()) == content.raw_hash(z.conj().resolve_conj()) != content.raw_hash(z)
+    assert content.raw_hash(z.conj().imag) == content.raw_hash(z.conj().imag.clone())
+    assert content.raw_hash(torch.tensor([0.0])) != content.raw_hash(torch.tensor([-0.0]))
+    assert content.raw_hash(torch.empty(3, device="meta")) is None
+    assert content.raw_hash(torch.empty(0, 3).t()) == content.raw_hash(torch.empty(0))
+    x = torch.randn(70, 9, 5)
+    whole = content.raw_hash(x.transpose(1, 2))
+    monkeypatch.setattr(content, "_PIECE", 400)
+    assert content.raw_hash(x.transpose(1, 2)) == whole
+    sparse = torch.eye(3).to_sparse()
+    assert content.raw_hash(sparse) == content.raw_hash(sparse.clone()) != content.raw_hash((2 * sparse).coalesce())
+
+
+@pytest.mark.parametrize("train", [train_transformer, train_convolutions])
+def test_the_program_stays_as_it_is(tmp_path: Path, train: Callable[[], nn.Module]) -> None:
+    torch.manual_seed(0)
+    plain, state = train().state_dict(), torch.get_rng_state()
+    torch.manual_seed(0)
+    before = random.getstate()
+    with repdl.record(tmp_path / "a", quiet=True):
+        seen = train().state_dict()
+    assert torch.equal(torch.get_rng_state(), state) and random.getstate() == before
+    for name, value in plain.items():
+        assert content.raw_hash(value) == content.raw_hash(seen[name]), name
+        assert value.stride() == seen[name].stride()
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    before = dict(torch.Tensor.__dict__), DataLoader.__dict__.copy()
+    again = repdl.record(tmp_path / "b")
+    with repdl.record(tmp_path / "a", quiet=True), pytest.raises(RuntimeError, match="one at a time"):
+        again.__enter__()
+    assert before == (dict(torch.Tensor.__dict__), DataLoader.__dict__.copy())
+    with pytest.raises(ValueError, match="every"), repdl.record(tmp_path / "c", every=0):
+        pass
+
+
+def test_ops_of_one_step_in_two(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "a", train_transformer, every=2)
+    assert {call.step for call in named(run, "aten::addmm")} == {0, 2}
+    assert {call.step for call in named(run, "state of Adam")} == {0, 1, 2}
+
+
+def test_a_hash_is_not_kept_of_memory_that_others_may_write(tmp_path: Path) -> None:
+    def program() -> None:
+        x = torch.zeros(4)
+        x.exp()
+        x.numpy()[1] = 1
+        x.exp()
+        y = torch.from_numpy(array := np.zeros(4))
+        y.sin()
+        array[0] = 1
+        y.sin()
+
+    run = recorded(tmp_path / "a", program)
+    for name in ("aten::exp", "aten::sin"):
+        first, second = named(run, name)
+        assert first.inputs[0].hash != second.inputs[0].hash
+
+
+def test_running_statistics_are_written_though_no_schema_says_so(tmp_path: Path) -> None:
+    def program() -> None:
+        norm = nn.BatchNorm1d(3)
+        norm(torch.randn(4, 3))
+        assert norm.running_mean is not None
+        norm.running_mean.neg()
+
+    run = recorded(tmp_path / "a", program)
+    (norm,), (neg,) = named(run, "aten::native_batch_norm"), named(run, "aten::neg")
+    assert neg.inputs[0].writer == norm.number and neg.inputs[0].hash != norm.inputs[3].hash
+
+
+def test_collectives(tmp_path: Path) -> None:
+    """Whose results are those of both processes, though no schema says that they write."""
+    program = str(ROOT / "tests" / "python" / "recorded_ranks.py")
+    subprocess.run([sys.executable, program, str(tmp_path)], check=True, timeout=300)
+    runs = [Run(tmp_path / str(rank)) for rank in range(2)]
+    for name in ("c10d::allreduce_", "c10d::allgather_"):
+        sums = [named(run, name) for run in runs]
+        assert sums[0] and {call.phase for call in sums[0]} == {"collective"}
+        assert [call.outputs for call in sums[0]] == [call.outputs for call in sums[1]]
+    gradients, alone = named(runs[0], "c10d::allreduce_")
+    assert gradients.inputs != named(runs[1], "c10d::allreduce_")[0].inputs and gradients.step == 0 < alone.step
+    (exp,), (neg,) = named(runs[0], "aten::exp"), named(runs[1], "aten::neg")
+    assert exp.inputs[0].hash == neg.outputs[0].hash  # what was received
+    assert named(runs[0], "aten::sin")[0].inputs[0].hash == named(runs[1], "aten::exp")[0].inputs[0].hash
+
+
+SCRIPT = """
+import os, signal, sys, torch
+sys.path.insert(0, {tests!r})
+from runs import train_transformer
+torch.manual_seed(0)
+train_transformer()
+"""
+
+
+def record(folder: Path, script: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "script.py").write_text(SCRIPT.format(tests=str(ROOT / "tests" / "python")) + script)
+    code = "import sys; from repdl.cli import main; sys.argv[0] = 'repdl'; main()"
+    arguments = [sys.executable, "-c", code, "record", "-o", "run", *options, "script.py", "--its-own"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "python"), *sys.path])}
+    return subprocess.run(
+        arguments, capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=300
+    )
+
+
+def test_a_script_that_forks_and_raises(tmp_path: Path) -> None:
+    result = record(
+        tmp_path,
+        "child = os.fork()\n"
+        "torch.ones(3).sinh()\n"  # in both
+        "if child == 0: sys.exit(5)\n"
+        "print(sys.argv[1], os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        "torch.ones(3).cosh()\n"
+        "raise EOFError('mine')\n",
+    )
+    assert (result.returncode, result.stdout) == (1, "--its-own 5\n"), result.stderr
+    assert "EOFError: mine" in result.stderr and result.stderr.count("repdl record: ") == 1
+    run = Run(tmp_path / "run")
+    assert [len(named(run, f"aten::{name}")) for name in ("sinh", "cosh")] == [1, 1]
+    assert run.end is not None and run.end["ops"] == run.ops
+    assert named(run, "aten::cosh")[0].line.startswith("script.py:")
+
+
+def test_a_run_that_is_killed_is_readable(tmp_path: Path) -> None:
+    result = record(
+        tmp_path,
+        "import time; torch.ones(3).sinh(); time.sleep(0.3); torch.ones(3); os.kill(os.getpid(), signal.SIGKILL)\n",
+    )
+    assert result.returncode == -signal.SIGKILL
+    run = Run(tmp_path / "run")
+    assert run.end is None and run.steps == 4 and named(run, "aten::sinh")
+    shown = CliRunner().invoke(app, ["diff", str(tmp_path / "run"), str(tmp_path / "run")])
+    assert shown.exit_code == 0 and "is cut off after" in shown.stdout
+
+
+def test_a_disk_that_fills_up(tmp_path: Path) -> None:
+    result = record(
+        tmp_path,
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize('run') + 100,) * 2)\n"
+        "train_transformer(); print('went on')\n",
+    )
+    assert (result.returncode, result.stdout) == (2, "went on\n"), result.stderr
+    assert "run ends here, since it cannot be written: File too large" in result.stderr
+    run = Run(tmp_path / "run")
+    assert run.end is None and len(named(run, "state of Adam")) >= 3
+    with pytest.raises(OSError, match="No space left"), repdl.record("/dev/full"):
+        pass
+
+
+def test_what_cannot_be_recorded(tmp_path: Path) -> None:
+    for arguments in (["-o", str(tmp_path / "no" / "run"), __file__], [str(tmp_path / "no.py")]):
+        assert CliRunner().invoke(app, ["record", *arguments]).exit_code == 2
+
+
+def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "msgpack", None)
+    with pytest.raises(ImportError, match=r"pip install 'repdl\[record\]'"):
+        needs.library("msgpack")
+
+
+def test_any_cut_is_readable_or_named(tmp_path: Path) -> None:
+    whole = recorded(tmp_path / "a", train_transformer)
+    data = (tmp_path / "a").read_bytes()
+    for length in [*range(0, 30), *range(30, len(data), 1501)]:
+        (tmp_path / "cut").write_bytes(data[:length])
+        try:
+            run = Run(tmp_path / "cut")
+        except RecordError:
+            assert length < 600
+        else:
+            assert [call.digest for call in calls(run)] == [call.digest for call in calls(whole)][: len(calls(run))]
+
+
+def test_any_damage_is_named(tmp_path: Path) -> None:
+    recorded(tmp_path / "a", train_convolutions)
+    data = (tmp_path / "a").read_bytes()
+    for place in range(0, len(data), 97):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x55
+        (tmp_path / "damaged").write_bytes(damaged)
+        with pytest.raises(RecordError):
+            calls(Run(tmp_path / "damaged"))
+
+
+def frame(kind: bytes, value: Any, raw: int | None = None) -> bytes:
+    packed = value if isinstance(value, bytes) else msgpack.packb(value)
+    payload = zstandard.compress(packed)
+    size = len(packed) if raw is None else raw
+    return struct.pack("<cII16s", kind, len(payload), size, xxhash.xxh3_128_digest(payload)) + payload
+
+
+HEAD = file.MAGIC + frame(b"H", {"every": 1})
+BOMB = bytes(1 << 28)
+
+FOREIGN: dict[str, Callable[[], bytes]] = {
+    "empty": lambda: b"",
+    "text": lambda: b"hello, world" * 100,
+    "pickle": lambda: __import__("pickle").dumps([1, 2, 3]),
+    "garbage": lambda: random.Random(0).randbytes(10_000),
+    "garbage after the head": lambda: HEAD + random.Random(0).randbytes(10_000),
+    "no header": lambda: file.MAGIC + frame(b"T", [[], []]),
+    "a bomb that says so": lambda: HEAD + frame(b"T", BOMB),
+    "a bomb that says it is small": lambda: HEAD + frame(b"T", BOMB, 100),
+    "lists in lists": lambda: HEAD + frame(b"T", b"\x91" * 100_000),
+    "a header of numbers": lambda: file.MAGIC + frame(b"H", 5),
+    "names that are missing": lambda: HEAD + frame(b"T", [["a"], [[0, 7, [], []]]]),
+    "names before the first": lambda: HEAD + frame(b"T", [["a"], [[-1, 0, [], []]]]),
+    "an op of no signature": lambda: HEAD + frame(b"O", [0, 0, [3], [0, 0], [0], [], [], [], [0], b""]),
+    "ops that are texts": lambda: HEAD + frame(b"O", [0, "a", "b", "c", "d", "e", "f", "g", "h", b""]),
+    "a block without ops": lambda: HEAD + frame(b"B", [0, 0, 5, b"0" * 16, []]),
+    "a block that begins late": lambda: HEAD + frame(b"B", [0, 9, 10, b"0" * 16, []]),
+    "names without end": lambda: HEAD + 12 * frame(b"T", [["a"], [[0, 0, [0] * 1_000_000, []]]]),
+    "texts without end": lambda: HEAD + 200 * frame(b"T", [["a" * 2_000_000], []]),
+    "an extension type": lambda: HEAD + frame(b"T", msgpack.packb(msgpack.ExtType(1, b"x"))),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_files_of_strangers_are_refused(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "foreign"
+    path.write_bytes(FOREIGN[what]())
+    with pytest.raises(RecordError, match="foreign"):
+        calls(Run(path))
+    result = CliRunner().invoke(app, ["diff", str(path), str(path)])
+    if what != "a block without ops":  # equal digests of one file need no look at the ops
+        assert result.exit_code == 2, result.output
+
+
+def test_a_bomb_takes_no_memory(tmp_path: Path) -> None:
+    import resource
+
+    path = tmp_path / "bomb"
+    for what in ("a bomb that says so", "a bomb that says it is small"):
+        path.write_bytes(FOREIGN[what]())
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with pytest.raises(RecordError):
+            Run(path)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+def test_no_file_at_all(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path, Path("/dev/zero")):
+        result = CliRunner().invoke(app, ["diff", str(path), str(path)])
+        assert result.exit_code == 2 and "Traceback" not in result.output
+
+
+def test_the_shape_of_an_objects_batch() -> None:
+    tensor = torch.ones(2)
+    assert content.leaves({"a": [tensor, (1, "x")], "b": None}) == [tensor, 1, "x", None]
+    assert content.of_object(1) != content.of_object(1.0) != content.of_object(True)
+    assert content.of_object(np.arange(3))[0] == "numpy int64[3]"
+    assert content.of_object(object()) == ("object", content.UNHASHED)
+
+
+def test_json_is_what_a_program_reads(tmp_path: Path) -> None:
+    for name in "ab":
+        recorded(tmp_path / name, lambda: Transformer()(torch.zeros(1, 2, dtype=torch.long)))
+    result = CliRunner().invoke(app, ["diff", "--json", str(tmp_path / "a"), str(tmp_path / "b")])
+    assert result.exit_code == 0 and json.loads(result.stdout)["equal"]
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(context: Any, grad: torch.Tensor) -> torch.Tensor:
+        return grad * 2
+
+
+UNUSUAL: dict[str, Callable[[], object]] = {
+    "export": lambda: torch.export.export(
+        nn.Linear(3, 2), (torch.ones(4, 3),), dynamic_shapes=({0: torch.export.Dim("b")},)
+    ),
+    "vmap": lambda: torch.vmap(lambda x: x.sin().sum())(torch.ones(3, 4)),
+    "nested": lambda: torch._nested_view_from_buffer(
+        torch.ones(6), torch.tensor([[2, 1], [2, 2]]), torch.tensor([[1, 1], [2, 1]]), torch.tensor([0, 2])
+    ).sin(),
+    "sparse": lambda: torch.eye(3).to_sparse() @ torch.ones(3, 2),
+    "quantized": lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8).dequantize(),
+    "meta": lambda: nn.Linear(3, 2, device="meta")(torch.ones(1, 3, device="meta")),
+    "a function of autograd": lambda: Doubled.apply(torch.ones(3, requires_grad=True)).sum().backward(),
+    "a list with gaps": lambda: torch.ones(3, 4)[:, torch.tensor([0, 1])],
+    "recurrent": lambda: nn.LSTM(3, 4)(torch.ones(2, 5, 3))[0].sum().backward(),
+    "two derivatives": lambda: torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(3)),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("what", UNUSUAL)
+def test_what_is_unusual_is_recorded(tmp_path: Path, what: str) -> None:
+    run = recorded(tmp_path / "a", UNUSUAL[what])
+    assert calls(run)
+
+
+def test_writes_that_no_recorded_op_makes_are_seen(tmp_path: Path) -> None:
+    def program() -> None:
+        x = torch.zeros(4)
+        x.exp()
+        thread = threading.Thread(target=lambda: x.add_(1))  # threads are not recorded
+        thread.start()
+        thread.join()
+        x.exp()
+
+    run = recorded(tmp_path / "a", program)
+    first, second = named(run, "aten::exp")
+    assert first.inputs[0].hash != second.inputs[0].hash
+
+
+def test_what_other_threads_do_is_not_recorded(tmp_path: Path) -> None:
+    def aside() -> None:
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters())
+        for (x,) in DataLoader(TensorDataset(torch.ones(2, 3))):
+            model(x).sum().backward()
+            optimizer.step()
+
+    def program() -> None:
+        thread = threading.Thread(target=aside)
+        thread.start()
+        thread.join()
+        torch.ones(1).exp()
+
+    run = recorded(tmp_path / "a", program)
+    assert [call.name for call in calls(run)] == ["aten::ones", "aten::exp"]
+
+
+def test_our_own_layers_and_optimizers(tmp_path: Path) -> None:
+    def program() -> None:
+        model = repdl.from_torch_module(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
+        optimizer = repdl.optim.Adam(model.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(torch.ones(4, 3)).sum().backward()
+            optimizer.step()
+
+    run = recorded(tmp_path / "a", program)
+    states = named(run, "state of Adam")
+    assert [call.step for call in states] == [0, 1] and states[0].outputs != states[1].outputs
+    assert {call.phase for call in named(run, "repdl::adam_step")} == {"optimizer"}
