@@ -46,6 +46,10 @@ def capability(x: torch.Tensor) -> torch.Tensor:
     return x + len(torch.backends.cpu.get_cpu_capability())
 
 
+def libraries(x: torch.Tensor) -> torch.Tensor:
+    return x + len(os.environ.get("MKL_CBWR", ""))
+
+
 def precision(x: torch.Tensor) -> torch.Tensor:
     return x + len(torch.get_float32_matmul_precision())
 
@@ -74,6 +78,7 @@ KINDS = {
     batch: "batch",
     process: "process",
     capability: "instructions",
+    libraries: "instructions",
     precision: "precision",
     seeded: None,
     written: None,

@@ -244,6 +244,16 @@ def test_differences_of_other_types() -> None:
     assert difference([torch.tensor([1 + 0j])], [torch.tensor([complex(1, -0.0)])]) == Difference(1, 1, 0)
     assert difference([torch.tensor([True])], [torch.tensor([False])]) == Difference(1, 1, None)
     assert difference([torch.ones(2)], [torch.ones(3)]) == Difference(3, 2, None)
+    y = X.clone()
+    y[2, 1] = 7
+    for x, other, first in (
+        (X, y, (1, [2, 1], str(X[2, 1].item()), "7.0")),
+        (torch.tensor([1 + 2j, 3]), torch.tensor([1 + 2j, 4]), (1, [1], "(3+0j)", "(4+0j)")),
+        (torch.tensor(5), torch.tensor(6), (1, [], "5", "6")),
+        (X[:2], X[:3], None),
+    ):
+        found = difference([X, x], [X, other])
+        assert found is not None and found.first == first
     assert difference([torch.ones(2)], [torch.ones(2, dtype=torch.float64)]) == Difference(2, 2, None)
     assert difference([NAN, None], [NAN, None]) is None
     assert difference([], []) is None

@@ -204,6 +204,8 @@ def test_a_script_that_forks_and_raises(tmp_path: Path) -> None:
     assert "EOFError: mine" in result.stderr and result.stderr.count("repdl record: ") == 1
     run = Run(tmp_path / "run")
     assert [len(named(run, f"aten::{name}")) for name in ("sinh", "cosh")] == [1, 1]
+    assert (run.header["program"], run.header["is_module"]) == (["script.py", "--its-own"], False)
+    assert run.header["directory"] == str(tmp_path)
     assert run.end is not None and run.end["ops"] == run.ops
     assert named(run, "aten::cosh")[0].line.startswith("script.py:")
 

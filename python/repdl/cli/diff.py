@@ -17,12 +17,18 @@ def diff(
     a: Run,
     b: Run,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    cause: Annotated[
+        bool,
+        typer.Option("--cause", help="Run A's program again, up to that op, and find out in what its bits differ."),
+    ] = False,
     html: Annotated[
         Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Draw both timelines into FILE, a page of its own."),
     ] = None,
 ) -> None:
     """Find where two recorded runs differ first: step, phase, module, op and line, and whether its inputs were equal.
+
+    --cause executes the command that A names: use it on records that you trust. The error output has what it prints.
 
     Exit status: 0 the runs are equal, 1 they differ, 2 an error, as of a file that is damaged or no record.
     """
@@ -36,6 +42,10 @@ def diff(
 
         runs = run.Run(a), run.Run(b)
         found = difference.find(*runs)
+        if cause and found is not None:
+            from repdl.runs.cause import look_for
+
+            found.cause = look_for(found, *runs)
         if html is not None:
             from repdl.runs.page import page
 

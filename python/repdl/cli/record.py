@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,10 +38,11 @@ def record(
 
     check_script(script, module)
     check_folder("-o", output)
+    program = command(script, args or [], module)
     try:
-        from repdl.runs import record as recording
+        from repdl.runs.recorder import recording
 
-        with reproducible() if enable else nullcontext(), recording(output, every) as recorder:
+        with reproducible() if enable else nullcontext(), recording(output, every, program=program) as recorder:
             run_program(script, args or [], module)
     except MissingLibraryError as error:
         fail(error)
@@ -48,3 +50,10 @@ def record(
         fail(f"-o: {output}: {error.strerror}")
     if recorder.log.failure is not None:
         raise typer.Exit(2)
+
+
+def command(script: str, args: list[str], module: bool) -> dict[str, Any]:
+    """What `repdl diff --cause` needs to have this run again. One process of several would wait for the others."""
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        return {}
+    return {"program": [script, *args], "is_module": module, "directory": os.getcwd()}

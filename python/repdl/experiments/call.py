@@ -111,6 +111,10 @@ class Call:
                 outcome = self.op(*args, **kwargs)
         finally:
             torch.set_rng_state(before)
+        return self.results(args, kwargs, outcome)
+
+    def results(self, args: Sequence[Any], kwargs: dict[str, Any], outcome: Any) -> Results:
+        """Of a call with these arguments that gave this."""
         outputs = list(outcome) if isinstance(outcome, tuple) else [outcome]
         left_out = WORKSPACES.get(self.op._schema.name, set())
         kept = [output for i, output in enumerate(outputs) if i not in left_out]

@@ -8,28 +8,36 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from repdl.experiments.call import Call, Results
-from repdl.experiments.compare import Difference, difference
+from repdl.experiments.compare import Answer, Difference
 from repdl.experiments.variations import HERE, INSTRUCTIONS, KINDS, PROCESS, RUN
-from repdl.experiments.workers import SAME, Answer, Workers, instruction_sets
+from repdl.experiments.workers import SAME, Workers, instruction_sets
 
 
 @dataclass
 class Outcome:
-    """Of one kind: the names of the ways that ran, those that the op refused, and what was other in which."""
+    """Of one kind: the names of the ways that ran, those that the op refused, and what was other in which.
+
+    hashes: of the results in each way that ran, if the engine is hashing.
+    """
 
     same: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     found: dict[str, Difference] = field(default_factory=dict)
+    hashes: dict[str, list[str | None]] = field(default_factory=dict)
 
     @property
     def tried(self) -> bool:
         return bool(self.same or self.found)
 
     def note(self, name: str, answer: Answer) -> None:
-        if isinstance(answer, Difference):
-            self.found[name] = answer
+        if answer.refused is not None:
+            self.refused.append(name)
+            return
+        self.hashes[name] = answer.hashes
+        if answer.difference is None:
+            self.same.append(name)
         else:
-            (self.same if answer is None else self.refused).append(name)
+            self.found[name] = answer.difference
 
 
 Trial = dict[str, Outcome]
@@ -38,14 +46,17 @@ be tried."""
 
 
 class Engine:
-    """Holds the other processes while it is in use: `with Engine() as engine: engine.trial(call)`."""
+    """Holds the other processes while it is in use: `with Engine() as engine: engine.trial(call)`.
 
-    def __init__(self, kinds: Collection[str] = KINDS) -> None:
+    hashing: whether results are hashed too, as records of runs do, which needs the extra `record`.
+    """
+
+    def __init__(self, kinds: Collection[str] = KINDS, hashing: bool = False) -> None:
         if unknown := set(kinds) - set(KINDS):
             raise ValueError(
                 f"[experiments] there is no kind {', '.join(map(repr, unknown))}; there are {', '.join(KINDS)}"
             )
-        self.kinds = kinds
+        self.kinds, self.hashing = kinds, hashing
         elsewhere = [SAME] if {PROCESS, INSTRUCTIONS} & set(kinds) else []
         self.workers = Workers([*elsewhere, *(instruction_sets() if INSTRUCTIONS in kinds else [])])
 
@@ -60,7 +71,7 @@ class Engine:
             return trial
         elsewhere = bool({PROCESS, INSTRUCTIONS} & wanted)
         if elsewhere:
-            self.workers.ask(call, whole)  # they run while this process does
+            self.workers.ask(call, whole, hashing=self.hashing)  # they run while this process does
         trial |= {kind: self._here(kind, call, whole) for kind in KINDS if kind in wanted & HERE.keys() - {RUN}}
         if elsewhere:
             trial |= _elsewhere(self.workers.answers())
@@ -69,10 +80,7 @@ class Engine:
     def _here(self, kind: str, call: Call, whole: Results) -> Outcome:
         outcome = Outcome()
         for again in HERE[kind](call, whole):
-            if again.got is None:
-                outcome.refused.append(again.name)
-            else:
-                outcome.note(again.name, difference(again.expected, again.got))
+            outcome.note(again.name, Answer.to(again.expected, again.got, self.hashing))
         return outcome
 
     def __enter__(self) -> Engine:

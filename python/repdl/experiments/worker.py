@@ -19,7 +19,7 @@ import torch
 
 from repdl.experiments import wire
 from repdl.experiments.call import Call, View
-from repdl.experiments.compare import difference
+from repdl.experiments.compare import Answer
 from repdl.experiments.settings import State
 
 
@@ -42,7 +42,7 @@ class _Settings:
             self.state = state
 
 
-def _answer(line: dict[str, Any], settings: _Settings) -> dict[str, Any]:
+def _answer(line: dict[str, Any], settings: _Settings) -> Answer:
     for what in line["load"]:
         if os.path.isfile(what):
             torch.ops.load_library(what)
@@ -53,13 +53,10 @@ def _answer(line: dict[str, Any], settings: _Settings) -> dict[str, Any]:
         enabled = line["state"].pop("enabled")
         settings.take(State(**line["state"], enabled=enabled and tuple(enabled)))
     except (AttributeError, ValueError) as error:
-        return {"refused": str(error)}
+        return Answer(refused=str(error))
     args, kwargs, views, memory, random, expected = wire.read(line["file"], line["value"])
     got = Call(op, args, kwargs, [View(*view) for view in views], memory, random).attempt()
-    if got is None:
-        return {"refused": "the op does not run here"}
-    found = difference(expected, got)
-    return {"difference": found and asdict(found)}
+    return Answer.to(expected, got, line["hashing"])
 
 
 def main() -> None:
@@ -68,7 +65,7 @@ def main() -> None:
     settings = _Settings()
     for text in sys.stdin:
         line = json.loads(text)
-        print(json.dumps({"number": line["number"]} | _answer(line, settings)), file=output, flush=True)
+        print(json.dumps({"number": line["number"]} | asdict(_answer(line, settings))), file=output, flush=True)
 
 
 if __name__ == "__main__":

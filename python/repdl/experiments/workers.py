@@ -20,7 +20,7 @@ from repdl.conformance.declared import loaded
 from repdl.conformance.settings import LIBRARIES_HELD_BACK, Setting
 from repdl.experiments import wire
 from repdl.experiments.call import Call, Results
-from repdl.experiments.compare import Difference
+from repdl.experiments.compare import Answer
 from repdl.experiments.settings import State
 from repdl.interception.machine import CAPABILITIES, CAPABILITY
 
@@ -33,9 +33,6 @@ SHARED = Path("/dev/shm")
 
 MOST_ENDS = 3
 """How often a process may end or hang before it is no more begun."""
-
-Answer = Difference | str | None
-"""What differs; why the call could not be made; None if all bits are the same."""
 
 
 def instruction_sets() -> list[Setting]:
@@ -86,18 +83,16 @@ class Worker:
     def answer(self, number: int) -> Answer:
         """That to the question of this number; those before it, for which nobody waited, are passed over."""
         if self.process is None:
-            return "its process ended too often"
+            return Answer(refused="its process ended too often")
         told: dict[str, Any] = {"number": -1}
         while told["number"] != number:
             text = self._line()
             if text is None:
                 self.end()
                 self.ends += 1
-                return "its process ended, or took too long"
+                return Answer(refused="its process ended, or took too long")
             told = json.loads(text)
-        if "refused" in told:
-            return str(told["refused"])
-        return Difference(**told["difference"]) if told["difference"] else None
+        return Answer.read(told)
 
     def _line(self) -> bytes | None:
         assert self.process is not None and self.process.stdout is not None
@@ -129,8 +124,8 @@ class Workers:
         self.load: dict[str, list[str]] = {}
         self.number = 0
 
-    def ask(self, call: Call, expected: Results) -> None:
-        """Has all of them make the call; `answers` must be called next."""
+    def ask(self, call: Call, expected: Results, state: State | None = None, hashing: bool = False) -> None:
+        """Has all of them make the call, in the settings of this process or others; `answers` must be called next."""
         self.number += 1
         name, overload = call.op._schema.name, call.op._schema.overload_name or "default"
         views = [astuple(view) for view in call.views]
@@ -141,7 +136,8 @@ class Workers:
             "file": self.file.fileno(),
             "value": wire.write(self.file, value),
             "load": self._libraries(name.partition("::")[0]),
-            "state": asdict(State.now()),
+            "state": asdict(state or State.now()),
+            "hashing": hashing,
         }
         for worker in self.workers:
             worker.ask(json.dumps(line).encode() + b"\n", self.file.fileno())

@@ -62,6 +62,11 @@ def with_kind(raw: bytes, what: str) -> bytes:
     return digest(raw + _salt(what))
 
 
+def of(tensor: torch.Tensor) -> bytes:
+    raw = raw_hash(tensor)
+    return UNHASHED if raw is None else with_kind(raw, kind(tensor))
+
+
 def raw_hash(tensor: torch.Tensor) -> bytes | None:
     """Of the bytes of the elements in the order of their indices; None if there are none to read."""
     try:

@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import islice, zip_longest
+from typing import TYPE_CHECKING
 
 from repdl.runs.content import UNINITIALISED
 from repdl.runs.file import RecordError
 from repdl.runs.run import Call, Run, Value
+
+if TYPE_CHECKING:
+    from repdl.runs.cause import Cause
 
 BEFORE, AFTER = 20, 240
 """Calls around the first difference that are shown."""
@@ -33,6 +37,7 @@ class Difference:
     rows: calls around it, of both runs side by side; `at` is the row of the difference.
     origins: for each input that differs, its number and the call of the first run that wrote it, if one did.
     generators: which random generators were in another state already.
+    cause: what experiments found, if they were made.
     """
 
     kind: str
@@ -42,6 +47,7 @@ class Difference:
     at: int
     origins: list[tuple[int, Call | None]] = field(default_factory=list)
     generators: list[str] = field(default_factory=list)
+    cause: Cause | None = None
 
     @property
     def call(self) -> Call:

@@ -35,6 +35,10 @@ def signature_digest(name: str, text: str, inputs: list[str], outputs: list[str]
     return content.digest(repr((name, text, inputs, outputs)).encode(errors="surrogatepass"))
 
 
+def as_written(text: str) -> str:
+    return text.encode(errors="replace").decode()[:2000]
+
+
 class Log:
     def __init__(self, writer: Writer, header: dict[str, Any]) -> None:
         self.writer = writer
@@ -117,7 +121,7 @@ class Log:
         number = self.strings.get(text)
         if number is None:
             number = self.strings[text] = len(self.strings)
-            self.new_strings.append(text.encode(errors="replace").decode()[:2000])
+            self.new_strings.append(as_written(text))
         return number
 
     def _signature(self, key: Any) -> tuple[int, bytes]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter
@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from repdl._core import __version__
 from repdl.interception import places, switch
+from repdl.interception.machine import CAPABILITY
 from repdl.runs import content, events, ops, randomness
 from repdl.runs.file import Writer
 from repdl.runs.log import Log
@@ -52,15 +53,18 @@ class Recorder(TorchDispatchMode):
         start = perf_counter()
         self.is_inside = True
         try:
-            call = _Call(self, ops.of(func), args, kwargs)
+            call = Recorded(self, ops.of(func), args, kwargs)
             before = perf_counter()
-            result = func(*args, **kwargs)
+            result = self.make(call, func, args, kwargs)
             after = perf_counter()
             call.end(result)
         finally:
             self.is_inside = False
         self.own += before - start + perf_counter() - after
         return result
+
+    def make(self, call: Recorded, func: Any, args: Any, kwargs: Any) -> Any:
+        return func(*args, **kwargs)
 
     def where(self) -> tuple[str, str, str]:
         """The phase, the module and the line of what runs now."""
@@ -127,7 +131,7 @@ class Recorder(TorchDispatchMode):
         self.event("random generators", inputs=randomness.of_process(), is_evidence=True)
 
 
-class _Call:
+class Recorded:
     """An op under way: what it reads is hashed when it begins, what it writes when it has ended."""
 
     def __init__(self, recorder: Recorder, op: ops.Op, args: Any, kwargs: Any) -> None:
@@ -186,13 +190,17 @@ class _Call:
                 memory.unwritten += max(0, _bytes_behind(tensor) - size)
             outputs.append(self._output(tensor, memory))
             memory.version = None  # torch counts this write after us
-        for tensor in content.leaves(result):
-            if isinstance(tensor, torch.Tensor) and not any(tensor is other for other in self.written):
-                outputs.append(self._output(tensor, self._made(tensor, number)))
+        for tensor in self.results(result)[len(outputs) :]:
+            outputs.append(self._output(tensor, self._made(tensor, number)))
         _, module, line = self.where
         if torch.is_grad_enabled():
             recorder.note_nodes(module, line)
         recorder.log.op(op.name, ", ".join(self.texts), *self.where, self.inputs, outputs, self.generator, False)
+
+    def results(self, result: Any) -> list[torch.Tensor]:
+        """What it has written, and then what else it gave."""
+        given = [leaf for leaf in content.leaves(result) if isinstance(leaf, torch.Tensor)]
+        return self.written + [x for x in given if not any(x is other for other in self.written)]
 
     def _made(self, tensor: torch.Tensor, number: int) -> Memory:
         """Of new memory; or of that of an argument, where the op gave a view of it."""
@@ -251,9 +259,7 @@ def _line() -> str:
     return line
 
 
-@contextmanager
-@places.edge
-def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) -> Iterator[Recorder]:
+def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) -> AbstractContextManager[Recorder]:
     """Records each op of a block into a file, with hashes of what it reads and writes; `repdl diff` compares two.
 
     It records this thread and the backward passes that it starts, of programs of stock torch and under
@@ -272,13 +278,26 @@ def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) ->
         RuntimeError: if something is being recorded already.
         ValueError: if every is not a positive number.
     """
+    return recording(path, every, quiet)
+
+
+@contextmanager
+@places.edge
+def recording(
+    path: str | os.PathLike[str],
+    every: int = 1,
+    quiet: bool = False,
+    program: Mapping[str, Any] | None = None,
+    kind: Callable[[Log, int], Recorder] = Recorder,
+) -> Iterator[Recorder]:
+    """As `record`. program: what has to be run to have this run again, for the header."""
     global _active
     if every < 1:
         raise ValueError(f"[record] every must be at least 1, got {every}")
     if _active is not None:
         raise RuntimeError("[record] a run is being recorded already; one at a time")
-    log = Log(Writer(Path(path)), _header(every))
-    recorder = _active = Recorder(log, every)
+    log = Log(Writer(Path(path)), _header(every) | dict(program or {}))
+    recorder = _active = kind(log, every)
     begin, status = perf_counter(), "raised"
     try:
         with ExitStack() as stack:
@@ -303,7 +322,7 @@ def _header(every: int) -> dict[str, Any]:
         "torch": str(torch.__version__),
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "capability": torch.backends.cpu.get_cpu_capability(),
+        "capability": CAPABILITY.upper(),
         "threads": torch.get_num_threads(),
         "enabled": switch.is_enabled(),
         "every": every,

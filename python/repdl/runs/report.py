@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -10,6 +12,9 @@ from rich.text import Text
 from repdl.runs.difference import Difference, Row
 from repdl.runs.run import Call, Run
 from repdl.runs.sentence import sentence
+
+if TYPE_CHECKING:
+    from repdl.runs.cause import Cause
 
 _AROUND = 4
 
@@ -50,6 +55,19 @@ def show(found: Difference | None, a: Run, b: Run, console: Console) -> None:
         table.add_row(*(Text(cell, style=style) for cell in cells))
     console.print()
     console.print(table)
+    if found.cause is not None and found.cause.ways:
+        console.print()
+        console.print(_ways(found.cause))
+
+
+def _ways(cause: Cause) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("varied", "made again", "gives", "differs from here"):
+        table.add_column(title, overflow="fold")
+    for row in cause.rows:
+        style = "bold red" if row[2] == f"{cause.wanted}'s result" else "dim"
+        table.add_row(*(Text(cell, style=style) for cell in row))
+    return table
 
 
 def _hashes(call: Call | None) -> str:

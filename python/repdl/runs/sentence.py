@@ -13,6 +13,11 @@ from repdl.runs.run import Call, Run
 def sentence(found: Difference | None, a: Run, b: Run) -> str:
     if found is None:
         return f"No difference: {a.ops} ops in {a.steps} steps are equal."
+    first = _first(found, a, b)
+    return first if found.cause is None else f"{first} {found.cause.sentence}"
+
+
+def _first(found: Difference, a: Run, b: Run) -> str:
     where = f"The first difference is in {place(found.call)}"
     if found.kind == "end":
         ended, other = (a, "B") if found.a is None else (b, "A")
@@ -97,6 +102,7 @@ def as_json(found: Difference | None, a: Run, b: Run) -> dict[str, Any]:
             "generators": found.generators,
             "a": _call(found.a),
             "b": _call(found.b),
+            "cause": found.cause and found.cause.as_json(),
             "origins": [{"input": number, "writer": _call(writer)} for number, writer in found.origins],
         }
     runs = [{"path": str(r.path), "ops": r.ops, "steps": r.steps, "end": r.end, **r.header} for r in (a, b)]

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""A process of `repdl diff --cause`: runs a program again up to one of its calls, and makes that in every way."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+
+from repdl import _order
+from repdl.cli._program import run_program
+from repdl.conformance.settings import Setting
+from repdl.experiments.call import Call, Results, UntriedError, take
+from repdl.experiments.compare import Answer, hashes
+from repdl.experiments.engine import Engine
+from repdl.experiments.settings import State
+from repdl.experiments.variations import BATCH, KINDS, NUMBERS_OF_THREADS, PROCESS, RUN
+from repdl.experiments.workers import Workers, instruction_sets
+from repdl.interception import reproducible, strict
+from repdl.runs.cause import SETTINGS, Way
+from repdl.runs.log import Log, as_written
+from repdl.runs.recorder import Recorded, Recorder, recording
+
+VARIED = tuple(kind for kind in KINDS if kind != BATCH)
+"""Both runs had the whole batch."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The call as it is recorded, and as it can be made again, or why not.
+
+    results: what the program's own gave. places: which of them each output of the record is.
+    """
+
+    recorded: Recorded
+    call: Call | UntriedError
+    results: Results
+    places: list[int | None]
+
+
+class Rerun(Recorder):
+    """Hands over the call of a number, once it is recorded, and does not go on."""
+
+    def __init__(self, log: Log, every: int, number: int, reached: Callable[[Rerun, Reached], NoReturn]) -> None:
+        super().__init__(log, every)
+        self.number, self.reached = number, reached
+
+    def make(self, call: Recorded, func: Any, args: Any, kwargs: Any) -> Any:
+        if self.log.ops != self.number:
+            return super().make(call, func, args, kwargs)
+        try:
+            taken: Call | UntriedError = take(func, args, kwargs)
+        except UntriedError as error:
+            taken = error
+        outcome = super().make(call, func, args, kwargs)
+        call.end(outcome)
+        results = taken.results(args, kwargs, outcome) if isinstance(taken, Call) else []
+        places = [next((i for i, x in enumerate(results) if x is made), None) for made in call.results(outcome)]
+        self.reached(self, Reached(call, taken, results, places))
+
+
+def is_call(recorded: Recorded, job: dict[str, Any]) -> bool:
+    """Whether it is the one of run A, on the inputs that it had there."""
+    generator = recorded.generator and recorded.generator[1].hex()
+    inputs = [[as_written(kind), value.hex()] for kind, value, _ in recorded.inputs]
+    return [recorded.op.name, as_written(", ".join(recorded.texts))] == job["op"] and (inputs, generator) == (
+        job["inputs"],
+        job["generator"],
+    )
+
+
+def experiments(reached: Reached, of_b: dict[str, Any], engine: Engine) -> dict[str, Any]:
+    """What the call gave in the program, and gives in each way; hashes are in the order of the record."""
+    told: dict[str, Any] = {"untried": "", "here": [None] * len(reached.places), "ways": []}
+    if isinstance(reached.call, UntriedError):
+        return told | {"untried": f"the call cannot be made again: {reached.call}"}
+    whole = reached.call.attempt()
+    if whole is None:
+        return told | {"untried": "the op refuses to be called again"}
+    own = _in_order(Answer(hashes=hashes(reached.results)), reached.places)
+    ways = list(_ways(reached, whole, of_b, engine))
+    return told | {"here": own.hashes, "ways": [asdict(way) for way in ways]}
+
+
+def _ways(reached: Reached, whole: Results, of_b: dict[str, Any], engine: Engine) -> Iterator[Way]:
+    assert isinstance(reached.call, Call)
+    yield Way(RUN, "run 1", _in_order(Answer.to(reached.results, whole, True), reached.places))
+    trial = engine.trial(reached.call)
+    if not any(trial[kind].found for kind in (RUN, PROCESS) if kind in trial):  # which say nothing of settings
+        for name, answer in _settings_of_b(reached.call, whole, of_b):
+            yield Way(SETTINGS, name, _in_order(answer, reached.places))
+    for kind, outcome in trial.items():
+        for name, found in outcome.hashes.items():
+            yield Way(kind, name, _in_order(Answer(outcome.found.get(name), None, found), reached.places))
+        yield from (Way(kind, name, Answer(refused="the op does not run there")) for name in outcome.refused)
+
+
+def _in_order(answer: Answer, places: list[int | None]) -> Answer:
+    """Of the outputs of the record, in the place of results."""
+    found = answer.difference
+    if found is not None and found.first is not None:
+        output = places.index(found.first.result) if found.first.result in places else found.first.result
+        found = replace(found, first=found.first._replace(result=output))
+    told = [None if place is None else answer.hashes[place] for place in places] if answer.refused is None else []
+    return Answer(found, answer.refused, told)
+
+
+def _settings_of_b(call: Call, whole: Results, of_b: dict[str, Any]) -> Iterator[tuple[str, Answer]]:
+    """Each that the engine does not try, and all together."""
+    state, environment, names = State.now(), {}, []
+    alone: list[tuple[str, State, dict[str, str]]] = []
+    if threads := of_b.get("threads"):
+        names.append(f"{threads} thread{'s' * (threads > 1)}")
+        if threads not in NUMBERS_OF_THREADS:
+            alone.append((names[-1], replace(state, threads=threads, own_threads=threads), {}))
+        state = replace(state, threads=threads, own_threads=threads)
+    if capability := of_b.get("capability"):
+        names.append(f"ATEN_CPU_CAPABILITY={capability}")
+        environment = {"ATEN_CPU_CAPABILITY": capability}
+        if names[-1] not in {setting.name for setting in instruction_sets()}:
+            alone.append((names[-1], State.now(), environment))
+    if "enabled" in of_b:
+        names.append("repdl.enable()" if of_b["enabled"] else "torch's own kernels")
+        enabled = (strict.DEFAULT_LEVEL, _order.get_order(), "philox") if of_b["enabled"] else None
+        alone.append((names[-1], replace(State.now(), enabled=enabled), {}))
+        state = replace(state, enabled=enabled)
+    together = [(" and ".join(names), state, environment)] if len(names) > 1 else []
+    for name, settings, variables in [*alone, *together]:
+        with Workers([Setting(name, variables)]) as workers:
+            workers.ask(call, whole, settings, hashing=True)
+            yield from workers.answers().items()
+
+
+def main(folder: Path) -> None:
+    job = json.loads(Path(folder, "job").read_text(encoding="utf-8"))
+
+    def reached(recorder: Rerun, found: Reached) -> NoReturn:
+        recorder.log.close("reached", 0.0, 0.0)
+        if is_call(found.recorded, job):
+            try:
+                with Engine(VARIED, hashing=True) as engine:
+                    told = experiments(found, job["of_b"], engine)
+            except Exception as error:  # the program must not catch it
+                told = {"untried": f"making the call again failed: {error!r}", "here": [], "ways": []}
+            Path(folder, "answer").write_text(json.dumps(told), encoding="utf-8")
+        sys.stdout.flush()
+        os._exit(0)  # the program is not to go on, nor to handle its end
+
+    if torch.get_num_threads() != job["threads"]:
+        torch.set_num_threads(job["threads"])
+    sys.path[:] = map(os.path.abspath, sys.path)
+    os.chdir(job["directory"])
+    target, *arguments = job["program"]
+    kind = partial(Rerun, number=job["number"], reached=reached)
+    with (
+        reproducible() if job["enabled"] else nullcontext(),
+        recording(folder / "again", job["every"], quiet=True, kind=kind),
+    ):
+        run_program(target, arguments, job["is_module"])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).absolute())
