@@ -83,14 +83,18 @@ def _short(call: Call) -> str:
 def _source(found: Difference) -> str:
     assert found.a is not None and found.b is not None
     outputs = different_values(found.a.outputs, found.b.outputs)
-    what = " and ".join(f"output {i} ({found.a.outputs[i].kind})" for i in outputs[:3])
+    named = [f"output {i} ({found.a.outputs[i].kind})" for i in outputs[:3]]
+    named += [f"{len(outputs) - 3} more"] if len(outputs) > 3 else []
+    what, verb = " and ".join(named), "differs" if len(outputs) == 1 else "differ"
     if found.generators:
-        return f"its inputs were equal, but {' and '.join(found.generators)} was in another state, and {what} differs"
+        were = "was" if len(found.generators) == 1 else "were"
+        state = f"{' and '.join(found.generators)} {were} in another state"
+        return f"its inputs were equal, but {state}, and {what} {verb}"
     if unwritten := unwritten_inputs(found.a):
-        return f"it read memory that nothing had written (input {unwritten[0]}), and {what} differs"
+        return f"it read memory that nothing had written (input {unwritten[0]}), and {what} {verb}"
     if found.a.phase == "data loading" and found.a.name.startswith("batch"):
-        return f"{what} of the batch differs, made by the dataset or its workers"
-    return f"its inputs were equal and {what} differs, so this op is the source"
+        return f"{what} of the batch {verb}, made by the dataset or its workers"
+    return f"its inputs were equal and {what} {verb}, so this op is the source"
 
 
 def as_json(found: Difference | None, a: Run, b: Run) -> dict[str, Any]:
