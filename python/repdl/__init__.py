@@ -11,13 +11,16 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from repdl import ops as ops
+# Before NumPy, which a second interpreter of the process cannot import either, but does not say why.
 from repdl._core import (
     __version__ as __version__,
     arithmetic_version as arithmetic_version,
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
 )
+
+# isort: split
+from repdl import ops as ops
 from repdl._order import get_order as get_order, order as order, set_order as set_order
 from repdl._seeds import Seeder as Seeder, manual_seed as manual_seed, seed_worker as seed_worker
 

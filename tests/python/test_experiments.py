@@ -33,6 +33,7 @@ from repdl.experiments import (
 )
 from repdl.experiments.program import measuring
 from repdl.experiments.rows import RULES
+from repdl.experiments.settings import threads
 from repdl.experiments.variations import HERE, RUN
 from repdl.experiments.workers import instruction_sets
 from repdl.interception.machine import CAPABILITIES
@@ -107,10 +108,12 @@ def test_what_is_invariant_is_not_named(engine: Engine, op: Any, args: tuple[Any
     assert ("batch" in tried) == (torch.Tag.pointwise in op.tags and op is not aten.native_dropout.default)
 
 
-def test_an_op_that_adds_in_another_order_with_other_threads(engine: Engine) -> None:
-    """torch's sum of all, as far as it uses threads here; what mends it is told, and what does not is not."""
+def test_what_mends_is_told_and_what_does_not_is_not(engine: Engine) -> None:
     found = {("threads", "threads"): take(torch.ops.planted_ops.threads.default, (X,), {})}
-    assert mending(engine, found) == {("threads", "threads"): ["torch.set_num_threads(1)"]}
+    with threads(2):
+        assert mending(engine, found) == {("threads", "threads"): ["torch.set_num_threads(1)"]}
+    with threads(1):
+        assert mending(engine, found) == {("threads", "threads"): []}
     found = {("batch", "batch"): take(torch.ops.planted_ops.batch.default, (X,), {})}
     assert mending(engine, found) == {("batch", "batch"): []}
 
