@@ -29,10 +29,9 @@ from repdl import _core
 TINY = np.full(64, 1e-40, np.float32)  # subnormal
 
 def check():
-    target = _core.active_target()
-    for threads in (1, 3):
-        report = repdl.conformance.run(targets=[target], threads=threads)
-        assert report.passed, [(f.op, f.case, f.detail) for f in report.failures][:3]
+    # This thread is one of the three, and computes small cases alone.
+    report = repdl.conformance.run(targets=[_core.active_target()], threads=3)
+    assert report.passed, [(f.op, f.case, f.detail) for f in report.failures][:3]
 
 def digest(a):
     results = [repdl.ops.mm(a, a.T), repdl.ops.exp(a), repdl.ops.sum(a, 0), repdl.ops.softmax(a)]
