@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -23,20 +24,42 @@ namespace {
 using GompParallel = void (*)(void (*body)(void*), void* data, unsigned num_threads, unsigned flags);
 GompParallel gomp_parallel = nullptr;
 
+int (*thread_number)() = nullptr;
+
+/// Tasks that one thread does first, in order, so that ops on the same numbers find them in the cache of the same core.
+struct alignas(64) Share {
+  std::atomic<int64_t> next;
+  int64_t end;
+};
+constexpr int64_t kMaxShares = 64;  // of more threads several have the same
+
 struct Job {
-  int64_t num_tasks;
   void (*task)(void*, int64_t);
   void* context;
-  std::atomic<int64_t> next = 0;
+  int64_t num_shares;
+  std::array<Share, kMaxShares> shares;
 };
 
+/// Each thread does its share, then what is left of the others'.
+void DoTasks(void* p) {
+  auto* job = static_cast<Job*>(p);
+  const int64_t own = thread_number() % job->num_shares;
+  for (int64_t i = 0; i < job->num_shares; ++i) {
+    Share& share = job->shares[static_cast<size_t>((own + i) % job->num_shares)];
+    for (int64_t at; (at = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
+      job->task(job->context, at);
+  }
+}
+
 void RunJob(void*, int64_t num_tasks, void (*task)(void*, int64_t), void* context) {
-  Job job{num_tasks, task, context};
-  const auto claim = [](void* p) {
-    auto* j = static_cast<Job*>(p);
-    for (int64_t i; (i = j->next.fetch_add(1, std::memory_order_relaxed)) < j->num_tasks;) j->task(j->context, i);
-  };
-  gomp_parallel(claim, &job, static_cast<unsigned>(std::min<int64_t>(GetNumThreads(), num_tasks)), 0);
+  const int64_t threads = std::min<int64_t>(GetNumThreads(), num_tasks);
+  Job job{task, context, std::min(threads, kMaxShares), {}};
+  for (int64_t i = 0; i < job.num_shares; ++i) {
+    Share& share = job.shares[static_cast<size_t>(i)];
+    share.next.store(num_tasks * i / job.num_shares, std::memory_order_relaxed);
+    share.end = num_tasks * (i + 1) / job.num_shares;
+  }
+  gomp_parallel(DoTasks, &job, static_cast<unsigned>(threads), 0);
 }
 
 /// The runtime's library among those that are loaded: torch's wheels bring their own copy, under a name of its own.
@@ -94,7 +117,11 @@ bool ShareOpenMp() {
     void* runtime = FindRuntime();
     if (runtime == nullptr) return false;
     gomp_parallel = reinterpret_cast<GompParallel>(dlsym(runtime, "GOMP_parallel"));
-    if (gomp_parallel == nullptr) return false;
+    thread_number = reinterpret_cast<int (*)()>(dlsym(runtime, "omp_get_thread_num"));
+    if (gomp_parallel == nullptr || thread_number == nullptr) {
+      gomp_parallel = nullptr;
+      return false;
+    }
     pthread_atfork(nullptr, nullptr, [] { SetParallelFor(nullptr, nullptr); });
   }
   SetParallelFor(&RunJob, nullptr);
