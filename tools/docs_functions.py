@@ -19,7 +19,6 @@ from repdl._op import registry
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FAMILIES = "repdl.ops.elementwise."
-SIZES = ("16Ki", "32Mi")
 CONTENDERS = ("repdl", "Sleef", "torch", "ratio")
 NONE = "–"
 
@@ -52,6 +51,11 @@ def speeds() -> dict[str, dict[str, Any]]:
     path = DOCS / "functions.json"
     found: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     return {target: found[target] for target in sorted(found, key=len, reverse=True)}
+
+
+def sizes(of: dict[str, Any]) -> list[str]:
+    """Those that a target was measured with, as "16Ki", the small one first."""
+    return sorted(of["summary"]["smallest"], key=lambda size: ("KiMi".index(size[-2:]), size))
 
 
 def docstring(value: object) -> str:
@@ -95,7 +99,7 @@ def speed(name: str, table: Table) -> str:
         [target, size, *(figure(of[size], who) for who in CONTENDERS), of["operands"]]
         for target, measured in speeds().items()
         if (of := measured["functions"].get(name))
-        for size in SIZES
+        for size in sizes(measured)
     ]
     return table(["CPU target", "elements", *CONTENDERS, "operands from"], rows) if rows else ""
 
@@ -129,21 +133,18 @@ def proven_on(results: list[dict[str, Any]]) -> str:
 
 def index(introduction: str, table: Table) -> str:
     measured, results = speeds(), proofs()
+    shown = [(target, size) for target, of in measured.items() for size in sizes(of)]
 
     def ratios(name: str) -> list[str]:
-        cells = []
-        for of in measured.values():
-            of_sizes = of["functions"].get(name, {})
-            cells += [figure(of_sizes.get(size, {}), "ratio") for size in SIZES]
-        return cells
+        return [figure(measured[target]["functions"].get(name, {}).get(size, {}), "ratio") for target, size in shown]
 
     rows = [
         [f"[{name}](functions/{name}.md)", few_words(name, function), proven_on(results[name]), *ratios(name)]
         for name, function in functions().items()
     ]
     for name in ("geometric mean", "smallest") if measured else ():
-        rows.append([name, "", "", *(f"{of['summary'][name][size]:.2f}" for of in measured.values() for size in SIZES)])
-    columns = ["function", "definition", "proven on", *(f"{target}, {size}" for target in measured for size in SIZES)]
+        rows.append([name, "", "", *(f"{measured[target]['summary'][name][size]:.2f}" for target, size in shown)])
+    columns = ["function", "definition", "proven on", *(f"{target}, {size}" for target, size in shown)]
     text = f"{introduction}\n{table(columns, rows)}"
     for target, of in measured.items():
         text += f"\n{target}: ratios on {of['machine']}. The geometric mean is that of {', '.join(of['mean of'])}.\n"
