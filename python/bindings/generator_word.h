@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-// The seed and the next 64 bits of a torch generator, straight from the object in C++: torch's kernel, called to fill a tensor of one
-// number with them, takes more time than a small random tensor.
+// The seed and the next 64 bits of a torch generator, straight from the object in C++: torch's kernel, called to fill a
+// tensor of one number with them, takes more time than a small random tensor.
 
 namespace repdl {
 

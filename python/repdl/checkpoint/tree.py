@@ -108,7 +108,7 @@ class Encoder:
         name = f"/{path}"  # no name of ours is safetensors' own
         self.tensors[name] = plain
         strides = list(torch.empty_like(tensor, device="meta").stride())
-        keeps = tensor.numel() and strides != _row_major(tensor.shape)
+        keeps = tensor.numel() and strides != list(torch.empty(tensor.shape, device="meta").stride())
         return ["complex_tensor" if tensor.dtype in _COMPLEX else "tensor", name, strides if keeps else None]
 
 
@@ -216,14 +216,6 @@ def _of_array(value: Any, path: str) -> torch.Tensor:
         return torch.from_numpy(np.array(value, order="C", copy=True))
     except (TypeError, ValueError):
         raise TypeError(f"[checkpoint.save] {path} is an array of {value.dtype!r}, which torch does not hold") from None
-
-
-def _row_major(shape: torch.Size) -> list[int]:
-    strides, stride = [], 1
-    for size in reversed(shape):
-        strides.append(stride)
-        stride *= max(size, 1)
-    return strides[::-1]
 
 
 def _tensor(tensor: torch.Tensor, strides: Any, is_complex: bool) -> torch.Tensor:

@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress as ProgressBar, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from repdl.cli._report import give
+
 if TYPE_CHECKING:
     from repdl.experiments import Measurement
     from repdl.experiments.program import Progress
@@ -32,9 +34,7 @@ def measure_program(script: str, args: list[str], module: bool, times: int, json
             run_program(script, args, module)
     finally:
         if measurement is not None:
-            _print(measurement)
-            if json is not None:
-                json.write_text(measurement.to_json() + "\n", encoding="utf-8")
+            give(measurement, json)
     if not measurement.ok:
         raise typer.Exit(1)
 
@@ -54,11 +54,3 @@ def _shown() -> Iterator[Progress]:
             bar.update(task, description=escape(told))
 
         yield tell
-
-
-def _print(measurement: Measurement) -> None:
-    console = Console(highlight=False)
-    if console.is_terminal:
-        console.print(measurement)
-    else:
-        typer.echo(str(measurement))

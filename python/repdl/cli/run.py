@@ -4,15 +4,12 @@ from __future__ import annotations
 import os
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from repdl.cli._failure import check_folder, fail
-
-if TYPE_CHECKING:
-    from repdl.interception import Report
+from repdl.cli._report import give
 
 # Everything after SCRIPT is the script's.
 PASS_ON = {"allow_interspersed_args": False}
@@ -105,19 +102,9 @@ def audit(
         fail(f"repdl audit: {error}")
     finally:
         if recorder is not None:
-            _print(recorder.report)
-            if json is not None:
-                json.write_text(recorder.report.to_json() + "\n", encoding="utf-8")
+            give(recorder.report, json)
 
 
 def check_script(script: str, module: bool) -> None:
     if not module and not Path(script).exists():
         fail(f"can't open {script!r}: there is no such file")
-
-
-def _print(report: Report) -> None:
-    console = Console(highlight=False)
-    if console.is_terminal:
-        console.print(report)
-    else:
-        typer.echo(str(report))

@@ -206,6 +206,18 @@ class PositionCols {
   T* held_;
 };
 
+/// The first `length` lanes, `step` numbers apart.
+template <class T>
+HWY_INLINE void StoreSpaced(std::type_identity_t<VecOf<T>> value, T* to, int length, int64_t step) {
+  if (step == 1) {
+    StoreN(value, to, length);
+    return;
+  }
+  HWY_ALIGN T lanes[kLanesOf<T>];
+  StoreU(value, TagOf<T>(), lanes);
+  for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
+}
+
 /// Where the columns of PositionCols go.
 template <class T>
 struct PositionSink {
@@ -233,13 +245,7 @@ struct PositionSink {
         for (int r = 0; r < rows; ++r, from += kTileColsOf<T>, to += plan.result_size) {
           VecOf<T> value = LoadU(d, from);
           if (bias != nullptr) value = Add(value, Set(d, bias[i + r]));
-          if (step == 1) {
-            StoreN(value, to, length);
-          } else {
-            HWY_ALIGN T lanes[kLanesOf<T>];
-            StoreU(value, d, lanes);
-            for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
-          }
+          StoreSpaced(value, to, length, step);
         }
       }
     }
@@ -608,15 +614,7 @@ struct PlaneSink {
     const int64_t step = plan.result_step[2];
     for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
       const auto& [lane, length, position, at_result] = slots.fragments[f];
-      const VecOf<T> value = WithBias(row, LoadU(d, from + lane));
-      T* const to = to_row + at_result;
-      if (step == 1) {
-        StoreN(value, to, length);
-      } else {
-        HWY_ALIGN T lanes[kLanesOf<T>];
-        StoreU(value, d, lanes);
-        for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
-      }
+      StoreSpaced<T>(WithBias(row, LoadU(d, from + lane)), to_row + at_result, length, step);
     }
   }
 };

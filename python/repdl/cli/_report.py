@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import typer
+from rich.console import Console
+
+
+class Report(Protocol):
+    """What a command has found: a table on a terminal, text elsewhere, and JSON."""
+
+    def to_json(self) -> str: ...
+
+
+def give(report: Report, json: Path | None) -> None:
+    """Prints it, and writes it into a file where one is named."""
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(report)
+    else:
+        typer.echo(str(report))
+    if json is not None:
+        json.write_text(report.to_json() + "\n", encoding="utf-8")
