@@ -18,7 +18,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # the tools use all cores themselves
-.PHONY: help demo test test-cpp test-python test-newest-torch test-platforms build sanitize tsan cuda fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
+.PHONY: help demo test test-cpp test-python test-newest-torch test-pages test-platforms build sanitize tsan cuda fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -37,6 +37,10 @@ test-python: build $(VENV)/.test  ## Run the Python tests
 
 test-platforms: $(VENV)/.build $(VENV)/.run | system-platforms  ## Check every platform of docs/platforms.md; hours
 	$(BIN)/python tools/platforms $(if $(STRICT),--strict) --results docs/platforms.jsonl
+
+test-pages: build $(VENV)/.test  ## Look at the pages of `repdl diff --html` in Chromium, which it installs
+	@tools/setup_system.sh --pages
+	$(BIN)/python -m pytest tests/python/test_pages.py
 
 test-newest-torch: build $(VENV)/.test  ## Run a slice of the Python tests with the newest torch, in .venv-newest
 	$(BIN)/python tools/newest_torch.py $(if $(STRICT),--strict)

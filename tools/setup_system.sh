@@ -4,6 +4,7 @@
 #
 #     tools/setup_system.sh [PYTHON]
 #     tools/setup_system.sh --platforms   # cross compilers and emulators, which `make test` can do without
+#     tools/setup_system.sh --pages       # Chromium, which `make test-pages` looks at pages in
 #
 # Only what is missing is installed, with apt-get, as root or with a sudo that asks no password. PYTHON is the
 # interpreter of the virtual environment, python3 by default. With DRY_RUN=1 nothing is installed.
@@ -55,9 +56,19 @@ find_platforms() {
   done
 }
 
+# Under any of the names that the tests look for.
+find_browser() {
+  for browser in chromium chromium-browser google-chrome; do
+    command -v "$browser" >/dev/null && return
+  done
+  required=" chromium"
+}
+
 if [ "${1:-}" = --platforms ]; then
   without="the tests skip those platforms"
   find_platforms
+elif [ "${1:-}" = --pages ]; then
+  find_browser
 else
   python=${1:-python3}
   without="CMake fetches the sources"

@@ -17,6 +17,8 @@ import numpy as np
 _ON_CPU = (1, 3)
 """DLPack's numbers for memory of the CPU, and for memory of it that CUDA reads too."""
 
+_ALIGNMENT = 64
+"""Bytes at whose multiples an array begins that is given to another library. TensorFlow ends the process at others."""
 
 _USUAL = frozenset({np.ndarray, type(None), bool, int, float, str, tuple, list})
 """Types of arguments that are none of these, found in no time."""
@@ -94,7 +96,7 @@ def _from_dlpack_of(array: Any) -> Callable[[Any], Any] | None:
 
 
 def _converted(op: str, from_dlpack: Callable[[Any], Any], result: np.ndarray[Any, Any]) -> Any:
-    converted = from_dlpack(result)
+    converted = from_dlpack(_aligned(result))
     seen = np.from_dlpack(converted)
     if seen.dtype != result.dtype and not np.array_equal(seen, result, equal_nan=result.dtype.kind == "f"):
         raise ValueError(
@@ -102,3 +104,13 @@ def _converted(op: str, from_dlpack: Callable[[Any], Any], result: np.ndarray[An
             "or give NumPy arrays"
         )
     return converted
+
+
+def _aligned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.ctypes.data % _ALIGNMENT == 0:
+        return array
+    memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
+    offset = -memory.ctypes.data % _ALIGNMENT
+    copy: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory, offset)
+    copy[...] = array
+    return copy

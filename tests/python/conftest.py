@@ -13,14 +13,18 @@ from repdl.testing import Reference
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-ABSENT_HARDWARE = re.compile(
+ABSENT = re.compile(
     r"no CUDA device|the modes of x86|gcc's start-up code .* on x86|this CPU runs one target only|target avx2 needs it"
+    r"|no Chromium: `make test-pages` installs it"
 )
-"""What a skipped test may say under --no-skips: it has nothing to check on this machine. Any other hides a check."""
+"""What a skipped test may say under --no-skips: it has nothing to check on this machine, or a target of make installs
+what it needs. Any other hides a check."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--no-skips", action="store_true", help="fail tests that are skipped, but for absent hardware")
+    parser.addoption(
+        "--no-skips", action="store_true", help="fail tests that are skipped, but for what a machine lacks"
+    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -40,7 +44,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    if report.skipped and not hasattr(report, "wasxfail") and not ABSENT_HARDWARE.search(str(report.longrepr)):
+    if report.skipped and not hasattr(report, "wasxfail") and not ABSENT.search(str(report.longrepr)):
         report.outcome = "failed"
         report.longrepr = f"skipped, which --no-skips does not allow: {report.longrepr}"
 

@@ -163,6 +163,24 @@ def test_numbers_that_a_library_does_not_keep() -> None:
         repdl.ops.exp(Narrow(np.array([0.1])))
 
 
+def test_memory_begins_where_every_library_takes_it() -> None:
+    """TensorFlow ends the process at memory that begins elsewhere."""
+    begins = []
+
+    class Strict(Array):
+        def __array_namespace__(self) -> Any:
+            def from_dlpack(array: np.ndarray[Any, Any]) -> Array:
+                begins.append(array.ctypes.data % 64)
+                return Array(array)
+
+            return SimpleNamespace(from_dlpack=from_dlpack)
+
+    for values in (X, X[:0], np.array(2.5), *(np.ones((n, 3), np.float32) for n in range(1, 20))):
+        assert same(repdl.ops.exp(Strict(values)).values, repdl.ops.exp(values))
+    repdl.ops.topk(Strict(X[1]), 2)
+    assert set(begins) == {0}
+
+
 def test_what_is_refused_is_named() -> None:
     for op in (repdl.ops.exp, repdl.ops.relu):
         with pytest.raises(TypeError, match=rf"\[{op.name}\] input is on cuda:0, where only torch tensors are taken"):
@@ -210,3 +228,15 @@ def test_jax() -> None:
         repdl.ops.philox_uniform(x, 1, 2)
     with pytest.raises(TypeError, match="is bfloat16"):
         repdl.ops.exp(x.astype(jnp.bfloat16))
+
+
+def test_tensorflow() -> None:
+    """Where it is installed. What it computes from a result ends the process if the memory does not suit it."""
+    try:
+        import tensorflow as tf  # type: ignore[import-not-found]
+    except ModuleNotFoundError:
+        return
+    for n in range(1, 20):
+        x = tf.constant(np.ones((n, 3), np.float32))
+        result = repdl.ops.exp(x)
+        assert type(result) is type(x) and float(tf.reduce_max(result)) == float(repdl.ops.exp(np.float32([1]))[0])

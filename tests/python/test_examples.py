@@ -8,17 +8,22 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+import torch.nn.functional as F
 
 from support import GOLDEN, ROOT, TARGETS
 
 sys.path.insert(0, str(ROOT / "examples"))
 
+import exact_policy
 import mnist_training
+import repdl
+from repdl import _core
 
 DIGESTS: dict[str, dict[str, Any]] = json.loads((GOLDEN / "lenet.json").read_text())
 ORDERS = ("sequential", "blocked")
@@ -170,3 +175,56 @@ def test_reproducible_ops_agree_here() -> None:
     for target in TARGETS:
         assert target in result.stdout
     assert "repdl: the same bits everywhere" in result.stdout
+
+
+def test_a_policy_is_trained_on_ratios_of_exactly_one() -> None:
+    result = run_example("exact_policy.py", "--threads", "3", ATEN_CPU_CAPABILITY="default", OMP_WAIT_POLICY="passive")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"^stock torch: \d+ of \d+ log-probabilities of sampler and trainer differ", result.stdout)
+    assert (
+        "repdl: 0 of 44211 log-probabilities of sampler and trainer differ, and every ratio is exactly 1"
+        in result.stdout
+    )
+    assert f"policy {exact_policy.EXPECTED['float32']}  = expected" in result.stdout
+    rewards = [float(reward) for reward in re.findall(r"reward +(\S+)$", result.stdout, re.MULTILINE)]
+    assert len(rewards) == 9 and rewards[0] < 0 and rewards[-1] > 1
+
+
+@pytest.fixture
+def threads_and_target() -> Iterator[None]:
+    threads, target = repdl.get_num_threads(), _core.active_target()
+    yield
+    repdl.set_num_threads(threads)
+    _core.set_target(target)
+
+
+@pytest.mark.parametrize("dtype", exact_policy.DTYPES.values(), ids=str)
+@pytest.mark.usefixtures("threads_and_target")
+def test_a_policy_is_the_same_on_every_target(dtype: torch.dtype) -> None:
+    digests = set()
+    for number, target in enumerate(TARGETS):
+        _core.set_target(target)
+        repdl.set_num_threads(number % 3 + 1)
+        with repdl.reproducible():
+            policy, agreement = exact_policy.train(1, dtype, lambda number, reward: None)
+        assert agreement.tokens > 400 and agreement.different == 0 and agreement.ratio == 0
+        digests.add(repdl.utils.get_hash(policy))
+    assert len(digests) == 1
+
+
+def test_keys_that_move_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Padding on the left of the sampler's keys gives other bits: its places are not those of the trainer."""
+    attention = F.scaled_dot_product_attention
+
+    def moved(query: Any, key: Any, value: Any, seen: Any = None, is_causal: bool = False) -> torch.Tensor:
+        if seen is None:
+            return attention(query, key, value, is_causal=is_causal)
+        return attention(query, key.roll(3, 2), value.roll(3, 2), seen.roll(3, 3))
+
+    monkeypatch.setattr(exact_policy.F, "scaled_dot_product_attention", moved)
+    with repdl.reproducible():
+        _, agreement = exact_policy.train(1, torch.float32, lambda number, reward: None)
+    assert 0 < agreement.different < agreement.tokens and 0 < agreement.ratio < 1e-5
+    assert re.fullmatch(
+        r"\d+ of \d+ log-prob.* differ, by at most \S+, and a ratio by at most \S+ from 1", str(agreement)
+    )

@@ -15,7 +15,8 @@ from support import ROOT, run_python
 
 README = (ROOT / "README.md").read_text()
 HACKING = (ROOT / "HACKING.md").read_text()
-PAGES = ("docs/checkpoints.md", "docs/guides/reproducible-pytorch.md")
+GUIDES = [f"docs/guides/{path.name}" for path in sorted((ROOT / "docs/guides").glob("*.md"))]
+PAGES = ("docs/checkpoints.md", *GUIDES)
 
 
 def programs(page: str) -> list[str]:
