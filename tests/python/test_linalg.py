@@ -248,6 +248,17 @@ def test_lstsq_of_complex_matrices_is_like_torchs(driver: str) -> None:
             assert ours.shape == theirs.shape and ours.dtype == theirs.dtype and torch.allclose(ours, theirs)
 
 
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
+@pytest.mark.parametrize("shape", [(3, 3, 0), (3, 0, 4), (2, 0, 3, 0), (0, 3, 2), (4, 0)])
+def test_lstsq_of_empty_matrices_has_torchs_shapes(driver: str, shape: tuple[int, ...]) -> None:
+    a, b = torch.zeros(shape), torch.ones(*shape[:-1], 2)
+    stock = L.lstsq(a, b, driver=driver)
+    with repdl.reproducible():
+        found = L.lstsq(a, b, driver=driver)
+    for ours, theirs in zip(found, stock, strict=True):
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+
+
 @pytest.mark.parametrize("driver", ["gels", "gelsy"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
 def test_lstsq_of_every_rank_alone_and_in_a_batch(driver: str, dtype: torch.dtype) -> None:

@@ -146,10 +146,28 @@ def test_gradients_of_the_op(mode: str, antialias: bool) -> None:
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
-def test_gradients_of_grid_sample(mode: str, padding: str) -> None:
-    image = torch.randn(2, 3, 4, 5, dtype=torch.float64, requires_grad=True)
-    grid = (torch.rand(2, 3, 2, 2, dtype=torch.float64) * 3 - 1.5).requires_grad_()
+@pytest.mark.parametrize("sizes", [(4, 5), (3, 4, 2)], ids=["image", "volume"])
+def test_gradients_of_grid_sample(mode: str, padding: str, sizes: tuple[int, ...]) -> None:
+    image = torch.randn(2, 3, *sizes, dtype=torch.float64, requires_grad=True)
+    places = *(2 for _ in sizes[1:]), 3, len(sizes)
+    grid = (torch.rand(2, *places, dtype=torch.float64) * 3 - 1.5).requires_grad_()
     assert torch.autograd.gradcheck(lambda t, g: ops.grid_sample(t, g, mode, padding), (image, grid))
+
+
+@pytest.mark.parametrize("padding", ["border", "reflection"])
+def test_a_cubic_sample_of_a_volume_that_is_one_image_is_that_of_the_image(padding: str) -> None:
+    """torch has these samples of volumes since 2.15."""
+    image = torch.randn(2, 3, 6, 5, dtype=torch.float64)
+    grid = torch.rand(2, 4, 7, 3, dtype=torch.float64) * 3 - 1.5
+    volume, places = image[:, :, None].expand(2, 3, 4, 6, 5), grid[:, None]
+    found = ops.grid_sample(volume.contiguous(), places, "bicubic", padding)[:, :, 0]
+    assert torch.allclose(found, ops.grid_sample(image, grid[..., :2].contiguous(), "bicubic", padding))
+    deep, flat = image[..., None].expand(2, 3, 6, 5, 4), grid[..., 1:].contiguous()
+    found = ops.grid_sample(deep.contiguous(), places, "bicubic", padding)[:, :, 0]
+    assert torch.allclose(found, ops.grid_sample(image, flat, "bicubic", padding))
+    if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15):
+        stock = F.grid_sample(volume, places, "bicubic", padding, align_corners=False)
+        assert torch.allclose(stock, ops.grid_sample(volume.contiguous(), places, "bicubic", padding))
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
@@ -265,7 +283,7 @@ X = torch.ones(1, 1, 4, 4)
         (lambda: ops.grid_sample(X, torch.zeros(2, 2, 2, 2)), r"\[grid_sample\] grid .* batch of 1"),
         (lambda: ops.grid_sample(X[:, :, :0], torch.zeros(1, 2, 2, 2)), r"\[grid_sample\] images .* are empty"),
         (lambda: ops.grid_sample(X, torch.zeros(1, 2, 2, 2), "cubic"), r"\[grid_sample\] mode must be"),
-        (lambda: ops.grid_sample(X[None], torch.zeros(1, 1, 1, 1, 3), "bicubic"), r"of images, 'bicubic'"),
+        (lambda: ops.grid_sample(X[None], torch.zeros(1, 1, 1, 1, 3), "cubic"), r"'nearest' or 'bicubic', got 'cubic'"),
         (
             lambda: ops.grid_sample(X, torch.zeros(1, 2, 2, 2), padding_mode="wrap"),
             r"\[grid_sample\] padding_mode must",

@@ -18,7 +18,7 @@ def grid_sample(
     Args:
         input: float32 or float64, (n, c, h, w) or (n, c, d, h, w).
         grid: (n, p, q, 2) or (n, p, q, r, 3), x first: -1 and 1 are the edges of the image.
-        mode: 'bilinear', 'nearest' or, of images, 'bicubic'.
+        mode: 'bilinear', 'nearest' or 'bicubic'; of volumes, along all three axes.
         padding_mode: what lies outside of an image, 'zeros', 'border' or 'reflection'.
         align_corners: -1 and 1 are the centres of the outermost elements.
 
@@ -72,6 +72,8 @@ def _calls() -> Iterator[tuple[str, tuple[int, ...], str, tuple[int, ...], dict[
         for mode in ("bilinear", "nearest", "bicubic"):
             yield "normal", (2, 5, 3, 4), "normal", (5, 3), {"mode": mode, "padding_mode": padding}
         yield "normal", (2, 3, 3, 2, 4), "normal", (2, 3, 3), {"padding_mode": padding, "align_corners": i != 1}
+    yield "normal", (2, 3, 3, 2, 4), "normal", (2, 3, 3), {"mode": "bicubic", "padding_mode": "border"}
+    yield "bits", (1, 2, 2, 3, 2), "special", (2, 3, 3), {"mode": "bicubic", "padding_mode": "reflection"}
     yield "special", (2, 5, 3, 4), "zeros", (5, 3), {"mode": "nearest"}
     yield "normal", (1, 3, 3, 4), "special", (5, 13), {"padding_mode": "reflection"}
     yield "bits", (1, 2, 1, 2), "special", (7, 5), {"padding_mode": "reflection", "align_corners": True}

@@ -48,8 +48,8 @@ void Check(const Settings& settings, const TensorView& grid, const TensorView& l
     elements *= size;
   }
   const ArgName mode_name{op, "mode"}, padding_name{op, "padding_mode"};
-  REPDL_CHECK(settings.mode == "bilinear" || settings.mode == "nearest" || (settings.mode == "bicubic" && rank == 2),
-              mode_name, " must be 'bilinear', 'nearest' or, of images, 'bicubic', got '", settings.mode, "'");
+  REPDL_CHECK(settings.mode == "bilinear" || settings.mode == "nearest" || settings.mode == "bicubic", mode_name,
+              " must be 'bilinear', 'nearest' or 'bicubic', got '", settings.mode, "'");
   REPDL_CHECK(
       settings.padding_mode == "zeros" || settings.padding_mode == "border" || settings.padding_mode == "reflection",
       padding_name, " must be 'zeros', 'border' or 'reflection', got '", settings.padding_mode, "'");

@@ -15,7 +15,7 @@ A coordinate g of the grid becomes the place p = (g + 1) · ((size − 1) / 2) w
 size − 1 with align_corners, else −1/2 and size; with a span of 0 it is 0.
 - `nearest`: the nearest element, the even one of two, with weight 1.
 - `bilinear`: l = ⌊p⌋ with the weight (l + 1) − p, and l + 1 with p − l.
-- `bicubic`, of images alone: l − 1 to l + 2 for l = ⌊p⌋ of a p that is not brought anywhere, but each of them is, with the
+- `bicubic`: l − 1 to l + 2 for l = ⌊p⌋ of a p that is not brought anywhere, but each of them is, with the
   weights of `resample` for t = p − l.
 
 A place of which a coordinate is NaN has the sample NaN.

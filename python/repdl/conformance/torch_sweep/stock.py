@@ -80,7 +80,8 @@ def _is_random(sample: Sample, before: Any) -> bool:
 
 
 def row_of(result: Any, row: int) -> list[torch.Tensor]:
-    return [x[row % x.shape[0]][None] for x in tensors_of(result)]
+    """That row of each tensor; a tensor without rows, which is not what torch gives, as it is."""
+    return [x[row % x.shape[0]][None] if len(x) else x for x in tensors_of(result)]
 
 
 def _is_row(sample: Sample, whole: Any, row: int) -> bool:

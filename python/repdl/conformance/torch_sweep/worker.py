@@ -49,7 +49,10 @@ TOGETHER = 16
 ROWS = (0, 1, -1)
 """Of the batch, in turn."""
 
-ANOTHER_WITH_GRADIENT = ("nn.functional.linear_cross_entropy.chunked",)
+ANOTHER_WITH_GRADIENT = (
+    "nn.functional.linear_cross_entropy.chunked",
+    "nn.functional.linear_cross_entropy.chunked_none",
+)
 """Functions that torch writes in Python, as one algorithm without a gradient and another with one."""
 
 Line = dict[str, Any]

@@ -69,7 +69,8 @@ def linalg_lstsq(
         shape = torch.broadcast_shapes(shape, right.shape[:-2])
         operands = tuple(x.expand(*shape, *x.shape[-2:]) for x in operands)  # type: ignore[assignment]
     cut = max(rows, columns) * torch.finfo(self.dtype).eps if rcond is None else rcond
-    by_values = driver in ("gelsd", "gelss") and min(rows, columns) > 0
+    gives_values = driver in ("gelsd", "gelss")
+    by_values = gives_values and min(rows, columns) > 0
     has_residuals = rows > columns and driver != "gelsy"
     if by_values or has_residuals:
         wide = torch.complex128 if self.is_complex() else torch.float64
@@ -77,7 +78,8 @@ def linalg_lstsq(
     a, y = operands
     # Of zeros, as what is empty for certain takes less time than what might have to be filled.
     dtype = self.dtype.to_real()
-    residuals, values = self.new_zeros(0, dtype=dtype), self.new_zeros(0, dtype=dtype)
+    residuals = self.new_zeros(0, dtype=dtype)
+    values = self.new_zeros(*(shape if gives_values else ()), 0, dtype=dtype)
     if by_values:
         x, ranks, of_matrices = _by_values(a, y, cut)
         values = of_matrices.reshape(*shape, of_matrices.shape[1]).to(dtype)
