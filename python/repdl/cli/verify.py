@@ -18,7 +18,8 @@ def verify(
         typer.Option(metavar="SCRIPT", help="Where the program lies here; of a module the folder it is run in."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Verify N steps, drawn at random, from checkpoints.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Verify the first step and N drawn at random, from checkpoints."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="What they are drawn from; another each time if not said.")] = None,
     checkpoints: Annotated[
@@ -36,26 +37,20 @@ def verify(
     if steps is None and (seed is not None or checkpoints is not None):
         fail("repdl verify: --seed and --checkpoints are of --steps")
     try:
-        from repdl.receipts import file, verifying
+        from repdl.receipts import file, stretches, verifying
         from repdl.receipts.verifying import shown
 
         said = file.read(receipt)
         found = verifying.place_of(said, program)
         if steps is None:
-            chosen, stretches = [], [verifying.whole(said)]
+            chosen, parts = [], [stretches.whole(said)]
         else:
             seed = secrets.randbelow(2**32) if seed is None else seed
-            chosen = verifying.drawn(said, steps, seed)
-            stretches = verifying.stretches(said, chosen, checkpoints)
+            chosen = stretches.drawn(said, steps, seed)
+            parts = stretches.with_steps(said, chosen, checkpoints)
         text = shown(" ".join([found.target, *found.arguments]))
         typer.echo(f"repdl verify: in {shown(found.directory)} runs again: {text}", err=True)
-        done: list[int] = []
-        difference = None
-        for stretch in stretches:
-            difference = verifying.verify(said, found, stretch)
-            if difference is not None:
-                break
-            done += verifying.steps_in(said, stretch)
+        confirmed, difference = verifying.verify(said, found, parts)
         others = list(verifying.other_versions(said)) if difference is not None else []
     except (ValueError, ModuleNotFoundError) as error:
         fail(f"repdl verify: {error}")
@@ -66,7 +61,7 @@ def verify(
         "step": None if difference is None else difference.step,
         "what": [] if difference is None else difference.what,
         "steps": len(said.steps),
-        "verified": done,
+        "verified": confirmed,
         "drawn": chosen,
         "seed": seed,
         "link": said.link,
@@ -78,24 +73,23 @@ def verify(
     elif steps is None:
         values["sentence"] = f"Confirmed: all {len(said.steps)} steps, and the end with status {said.end['status']}."
     else:
-        listed = ", ".join(map(str, chosen))
         values["sentence"] = (
-            f"Confirmed: steps {listed}, drawn from seed {seed}, and their neighbours up to the next checkpoint, "
-            f"{len(done)} of {len(said.steps)} steps."
+            f"Confirmed: steps {', '.join(map(str, chosen))}, drawn from seed {seed}, and those up to the next "
+            f"checkpoints, {confirmed} of {len(said.steps)} steps."
         )
     if as_json:
         typer.echo(json.dumps(values, indent=2))
     else:
-        _tell(values, steps is not None)
+        _tell(values, difference is not None and difference.has_resumed)
     raise typer.Exit(int(difference is not None))
 
 
-def _tell(values: dict[str, Any], is_from_checkpoints: bool) -> None:
+def _tell(values: dict[str, Any], has_resumed: bool) -> None:
     typer.echo(values["sentence"])
     if not values["confirmed"]:
         if values["other_versions"]:
             typer.echo(f"The receipt has other versions: {', '.join(values['other_versions'])}.")
-        if is_from_checkpoints:
+        if has_resumed:
             typer.echo("If the whole run is confirmed, the loop goes by something that is no part of its Resumable.")
     typer.echo(f"chain       {values['link']}")
     if values["parameters"] is not None:

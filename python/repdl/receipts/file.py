@@ -15,7 +15,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -29,6 +29,7 @@ Entry = tuple[str, dict[str, Any]]
 
 _LARGEST_LINE = 1 << 24
 _LARGEST_FILE = 1 << 32
+_HASH_SEED = re.compile("random|[0-9]{1,10}")
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -201,8 +202,8 @@ def _is_number(value: Any) -> bool:
     return type(value) is int and 0 <= value < 2**53
 
 
-def _is_list(value: Any, of: Any) -> bool:
-    return isinstance(value, list) and all(map(of, value))
+def _are_digests(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_digest, value))
 
 
 def _is_text(value: Any) -> bool:
@@ -222,28 +223,33 @@ def _is_below(value: str) -> bool:
     return _is_text(value) and not path.is_absolute() and ".." not in path.parts
 
 
-_FIELDS = {
+_FIELDS: dict[str, dict[str, Callable[[Any], object]]] = {
     PROGRAM: {
         "format": _is_text,
         "script": _is_text,
         "is_module": lambda value: isinstance(value, bool),
-        "arguments": lambda value: _is_list(value, _is_text),
+        "arguments": lambda value: isinstance(value, list) and all(map(_is_text, value)),
         "sha256": _is_digest,
         "arithmetic": _is_number,
         "order": _is_text,
         "rng": _is_text,
         "strict": _is_text,
-        "hash_seed": lambda value: value is None or _is_text(value),
+        "hash_seed": lambda value: value is None or (_is_text(value) and _HASH_SEED.fullmatch(value)),
         "checkpoint_every": _is_number,
     },
     STEP: {
         "number": _is_number,
-        "batches": lambda value: _is_list(value, _is_digest),
+        "batches": _are_digests,
         **dict.fromkeys(("parameters", "buffers", "optimizer", "generators"), _is_digest),
     },
     CHECKPOINT: {"before": _is_number, "iterations": _is_number, "state": _is_digest, "generators": _is_digest},
-    READ: {"batches": lambda value: _is_list(value, _is_digest)},
-    END: {"status": lambda value: type(value) is int, "steps": _is_number, "sources": _are_sources},
+    READ: {"batches": _are_digests},
+    END: {
+        "batches": _are_digests,
+        "status": lambda value: type(value) is int,
+        "steps": _is_number,
+        "sources": _are_sources,
+    },
 }
 
 

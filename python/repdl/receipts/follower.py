@@ -65,8 +65,8 @@ class Follower:
         finally:
             resumable.active = None
             called.remove()
-            self._tell_read()
-            self._tell(END, {"status": status, "steps": self.steps, "sources": sources(folder)})
+            end = {"batches": self._batches, "status": status, "steps": self.steps, "sources": sources(folder)}
+            self._tell(END, end)
 
     def begin_loop(self, parts: Mapping[str, Any]) -> int:
         """Of a `Resumable`: the number of its iterations that are done."""
@@ -89,12 +89,6 @@ class Follower:
     def _tell(self, kind: str, content: dict[str, Any]) -> None:
         if self._is_told and os.getpid() == self._process:  # in a process that the program forks it is the parent's
             self._add(kind, content)
-
-    def _tell_read(self) -> None:
-        """Of batches that no step has."""
-        if self._batches:
-            self._tell(READ, {"batches": self._batches})
-            self._batches = []
 
     def _batch(self, loader: Any, take: _steps.Take) -> Any:
         batch = take(loader)
@@ -122,8 +116,9 @@ class Follower:
 
     @torch.no_grad()
     def _checkpoint(self, parts: Mapping[str, Any], iterations: int) -> None:
-        self._tell_read()
-        self._modules = {}
+        if self._batches:  # which no step has
+            self._tell(READ, {"batches": self._batches})
+        self._batches, self._modules = [], {}
         taken = {name: _Taken(part) for name, part in parts.items()}
         drawn = generators.states()  # last: some parts draw when asked for their state
         content = {

@@ -67,5 +67,5 @@ def settings() -> dict[str, Any]:
         "order": get_order(),
         "rng": switch.rng_in_force(),
         "strict": strict.level(),
-        "hash_seed": os.environ.get("PYTHONHASHSEED"),
+        "hash_seed": os.environ.get("PYTHONHASHSEED") or None,
     }
