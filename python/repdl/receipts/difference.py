@@ -13,7 +13,7 @@ from repdl.receipts.stretches import Stretch
 _NAMES = {
     "batches": "the batches",
     "parameters": "the parameters",
-    "buffers": "the buffers",
+    "buffers": "the buffers of modules",
     "optimizer": "the state of the optimizer",
     "generators": "the generators",
     "state": "the state of the parts",
@@ -62,10 +62,9 @@ def _difference(receipt: Receipt, stretch: Stretch, answer: dict[str, Any]) -> D
         return Difference(f"{_where(expected, step)} the program {_does(found)}; the receipt {_says(expected)}", step)
     names = [name for name, value in expected[1].items() if found[1][name] != value]
     what = _listed([_described(name, expected[1], found[1]) for name in names])
+    sentence = f"{_where(expected, step)} the run differs in {what}"
     if stretch.checkpoint is not None and at == stretch.first:
-        sentence = f"the checkpoint before step {step} has another state than the receipt says: {what} differ"
-        return Difference(sentence, step, names)
-    sentence = f"{_where(expected, step)} {what} differ"
+        sentence = f"the checkpoint before step {step} differs from the receipt in {what}"
     equal = [text for name, text in _NAMES.items() if name in expected[1] and name not in names]
     if expected[0] == STEP and equal:
         sentence += f"; {_listed(equal)} are as the receipt says"
@@ -95,9 +94,9 @@ def _described(name: str, expected: dict[str, Any], found: dict[str, Any]) -> st
     if name == "batches":
         pairs = list(zip(expected[name], found[name], strict=False))
         first = next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs))
-        return f"the batches (from batch {first} on; {len(expected[name])} there, {len(found[name])} here)"
+        return f"the batches (from {first} on, of {len(expected[name])} in the receipt and {len(found[name])} here)"
     if name == "status":
-        return f"the exit status ({expected[name]} there, {found[name]} here)"
+        return f"the exit status ({expected[name]} in the receipt, {found[name]} here)"
     return _NAMES.get(name, name)
 
 
