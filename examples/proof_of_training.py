@@ -80,7 +80,7 @@ CHEATS = {
     ),
     "edits a weight": Cheat(
         "            resumable.step()", "            if sampler.epoch == 2: model[0].weight.data[0, 0] += 0.001",
-        step=21, what="state",
+        step=21, what="states",
     ),
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ _NAMES = {
     "buffers": "the buffers of modules",
     "optimizer": "the state of the optimizer",
     "generators": "the generators",
-    "state": "the state of the parts",
+    "states": "the states of parts",
     "status": "the exit status",
     "sources": "the sources that were imported",
 }
@@ -95,6 +95,9 @@ def _described(name: str, expected: dict[str, Any], found: dict[str, Any]) -> st
         pairs = list(zip(expected[name], found[name], strict=False))
         first = next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs))
         return f"the batches (from {first} on, of {len(expected[name])} in the receipt and {len(found[name])} here)"
+    if name == "states":
+        names = expected[name].keys() | found[name].keys()
+        return f"the state of {_listed(sorted(n for n in names if expected[name].get(n) != found[name].get(n)))}"
     if name == "status":
         return f"the exit status ({expected[name]} in the receipt, {found[name]} here)"
     return _NAMES.get(name, name)

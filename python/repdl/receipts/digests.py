@@ -43,6 +43,8 @@ def _tell(hasher: _values.Hash, value: Any) -> None:
         for key, item in value.items():
             _tell(hasher, key)
             _tell(hasher, item)
+    elif isinstance(value, list | tuple) and all(type(item) is int for item in value):  # as Python's generator has
+        _item(hasher, "integers", repr([*value]).encode())
     elif isinstance(value, list | tuple | deque):
         _item(hasher, "sequence", str(len(value)).encode())
         for item in value:

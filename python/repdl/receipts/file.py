@@ -214,6 +214,10 @@ def _is_text(value: Any) -> bool:
         return False
 
 
+def _are_states(value: Any) -> bool:
+    return isinstance(value, dict) and all(name.isidentifier() and _is_digest(value[name]) for name in value)
+
+
 def _are_sources(value: Any) -> bool:
     return isinstance(value, dict) and all(_is_below(path) and _is_digest(digest) for path, digest in value.items())
 
@@ -242,7 +246,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], object]]] = {
         "batches": _are_digests,
         **dict.fromkeys(("parameters", "buffers", "optimizer", "generators"), _is_digest),
     },
-    CHECKPOINT: {"before": _is_number, "iterations": _is_number, "state": _is_digest, "generators": _is_digest},
+    CHECKPOINT: {"before": _is_number, "iterations": _is_number, "states": _are_states, "generators": _is_digest},
     READ: {"batches": _are_digests},
     END: {
         "batches": _are_digests,

@@ -124,7 +124,7 @@ class Follower:
         content = {
             "before": self.steps,
             "iterations": iterations,
-            "state": digests.of({name: part.state for name, part in taken.items()}),
+            "states": {name: digests.of(part.state) for name, part in taken.items()},
             "generators": digests.of(drawn),
         }
         if self.folder is not None and iterations:

@@ -7,7 +7,9 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -60,33 +62,45 @@ def _file_of_module(name: str, directory: Path) -> Path | None:
     return Path(spec.origin) if spec is not None and spec.origin is not None and os.path.isfile(spec.origin) else None
 
 
-def digest_of_file(path: Path) -> str:
+def digest_of_file(path: str | Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sources(folder: Path) -> dict[str, str]:
     """Of the modules that were imported from below a folder: their paths there, with digests."""
-    ours = Path(os.path.realpath(repdl.__file__)).parent
+    ours = os.path.realpath(os.path.dirname(repdl.__file__))
+    real = cache(os.path.realpath)
     found = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if name == "__main__" or not isinstance(file, str) or not file.endswith(".py"):
             continue
-        path = Path(os.path.realpath(file))
-        is_users = path.is_relative_to(folder) and not path.is_relative_to(ours) and path.is_file()
-        if is_users and not _PACKAGES.intersection(path.relative_to(folder).parts):
-            found[path.relative_to(folder).as_posix()] = digest_of_file(path)
+        path = os.path.join(real(os.path.dirname(file)), os.path.basename(file))
+        if _is_below(path, str(folder)) and not _is_below(path, ours) and os.path.isfile(path):
+            inner = Path(path).relative_to(folder)
+            if not _PACKAGES.intersection(inner.parts):
+                found[inner.as_posix()] = digest_of_file(path)
     return found
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))
 
 
 def versions() -> dict[str, str]:
     """Of Python and of the distributions that were imported."""
     imported = {name.partition(".")[0] for name in list(sys.modules)}
-    by_module = metadata.packages_distributions()
+    by_module = _distributions()
     names = {distribution for module in imported for distribution in by_module.get(module, ())}
     found = {name: version for name in sorted(names) if (version := version_of(name)) is not None}
     return {"Python": platform.python_version(), "repdl": repdl.__version__} | found
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Those that have a module of a name."""
+    return metadata.packages_distributions()
 
 
 def version_of(name: str) -> str | None:
