@@ -170,3 +170,14 @@ def test_reproducible_ops_agree_here() -> None:
     for target in TARGETS:
         assert target in result.stdout
     assert "repdl: the same bits everywhere" in result.stdout
+
+
+def test_a_proof_of_training_and_a_cheat() -> None:
+    """The other cheats are in test_receipts.py, within its process."""
+    result = run_example("proof_of_training.py", "--cheat", "edits a weight")
+    assert result.returncode == 0, result.stdout + result.stderr
+    some, whole, model, cheat = result.stdout.splitlines()
+    assert re.search(r"^The trainer, some steps: +Confirmed: steps 0, \d+, \d+, drawn from seed \d+, .*, 3 of 30", some)
+    assert whole.endswith("Confirmed: all 30 steps, and the end with status 0.")
+    assert model.endswith("It is the one of the receipt.")
+    assert cheat.endswith("Not confirmed: before step 21 the run differs in the state of model.")
