@@ -15,7 +15,7 @@ from support import ROOT, run_python
 
 README = (ROOT / "README.md").read_text()
 HACKING = (ROOT / "HACKING.md").read_text()
-PAGES = ("docs/checkpoints.md", "docs/guides/reproducible-pytorch.md")
+PAGES = ("docs/checkpoints.md", "docs/receipts.md", "docs/guides/reproducible-pytorch.md")
 
 
 def programs(page: str) -> list[str]:

@@ -461,6 +461,13 @@ def test_steps_and_batches_before_the_loop(party: Party) -> None:
     assert [party.verify([part]) for part in parts] == [(4, None), (3, None), (3, None)]
 
 
+def test_modules_that_are_called_now_and_then(party: Party) -> None:
+    """Their buffers are of the step, and none is there twice or after a checkpoint."""
+    line = "        if step in (1, 3): torch.nn.BatchNorm1d(6)(data.tensors[0])\n        # end"
+    party.run(TRAIN.replace("        # end", line), every=3)
+    assert [party.verify([part]) for part in party.between_checkpoints()] == [(3, None)] * 3
+
+
 def test_a_generator_is_a_part(party: Party) -> None:
     text = """
 import torch, repdl
