@@ -775,3 +775,55 @@ def test_one_process_of_several(party: Party, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("WORLD_SIZE", "2")
     result = CliRunner().invoke(app, ["run", "--receipt", str(party.path), str(party.script)])
     assert result.exit_code == 2 and "--receipt is of one process, and WORLD_SIZE says" in result.output
+
+
+def test_what_the_command_says(honest: Party, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes in which the program runs again are those of test_examples.py."""
+    asked: list[Stretch] = []
+    answer: tuple[int, Difference | None] = (STEPS, None)
+
+    def verify(receipt: Receipt, program: Program, parts: list[Stretch]) -> tuple[int, Difference | None]:
+        asked[:] = parts
+        return answer
+
+    monkeypatch.setattr(verifying, "verify", verify)
+    monkeypatch.setattr(verifying, "other_versions", lambda receipt: iter(["torch 1.0 (here 2.0)"]))
+
+    def said(*options: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["verify", str(honest.path), *options])
+        assert f"repdl verify: in {honest.folder} runs again: train.py\n" in result.stderr
+        return result.exit_code, result.stdout
+
+    ends = f"chain       {honest.receipt.link}\nparameters  {honest.receipt.steps[-1]['parameters']}\n"
+    assert said() == (0, f"Confirmed: all {STEPS} steps, and the end with status 0.\n{ends}")
+    assert asked == [stretches.whole(honest.receipt)]
+    answer = (3, None)
+    chosen = stretches.drawn(honest.receipt, 2, 4)
+    text = (
+        f"Confirmed: steps {', '.join(map(str, chosen))}, drawn from seed 4, and those up to the next checkpoints, "
+        f"3 of {STEPS} steps.\n"
+    )
+    options = ("--steps", "2", "--seed", "4", "--checkpoints", str(honest.checkpoints))
+    assert said(*options) == (0, text + ends)
+    assert asked == stretches.with_steps(honest.receipt, chosen, honest.checkpoints)
+    answer = (2, Difference("in step 2 the run differs in the parameters", 2, ["parameters"], has_resumed=True))
+    status, text = said(*options)
+    assert status == 1 and text.splitlines()[:3] == [
+        "Not confirmed: in step 2 the run differs in the parameters.",
+        "The receipt has other versions: torch 1.0 (here 2.0).",
+        "If the whole run is confirmed, the loop goes by something that is no part of its Resumable.",
+    ]
+    status, text = said("--json")
+    values = json.loads(text)
+    assert (status, values["confirmed"], values["step"], values["what"]) == (1, False, 2, ["parameters"])
+    assert (values["steps"], values["verified"], values["link"]) == (STEPS, 2, honest.receipt.link)
+
+
+def test_other_versions_are_named(honest: Party, tmp_path: Path) -> None:
+    assert list(verifying.other_versions(honest.receipt)) == []
+    lines = lines_of(honest.path)
+    lines[-1]["about"]["versions"] |= {"torch": "1.0\x1b", "nowhere": "2", "Python": "2.7"}
+    write_chain(tmp_path / "other", lines)
+    found = list(verifying.other_versions(file.read(tmp_path / "other")))
+    assert len(found) == 3 and "nowhere 2 (here none)" in found
+    assert any(text.startswith(r"torch 1.0\x1b (here 2.") for text in found)
