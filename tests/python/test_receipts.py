@@ -448,7 +448,7 @@ def test_a_program_that_never_comes_to_its_loop(honest: Party, tmp_path: Path) -
     party = copied(honest, tmp_path / "copy")
     party.script.write_text("")
     _, found = party.verify(party.between_checkpoints()[1:])
-    assert found is not None and found.sentence == "the program ended with exit status 0 before step 2"
+    assert found is not None and found.sentence == "the program ended with exit status 0, unverified from step 2 on"
 
 
 def test_steps_and_batches_before_the_loop(party: Party) -> None:

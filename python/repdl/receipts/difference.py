@@ -55,8 +55,12 @@ def _difference(receipt: Receipt, stretch: Stretch, answer: dict[str, Any]) -> D
     if "refused" in answer:
         return Difference(answer["refused"], step)
     expected: Entry = receipt.entries[at] if at < len(receipt.entries) else (END, receipt.end)
-    if found is None or (found[0] == END and expected[0] != END):
-        status = answer["status"] if found is None else found[1]["status"]
+    if found is None:
+        return Difference(
+            f"the program ended with exit status {answer['status']}, unverified from step {step} on", step
+        )
+    if found[0] == END != expected[0]:
+        status = found[1]["status"]
         return Difference(f"the program ended with exit status {status} {_where(expected, step)}", step)
     if found[0] != expected[0]:
         return Difference(f"{_where(expected, step)} the program {_does(found)}; the receipt {_says(expected)}", step)
