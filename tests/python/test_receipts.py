@@ -490,6 +490,20 @@ for _ in range(resumable.iterations, 4):
     assert found is not None and found.sentence == "before step 0 the run differs in the state of generator"
 
 
+def test_a_part_that_draws_when_asked_for_its_state(party: Party) -> None:
+    text = TRAIN.replace("resumable = ", "sampler.__class__ = Drawing\nresumable = ").replace(
+        "repdl.manual_seed(7)",
+        "class Drawing(repdl.checkpoint.ResumableBatchSampler):\n"
+        "    def state_dict(self):\n"
+        "        torch.rand(())\n"
+        "        return super().state_dict()\n"
+        "repdl.manual_seed(7)",
+    )
+    party.run(text, every=2)
+    assert party.verify() == (STEPS, None)
+    assert [party.verify([part]) for part in party.between_checkpoints()[1:3]] == [(2, None)] * 2
+
+
 def test_resumable_by_itself() -> None:
     loop = Resumable(model=torch.nn.Linear(1, 1))
     loop.step()

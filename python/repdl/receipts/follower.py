@@ -73,13 +73,14 @@ class Follower:
         if self.is_resumable:
             raise RuntimeError("[Resumable] a run has one; this is the second")
         self.is_resumable = True
-        iterations = 0
+        iterations, drawn = 0, None
         if self.restore is not None:
             self.steps, iterations = self.restore(parts)
+            drawn = generators.states()
             self._is_told = True
-            self._batches, self._modules = [], {}
+            self._batches = []
         if self.every:
-            self._checkpoint(parts, iterations)
+            self._checkpoint(parts, iterations, drawn)
         return iterations
 
     def end_iteration(self, parts: Mapping[str, Any], iterations: int) -> None:
@@ -115,17 +116,19 @@ class Follower:
         self._tell(STEP, content)
 
     @torch.no_grad()
-    def _checkpoint(self, parts: Mapping[str, Any], iterations: int) -> None:
+    def _checkpoint(self, parts: Mapping[str, Any], iterations: int, drawn: dict[str, Any] | None = None) -> None:
+        """Some parts draw random numbers when asked for their state. drawn: the generators after that."""
         if self._batches:  # which no step has
             self._tell(READ, {"batches": self._batches})
         self._batches, self._modules = [], {}
         taken = {name: _Taken(part) for name, part in parts.items()}
-        drawn = generators.states()  # last: some parts draw when asked for their state
+        if drawn is not None:
+            generators.restore(drawn)
         content = {
             "before": self.steps,
             "iterations": iterations,
             "states": {name: digests.of(part.state) for name, part in taken.items()},
-            "generators": digests.of(drawn),
+            "generators": digests.of(generators.states()),
         }
         if self.folder is not None and iterations:
             checkpoint.save(self.folder / checkpoint_name(self.steps), **taken)
