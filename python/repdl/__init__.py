@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         nn as nn,
         optim as optim,
         random as random,
+        receipts as receipts,
         utils as utils,
     )
     from repdl.conformance.declared import declare as declare
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from repdl.runs import record as record
 
 _MODULES = {
-    "checkpoint", "conformance", "experiments", "func", "interception", "library", "nn", "optim", "random", "reveal",
-    "utils",
+    "checkpoint", "conformance", "experiments", "func", "interception", "library", "nn", "optim", "random", "receipts",
+    "reveal", "utils",
 }  # fmt: skip
 _NAMES = {
     "declare": "repdl.conformance.declared",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 import torch
 
@@ -20,13 +21,18 @@ def get_hash(x: torch.Tensor | torch.nn.Module) -> str:
         tensors = list(x.parameters())
     else:
         raise TypeError(f"[get_hash] x must be a tensor or a module, got {type(x).__name__}")
+    return hash_of_all(tensors)
+
+
+def hash_of_all(tensors: Iterable[torch.Tensor]) -> str:
+    """SHA-256, in hexadecimal, of the raw bytes of each tensor in turn."""
     digest = hashlib.sha256()
     for tensor in tensors:
         if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_meta:
             raise TypeError("[get_hash] x must be dense and hold data; convert it first, with .to_dense() say")
         # Row-major bytes of any dtype, NumPy's or not; of the numbers that a conjugate or negated view stands for.
         plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
-        digest.update(plain.reshape(-1).view(torch.uint8).numpy(force=True).tobytes())
+        digest.update(plain.reshape(-1).view(torch.uint8).numpy(force=True).data)
     return digest.hexdigest()
 
 

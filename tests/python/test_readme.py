@@ -16,7 +16,7 @@ from support import ROOT, run_python
 README = (ROOT / "README.md").read_text()
 HACKING = (ROOT / "HACKING.md").read_text()
 GUIDES = [f"docs/guides/{path.name}" for path in sorted((ROOT / "docs/guides").glob("*.md"))]
-PAGES = ("docs/checkpoints.md", *GUIDES)
+PAGES = ("docs/checkpoints.md", "docs/receipts.md", *GUIDES)
 
 
 def programs(page: str) -> list[str]:

@@ -26,6 +26,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from typer.testing import CliRunner
 
 import repdl
+from repdl import _values
 from repdl.cli.main import app
 from repdl.runs import content, file, needs
 from repdl.runs.file import RecordError
@@ -90,7 +91,7 @@ def test_conjugates_zeros_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert content.raw_hash(torch.empty(0, 3).t()) == content.raw_hash(torch.empty(0))
     x = torch.randn(70, 9, 5)
     whole = content.raw_hash(x.transpose(1, 2))
-    monkeypatch.setattr(content, "_PIECE", 400)
+    monkeypatch.setattr(_values, "_PIECE", 400)
     assert content.raw_hash(x.transpose(1, 2)) == whole
     sparse = torch.eye(3).to_sparse()
     assert content.raw_hash(sparse) == content.raw_hash(sparse.clone()) != content.raw_hash((2 * sparse).coalesce())

@@ -30,26 +30,49 @@ def run(
         str | None, typer.Option(help="Operations that are not reproducible: error, warn or off; error if not said.")
     ] = None,
     rng: Rng = "philox",
+    receipt: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Write a receipt of the run, which `repdl verify` verifies."),
+    ] = None,
+    checkpoints: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", file_okay=False, help="With --receipt: save checkpoints of a Resumable there."),
+    ] = None,
+    every: Annotated[
+        int | None,
+        typer.Option("--checkpoint-every", min=1, metavar="N", help="With --checkpoints: of how many iterations one."),
+    ] = None,
 ) -> None:
     """Run an unchanged PyTorch program with `repdl.enable()` in force from its first line.
 
-    Its exit status is the status of this command.
+    Its exit status is the status of this command; 2 if it is 0 and the receipt is not whole, as on a full disk.
     """
     from repdl.cli._program import run_program
-    from repdl.interception import enable
 
     check_script(script, module)
+    if receipt is None and checkpoints is not None:
+        fail("repdl run: --checkpoints is of --receipt")
+    if checkpoints is None and every is not None:
+        fail("repdl run: --checkpoint-every is of --checkpoints")
+    check_folder("--receipt", receipt)
     try:
-        enable(strict, order, rng)
+        enable_program(strict, order, rng)
     except ValueError as error:
         fail(f"repdl run: {error}")
-    _tell_children(strict, order, rng)
-    run_program(script, args or [], module)
+    if receipt is None:
+        run_program(script, args or [], module)
+    else:
+        from repdl.cli._receipt import run_with_receipt
+
+        run_with_receipt(receipt, script, args or [], module, checkpoints, every or 1)
 
 
-def _tell_children(*arguments: str | None) -> None:
-    """Has Python processes that the program starts enabled too, as those of torchrun: site/sitecustomize.py."""
-    os.environ["REPDL_RUN"] = dumps(arguments)
+def enable_program(strict: str | None, order: str | None, rng: str) -> None:
+    """In this process, and in Python processes that the program starts, as those of torchrun: site/sitecustomize.py."""
+    from repdl.interception import enable
+
+    enable(strict, order, rng)
+    os.environ["REPDL_RUN"] = dumps((strict, order, rng))
     site = str(Path(__file__).parent / "site")
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join([site, *(path for path in paths if path not in ("", site))])

@@ -201,7 +201,7 @@ def _has_memory(tensor: Any) -> bool:
 def _fill(tensor: Any) -> None:
     while isinstance(tensor, torch.Tensor) and _is_wrapped(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
-    if type(tensor) not in PLAIN or torch._is_functional_tensor(tensor):
+    if type(tensor) not in PLAIN or tensor.is_meta or torch._is_functional_tensor(tensor):
         return
     if not _core.fill_tensor(tensor, _PATTERNS[tensor.dtype]) and _has_memory(tensor):
         _fill_storage(tensor.untyped_storage(), 0, _PATTERNS[tensor.dtype])

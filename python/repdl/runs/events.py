@@ -3,35 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from threading import get_ident
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
-from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from repdl import _steps
+from repdl._steps import Take
 from repdl.runs import content
 
 if TYPE_CHECKING:
     from repdl.runs.recorder import Recorder
 
 
-@contextmanager
-def followed(recorder: Recorder) -> Iterator[None]:
-    with ExitStack() as stack:
-        before = register_optimizer_step_pre_hook(lambda optimizer, *_: _begin(recorder, optimizer))
-        stack.callback(before.remove)
-        after = register_optimizer_step_post_hook(lambda optimizer, *_: _end(recorder, optimizer))
-        stack.callback(after.remove)
-        stack.enter_context(_batches(recorder))
-        yield
+def followed(recorder: Recorder) -> AbstractContextManager[None]:
+    return _steps.followed(partial(_begin, recorder), partial(_end, recorder), partial(_batch, recorder))
 
 
 def _begin(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
-    if get_ident() != recorder.thread:
-        return
     recorder.phase = "optimizer"
     texts, tensors = [], []
     for number, group in enumerate(optimizer.param_groups):
@@ -45,8 +35,6 @@ def _begin(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
 
 def _end(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
     """The state of the optimizer, then the end of the step."""
-    if get_ident() != recorder.thread:
-        return
     texts, values = [], []
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for number, parameter in enumerate(parameters):
@@ -62,30 +50,18 @@ def _end(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
     recorder.begin_step()
 
 
-@contextmanager
-def _batches(recorder: Recorder) -> Iterator[None]:
-    take = _BaseDataLoaderIter.__next__
-
-    def take_and_record(self: Any) -> Any:
-        if get_ident() != recorder.thread:
-            return take(self)
-        outer, recorder.phase = recorder.phase, "data loading"
-        try:
-            with recorder.hidden(self._num_workers > 0):  # when tensors arrive from workers depends on their speed
-                batch = take(self)
-            leaves = content.leaves(batch)
-            values = [leaf if isinstance(leaf, torch.Tensor) else content.of_object(leaf) for leaf in leaves]
-            number = recorder.event("batch of DataLoader", outputs=values)
-            recorder.wrote(number, (leaf for leaf in leaves if isinstance(leaf, torch.Tensor)))
-        finally:
-            recorder.phase = outer
-        return batch
-
-    _BaseDataLoaderIter.__next__ = take_and_record  # type: ignore[method-assign]
+def _batch(recorder: Recorder, loader: Any, take: Take) -> Any:
+    outer, recorder.phase = recorder.phase, "data loading"
     try:
-        yield
+        with recorder.hidden(loader._num_workers > 0):  # when tensors arrive from workers depends on their speed
+            batch = take(loader)
+        leaves = content.leaves(batch)
+        values = [leaf if isinstance(leaf, torch.Tensor) else content.of_object(leaf) for leaf in leaves]
+        number = recorder.event("batch of DataLoader", outputs=values)
+        recorder.wrote(number, (leaf for leaf in leaves if isinstance(leaf, torch.Tensor)))
     finally:
-        _BaseDataLoaderIter.__next__ = take  # type: ignore[method-assign]
+        recorder.phase = outer
+    return batch
 
 
 def wait(result: Any) -> None:

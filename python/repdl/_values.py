@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""What a tensor or another value holds, told to a hash: elements in the order of their indices, dtype and shape.
+
+Strides do not show. Bits are hashed as they are: +0 and -0 differ, and so do two NaN of different bits. Which hash it
+is says who asks: `runs.content` for records of runs, `receipts.digests` for receipts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Protocol
+
+import torch
+
+
+class Hash(Protocol):
+    """As those of hashlib and xxhash."""
+
+    def update(self, data: Any, /) -> None: ...
+
+    def digest(self) -> bytes: ...
+
+
+NewHash = Callable[..., Hash]
+"""Begins one, with the first data if there are any."""
+
+_PIECE = 1 << 28
+"""Bytes of a tensor that are laid out anew at once, at most, where it has several rows; a piece takes longer."""
+
+_memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
+_memory_view.restype = ctypes.py_object
+_memory_view.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+_READ = 0x100
+_data_ptr = torch._C.TensorBase.data_ptr
+
+
+def kind(tensor: torch.Tensor) -> str:
+    """As "float32[8, 16]"."""
+    if tensor.is_nested:
+        return f"nested {tensor.dtype}"
+    try:
+        return _kind(tensor.dtype, tensor.shape)
+    except TypeError:  # sizes that are symbols, while torch traces
+        return f"symbolic {tensor.dtype}"
+
+
+@cache
+def _kind(dtype: torch.dtype, shape: torch.Size) -> str:
+    return f"{str(dtype).removeprefix('torch.')}{list(shape)}"
+
+
+def raw_hash(tensor: torch.Tensor, new: NewHash) -> bytes | None:
+    """Of the bytes of the elements in the order of their indices; None if there are none to read."""
+    try:
+        return _raw_hash(tensor, new)
+    except (RuntimeError, NotImplementedError, TypeError):  # no storage: fake, symbolic, or wrapped in a subclass
+        return None
+
+
+def _raw_hash(tensor: torch.Tensor, new: NewHash) -> bytes | None:
+    if tensor.is_meta:
+        return None
+    if tensor.is_nested:
+        return _of_parts(list(tensor.unbind()), new)
+    if tensor.layout is not torch.strided:
+        return _of_parts(_parts(tensor), new)
+    if tensor.is_quantized:
+        return _of_parts([tensor.int_repr()], new)
+    if tensor.device.type != "cpu":
+        tensor = tensor.cpu()
+    if tensor.is_neg() or (tensor.is_complex() and tensor.is_conj()):
+        tensor = tensor.resolve_conj().resolve_neg()
+    if tensor.is_contiguous():
+        return _of_memory(tensor, new)
+    if tensor.nbytes <= _PIECE:
+        return _of_memory(tensor.contiguous(), new)
+    hasher = new()
+    rows = max(1, _PIECE * len(tensor) // tensor.nbytes)
+    for piece in tensor.split(rows):
+        piece = piece.contiguous()
+        hasher.update(_memory_view(_data_ptr(piece), piece.nbytes, _READ))
+    return hasher.digest()
+
+
+def _of_memory(tensor: torch.Tensor, new: NewHash) -> bytes | None:
+    size = tensor.nbytes
+    if size == 0:
+        return new(b"").digest()
+    address = _data_ptr(tensor)
+    return new(_memory_view(address, size, _READ)).digest() if address else None
+
+
+def _of_parts(parts: list[torch.Tensor], new: NewHash) -> bytes | None:
+    hashes = [_raw_hash(part, new) for part in parts]
+    return new(b"".join(h for h in hashes if h is not None)).digest() if None not in hashes else None
+
+
+def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
+    if tensor.layout is torch.sparse_coo:
+        return [tensor._indices(), tensor._values()]
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    return [tensor.to_dense()]
+
+
+def of_object(value: Any) -> tuple[str, bytes | None]:
+    """What a value that is no tensor is, and its bytes; None of an object that is unknown."""
+    if type(value).__module__ == "numpy" and hasattr(value, "tobytes") and not getattr(value.dtype, "hasobject", True):
+        return f"numpy {value.dtype}{list(value.shape)}", value.tobytes()
+    what = type(value).__name__
+    if isinstance(value, str | bytes | int | float | complex | None):
+        return what, repr(value).encode(errors="surrogatepass")
+    return what, None
+
+
+def leaves(value: Any, depth: int = 8) -> list[Any]:
+    """The values in nested lists, tuples and mappings."""
+    if depth and isinstance(value, Mapping):
+        return [leaf for item in value.values() for leaf in leaves(item, depth - 1)]
+    if depth and isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in leaves(item, depth - 1)]
+    return [value]

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Sees the steps of a run, and tells of each by digests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import get_ident
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+
+from repdl import _steps, checkpoint
+from repdl.checkpoint import generators
+from repdl.receipts import digests, resumable
+from repdl.receipts.file import CHECKPOINT, END, READ, STEP, checkpoint_name
+from repdl.receipts.program import sources
+from repdl.utils import hash_of_all
+
+
+class Follower:
+    """Of the thread that makes it. A step ends when an optimizer steps.
+
+    Args:
+        add: is told the kind of each entry and what it says.
+        every: of how many iterations of a `Resumable` one has a checkpoint; 0 for none.
+        folder: where checkpoints are saved; None has their digests alone computed.
+        restore: brings back the state of parts, and gives the number of steps and of iterations before it. What comes
+            before that is not told.
+    """
+
+    def __init__(
+        self,
+        add: Callable[[str, dict[str, Any]], None],
+        every: int = 0,
+        folder: Path | None = None,
+        restore: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
+    ) -> None:
+        self.every, self.folder, self.restore = every, folder, restore
+        self.steps = 0
+        self.checkpoints = 0
+        self.is_resumable = False
+        self._add = add
+        self._is_told = restore is None
+        self._batches: list[str] = []
+        self._modules: dict[int, nn.Module] = {}  # with buffers, in the order of their first call in this step
+        self._process, self._thread = os.getpid(), get_ident()
+
+    @contextmanager
+    def followed(self, folder: Path) -> Iterator[None]:
+        """In this block the program runs, whose sources lie below a folder; at last its end is told."""
+        called = register_module_forward_pre_hook(self._module)
+        resumable.active, status = self, 1
+        try:
+            with _steps.followed(lambda optimizer: None, self._end_step, self._batch):
+                yield
+            status = 0
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+            raise
+        finally:
+            resumable.active = None
+            called.remove()
+            end = {"batches": self._batches, "status": status, "steps": self.steps, "sources": sources(folder)}
+            self._tell(END, end)
+
+    def begin_loop(self, parts: Mapping[str, Any]) -> int:
+        """Of a `Resumable`: the number of its iterations that are done."""
+        if self.is_resumable:
+            raise RuntimeError("[Resumable] a run has one; this is the second")
+        self.is_resumable = True
+        iterations, drawn = 0, None
+        if self.restore is not None:
+            self.steps, iterations = self.restore(parts)
+            drawn = generators.states()
+            self._is_told = True
+            self._batches = []
+        if self.every:
+            self._checkpoint(parts, iterations, drawn)
+        return iterations
+
+    def end_iteration(self, parts: Mapping[str, Any], iterations: int) -> None:
+        if self.every and iterations % self.every == 0:
+            self._checkpoint(parts, iterations)
+
+    def _tell(self, kind: str, content: dict[str, Any]) -> None:
+        if self._is_told and os.getpid() == self._process:  # in a process that the program forks it is the parent's
+            self._add(kind, content)
+
+    def _batch(self, loader: Any, take: _steps.Take) -> Any:
+        batch = take(loader)
+        self._batches.append(digests.of_batch(batch))
+        return batch
+
+    def _module(self, module: nn.Module, args: Any) -> None:
+        if module._buffers and get_ident() == self._thread:
+            self._modules.setdefault(id(module), module)
+
+    @torch.no_grad()
+    def _end_step(self, optimizer: torch.optim.Optimizer) -> None:
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        content = {
+            "number": self.steps,
+            "batches": self._batches,
+            "parameters": hash_of_all(parameters),
+            "buffers": digests.of([module._buffers for module in self._modules.values()]),
+            "optimizer": digests.of_optimizer(optimizer, parameters),
+            "generators": digests.of(generators.states()),
+        }
+        self.steps += 1
+        self._batches, self._modules = [], {}
+        self._tell(STEP, content)
+
+    @torch.no_grad()
+    def _checkpoint(self, parts: Mapping[str, Any], iterations: int, drawn: dict[str, Any] | None = None) -> None:
+        """Some parts draw random numbers when asked for their state. drawn: the generators after that."""
+        if self._batches:  # which no step has
+            self._tell(READ, {"batches": self._batches})
+        self._batches, self._modules = [], {}
+        taken = {name: _Taken(part) for name, part in parts.items()}
+        if drawn is not None:
+            generators.restore(drawn)
+        content = {
+            "before": self.steps,
+            "iterations": iterations,
+            "states": {name: digests.of(part.state) for name, part in taken.items()},
+            "generators": digests.of(generators.states()),
+        }
+        if self.folder is not None and iterations:
+            checkpoint.save(self.folder / checkpoint_name(self.steps), **taken)
+            self.checkpoints += 1
+        self._tell(CHECKPOINT, content)
+
+
+class _Taken:
+    """The state of a part, asked for once."""
+
+    def __init__(self, part: Any) -> None:
+        self.state = part.get_state() if isinstance(part, torch.Generator) else part.state_dict()
+
+    def state_dict(self) -> Any:
+        return self.state
+
+    def load_state_dict(self, state: Any) -> None:
+        raise NotImplementedError
