@@ -204,7 +204,7 @@ FAULTS: dict[str, tuple[Program, Program, str, str, str]] = {
     "dropped gradient": (
         NOTHING,
         stepped(drop_gradient),
-        *("path", "aten::mul_.Tensor", "step 1, optimizer, aten::mul_.Tensor"),
+        *("arguments", "options of SGD", "it had parameter 1 without gradient in B"),
     ),
     "learning rate": (NOTHING, stepped(lower_rate), "arguments", "options of SGD", "lr=0.25"),
     "state of the optimizer": (

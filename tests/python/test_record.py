@@ -26,8 +26,9 @@ from torch.utils.data import DataLoader, TensorDataset
 from typer.testing import CliRunner
 
 import repdl
+from repdl import _content as content, _needs as needs
 from repdl.cli.main import app
-from repdl.runs import content, file, needs
+from repdl.runs import file
 from repdl.runs.file import RecordError
 from repdl.runs.run import Call, Run
 from runs import Transformer, recorded, train_convolutions, train_transformer

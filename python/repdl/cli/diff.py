@@ -32,8 +32,8 @@ def diff(
 
     Exit status: 0 the runs are equal, 1 they differ, 2 an error, as of a file that is damaged or no record.
     """
+    from repdl._needs import MissingLibraryError
     from repdl.runs.file import RecordError
-    from repdl.runs.needs import MissingLibraryError
 
     check_folder("--html", html)
     try:

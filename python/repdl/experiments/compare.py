@@ -70,7 +70,7 @@ class Answer:
 
 
 def hashes(results: Sequence[Any]) -> list[str | None]:
-    from repdl.runs import content  # needs the libraries of an extra
+    from repdl import _content as content  # needs the libraries of an extra
 
     return [content.of(x).hex() if isinstance(x, torch.Tensor) else None for x in results]
 

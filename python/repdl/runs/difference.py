@@ -14,8 +14,10 @@ from difflib import SequenceMatcher
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
-from repdl.runs.content import UNINITIALISED
+from repdl._content import UNINITIALISED
+from repdl.runs import batches, settings
 from repdl.runs.file import RecordError
+from repdl.runs.log import ALL_STEPS
 from repdl.runs.run import Call, Run, Value
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 BEFORE, AFTER = 20, 240
 """Calls around the first difference that are shown."""
+
+FACTS = ("torch", "build", "repdl", "python", "machine", "capability")
+"""Of the header of a run, those on which bits may depend."""
 
 Row = tuple[Call | None, Call | None]
 
@@ -37,6 +42,8 @@ class Difference:
     rows: calls around it, of both runs side by side; `at` is the row of the difference.
     origins: for each input that differs, its number and the call of the first run that wrote it, if one did.
     generators: which random generators were in another state already.
+    settings: by name, those that were others, and what they were in both runs.
+    order: of a batch, what is known of the order of the data.
     cause: what experiments found, if they were made.
     """
 
@@ -47,6 +54,8 @@ class Difference:
     at: int
     origins: list[tuple[int, Call | None]] = field(default_factory=list)
     generators: list[str] = field(default_factory=list)
+    settings: dict[str, tuple[str, str]] = field(default_factory=dict)
+    order: str = ""
     cause: Cause | None = None
 
     @property
@@ -67,8 +76,8 @@ def find(a: Run, b: Run) -> Difference | None:
     Raises:
         RecordError: if a file is damaged, or the runs were not recorded alike.
     """
-    if (every := (a.header.get("every"), b.header.get("every")))[0] != every[1]:
-        raise RecordError(f"one run has ops of each {every[0]} steps, the other of each {every[1]}: record both alike")
+    if a.sampling != b.sampling:
+        raise RecordError(f"one run has ops of {_steps(a)}, the other of {_steps(b)}: record both alike")
     block = _first_block(a, b)
     if block is None:
         return None
@@ -79,12 +88,20 @@ def find(a: Run, b: Run) -> Difference | None:
         if call_a is not None and call_b is not None and call_a.digest == call_b.digest:
             before.append((call_a, call_b))
             continue
-        states = dict(evidence)  # what follows is read for its neighbours
+        states = _complete(a, b, block, evidence)  # what follows is read for its neighbours
         rows = [*before, *_aligned([call_a, *islice(calls_a, AFTER)], [call_b, *islice(calls_b, AFTER)])]
         found = _described(a, call_a, call_b, rows, len(before))
         found.generators = _generators(found, states)
+        found.settings = _settings(a, b, states)
+        if found.kind == "result" and found.a is not None and found.b is not None and found.a.name == batches.NAME:
+            found.order = batches.order(a, found.a, b, found.b)
         return found
     return None
+
+
+def _steps(run: Run) -> str:
+    first, end, every = run.sampling
+    return f"each {every} steps" + ("" if first == 0 and end == ALL_STEPS.stop else f" from {first} to before {end}")
 
 
 def _first_block(a: Run, b: Run) -> int | None:
@@ -98,14 +115,10 @@ def _first_block(a: Run, b: Run) -> int | None:
 
 def _counted(run: Run, block: int, side: int, evidence: dict[int, Call]) -> Iterator[Call]:
     """The calls that count; the latest evidence is put aside."""
-    if block:
-        for call in run.calls(run.blocks[block - 1]):
-            if call.is_evidence:
-                evidence[side] = call
     for call in run.calls_from(block):
-        if call.is_evidence:
+        if _is_state(call):
             evidence[side] = call
-        else:
+        if not call.is_evidence:
             yield call
 
 
@@ -138,6 +151,33 @@ def _paired(a: list[Call], b: list[Call]) -> Iterator[Row]:
         else:
             yield from ((call, None) for call in a[begin_a:end_a])
             yield from ((None, call) for call in b[begin_b:end_b])
+
+
+def _complete(a: Run, b: Run, block: int, evidence: dict[int, Call]) -> dict[int, Call]:
+    """The latest evidence of each run; of a long step it stands some blocks before."""
+    states = dict(evidence)
+    for side, run in enumerate((a, b)):
+        for number in reversed(range(min(block, len(run.blocks)))):
+            if side in states:
+                break
+            for call in filter(_is_state, run.calls(run.blocks[number])):
+                states[side] = call
+    return states
+
+
+def _is_state(call: Call) -> bool:
+    return call.is_evidence and call.name != batches.ENTRIES
+
+
+def _settings(a: Run, b: Run, states: dict[int, Call]) -> dict[str, tuple[str, str]]:
+    """What both runs had otherwise: of their headers, and of the settings at that op."""
+    known = []
+    for side, run in enumerate((a, b)):
+        facts = {name: str(run.header.get(name, "")) for name in FACTS}
+        at_op = settings.read(states[side].text) if side in states else {}
+        known.append(facts | settings.variables(run.header) | at_op)
+    both = {name: (known[0].get(name, ""), known[1].get(name, "")) for name in known[0] | known[1]}
+    return {name: values for name, values in both.items() if values[0] != values[1]}
 
 
 def _generators(found: Difference, states: dict[int, Call]) -> list[str]:

@@ -16,12 +16,13 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from repdl import _content as content
 from repdl._core import __version__
 from repdl.interception import places, switch
 from repdl.interception.machine import CAPABILITY
-from repdl.runs import content, events, ops, randomness
+from repdl.runs import events, ops, randomness, settings
 from repdl.runs.file import Writer
-from repdl.runs.log import Log
+from repdl.runs.log import ALL_STEPS, Log
 from repdl.runs.memory import Memory, hash_of, is_of_others, memory_of, storage, watched
 from repdl.runs.modules import Modules
 
@@ -31,14 +32,15 @@ _active: Recorder | None = None
 class Recorder(TorchDispatchMode):
     """Sees each op of this thread, below autograd, in the order of the calls; backward passes too."""
 
-    def __init__(self, log: Log, every: int) -> None:
+    def __init__(self, log: Log, steps: range) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.log = log
-        self.every = every
+        self.steps = steps  # those whose ops are recorded
         self.thread = get_ident()
         self.modules = Modules(self.thread)
         self.epoch = 0  # changes where ops went by unseen
-        self.is_recording = True  # this step
+        self.is_recording = False  # ops of this step
+        self.settings = ""  # as they were last recorded
         self.is_inside = False  # an op, or the recorder itself
         self.phase: str | None = None  # None goes by what runs
         self.own = 0.0  # seconds
@@ -48,11 +50,14 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not self.is_recording or self.is_inside or self.log.is_closed or func.namespace == "profiler":
+        if not (self.is_recording or func in ops.READ_OUT) or self.is_inside or self.log.is_closed:
+            return func(*args, **kwargs)
+        if func.namespace == "profiler":
             return func(*args, **kwargs)
         start = perf_counter()
         self.is_inside = True
         try:
+            self._look()
             call = Recorded(self, ops.of(func), args, kwargs)
             before = perf_counter()
             result = self.make(call, func, args, kwargs)
@@ -96,18 +101,30 @@ class Recorder(TorchDispatchMode):
         finally:
             self.is_inside = was_inside
 
-    def event(self, name: str, text: str = "", inputs: Any = (), outputs: Any = (), is_evidence: bool = False) -> int:
-        """Records something that is no op. Values are tensors, or pairs of what they are and their hash."""
+    def event(
+        self,
+        name: str,
+        text: str = "",
+        inputs: Any = (),
+        outputs: Any = (),
+        is_evidence: bool = False,
+        by: str = "",
+    ) -> int:
+        """Records something that is no op. Values are tensors, or pairs of what they are and their hash.
+
+        by: what has made it, in the place of a module.
+        """
         if self.log.is_closed:
             return -1
         start = perf_counter()
+        self._look()
         with self.hidden(True):
             with torch.no_grad():
                 read = [self._of_event(value) for value in inputs]
                 made = [self._of_event(value) for value in outputs]
             phase, module, line = self.where()
             wrote = [value[:2] for value in made]
-            number = self.log.op(name, text, phase, module, line, read, wrote, None, is_evidence)
+            number = self.log.op(name, text, phase, by or module, line, read, wrote, None, is_evidence)
         self.own += perf_counter() - start
         return number
 
@@ -123,12 +140,24 @@ class Recorder(TorchDispatchMode):
             memory_of(tensor, self.epoch).writer = number
 
     def begin_step(self) -> None:
-        was_recording = self.is_recording
-        self.is_recording = self.log.step % self.every == 0
-        if self.is_recording and not was_recording:
+        if not self.is_recording:
             self.epoch += 1
+        self.is_recording = self.log.step in self.steps
         self.older_nodes, self.nodes = self.nodes, {}
-        self.event("random generators", inputs=randomness.of_process(), is_evidence=True)
+        self.settings = settings.text()
+        self._note_state()
+
+    def _look(self) -> None:
+        """Of memory that ops may have written unseen nothing is known; settings that were changed are noted."""
+        if not self.is_recording:
+            self.epoch += 1
+        elif (now := settings.text()) != self.settings:
+            self.settings = now
+            self._note_state()
+
+    def _note_state(self) -> None:
+        """What is no difference by itself, but may explain one."""
+        self.event("random generators", self.settings, randomness.of_process(), is_evidence=True)
 
 
 class Recorded:
@@ -278,26 +307,26 @@ def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) ->
         RuntimeError: if something is being recorded already.
         ValueError: if every is not a positive number.
     """
-    return recording(path, every, quiet)
+    if every < 1:
+        raise ValueError(f"[record] every must be at least 1, got {every}")
+    return recording(path, ALL_STEPS[::every], quiet)
 
 
 @contextmanager
 @places.edge
 def recording(
     path: str | os.PathLike[str],
-    every: int = 1,
+    steps: range = ALL_STEPS,
     quiet: bool = False,
     program: Mapping[str, Any] | None = None,
-    kind: Callable[[Log, int], Recorder] = Recorder,
+    kind: Callable[[Log, range], Recorder] = Recorder,
 ) -> Iterator[Recorder]:
-    """As `record`. program: what has to be run to have this run again, for the header."""
+    """As `record`. steps: those whose ops are recorded. program: what has to be run to have this run again."""
     global _active
-    if every < 1:
-        raise ValueError(f"[record] every must be at least 1, got {every}")
     if _active is not None:
         raise RuntimeError("[record] a run is being recorded already; one at a time")
-    log = Log(Writer(Path(path)), _header(every) | dict(program or {}))
-    recorder = _active = kind(log, every)
+    log = Log(Writer(Path(path)), _header(steps) | dict(program or {}))
+    recorder = _active = kind(log, steps)
     begin, status = perf_counter(), "raised"
     try:
         with ExitStack() as stack:
@@ -316,16 +345,20 @@ def recording(
                 print(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}", file=sys.stderr)
 
 
-def _header(every: int) -> dict[str, Any]:
+def _header(steps: range) -> dict[str, Any]:
     return {
         "repdl": __version__,
         "torch": str(torch.__version__),
+        "build": content.digest(torch.__config__.show().encode()).hex()[:8],
         "python": platform.python_version(),
         "machine": platform.machine(),
         "capability": CAPABILITY.upper(),
         "threads": torch.get_num_threads(),
         "enabled": switch.is_enabled(),
-        "every": every,
+        "environment": settings.environment(),
+        "first_step": steps.start,
+        "end_step": steps.stop,
+        "every": steps.step,
         "arguments": [str(argument)[:1000] for argument in sys.argv[:100]],
     }
 

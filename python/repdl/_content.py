@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from repdl.runs.needs import library
+from repdl._needs import library
 
 UNHASHED = bytes(16)
 """In the place of a hash: a view that no op has read yet, or a tensor without data."""
@@ -33,7 +33,7 @@ _data_ptr = torch._C.TensorBase.data_ptr
 _numpy = torch._C.TensorBase.numpy
 
 
-def digest(data: bytes) -> bytes:
+def digest(data: bytes | memoryview[int]) -> bytes:
     return _xxh3(data)  # type: ignore[no-any-return]
 
 
