@@ -7,10 +7,9 @@ import json
 import os
 import runpy
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,11 +28,9 @@ from repdl.runs.again import unlike
 from repdl.runs.cause import Cause, Way
 from repdl.runs.difference import Difference
 from repdl.runs.recorder import recording
-from repdl.runs.rerun import Reached, Rerun, experiments, is_call
 from repdl.runs.run import Call, Run, Value
-from runs import recorded
+from runs import Program, again, recorded, with_threads
 
-Program = Callable[[], object]
 planted = torch.ops.planted_ops
 aten = torch.ops.aten
 
@@ -55,41 +52,6 @@ def called(op: Any, *args: Any) -> Program:
     return program
 
 
-def with_threads(count: int, program: Program) -> Program:
-    def run() -> None:
-        with threads(count):
-            program()
-
-    return run
-
-
-def again(
-    folder: Path,
-    program: Program,
-    call: Call,
-    engine: Engine,
-    of_b: dict[str, Any] | None = None,
-    b: Call | None = None,
-) -> Any:
-    """As the other process does it: at the call, with the settings that the program has there."""
-    wanted = [value.hash.hex() for value in (b or call).outputs]
-    found: list[Any] = []
-
-    class StopError(Exception):
-        pass
-
-    def reached(recorder: Rerun, here: Reached) -> NoReturn:
-        found.append(json.loads(json.dumps(experiments(here, of_b or {}, wanted, engine))))
-        assert is_call(here.recorded, job_of(call)) and not is_call(here.recorded, job_of(call) | {"inputs": [""]})
-        raise StopError
-
-    torch.manual_seed(0)
-    kind = partial(Rerun, number=call.number, reached=reached)
-    with pytest.raises(StopError), recording(folder / "again", quiet=True, kind=kind):
-        program()
-    return found[0]
-
-
 def first_difference(folder: Path, a: Program, b: Program) -> Difference:
     found = difference.find(recorded(folder / "a", a), recorded(folder / "b", b))
     assert found is not None and found.kind == "result"
@@ -100,14 +62,6 @@ def cause_of(folder: Path, a: Program, b: Program, engine: Engine, of_b: dict[st
     found = first_difference(folder, a, b)
     assert found.a is not None and found.b is not None
     return cause.read(again(folder, a, found.a, engine, of_b, found.b), found.a, found.b)
-
-
-def job_of(call: Call) -> dict[str, Any]:
-    return {
-        "op": [call.name, call.text],
-        "inputs": [[value.kind, value.hash.hex()] for value in call.inputs],
-        "generator": call.generator and call.generator.hex(),
-    }
 
 
 def ways(found: Cause, gives: str) -> set[str]:

@@ -48,5 +48,6 @@ def _edits(bits: np.ndarray[tuple[int], np.dtype[np.signedinteger]], dtype: torc
         for i, value in enumerate(bits.copy()):
             for bit in range(size):
                 bits[i] = value ^ np.left_shift(np.array(1, bits.dtype), bit)
-                yield f"one bit of one element, bit {bit}"
+                is_sign = dtype in FLOATS and bit == size - 1
+                yield "the sign of one element" if is_sign else f"one bit of one element, bit {bit}"
             bits[i] = value

@@ -36,12 +36,12 @@ def order(a: Run, call_a: Call, b: Run, call_b: Call) -> str:
     if not mine or not its or mine == its:
         return ""
     if sorted(mine) == sorted(its):
-        return "it has the same entries in another order"
+        return "The batch has the same entries in another order."
     missing = set(its)
     for call in islice(a.calls_from(0), _MOST_CALLS):
         missing -= set(_entries(call))
         if not missing:
-            return "in A its entries are those of other batches: the data come in another order"
+            return "The data come in another order: in A the entries of the batch are those of others."
     return ""
 
 

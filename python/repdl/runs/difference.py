@@ -43,7 +43,7 @@ class Difference:
     origins: for each input that differs, its number and the call of the first run that wrote it, if one did.
     generators: which random generators were in another state already.
     settings: by name, those that were others, and what they were in both runs.
-    order: of a batch, what is known of the order of the data.
+    order: of data that are loaded, what is known of their order, if it is another one in B.
     cause: what experiments found, if they were made.
     """
 
@@ -93,8 +93,8 @@ def find(a: Run, b: Run) -> Difference | None:
         found = _described(a, call_a, call_b, rows, len(before))
         found.generators = _generators(found, states)
         found.settings = _settings(a, b, states)
-        if found.kind == "result" and found.a is not None and found.b is not None and found.a.name == batches.NAME:
-            found.order = batches.order(a, found.a, b, found.b)
+        if found.call.phase == "data loading":
+            found.order = _order(found, a, b)
         return found
     return None
 
@@ -165,6 +165,13 @@ def _complete(a: Run, b: Run, block: int, evidence: dict[int, Call]) -> dict[int
     return states
 
 
+def _order(found: Difference, a: Run, b: Run) -> str:
+    """Of the batch that is, or was about to be, loaded."""
+    sides = zip(*found.rows[found.at :], strict=True)
+    loaded = [next((call for call in side if call is not None and call.name == batches.NAME), None) for side in sides]
+    return "" if loaded[0] is None or loaded[1] is None else batches.order(a, loaded[0], b, loaded[1])
+
+
 def _is_state(call: Call) -> bool:
     return call.is_evidence and call.name != batches.ENTRIES
 
@@ -182,11 +189,9 @@ def _settings(a: Run, b: Run, states: dict[int, Call]) -> dict[str, tuple[str, s
 
 def _generators(found: Difference, states: dict[int, Call]) -> list[str]:
     a, b = found.a, found.b
-    if found.kind == "input" or a is None or b is None:
-        return []
-    if a.generator is not None or b.generator is not None:
+    if a is not None and b is not None and found.kind != "input" and (a.generator or b.generator):
         return ["torch's generator"] if a.generator != b.generator else []
-    if a.phase != "data loading" or len(states) < 2:
+    if found.call.phase != "data loading" or len(states) < 2:
         return []
     return [x.kind for x, y in zip(states[0].inputs, states[1].inputs, strict=False) if x.hash != y.hash]
 

@@ -95,12 +95,15 @@ def _batches(recorder: Recorder) -> Iterator[None]:
         outer, recorder.phase = recorder.phase, "data loading"
         try:
             worker = _worker(self)
+            recorder.note_state()
             with recorder.hidden(self._num_workers > 0):  # when tensors arrive from workers depends on their speed
                 batch = take(self)
             leaves = content.leaves(batch)
             values = [leaf if isinstance(leaf, torch.Tensor) else content.of_object(leaf) for leaf in leaves]
             number = recorder.event(batches.NAME, outputs=values, by=worker)
-            recorder.event(batches.ENTRIES, outputs=batches.entries(leaves), is_evidence=True)
+            with recorder.hidden(True), torch.no_grad():
+                entries = batches.entries(leaves)
+            recorder.event(batches.ENTRIES, outputs=entries, is_evidence=True)
             recorder.wrote(number, (leaf for leaf in leaves if isinstance(leaf, torch.Tensor)))
         finally:
             recorder.phase = outer

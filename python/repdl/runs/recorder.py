@@ -145,7 +145,7 @@ class Recorder(TorchDispatchMode):
         self.is_recording = self.log.step in self.steps
         self.older_nodes, self.nodes = self.nodes, {}
         self.settings = settings.text()
-        self._note_state()
+        self.note_state()
 
     def _look(self) -> None:
         """Of memory that ops may have written unseen nothing is known; settings that were changed are noted."""
@@ -153,9 +153,9 @@ class Recorder(TorchDispatchMode):
             self.epoch += 1
         elif (now := settings.text()) != self.settings:
             self.settings = now
-            self._note_state()
+            self.note_state()
 
-    def _note_state(self) -> None:
+    def note_state(self) -> None:
         """What is no difference by itself, but may explain one."""
         self.event("random generators", self.settings, randomness.of_process(), is_evidence=True)
 

@@ -18,7 +18,7 @@ def sentence(found: Difference | None, a: Run, b: Run) -> str:
         return f"No difference: the {what} are equal in {a.steps} steps."
     if found is None:
         return f"No difference: {a.ops} ops in {a.steps} steps are equal."
-    parts = [_first(found, a, b), _settings(found), found.cause.sentence if found.cause else ""]
+    parts = [_first(found, a, b), _loading(found), _settings(found), found.cause.sentence if found.cause else ""]
     return " ".join(filter(None, parts))
 
 
@@ -43,6 +43,13 @@ def place(call: Call) -> str:
     line = f" at {call.line}" if call.line else ""
     module = f", {'' if call.name == batches.NAME else 'module '}{call.module}" if call.module else ""
     return f"step {call.step}, {call.phase}{module}, {call.name}{line}"
+
+
+def _loading(found: Difference) -> str:
+    """Of data: what is known beside the first op that differs."""
+    were = "was" if len(found.generators) == 1 else "were"
+    states = "" if found.kind == "result" else " and ".join(found.generators)
+    return " ".join(filter(None, (states and f"{states} {were} in another state.", found.order)))
 
 
 def _settings(found: Difference) -> str:
@@ -116,7 +123,7 @@ def _source(found: Difference) -> str:
     if unwritten := unwritten_inputs(found.a):
         return f"it read memory that nothing had written (input {unwritten[0]}), and {what} {verb}"
     if found.a.phase == "data loading" and found.a.name.startswith("batch"):
-        return f"{what} of the batch {verb}, made by the dataset or its workers" + (found.order and f": {found.order}")
+        return f"{what} of the batch {verb}, made by the dataset or its workers"
     if "::" not in found.a.name:
         return f"{what} {verb}, and no recorded op has written that"
     return f"its inputs were equal and {what} {verb}, so this op is the source"
