@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from repdl.cli._failure import check_folder, fail
+from repdl.cli.run import check_script
 
 _COMMAND = "as one types it: 'train.py --lr 1', 'python -m package', 'OMP_NUM_THREADS=1 train.py'."
 
@@ -51,6 +52,7 @@ def bisect(
             commands[name] = Command.read(text)
         except ValueError as error:
             fail(f"repdl bisect: --{name} {text!r}: {error}")
+        check_script(commands[name].program[0], commands[name].is_module)
     if output is not None:
         output.mkdir(exist_ok=True)
     try:

@@ -16,9 +16,12 @@ class Stretch(Recorder):
     def begin_step(self) -> None:
         if self.log.step and self.log.step == self.steps.stop:
             self.log.close("reached", 0.0, 0.0)
-            sys.stdout.flush()
-            os._exit(0)  # the program must neither catch this nor go on
+            self.leave()
         super().begin_step()
+
+    def leave(self) -> None:
+        sys.stdout.flush()
+        os._exit(0)  # the program must neither catch this nor go on
 
 
 def main(path: str, first: str, end: str, how: str, *program: str) -> None:
