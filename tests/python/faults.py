@@ -358,7 +358,10 @@ FAULTS: dict[str, Fault] = {
     ),
     "sign of one zero": Fault(
         *(ZERO, RELU, with_fault(RELU, lambda: changed("relu", one_minus_zero)), ("result", "aten::relu")),
-        *("the same but for the sign of one element; 1 of 24 numbers differ, by at most 0 ulp, first [0, 5]", True),
+        *(
+            "but for the sign of one element; 1 of 24 numbers differ, in the signs of zeros alone, first [0, 5]",
+            True,
+        ),
     ),
     "one bit": Fault(
         *(ULP, train_transformer, with_fault(train_transformer, lambda: changed("addmm", one_ulp, 9))),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import planted_ops
@@ -23,7 +24,7 @@ from repdl.cli.record import command
 from repdl.experiments import Engine
 from repdl.experiments.compare import Answer
 from repdl.experiments.settings import threads
-from repdl.runs import cause, difference
+from repdl.runs import capture, cause, difference
 from repdl.runs.again import unlike
 from repdl.runs.cause import Cause, Way
 from repdl.runs.difference import Difference
@@ -274,6 +275,41 @@ def test_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
     printed = capfd.readouterr()
     assert "of the program" in printed.err and "of the program" not in printed.out
     assert not (tmp_path / "went on").exists()
+
+
+def test_captured_tensors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two programs that are run again in other processes."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    for name, threads_of in (("a", 1), ("b", 2)):
+        script = tmp_path / f"{name}.py"
+        script.write_text(
+            f"import planted_ops, torch\ntorch.set_num_threads({threads_of})\n"
+            "torch.ops.planted_ops.threads(torch.ones(2, 3).t())\n"
+        )
+        with threads(1):
+            of_script(tmp_path / name, script)
+    paths = str(tmp_path / "a"), str(tmp_path / "b")
+    file = tmp_path / "tensors"
+    shown = CliRunner().invoke(app, ["diff", *paths, "--capture", str(file), "--json"])
+    assert shown.exit_code == 1, shown.output
+    captured = json.loads(shown.stdout)["captured"]["sentence"]
+    assert captured.startswith(
+        f"The tensors of that op are in {file}. Of its results 6 of 6 numbers differ, by at most "
+    )
+    assert captured.endswith("first [0, 0] of output 0, 2.0 in A and 3.0 in B.")
+    tensors = load_file(file)
+    assert {name: x.tolist() for name, x in tensors.items()} == {
+        "A.input.x": [[1.0] * 2] * 3,
+        "B.input.x": [[1.0] * 2] * 3,
+        "A.output.0": [[2.0] * 2] * 3,
+        "B.output.0": [[3.0] * 2] * 3,
+    }
+    (tmp_path / "b.py").unlink()
+    file.unlink()
+    found = difference.find(Run(tmp_path / "a"), Run(tmp_path / "b"))
+    assert found is not None
+    problems = capture.capture(found, Run(tmp_path / "b"), Run(tmp_path / "b"), file).sentence
+    assert problems.startswith("No tensors were captured. Run A cannot be run again, since there is no")
 
 
 def test_a_program_that_does_not_run_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,12 +112,7 @@ class Cause:
         far = way.answer.difference
         if far is None or self.here == "other":
             return ""
-        ulps = "" if far.ulps is None else f", by at most {far.ulps} ulp"
-        first = ""
-        if far.first is not None:
-            a, b = (far.first.expected, far.first.got)[:: -1 if self.here == "B" else 1]
-            first = f", first {far.first.at} of output {far.first.result}, {a} in A and {b} in B"
-        return f"; {far.elements} of {far.of} numbers differ{ulps}{first}"
+        return f"; {far.told(self.here or 'A', self.wanted)}"
 
     def _nothing(self) -> str:
         tried = [way for way in self.ways if way.gives != "refused" and way.kind not in (ROUNDING, RESULT)]

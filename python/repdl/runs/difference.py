@@ -21,6 +21,7 @@ from repdl.runs.log import ALL_STEPS
 from repdl.runs.run import Call, Run, Value
 
 if TYPE_CHECKING:
+    from repdl.runs.capture import Captured
     from repdl.runs.cause import Cause
 
 BEFORE, AFTER = 20, 240
@@ -45,6 +46,7 @@ class Difference:
     settings: by name, those that were others, and what they were in both runs.
     order: of data that are loaded, what is known of their order, if it is another one in B.
     cause: what experiments found, if they were made.
+    captured: the tensors of the op, if they are kept.
     """
 
     kind: str
@@ -57,6 +59,7 @@ class Difference:
     settings: dict[str, tuple[str, str]] = field(default_factory=dict)
     order: str = ""
     cause: Cause | None = None
+    captured: Captured | None = None
 
     @property
     def call(self) -> Call:

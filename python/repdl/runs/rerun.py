@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from repdl import _order
+from repdl._needs import library
 from repdl.cli._program import run_program
 from repdl.conformance.settings import Setting
-from repdl.experiments.call import Call, Results, UntriedError, take
+from repdl.experiments.call import Call, Results, Slot, UntriedError, take
 from repdl.experiments.compare import Answer, hashes
 from repdl.experiments.edits import edit
 from repdl.experiments.engine import Engine
@@ -92,6 +94,23 @@ def experiments(reached: Reached, of_b: dict[str, Any], wanted: list[str], engin
         return told | {"untried": "the op refuses to be called again"}
     ways = [*_ways(reached, whole, of_b, engine), *_edits(reached, wanted)]
     return told | {"ways": [asdict(way) for way in ways]}
+
+
+def capture(reached: Reached, path: Path) -> dict[str, Any]:
+    """Keeps the tensors of the call in a file: what it read, by the names of its arguments, and what it gave."""
+    if isinstance(reached.call, UntriedError):
+        return {"untried": f"the call cannot be made again: {reached.call}"}
+    tensors = reached.call.tensors()
+    kept = {}
+    for name, value in reached.call.named().items():
+        slots = [leaf for leaf in tree_leaves([value]) if isinstance(leaf, Slot)]
+        for i, slot in enumerate(slots):
+            kept[f"input.{name}.{i}" if isinstance(value, list | tuple) else f"input.{name}"] = tensors[slot.index]
+    given = [reached.results[place] for place in reached.places if place is not None]
+    kept |= {f"output.{i}": x for i, x in enumerate(given) if isinstance(x, torch.Tensor)}
+    save_file = library("safetensors.torch").save_file
+    save_file({name: x.detach().clone(memory_format=torch.contiguous_format) for name, x in kept.items()}, path)
+    return {"untried": "", "here": _in_order(Answer(hashes=hashes(reached.results)), reached.places).hashes}
 
 
 def _ways(reached: Reached, whole: Results, of_b: dict[str, Any], engine: Engine) -> Iterator[Way]:
@@ -173,12 +192,17 @@ def _settings_of_b(call: Call, whole: Results, of_b: dict[str, Any]) -> Iterator
 def main(folder: Path) -> None:
     job = json.loads(Path(folder, "job").read_text(encoding="utf-8"))
 
+    def of_job(found: Reached) -> dict[str, Any]:
+        if "capture" in job:
+            return capture(found, job["capture"])
+        with Engine(VARIED, hashing=True) as engine:
+            return experiments(found, job["of_b"], job["wanted"], engine)
+
     def reached(recorder: Rerun, found: Reached) -> NoReturn:
         recorder.log.close("reached", 0.0, 0.0)
         if is_call(found.recorded, job):
             try:
-                with Engine(VARIED, hashing=True) as engine:
-                    told = experiments(found, job["of_b"], job["wanted"], engine)
+                told = of_job(found)
             except Exception as error:  # the program must not catch it
                 told = {"untried": f"making the call again failed: {error!r}", "here": [], "ways": []}
             Path(folder, "answer").write_text(json.dumps(told), encoding="utf-8")

@@ -18,7 +18,8 @@ def sentence(found: Difference | None, a: Run, b: Run) -> str:
         return f"No difference: the {what} are equal in {a.steps} steps."
     if found is None:
         return f"No difference: {a.ops} ops in {a.steps} steps are equal."
-    parts = [_first(found, a, b), _loading(found), _settings(found), found.cause.sentence if found.cause else ""]
+    parts = [_first(found, a, b), _loading(found), _settings(found)]
+    parts += [more.sentence for more in (found.cause, found.captured) if more is not None]
     return " ".join(filter(None, parts))
 
 
@@ -140,6 +141,7 @@ def as_json(found: Difference | None, a: Run, b: Run) -> dict[str, Any]:
             "a": _call(found.a),
             "b": _call(found.b),
             "cause": found.cause and found.cause.as_json(),
+            "captured": found.captured and found.captured.as_json(),
             "origins": [{"input": number, "writer": _call(writer)} for number, writer in found.origins],
         }
     runs = [{"path": str(r.path), "ops": r.ops, "steps": r.steps, "end": r.end, **r.header} for r in (a, b)]
