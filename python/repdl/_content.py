@@ -21,8 +21,9 @@ UNHASHED = bytes(16)
 UNINITIALISED = bytes(15) + b"\1"
 """In the place of a hash: memory that nothing has written yet."""
 
-_PIECE = 1 << 28
-"""Bytes of a tensor that are laid out anew at once, at most, where it has several rows; a piece takes longer."""
+_PIECE, _TRANSPOSED_PIECE = 1 << 28, 1 << 20
+"""Bytes of a tensor that are laid out anew at once, at most, where it has several rows. Those of a matrix that is
+transposed are few enough for the cache."""
 
 _xxh3 = library("xxhash").xxh3_128_digest
 _memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
@@ -90,11 +91,15 @@ def _raw_hash(tensor: torch.Tensor) -> bytes | None:
         tensor = tensor.resolve_conj().resolve_neg()
     if tensor.is_contiguous():
         return _of_memory(tensor)
-    if tensor.nbytes <= _PIECE:
+    is_transposed = tensor.dim() == 2 and tensor.stride(0) == 1
+    most = _TRANSPOSED_PIECE if is_transposed else _PIECE
+    if tensor.nbytes <= most:
         return _of_memory(tensor.contiguous())
     hasher = library("xxhash").xxh3_128()
-    rows = max(1, _PIECE * len(tensor) // tensor.nbytes)
+    rows = max(1, most * len(tensor) // tensor.nbytes)
     for piece in tensor.split(rows):
+        if is_transposed:  # torch is fast to transpose all of a matrix, not a part of one
+            piece = piece.t().contiguous().t()
         piece = piece.contiguous()
         hasher.update(_memory_view(_data_ptr(piece), piece.nbytes, _READ))
     return hasher.digest()  # type: ignore[no-any-return]

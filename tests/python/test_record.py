@@ -91,8 +91,12 @@ def test_conjugates_zeros_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert content.raw_hash(torch.empty(0, 3).t()) == content.raw_hash(torch.empty(0))
     x = torch.randn(70, 9, 5)
     whole = content.raw_hash(x.transpose(1, 2))
+    matrix = torch.randn(70, 90).t()
+    hashed = content.raw_hash(matrix)
     monkeypatch.setattr(content, "_PIECE", 400)
+    monkeypatch.setattr(content, "_TRANSPOSED_PIECE", 700)
     assert content.raw_hash(x.transpose(1, 2)) == whole
+    assert content.raw_hash(matrix) == hashed == content.raw_hash(matrix.contiguous())
     sparse = torch.eye(3).to_sparse()
     assert content.raw_hash(sparse) == content.raw_hash(sparse.clone()) != content.raw_hash((2 * sparse).coalesce())
 
