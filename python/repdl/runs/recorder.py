@@ -20,11 +20,11 @@ from repdl import _content as content
 from repdl._core import __version__
 from repdl.interception import places, switch
 from repdl.interception.machine import CAPABILITY
+from repdl.interception.origins import Origins
 from repdl.runs import events, ops, randomness, settings
 from repdl.runs.file import Writer
 from repdl.runs.log import ALL_STEPS, Log
 from repdl.runs.memory import Memory, hash_of, is_of_others, memory_of, storage, watched
-from repdl.runs.modules import Modules
 
 _active: Recorder | None = None
 
@@ -37,16 +37,14 @@ class Recorder(TorchDispatchMode):
         self.log = log
         self.steps = steps  # those whose ops are recorded
         self.thread = get_ident()
-        self.modules = Modules(self.thread)
+        self.origins = Origins(has_plain_model=True)
+        self.modules = self.origins.modules
         self.epoch = 0  # changes where ops went by unseen
         self.is_recording = False  # ops of this step
         self.settings = ""  # as they were last recorded
         self.is_inside = False  # an op, or the recorder itself
         self.phase: str | None = None  # None goes by what runs
         self.own = 0.0  # seconds
-        self.nodes: dict[int, tuple[str, str]] = {}  # module and line of the op that made each node of autograd
-        self.older_nodes: dict[int, tuple[str, str]] = {}  # of the step before
-        self.last_node = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -73,24 +71,10 @@ class Recorder(TorchDispatchMode):
 
     def where(self) -> tuple[str, str, str]:
         """The phase, the module and the line of what runs now."""
-        node = torch._C._current_autograd_node()
-        phase = self.phase or ("forward" if node is None else "backward")
-        if node is not None and not self.modules.in_backward:
-            number = node._sequence_nr()
-            made = self.nodes.get(number) or self.older_nodes.get(number)
-            if made is not None:
-                return phase, *made
-        if self.phase == "optimizer" and self.modules.stack:  # a closure
-            phase = "forward" if node is None else "backward"
-        return phase, self.modules.path, _line()
-
-    def note_nodes(self, module: str, line: str) -> None:
-        """The nodes of autograd that this op's call has made."""
-        number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
-        if number != self.last_node:
-            for n in range(max(self.last_node, number - 8), number):
-                self.nodes[n] = (module, line)
-            self.last_node = number
+        phase = self.phase
+        if phase is None or (phase == "optimizer" and self.modules.stack):  # a closure
+            phase = "forward" if torch._C._current_autograd_node() is None else "backward"
+        return phase, *self.origins.here()
 
     @contextmanager
     def hidden(self, is_hidden: bool) -> Iterator[None]:
@@ -143,7 +127,6 @@ class Recorder(TorchDispatchMode):
         if not self.is_recording:
             self.epoch += 1
         self.is_recording = self.log.step in self.steps
-        self.older_nodes, self.nodes = self.nodes, {}
         self.settings = settings.text()
         self.note_state()
 
@@ -221,9 +204,6 @@ class Recorded:
             memory.version = None  # torch counts this write after us
         for tensor in self.results(result)[len(outputs) :]:
             outputs.append(self._output(tensor, self._made(tensor, number)))
-        _, module, line = self.where
-        if torch.is_grad_enabled():
-            recorder.note_nodes(module, line)
         recorder.log.op(op.name, ", ".join(self.texts), *self.where, self.inputs, outputs, self.generator, False)
 
     def results(self, result: Any) -> list[torch.Tensor]:
@@ -274,20 +254,6 @@ def _text(value: Any) -> str:
     return text
 
 
-_lines: dict[tuple[Any, int], str] = {}
-
-
-def _line() -> str:
-    frame = places.users_frame()
-    if frame is None:
-        return ""
-    key = (frame.f_code.co_filename, frame.f_lineno)
-    line = _lines.get(key)
-    if line is None:
-        line = _lines[key] = places.line(frame)
-    return line
-
-
 def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) -> AbstractContextManager[Recorder]:
     """Records each op of a block into a file, with hashes of what it reads and writes; `repdl diff` compares two.
 
@@ -331,7 +297,7 @@ def recording(
     try:
         with ExitStack() as stack:
             stack.enter_context(watched(lambda: recorder.is_inside))
-            stack.enter_context(recorder.modules.followed())
+            stack.enter_context(recorder.origins.followed())
             stack.enter_context(events.followed(recorder))
             recorder.begin_step()
             stack.enter_context(recorder)
