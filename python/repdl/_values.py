@@ -2,7 +2,7 @@
 """What a tensor or another value holds, told to a hash: elements in the order of their indices, dtype and shape.
 
 Strides do not show. Bits are hashed as they are: +0 and -0 differ, and so do two NaN of different bits. Which hash it
-is says who asks: `runs.content` for records of runs, `receipts.digests` for receipts.
+is says who asks: `_content` for records of runs, `receipts.digests` for receipts.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ class Hash(Protocol):
 NewHash = Callable[..., Hash]
 """Begins one, with the first data if there are any."""
 
-_PIECE = 1 << 28
-"""Bytes of a tensor that are laid out anew at once, at most, where it has several rows; a piece takes longer."""
+_PIECE, _TRANSPOSED_PIECE = 1 << 28, 1 << 20
+"""Bytes of a tensor that are laid out anew at once, at most, where it has several rows; a piece takes longer. Those of
+a matrix that is transposed are few enough for the cache."""
 
 _memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
 _memory_view.restype = ctypes.py_object
@@ -74,11 +75,15 @@ def _raw_hash(tensor: torch.Tensor, new: NewHash) -> bytes | None:
         tensor = tensor.resolve_conj().resolve_neg()
     if tensor.is_contiguous():
         return _of_memory(tensor, new)
-    if tensor.nbytes <= _PIECE:
+    is_transposed = tensor.dim() == 2 and tensor.stride(0) == 1
+    most = _TRANSPOSED_PIECE if is_transposed else _PIECE
+    if tensor.nbytes <= most:
         return _of_memory(tensor.contiguous(), new)
     hasher = new()
-    rows = max(1, _PIECE * len(tensor) // tensor.nbytes)
+    rows = max(1, most * len(tensor) // tensor.nbytes)
     for piece in tensor.split(rows):
+        if is_transposed:  # torch is fast to transpose all of a matrix, not a part of one
+            piece = piece.t().contiguous().t()
         piece = piece.contiguous()
         hasher.update(_memory_view(_data_ptr(piece), piece.nbytes, _READ))
     return hasher.digest()

@@ -3,16 +3,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, NoReturn
 
+import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 import repdl
-from repdl.runs.run import Run
+from repdl.experiments import Engine
+from repdl.experiments.settings import threads
+from repdl.runs.recorder import recording
+from repdl.runs.rerun import Reached, Rerun, experiments, is_call
+from repdl.runs.run import Call, Run
+
+Program = Callable[[], object]
 
 
 def recorded(path: Path, program: Callable[[], object], every: int = 1) -> Run:
@@ -20,6 +30,49 @@ def recorded(path: Path, program: Callable[[], object], every: int = 1) -> Run:
     with repdl.record(path, every, quiet=True):
         program()
     return Run(path)
+
+
+def with_threads(count: int, program: Program) -> Program:
+    def run() -> None:
+        with threads(count):
+            program()
+
+    return run
+
+
+def again(
+    folder: Path,
+    program: Program,
+    call: Call,
+    engine: Engine,
+    of_b: dict[str, Any] | None = None,
+    b: Call | None = None,
+) -> Any:
+    """As the other process does it: at the call, with the settings that the program has there."""
+    wanted = [value.hash.hex() for value in (b or call).outputs]
+    found: list[Any] = []
+
+    class StopError(Exception):
+        pass
+
+    def reached(recorder: Rerun, here: Reached) -> NoReturn:
+        found.append(json.loads(json.dumps(experiments(here, of_b or {}, wanted, engine))))
+        assert is_call(here.recorded, job_of(call)) and not is_call(here.recorded, job_of(call) | {"inputs": [""]})
+        raise StopError
+
+    torch.manual_seed(0)
+    kind = partial(Rerun, number=call.number, reached=reached)
+    with pytest.raises(StopError), recording(folder / "again", quiet=True, kind=kind):
+        program()
+    return found[0]
+
+
+def job_of(call: Call) -> dict[str, Any]:
+    return {
+        "op": [call.name, call.text],
+        "inputs": [[value.kind, value.hash.hex()] for value in call.inputs],
+        "generator": call.generator and call.generator.hex(),
+    }
 
 
 class Attention(nn.Module):

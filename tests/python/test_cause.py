@@ -7,32 +7,31 @@ import json
 import os
 import runpy
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import planted_ops
+from repdl._content import UNHASHED
 from repdl.cli.main import app
 from repdl.cli.record import command
 from repdl.experiments import Engine
 from repdl.experiments.compare import Answer
 from repdl.experiments.settings import threads
-from repdl.runs import cause, difference
+from repdl.runs import capture, cause, difference
+from repdl.runs.again import unlike
 from repdl.runs.cause import Cause, Way
-from repdl.runs.content import UNHASHED
 from repdl.runs.difference import Difference
 from repdl.runs.recorder import recording
-from repdl.runs.rerun import Reached, Rerun, experiments, is_call
 from repdl.runs.run import Call, Run, Value
-from runs import recorded
+from runs import Program, again, recorded, with_threads
 
-Program = Callable[[], object]
 planted = torch.ops.planted_ops
 aten = torch.ops.aten
 
@@ -54,33 +53,6 @@ def called(op: Any, *args: Any) -> Program:
     return program
 
 
-def with_threads(count: int, program: Program) -> Program:
-    def run() -> None:
-        with threads(count):
-            program()
-
-    return run
-
-
-def again(folder: Path, program: Program, call: Call, engine: Engine, of_b: dict[str, Any] | None = None) -> Any:
-    """As the other process does it: at the call, with the settings that the program has there."""
-    found: list[Any] = []
-
-    class StopError(Exception):
-        pass
-
-    def reached(recorder: Rerun, here: Reached) -> NoReturn:
-        found.append(json.loads(json.dumps(experiments(here, of_b or {}, engine))))
-        assert is_call(here.recorded, job_of(call)) and not is_call(here.recorded, job_of(call) | {"inputs": [""]})
-        raise StopError
-
-    torch.manual_seed(0)
-    kind = partial(Rerun, number=call.number, reached=reached)
-    with pytest.raises(StopError), recording(folder / "again", quiet=True, kind=kind):
-        program()
-    return found[0]
-
-
 def first_difference(folder: Path, a: Program, b: Program) -> Difference:
     found = difference.find(recorded(folder / "a", a), recorded(folder / "b", b))
     assert found is not None and found.kind == "result"
@@ -90,15 +62,7 @@ def first_difference(folder: Path, a: Program, b: Program) -> Difference:
 def cause_of(folder: Path, a: Program, b: Program, engine: Engine, of_b: dict[str, Any] | None = None) -> Cause:
     found = first_difference(folder, a, b)
     assert found.a is not None and found.b is not None
-    return cause.read(again(folder, a, found.a, engine, of_b), found.a, found.b)
-
-
-def job_of(call: Call) -> dict[str, Any]:
-    return {
-        "op": [call.name, call.text],
-        "inputs": [[value.kind, value.hash.hex()] for value in call.inputs],
-        "generator": call.generator and call.generator.hex(),
-    }
+    return cause.read(again(folder, a, found.a, engine, of_b, found.b), found.a, found.b)
 
 
 def ways(found: Cause, gives: str) -> set[str]:
@@ -302,12 +266,50 @@ def test_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
         "The cause is the instruction set: made again with MKL and oneDNN held back it gives B's result; 3 of 3 numbers"
     )
     assert values["cause"]["sentence"].startswith(named) and values["sentence"].endswith(values["cause"]["sentence"])
-    assert {way["way"] for way in values["cause"]["ways"] if way["gives"] == "B"} == {"MKL and oneDNN held back"}
+    assert {way["way"] for way in values["cause"]["ways"] if way["gives"] == "B"} == {
+        "MKL and oneDNN held back",
+        "MKL_CBWR=COMPATIBLE",
+    }
     assert {"another process", "3 threads"} <= {way["way"] for way in values["cause"]["ways"] if way["gives"] == "A"}
     assert "MKL and oneDNN held back" in (tmp_path / "page.html").read_text()
     printed = capfd.readouterr()
     assert "of the program" in printed.err and "of the program" not in printed.out
     assert not (tmp_path / "went on").exists()
+
+
+def test_captured_tensors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two programs that are run again in other processes."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    for name, threads_of in (("a", 1), ("b", 2)):
+        script = tmp_path / f"{name}.py"
+        script.write_text(
+            f"import planted_ops, torch\ntorch.set_num_threads({threads_of})\n"
+            "torch.ops.planted_ops.threads(torch.ones(2, 3).t())\n"
+        )
+        with threads(1):
+            of_script(tmp_path / name, script)
+    paths = str(tmp_path / "a"), str(tmp_path / "b")
+    file = tmp_path / "tensors"
+    shown = CliRunner().invoke(app, ["diff", *paths, "--capture", str(file), "--json"])
+    assert shown.exit_code == 1, shown.output
+    captured = json.loads(shown.stdout)["captured"]["sentence"]
+    assert captured.startswith(
+        f"The tensors of that op are in {file}. Of its results 6 of 6 numbers differ, by at most "
+    )
+    assert captured.endswith("first [0, 0] of output 0, 2.0 in A and 3.0 in B.")
+    tensors = load_file(file)
+    assert {name: x.tolist() for name, x in tensors.items()} == {
+        "A.input.x": [[1.0] * 2] * 3,
+        "B.input.x": [[1.0] * 2] * 3,
+        "A.output.0": [[2.0] * 2] * 3,
+        "B.output.0": [[3.0] * 2] * 3,
+    }
+    (tmp_path / "b.py").unlink()
+    file.unlink()
+    found = difference.find(Run(tmp_path / "a"), Run(tmp_path / "b"))
+    assert found is not None
+    problems = capture.capture(found, Run(tmp_path / "b"), Run(tmp_path / "b"), file).sentence
+    assert problems.startswith("No tensors were captured. Run A cannot be run again, since there is no")
 
 
 def test_a_program_that_does_not_run_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,8 +349,8 @@ def test_how_a_program_may_not_run_alike(tmp_path: Path) -> None:
     }
     for text, other in programs.items():
         recorded(tmp_path / "again", other)
-        assert text in cause._unlike(a, tmp_path / "again", 3), text
-    assert cause._unlike(a, tmp_path / "none", 3).endswith("could not be run again, it ended with exit status 3")
+        assert text in unlike("A", a, tmp_path / "again", 3), text
+    assert unlike("A", a, tmp_path / "none", 3).endswith("could not be run again, it ended with exit status 3")
 
 
 def test_runs_of_which_no_cause_is_looked_for(tmp_path: Path) -> None:

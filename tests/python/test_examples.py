@@ -177,7 +177,6 @@ def test_reproducible_ops_agree_here() -> None:
     assert "repdl: the same bits everywhere" in result.stdout
 
 
-<<<<<<< HEAD
 def test_a_policy_is_trained_on_ratios_of_exactly_one() -> None:
     result = run_example("exact_policy.py", "--threads", "3", ATEN_CPU_CAPABILITY="default", OMP_WAIT_POLICY="passive")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -229,7 +228,8 @@ def test_keys_that_move_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(
         r"\d+ of \d+ log-prob.* differ, by at most \S+, and a ratio by at most \S+ from 1", str(agreement)
     )
-=======
+
+
 def test_a_proof_of_training_and_a_cheat() -> None:
     """The other cheats are in test_receipts.py, within its process."""
     result = run_example("proof_of_training.py", "--cheat", "edits a weight")
@@ -239,4 +239,3 @@ def test_a_proof_of_training_and_a_cheat() -> None:
     assert whole.endswith("Confirmed: all 30 steps, and the end with status 0.")
     assert model.endswith("It is the one of the receipt.")
     assert cheat.endswith("Not confirmed: before step 21 the run differs in the state of model.")
->>>>>>> receipt

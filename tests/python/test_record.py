@@ -26,9 +26,9 @@ from torch.utils.data import DataLoader, TensorDataset
 from typer.testing import CliRunner
 
 import repdl
-from repdl import _values
+from repdl import _content as content, _needs as needs, _values
 from repdl.cli.main import app
-from repdl.runs import content, file, needs
+from repdl.runs import file
 from repdl.runs.file import RecordError
 from repdl.runs.run import Call, Run
 from runs import Transformer, recorded, train_convolutions, train_transformer
@@ -91,8 +91,12 @@ def test_conjugates_zeros_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert content.raw_hash(torch.empty(0, 3).t()) == content.raw_hash(torch.empty(0))
     x = torch.randn(70, 9, 5)
     whole = content.raw_hash(x.transpose(1, 2))
+    matrix = torch.randn(70, 90).t()
+    hashed = content.raw_hash(matrix)
     monkeypatch.setattr(_values, "_PIECE", 400)
+    monkeypatch.setattr(_values, "_TRANSPOSED_PIECE", 700)
     assert content.raw_hash(x.transpose(1, 2)) == whole
+    assert content.raw_hash(matrix) == hashed == content.raw_hash(matrix.contiguous())
     sparse = torch.eye(3).to_sparse()
     assert content.raw_hash(sparse) == content.raw_hash(sparse.clone()) != content.raw_hash((2 * sparse).coalesce())
 

@@ -21,6 +21,14 @@ def diff(
         bool,
         typer.Option("--cause", help="Run A's program again, up to that op, and find out in what its bits differ."),
     ] = False,
+    capture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Run both programs again, up to that op, and keep its tensors in FILE, of safetensors.",
+        ),
+    ] = None,
     html: Annotated[
         Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Draw both timelines into FILE, a page of its own."),
@@ -28,14 +36,16 @@ def diff(
 ) -> None:
     """Find where two recorded runs differ first: step, phase, module, op and line, and whether its inputs were equal.
 
-    --cause executes the command that A names: use it on records that you trust. The error output has what it prints.
+    --cause executes the command that A names, and --capture those of both: use them on records that you trust. The
+    error output has what they print.
 
     Exit status: 0 the runs are equal, 1 they differ, 2 an error, as of a file that is damaged or no record.
     """
+    from repdl._needs import MissingLibraryError
     from repdl.runs.file import RecordError
-    from repdl.runs.needs import MissingLibraryError
 
     check_folder("--html", html)
+    check_folder("--capture", capture)
     try:
         from repdl.runs import difference, report, run
         from repdl.runs.sentence import as_json as values_of
@@ -46,6 +56,10 @@ def diff(
             from repdl.runs.cause import look_for
 
             found.cause = look_for(found, *runs)
+        if capture is not None and found is not None:
+            from repdl.runs import capture as captured
+
+            found.captured = captured.capture(found, *runs, capture)
         if html is not None:
             from repdl.runs.page import page
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import typer
 
 from repdl.cli import conformance
+from repdl.cli.bisect import bisect
 from repdl.cli.diff import diff
 from repdl.cli.info import cmake_dir, info
 from repdl.cli.prove import prove
@@ -28,6 +29,7 @@ app.command(context_settings=PASS_ON)(run)
 app.command(context_settings=PASS_ON)(audit)
 app.command(context_settings=PASS_ON)(record)
 app.command()(diff)
+app.command()(bisect)
 app.command()(verify)
 
 

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,8 +23,12 @@ def record(
     ] = Path("run.repdl"),
     module: Module = False,
     every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Ops of one step in N; of others batches and the optimizer's state.")
+        int,
+        typer.Option(min=1, metavar="N", help="Ops of one step in N; of others what bisect records of all steps."),
     ] = 1,
+    steps: Annotated[
+        str, typer.Option(metavar="A:B", help="Ops of the steps from A to before B alone, counted from 0.")
+    ] = "",
     enable: Annotated[
         bool, typer.Option("--enable", help="With `repdl.enable()` in force, as under `repdl run`.")
     ] = False,
@@ -32,17 +38,18 @@ def record(
     `repdl diff` finds where two such runs differ first. Time and size are printed on the error output when it ends.
     Exit status: the program's; 2 if it is 0 and the record is not whole, as on a full disk.
     """
+    from repdl._needs import MissingLibraryError
     from repdl.cli._program import run_program
     from repdl.interception import reproducible
-    from repdl.runs.needs import MissingLibraryError
 
     check_script(script, module)
     check_folder("-o", output)
+    chosen = _range(steps)[::every]
     program = command(script, args or [], module)
     try:
         from repdl.runs.recorder import recording
 
-        with reproducible() if enable else nullcontext(), recording(output, every, program=program) as recorder:
+        with reproducible() if enable else nullcontext(), recording(output, chosen, program=program) as recorder:
             run_program(script, args or [], module)
     except MissingLibraryError as error:
         fail(error)
@@ -50,6 +57,13 @@ def record(
         fail(f"-o: {output}: {error.strerror}")
     if recorder.log.failure is not None:
         raise typer.Exit(2)
+
+
+def _range(steps: str) -> range:
+    if not (found := re.fullmatch(r"(\d*):(\d*)|", steps)):
+        fail(f"--steps: {steps!r} is no A:B, such as 40:42")
+    first, end = (int(text or default) for text, default in zip(found.groups(""), (0, sys.maxsize), strict=True))
+    return range(first, min(end, sys.maxsize))
 
 
 def command(script: str, args: list[str], module: bool) -> dict[str, Any]:

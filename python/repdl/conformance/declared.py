@@ -7,7 +7,6 @@ assert check.passed, check
 
 from __future__ import annotations
 
-import importlib.machinery
 import os
 import pickle
 import subprocess
@@ -23,10 +22,10 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map_only
 
+from repdl.conformance.libraries import loaded
 from repdl.conformance.settings import Setting, settings_here
 from repdl.interception.declarable import check_name
 from repdl.interception.declared import reasons
-from repdl.interception.loading import speaks_of_torch
 
 SHOWN = 5
 SECONDS = 600
@@ -159,26 +158,12 @@ def _call(op: str, sample: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return alone  # type: ignore[no-any-return]
 
 
-def loaded(namespace: str) -> list[str]:
-    """The libraries and modules that may have registered ops."""
-    modules = [namespace] if namespace in sys.modules and namespace != "torch" else []
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        compiled = isinstance(file, str) and file.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES))
-        if compiled and name.partition(".")[0] not in ("torch", "repdl", "functorch") and speaks_of_torch(file):
-            modules.append(str(file))
-    return [*modules, *torch.ops.loaded_libraries]
-
-
 def _run(job: Path, setting: Setting) -> list[dict[str, Any]] | str:
     """What a process found, or why it did not."""
-    environment = {name: value for name, value in os.environ.items() if name != "REPDL_RUN"}
-    path = os.pathsep.join(p for p in sys.path if p)
-    environment |= {"PYTHONPATH": path, "OMP_WAIT_POLICY": "passive", **setting.environment}
     try:
         result = subprocess.run(
             [sys.executable, "-m", "repdl.conformance.declared_process", str(job)],
-            env=environment,
+            env=setting.of_process(),
             capture_output=True,
             check=False,
             timeout=SECONDS,

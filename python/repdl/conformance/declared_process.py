@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import pickle
 import sys
@@ -18,6 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 import repdl
 from repdl.conformance.layouts import LAYOUTS, Layout, packed
+from repdl.conformance.libraries import load
 from repdl.interception import declared
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -169,20 +169,13 @@ class _Check:
                 self.layout(f"{name}, {values}, {layout}", hostile, change, results)
 
 
-def _load(what: str) -> None:
-    if not os.path.isfile(what):
-        importlib.import_module(what)
-    else:
-        torch.ops.load_library(what)
-
-
 def main() -> None:
     output = os.dup(1)
     os.dup2(2, 1)  # what libraries print
     warnings.simplefilter("ignore")
     job = pickle.loads(Path(sys.argv[1]).read_bytes())
     for what in job["load"]:
-        _load(what)
+        load(what)
     repdl.enable(strict="error")
     found = []
     declared.reasons.update(job["declared"] | {op: "as it is tried" for op, *_ in job["claims"]})

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass, field
 
 from repdl import _core
@@ -17,6 +19,12 @@ class Setting:
 
     name: str
     environment: dict[str, str] = field(default_factory=dict)
+
+    def of_process(self) -> dict[str, str]:
+        """All variables of a process that finds the modules that this one does."""
+        inherited = {name: value for name, value in os.environ.items() if name != "REPDL_RUN"}
+        path = os.pathsep.join(p for p in sys.path if p)
+        return inherited | {"PYTHONPATH": path, "OMP_WAIT_POLICY": "passive"} | self.environment
 
 
 def settings_here() -> list[Setting]:

@@ -37,6 +37,17 @@ class Difference:
     ulps: int | None
     first: First | None = field(default=None, compare=False)
 
+    def told(self, expected: str, got: str) -> str:
+        """In words, of results that have these names; those of the first in the alphabet come first."""
+        far = "" if self.ulps is None else f", by at most {self.ulps} ulp"
+        far = ", in the signs of zeros alone" if self.ulps == 0 else far
+        first = ""
+        if self.first is not None:
+            values = sorted([(expected, self.first.expected), (got, self.first.got)])
+            each = " and ".join(f"{value} in {name}" for name, value in values)
+            first = f", first {self.first.at} of output {self.first.result}, {each}"
+        return f"{self.elements} of {self.of} numbers differ{far}{first}"
+
     def __str__(self) -> str:
         far = "no number" if self.ulps is None else f"{self.ulps if self.ulps < 1e6 else format(self.ulps, '.1e')} ulp"
         return f"{self.elements} of {self.of}, {far}"
@@ -70,7 +81,7 @@ class Answer:
 
 
 def hashes(results: Sequence[Any]) -> list[str | None]:
-    from repdl.runs import content  # needs the libraries of an extra
+    from repdl import _content as content  # needs the libraries of an extra
 
     return [content.of(x).hex() if isinstance(x, torch.Tensor) else None for x in results]
 

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from repdl.experiments.call import Call
 from repdl.experiments.compare import Difference
 from repdl.experiments.engine import Trial
-from repdl.experiments.origins import Origin
 from repdl.experiments.variations import KINDS
 
 if TYPE_CHECKING:  # imported where a table is made
     from rich.console import Group
+
+Origin = tuple[str, str]
+"""A line, "train.py:31 (backward)", and a layer, "GPT.blocks.0.attention", or ""."""
 
 MOST_KEPT = 2 << 30
 """Bytes of calls that are kept to find out what mends them."""

@@ -16,11 +16,11 @@ from torch.utils._pytree import tree_leaves
 
 from repdl.experiments.call import Call, UntriedError, key, take
 from repdl.experiments.engine import Engine
-from repdl.experiments.measurement import Measurement
-from repdl.experiments.origins import Origins
+from repdl.experiments.measurement import Measurement, Origin
 from repdl.experiments.remedies import mending
 from repdl.experiments.variations import KINDS
 from repdl.interception import places, settings
+from repdl.interception.origins import Origins
 
 TIMES = 2
 """Of calls that are alike but for their numbers, so many are made again."""
@@ -78,7 +78,8 @@ def measuring(
     measurement = Measurement()
     try:
         settings.watch = measurement.ran_eagerly
-        with settings.eager(), _Measuring(engine, measurement, times, progress):
+        mode = _Measuring(engine, measurement, times, progress)
+        with settings.eager(), mode.origins.followed(), mode:
             yield measurement
     finally:
         settings.watch = None
@@ -93,14 +94,14 @@ class _Measuring(TorchDispatchMode):
     def __init__(self, engine: Engine, measurement: Measurement, times: int, progress: Progress) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.engine, self.measurement, self.times, self.progress = engine, measurement, times, progress
-        self.origins = Origins()
+        self.origins = Origins(has_plain_model=False)
         self.seen: Counter[Any] = Counter()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not _computes(func):
             return func(*args, **kwargs)
-        op, origin = func.name(), self.origins.here()
+        op, origin = func.name(), self._origin()
         measured = self.measurement.met(op, origin)
         try:
             call = self._wanted(func, args, kwargs)
@@ -112,6 +113,11 @@ class _Measuring(TorchDispatchMode):
             self.progress(op, self.measurement)
             self.measurement.add(op, call, self.engine.trial(call), origin)
         return result
+
+    def _origin(self) -> Origin:
+        module, line = self.origins.here()
+        is_backward = torch._C._current_autograd_node() is not None
+        return (f"{line} (backward)" if line and is_backward else line or places.place()), module
 
     def _wanted(self, func: Any, args: Any, kwargs: Any) -> Call | None:
         """The call, if few like it have been made again."""

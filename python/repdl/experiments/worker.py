@@ -8,7 +8,6 @@ the expected results, so that only what differs has to be told.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 import torch
 
+from repdl.conformance.libraries import load
 from repdl.experiments import wire
 from repdl.experiments.call import Call, View
 from repdl.experiments.compare import Answer
@@ -44,10 +44,7 @@ class _Settings:
 
 def _answer(line: dict[str, Any], settings: _Settings) -> Answer:
     for what in line["load"]:
-        if os.path.isfile(what):
-            torch.ops.load_library(what)
-        else:
-            importlib.import_module(what)
+        load(what)
     try:
         op = op_named(*line["op"])
         enabled = line["state"].pop("enabled")

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from repdl import _core
-from repdl.conformance.declared import loaded
+from repdl.conformance.libraries import loaded
 from repdl.conformance.settings import LIBRARIES_HELD_BACK, Setting
 from repdl.experiments import wire
 from repdl.experiments.call import Call, Results
@@ -57,15 +57,13 @@ class Worker:
         self.rest = b""
 
     def begin(self, file: int) -> None:
-        path = os.pathsep.join(p for p in sys.path if p)
-        environment = {name: value for name, value in os.environ.items() if name != "REPDL_RUN"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "repdl.experiments.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             pass_fds=[file],
-            env=environment | {"PYTHONPATH": path, "OMP_WAIT_POLICY": "passive"} | self.setting.environment,
+            env=self.setting.of_process(),
         )
 
     def ask(self, line: bytes, file: int) -> None:

@@ -7,28 +7,27 @@ A way whose results have the hashes that B recorded is the cause.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from repdl._content import UNHASHED, UNINITIALISED
 from repdl.experiments.compare import Answer
 from repdl.experiments.variations import INSTRUCTIONS, LAYOUT, PRECISION, PROCESS, RUN, THREADS
-from repdl.interception.machine import CAPABILITIES, CAPABILITY
-from repdl.runs import difference
-from repdl.runs.content import UNHASHED, UNINITIALISED
+from repdl.runs.again import NotRunAgainError, capability, run_again
+from repdl.runs.command import Command
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
-from repdl.runs.file import RecordError
 from repdl.runs.run import Call, Run
-from repdl.runs.sentence import place
+from repdl.runs.settings import variables
 
 SETTINGS = "settings"
-"""The kind of the ways with settings of B's header that no other kind has."""
+"""The kind of the ways with settings of B's that no other kind has."""
+
+ROUNDING = "rounding"
+"""The kind of the ways whose inputs have fewer bits."""
+
+RESULT = "result"
+"""The kind of a way that makes nothing again: a small change of A's result, which is then B's."""
 
 _NOUNS = {
     RUN: "the run",
@@ -38,8 +37,14 @@ _NOUNS = {
     INSTRUCTIONS: "the instruction set",
     PRECISION: "the precision",
     SETTINGS: "the settings of the runs",
+    ROUNDING: "the rounding of its inputs",
 }
-_HOW = {RUN: "with nothing changed, {},", LAYOUT: "on inputs that are {}", PROCESS: "in {}"}
+_HOW = {
+    RUN: "with nothing changed, {},",
+    LAYOUT: "on inputs that are {}",
+    PROCESS: "in {}",
+    ROUNDING: "on inputs rounded to {}",
+}
 _ITSELF = "the op itself, which varies from run to run"
 
 
@@ -78,7 +83,7 @@ class Cause:
     def found(self) -> list[Way]:
         """The ways that give it; of settings that no kind of its own has, one, and only if there is nothing simpler."""
         giving = [way for way in self.ways if way.gives == self.wanted]
-        return [way for way in giving if way.kind != SETTINGS] or giving[:1]
+        return [way for way in giving if way.kind not in (SETTINGS, RESULT)] or giving[:1]
 
     @property
     def sentence(self) -> str:
@@ -89,6 +94,11 @@ class Cause:
         return again + (self._named() if self.found else self._nothing())
 
     def _named(self) -> str:
+        if self.found[0].kind == RESULT:
+            way = self.found[0]
+            return (
+                f"The cause is a fault in its result: {self.wanted}'s is the same but for {way.name}{self._far(way)}."
+            )
         kinds = list(dict.fromkeys(way.kind for way in self.found))
         how = [
             _HOW.get(kind, "with {}").format(_listed([w.name for w in self.found if w.kind == kind])) for kind in kinds
@@ -102,16 +112,12 @@ class Cause:
         far = way.answer.difference
         if far is None or self.here == "other":
             return ""
-        ulps = "" if far.ulps is None else f", by at most {far.ulps} ulp"
-        first = ""
-        if far.first is not None:
-            a, b = (far.first.expected, far.first.got)[:: -1 if self.here == "B" else 1]
-            first = f", first {far.first.at} of output {far.first.result}, {a} in A and {b} in B"
-        return f"; {far.elements} of {far.of} numbers differ{ulps}{first}"
+        return f"; {far.told(self.here or 'A', self.wanted)}"
 
     def _nothing(self) -> str:
-        ran = {way.kind: True for way in self.ways if way.gives != "refused"}
-        vary = {way.kind: True for way in self.ways if way.gives not in ("refused", self.here)}
+        tried = [way for way in self.ways if way.gives != "refused" and way.kind not in (ROUNDING, RESULT)]
+        ran = {way.kind: True for way in tried}
+        vary = {way.kind: True for way in tried if way.gives != self.here}
         parts = [f"Nothing that was tried gives {self.wanted}'s result"]
         if vary:
             parts.append(f"its bits vary, to others, with {_listed([_NOUNS[kind] for kind in vary], 'and')}")
@@ -151,23 +157,16 @@ def gives(hashes: Sequence[str | None], a: Call, b: Call) -> str:
     return "other"
 
 
-def look_for(found: Difference, a: Run, b: Run) -> Cause:
-    """Runs the program of A, which it prints on the error output."""
+def look_for(found: Difference, a: Run, b: Run, command: Command | None = None) -> Cause:
+    """Runs the program of A, in the environment of a command if that is known; it prints on the error output."""
     if not _is_of_an_op(found):
         return Cause("experiments find it only of an op that gave other bits on equal inputs")
-    program, directory, is_module = (a.header.get(key) for key in ("program", "directory", "is_module"))
-    if not isinstance(program, list) or not program or not isinstance(directory, str):
-        text = "run A cannot be run again, since it is of `with repdl.record()`, or of one of several processes"
-        return Cause(text)
-    script = Path(directory) if is_module else Path(directory, program[0])
-    if not script.exists():
-        return Cause(f"run A cannot be run again, since there is no {script}")
-    print(f"repdl diff: in {directory} runs again: {' '.join(program)}", file=sys.stderr)
-    with TemporaryDirectory() as folder:
-        assert found.a is not None and found.b is not None
-        told, status = _run_again(Path(folder), found.a, a, b)
-        if told is None:
-            return Cause(_unlike(a, Path(folder, "again"), status))
+    assert found.a is not None and found.b is not None
+    wanted = [value.hash.hex() for value in found.b.outputs]
+    try:
+        told = run_again("A", found.a, a, {"of_b": _of_b(a, b, found), "wanted": wanted}, command)
+    except NotRunAgainError as error:
+        return Cause(str(error))
     return read(told, found.a, found.b)
 
 
@@ -177,7 +176,9 @@ def read(told: dict[str, Any], a: Call, b: Call) -> Cause:
         return Cause(told["untried"])
     if all(told["here"][i] is None for i in different_values(a.outputs, b.outputs) if i < len(told["here"])):
         return Cause("what differs of its results cannot be made again")
-    return Cause("", gives(told["here"], a, b), [Way.read(way, a, b) for way in told["ways"]])
+    ways = [Way.read(way, a, b) for way in told["ways"]]
+    # Fewer bits always give others; only those of B say something.
+    return Cause("", gives(told["here"], a, b), [way for way in ways if way.kind != ROUNDING or way.gives == "B"])
 
 
 def _is_of_an_op(found: Difference) -> bool:
@@ -185,56 +186,14 @@ def _is_of_an_op(found: Difference) -> bool:
     return found.kind == "result" and "::" in call.name and not found.generators and not unwritten_inputs(call)
 
 
-def _run_again(folder: Path, call: Call, a: Run, b: Run) -> tuple[dict[str, Any] | None, int]:
-    """What `rerun` tells, None if the program did not come to the call, and its exit status."""
-    job = {
-        **{key: a.header.get(key) for key in ("program", "directory", "is_module", "every", "enabled", "threads")},
-        "number": call.number,
-        "op": [call.name, call.text],
-        "inputs": [[value.kind, value.hash.hex()] for value in call.inputs],
-        "generator": call.generator and call.generator.hex(),
-        "of_b": _of_b(a, b),
-    }
-    Path(folder, "job").write_text(json.dumps(job), encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if name != "REPDL_RUN"}
-    environment |= {"OMP_NUM_THREADS": str(a.header.get("threads")), "OMP_WAIT_POLICY": "passive"}
-    if (capability := _capability(a)) != CAPABILITY and capability in CAPABILITIES:
-        environment["ATEN_CPU_CAPABILITY"] = capability
-    command = [sys.executable, "-m", "repdl.runs.rerun", str(folder)]
-    # What the program prints goes to the error output.
-    status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, check=False).returncode
-    answer = folder / "answer"
-    return (json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None), status
-
-
-def _capability(run: Run) -> str:
-    return str(run.header.get("capability")).lower()
-
-
-def _of_b(a: Run, b: Run) -> dict[str, Any]:
-    """The settings in which B's header is another than A's."""
+def _of_b(a: Run, b: Run, found: Difference) -> dict[str, Any]:
+    """The settings that were others in B."""
     settings = {key: b.header.get(key) for key in ("threads", "enabled") if a.header.get(key) != b.header.get(key)}
-    if _capability(a) != _capability(b) and a.header.get("machine") == b.header.get("machine"):
-        settings["capability"] = _capability(b)
+    if (threads := found.settings.get("threads", ("", ""))[1]).isdecimal():
+        settings["threads"] = int(threads)
+    if capability(a) != capability(b) and a.header.get("machine") == b.header.get("machine"):
+        settings["capability"] = capability(b)
+    its, mine = variables(b.header), variables(a.header)
+    if environment := {name: value for name, value in its.items() if mine.get(name) != value}:
+        settings["environment"] = environment
     return settings
-
-
-def _unlike(a: Run, path: Path, status: int) -> str:
-    """Where the run that was made again leaves A, before the call."""
-    try:
-        again = Run(path)
-        found = difference.find(a, again)
-    except (RecordError, OSError):
-        return f"A's program could not be run again, it ended with exit status {status}"
-    if found is None or found.kind == "end":
-        where = "at" if again.end and again.end.get("status") == "reached" else "before"
-        return f"A's program, run again, ended {where} that op, with exit status {status}"
-    if found.generators:
-        how = f"{' and '.join(found.generators)} is in another state"
-    elif found.kind == "result":
-        how = "the result is another one, of equal inputs"
-    else:
-        how = {"input": "the inputs are other ones", "arguments": "it has other arguments"}.get(
-            found.kind, "another op is called"
-        )
-    return f"A's program does not run alike when it is run again: in {place(found.call)}, {how}"

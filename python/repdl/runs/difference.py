@@ -14,15 +14,21 @@ from difflib import SequenceMatcher
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
-from repdl.runs.content import UNINITIALISED
+from repdl._content import UNINITIALISED
+from repdl.runs import batches, settings
 from repdl.runs.file import RecordError
+from repdl.runs.log import ALL_STEPS
 from repdl.runs.run import Call, Run, Value
 
 if TYPE_CHECKING:
+    from repdl.runs.capture import Captured
     from repdl.runs.cause import Cause
 
 BEFORE, AFTER = 20, 240
 """Calls around the first difference that are shown."""
+
+FACTS = ("torch", "build", "repdl", "python", "machine", "capability")
+"""Of the header of a run, those on which bits may depend."""
 
 Row = tuple[Call | None, Call | None]
 
@@ -37,7 +43,10 @@ class Difference:
     rows: calls around it, of both runs side by side; `at` is the row of the difference.
     origins: for each input that differs, its number and the call of the first run that wrote it, if one did.
     generators: which random generators were in another state already.
+    settings: by name, those that were others, and what they were in both runs.
+    order: of data that are loaded, what is known of their order, if it is another one in B.
     cause: what experiments found, if they were made.
+    captured: the tensors of the op, if they are kept.
     """
 
     kind: str
@@ -47,7 +56,10 @@ class Difference:
     at: int
     origins: list[tuple[int, Call | None]] = field(default_factory=list)
     generators: list[str] = field(default_factory=list)
+    settings: dict[str, tuple[str, str]] = field(default_factory=dict)
+    order: str = ""
     cause: Cause | None = None
+    captured: Captured | None = None
 
     @property
     def call(self) -> Call:
@@ -67,8 +79,8 @@ def find(a: Run, b: Run) -> Difference | None:
     Raises:
         RecordError: if a file is damaged, or the runs were not recorded alike.
     """
-    if (every := (a.header.get("every"), b.header.get("every")))[0] != every[1]:
-        raise RecordError(f"one run has ops of each {every[0]} steps, the other of each {every[1]}: record both alike")
+    if a.sampling != b.sampling:
+        raise RecordError(f"one run has ops of {_steps(a)}, the other of {_steps(b)}: record both alike")
     block = _first_block(a, b)
     if block is None:
         return None
@@ -79,12 +91,20 @@ def find(a: Run, b: Run) -> Difference | None:
         if call_a is not None and call_b is not None and call_a.digest == call_b.digest:
             before.append((call_a, call_b))
             continue
-        states = dict(evidence)  # what follows is read for its neighbours
+        states = _complete(a, b, block, evidence)  # what follows is read for its neighbours
         rows = [*before, *_aligned([call_a, *islice(calls_a, AFTER)], [call_b, *islice(calls_b, AFTER)])]
         found = _described(a, call_a, call_b, rows, len(before))
         found.generators = _generators(found, states)
+        found.settings = _settings(a, b, states)
+        if found.call.phase == "data loading":
+            found.order = _order(found, a, b)
         return found
     return None
+
+
+def _steps(run: Run) -> str:
+    first, end, every = run.sampling
+    return f"each {every} steps" + ("" if first == 0 and end == ALL_STEPS.stop else f" from {first} to before {end}")
 
 
 def _first_block(a: Run, b: Run) -> int | None:
@@ -98,14 +118,10 @@ def _first_block(a: Run, b: Run) -> int | None:
 
 def _counted(run: Run, block: int, side: int, evidence: dict[int, Call]) -> Iterator[Call]:
     """The calls that count; the latest evidence is put aside."""
-    if block:
-        for call in run.calls(run.blocks[block - 1]):
-            if call.is_evidence:
-                evidence[side] = call
     for call in run.calls_from(block):
-        if call.is_evidence:
+        if _is_state(call):
             evidence[side] = call
-        else:
+        if not call.is_evidence:
             yield call
 
 
@@ -140,13 +156,45 @@ def _paired(a: list[Call], b: list[Call]) -> Iterator[Row]:
             yield from ((None, call) for call in b[begin_b:end_b])
 
 
+def _complete(a: Run, b: Run, block: int, evidence: dict[int, Call]) -> dict[int, Call]:
+    """The latest evidence of each run; of a long step it stands some blocks before."""
+    states = dict(evidence)
+    for side, run in enumerate((a, b)):
+        for number in reversed(range(min(block, len(run.blocks)))):
+            if side in states:
+                break
+            for call in filter(_is_state, run.calls(run.blocks[number])):
+                states[side] = call
+    return states
+
+
+def _order(found: Difference, a: Run, b: Run) -> str:
+    """Of the batch that is, or was about to be, loaded."""
+    sides = zip(*found.rows[found.at :], strict=True)
+    loaded = [next((call for call in side if call is not None and call.name == batches.NAME), None) for side in sides]
+    return "" if loaded[0] is None or loaded[1] is None else batches.order(a, loaded[0], b, loaded[1])
+
+
+def _is_state(call: Call) -> bool:
+    return call.is_evidence and call.name != batches.ENTRIES
+
+
+def _settings(a: Run, b: Run, states: dict[int, Call]) -> dict[str, tuple[str, str]]:
+    """What both runs had otherwise: of their headers, and of the settings at that op."""
+    known = []
+    for side, run in enumerate((a, b)):
+        facts = {name: str(run.header.get(name, "")) for name in FACTS}
+        at_op = settings.read(states[side].text) if side in states else {}
+        known.append(facts | settings.variables(run.header) | at_op)
+    both = {name: (known[0].get(name, ""), known[1].get(name, "")) for name in known[0] | known[1]}
+    return {name: values for name, values in both.items() if values[0] != values[1]}
+
+
 def _generators(found: Difference, states: dict[int, Call]) -> list[str]:
     a, b = found.a, found.b
-    if found.kind == "input" or a is None or b is None:
-        return []
-    if a.generator is not None or b.generator is not None:
+    if a is not None and b is not None and found.kind != "input" and (a.generator or b.generator):
         return ["torch's generator"] if a.generator != b.generator else []
-    if a.phase != "data loading" or len(states) < 2:
+    if found.call.phase != "data loading" or len(states) < 2:
         return []
     return [x.kind for x, y in zip(states[0].inputs, states[1].inputs, strict=False) if x.hash != y.hash]
 

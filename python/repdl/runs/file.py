@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from repdl.runs.needs import library
+from repdl._needs import library
 
 MAGIC = b"RepDLrun"
 VERSION = 1

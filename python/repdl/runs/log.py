@@ -11,11 +11,12 @@ import sys
 from time import perf_counter
 from typing import Any
 
-from repdl.runs import content
+from repdl import _content as content
+from repdl._needs import library
 from repdl.runs.file import BLOCK, END, HEADER, OPS, TABLE, RecordError, Writer
-from repdl.runs.needs import library
 
 BLOCK_OPS = 1024
+ALL_STEPS = range(sys.maxsize)
 _SECONDS = 0.2
 _PART_VALUES = 30_000
 _MOST_KEPT = 200_000

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from repdl.runs import content
+from repdl import _content as content
 
 _storage_of = torch._C.TensorBase.untyped_storage
 _GIVES_AWAY = ("numpy", "__array__", "__dlpack__", "data_ptr", "share_memory_")

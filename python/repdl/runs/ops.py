@@ -13,6 +13,9 @@ _FILLERS = ("copy_", "fill_", "zero_", "eye_", "resize_", "resize_as_")
 _STATISTICS = ("running_mean", "running_var")
 """Written by the kernels of batch norms, whose schemas do not say so."""
 
+READ_OUT = {torch.ops.aten._local_scalar_dense.default, torch.ops.aten.equal.default}
+"""Give a number to the program; they are recorded in all steps."""
+
 
 class Op:
     def __init__(self, func: Any) -> None:

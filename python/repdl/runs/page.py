@@ -7,9 +7,9 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from repdl.runs.content import UNHASHED, UNINITIALISED
+from repdl._content import UNHASHED, UNINITIALISED
+from repdl._needs import library
 from repdl.runs.difference import Difference
-from repdl.runs.needs import library
 from repdl.runs.report import state, text
 from repdl.runs.run import Run, Segment, Value
 from repdl.runs.sentence import sentence

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from repdl.runs import content
+from repdl import _content as content
 
 
 def of_torch(generator: Any, device: torch.device | None) -> tuple[str, bytes]:

@@ -16,14 +16,15 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from repdl import _content as content
 from repdl._core import __version__
 from repdl.interception import places, switch
 from repdl.interception.machine import CAPABILITY
-from repdl.runs import content, events, ops, randomness
+from repdl.interception.origins import Origins
+from repdl.runs import events, ops, randomness, settings
 from repdl.runs.file import Writer
-from repdl.runs.log import Log
+from repdl.runs.log import ALL_STEPS, Log
 from repdl.runs.memory import Memory, hash_of, is_of_others, memory_of, storage, watched
-from repdl.runs.modules import Modules
 
 _active: Recorder | None = None
 
@@ -31,28 +32,30 @@ _active: Recorder | None = None
 class Recorder(TorchDispatchMode):
     """Sees each op of this thread, below autograd, in the order of the calls; backward passes too."""
 
-    def __init__(self, log: Log, every: int) -> None:
+    def __init__(self, log: Log, steps: range) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.log = log
-        self.every = every
+        self.steps = steps  # those whose ops are recorded
         self.thread = get_ident()
-        self.modules = Modules(self.thread)
+        self.origins = Origins(has_plain_model=True)
+        self.modules = self.origins.modules
         self.epoch = 0  # changes where ops went by unseen
-        self.is_recording = True  # this step
+        self.is_recording = False  # ops of this step
+        self.settings = ""  # as they were last recorded
         self.is_inside = False  # an op, or the recorder itself
         self.phase: str | None = None  # None goes by what runs
         self.own = 0.0  # seconds
-        self.nodes: dict[int, tuple[str, str]] = {}  # module and line of the op that made each node of autograd
-        self.older_nodes: dict[int, tuple[str, str]] = {}  # of the step before
-        self.last_node = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not self.is_recording or self.is_inside or self.log.is_closed or func.namespace == "profiler":
+        if not (self.is_recording or func in ops.READ_OUT) or self.is_inside or self.log.is_closed:
+            return func(*args, **kwargs)
+        if func.namespace == "profiler":
             return func(*args, **kwargs)
         start = perf_counter()
         self.is_inside = True
         try:
+            self._look()
             call = Recorded(self, ops.of(func), args, kwargs)
             before = perf_counter()
             result = self.make(call, func, args, kwargs)
@@ -68,24 +71,10 @@ class Recorder(TorchDispatchMode):
 
     def where(self) -> tuple[str, str, str]:
         """The phase, the module and the line of what runs now."""
-        node = torch._C._current_autograd_node()
-        phase = self.phase or ("forward" if node is None else "backward")
-        if node is not None and not self.modules.in_backward:
-            number = node._sequence_nr()
-            made = self.nodes.get(number) or self.older_nodes.get(number)
-            if made is not None:
-                return phase, *made
-        if self.phase == "optimizer" and self.modules.stack:  # a closure
-            phase = "forward" if node is None else "backward"
-        return phase, self.modules.path, _line()
-
-    def note_nodes(self, module: str, line: str) -> None:
-        """The nodes of autograd that this op's call has made."""
-        number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
-        if number != self.last_node:
-            for n in range(max(self.last_node, number - 8), number):
-                self.nodes[n] = (module, line)
-            self.last_node = number
+        phase = self.phase
+        if phase is None or (phase == "optimizer" and self.modules.stack):  # a closure
+            phase = "forward" if torch._C._current_autograd_node() is None else "backward"
+        return phase, *self.origins.here()
 
     @contextmanager
     def hidden(self, is_hidden: bool) -> Iterator[None]:
@@ -96,18 +85,30 @@ class Recorder(TorchDispatchMode):
         finally:
             self.is_inside = was_inside
 
-    def event(self, name: str, text: str = "", inputs: Any = (), outputs: Any = (), is_evidence: bool = False) -> int:
-        """Records something that is no op. Values are tensors, or pairs of what they are and their hash."""
+    def event(
+        self,
+        name: str,
+        text: str = "",
+        inputs: Any = (),
+        outputs: Any = (),
+        is_evidence: bool = False,
+        by: str = "",
+    ) -> int:
+        """Records something that is no op. Values are tensors, or pairs of what they are and their hash.
+
+        by: what has made it, in the place of a module.
+        """
         if self.log.is_closed:
             return -1
         start = perf_counter()
+        self._look()
         with self.hidden(True):
             with torch.no_grad():
                 read = [self._of_event(value) for value in inputs]
                 made = [self._of_event(value) for value in outputs]
             phase, module, line = self.where()
             wrote = [value[:2] for value in made]
-            number = self.log.op(name, text, phase, module, line, read, wrote, None, is_evidence)
+            number = self.log.op(name, text, phase, by or module, line, read, wrote, None, is_evidence)
         self.own += perf_counter() - start
         return number
 
@@ -123,12 +124,23 @@ class Recorder(TorchDispatchMode):
             memory_of(tensor, self.epoch).writer = number
 
     def begin_step(self) -> None:
-        was_recording = self.is_recording
-        self.is_recording = self.log.step % self.every == 0
-        if self.is_recording and not was_recording:
+        if not self.is_recording:
             self.epoch += 1
-        self.older_nodes, self.nodes = self.nodes, {}
-        self.event("random generators", inputs=randomness.of_process(), is_evidence=True)
+        self.is_recording = self.log.step in self.steps
+        self.settings = settings.text()
+        self.note_state()
+
+    def _look(self) -> None:
+        """Of memory that ops may have written unseen nothing is known; settings that were changed are noted."""
+        if not self.is_recording:
+            self.epoch += 1
+        elif (now := settings.text()) != self.settings:
+            self.settings = now
+            self.note_state()
+
+    def note_state(self) -> None:
+        """What is no difference by itself, but may explain one."""
+        self.event("random generators", self.settings, randomness.of_process(), is_evidence=True)
 
 
 class Recorded:
@@ -192,9 +204,6 @@ class Recorded:
             memory.version = None  # torch counts this write after us
         for tensor in self.results(result)[len(outputs) :]:
             outputs.append(self._output(tensor, self._made(tensor, number)))
-        _, module, line = self.where
-        if torch.is_grad_enabled():
-            recorder.note_nodes(module, line)
         recorder.log.op(op.name, ", ".join(self.texts), *self.where, self.inputs, outputs, self.generator, False)
 
     def results(self, result: Any) -> list[torch.Tensor]:
@@ -245,20 +254,6 @@ def _text(value: Any) -> str:
     return text
 
 
-_lines: dict[tuple[Any, int], str] = {}
-
-
-def _line() -> str:
-    frame = places.users_frame()
-    if frame is None:
-        return ""
-    key = (frame.f_code.co_filename, frame.f_lineno)
-    line = _lines.get(key)
-    if line is None:
-        line = _lines[key] = places.line(frame)
-    return line
-
-
 def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) -> AbstractContextManager[Recorder]:
     """Records each op of a block into a file, with hashes of what it reads and writes; `repdl diff` compares two.
 
@@ -278,31 +273,31 @@ def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) ->
         RuntimeError: if something is being recorded already.
         ValueError: if every is not a positive number.
     """
-    return recording(path, every, quiet)
+    if every < 1:
+        raise ValueError(f"[record] every must be at least 1, got {every}")
+    return recording(path, ALL_STEPS[::every], quiet)
 
 
 @contextmanager
 @places.edge
 def recording(
     path: str | os.PathLike[str],
-    every: int = 1,
+    steps: range = ALL_STEPS,
     quiet: bool = False,
     program: Mapping[str, Any] | None = None,
-    kind: Callable[[Log, int], Recorder] = Recorder,
+    kind: Callable[[Log, range], Recorder] = Recorder,
 ) -> Iterator[Recorder]:
-    """As `record`. program: what has to be run to have this run again, for the header."""
+    """As `record`. steps: those whose ops are recorded. program: what has to be run to have this run again."""
     global _active
-    if every < 1:
-        raise ValueError(f"[record] every must be at least 1, got {every}")
     if _active is not None:
         raise RuntimeError("[record] a run is being recorded already; one at a time")
-    log = Log(Writer(Path(path)), _header(every) | dict(program or {}))
-    recorder = _active = kind(log, every)
+    log = Log(Writer(Path(path)), _header(steps) | dict(program or {}))
+    recorder = _active = kind(log, steps)
     begin, status = perf_counter(), "raised"
     try:
         with ExitStack() as stack:
             stack.enter_context(watched(lambda: recorder.is_inside))
-            stack.enter_context(recorder.modules.followed())
+            stack.enter_context(recorder.origins.followed())
             stack.enter_context(events.followed(recorder))
             recorder.begin_step()
             stack.enter_context(recorder)
@@ -316,16 +311,20 @@ def recording(
                 print(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}", file=sys.stderr)
 
 
-def _header(every: int) -> dict[str, Any]:
+def _header(steps: range) -> dict[str, Any]:
     return {
         "repdl": __version__,
         "torch": str(torch.__version__),
+        "build": content.digest(torch.__config__.show().encode()).hex()[:8],
         "python": platform.python_version(),
         "machine": platform.machine(),
         "capability": CAPABILITY.upper(),
         "threads": torch.get_num_threads(),
         "enabled": switch.is_enabled(),
-        "every": every,
+        "environment": settings.environment(),
+        "first_step": steps.start,
+        "end_step": steps.stop,
+        "every": steps.step,
         "arguments": [str(argument)[:1000] for argument in sys.argv[:100]],
     }
 

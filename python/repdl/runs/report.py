@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -34,8 +35,10 @@ def text(call: Call) -> str:
     return f"{call.name}({', '.join(inputs)})" + (f" → {outputs}" if outputs else "")
 
 
-def show(found: Difference | None, a: Run, b: Run, console: Console) -> None:
+def show(found: Difference | None, a: Run, b: Run, console: Console, notes: Sequence[str] = ()) -> None:
     console.print(Text(sentence(found, a, b), style="bold green" if found is None else "bold"), soft_wrap=True)
+    for note in notes:
+        console.print(Text(note), soft_wrap=True)
     for name, run in (("A", a), ("B", b)):
         if run.end is None:
             note = f"{name}, {run.path}, is cut off after {run.ops} ops: its run was killed, or its disk was full."

@@ -14,18 +14,22 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from repdl import _order
+from repdl._needs import library
 from repdl.cli._program import run_program
 from repdl.conformance.settings import Setting
-from repdl.experiments.call import Call, Results, UntriedError, take
+from repdl.experiments.call import Call, Results, Slot, UntriedError, take
 from repdl.experiments.compare import Answer, hashes
+from repdl.experiments.edits import edit
 from repdl.experiments.engine import Engine
+from repdl.experiments.rounding import rounded
 from repdl.experiments.settings import State
 from repdl.experiments.variations import BATCH, KINDS, NUMBERS_OF_THREADS, PROCESS, RUN
 from repdl.experiments.workers import Workers, instruction_sets
 from repdl.interception import reproducible, strict
-from repdl.runs.cause import SETTINGS, Way
+from repdl.runs.cause import RESULT, ROUNDING, SETTINGS, Way
 from repdl.runs.log import Log, as_written
 from repdl.runs.recorder import Recorded, Recorder, recording
 
@@ -49,8 +53,8 @@ class Reached:
 class Rerun(Recorder):
     """Hands over the call of a number, once it is recorded, and does not go on."""
 
-    def __init__(self, log: Log, every: int, number: int, reached: Callable[[Rerun, Reached], NoReturn]) -> None:
-        super().__init__(log, every)
+    def __init__(self, log: Log, steps: range, number: int, reached: Callable[[Rerun, Reached], NoReturn]) -> None:
+        super().__init__(log, steps)
         self.number, self.reached = number, reached
 
     def make(self, call: Recorded, func: Any, args: Any, kwargs: Any) -> Any:
@@ -77,30 +81,71 @@ def is_call(recorded: Recorded, job: dict[str, Any]) -> bool:
     )
 
 
-def experiments(reached: Reached, of_b: dict[str, Any], engine: Engine) -> dict[str, Any]:
-    """What the call gave in the program, and gives in each way; hashes are in the order of the record."""
-    told: dict[str, Any] = {"untried": "", "here": [None] * len(reached.places), "ways": []}
+def experiments(reached: Reached, of_b: dict[str, Any], wanted: list[str], engine: Engine) -> dict[str, Any]:
+    """What the call gave in the program, and gives in each way; hashes are in the order of the record.
+
+    wanted: those of B.
+    """
+    told = {"untried": "", "here": _in_order(Answer(hashes=hashes(reached.results)), reached.places).hashes, "ways": []}
     if isinstance(reached.call, UntriedError):
         return told | {"untried": f"the call cannot be made again: {reached.call}"}
     whole = reached.call.attempt()
     if whole is None:
         return told | {"untried": "the op refuses to be called again"}
-    own = _in_order(Answer(hashes=hashes(reached.results)), reached.places)
-    ways = list(_ways(reached, whole, of_b, engine))
-    return told | {"here": own.hashes, "ways": [asdict(way) for way in ways]}
+    ways = [*_ways(reached, whole, of_b, engine), *_edits(reached, wanted)]
+    return told | {"ways": [asdict(way) for way in ways]}
+
+
+def capture(reached: Reached, path: Path) -> dict[str, Any]:
+    """Keeps the tensors of the call in a file: what it read, by the names of its arguments, and what it gave."""
+    if isinstance(reached.call, UntriedError):
+        return {"untried": f"the call cannot be made again: {reached.call}"}
+    tensors = reached.call.tensors()
+    kept = {}
+    for name, value in reached.call.named().items():
+        slots = [leaf for leaf in tree_leaves([value]) if isinstance(leaf, Slot)]
+        for i, slot in enumerate(slots):
+            kept[f"input.{name}.{i}" if isinstance(value, list | tuple) else f"input.{name}"] = tensors[slot.index]
+    given = [reached.results[place] for place in reached.places if place is not None]
+    kept |= {f"output.{i}": x for i, x in enumerate(given) if isinstance(x, torch.Tensor)}
+    save_file = library("safetensors.torch").save_file
+    save_file({name: x.detach().clone(memory_format=torch.contiguous_format) for name, x in kept.items()}, path)
+    return {"untried": "", "here": _in_order(Answer(hashes=hashes(reached.results)), reached.places).hashes}
 
 
 def _ways(reached: Reached, whole: Results, of_b: dict[str, Any], engine: Engine) -> Iterator[Way]:
     assert isinstance(reached.call, Call)
-    yield Way(RUN, "run 1", _in_order(Answer.to(reached.results, whole, True), reached.places))
+
+    def way(kind: str, name: str, answer: Answer) -> Way:
+        return Way(kind, name, _in_order(answer, reached.places))
+
+    yield way(RUN, "run 1", Answer.to(reached.results, whole, True))
     trial = engine.trial(reached.call)
     if not any(trial[kind].found for kind in (RUN, PROCESS) if kind in trial):  # which say nothing of settings
         for name, answer in _settings_of_b(reached.call, whole, of_b):
-            yield Way(SETTINGS, name, _in_order(answer, reached.places))
+            yield way(SETTINGS, name, answer)
+        for again in rounded(reached.call, whole):
+            yield way(ROUNDING, again.name, Answer.to(again.expected, again.got, True))
     for kind, outcome in trial.items():
         for name, found in outcome.hashes.items():
-            yield Way(kind, name, _in_order(Answer(outcome.found.get(name), None, found), reached.places))
+            yield way(kind, name, Answer(outcome.found.get(name), None, found))
         yield from (Way(kind, name, Answer(refused="the op does not run there")) for name in outcome.refused)
+
+
+def _edits(reached: Reached, wanted: list[str]) -> Iterator[Way]:
+    """The result of the program, with a small change that gives it the hash of B."""
+    changed, names = list(reached.results), []
+    mine = hashes(reached.results)
+    for place, hash_of_b in zip(reached.places, wanted, strict=False):
+        if place is None or mine[place] in (hash_of_b, None):
+            continue
+        if (found := edit(changed[place], hash_of_b)) is None:
+            return
+        changed[place] = found[1]
+        names.append(found[0])
+    if names:
+        answer = _in_order(Answer.to(reached.results, changed, True), reached.places)
+        yield Way(RESULT, " and ".join(dict.fromkeys(names)), answer)
 
 
 def _in_order(answer: Answer, places: list[int | None]) -> Answer:
@@ -115,7 +160,8 @@ def _in_order(answer: Answer, places: list[int | None]) -> Answer:
 
 def _settings_of_b(call: Call, whole: Results, of_b: dict[str, Any]) -> Iterator[tuple[str, Answer]]:
     """Each that the engine does not try, and all together."""
-    state, environment, names = State.now(), {}, []
+    state, names = State.now(), []
+    environment: dict[str, str] = {}
     alone: list[tuple[str, State, dict[str, str]]] = []
     if threads := of_b.get("threads"):
         names.append(f"{threads} thread{'s' * (threads > 1)}")
@@ -132,6 +178,10 @@ def _settings_of_b(call: Call, whole: Results, of_b: dict[str, Any]) -> Iterator
         enabled = (strict.DEFAULT_LEVEL, _order.get_order(), "philox") if of_b["enabled"] else None
         alone.append((names[-1], replace(State.now(), enabled=enabled), {}))
         state = replace(state, enabled=enabled)
+    if variables := of_b.get("environment"):
+        names.append(" ".join(f"{name}={value}" for name, value in variables.items()))
+        alone.append((names[-1], State.now(), variables))
+        environment = environment | variables
     together = [(" and ".join(names), state, environment)] if len(names) > 1 else []
     for name, settings, variables in [*alone, *together]:
         with Workers([Setting(name, variables)]) as workers:
@@ -142,12 +192,17 @@ def _settings_of_b(call: Call, whole: Results, of_b: dict[str, Any]) -> Iterator
 def main(folder: Path) -> None:
     job = json.loads(Path(folder, "job").read_text(encoding="utf-8"))
 
+    def of_job(found: Reached) -> dict[str, Any]:
+        if "capture" in job:
+            return capture(found, job["capture"])
+        with Engine(VARIED, hashing=True) as engine:
+            return experiments(found, job["of_b"], job["wanted"], engine)
+
     def reached(recorder: Rerun, found: Reached) -> NoReturn:
         recorder.log.close("reached", 0.0, 0.0)
         if is_call(found.recorded, job):
             try:
-                with Engine(VARIED, hashing=True) as engine:
-                    told = experiments(found, job["of_b"], engine)
+                told = of_job(found)
             except Exception as error:  # the program must not catch it
                 told = {"untried": f"making the call again failed: {error!r}", "here": [], "ways": []}
             Path(folder, "answer").write_text(json.dumps(told), encoding="utf-8")
@@ -162,7 +217,7 @@ def main(folder: Path) -> None:
     kind = partial(Rerun, number=job["number"], reached=reached)
     with (
         reproducible() if job["enabled"] else nullcontext(),
-        recording(folder / "again", job["every"], quiet=True, kind=kind),
+        recording(folder / "again", range(*job["sampling"]), quiet=True, kind=kind),
     ):
         run_program(target, arguments, job["is_module"])
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from repdl._content import digest
 from repdl.runs import file, log
-from repdl.runs.content import digest
 from repdl.runs.file import RecordError
 
 _MOST_NAMES = 10_000_000
@@ -92,6 +92,11 @@ class Run:
 
     def _checked(self) -> _Checked:
         return _Checked(self.path)
+
+    @property
+    def sampling(self) -> list[Any]:
+        """The first step whose ops are recorded, that before which it ends, and of how many steps one is."""
+        return [self.header.get(name) for name in ("first_step", "end_step", "every")]
 
     @property
     def ops(self) -> int:

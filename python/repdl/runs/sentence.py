@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from repdl.runs.content import UNHASHED
+from repdl._content import UNHASHED
+from repdl.runs import batches
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
 from repdl.runs.run import Call, Run
 
 
 def sentence(found: Difference | None, a: Run, b: Run) -> str:
+    if found is None and a.sampling[1] == 0:
+        what = "batches, parameters, optimizers, results of models and numbers that the programs read"
+        return f"No difference: the {what} are equal in {a.steps} steps."
     if found is None:
         return f"No difference: {a.ops} ops in {a.steps} steps are equal."
-    first = _first(found, a, b)
-    return first if found.cause is None else f"{first} {found.cause.sentence}"
+    parts = [_first(found, a, b), _loading(found), _settings(found)]
+    parts += [more.sentence for more in (found.cause, found.captured) if more is not None]
+    return " ".join(filter(None, parts))
 
 
 def _first(found: Difference, a: Run, b: Run) -> str:
@@ -28,7 +34,7 @@ def _first(found: Difference, a: Run, b: Run) -> str:
         return f"{where}: {_path(found)}."
     assert found.a is not None and found.b is not None
     if found.kind == "arguments":
-        return f"{where}: it was called with {_signature(found.a)} in A and {_signature(found.b)} in B."
+        return f"{where}: it {_arguments(found.a, found.b)}."
     if found.kind == "input":
         return f"{where}: {_origins(found)}."
     return f"{where}: {_source(found)}."
@@ -36,8 +42,33 @@ def _first(found: Difference, a: Run, b: Run) -> str:
 
 def place(call: Call) -> str:
     line = f" at {call.line}" if call.line else ""
-    module = f", module {call.module}" if call.module else ""
+    module = f", {'' if call.name == batches.NAME else 'module '}{call.module}" if call.module else ""
     return f"step {call.step}, {call.phase}{module}, {call.name}{line}"
+
+
+def _loading(found: Difference) -> str:
+    """Of data: what is known beside the first op that differs."""
+    were = "was" if len(found.generators) == 1 else "were"
+    states = "" if found.kind == "result" else " and ".join(found.generators)
+    return " ".join(filter(None, (states and f"{states} {were} in another state.", found.order)))
+
+
+def _settings(found: Difference) -> str:
+    """Of which each may be the cause."""
+    if not found.settings:
+        return ""
+    each = [f"{name} ({x or 'none'} in A, {y or 'none'} in B)" for name, (x, y) in found.settings.items()]
+    return f"The runs had other settings: {', '.join(each)}."
+
+
+def _arguments(a: Call, b: Call) -> str:
+    """What both were called with; of the options of an optimizer those that differ."""
+    verb, texts = "was called with", [_signature(a), _signature(b)]
+    if a.name.startswith("options of "):
+        options = [re.split(r", (?=[\w.]+=|parameter )", call.text) for call in (a, b)]
+        alone = [", ".join(o for o in options[i] if o not in options[1 - i]) for i in range(2)]
+        verb, texts = ("had", alone) if any(alone) else (verb, texts)
+    return f"{verb} {' and '.join(f'{text} in {run}' for text, run in zip(texts, 'AB', strict=True) if text)}"
 
 
 def _signature(call: Call) -> str:
@@ -94,6 +125,8 @@ def _source(found: Difference) -> str:
         return f"it read memory that nothing had written (input {unwritten[0]}), and {what} {verb}"
     if found.a.phase == "data loading" and found.a.name.startswith("batch"):
         return f"{what} of the batch {verb}, made by the dataset or its workers"
+    if "::" not in found.a.name:
+        return f"{what} {verb}, and no recorded op has written that"
     return f"its inputs were equal and {what} {verb}, so this op is the source"
 
 
@@ -104,9 +137,11 @@ def as_json(found: Difference | None, a: Run, b: Run) -> dict[str, Any]:
             "kind": found.kind,
             "inputs_equal": found.inputs_equal,
             "generators": found.generators,
+            "settings": {name: list(values) for name, values in found.settings.items()},
             "a": _call(found.a),
             "b": _call(found.b),
             "cause": found.cause and found.cause.as_json(),
+            "captured": found.captured and found.captured.as_json(),
             "origins": [{"input": number, "writer": _call(writer)} for number, writer in found.origins],
         }
     runs = [{"path": str(r.path), "ops": r.ops, "steps": r.steps, "end": r.end, **r.header} for r in (a, b)]

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import get_ident
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,12 +18,12 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 class Modules:
     """The modules under way: `path` is that of the innermost.
 
-    The model that is met first has plain paths, `encoder.layers.3.attn`; in those of another one its class comes
-    first. A model itself, and a module that no model has, goes by its class.
+    The class of a model comes first, "GPT.blocks.3.attn", but for the model that is met first if that is to have plain
+    paths, "blocks.3.attn". A model itself, and a module that no model has, goes by its class.
     """
 
-    def __init__(self, thread: int) -> None:
-        self.thread = thread
+    def __init__(self, thread: int, has_plain_model: bool) -> None:
+        self.thread, self.has_plain_model = thread, has_plain_model
         self.stack: list[tuple[str, bool]] = []
         self.paths: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
         self.models = 0
@@ -40,11 +41,16 @@ class Modules:
     def followed(self) -> Iterator[None]:
         entered = register_module_forward_pre_hook(self._enter)
         left = register_module_forward_hook(self._leave, always_call=True)
+        # torch warns that hooks are called twice for compiled modules; here the second call has the name of the first.
+        warnings.filterwarnings("ignore", r"Using `torch\.compile\(module\)` when there are global hooks", UserWarning)
+        ignored = warnings.filters[0]
         try:
             yield
         finally:
             entered.remove()
             left.remove()
+            with suppress(ValueError):
+                warnings.filters.remove(ignored)  # type: ignore[attr-defined]
 
     def _enter(self, module: nn.Module, args: Any) -> None:
         if get_ident() != self.thread:
@@ -67,8 +73,8 @@ class Modules:
         prefix = ""
         if next(module.children(), None) is not None:
             self.models += 1
-            if self.models > 1:
-                prefix = own + ("." if self.models == 2 else f"#{self.models}.")
+            if self.models > self.has_plain_model:
+                prefix = own + ("." if self.models <= 2 else f"#{self.models}.")
         for name, inner in module.named_modules():
             self.paths.setdefault(inner, prefix + name if name else own)
         return self.paths[module]

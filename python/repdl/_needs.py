@@ -15,7 +15,8 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name:
+        package = name.partition(".")[0]
+        if error.name != package:
             raise
-        text = f"records of runs need {name}, which is not installed: pip install 'repdl[record]'"
-        raise MissingLibraryError(text, name=name) from None
+        text = f"records of runs need {package}, which is not installed: pip install 'repdl[record]'"
+        raise MissingLibraryError(text, name=package) from None

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from repdl import _values
+from repdl._needs import library
 from repdl._values import kind as kind, leaves as leaves
-from repdl.runs.needs import library
 
 UNHASHED = bytes(16)
 """In the place of a hash: a view that no op has read yet, or a tensor without data."""
@@ -22,7 +22,7 @@ _xxh3 = library("xxhash").xxh3_128
 _xxh3_digest = library("xxhash").xxh3_128_digest
 
 
-def digest(data: bytes) -> bytes:
+def digest(data: bytes | memoryview[int]) -> bytes:
     return _xxh3_digest(data)  # type: ignore[no-any-return]
 
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The entries of a batch, by which data in another order are known."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from repdl import _content as content
+
+if TYPE_CHECKING:
+    from repdl.runs.run import Call, Run
+
+NAME, ENTRIES = "batch of DataLoader", "entries of the batch"
+
+_MOST = 128
+"""Entries of a batch of which hashes are kept."""
+
+_MOST_CALLS = 200_000
+"""Among which batches are looked for."""
+
+
+def entries(leaves: list[Any]) -> list[torch.Tensor]:
+    """Those of the first tensor that has any."""
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and leaf.layout is torch.strided and leaf.dim() and not leaf.is_nested:
+            return list(leaf[:_MOST].unbind())
+    return []
+
+
+def order(a: Run, call_a: Call, b: Run, call_b: Call) -> str:
+    """What is known of the order of the data, if it is another one in B; of two calls that are batches."""
+    mine, its = _entries(a.call(call_a.number + 1)), _entries(b.call(call_b.number + 1))
+    if not mine or not its or mine == its:
+        return ""
+    if sorted(mine) == sorted(its):
+        return "The batch has the same entries in another order."
+    missing = set(its)
+    for call in islice(a.calls_from(0), _MOST_CALLS):
+        missing -= set(_entries(call))
+        if not missing:
+            return "The data come in another order: in A the entries of the batch are those of others."
+    return ""
+
+
+def _entries(call: Call | None) -> list[bytes]:
+    known = call is not None and call.name == ENTRIES
+    hashes = [value.hash for value in call.outputs] if call is not None and known else []
+    return [] if content.UNHASHED in hashes else hashes
