@@ -28,8 +28,11 @@ from typer.testing import CliRunner
 import repdl
 from repdl import _content as content, _needs as needs, _values
 from repdl.cli.main import app
+from repdl.cli.record import _range
 from repdl.runs import file
 from repdl.runs.file import RecordError
+from repdl.runs.log import ALL_STEPS
+from repdl.runs.recorder import recording
 from repdl.runs.run import Call, Run
 from runs import Transformer, recorded, train_convolutions, train_transformer
 from support import ROOT
@@ -129,6 +132,19 @@ def test_ops_of_one_step_in_two(tmp_path: Path) -> None:
     run = recorded(tmp_path / "a", train_transformer, every=2)
     assert {call.step for call in named(run, "aten::addmm")} == {0, 2}
     assert {call.step for call in named(run, "state of Adam")} == {0, 1, 2}
+
+
+def test_ops_of_some_steps(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    with recording(tmp_path / "a", _range("1:2"), quiet=True):
+        train_transformer()
+    run = Run(tmp_path / "a")
+    assert {call.step for call in named(run, "aten::addmm")} == {1}
+    whole = recorded(tmp_path / "b", train_transformer)
+    for name in ("state of Adam", "options of Adam", "result of Transformer", "batch of DataLoader"):
+        assert [call.digest for call in named(run, name)] == [call.digest for call in named(whole, name)] != []
+    assert (_range(""), _range(":3"), _range("2:")) == (ALL_STEPS, range(3), ALL_STEPS[2:])
+    assert CliRunner().invoke(app, ["record", "--steps", "3", __file__]).exit_code == 2
 
 
 def test_a_hash_is_not_kept_of_memory_that_others_may_write(tmp_path: Path) -> None:

@@ -194,6 +194,7 @@ def _of_b(a: Run, b: Run, found: Difference) -> dict[str, Any]:
     if capability(a) != capability(b) and a.header.get("machine") == b.header.get("machine"):
         settings["capability"] = capability(b)
     its, mine = variables(b.header), variables(a.header)
+    its.pop("OMP_NUM_THREADS", None)  # the number of threads is tried by itself
     if environment := {name: value for name, value in its.items() if mine.get(name) != value}:
         settings["environment"] = environment
     return settings
