@@ -10,6 +10,7 @@ from repdl.cli.prove import prove
 from repdl.cli.record import record
 from repdl.cli.reveal import reveal
 from repdl.cli.run import PASS_ON, audit, run
+from repdl.cli.status import status
 
 app = typer.Typer(
     name="repdl",
@@ -27,6 +28,7 @@ app.command(context_settings=PASS_ON)(run)
 app.command(context_settings=PASS_ON)(audit)
 app.command(context_settings=PASS_ON)(record)
 app.command()(diff)
+app.command()(status)
 
 
 def main() -> None:

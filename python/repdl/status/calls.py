@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""Which calls are made of an op: torch's own samples, and larger ones, above the sizes from which kernels fork."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+
+from repdl.conformance.layouts import is_dense
+from repdl.conformance.torch_sweep.database import Entry
+from repdl.conformance.torch_sweep.hostile import counted
+from repdl.conformance.torch_sweep.layouts import LARGE, TOO_LARGE, large
+from repdl.conformance.torch_sweep.samples import Sample, spread_evenly
+
+LOOKED_AT = 40
+"""So many samples of an op are made and chosen from."""
+
+SIZES = {"S": 41, "M": 82, "L": 164}
+"""In the place of the names by which torch's samples give most of their sizes: 5, 10 and 20."""
+
+ELEMENTS = range(2_000, 4 * LARGE)
+"""Of the largest tensor of a sample that is large by those names."""
+
+FEWER = 4_000
+"""Elements of a tiled tensor of an op whose results or time grow faster than its operands."""
+
+WANTED = {"": 2, "tiled": 3, "rows": 1, "grown": 1}
+"""How many calls of each form are made. Some are none that torch takes; then the next is tried."""
+
+MOST_TRIED = 6
+"""Of each form."""
+
+
+class Calls:
+    """Of an op and dtype, by label: "3", a sample by its number; "3 tiled", with all sizes multiplied; "3 rows", with
+    more rows; "3 grown", that of larger names of sizes. Every process makes the same."""
+
+    def __init__(self, entry: Entry, dtype: str) -> None:
+        self.name = entry.name
+        self.plain = {sample.label: sample for sample in islice(entry.samples(dtype), LOOKED_AT)}
+        with _larger_names():
+            grown = list(islice(entry.samples(dtype), LOOKED_AT))
+        self.grown = {sample.label: sample for sample in grown if _most_elements(sample) in ELEMENTS}
+
+    def labels(self, form: str) -> list[str]:
+        """In the order in which they are tried."""
+        if form == "rows" and self.name.startswith(TOO_LARGE):
+            return []
+        there = self.grown if form == "grown" else self.plain
+        found = [s for s in there.values() if form in ("", "grown") or _most_elements(s) > 1]
+        chosen = spread_evenly(found, MOST_TRIED)
+        # The first and the last are the most different.
+        return [f"{sample.label} {form}".rstrip() for sample in [*chosen[:1], *chosen[:0:-1]]]
+
+    def make(self, label: str) -> Sample | None:
+        number, _, form = label.partition(" ")
+        if form == "grown":
+            return replace(self.grown[number], label=label)
+        sample = self.plain[number]
+        if form == "tiled":
+            return _tiled(sample, FEWER if self.name.startswith(TOO_LARGE) else LARGE)
+        return large(sample, form) if form else sample
+
+
+def _most_elements(sample: Sample) -> int:
+    return max((x.numel() for x in sample.tensors()), default=0)
+
+
+@contextmanager
+def _larger_names() -> Iterator[None]:
+    """In this block torch's samples are larger."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("torch.testing._internal")]
+    before = [(m, name, vars(m)[name]) for m in modules for name in SIZES if type(vars(m).get(name)) is int]
+    try:
+        for module, name, _ in before:
+            setattr(module, name, SIZES[name])
+        yield
+    finally:
+        for module, name, size in before:
+            setattr(module, name, size)
+
+
+def _tiled(sample: Sample, elements: int) -> Sample | None:
+    """The call with every size above 1 multiplied, those in tuples too, and the numbers changed."""
+    tensors = sample.tensors()
+    if not tensors or not all(is_dense(x) for x in tensors):
+        return None
+    times = min(_times(x, elements) for x in tensors)
+    if times < 2:
+        return None
+    shapes = {tuple(x.shape[i:]) for x in tensors for i in range(x.dim())}
+    grown = iter([_repeated(x, times, i) for i, x in enumerate(tensors)])
+
+    def grow(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return next(grown)
+        if isinstance(leaf, (tuple, list)):
+            if leaf and all(type(n) is int for n in leaf) and tuple(leaf) in shapes:
+                return type(leaf)(n * times if n > 1 else n for n in leaf)
+            return type(leaf)(map(grow, leaf)) if type(leaf) in (tuple, list) else leaf
+        return {key: grow(value) for key, value in leaf.items()} if type(leaf) is dict else leaf
+
+    args, kwargs = grow(sample.args), grow(sample.kwargs)
+    return replace(sample, args=args, kwargs=kwargs, label=f"{sample.label} tiled")
+
+
+def _times(x: torch.Tensor, elements: int) -> float:
+    """By what each size may be multiplied."""
+    axes = sum(size > 1 for size in x.shape)
+    return math.ceil((elements / x.numel()) ** (1 / axes)) if axes and x.numel() else math.inf
+
+
+def _repeated(x: torch.Tensor, times: float, seed: int) -> torch.Tensor:
+    """Floating-point numbers are multiplied by other factors between 1 and 2 in each place."""
+    if x.dim() == 0 or x.numel() == 0:
+        return x
+    whole = x.repeat([int(times) if size > 1 else 1 for size in x.shape])
+    if not (x.is_floating_point() or x.is_complex()):
+        return whole
+    factors = 1 + (counted(whole.numel(), seed) % np.uint64(1 << 20)).astype(np.float64) / (1 << 20)
+    wide = whole.to(torch.complex128 if x.is_complex() else torch.float64)
+    return (wide * torch.from_numpy(factors).reshape(whole.shape)).to(x.dtype)
