@@ -107,9 +107,12 @@ class Measurer:
                 if not left or (*pair, case) in self.skip:
                     continue
                 self.begins(pair, case)
+                begin = time.process_time()
                 if (call := taken(sample, *pair, differentiable)) is not None:
                     found[sample.label] = call
                     left -= 1
+                if time.process_time() - begin > SECONDS:
+                    break
         return found
 
     def _column(self, pair: Pair, column: str, calls: Named, row: Row, together: list[list[str]]) -> None:
