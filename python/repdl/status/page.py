@@ -31,7 +31,7 @@ Every op of which torch's own tests have samples (op_db), forward and backward, 
 | threads | with 2, 3 and 7 threads instead of one |
 | batch | a row alone, where the rows of a batch have nothing to do with each other |
 | layout | transposed, with reversed axes, every second element of a larger tensor, misaligned, channels last |
-| instruction set | in processes with a smaller `ATEN_CPU_CAPABILITY`, and with MKL and oneDNN held back |
+| instruction set | in a process with the plainest `ATEN_CPU_CAPABILITY`, and MKL and oneDNN held back |
 | CPU = GPU | {gpu} |
 
 each by torch as it is, by torch with `torch.use_deterministic_algorithms(True)`, and by this library, `repdl.enable()`.

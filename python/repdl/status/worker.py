@@ -17,6 +17,7 @@ import torch
 
 from repdl import allow_native
 from repdl.conformance.settings import Setting
+from repdl.conformance.torch_sweep import settings as places
 from repdl.conformance.torch_sweep.children import Pair
 from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.outcome import Run
@@ -24,7 +25,7 @@ from repdl.conformance.torch_sweep.samples import Sample
 from repdl.conformance.torch_sweep.stock import attempt
 from repdl.conformance.torch_sweep.worker import MEMORY
 from repdl.experiments.settings import threads
-from repdl.experiments.workers import SAME, Workers, instruction_sets
+from repdl.experiments.workers import SAME, Workers
 from repdl.status import elsewhere
 from repdl.status.calls import WANTED, Calls
 from repdl.status.columns import Column
@@ -42,8 +43,8 @@ Named = dict[str, Call]
 
 
 def settings() -> list[Setting]:
-    """Of the other processes."""
-    return [SAME, *instruction_sets()]
+    """Of the other processes: as this one is, and with the least of all instruction sets."""
+    return [SAME, places.settings(short=True)[-1]]
 
 
 def gpu() -> str | None:
@@ -51,18 +52,18 @@ def gpu() -> str | None:
 
 
 class Measurer:
-    """places: the settings of other processes. skip: ops, dtypes and calls, "torch: 3 rows", that end a process."""
+    """others: the settings of other processes. skip: ops, dtypes and calls, "torch: 3 rows", that end a process."""
 
     def __init__(
         self,
         known: dict[str, Entry],
         run: Run,
-        places: Sequence[Setting],
+        others: Sequence[Setting],
         source: str | None = None,
         skip: Collection[tuple[str, str, str]] = (),
     ) -> None:
         self.known, self.run, self.source, self.skip = known, run, source, skip
-        self.workers = Workers(places, elsewhere.MODULE, elsewhere.MOST_ENDS)
+        self.workers = Workers(others, elsewhere.MODULE, elsewhere.MOST_ENDS)
         self.column = Column()
 
     def begins(self, pair: Pair, case: str) -> None:
@@ -188,9 +189,9 @@ def main() -> None:
     job = json.loads(sys.stdin.read())
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    places = settings() if job["amount"] == "whole" else []
+    others = settings() if job["amount"] == "whole" else []
     skip = {tuple(case) for case in job["skip"]}
-    measurer = _Told(entries(job["source"]), Run("", "", "", ()), places, job["source"], skip)
+    measurer = _Told(entries(job["source"]), Run("", "", "", ()), others, job["source"], skip)
     measurer.output = output
     for pair, row in measurer.measure([tuple(pair) for pair in job["pairs"]]):
         measurer.write({"start": list(pair), "row": row.to_json(0)})
