@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -47,16 +47,20 @@ class Calls:
     def __init__(self, entry: Entry, dtype: str) -> None:
         self.name = entry.name
         self.plain = {sample.label: sample for sample in islice(entry.samples(dtype), LOOKED_AT)}
-        with _larger_names():
-            grown = list(islice(entry.samples(dtype), LOOKED_AT))
-        self.grown = {sample.label: sample for sample in grown if _most_elements(sample) in ELEMENTS}
+        self.grown: dict[str, Sample] = {}
+        with _larger_names(), suppress(Exception):  # some samples have other sizes too, which do not fit
+            for sample in islice(entry.samples(dtype), LOOKED_AT):
+                if _most_elements(sample) in ELEMENTS:
+                    self.grown[sample.label] = sample
 
     def labels(self, form: str) -> list[str]:
         """In the order in which they are tried."""
         if form == "rows" and self.name.startswith(TOO_LARGE):
             return []
         there = self.grown if form == "grown" else self.plain
-        found = [s for s in there.values() if form in ("", "grown") or _most_elements(s) > 1]
+        found = [sample for sample in there.values() if _most_elements(sample) > 1]
+        if form == "" and not found:
+            found = list(there.values())
         chosen = spread_evenly(found, MOST_TRIED)
         # The first and the last are the most different.
         return [f"{sample.label} {form}".rstrip() for sample in [*chosen[:1], *chosen[:0:-1]]]

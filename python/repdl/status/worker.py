@@ -35,7 +35,7 @@ from repdl.status.trial import Call, Trial, distance, taken
 TOGETHER = 16
 """Of so many ops and dtypes the calls are made at once, and then measured in each column."""
 
-SECONDS = 0.8
+SECONDS = 1.2
 """Of a processor, after which the rest of the calls of an op and dtype is left out in a column."""
 
 Named = dict[str, Call]
