@@ -77,7 +77,7 @@ def status(
     except WorkerError as error:
         fail(f"repdl status: {error}", status=1)
     if page is not None:
-        page.write_text(page_of(result, json.stem if json else "torch"), encoding="utf-8")
+        page.write_text(page_of(result, str(json or "FILE.json"), str(page)), encoding="utf-8")
     from repdl.status.page import ops as rows_of_ops, summary
 
     _print([summary(result), rows_of_ops(result)], result.ours_vary)

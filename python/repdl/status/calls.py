@@ -32,7 +32,7 @@ ELEMENTS = range(2_000, 4 * LARGE)
 FEWER = 4_000
 """Elements of a tiled tensor of an op whose results or time grow faster than its operands."""
 
-WANTED = {"tiled": 2, "rows": 1, "grown": 1, "": 1}
+WANTED = {"tiled": 3, "rows": 2, "grown": 1, "": 1}
 """How many calls of each form are made; those that show most come first, because the time may run out. Some are none
 that torch takes; then the next is tried."""
 

@@ -47,14 +47,13 @@ number. –: not tried. raises: in all calls.
 """
 
 
-def page(result: Status, name: str = "torch") -> str:
-    """The text of the page, in Markdown; `name` is that of the file of results, without ".json"."""
+def page(result: Status, json: str = "FILE.json", page: str = "FILE.md") -> str:
+    """The text of the page, in Markdown; json and page are the files that the command on it names."""
     gpu = "on a GPU" if _tried(result, DEVICE) else "not measured: this machine has no GPU"
-    command = f"repdl status --json docs/status/{name}.json --page FILE"
     parts = [
         INTRODUCTION.format(torch=result.torch, gpu=gpu),
         _measured(result),
-        f"```sh\n{command}\n```\n",
+        f"```sh\nrepdl status --json {json} --page {page}\n```\n",
         "## Summary\n",
         "How many ops vary, in any dtype or direction, of those that were tried in this way:\n",
         _table(*summary(result)),

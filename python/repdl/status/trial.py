@@ -86,7 +86,7 @@ def taken(sample: Sample, name: str, dtype: str, differentiable: bool) -> Call |
     if error is not None:
         return None
     both = attempt(calls.gradient, sample)[0] if differentiable else None
-    alone = None if name in NO_ROWS else rows(sample, ROW)
+    alone = None if name in NO_ROWS or _is_ambiguous(sample) else rows(sample, ROW)
     if alone is None or is_random(sample, forward):
         return Call(sample, both is not None)
     wide = widened(sample, getattr(torch, dtype), forward)
@@ -94,6 +94,12 @@ def taken(sample: Sample, name: str, dtype: str, differentiable: bool) -> Call |
     if whole is None or not attempt(is_row, exact, whole, ROW)[0]:
         return Call(sample, both is not None)
     return Call(sample, both is not None, True, both is not None and attempt(_gradient_is_row, exact)[0] is True)
+
+
+def _is_ambiguous(sample: Sample) -> bool:
+    """Whether a vector is as long as the batch and as another dimension, of which torch may not check that it is."""
+    first, *others = sample.tensors() or [torch.empty(0)]
+    return any(x.dim() == 1 and len(x) == first.shape[0] for x in others) and first.shape[0] in first.shape[1:]
 
 
 def _gradient_is_row(sample: Sample) -> bool:
