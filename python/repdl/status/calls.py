@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,9 @@ WANTED = {"tiled": 3, "rows": 2, "grown": 1, "": 1}
 """How many calls of each form are made; those that show most come first, because the time may run out. Some are none
 that torch takes; then the next is tried."""
 
+NO_TILES = ("nn.functional.embedding_bag", "segment_reduce", "_segment_reduce")
+"""Names of ops begin so that have offsets or lengths, in an order that torch takes unchecked."""
+
 MOST_TRIED = 6
 """Of each form."""
 
@@ -55,7 +58,7 @@ class Calls:
 
     def labels(self, form: str) -> list[str]:
         """In the order in which they are tried."""
-        if form == "rows" and self.name.startswith(TOO_LARGE):
+        if (form == "rows" and self.name.startswith(TOO_LARGE)) or (form == "tiled" and self.name.startswith(NO_TILES)):
             return []
         there = self.grown if form == "grown" else self.plain
         found = [sample for sample in there.values() if _most_elements(sample) > 1]
@@ -94,11 +97,15 @@ def _larger_names() -> Iterator[None]:
 
 
 def _tiled(sample: Sample, elements: int) -> Sample | None:
-    """The call with every size above 1 multiplied, those in tuples too, and the numbers changed."""
+    """The call with every size above 1 multiplied, those in tuples too, and the numbers changed.
+
+    wide: the shape that all have together where they broadcast.
+    """
     tensors = sample.tensors()
     if not tensors or not all(is_dense(x) for x in tensors):
         return None
-    times = min(_times(x, elements) for x in tensors)
+    wide = [max(sizes) for sizes in zip_longest(*(reversed(x.shape) for x in tensors), fillvalue=1)]
+    times = min([*(_times(x.shape, elements) for x in tensors), _times(wide, 4 * elements)])
     if times < 2:
         return None
     shapes = {tuple(x.shape[i:]) for x in tensors for i in range(x.dim())}
@@ -117,10 +124,10 @@ def _tiled(sample: Sample, elements: int) -> Sample | None:
     return replace(sample, args=args, kwargs=kwargs, label=f"{sample.label} tiled")
 
 
-def _times(x: torch.Tensor, elements: int) -> float:
+def _times(shape: Sequence[int], elements: int) -> float:
     """By what each size may be multiplied."""
-    axes = sum(size > 1 for size in x.shape)
-    return math.ceil((elements / x.numel()) ** (1 / axes)) if axes and x.numel() else math.inf
+    axes = sum(size > 1 for size in shape)
+    return math.ceil((elements / math.prod(shape)) ** (1 / axes)) if axes and math.prod(shape) else math.inf
 
 
 def _repeated(x: torch.Tensor, times: float, seed: int) -> torch.Tensor:
