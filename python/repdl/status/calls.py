@@ -29,6 +29,9 @@ SIZES = {"S": 41, "M": 82, "L": 164}
 ELEMENTS = range(2_000, 4 * LARGE)
 """Of the largest tensor of a sample that is large by those names."""
 
+MOST_GROWN = 3
+"""Of them so many are kept."""
+
 FEWER = 4_000
 """Elements of a tiled tensor of an op whose results or time grow faster than its operands."""
 
@@ -55,6 +58,8 @@ class Calls:
             for sample in islice(entry.samples(dtype), LOOKED_AT):
                 if _most_elements(sample) in ELEMENTS:
                     self.grown[sample.label] = sample
+                if len(self.grown) == MOST_GROWN:
+                    break
 
     def labels(self, form: str) -> list[str]:
         """In the order in which they are tried."""

@@ -86,8 +86,8 @@ def taken(sample: Sample, name: str, dtype: str, differentiable: bool) -> Call |
     if error is not None:
         return None
     both = attempt(calls.gradient, sample)[0] if differentiable else None
-    alone = None if name in NO_ROWS or _is_ambiguous(sample) else rows(sample, ROW)
-    if alone is None or is_random(sample, forward):
+    alone = rows(sample, ROW)
+    if alone is None or name in NO_ROWS or _is_ambiguous(sample) or is_random(sample, forward):
         return Call(sample, both is not None)
     wide = widened(sample, getattr(torch, dtype), forward)
     exact, whole = (sample, forward) if wide is None else (wide, attempt(calls.forward, wide)[0])
@@ -99,7 +99,8 @@ def taken(sample: Sample, name: str, dtype: str, differentiable: bool) -> Call |
 def _is_ambiguous(sample: Sample) -> bool:
     """Whether a vector is as long as the batch and as another dimension, of which torch may not check that it is."""
     first, *others = sample.tensors() or [torch.empty(0)]
-    return any(x.dim() == 1 and len(x) == first.shape[0] for x in others) and first.shape[0] in first.shape[1:]
+    batch = first.shape[:1]
+    return any(x.shape == batch for x in others) and first.dim() > 1 and first.shape[0] in first.shape[1:]
 
 
 def _gradient_is_row(sample: Sample) -> bool:

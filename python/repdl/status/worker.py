@@ -81,7 +81,7 @@ class Measurer:
         self.column.take(OURS)  # every process draws the same numbers then
         made = {pair: self._made(pair) for pair in pairs}
         self.column.take(STOCK)
-        known = {pair: self._taken(pair, samples) for pair, samples in made.items()}
+        known = {pair: {} if calls is None else self._taken(pair, calls) for pair, calls in made.items()}
         together = [[*pair, label] for pair, calls in known.items() for label in calls]
         rows = {pair: Row(self.run) for pair in pairs}
         for column in COLUMNS:
@@ -90,31 +90,32 @@ class Measurer:
                 self._column(pair, column, calls, rows[pair], together)
         yield from rows.items()
 
-    def _made(self, pair: Pair) -> dict[str, list[Sample]]:
-        """By form."""
-        with allow_native("samples"), suppress(Exception):  # of an op of which torch can make no samples here
-            calls = Calls(self.known[pair[0]], pair[1])
-            tried = {form: [attempt(calls.make, label)[0] for label in calls.labels(form)] for form in WANTED}
-            return {form: [sample for sample in samples if sample is not None] for form, samples in tried.items()}
-        return {}
+    def _made(self, pair: Pair) -> Calls | None:
+        """None for an op of which torch can make no samples here."""
+        with allow_native("samples"), suppress(Exception):
+            return Calls(self.known[pair[0]], pair[1])
+        return None
 
-    def _taken(self, pair: Pair, samples: dict[str, list[Sample]]) -> Named:
+    def _taken(self, pair: Pair, made: Calls) -> Named:
+        """Those of each form that torch takes."""
         found: Named = {}
-        differentiable = self.known[pair[0]].differentiable(pair[1])
-        for form, of_form in samples.items():
-            left = WANTED[form]
-            for sample in of_form:
-                case = f"{STOCK}: {sample.label}"
-                if not left or (*pair, case) in self.skip:
-                    continue
-                self.begins(pair, case)
-                begin = time.process_time()
-                if (call := taken(sample, *pair, differentiable)) is not None:
-                    found[sample.label] = call
+        for form, left in WANTED.items():
+            begin = time.process_time()
+            for label in made.labels(form):
+                if (call := self._one_taken(pair, label, made)) is not None:
+                    found[label] = call
                     left -= 1
-                if time.process_time() - begin > SECONDS:
+                if not left or time.process_time() - begin > SECONDS:
                     break
         return found
+
+    def _one_taken(self, pair: Pair, label: str, made: Calls) -> Call | None:
+        case = f"{STOCK}: {label}"
+        sample: Sample | None = attempt(made.make, label)[0] if (*pair, case) not in self.skip else None
+        if sample is None:
+            return None
+        self.begins(pair, case)
+        return taken(sample, *pair, self.known[pair[0]].differentiable(pair[1]))
 
     def _column(self, pair: Pair, column: str, calls: Named, row: Row, together: list[list[str]]) -> None:
         begin = time.process_time()
