@@ -89,16 +89,29 @@ def _most_elements(sample: Sample) -> int:
 
 @contextmanager
 def _larger_names() -> Iterator[None]:
-    """In this block torch's samples are larger."""
+    """In this block torch's samples are larger, and those that are too large take no memory."""
     modules = [module for name, module in sys.modules.items() if name.startswith("torch.testing._internal")]
-    before = [(m, name, vars(m)[name]) for m in modules for name in SIZES if type(vars(m).get(name)) is int]
+    changed = {"make_tensor": _bounded} | SIZES
+    before = [(m, name, vars(m)[name]) for m in modules for name in changed if _is_name(vars(m).get(name))]
     try:
         for module, name, _ in before:
-            setattr(module, name, SIZES[name])
+            setattr(module, name, changed[name])
         yield
     finally:
-        for module, name, size in before:
-            setattr(module, name, size)
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+def _is_name(value: object) -> bool:
+    return type(value) is int or value is torch.testing.make_tensor
+
+
+def _bounded(*shape: Any, **options: Any) -> torch.Tensor:
+    """As torch's, but of too many elements a single one."""
+    sizes = shape[0] if shape and not isinstance(shape[0], int) else shape
+    if math.prod(sizes) < ELEMENTS.stop:
+        return torch.testing.make_tensor(*shape, **options)
+    return torch.testing.make_tensor((), **options).expand(sizes)
 
 
 def _tiled(sample: Sample, elements: int) -> Sample | None:
