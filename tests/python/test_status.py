@@ -100,6 +100,8 @@ def test_calls_are_small_and_above_the_sizes_of_forks() -> None:
         assert most < 100 if form == "" else 2**15 < most < 2**19, form
     tiled = sizes["tiled"][-1]
     assert tiled is not None and tiled.tensors()[1].shape == tiled.args[1]  # the weight has the normalized shape
+    rows = next(sample for sample in sizes["rows"] if sample is not None).tensors()[0]
+    assert not torch.equal(rows[0], rows[len(rows) // 2])  # rows alike would be like the mean of all of them
     assert calls.make("0") is not None and torch.equal(calls.plain["0"].tensors()[0], calls.make("0").tensors()[0])  # type: ignore[union-attr]
 
 
@@ -165,6 +167,7 @@ def test_the_page_has_a_mark_for_each_column(table: Status) -> None:
     assert "| threads | 1 of 2 | 0 of 1 | 0 of 2 |" in text
     assert "| raise in all calls | 0 | 1 | 0 |" in text and "| raise in some | 0 | 0 | 1 |" in text
     assert "Not measured: 1 of 3 ops of float32, 1 of 2 ops of float64." in text
+    assert "`use_deterministic_algorithms` raises, in some calls or all, of: sum." in text
     assert "repdl status --json a.json --page b.md" in text and "not measured: this machine has no GPU" in text
     assert "Under `repdl.enable()` no bit differed." in text
     table.rows["sum"]["float32"].cells["forward"]["repdl"].note("layout", 5, "0, stepped")

@@ -80,7 +80,7 @@ class Calls:
         sample = self.plain[number]
         if form == "tiled":
             return _tiled(sample, FEWER if self.name.startswith(TOO_LARGE) else LARGE)
-        return large(sample, form) if form else sample
+        return _more_rows(sample) if form else sample
 
 
 def _most_elements(sample: Sample) -> int:
@@ -149,12 +149,24 @@ def _times(shape: Sequence[int], elements: int) -> float:
 
 
 def _repeated(x: torch.Tensor, times: float, seed: int) -> torch.Tensor:
-    """Floating-point numbers are multiplied by other factors between 1 and 2 in each place."""
     if x.dim() == 0 or x.numel() == 0:
         return x
-    whole = x.repeat([int(times) if size > 1 else 1 for size in x.shape])
+    return _varied(x.repeat([int(times) if size > 1 else 1 for size in x.shape]), seed)
+
+
+def _more_rows(sample: Sample) -> Sample | None:
+    """The call with more rows. They are not alike: one would be like the mean of all, and no row by itself."""
+    grown = large(sample, "rows")
+    if grown is None:
+        return None
+    pairs = zip(sample.tensors(), grown.tensors(), strict=True)
+    return grown.with_tensors([y if x.shape == y.shape else _varied(y, i) for i, (x, y) in enumerate(pairs)])
+
+
+def _varied(x: torch.Tensor, seed: int) -> torch.Tensor:
+    """Floating-point numbers times other factors between 1 and 2 in each place."""
     if not (x.is_floating_point() or x.is_complex()):
-        return whole
-    factors = 1 + (counted(whole.numel(), seed) % np.uint64(1 << 20)).astype(np.float64) / (1 << 20)
-    wide = whole.to(torch.complex128 if x.is_complex() else torch.float64)
-    return (wide * torch.from_numpy(factors).reshape(whole.shape)).to(x.dtype)
+        return x
+    factors = 1 + (counted(x.numel(), seed) % np.uint64(1 << 20)).astype(np.float64) / (1 << 20)
+    wide = x.to(torch.complex128 if x.is_complex() else torch.float64)
+    return (wide * torch.from_numpy(factors).reshape(x.shape)).to(x.dtype)

@@ -18,7 +18,7 @@ from repdl.status.table import (
 )
 
 HOLDS, RAISES, UNTRIED = "✓", "raises", "–"
-NAMES = {STOCK: "torch", DETERMINISTIC: "deterministic algorithms", OURS: "`repdl.enable()`"}
+NAMES = {STOCK: "torch", DETERMINISTIC: "`use_deterministic_algorithms`", OURS: "`repdl.enable()`"}
 
 INTRODUCTION = """\
 # In what the ops of torch {torch} keep their bits
@@ -58,6 +58,7 @@ def page(result: Status, json: str = "FILE.json", page: str = "FILE.md") -> str:
         "How many ops vary, in any dtype or direction, of those that were tried in this way:\n",
         _table(*summary(result)),
         _findings(result),
+        _refused(result),
         "## Left out\n",
         _left_out(result),
         "## Ops\n",
@@ -114,6 +115,15 @@ def _findings(result: Status) -> str:
     return "**Under `repdl.enable()` bits differed**, which is an error of this library:\n\n" + "".join(
         f"- {line}\n" for line in found
     )
+
+
+def _refused(result: Status) -> str:
+    """What each column refuses, in some calls or all."""
+    told = []
+    for column, name in NAMES.items():
+        refused = [op for op in sorted(result.rows) if any(cell.raises for cell in _cells(result, op, column))]
+        told += [f"{name} raises, in some calls or all, of: {', '.join(refused)}.\n"] if refused else []
+    return "\n".join(told)
 
 
 def _left_out(result: Status) -> str:
