@@ -32,8 +32,11 @@ ELEMENTS = range(2_000, 4 * LARGE)
 MOST_GROWN = 3
 """Of them so many are kept."""
 
+GROW = (*TOO_LARGE, "nn.functional.conv", "conv")
+"""Names of ops begin so whose results or time grow faster than their operands."""
+
 FEWER = 4_000
-"""Elements of a tiled tensor of an op whose results or time grow faster than its operands."""
+"""Elements of their tiled tensors."""
 
 WANTED = {"tiled": 3, "rows": 2, "grown": 1, "": 1}
 """How many calls of each form are made; those that show most come first, because the time may run out. Some are none
@@ -79,7 +82,7 @@ class Calls:
             return replace(self.grown[number], label=label)
         sample = self.plain[number]
         if form == "tiled":
-            return _tiled(sample, FEWER if self.name.startswith(TOO_LARGE) else LARGE)
+            return _tiled(sample, FEWER if self.name.startswith(GROW) else LARGE)
         return _more_rows(sample) if form else sample
 
 

@@ -23,9 +23,6 @@ from repdl.status.worker import settings
 
 WORKER = "repdl.status.worker"
 
-SAVED_AFTER = 30.0
-"""Seconds between two calls of `partial`."""
-
 Progress = Callable[[int, int, str], None]
 """Is told the number of ops and dtypes done, that of all, and the last one."""
 
@@ -51,7 +48,7 @@ def measure(
         source: "module:function", gives other entries than op_db.
         earlier: what is known already. It is not measured again, except for ops that are named.
         progress: is told how far it is.
-        partial: gets what is known so far, now and then.
+        partial: gets what is known so far, after each op and dtype.
 
     Raises:
         MissingError: if torch's samples cannot be read.
@@ -99,7 +96,7 @@ class _Together:
         self.result, self.run, self.total, self.progress, self.partial = result, run, total, progress, partial
         self.lock, self.done = threading.Lock(), 0
         self.fates: dict[Pair, list[str]] = {}
-        self.clock = self.saved = time.monotonic()
+        self.clock = time.monotonic()
 
     def tell(self, task: Task, line: dict[str, Any]) -> None:
         with self.lock:
@@ -116,6 +113,4 @@ class _Together:
             now = time.monotonic()
             self.result.seconds += now - self.clock
             self.clock = now
-            if now - self.saved > SAVED_AFTER:
-                self.saved = now
-                self.partial(self.result)
+            self.partial(self.result)

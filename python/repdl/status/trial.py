@@ -32,6 +32,9 @@ Results = dict[str, Parts]
 MOST_SECONDS = 0.08
 """Of a call; a slower one is not made again."""
 
+LONG = 3 * MOST_SECONDS
+"""Of a first call of torch with its gradient; one that takes longer gives way to another."""
+
 MANY_THREADS = 7
 ROW = 1
 """Of the batch, alone."""
@@ -81,11 +84,15 @@ def _plain(x: torch.Tensor) -> torch.Tensor:
 
 
 def taken(sample: Sample, name: str, dtype: str, differentiable: bool) -> Call | None:
-    """The call if torch takes it; what is known of it without variations. Stock torch must be in force."""
+    """The call if torch takes it, and not for long; what is known of it without variations. Stock torch must be in
+    force."""
+    begin = time.process_time()
     forward, error = attempt(calls.forward, sample)
-    if error is not None:
+    if error is not None or time.process_time() - begin > LONG:
         return None
     both = attempt(calls.gradient, sample)[0] if differentiable else None
+    if time.process_time() - begin > LONG:
+        return None
     alone = rows(sample, ROW)
     if alone is None or name in NO_ROWS or _is_ambiguous(sample) or is_random(sample, forward):
         return Call(sample, both is not None)
