@@ -102,7 +102,7 @@ class _Together:
         with self.lock:
             if "fate" in line:
                 pair = line["pair"][0], line["pair"][1]
-                self.fates.setdefault(pair, []).append(f"{line['fate'].split()[0]}: {line.get('case', 'at the end')}")
+                self.fates.setdefault(pair, []).append(f"{line['fate'].split()[0]}: {line.get('call', 'no call')}")
                 return
             op, dtype = line["start"]
             row = Row.read(line["row"], self.run)

@@ -62,7 +62,7 @@ def run_task(task: Task, tell: Callable[[Task, dict[str, Any]], None]) -> None:
         if asked is not None:
             pair, case = asked
             skipped[pair].append(case)
-            tell(task, {"fate": fate, "pair": list(pair), "case": case})
+            tell(task, {"fate": fate, "pair": list(pair), "call": case})
             if len(skipped[pair]) > MOST_SKIPPED[fate.split()[0]]:
                 begun.append(pair)
         else:
