@@ -158,7 +158,7 @@ class Measurer:
         for again in trial.ways(pair[0], gpu()):
             for direction in again.expected.keys() & again.got.keys():
                 found = distance(again.expected[direction], again.got[direction])
-                cells[direction].note(again.kind, found, f"{label or 'a sample'}, {again.name}")
+                cells[direction].note(again.kind, found, f"{label}, {again.name}")
         if asked:
             self._note_replies(cells, label)
 
