@@ -7,7 +7,8 @@ docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comme
 in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows.
 docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes; docs/platforms.md
 likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/torch-ops.jsonl, which
-`repdl conformance --torch --record` writes, and docs/torch-ops-2.14.md of what it wrote with that torch.
+`repdl conformance --torch --record` writes, and docs/torch-ops-2.14.md of what it wrote with that torch. Of each
+docs/status/torch-X.Y.Z.json, which `repdl status` writes, docs/status/torch-X.Y.md is made.
 docs_functions.py makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md,
 docs_calls.py makes docs/calls.md. Into README.md and docs/interception.md it writes which versions of torch were
 measured. With --check nothing is written, and a page that is not up to date is an error.
@@ -29,7 +30,7 @@ import numpy as np
 from docs_calls import calls_page
 from docs_functions import function_pages
 from docs_reveal import reveal_page
-from repdl import _core
+from repdl import _core, status
 from repdl._op import Op, registry
 from repdl.conformance import golden_lines, torch_sweep
 from repdl.interception.versions import measured_versions
@@ -222,6 +223,10 @@ def main() -> None:
     pages["calls.md"] = calls_page(general_part("calls.in.md"), markdown_table)
     for recorded in (ROOT / "docs").glob("torch-ops*.jsonl"):
         pages[f"{recorded.stem}.md"] = torch_sweep.page(torch_sweep.Sweep.load(recorded), recorded.stem)
+    for recorded in sorted((ROOT / "docs/status").glob("torch-*.json")):
+        name = f"status/{recorded.stem.rpartition('.')[0]}.md"
+        measured = status.Status.load(recorded)
+        pages[name] = status.page(measured, f"docs/status/{recorded.name}", f"docs/{name}")
     pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
     written = {ROOT / "docs" / name: page for name, page in pages.items()}
     written |= {path: with_torch_versions(path) for path in (ROOT / "README.md", ROOT / "docs/interception.md")}

@@ -11,6 +11,7 @@ from repdl.cli.prove import prove
 from repdl.cli.record import record
 from repdl.cli.reveal import reveal
 from repdl.cli.run import PASS_ON, audit, run
+from repdl.cli.status import status
 from repdl.cli.verify import verify
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ app.command(context_settings=PASS_ON)(record)
 app.command()(diff)
 app.command()(bisect)
 app.command()(verify)
+app.command()(status)
 
 
 def main() -> None:

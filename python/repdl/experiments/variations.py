@@ -46,11 +46,11 @@ class Again:
 
 def run_to_run(call: Call, whole: Results) -> Iterator[Again]:
     for i in range(1, RUNS):
-        _leave_behind(whole, i, len(call.memory) + 2)
+        leave_behind(whole, i, len(call.memory) + 2)
         yield Again(f"run {i + 1}", whole, call.attempt())
 
 
-def _leave_behind(whole: Results, i: int, times: int) -> None:
+def leave_behind(whole: Results, i: int, times: int) -> None:
     """Other numbers in freed memory, where an op may find them that reads what it has not written."""
     sizes = [x.nbytes for x in whole if isinstance(x, torch.Tensor)] * times
     left = [torch.full((size,), 0x3B + 0x22 * i, dtype=torch.uint8) for size in sizes]

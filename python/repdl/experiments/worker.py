@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -56,13 +57,18 @@ def _answer(line: dict[str, Any], settings: _Settings) -> Answer:
     return Answer.to(expected, got, line["hashing"])
 
 
-def main() -> None:
+def serve(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Answers the lines of the input to its end."""
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print is no answer
-    settings = _Settings()
     for text in sys.stdin:
         line = json.loads(text)
-        print(json.dumps({"number": line["number"]} | asdict(_answer(line, settings))), file=output, flush=True)
+        print(json.dumps({"number": line["number"]} | answer(line)), file=output, flush=True)
+
+
+def main() -> None:
+    settings = _Settings()
+    serve(lambda line: asdict(_answer(line, settings)))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ SHARED = Path("/dev/shm")
 """Memory with the names of files, where there is such a folder."""
 
 MOST_ENDS = 3
-"""How often a process may end or hang before it is no more begun."""
+"""How often a process that makes calls of a program may end or hang."""
 
 
 def instruction_sets() -> list[Setting]:
@@ -50,15 +50,17 @@ def instruction_sets() -> list[Setting]:
 
 
 class Worker:
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
+    """module: what the process runs; most_ends: how often it may end or hang before it is no more begun."""
+
+    def __init__(self, setting: Setting, module: str, most_ends: int) -> None:
+        self.setting, self.module, self.most_ends = setting, module, most_ends
         self.process: subprocess.Popen[bytes] | None = None
         self.ends = 0
         self.rest = b""
 
     def begin(self, file: int) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "repdl.experiments.worker"],
+            [sys.executable, "-m", self.module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -67,7 +69,7 @@ class Worker:
         )
 
     def ask(self, line: bytes, file: int) -> None:
-        if self.ends >= MOST_ENDS:
+        if self.ends >= self.most_ends:
             return
         if self.process is None:
             self.begin(file)
@@ -78,19 +80,19 @@ class Worker:
         except BrokenPipeError:
             pass  # told by `answer`
 
-    def answer(self, number: int) -> Answer:
+    def answer(self, number: int) -> dict[str, Any]:
         """That to the question of this number; those before it, for which nobody waited, are passed over."""
         if self.process is None:
-            return Answer(refused="its process ended too often")
+            return {"refused": "its process ended too often"}
         told: dict[str, Any] = {"number": -1}
         while told["number"] != number:
             text = self._line()
             if text is None:
                 self.end()
                 self.ends += 1
-                return Answer(refused="its process ended, or took too long")
+                return {"refused": "its process ended, or took too long"}
             told = json.loads(text)
-        return Answer.read(told)
+        return told
 
     def _line(self) -> bytes | None:
         assert self.process is not None and self.process.stdout is not None
@@ -112,37 +114,44 @@ class Worker:
 
 
 class Workers:
-    """Those of some settings; they begin together, at the first call."""
+    """Those of some settings; they begin together, at the first question."""
 
-    def __init__(self, settings: Sequence[Setting]) -> None:
-        self.workers = [Worker(setting) for setting in settings]
+    def __init__(
+        self, settings: Sequence[Setting], module: str = "repdl.experiments.worker", most_ends: int = MOST_ENDS
+    ) -> None:
+        self.workers = [Worker(setting, module, most_ends) for setting in settings]
         # Without a name, so that nothing is left of it however this process ends.
         folder = SHARED if os.access(SHARED, os.W_OK) else None
         self.file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed by __exit__)
         self.load: dict[str, list[str]] = {}
         self.number = 0
 
+    def send(self, question: dict[str, Any], value: Any) -> None:
+        """Asks all of them; the tensors of the value are in the file. `replies` must be called next."""
+        self.number += 1
+        line = question | {"number": self.number, "file": self.file.fileno(), "value": wire.write(self.file, value)}
+        for worker in self.workers:
+            worker.ask(json.dumps(line).encode() + b"\n", self.file.fileno())
+
+    def replies(self) -> dict[str, dict[str, Any]]:
+        """To the last question, by the name of the setting; "refused" says why there is none."""
+        return {worker.setting.name: worker.answer(self.number) for worker in self.workers}
+
     def ask(self, call: Call, expected: Results, state: State | None = None, hashing: bool = False) -> None:
         """Has all of them make the call, in the settings of this process or others; `answers` must be called next."""
-        self.number += 1
         name, overload = call.op._schema.name, call.op._schema.overload_name or "default"
-        views = [astuple(view) for view in call.views]
-        value = call.args, call.kwargs, views, call.memory, call.random, expected
-        line = {
-            "number": self.number,
+        question = {
             "op": [name, overload],
-            "file": self.file.fileno(),
-            "value": wire.write(self.file, value),
             "load": self._libraries(name.partition("::")[0]),
             "state": asdict(state or State.now()),
             "hashing": hashing,
         }
-        for worker in self.workers:
-            worker.ask(json.dumps(line).encode() + b"\n", self.file.fileno())
+        views = [astuple(view) for view in call.views]
+        self.send(question, (call.args, call.kwargs, views, call.memory, call.random, expected))
 
     def answers(self) -> dict[str, Answer]:
-        """To the last question, by the name of the setting."""
-        return {worker.setting.name: worker.answer(self.number) for worker in self.workers}
+        """To the last call, by the name of the setting."""
+        return {name: Answer.read(told) for name, told in self.replies().items()}
 
     def _libraries(self, namespace: str) -> list[str]:
         if namespace not in self.load:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 from unittest.mock import patch
@@ -45,7 +46,7 @@ def digest(values: Any) -> str:
     for leaf in tree_leaves(values):
         if isinstance(leaf, torch.Tensor):
             sha.update(f"{leaf.dtype} {tuple(leaf.shape) if not leaf.is_nested else 'nested'} {leaf.layout};".encode())
-            for part in _parts(leaf):
+            for part in parts(leaf):
                 sha.update(_bytes(part))
         elif isinstance(leaf, (float, complex)):
             sha.update(_bytes(torch.tensor(leaf, dtype=torch.complex128)))
@@ -54,7 +55,7 @@ def digest(values: Any) -> str:
     return sha.hexdigest()[:20]
 
 
-def _parts(x: torch.Tensor) -> list[torch.Tensor]:
+def parts(x: torch.Tensor) -> list[torch.Tensor]:
     """The dense tensors that a tensor is made of."""
     if x.is_nested:
         return list(x.unbind())
@@ -101,13 +102,15 @@ def forward(sample: Sample, seed: int = SEED) -> Any:
     return [result, *written] if written else result
 
 
-def _weights(x: torch.Tensor) -> torch.Tensor:
+def weights(x: torch.Tensor) -> torch.Tensor:
     """What arrives from behind in a backward pass: eighths of both signs."""
     numbers = (np.arange(x.numel()) % 7 - 3) / 8.0
-    return torch.from_numpy(numbers * (1 + 0.5j) if x.is_complex() else numbers).to(x.dtype).reshape(x.shape)
+    return torch.from_numpy(numbers * (1 + 0.5j) if x.is_complex() else numbers).to(x).reshape(x.shape)
 
 
-def gradient(sample: Sample) -> tuple[Any, list[torch.Tensor | None]] | None:
+def gradient(
+    sample: Sample, weights_of: Callable[[torch.Tensor], torch.Tensor] = weights
+) -> tuple[Any, list[torch.Tensor | None]] | None:
     """The result and the gradients of all floating-point tensors; None if there are none."""
     call = fresh(sample)
     leaves = [x for x in call.tensors() if x.is_floating_point() or x.is_complex()]
@@ -124,8 +127,8 @@ def gradient(sample: Sample) -> tuple[Any, list[torch.Tensor | None]] | None:
     ]
     if not outputs:
         return None
-    weights = [_weights(x) if is_dense(x) else torch.ones_like(x) for x in outputs]
-    return result, list(torch.autograd.grad(outputs, leaves, weights, allow_unused=True))
+    behind = [weights_of(x) if is_dense(x) else torch.ones_like(x) for x in outputs]
+    return result, list(torch.autograd.grad(outputs, leaves, behind, allow_unused=True))
 
 
 def in_place(sample: Sample, function: Any) -> Any:

@@ -43,6 +43,7 @@ class Task:
     pairs: list[Pair]
     amount: str
     source: str | None = None
+    worker: str = "repdl.conformance.torch_sweep.worker"
 
 
 def run_task(task: Task, tell: Callable[[Task, dict[str, Any]], None]) -> None:
@@ -61,7 +62,7 @@ def run_task(task: Task, tell: Callable[[Task, dict[str, Any]], None]) -> None:
         if asked is not None:
             pair, case = asked
             skipped[pair].append(case)
-            tell(task, {"fate": fate, "pair": list(pair)})
+            tell(task, {"fate": fate, "pair": list(pair), "call": case})
             if len(skipped[pair]) > MOST_SKIPPED[fate.split()[0]]:
                 begun.append(pair)
         else:
@@ -83,7 +84,7 @@ def _run_process(
     environment = {k: v for k, v in os.environ.items() if k not in HELD_BACK_BY} | {"OMP_WAIT_POLICY": "passive"}
     environment["PYTHONHASHSEED"] = "0"  # torch takes some samples from sets
     with subprocess.Popen(
-        [sys.executable, "-m", "repdl.conformance.torch_sweep.worker"],
+        [sys.executable, "-m", task.worker],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

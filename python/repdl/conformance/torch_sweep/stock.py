@@ -51,7 +51,7 @@ def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool, row: int
     if error is not None:
         return Stock(error)
     stock = Stock(forward=forward)
-    stock.random = _is_random(sample, forward)
+    stock.random = is_random(sample, forward)
     if differentiable:
         stock.gradient = gradients(attempt(calls.gradient, sample)[0])
     wide = widened(sample, dtype, forward)
@@ -65,12 +65,12 @@ def ask_stock(sample: Sample, dtype: torch.dtype, differentiable: bool, row: int
         stock.forms.add("out")
     if row is not None and not stock.random:
         exact = (sample, forward) if wide is None or stock.wide is None else (wide, stock.wide)
-        if _is_row(*exact, row):
+        if is_row(*exact, row):
             stock.row = row
     return stock
 
 
-def _is_random(sample: Sample, before: Any) -> bool:
+def is_random(sample: Sample, before: Any) -> bool:
     """Whether another seed gives another result, or was drawn from, to multiply zeros say."""
     again, error = attempt(calls.forward, sample, calls.SEED + 1)
     if error is not None:
@@ -84,7 +84,8 @@ def row_of(result: Any, row: int) -> list[torch.Tensor]:
     return [x[row % x.shape[0]][None] if len(x) else x for x in tensors_of(result)]
 
 
-def _is_row(sample: Sample, whole: Any, row: int) -> bool:
+def is_row(sample: Sample, whole: Any, row: int) -> bool:
+    """Whether the call of one row alone gives that row of the result of the whole, but for rounding."""
     alone = rows(sample, row)
     if alone is None:
         return False
@@ -96,19 +97,22 @@ def _is_row(sample: Sample, whole: Any, row: int) -> bool:
     for x, y in zip(all_rows, one):
         if x.dim() == 0 or y.shape != (1, *x.shape[1:]) or x.shape[0] != count or x.dtype != y.dtype:
             return False
-        part = x[row % count][None]
-        if not (x.is_floating_point() or x.is_complex()):
-            if not torch.equal(part, y):
-                return False
-            continue
-        close = 1e-9 if x.dtype in (torch.float64, torch.complex128) else 1e-4
-        sizes = part.to(torch.complex128).abs()
-        size = float(torch.where(sizes.isfinite(), sizes, 0.0).max()) if part.numel() else 0.0
-        if not torch.allclose(part, y, close, close * size, equal_nan=True):
+        if not close(x[row % count][None], y):
             return False
-        if not torch.equal(_negative_zeros(part), _negative_zeros(y)):
-            return False  # of a call with zeros alone, nothing else tells what is a row
     return True
+
+
+def close(part: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether two tensors of one shape and dtype may be the same row, rounded otherwise."""
+    if not (part.is_floating_point() or part.is_complex()):
+        return torch.equal(part, y)
+    near = 1e-9 if part.dtype in (torch.float64, torch.complex128) else 1e-4
+    sizes = part.to(torch.complex128).abs()
+    size = float(torch.where(sizes.isfinite(), sizes, 0.0).max()) if part.numel() else 0.0
+    if not torch.allclose(part, y, near, near * size, equal_nan=True):
+        return False
+    # Of a call with zeros alone, nothing else tells what is a row.
+    return torch.equal(_negative_zeros(part), _negative_zeros(y))
 
 
 def _negative_zeros(x: torch.Tensor) -> torch.Tensor:
