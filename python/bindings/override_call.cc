@@ -79,6 +79,11 @@ bool OverrideCall::TakeNumber(size_t at, double real, double imaginary) {
   return true;
 }
 
+bool OverrideCall::TakeInteger(size_t at, double value) {
+  constexpr double kExact = 9007199254740992.0;  // integers up to here are doubles
+  return value < kExact && value > -kExact && TakeNumber(at, value, 0);
+}
+
 bool OverrideCall::Complete() {
   const std::vector<Parameter>& parameters = function_.callable.parameters;
   for (size_t i = 0; i < parameters.size(); ++i) {

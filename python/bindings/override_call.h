@@ -45,8 +45,9 @@ class OverrideCall {
   /// Takes a tensor that was read to its place, and one that is seen as pairs. False if the op cannot take it.
   bool TakeTensor(size_t at);
   bool TakePairs(size_t at, const TensorView& view);
-  /// Takes a number in the place of a tensor. False if there are too many.
+  /// Takes a number in the place of a tensor. False if there are too many, and for integers that are no doubles.
   bool TakeNumber(size_t at, double real, double imaginary);
+  bool TakeInteger(size_t at, double value);
 
   /// Whether the call is an ordinary one, once all that was given is taken: fills in the rest.
   bool Complete();
@@ -62,11 +63,11 @@ class OverrideCall {
   Arguments read_;
   std::optional<DType> dtype_;
   bool all_contiguous_ = true;
+  bool all_single_ = true;
   std::optional<IntList> order_of_strides_;
   bool target_fits_ = false;
 
  private:
-  bool all_single_ = true;
   struct {
     size_t at;
     double parts[2];  // of which a real number has the first alone

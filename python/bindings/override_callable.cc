@@ -136,9 +136,8 @@ class Call : public OverrideCall {
   /// A Python number among tensors: a single float32, or float64 among those; or a pair of them.
   bool ReadNumber(size_t at, PyObject* object) {
     const double value = PyFloat_AsDouble(object);
-    constexpr double kExact = 9007199254740992.0;  // integers up to here are doubles
-    if (PyErr_Occurred() != nullptr || (PyLong_Check(object) && !(value < kExact && value > -kExact))) return false;
-    return TakeNumber(at, value, 0);
+    if (PyErr_Occurred() != nullptr) return false;
+    return PyLong_Check(object) ? TakeInteger(at, value) : TakeNumber(at, value, 0);
   }
 
   Result ResultOf(int output) const {

@@ -62,7 +62,7 @@ class SmallCall : public OverrideCall {
     Value& value = read_.values[step.at];
     if (argument.type == TorchArgument::Type::kTensor) {
       const TensorHandle tensor = TensorIn(argument, word);
-      if (tensor != nullptr) return ReadTensorAt(tensor, value.emplace<TensorView>()) && TakeTensor(step.at);
+      if (tensor != nullptr) return TakeTensorOrNumber(step.at, tensor);
       value = std::monostate();
       return parameter.info->IsOptional();
     }
@@ -91,6 +91,20 @@ class SmallCall : public OverrideCall {
       }
       default: return false;
     }
+  }
+
+  /// Among tensors of some dimensions and a type that is not rounded to in the end, one of none counts as its number does,
+  /// be it a Python number or not.
+  bool TakeTensorOrNumber(size_t at, TensorHandle tensor) {
+    auto& view = read_.values[at].emplace<TensorView>();
+    if (!ReadTensorAt(tensor, view)) return false;
+    const bool is_wide = dtype_ && (*dtype_ == DType::kFloat32 || *dtype_ == DType::kFloat64);
+    const bool may = is_wide && function_.ordinary.pointwise && !all_single_;
+    const bool is_number = may && view.rank() == 0 && view.dtype != *dtype_;
+    if (is_number && view.dtype == DType::kFloat64) return TakeNumber(at, *view.Data<const double>(), 0);
+    if (is_number && view.dtype == DType::kInt64)
+      return TakeInteger(at, static_cast<double>(*view.Data<const int64_t>()));
+    return TakeTensor(at);
   }
 
   static bool ReadTensorAt(TensorHandle tensor, TensorView& view) {

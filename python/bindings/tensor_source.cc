@@ -104,6 +104,11 @@ Handle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntLi
   return nullptr;
 }
 
+int32_t TorchCodeOf(DType dtype) {
+  const Code* const known = std::ranges::find(kCodes, dtype, &Code::dtype);
+  return known == std::end(kCodes) ? kNone : known->real;
+}
+
 void DeleteHandle(Handle tensor) { torch.delete_tensor(tensor); }
 
 PyObject* ObjectOf(Handle tensor) {

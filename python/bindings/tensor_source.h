@@ -35,6 +35,9 @@ bool ReadHandle(TensorHandle tensor, TensorView& view);
 TensorHandle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data);
 void DeleteHandle(TensorHandle tensor);
 
+/// What torch calls a type of real numbers, in files and in C; -1 if it has none.
+int32_t TorchCodeOf(DType dtype);
+
 /// The Python object of a tensor, a new reference; null with a Python error. It deletes the handle.
 PyObject* ObjectOf(TensorHandle tensor);
 

@@ -132,17 +132,14 @@ Kernel KernelOf(const std::string& name, PyObject* function, const nb::list& arg
   Kernel& kernel = known[{function, name}];
   if (kernel != nullptr || num_slots == kSlots) return kernel;
   Slot slot{function, OverrideOf(function), {}, std::nullopt};
-  size_t num_tensors = 0;
   for (nb::handle entry : arguments) {
     const auto [type, by_name, value] = nb::cast<std::tuple<std::string, nb::object, nb::object>>(entry);
     std::optional<TorchArgument> argument = ParseArgument(type, by_name, value);
     if (!argument) return nullptr;
-    const bool is_out = argument->name != nullptr && nb::cast<std::string>(by_name) == "out";
-    num_tensors += argument->type == TorchArgument::Type::kTensor && !is_out ? 1 : 0;
     if (argument->name == nullptr) ++slot.signature.num_positional;
     slot.signature.arguments.push_back(std::move(*argument));
   }
-  if (slot.override == nullptr || (slot.override->ordinary.pointwise && num_tensors > 1)) return nullptr;
+  if (slot.override == nullptr) return nullptr;
   slot.plan = MakeSmallPlan(*slot.override, slot.signature);
   Py_INCREF(function);
   slots[num_slots] = std::move(slot);

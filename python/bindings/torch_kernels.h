@@ -23,9 +23,8 @@ class TorchKernels {
 
   /// Puts a function in the place of the kernel of an overload, "exp.out". `arguments` has its type, its name or None for
   /// one that the function takes by its place, and its default or Ellipsis, of each argument of the schema; all results
-  /// are tensors. Ordinary calls of few numbers of what MakeOverrideCallable gave are done without Python. False, and
-  /// nothing is changed, for what torch's interface does not take: other types of arguments, and functions of two numbers
-  /// or more element by element, to which torch hands Python's numbers as tensors.
+  /// are tensors. Ordinary calls of few numbers are done without Python. False, and nothing is changed, for functions
+  /// that MakeOverrideCallable did not give, and for types of arguments that torch's interface does not take.
   bool Put(const std::string& name, const nanobind::object& function, const nanobind::list& arguments);
 
   void End();

@@ -3,8 +3,10 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 namespace nb = nanobind;
@@ -23,7 +25,16 @@ struct {
   Failed (*delete_list)(void* list);
   Failed (*delete_word)(TorchWord* word);
   Failed (*new_undefined)(TensorHandle* made);
+  int8_t (*result_type)(TensorHandle a, TensorHandle b);
 } torch{};
+
+/// A type of numbers that torch makes of those of Python, and a tensor of its kind with fewer bits.
+struct Probe {
+  DType dtype, less;
+  TensorHandle tensor;
+};
+Probe probes[] = {{DType::kFloat64, DType::kFloat32, nullptr},
+                  {DType::kInt64, DType::kUInt8, nullptr}};
 
 void* AddressIn(TorchWord word) { return reinterpret_cast<void*>(static_cast<uintptr_t>(word)); }
 
@@ -57,6 +68,25 @@ PyObject* ListOf(void* list) {
   return items;
 }
 
+/// Whether a tensor is what torch makes of a Python number, beside which the type of any tensor of the kind decides. A
+/// truth value, which decides nothing in either case, stays a tensor.
+bool IsNumber(TensorHandle tensor) {
+  TensorView view;
+  if (!ReadHandle(tensor, view) || view.rank() != 0) return false;
+  const Probe* const probe = std::ranges::find(probes, view.dtype, &Probe::dtype);
+  return probe != std::end(probes) && torch.result_type(tensor, probe->tensor) == TorchCodeOf(probe->less);
+}
+
+/// The Python object of a tensor, whose handle it deletes.
+PyObject* TakeTensor(const TorchArgument& argument, TensorHandle tensor) {
+  const bool is_number = !argument.changed && IsNumber(tensor);
+  const nb::object object = nb::steal(ObjectOf(tensor));
+  if (!is_number || !object.is_valid()) return nb::object(object).release().ptr();
+  static PyObject* const item = PyUnicode_InternFromString("item");
+  PyObject* const self = object.ptr();
+  return PyObject_VectorcallMethod(item, &self, 1, nullptr);
+}
+
 void DeleteGiven(Type type, TorchWord word) {
   if (type == Type::kTensor) DeleteHandle(AddressIn(word));
   if (type == Type::kInts) torch.delete_list(AddressIn(word));
@@ -66,7 +96,13 @@ void DeleteGiven(Type type, TorchWord word) {
 }  // namespace
 
 void SetWordFunctions(const std::vector<uintptr_t>& functions) {
-  if (functions.size() * sizeof(uintptr_t) == sizeof torch) std::memcpy(&torch, functions.data(), sizeof torch);
+  if (functions.size() * sizeof(uintptr_t) != sizeof torch) return;
+  for (Probe& probe : probes) {
+    void* data = nullptr;
+    probe.tensor = NewHandle(probe.less, /*is_complex=*/false, {}, {}, data);
+    if (probe.tensor == nullptr) return;
+  }
+  std::memcpy(&torch, functions.data(), sizeof torch);
 }
 
 bool HasWordFunctions() { return torch.wrap_generator != nullptr; }
@@ -81,7 +117,8 @@ std::optional<TorchArgument> ParseArgument(std::string_view type, const nb::obje
                                                           {"List[int]", Type::kInts}, {"Generator", Type::kGenerator}};
   for (const auto& [text, known] : kTypes) {
     if (text != type) continue;
-    TorchArgument argument{known, optional, name.is_none() ? nullptr : name.inc_ref().ptr(), std::nullopt};
+    TorchArgument argument{known, optional, type.ends_with('!'), name.is_none() ? nullptr : name.inc_ref().ptr(),
+                           std::nullopt};
     if (default_value.ptr() == Py_Ellipsis) return argument;
     argument.default_value = ValueOfObject(default_value);
     if (!argument.default_value) return std::nullopt;
@@ -153,7 +190,7 @@ PyObject* TakeObject(const TorchArgument& argument, TorchWord word) {
   const TorchWord given = Given(argument, word);
   PyObject* object = nullptr;
   switch (argument.type) {
-    case Type::kTensor: object = ObjectOf(AddressIn(given)); break;
+    case Type::kTensor: object = TakeTensor(argument, AddressIn(given)); break;
     case Type::kInt: object = PyLong_FromLongLong(static_cast<int64_t>(given)); break;
     case Type::kFloat: object = PyFloat_FromDouble(std::bit_cast<double>(given)); break;
     case Type::kBool: object = PyBool_FromLong(static_cast<long>(given & 1)); break;

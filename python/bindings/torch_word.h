@@ -22,6 +22,7 @@ struct TorchArgument {
   enum class Type { kTensor, kInt, kFloat, kBool, kInts, kGenerator };
   Type type;
   bool optional;
+  bool changed;                        // a tensor that the kernel writes to
   PyObject* name;                      // of one that Python functions take by its name; else null
   std::optional<Value> default_value;  // monostate for None
 };
@@ -30,7 +31,7 @@ struct TorchArgument {
 void SetWordFunctions(const std::vector<uintptr_t>& functions);
 bool HasWordFunctions();
 
-/// From its type in a schema, "Optional[Tensor]"; its name, or None for one that Python functions take by its place; and
+/// From its type in a schema, "Optional[Tensor]", or "Tensor!" for one that is written to; its name, or None for one that Python functions take by its place; and
 /// its default, or Ellipsis. None for types that are not read here.
 std::optional<TorchArgument> ParseArgument(std::string_view type, const nanobind::object& name,
                                            const nanobind::object& default_value);

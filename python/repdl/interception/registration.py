@@ -59,7 +59,11 @@ def _arguments(name: str) -> list[tuple[str, str | None, object]] | None:
     if {str(result.type) for result in schema.returns} != {"Tensor"}:
         return None
     return [
-        (str(a.real_type), a.name if a.kwarg_only else None, a.default_value if a.has_default_value() else ...)
+        (
+            f"{a.real_type}!" if a.is_write else str(a.real_type),
+            a.name if a.kwarg_only else None,
+            a.default_value if a.has_default_value() else ...,
+        )
         for a in schema.arguments
     ]
 
@@ -78,6 +82,7 @@ def _raises() -> bool:
         "torch_delete_list",
         "torch_delete_stable_ivalue",
         "aoti_torch_new_uninitialized_tensor",
+        "_ZN2at4_ops18result_type_Tensor4callERKNS_6TensorES4_",
     )
     in_python = addresses("torch_python", "_Z17THPGenerator_WrapRKN2at9GeneratorE")
     if not in_c or not in_python:
