@@ -33,8 +33,7 @@ struct Probe {
   DType dtype, less;
   TensorHandle tensor;
 };
-Probe probes[] = {{DType::kFloat64, DType::kFloat32, nullptr},
-                  {DType::kInt64, DType::kUInt8, nullptr}};
+Probe probes[] = {{DType::kFloat64, DType::kFloat32, nullptr}, {DType::kInt64, DType::kUInt8, nullptr}};
 
 void* AddressIn(TorchWord word) { return reinterpret_cast<void*>(static_cast<uintptr_t>(word)); }
 
@@ -112,9 +111,10 @@ std::optional<TorchArgument> ParseArgument(std::string_view type, const nb::obje
   constexpr std::string_view kOptional = "Optional[";
   const bool optional = type.starts_with(kOptional);
   if (optional) type = type.substr(kOptional.size(), type.size() - kOptional.size() - 1);
-  constexpr std::pair<std::string_view, Type> kTypes[] = {{"Tensor", Type::kTensor},  {"int", Type::kInt},
-                                                          {"float", Type::kFloat},    {"bool", Type::kBool},
-                                                          {"List[int]", Type::kInts}, {"Generator", Type::kGenerator}};
+  constexpr std::pair<std::string_view, Type> kTypes[] = {
+      {"Tensor", Type::kTensor},      {"Tensor!", Type::kTensor}, {"int", Type::kInt},
+      {"float", Type::kFloat},        {"bool", Type::kBool},      {"List[int]", Type::kInts},
+      {"Generator", Type::kGenerator}};
   for (const auto& [text, known] : kTypes) {
     if (text != type) continue;
     TorchArgument argument{known, optional, type.ends_with('!'), name.is_none() ? nullptr : name.inc_ref().ptr(),
