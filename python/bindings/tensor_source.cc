@@ -104,9 +104,17 @@ Handle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntLi
   return nullptr;
 }
 
-int32_t TorchCodeOf(DType dtype) {
+int32_t TorchCodeOf(DType dtype, bool is_complex) {
   const Code* const known = std::ranges::find(kCodes, dtype, &Code::dtype);
-  return known == std::end(kCodes) ? kNone : known->real;
+  return known == std::end(kCodes) ? kNone : is_complex ? known->complex : known->real;
+}
+
+int32_t TorchCodeOfSingle(Handle tensor) {
+  bool is_defined = false;
+  int64_t rank = 0;
+  int32_t code = kNone;
+  if (torch.is_defined(tensor, &is_defined) != 0 || !is_defined) return kNone;
+  return torch.get_rank(tensor, &rank) == 0 && rank == 0 && torch.get_dtype(tensor, &code) == 0 ? code : kNone;
 }
 
 void DeleteHandle(Handle tensor) { torch.delete_tensor(tensor); }

@@ -35,8 +35,10 @@ bool ReadHandle(TensorHandle tensor, TensorView& view);
 TensorHandle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data);
 void DeleteHandle(TensorHandle tensor);
 
-/// What torch calls a type of real numbers, in files and in C; -1 if it has none.
-int32_t TorchCodeOf(DType dtype);
+/// What torch calls a type of real numbers, or of pairs of them, in files and in C; -1 if it has none.
+int32_t TorchCodeOf(DType dtype, bool is_complex);
+/// The same of a tensor without dimensions; -1 for others.
+int32_t TorchCodeOfSingle(TensorHandle tensor);
 
 /// The Python object of a tensor, a new reference; null with a Python error. It deletes the handle.
 PyObject* ObjectOf(TensorHandle tensor);

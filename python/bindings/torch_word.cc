@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <iterator>
 #include <type_traits>
 
 namespace nb = nanobind;
@@ -31,9 +30,12 @@ struct {
 /// A type of numbers that torch makes of those of Python, and a tensor of its kind with fewer bits.
 struct Probe {
   DType dtype, less;
+  bool is_complex;
   TensorHandle tensor;
 };
-Probe probes[] = {{DType::kFloat64, DType::kFloat32, nullptr}, {DType::kInt64, DType::kUInt8, nullptr}};
+Probe probes[] = {{DType::kFloat64, DType::kFloat32, false, nullptr},
+                  {DType::kFloat64, DType::kFloat32, true, nullptr},
+                  {DType::kInt64, DType::kUInt8, false, nullptr}};
 
 void* AddressIn(TorchWord word) { return reinterpret_cast<void*>(static_cast<uintptr_t>(word)); }
 
@@ -70,10 +72,11 @@ PyObject* ListOf(void* list) {
 /// Whether a tensor is what torch makes of a Python number, beside which the type of any tensor of the kind decides. A
 /// truth value, which decides nothing in either case, stays a tensor.
 bool IsNumber(TensorHandle tensor) {
-  TensorView view;
-  if (!ReadHandle(tensor, view) || view.rank() != 0) return false;
-  const Probe* const probe = std::ranges::find(probes, view.dtype, &Probe::dtype);
-  return probe != std::end(probes) && torch.result_type(tensor, probe->tensor) == TorchCodeOf(probe->less);
+  const int32_t code = TorchCodeOfSingle(tensor);
+  return std::ranges::any_of(probes, [&](const Probe& probe) {
+    return code == TorchCodeOf(probe.dtype, probe.is_complex) &&
+           torch.result_type(tensor, probe.tensor) == TorchCodeOf(probe.less, probe.is_complex);
+  });
 }
 
 /// The Python object of a tensor, whose handle it deletes.
@@ -98,7 +101,7 @@ void SetWordFunctions(const std::vector<uintptr_t>& functions) {
   if (functions.size() * sizeof(uintptr_t) != sizeof torch) return;
   for (Probe& probe : probes) {
     void* data = nullptr;
-    probe.tensor = NewHandle(probe.less, /*is_complex=*/false, {}, {}, data);
+    probe.tensor = NewHandle(probe.less, probe.is_complex, {}, {}, data);
     if (probe.tensor == nullptr) return;
   }
   std::memcpy(&torch, functions.data(), sizeof torch);
