@@ -162,16 +162,18 @@ PyObject* Outputs::Release() {
   return tuple;
 }
 
-void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs) {
-  const CudaStreamScope stream(tensors.Stream());
-  // Other Python threads wait no longer for a small op than for handing over the GIL, and it runs on one thread.
+bool IsSmall(std::span<const Value> values, std::span<const TensorView> outputs) {
   constexpr int64_t kSmall = 256;
   const auto is_small = [](const TensorView& tensor) { return tensor.numel() <= kSmall; };
-  const bool all_small = std::ranges::all_of(outputs, is_small) && std::ranges::all_of(values, [&](const Value& value) {
-                           const auto* tensor = std::get_if<TensorView>(&value);
-                           return tensor == nullptr || is_small(*tensor);
-                         });
-  if (all_small) return op.run(values, outputs);
+  return std::ranges::all_of(outputs, is_small) && std::ranges::all_of(values, [&](const Value& value) {
+           const auto* tensor = std::get_if<TensorView>(&value);
+           return tensor == nullptr || is_small(*tensor);
+         });
+}
+
+void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs) {
+  const CudaStreamScope stream(tensors.Stream());
+  if (IsSmall(values, outputs)) return op.run(values, outputs);  // on one thread
   if (threads_source != nullptr) SetNumThreads(CurrentThreads());
   const nb::gil_scoped_release release;
   op.run(values, outputs);

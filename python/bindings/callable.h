@@ -88,6 +88,9 @@ struct Outputs {
   PyObject* Release();
 };
 
+/// Whether a call is one of few numbers: others wait no longer for it than for being handed the GIL.
+bool IsSmall(std::span<const Value> values, std::span<const TensorView> outputs);
+
 /// Calls the op; unless it is a small one, without the GIL and on as many threads as the source says.
 void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs);
 

@@ -24,6 +24,7 @@
 #include "replaced_function.h"
 #include "tensor_source.h"
 #include "tensors.h"
+#include "torch_kernels.h"
 
 namespace nb = nanobind;
 using namespace repdl;
@@ -147,6 +148,12 @@ NB_MODULE(repdl_core, m) {
 
   m.def("set_tensor_source", &SetTensorSource, nb::arg("functions"), nb::arg("sample"), nb::arg("address"),
         nb::arg("plain"));
+  m.def("set_kernel_functions", &SetKernelFunctions, nb::arg("functions"));
+  nb::class_<TorchKernels>(m, "TorchKernels")
+      .def(nb::init<const std::string&, const std::string&, std::string>(), nb::arg("namespace"), nb::arg("key"),
+           nb::arg("file"))
+      .def("put", &TorchKernels::Put, nb::arg("name"), nb::arg("function"), nb::arg("arguments"))
+      .def("end", &TorchKernels::End);
   m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
         nb::arg("default_generator"));
   m.def("set_word_source", &SetWordSource, nb::arg("random64"), nb::arg("current_seed"), nb::arg("key_set"),

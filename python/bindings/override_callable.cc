@@ -5,12 +5,11 @@
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <optional>
 
-#include "callable.h"
-#include "layout.h"
-#include "random_key.h"
+#include "override_call.h"
 #include "repdl/error.h"
 
 namespace nb = nanobind;
@@ -18,34 +17,10 @@ namespace nb = nanobind;
 namespace repdl {
 namespace {
 
-PyObject* order_source = nullptr;  // never freed
-Order default_order = Order::kBlocked;
-bool has_keys = true;
-
-struct OverrideCallable {
-  Callable callable;
-  Target target;
-  Ordinary ordinary;
-  PyObject* fallback;
-  PyObject* out_name;
-  PyObject* generator_name;
-  // Where the argument `order` is, and where `seed` with `call` behind it; the number of parameters if there is none.
-  size_t order_at;
-  size_t key_at;
-  std::bitset<kMaxArgs> transposed;
-  // Where the op is told whether to conjugate its first tensor, with the same of the second behind it; likewise.
-  size_t conjugates_at;
-
-  bool IsKey(size_t at) const { return at == key_at || at == key_at + 1; }
-  bool Conjugates() const { return conjugates_at < callable.parameters.size(); }
-};
-
-/// The last two dimensions change places.
-void Transpose(TensorView& view) {
-  const int last = view.rank() - 1;
-  std::swap(view.shape[last], view.shape[last - 1]);
-  std::swap(view.strides[last], view.strides[last - 1]);
-}
+// Read without the GIL too.
+std::atomic<PyObject*> order_source = nullptr;  // never freed
+std::atomic<Order> default_order = Order::kBlocked;
+std::atomic<bool> has_keys = true;
 
 /// For Tensors::Make, of transposed matrices.
 IntList OrderOfTransposed(int rank) {
@@ -55,17 +30,17 @@ IntList OrderOfTransposed(int rank) {
   return order;
 }
 
-/// A call that the op can take as it is.
-class Call {
+/// A call from Python.
+class Call : public OverrideCall {
  public:
-  explicit Call(const OverrideCallable& function) : function_(function), read_(function.callable) {}
+  explicit Call(const OverrideCallable& function) : OverrideCall(function) {}
 
-  /// Whether it is one. The Python error indicator may be set if not.
+  /// Whether the op can take it as it is. The Python error indicator may be set if not.
   bool Read(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
     const std::vector<Parameter>& parameters = function_.callable.parameters;
     size_t next = 0;
     for (Py_ssize_t i = 0; i < num_positional; ++i) {
-      if (const Constant* constant = ConstantAt(i)) {
+      if (const Constant* constant = function_.ConstantAt(i)) {
         const bool may_be_any = constant->value == Py_Ellipsis;
         if (!may_be_any && PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
         continue;
@@ -82,7 +57,7 @@ class Call {
         out_ = value;
         continue;
       }
-      if (function_.key_at < parameters.size() && PyUnicode_Compare(name, function_.generator_name) == 0) {
+      if (function_.TakesKey() && PyUnicode_Compare(name, function_.generator_name) == 0) {
         generator_ = value;
         continue;
       }
@@ -90,42 +65,8 @@ class Call {
       if (at == parameters.size() || read_.given[at] || !ReadOne(at, value)) return false;
       read_.given.set(at);
     }
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      if (read_.given[i]) continue;
-      if (i == function_.order_at) {
-        read_.values[i] = Name(CurrentOrder());
-      } else if (function_.IsKey(i)) {
-        read_.values[i] = int64_t{0};  // until the call is known to be a right one: a key is taken once
-      } else if (parameters[i].info->default_value) {
-        read_.values[i] = *parameters[i].info->default_value;
-      } else {
-        return false;
-      }
-    }
-    if (!dtype_ || (function_.key_at < parameters.size() && !has_keys)) return false;
-    if (function_.target == Target::kFirstArgument || function_.callable.op->num_outputs == 0) out_ = args[0];
-    // Beside single numbers of a low precision, a Python number would count in the type of the result.
-    const bool is_double = *dtype_ == DType::kFloat64;
-    if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32 && !is_double) return false;
-    const IntList shape_of_number = function_.ordinary.TakesPairs() ? IntList{2} : IntList{};
-    for (size_t i = 0; i < num_numbers_; ++i) {
-      auto& [at, parts, as_floats] = numbers_[i];
-      for (int part = 0; part < 2; ++part) as_floats[part] = static_cast<float>(parts[part]);
-      void* data = is_double ? static_cast<void*>(parts) : as_floats;
-      read_.values[at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, shape_of_number);
-    }
-    if (function_.ordinary.contiguous && !all_contiguous_) return false;
-    if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
-    if (order_of_strides_) {
-      for (size_t i = 0; i < read_.size; ++i) {
-        auto* tensor = std::get_if<TensorView>(&read_.values[i]);
-        if (tensor != nullptr) *tensor = Arranged(*tensor, *order_of_strides_);
-      }
-      // Nothing steps less than from part to part of a pair: their dimension is the last.
-      if (function_.ordinary.numbers == Numbers::kComplexToReal) {
-        order_of_strides_ = IntList(std::span(order_of_strides_->begin(), order_of_strides_->end() - 1));
-      }
-    }
+    if (!Complete()) return false;
+    if (function_.ChangesFirst()) out_ = args[0];
     return true;
   }
 
@@ -142,7 +83,7 @@ class Call {
       if (is_copied && !target_fits_) return nullptr;
       Make(specs, outputs);
     }
-    if (function_.key_at < read_.size) ReadKey();
+    ReadKey(generator_);
     repdl::Run(op, read_.Values(), tensors_, outputs.Views().first(static_cast<size_t>(specs.size)));
     if (!TakeResults(outputs)) return nullptr;
     if (!is_copied) return outputs.Release();
@@ -154,25 +95,11 @@ class Call {
  private:
   /// What the op calls the argument; itself, which the op will refuse, for a number that stands for nothing.
   PyObject* Chosen(Py_ssize_t place, PyObject* object) const {
-    for (const Choice& choice : function_.ordinary.choices) {
-      if (choice.place != place) continue;
+    if (const Choice* choice = function_.ChoiceAt(place)) {
       const Py_ssize_t number = PyLong_AsSsize_t(object);
-      if (number >= 0 && number < PyTuple_Size(choice.names)) return PyTuple_GetItem(choice.names, number);
+      if (number >= 0 && number < PyTuple_Size(choice->names)) return PyTuple_GetItem(choice->names, number);
     }
     return object;
-  }
-
-  const Constant* ConstantAt(Py_ssize_t place) const {
-    for (const Constant& constant : function_.ordinary.constants) {
-      if (constant.place == place) return &constant;
-    }
-    return nullptr;
-  }
-
-  void ReadKey() {
-    const auto [seed, call] = DrawKey(generator_);
-    read_.values[function_.key_at] = seed;
-    read_.values[function_.key_at + 1] = call;
   }
 
   bool ReadOne(size_t at, PyObject* object) {
@@ -187,20 +114,7 @@ class Call {
     auto& view = read_.values[at].emplace<TensorView>();
     tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name, parameter.kind == Kind::kMutatedTensor,
                   view);
-    const bool is_integer = view.dtype == DType::kInt64 || view.dtype == DType::kInt32;
-    const bool is_index = dtype_ && is_integer && !function_.ordinary.pointwise;
-    if (is_index && view.device.type == DeviceType::kCpu) return true;
-    if (!dtype_) dtype_ = view.dtype;
-    const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
-    if (view.dtype != *dtype_ || !function_.callable.op->dtypes.Has(view.dtype)) return false;
-    if (is_low && !function_.ordinary.low) return false;
-    if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
-    if (view.device.type != DeviceType::kCpu) return false;
-    all_contiguous_ = all_contiguous_ && view.IsContiguous();
-    all_single_ = all_single_ && view.rank() == 0;
-    if (function_.transposed[at] && view.rank() < 2) return false;
-    if (function_.transposed[at]) Transpose(view);
-    return true;
+    return TakeTensor(at);
   }
 
   /// A complex tensor, or a complex number among such.
@@ -210,12 +124,7 @@ class Call {
     }
     const Parameter& parameter = function_.callable.parameters[at];
     const auto view = tensors_.ReadPairs(object, function_.callable.name.c_str(), parameter.c_name);
-    if (!view || (dtype_ && view->dtype != *dtype_) || view->device.type != DeviceType::kCpu) return false;
-    if (function_.ordinary.rank != 0 && view->rank() != function_.ordinary.rank + 1) return false;
-    dtype_ = view->dtype;
-    all_contiguous_ = all_contiguous_ && view->IsContiguous();
-    all_single_ = all_single_ && view->rank() == 1;
-    read_.values[at] = *view;
+    if (!view || !TakePairs(at, *view)) return false;
     // Other ops get no such views: torch's dispatcher resolves them.
     if (function_.Conjugates()) {
       read_.values[function_.conjugates_at + at] = IsConjugated(object);
@@ -224,18 +133,11 @@ class Call {
     return true;
   }
 
-  bool TakeNumber(size_t at, double real, double imaginary) {
-    if (num_numbers_ == std::size(numbers_)) return false;
-    numbers_[num_numbers_++] = {at, {real, imaginary}, {}};
-    return true;
-  }
-
   /// A Python number among tensors: a single float32, or float64 among those; or a pair of them.
   bool ReadNumber(size_t at, PyObject* object) {
     const double value = PyFloat_AsDouble(object);
-    constexpr double kExact = 9007199254740992.0;  // integers up to here are doubles
-    if (PyErr_Occurred() != nullptr || (PyLong_Check(object) && !(value < kExact && value > -kExact))) return false;
-    return TakeNumber(at, value, 0);
+    if (PyErr_Occurred() != nullptr) return false;
+    return PyLong_Check(object) ? TakeInteger(at, value) : TakeNumber(at, value, 0);
   }
 
   Result ResultOf(int output) const {
@@ -308,19 +210,7 @@ class Call {
     } else {
       tensors_.Read(out_, function_.callable.name.c_str(), "out", /*writable=*/true, view);
     }
-    if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
-    if (order_of_strides_) view = Arranged(view, *order_of_strides_);
-    if (ResultOf(0) == Result::kTransposed && view.rank() >= 2) Transpose(view);
-    target_fits_ = view.dtype == specs.spec[0].dtype && view.shape == specs.spec[0].shape;
-    if (!target_fits_ || !view.IsContiguous()) return false;
-    for (const Value& value : read_.Values()) {
-      const auto* input = std::get_if<TensorView>(&value);
-      if (input == nullptr || !MayOverlap(*input, view)) continue;
-      // Element by element, a result may take the place of its operand.
-      const bool may = function_.ordinary.pointwise ||
-                       (function_.ordinary.in_place && &value == &read_.values[0] && input->IsContiguous());
-      if (!may || input->data != view.data || !(input->shape == view.shape)) return false;
-    }
+    if (!ArrangeTarget(specs, view)) return false;
     outputs.size = 1;
     outputs.views[0] = view;
     outputs.objects[0] = nb::borrow(out_);
@@ -333,39 +223,10 @@ class Call {
            !function_.transposed[0];
   }
 
-  static bool MayOverlap(const TensorView& a, const TensorView& b) {
-    const auto [a0, a1] = Extent(a);
-    const auto [b0, b1] = Extent(b);
-    return a0 < b1 && b0 < a1;
-  }
-
-  static std::pair<intptr_t, intptr_t> Extent(const TensorView& view) {
-    const int64_t item = ItemSize(view.dtype);
-    auto first = reinterpret_cast<intptr_t>(view.data), last = first;
-    if (view.numel() == 0) return {first, first};
-    for (int d = 0; d < view.rank(); ++d) {
-      (view.strides[d] < 0 ? first : last) += (view.shape[d] - 1) * view.strides[d] * item;
-    }
-    return {first, last + item};
-  }
-
-  const OverrideCallable& function_;
   Tensors tensors_{/*below_dispatcher=*/true};
-  Arguments read_;
-  std::optional<DType> dtype_;
-  bool all_contiguous_ = true;
-  bool all_single_ = true;
-  std::optional<IntList> order_of_strides_;
   // Of each output, where torch has not just these.
   std::vector<std::vector<int64_t>> memory_;
   std::vector<TensorView> integers_;
-  bool target_fits_ = false;
-  struct {
-    size_t at;
-    double parts[2];  // of which a real number has the first alone
-    float as_floats[2];
-  } numbers_[3];
-  size_t num_numbers_ = 0;
   // Borrowed.
   PyObject* out_ = nullptr;
   PyObject* generator_ = nullptr;
@@ -441,13 +302,24 @@ void SetOrderSource(nb::object source) { order_source = source.release().ptr(); 
 
 void SetHasKeys(bool has) { has_keys = has; }
 
+bool HasKeys() { return has_keys; }
+
 void SetDefaultOrder(std::string_view order) { default_order = ParseOrder(order); }
 
 Order CurrentOrder() {
   if (order_source == nullptr) return default_order;
+  const nb::gil_scoped_acquire gil;
   const nb::object order = nb::steal(PyObject_CallNoArgs(order_source));
   if (!order.is_valid()) throw nb::python_error();
-  return order.is_none() ? default_order : ParseOrder(nb::cast<std::string_view>(order));
+  return order.is_none() ? default_order.load() : ParseOrder(nb::cast<std::string_view>(order));
+}
+
+const OverrideCallable* OverrideOf(PyObject* function) {
+  if (PyCFunction_Check(function) == 0 ||
+      PyCFunction_GetFunction(function) != reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&CallFromPython))) {
+    return nullptr;
+  }
+  return static_cast<const OverrideCallable*>(PyCapsule_GetPointer(PyCFunction_GetSelf(function), nullptr));
 }
 
 }  // namespace repdl

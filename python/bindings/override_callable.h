@@ -63,6 +63,10 @@ struct Ordinary {
 nanobind::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary,
                                       const nanobind::object& fallback);
 
+/// What a function that MakeOverrideCallable gave calls; null for other objects.
+struct OverrideCallable;
+const OverrideCallable* OverrideOf(PyObject* function);
+
 /// A kernel for torch's dispatcher that calls torch's own, `boxed(keys, …)`, where all arguments are tensors of real
 /// numbers, and else the Python function `fallback`.
 nanobind::object MakeForReals(const nanobind::object& boxed, const nanobind::object& keys,
@@ -71,10 +75,11 @@ nanobind::object MakeForReals(const nanobind::object& boxed, const nanobind::obj
 /// Lets a Python function say the order of sums in this context: None where it is the default of the process.
 void SetOrderSource(nanobind::object source);
 void SetDefaultOrder(std::string_view order);
-/// For ops whose argument `order` is not given.
+/// For ops whose argument `order` is not given. It takes the GIL where a source is to be asked.
 Order CurrentOrder();
 /// Whether a key is drawn for ops whose arguments `seed` and `call` are not given, which is so at first; if not, the
 /// fallback is called.
 void SetHasKeys(bool has);
+bool HasKeys();
 
 }  // namespace repdl

@@ -9,14 +9,16 @@ namespace nb = nanobind;
 namespace repdl {
 namespace {
 
-using Handle = void*;  // AtenTensorHandle, the address of an at::Tensor; what a function gives belongs to who called it
+using Handle = TensorHandle;
 using Failed = int32_t;
 
 struct {
   PyObject* (*wrap)(Handle tensor);  // which takes what the tensor holds
   Failed (*empty_strided)(int64_t rank, const int64_t* shape, const int64_t* strides, int32_t dtype,
                           int32_t device_type, int32_t device_index, Handle* made);
+  Failed (*new_handle)(Handle tensor, Handle* made);
   Failed (*delete_tensor)(Handle tensor);
+  Failed (*is_defined)(Handle tensor, bool* is);
   Failed (*get_data)(Handle tensor, void** data);
   Failed (*get_rank)(Handle tensor, int64_t* rank);
   Failed (*get_shape)(Handle tensor, const int64_t** shape);
@@ -43,6 +45,8 @@ constexpr Code kCodes[] = {{DType::kFloat32, 6, 9},       {DType::kFloat64, 7, 1
 
 Handle HandleOf(PyObject* object) { return reinterpret_cast<std::byte*>(object) + sizeof(PyObject); }
 
+bool IsPlain(PyObject* object) { return std::ranges::find(plain_types, Py_TYPE(object)) != plain_types.end(); }
+
 /// What an at::Tensor is: a pointer.
 uintptr_t AddressIn(Handle tensor) {
   uintptr_t address;
@@ -60,12 +64,13 @@ void SetTensorSource(const std::vector<uintptr_t>& functions, const nb::object& 
   for (nb::handle type : plain) plain_types.push_back(reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr()));
 }
 
-bool ReadTensor(PyObject* object, TensorView& view) {
-  if (std::ranges::find(plain_types, Py_TYPE(object)) == plain_types.end()) return false;
-  const Handle tensor = HandleOf(object);
+bool ReadTensor(PyObject* object, TensorView& view) { return IsPlain(object) && ReadHandle(HandleOf(object), view); }
+
+bool ReadHandle(Handle tensor, TensorView& view) {
   int32_t layout, device_type, code;
   int64_t rank;
   const int64_t *shape, *strides;
+  if (bool is = false; torch.is_defined(tensor, &is) != 0 || !is) return false;
   if (torch.get_layout(tensor, &layout) != 0 || layout != kStrided) return false;
   if (torch.get_device_type(tensor, &device_type) != 0 || device_type != kCpu) return false;
   if (torch.get_dtype(tensor, &code) != 0 || torch.get_rank(tensor, &rank) != 0 || rank > kMaxRank) return false;
@@ -80,6 +85,13 @@ bool ReadTensor(PyObject* object, TensorView& view) {
 }
 
 PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data) {
+  Handle made = NewHandle(dtype, is_complex, shape, strides, data);
+  PyObject* tensor = made == nullptr ? nullptr : ObjectOf(made);
+  if (tensor == nullptr) PyErr_Clear();
+  return tensor;
+}
+
+Handle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data) {
   const Code* const known = std::ranges::find(kCodes, dtype, &Code::dtype);
   if (torch.empty_strided == nullptr || known == std::end(kCodes)) return nullptr;
   const int32_t code = is_complex ? known->complex : known->real;
@@ -87,10 +99,38 @@ PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const In
   Handle made = nullptr;
   if (torch.empty_strided(shape.size(), shape.begin(), strides.begin(), code, kCpu, kNoIndex, &made) != 0)
     return nullptr;
-  PyObject* tensor = torch.get_data(made, &data) == 0 ? torch.wrap(made) : nullptr;
+  if (torch.get_data(made, &data) == 0) return made;
   torch.delete_tensor(made);
-  if (tensor == nullptr) PyErr_Clear();
-  return tensor;
+  return nullptr;
+}
+
+int32_t TorchCodeOf(DType dtype, bool is_complex) {
+  const Code* const known = std::ranges::find(kCodes, dtype, &Code::dtype);
+  return known == std::end(kCodes) ? kNone : is_complex ? known->complex : known->real;
+}
+
+int32_t TorchCodeOfSingle(Handle tensor) {
+  bool is_defined = false;
+  int64_t rank = 0;
+  int32_t code = kNone;
+  if (torch.is_defined(tensor, &is_defined) != 0 || !is_defined) return kNone;
+  return torch.get_rank(tensor, &rank) == 0 && rank == 0 && torch.get_dtype(tensor, &code) == 0 ? code : kNone;
+}
+
+void DeleteHandle(Handle tensor) { torch.delete_tensor(tensor); }
+
+PyObject* ObjectOf(Handle tensor) {
+  PyObject* object = torch.wrap(tensor);
+  torch.delete_tensor(tensor);
+  return object;
+}
+
+Handle HandleOfObject(PyObject* object) {
+  // Objects of classes derived from a plain type begin as those of the type do.
+  const bool is_tensor = std::ranges::any_of(
+      plain_types, [&](PyTypeObject* type) { return PyType_IsSubtype(Py_TYPE(object), type) != 0; });
+  Handle made = nullptr;
+  return is_tensor && torch.new_handle(HandleOf(object), &made) == 0 ? made : nullptr;
 }
 
 }  // namespace repdl

@@ -83,20 +83,13 @@ struct Design {
   TensorSpec spec;
   IntList order;  // empty for none
   bool pairs;
-  IntList strides;                   // of the view
-  IntList shape_made, strides_made;  // of the tensor
-  PyObject* arguments;               // of the maker
+  Placement placement;
+  PyObject* arguments;  // of the maker
 };
 
 Design MakeDesign(const TensorSpec& spec, const IntList& order, bool pairs) {
-  IntList shape = spec.shape, strides = ContiguousStrides(spec.shape);
-  Design design{spec, order, pairs, strides, {}, {}, nullptr};
-  if (order.size() > 0) shape = Placed(shape, order), strides = Placed(strides, order);
-  if (pairs) {
-    shape = WithoutLast(shape), strides = WithoutLast(strides);
-    for (int64_t& stride : strides) stride /= 2;
-  }
-  design.shape_made = shape, design.strides_made = strides;
+  Design design{spec, order, pairs, PlacementOf(spec, order, pairs), nullptr};
+  const auto& [shape, strides, strides_of_view] = design.placement;
   nb::object arguments =
       nb::make_tuple(TupleOf(shape), TupleOf(strides), nb::borrow(maker.DTypeObject(spec.dtype, pairs)));
   design.arguments = arguments.release().ptr();
@@ -143,12 +136,6 @@ bool IsNegated(PyObject* tensor) {
 nb::object CopyOf(PyObject* array) {
   if (PyObject_HasAttrString(array, "copy") == 1) return CallMethod(array, "copy");
   return nb::module_::import_("numpy").attr("array")(nb::steal(PyMemoryView_FromObject(array)));
-}
-
-bool IsMisaligned(const TensorView& view) {
-  if (view.numel() == 0) return false;
-  const auto size = static_cast<uintptr_t>(ItemSize(view.dtype));  // a power of two
-  return size != 0 && (reinterpret_cast<uintptr_t>(view.data) & (size - 1)) != 0;
 }
 
 /// ValueError for a tensor that a view cannot describe.
@@ -252,6 +239,23 @@ void SetPythonError(void*, const char* kind, const char* message) {
 
 }  // namespace
 
+Placement PlacementOf(const TensorSpec& spec, const IntList& order, bool pairs) {
+  IntList shape = spec.shape, strides = ContiguousStrides(spec.shape);
+  const IntList strides_of_view = strides;
+  if (order.size() > 0) shape = Placed(shape, order), strides = Placed(strides, order);
+  if (pairs) {
+    shape = WithoutLast(shape), strides = WithoutLast(strides);
+    for (int64_t& stride : strides) stride /= 2;
+  }
+  return {shape, strides, strides_of_view};
+}
+
+bool IsMisaligned(const TensorView& view) {
+  if (view.numel() == 0) return false;
+  const auto size = static_cast<uintptr_t>(ItemSize(view.dtype));  // a power of two
+  return size != 0 && (reinterpret_cast<uintptr_t>(view.data) & (size - 1)) != 0;
+}
+
 void Tensors::Read(PyObject* object, const char* op, std::string_view arg, bool writable, TensorView& view) {
   const Framework& framework = FrameworkOf(Py_TYPE(object));
   if (below_dispatcher_ && ReadTensor(object, view)) {
@@ -350,8 +354,9 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList
     const Design& design = DesignOf(spec, order == nullptr ? IntList() : *order, pairs);
     view.dtype = spec.dtype;
     view.shape = spec.shape;
-    view.strides = design.strides;
-    nb::object made = nb::steal(NewTensor(spec.dtype, pairs, design.shape_made, design.strides_made, view.data));
+    const auto& [shape, strides, strides_of_view] = design.placement;
+    view.strides = strides_of_view;
+    nb::object made = nb::steal(NewTensor(spec.dtype, pairs, shape, strides, view.data));
     if (made.is_valid()) return made;
     const nb::object arguments = nb::borrow(design.arguments);
     nb::object object = nb::steal(PyObject_Call(maker.make, arguments.ptr(), nullptr));

@@ -62,6 +62,16 @@ class Tensors {
 /// than DLPack's, and what it makes can be resized. `dtypes` has that framework's as attributes.
 void SetMaker(const nanobind::type_object& type, const nanobind::object& make, const nanobind::object& dtypes);
 
+/// How a new tensor lies; see Tensors::Make.
+struct Placement {
+  IntList shape, strides;
+  IntList strides_of_view;
+};
+Placement PlacementOf(const TensorSpec& spec, const IntList& order, bool pairs);
+
+/// Whether elements lie where the type of their numbers cannot.
+bool IsMisaligned(const TensorView& view);
+
 /// Whether an object is a dense tensor of torch on the CPU, of numbers that are not complex.
 bool IsRealTensor(PyObject* object);
 

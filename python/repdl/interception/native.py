@@ -154,8 +154,11 @@ def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Te
     """A Python number among tensors: a saved kernel takes it as a tensor of the type that torch would give it.
 
     Beside bfloat16 and float16 that is float32 where torch computes with it. A tensor of one dimension or more decides
-    the type of the result, and of the number where torch does not; then float32 is right as well.
+    the type of the result, and of the number where torch does not; then float32 is right as well. A truth value decides
+    nothing.
     """
+    if type(number) is bool:
+        return torch.tensor(number)
     for other in args:
         if isinstance(other, torch.Tensor):
             simple = type(number) is float and other.dtype.is_floating_point

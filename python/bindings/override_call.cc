@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "override_call.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "layout.h"
+#include "random_key.h"
+
+namespace repdl {
+namespace {
+
+std::pair<intptr_t, intptr_t> Extent(const TensorView& view) {
+  const int64_t item = ItemSize(view.dtype);
+  auto first = reinterpret_cast<intptr_t>(view.data), last = first;
+  if (view.numel() == 0) return {first, first};
+  for (int d = 0; d < view.rank(); ++d) {
+    (view.strides[d] < 0 ? first : last) += (view.shape[d] - 1) * view.strides[d] * item;
+  }
+  return {first, last + item};
+}
+
+bool MayOverlap(const TensorView& a, const TensorView& b) {
+  const auto [a0, a1] = Extent(a);
+  const auto [b0, b1] = Extent(b);
+  return a0 < b1 && b0 < a1;
+}
+
+template <class Entry>
+const Entry* EntryAt(const std::vector<Entry>& entries, Py_ssize_t place) {
+  const auto found = std::ranges::find(entries, place, &Entry::place);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void Transpose(TensorView& view) {
+  const int last = view.rank() - 1;
+  std::swap(view.shape[last], view.shape[last - 1]);
+  std::swap(view.strides[last], view.strides[last - 1]);
+}
+
+const Constant* OverrideCallable::ConstantAt(Py_ssize_t place) const { return EntryAt(ordinary.constants, place); }
+
+const Choice* OverrideCallable::ChoiceAt(Py_ssize_t place) const { return EntryAt(ordinary.choices, place); }
+
+bool OverrideCall::TakeTensor(size_t at) {
+  auto& view = std::get<TensorView>(read_.values[at]);
+  const bool is_integer = view.dtype == DType::kInt64 || view.dtype == DType::kInt32;
+  const bool is_index = dtype_ && is_integer && !function_.ordinary.pointwise;
+  if (is_index && view.device.type == DeviceType::kCpu) return true;
+  if (!dtype_) dtype_ = view.dtype;
+  const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
+  if (view.dtype != *dtype_ || !function_.callable.op->dtypes.Has(view.dtype)) return false;
+  if (is_low && !function_.ordinary.low) return false;
+  if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
+  if (view.device.type != DeviceType::kCpu) return false;
+  all_contiguous_ = all_contiguous_ && view.IsContiguous();
+  all_single_ = all_single_ && view.rank() == 0;
+  if (function_.transposed[at] && view.rank() < 2) return false;
+  if (function_.transposed[at]) Transpose(view);
+  return true;
+}
+
+bool OverrideCall::TakePairs(size_t at, const TensorView& view) {
+  if ((dtype_ && view.dtype != *dtype_) || view.device.type != DeviceType::kCpu) return false;
+  if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank + 1) return false;
+  dtype_ = view.dtype;
+  all_contiguous_ = all_contiguous_ && view.IsContiguous();
+  all_single_ = all_single_ && view.rank() == 1;
+  read_.values[at] = view;
+  return true;
+}
+
+bool OverrideCall::TakeNumber(size_t at, double real, double imaginary) {
+  if (num_numbers_ == std::size(numbers_)) return false;
+  numbers_[num_numbers_++] = {at, {real, imaginary}, {}};
+  return true;
+}
+
+bool OverrideCall::TakeInteger(size_t at, double value) {
+  constexpr double kExact = 9007199254740992.0;  // integers up to here are doubles
+  return value < kExact && value > -kExact && TakeNumber(at, value, 0);
+}
+
+bool OverrideCall::Complete() {
+  const std::vector<Parameter>& parameters = function_.callable.parameters;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (read_.given[i]) continue;
+    if (i == function_.order_at) {
+      read_.values[i] = Name(CurrentOrder());
+    } else if (function_.IsKey(i)) {
+      read_.values[i] = int64_t{0};  // until the call is known to be a right one: a key is taken once
+    } else if (parameters[i].info->default_value) {
+      read_.values[i] = *parameters[i].info->default_value;
+    } else {
+      return false;
+    }
+  }
+  if (!dtype_ || (function_.TakesKey() && !HasKeys())) return false;
+  // Beside single numbers of a low precision, a Python number would count in the type of the result.
+  const bool is_double = *dtype_ == DType::kFloat64;
+  if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32 && !is_double) return false;
+  const IntList shape_of_number = function_.ordinary.TakesPairs() ? IntList{2} : IntList{};
+  for (size_t i = 0; i < num_numbers_; ++i) {
+    auto& [at, parts, as_floats] = numbers_[i];
+    for (int part = 0; part < 2; ++part) as_floats[part] = static_cast<float>(parts[part]);
+    void* data = is_double ? static_cast<void*>(parts) : as_floats;
+    read_.values[at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, shape_of_number);
+  }
+  if (function_.ordinary.contiguous && !all_contiguous_) return false;
+  if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
+  if (order_of_strides_) {
+    for (size_t i = 0; i < read_.size; ++i) {
+      auto* tensor = std::get_if<TensorView>(&read_.values[i]);
+      if (tensor != nullptr) *tensor = Arranged(*tensor, *order_of_strides_);
+    }
+    // Nothing steps less than from part to part of a pair: their dimension is the last.
+    if (function_.ordinary.numbers == Numbers::kComplexToReal) {
+      order_of_strides_ = IntList(std::span(order_of_strides_->begin(), order_of_strides_->end() - 1));
+    }
+  }
+  return true;
+}
+
+bool OverrideCall::ArrangeTarget(const Specs& specs, TensorView& view) {
+  if (order_of_strides_ && view.rank() != order_of_strides_->size()) return false;
+  if (order_of_strides_) view = Arranged(view, *order_of_strides_);
+  const bool is_transposed =
+      !function_.ordinary.results.empty() && function_.ordinary.results[0] == Result::kTransposed;
+  if (is_transposed && view.rank() >= 2) Transpose(view);
+  target_fits_ = view.dtype == specs.spec[0].dtype && view.shape == specs.spec[0].shape;
+  if (!target_fits_ || !view.IsContiguous()) return false;
+  for (const Value& value : read_.Values()) {
+    const auto* input = std::get_if<TensorView>(&value);
+    if (input == nullptr || !MayOverlap(*input, view)) continue;
+    // Element by element, a result may take the place of its operand.
+    const bool may = function_.ordinary.pointwise ||
+                     (function_.ordinary.in_place && &value == &read_.values[0] && input->IsContiguous());
+    if (!may || input->data != view.data || !(input->shape == view.shape)) return false;
+  }
+  return true;
+}
+
+void OverrideCall::ReadKey(PyObject* generator) {
+  if (!function_.TakesKey()) return;
+  const auto [seed, call] = DrawKey(generator);
+  read_.values[function_.key_at] = seed;
+  read_.values[function_.key_at + 1] = call;
+}
+
+}  // namespace repdl

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Python.h>
+
+#include <bitset>
+#include <cstddef>
+#include <optional>
+
+#include "callable.h"
+#include "override_callable.h"
+#include "repdl/op.h"
+
+// What all calls of an override have in common, whether their arguments come from Python or from torch's dispatcher.
+
+namespace repdl {
+
+struct OverrideCallable {
+  Callable callable;
+  Target target;
+  Ordinary ordinary;
+  PyObject* fallback;
+  PyObject* out_name;
+  PyObject* generator_name;
+  // Where the argument `order` is, and where `seed` with `call` behind it; the number of parameters if there is none.
+  size_t order_at;
+  size_t key_at;
+  std::bitset<kMaxArgs> transposed;
+  // Where the op is told whether to conjugate its first tensor, with the same of the second behind it; likewise.
+  size_t conjugates_at;
+
+  bool IsKey(size_t at) const { return at == key_at || at == key_at + 1; }
+  bool TakesKey() const { return key_at < callable.parameters.size(); }
+  bool Conjugates() const { return conjugates_at < callable.parameters.size(); }
+  bool ChangesFirst() const { return target == Target::kFirstArgument || callable.op->num_outputs == 0; }
+  const Constant* ConstantAt(Py_ssize_t place) const;
+  const Choice* ChoiceAt(Py_ssize_t place) const;
+};
+
+/// The arguments of a call, of which it finds out whether the op can take them as they are.
+class OverrideCall {
+ protected:
+  explicit OverrideCall(const OverrideCallable& function) : function_(function), read_(function.callable) {}
+
+  /// Takes a tensor that was read to its place, and one that is seen as pairs. False if the op cannot take it.
+  bool TakeTensor(size_t at);
+  bool TakePairs(size_t at, const TensorView& view);
+  /// Takes a number in the place of a tensor. False if there are too many, and for integers that are no doubles.
+  bool TakeNumber(size_t at, double real, double imaginary);
+  bool TakeInteger(size_t at, double value);
+
+  /// Whether the call is an ordinary one, once all that was given is taken: fills in the rest.
+  bool Complete();
+
+  /// Brings the view of the tensor given for the result to what the op makes. False if that cannot be written there:
+  /// it is another (`target_fits_` says if not), has other strides, or overlaps an operand.
+  bool ArrangeTarget(const Specs& specs, TensorView& view);
+
+  /// Takes a key for the op, if it needs one, of a generator, the default one for nullptr.
+  void ReadKey(PyObject* generator);
+
+  const OverrideCallable& function_;
+  Arguments read_;
+  std::optional<DType> dtype_;
+  bool all_contiguous_ = true;
+  bool all_single_ = true;
+  std::optional<IntList> order_of_strides_;
+  bool target_fits_ = false;
+
+ private:
+  struct {
+    size_t at;
+    double parts[2];  // of which a real number has the first alone
+    float as_floats[2];
+  } numbers_[3];
+  size_t num_numbers_ = 0;
+};
+
+/// The last two dimensions change places.
+void Transpose(TensorView& view);
+
+}  // namespace repdl

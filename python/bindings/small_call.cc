@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "small_call.h"
+
+#include <algorithm>
+
+#include "tensors.h"
+
+namespace nb = nanobind;
+
+namespace repdl {
+namespace {
+
+using Use = SmallPlan::Use;
+
+class SmallCall : public OverrideCall {
+ public:
+  SmallCall(const OverrideCallable& function, const TorchSignature& signature, const SmallPlan& plan)
+      : OverrideCall(function), signature_(signature), plan_(plan) {}
+
+  bool Read(const TorchWord* stack) {
+    const size_t num_positional = CountPositional(signature_, stack);
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const TorchArgument& argument = signature_.arguments[i];
+      const bool is_given = i < signature_.num_positional ? i < num_positional : !IsDefault(argument, stack[i]);
+      if (is_given && !Take(plan_.steps[i], argument, stack[i])) return false;
+    }
+    return Complete() && IsSmall(read_.Values(), {});
+  }
+
+  bool Run(const TorchWord* stack, size_t num_results, SmallResults& results) {
+    const OpInfo& op = *function_.callable.op;
+    const Specs specs = op.infer(read_.Values());
+    const auto size = static_cast<size_t>(specs.size);
+    std::array<TensorView, kMaxOutputs> views;
+    if (function_.ChangesFirst() || function_.target == Target::kOut) {
+      if (num_results != 1 || !FindTarget(specs, stack, views[0])) return false;
+      results.argument = plan_.target;
+    } else if (num_results != size || !Make(specs, views, results)) {
+      return false;
+    }
+    const std::span<const TensorView> outputs(views.data(), size);
+    if (!IsSmall({}, outputs) || !TakeKey()) return false;
+    op.run(read_.Values(), outputs);
+    return true;
+  }
+
+ private:
+  bool Take(const SmallPlan::Step& step, const TorchArgument& argument, TorchWord word) {
+    switch (step.use) {
+      case Use::kParameter: read_.given.set(step.at); return TakeParameter(step, argument, word);
+      case Use::kConstant: {
+        Value value;
+        return !step.constant || (ReadWord(argument, word, value) && AreEqual(value, *step.constant));
+      }
+      case Use::kOut: return true;
+      default: return false;  // of a generator too: in an ordinary call it is the default one
+    }
+  }
+
+  bool TakeParameter(const SmallPlan::Step& step, const TorchArgument& argument, TorchWord word) {
+    const Parameter& parameter = function_.callable.parameters[step.at];
+    Value& value = read_.values[step.at];
+    if (argument.type == TorchArgument::Type::kTensor) {
+      const TensorHandle tensor = TensorIn(argument, word);
+      if (tensor != nullptr) return TakeTensorOrNumber(step.at, tensor);
+      value = std::monostate();
+      return parameter.info->IsOptional();
+    }
+    if (!ReadWord(argument, word, value)) return false;
+    if (std::holds_alternative<std::monostate>(value)) return parameter.info->IsOptional();
+    const auto* number = std::get_if<int64_t>(&value);
+    switch (parameter.kind) {
+      case Kind::kBool: return std::holds_alternative<bool>(value);
+      case Kind::kInt: return number != nullptr;
+      case Kind::kFloat: {
+        if (number != nullptr) value = static_cast<double>(*number);
+        return std::holds_alternative<double>(value);
+      }
+      case Kind::kIntList: {
+        if (number != nullptr) value = IntList{*number};
+        return std::holds_alternative<IntList>(value);
+      }
+      case Kind::kPair: {
+        const auto* list = std::get_if<IntList>(&value);
+        return number != nullptr || (list != nullptr && (list->size() == 1 || list->size() == 2));
+      }
+      case Kind::kString: {
+        if (number == nullptr || static_cast<uint64_t>(*number) >= step.names.size()) return false;
+        value = step.names[static_cast<size_t>(*number)];
+        return true;
+      }
+      default: return false;
+    }
+  }
+
+  /// Among tensors of some dimensions and a type that is not rounded to in the end, one of none counts as its number does,
+  /// be it a Python number or not.
+  bool TakeTensorOrNumber(size_t at, TensorHandle tensor) {
+    auto& view = read_.values[at].emplace<TensorView>();
+    if (!ReadTensorAt(tensor, view)) return false;
+    const bool is_wide = dtype_ && (*dtype_ == DType::kFloat32 || *dtype_ == DType::kFloat64);
+    const bool may = is_wide && function_.ordinary.pointwise && !all_single_;
+    const bool is_number = may && view.rank() == 0 && view.dtype != *dtype_;
+    if (is_number && view.dtype == DType::kFloat64) return TakeNumber(at, *view.Data<const double>(), 0);
+    if (is_number && view.dtype == DType::kInt64)
+      return TakeInteger(at, static_cast<double>(*view.Data<const int64_t>()));
+    return TakeTensor(at);
+  }
+
+  static bool ReadTensorAt(TensorHandle tensor, TensorView& view) {
+    return ReadHandle(tensor, view) && (view.data != nullptr || view.numel() == 0) && !IsMisaligned(view);
+  }
+
+  /// The tensor for the result, which the op may change as its first argument.
+  bool FindTarget(const Specs& specs, const TorchWord* stack, TensorView& view) {
+    if (specs.size == 0) return true;
+    const TensorHandle tensor = TensorIn(signature_.arguments[plan_.target], stack[plan_.target]);
+    return specs.size == 1 && ReadTensorAt(tensor, view) && ArrangeTarget(specs, view);
+  }
+
+  bool Make(const Specs& specs, std::array<TensorView, kMaxOutputs>& views, SmallResults& results) const {
+    for (int i = 0; i < specs.size; ++i) {
+      const TensorSpec& spec = specs.spec[i];
+      const Placement placed = PlacementOf(spec, order_of_strides_ ? *order_of_strides_ : IntList(), /*pairs=*/false);
+      void* data = nullptr;
+      results.made[i] = NewHandle(spec.dtype, /*is_complex=*/false, placed.shape, placed.strides, data);
+      if (results.made[i] == nullptr) return false;
+      views[i] = MakeView(data, spec.dtype, spec.shape);
+    }
+    return true;
+  }
+
+  bool TakeKey() {
+    if (!function_.TakesKey()) return true;
+    const nb::gil_scoped_acquire gil;
+    try {
+      ReadKey(nullptr);
+    } catch (const PythonError&) {  // which it raises again when it is called from Python
+      PyErr_Clear();
+      return false;
+    }
+    return true;
+  }
+
+  const TorchSignature& signature_;
+  const SmallPlan& plan_;
+};
+
+}  // namespace
+
+size_t CountPositional(const TorchSignature& signature, const TorchWord* stack) {
+  size_t count = signature.num_positional;
+  while (count > 0 && IsDefault(signature.arguments[count - 1], stack[count - 1])) --count;
+  return count;
+}
+
+std::optional<SmallPlan> MakeSmallPlan(const OverrideCallable& function, const TorchSignature& signature) {
+  const auto& [numbers, pointwise, low, contiguous, rank, in_place, constants, choices, transposed, results] =
+      function.ordinary;
+  if (numbers != Numbers::kReal || !results.empty()) return std::nullopt;
+  const size_t num_parameters = function.callable.parameters.size();
+  SmallPlan plan;
+  size_t next = 0;
+  for (size_t i = 0; i < signature.arguments.size(); ++i) {
+    const PyObject* const name = signature.arguments[i].name;
+    SmallPlan::Step& step = plan.steps.emplace_back();
+    const auto place = static_cast<Py_ssize_t>(i);
+    if (name == nullptr) {
+      if (const Constant* constant = function.ConstantAt(place)) {
+        step.use = Use::kConstant;
+        if (constant->value == Py_Ellipsis) continue;
+        step.constant = ValueOfObject(constant->value);
+        if (!step.constant) return std::nullopt;
+        continue;
+      }
+      while (function.IsKey(next) && next < num_parameters) ++next;
+      step.at = next++;
+    } else if (PyUnicode_Compare(signature.arguments[i].name, function.out_name) == 0) {
+      step.use = Use::kOut;
+      plan.target = i;
+      continue;
+    } else if (PyUnicode_Compare(signature.arguments[i].name, function.generator_name) == 0) {
+      step.use = Use::kGenerator;
+      continue;
+    } else {
+      step.at = function.callable.Find(signature.arguments[i].name);
+    }
+    if (step.at >= num_parameters) continue;
+    step.use = Use::kParameter;
+    const Choice* const choice = name == nullptr ? function.ChoiceAt(place) : nullptr;
+    for (Py_ssize_t n = 0; choice != nullptr && n < PyTuple_Size(choice->names); ++n) {
+      step.names.emplace_back(PyUnicode_AsUTF8AndSize(PyTuple_GetItem(choice->names, n), nullptr));
+    }
+  }
+  return plan;
+}
+
+SmallResults::~SmallResults() {
+  for (TensorHandle tensor : made) {
+    if (tensor != nullptr) DeleteHandle(tensor);
+  }
+}
+
+bool CallSmall(const OverrideCallable& function, const TorchSignature& signature, const SmallPlan& plan,
+               const TorchWord* stack, size_t num_results, SmallResults& results) {
+  // What the op refuses, and whatever else goes wrong, is told by the call from Python that comes then.
+  try {
+    SmallCall call(function, signature, plan);
+    return call.Read(stack) && call.Run(stack, num_results, results);
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace repdl
