@@ -308,3 +308,28 @@ def test_a_wrong_index_raises_and_changes_nothing(call: Callable[[torch.Tensor],
     with repdl.reproducible(), pytest.raises((RuntimeError, IndexError)):
         call(x)
     assert same_bits(x, torch.ones(3, 2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int64, torch.bool], ids=str)
+@pytest.mark.parametrize("offset", [None, 0, 5])
+def test_the_last_of_those_that_a_view_has_in_one_place_stays(dtype: torch.dtype, offset: int | None) -> None:
+    """torch's own kernel has threads that write to one place."""
+    x, source = torch.zeros(318, 318, dtype=dtype), numbers(212, 212).nan_to_num().to(dtype)
+    view = (212, 212), (1, 2), offset
+    into = torch.arange(x.numel()).as_strided(view[0], view[1], offset or 0).flatten().tolist()
+    last = dict(zip(into, range(len(into)), strict=True))
+    expected = x.flatten()
+    expected[list(last)] = source.flatten()[list(last.values())]
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2, 7):
+            torch.set_num_threads(threads)
+            with repdl.reproducible():
+                found = torch.as_strided_scatter(x, source, *view)
+                of_columns = torch.as_strided_scatter(x, source.t().contiguous().t(), *view)
+            assert same_bits(found.flatten(), expected) and same_bits(of_columns, found)
+    finally:
+        torch.set_num_threads(before)
+    with repdl.reproducible():
+        narrow = torch.as_strided_scatter(torch.zeros(4, 5).t(), torch.ones(2, 3), (2, 3), (1, 1), 2)
+    assert narrow.stride() == (1, 5) and narrow.t().flatten().tolist() == [0.0] * 2 + [1.0] * 4 + [0.0] * 14

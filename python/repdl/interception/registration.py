@@ -14,6 +14,7 @@ from torch._library.utils import RegistrationHandle
 
 from repdl import _core
 from repdl._symbols import addresses
+from repdl.interception.exact import is_measured
 from repdl.interception.native import schemas
 from repdl.interception.override import op_or
 
@@ -70,7 +71,12 @@ def _arguments(name: str) -> list[tuple[str, str | None, object]] | None:
 
 @cache
 def _raises() -> bool:
-    """Whether kernels can be put there so, and what they call may raise any exception, as torch then tells it."""
+    """Whether kernels can be put there so, and what they call may raise any exception, as torch then tells it.
+
+    The core mirrors torch's C++ exception for it, whose members a version that was never measured may change.
+    """
+    if not is_measured(str(torch.__version__)):
+        return False
     in_c = addresses(
         "torch_cpu",
         "aoti_torch_library_init_impl",
