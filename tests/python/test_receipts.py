@@ -741,6 +741,13 @@ def test_digests() -> None:
 # The commands.
 
 
+@pytest.fixture
+def _enabled_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`repdl run` enables its process, and those that it starts, for good."""
+    monkeypatch.setattr("repdl.cli.run.enable_program", lambda *_: None)
+
+
+@pytest.mark.usefixtures("_enabled_alike")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -784,6 +791,7 @@ def test_a_receipt_of_elsewhere(honest: Party, tmp_path: Path, monkeypatch: pyte
         verifying.place_of(party.receipt, Path("copy/train.py"))
 
 
+@pytest.mark.usefixtures("_enabled_alike")
 def test_one_process_of_several(party: Party, monkeypatch: pytest.MonkeyPatch) -> None:
     party.script.write_text("")
     monkeypatch.setenv("WORLD_SIZE", "2")
