@@ -48,7 +48,7 @@ def again(
     of_b: dict[str, Any] | None = None,
     b: Call | None = None,
 ) -> Any:
-    """As the other process does it: at the call, with the settings that the program has there."""
+    """As the other process does it: at a call of the run in folder/a, with the settings that the program has there."""
     wanted = [value.hash.hex() for value in (b or call).outputs]
     found: list[Any] = []
 
@@ -61,7 +61,7 @@ def again(
         raise StopError
 
     torch.manual_seed(0)
-    kind = partial(Rerun, number=call.number, reached=reached)
+    kind = partial(Rerun, counted=Run(folder / "a").counted_before(call.number), reached=reached)
     with pytest.raises(StopError), recording(folder / "again", quiet=True, kind=kind):
         program()
     return found[0]

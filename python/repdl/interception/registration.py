@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch._library.utils import RegistrationHandle
+from torch.utils._python_dispatch import _disable_current_modes
 
 from repdl import _core
 from repdl._symbols import addresses
@@ -102,7 +103,8 @@ def _raises() -> bool:
     library.define("call(Tensor x) -> Tensor")
     direct = _core.TorchKernels("repdl_sample", "CPU", __file__)
     try:
-        return direct.put("call", op_or("exp", fail), [("Tensor", None, ...)]) and _is_told()
+        with _disable_current_modes():  # it is nothing that the program computes, and somebody may be recording
+            return direct.put("call", op_or("exp", fail), [("Tensor", None, ...)]) and _is_told()
     finally:
         direct.end()
         library._destroy()

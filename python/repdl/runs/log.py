@@ -46,6 +46,7 @@ class Log:
         self.is_closed = False
         self.failure: Exception | None = None
         self.ops = 0
+        self.counted = 0  # without evidence, of which another run may have more
         self.step = 0
         self.strings: dict[str, int] = {}
         self.signatures: dict[Any, tuple[int, bytes]] = {}
@@ -101,6 +102,7 @@ class Log:
         made += [self._value(value[1]) for value in outputs]
         generators.append(0 if generator is None else 1 + self._value(generator[1]))
         if not is_evidence:
+            self.counted += 1
             digest = op_digest(signature[1], [v[1] for v in inputs], [v[1] for v in outputs])
             self.block.update(digest)
             if self.segment != (phase, module):

@@ -51,14 +51,14 @@ class Reached:
 
 
 class Rerun(Recorder):
-    """Hands over the call of a number, once it is recorded, and does not go on."""
+    """Hands over the call before which so many count as a difference, once it is recorded, and does not go on."""
 
-    def __init__(self, log: Log, steps: range, number: int, reached: Callable[[Rerun, Reached], NoReturn]) -> None:
+    def __init__(self, log: Log, steps: range, counted: int, reached: Callable[[Rerun, Reached], NoReturn]) -> None:
         super().__init__(log, steps)
-        self.number, self.reached = number, reached
+        self.counted, self.reached = counted, reached
 
     def make(self, call: Recorded, func: Any, args: Any, kwargs: Any) -> Any:
-        if self.log.ops != self.number:
+        if self.log.counted != self.counted:
             return super().make(call, func, args, kwargs)
         try:
             taken: Call | UntriedError = take(func, args, kwargs)
@@ -214,7 +214,7 @@ def main(folder: Path) -> None:
     sys.path[:] = map(os.path.abspath, sys.path)
     os.chdir(job["directory"])
     target, *arguments = job["program"]
-    kind = partial(Rerun, number=job["number"], reached=reached)
+    kind = partial(Rerun, counted=job["counted"], reached=reached)
     with (
         reproducible() if job["enabled"] else nullcontext(),
         recording(folder / "again", range(*job["sampling"]), quiet=True, kind=kind),

@@ -201,6 +201,12 @@ class Run:
             return None
         return next((call for call in self.calls(self.blocks[low]) if call.number == number), None)
 
+    def counted_before(self, number: int) -> int:
+        """How many calls that count as a difference come before the call of this number."""
+        blocks = [block for block in self.blocks if block.begin < number]
+        calls = (call for block in blocks for call in self.calls(block))
+        return sum(call.number < number and not call.is_evidence for call in calls)
+
     def calls_from(self, block: int) -> Iterator[Call]:
         """Those of a block and all after it."""
         for following in self.blocks[block:]:
