@@ -7,8 +7,8 @@ docs/arithmetic.md is docs/arithmetic.in.md and the contract of each op: a comme
 in the lane file of a function. docs/ops.md is docs/ops.in.md and a table of the ops that `import repdl` knows.
 docs/proofs.md is docs/proofs.in.md and the results in docs/proofs.jsonl, which `repdl prove` writes; docs/platforms.md
 likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/torch-ops.jsonl, which
-`repdl conformance --torch --record` writes, and docs/torch-ops-2.14.md and -2.15.md of what it wrote with those. Of each
-docs/status/torch-X.Y.Z.json, which `repdl status` writes, docs/status/torch-X.Y.md is made.
+`repdl conformance --torch --record` writes, and docs/torch-ops-2.14.md and -2.15.md of what it wrote with those. Of
+each docs/status/torch-X.Y.Z.json, which `repdl status` writes, docs/status/torch-X.Y.md is made.
 docs_functions.py makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md,
 docs_calls.py makes docs/calls.md. Into README.md and docs/interception.md it writes which versions of torch were
 measured. With --check nothing is written, and a page that is not up to date is an error.
