@@ -4,11 +4,7 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
-import sys
 import time
-import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -23,7 +19,7 @@ from repdl.conformance.torch_sweep.database import Entry, entries
 from repdl.conformance.torch_sweep.outcome import Run
 from repdl.conformance.torch_sweep.samples import Sample
 from repdl.conformance.torch_sweep.stock import attempt
-from repdl.conformance.torch_sweep.worker import MEMORY
+from repdl.conformance.torch_sweep.worker import read_job
 from repdl.experiments.settings import threads
 from repdl.experiments.workers import SAME, Workers
 from repdl.status import elsewhere
@@ -185,11 +181,7 @@ class _Told(Measurer):
 
 
 def main() -> None:
-    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print is no line of ours
-    job = json.loads(sys.stdin.read())
-    warnings.simplefilter("ignore")
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    job, output = read_job()
     others = settings() if job["amount"] == "whole" else []
     skip = {tuple(case) for case in job["skip"]}
     measurer = _Told(entries(job["source"]), Run("", "", "", ()), others, job["source"], skip)

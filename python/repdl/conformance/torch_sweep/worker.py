@@ -16,7 +16,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TextIO
 
 import torch
 
@@ -320,12 +320,18 @@ def _audited(entry: Entry, dtype: str, amount: Amount, recorder: Any) -> Line:
     return {"entry": entry.name, "dtype": dtype, "classes": found.words()}
 
 
-def main() -> None:
+def read_job() -> tuple[dict[str, Any], TextIO]:
+    """The job of this process, which is then held to its memory, and where the lines of its answer go."""
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print is no line of ours
-    job = json.loads(sys.stdin.read())
+    job: dict[str, Any] = json.loads(sys.stdin.read())
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    return job, output
+
+
+def main() -> None:
+    job, output = read_job()
     known = entries(job["source"])
     worker = _Worker(job, output)
     pairs = [(known[name], dtype) for name, dtype in job["pairs"]]
