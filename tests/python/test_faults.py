@@ -21,6 +21,7 @@ def test_how_many_there_are() -> None:
     assert len(named) >= 0.9 * len(FAULTS)
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker processes")  # with one core
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_and_nothing_else(tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
