@@ -25,6 +25,7 @@
 #include "tensor_source.h"
 #include "tensors.h"
 #include "torch_kernels.h"
+#include "torch_overlap.h"
 
 namespace nb = nanobind;
 using namespace repdl;
@@ -175,6 +176,10 @@ NB_MODULE(repdl_core, m) {
   m.def("restore_function", &RestoreFunction, nb::arg("function_or_type"));
   m.def("fill_tensor", &FillTensor, nb::arg("tensor"), nb::arg("pattern"));
   m.def("fill_memory", &FillMemory, nb::arg("address"), nb::arg("bytes"), nb::arg("pattern"));
+
+  m.def("watch_overlap", &WatchOverlap, nb::arg("functions"), nb::arg("refuses"));
+  m.def("end_overlap", &EndOverlap);
+  m.def("view_overlaps", &ViewOverlaps, nb::arg("size"), nb::arg("stride"));
 
   m.def("share_openmp", &ShareOpenMp);
   m.def("set_openmp_threads", &SetOpenMpThreads, nb::arg("count"));

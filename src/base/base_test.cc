@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "repdl/error.h"
 #include "repdl/op.h"
 #include "repdl/order.h"
+#include "repdl/overlap.h"
 #include "repdl/target.h"
 
 namespace repdl {
@@ -182,6 +184,30 @@ TEST(Flat, TellsLayoutsApart) {
   EXPECT_FALSE(AreFlatAlike({&a, &b}));
   a.strides = b.strides = {4, 1};  // a gap after each row
   EXPECT_FALSE(AreFlatAlike({&a, &b}));
+}
+
+TEST(Overlap, FindsElementsThatShareMemory) {
+  using List = std::vector<int64_t>;
+  const auto overlap = [](const List& shape, const List& strides) { return ElementsOverlap(shape, strides); };
+  EXPECT_FALSE(overlap({}, {}));
+  EXPECT_FALSE(overlap({2, 3}, {3, 1}));
+  EXPECT_FALSE(overlap({2, 3}, {1, 2}));
+  EXPECT_FALSE(overlap({2, 3}, {-3, 1}));
+  EXPECT_FALSE(overlap({1, 3}, {0, 7}));
+  EXPECT_FALSE(overlap({0, 3}, {0, 0}));
+  EXPECT_FALSE(overlap({2, 2}, {2, 3}));  // 0, 3, 2, 5
+  EXPECT_FALSE(overlap({3, 2}, {2, 3}));  // 0, 3, 2, 5, 4, 7
+  EXPECT_FALSE(overlap({3, 2}, {2, -3}));
+  EXPECT_TRUE(overlap({4, 2}, {2, 6}));  // 6 is the fourth row, and the second column
+  EXPECT_TRUE(overlap({4, 3}, {2, 3}));  // 6 again
+  EXPECT_TRUE(overlap({2, 3}, {0, 1}));
+  EXPECT_TRUE(overlap({3}, {0}));
+  EXPECT_TRUE(overlap({5, 3}, {1, 1}));  // windows
+  EXPECT_TRUE(overlap({5, 3}, {2, 1}));
+  EXPECT_TRUE(overlap({5, 3}, {2, -1}));
+  EXPECT_FALSE(overlap({5, 3}, {3, 1}));
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_FALSE(overlap({2, 2}, {most, 1}));
 }
 
 TEST(OrderTest, ReadsItsNames) {

@@ -152,9 +152,7 @@ def not_reproducible(
         return native(*args, **kwargs)
     reason = _reason.get()
     if reason is not None:
-        used = Permission(op, reason)
-        with _lock:
-            permissions[used] = permissions.get(used, 0) + 1
+        _count(Permission(op, reason))
     if watch is not None:
         watch(why or reason_of(name), reason, None)
     if watch is not None or reason is not None:
@@ -165,12 +163,39 @@ def not_reproducible(
     error = _describe(name, args, kwargs, why)
     if now != "warn":
         raise error
+    _warn_once(name, str(error))
+    return _run_native(name, native, args, kwargs)
+
+
+def _count(used: Permission) -> None:
+    with _lock:
+        permissions[used] = permissions.get(used, 0) + 1
+
+
+def _warn_once(name: str, message: str) -> None:
     with _lock:
         first = name not in _warned
         _warned.add(name)
     if first:
-        warnings.warn(str(error), NotReproducibleWarning, stacklevel=3)
-    return _run_native(name, native, args, kwargs)
+        warnings.warn(message, NotReproducibleWarning, stacklevel=4)
+
+
+OVERLAPPING = "a write to elements that share memory"
+
+
+def refuses_overlap() -> bool:
+    """Whether torch is to refuse, in its own words, a write to elements that share memory: its threads race there."""
+    reason = _reason.get()
+    if reason is not None:
+        _count(Permission(OVERLAPPING, reason))
+    if watch is not None or reason is not None or level() == "off":
+        return False
+    if level() == "warn":
+        _warn_once(
+            OVERLAPPING, f"{OVERLAPPING} is not reproducible: it is not said which comes last. Write to a .clone()"
+        )
+        return False
+    return True
 
 
 _running: dict[int, list[str]] = {}

@@ -26,6 +26,7 @@ from repdl.interception import (
     libraries,
     machine,
     memory,
+    overlap,
     seeding,
     settings,
     strict,
@@ -162,7 +163,14 @@ def _install() -> None:
         _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
         _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
         _undo.callback(libraries.hold(is_enabled))
-    for change in (settings.route, settings.full_precision, memory.filled, machine.hidden, seeding.told):
+    for change in (
+        settings.route,
+        settings.full_precision,
+        memory.filled,
+        machine.hidden,
+        overlap.refused,
+        seeding.told,
+    ):
         _undo.enter_context(change())
     _undo.enter_context(children.told(_enable_in_child, _of_child))
 

@@ -16,32 +16,13 @@
 #include "ops/philox/philox_distributions_kernel.h"
 #include "ops/philox/philox_gamma_kernel.h"
 #include "ops/philox/philox_multinomial_kernel.h"
+#include "repdl/overlap.h"
 
 namespace repdl {
 namespace {
 
-/// Whether no two elements share memory, for certain: each step of a dimension clears all that lies within.
-bool IsWithoutOverlap(const TensorView& tensor) {
-  if (tensor.numel() == 0) return true;
-  // Dimensions by step. In double, where no stride overflows; below 2^53, more than there is memory, it is exact.
-  std::array<std::pair<double, double>, kMaxRank> dims;
-  int rank = 0;
-  for (int dim = 0; dim < tensor.rank(); ++dim) {
-    if (tensor.shape[dim] == 1) continue;
-    dims[rank++] = {std::fabs(static_cast<double>(tensor.strides[dim])), static_cast<double>(tensor.shape[dim])};
-  }
-  std::sort(dims.begin(), dims.begin() + rank);
-  double last = 0;  // the farthest element of the dimensions so far
-  for (int i = 0; i < rank; ++i) {
-    const auto [step, size] = dims[i];
-    if (step <= last) return false;
-    last += (size - 1) * step;
-  }
-  return true;
-}
-
 void CheckFilled(std::string_view op, const TensorView& tensor, int64_t offset) {
-  REPDL_CHECK(IsWithoutOverlap(tensor), ArgName{op, "tensor"},
+  REPDL_CHECK(!ElementsOverlap(tensor.shape, tensor.strides), ArgName{op, "tensor"},
               " has elements that share memory; fill one without, such as its .contiguous()");
   CheckPhiloxOffset(op, offset, tensor.numel());
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from repdl import _core
 from repdl.interception import core
 from repdl.interception.native import Kernel, native_of
 from repdl.interception.override import ANY_DTYPE, override
@@ -106,25 +107,14 @@ def as_strided_scatter(
     self: torch.Tensor, src: torch.Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> torch.Tensor:
     """A copy with `src` in the places of a view; where that overlaps itself, the last element of `src` stays."""
-    if not _may_overlap(size, stride):
+    if not _core.view_overlaps(size, stride):
         return _native_strided(self, src, size, stride, storage_offset)
-    unchanged = self.as_strided(size, stride, storage_offset)
-    result = _native_strided(self, unchanged, size, stride, storage_offset)
+    result = _native_strided(self, src.new_empty(0), (0,), (1,), storage_offset)  # a copy, laid out as torch's
     whole = result.as_strided((result.untyped_storage().nbytes() // result.itemsize,), (1,), 0)
     offset = self.storage_offset() if storage_offset is None else storage_offset
     places = torch.arange(whole.numel()).as_strided(size, stride, offset)
     write(whole, places.reshape(-1), src.expand(places.shape).reshape(-1), False)
     return result
-
-
-def _may_overlap(size: Any, stride: Any) -> bool:
-    """Whether two elements of a view may lie in one place."""
-    reached = 0
-    for step, n in sorted(zip(stride, size, strict=False)):  # torch tells of more of one than of the other
-        if n > 1 and step <= reached:
-            return True
-        reached += (n - 1) * step
-    return False
 
 
 _native_index_add, _native_scatter_add = native_of("index_add"), native_of("scatter_add")

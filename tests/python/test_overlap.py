@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Writes to elements that share memory: torch's threads race there, so they are refused, in torch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+import repdl
+from repdl.interception import NotReproducibleWarning, permissions
+from repdl.interception.strict import OVERLAPPING, Permission
+
+ROWS = 20001
+"""More elements than torch's kernels write on one thread."""
+
+
+def windows(dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.zeros(ROWS + 2, dtype=dtype).unfold(0, 3, 1)
+
+
+@pytest.fixture
+def enabled() -> Iterator[None]:
+    with repdl.reproducible():
+        yield
+
+
+Y = torch.arange(3.0 * ROWS).reshape(ROWS, 3)
+INDEX = torch.arange(ROWS)
+
+WRITES: dict[str, Callable[[torch.Tensor], object]] = {
+    "copy_": lambda x: x.copy_(Y),
+    "copy_ of another type": lambda x: x.copy_(Y.double()),
+    "setitem": lambda x: x.__setitem__(slice(1, None), Y[1:]),
+    "by index": lambda x: x.__setitem__(INDEX, Y),
+    "index_put_ accumulate": lambda x: x.index_put_((INDEX,), Y, accumulate=True),
+    "add_": lambda x: x.add_(Y),
+    "add_ of a number": lambda x: x.add_(1),
+    "exp_": lambda x: x.exp_(),
+    "neg_": lambda x: x.neg_(),
+    "out of ours": lambda x: torch.add(Y, 1, out=x),
+    "out of torch's": lambda x: torch.neg(Y, out=x),
+    "out of a product": lambda x: torch.mm(Y, torch.ones(3, 3), out=x),
+    "where": lambda x: torch.where(Y > 3, Y, -Y, out=x),
+    "cat": lambda x: torch.cat([Y[:7], Y[7:]], out=x),
+    "cumsum_": lambda x: x.cumsum_(0),
+    "index_copy_": lambda x: x.index_copy_(0, INDEX, Y),
+    "index_add_": lambda x: x.index_add_(0, INDEX, Y),
+    "scatter_": lambda x: x.scatter_(0, INDEX[:, None].expand(-1, 3), Y),
+    "scatter_add_": lambda x: x.scatter_add_(0, INDEX[:, None].expand(-1, 3), Y),
+    "masked_scatter_": lambda x: x.masked_scatter_(Y > 0, Y),
+    "foreach": lambda x: torch._foreach_add_([x], [Y]),
+    "uniform_": lambda x: x.uniform_(),
+    "random_": lambda x: x.random_(9),
+    "bernoulli_": lambda x: x.bernoulli_(0.5),
+    "sort": lambda x: torch.sort(Y, out=(x, torch.empty(0, dtype=torch.int64))),
+}
+
+
+@pytest.mark.usefixtures("enabled")
+@pytest.mark.parametrize("write", WRITES)
+def test_refuses(write: str) -> None:
+    x = windows()
+    with pytest.raises((RuntimeError, ValueError), match=r"single memory location|elements that share memory"):
+        WRITES[write](x)
+    assert not x.count_nonzero()
+
+
+@pytest.mark.usefixtures("enabled")
+def test_takes_what_only_looks_alike() -> None:
+    x = torch.zeros(8).as_strided((3, 2), (2, 3))  # 0, 3, 2, 5, 4, 7
+    x.copy_(torch.arange(6.0).reshape(3, 2))
+    assert x.flatten().tolist() == list(range(6))
+    x.add_(1)
+    assert x.flatten().tolist() == list(range(1, 7))
+    with pytest.warns(UserWarning, match="expanded"):  # as torch does; it is the same number wherever it comes from
+        assert windows().masked_fill_(Y > -1, 2.0).eq(2).all()
+
+
+@pytest.mark.usefixtures("enabled")
+def test_reads_windows_and_their_gradients() -> None:
+    x = torch.arange(9.0, requires_grad=True)
+    x.unfold(0, 3, 1).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [1, 2, 3, 3, 3, 3, 3, 2, 1]
+    x.grad = None
+    x.as_strided((7, 3), (1, 1)).square().sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [0, 4, 12, 18, 24, 30, 36, 28, 16]
+
+
+def test_leaves_torch_as_it_was() -> None:
+    with repdl.reproducible():
+        pass
+    assert windows().add_(1).count_nonzero() == 3 * ROWS
+
+
+def test_may_be_allowed() -> None:
+    used = Permission(OVERLAPPING, "all are equal")
+    with repdl.reproducible(), repdl.allow_native("all are equal"):
+        windows().copy_(torch.ones(ROWS, 3))
+    assert permissions.pop(used) >= 1
+
+
+def test_may_warn() -> None:
+    with repdl.reproducible(strict="warn"), pytest.warns(NotReproducibleWarning, match="share memory"):
+        windows().copy_(Y)
+    with repdl.reproducible(strict="off"):
+        windows().copy_(Y)
