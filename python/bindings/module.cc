@@ -177,6 +177,7 @@ NB_MODULE(repdl_core, m) {
   m.def("fill_tensor", &FillTensor, nb::arg("tensor"), nb::arg("pattern"));
   m.def("fill_memory", &FillMemory, nb::arg("address"), nb::arg("bytes"), nb::arg("pattern"));
 
+  m.def("overlap_functions", &OverlapFunctions);
   m.def("watch_overlap", &WatchOverlap, nb::arg("functions"), nb::arg("refuses"));
   m.def("end_overlap", &EndOverlap);
   m.def("view_overlaps", &ViewOverlaps, nb::arg("size"), nb::arg("stride"));

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "torch_overlap.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "repdl/overlap.h"
 #include "replaced_import.h"
@@ -12,29 +17,46 @@ namespace nb = nanobind;
 namespace repdl {
 namespace {
 
-constexpr const char* kName = "_ZN2at20has_internal_overlapEPN3c1010TensorImplE";
-
-/// at::MemOverlap, of torch.
-enum class Overlap : int { kNo, kYes, kTooHard };
-
 /// torch's tensor is a pointer to what it calls TensorImpl, and a handle of its C interface is a pointer to a tensor.
 using TensorImpl = void*;
 
-Overlap (*has_internal_overlap)(TensorImpl) = nullptr;
-int (*get_dim)(TensorImpl*, int64_t*) = nullptr;
-int (*get_sizes)(TensorImpl*, const int64_t**) = nullptr;
-int (*get_strides)(TensorImpl*, const int64_t**) = nullptr;
+// at::MemOverlap and at::MemOverlapStatus
+enum class Within : int { kNo, kYes, kTooHard };
+enum class Between : int { kFull, kPartial, kNo, kTooHard };
+
+/// What torch calls before its kernels write, and what its C interface tells of a tensor.
+struct Functions {
+  Within (*within)(TensorImpl);
+  Between (*between)(TensorImpl, TensorImpl);
+  void (*check_apart)(TensorImpl, TensorImpl);
+  TensorImpl* (*copy)(TensorImpl*, TensorImpl*, bool);
+  int (*get_dim)(TensorImpl*, int64_t*);
+  int (*get_sizes)(TensorImpl*, const int64_t**);
+  int (*get_strides)(TensorImpl*, const int64_t**);
+  int (*get_device_type)(TensorImpl*, int32_t*);
+  int (*get_dtype)(TensorImpl*, int32_t*);
+  int (*get_data)(TensorImpl*, const void**);
+  int (*clone)(TensorImpl*, TensorImpl**);
+  int (*destroy)(TensorImpl*);
+};
+constexpr std::array kNames = {"_ZN2at20has_internal_overlapEPN3c1010TensorImplE",
+                               "_ZN2at18get_overlap_statusEPKN3c1010TensorImplES3_",
+                               "_ZN2at17assert_no_overlapEPN3c1010TensorImplES2_",
+                               "_ZN2at6native5copy_ERNS_6TensorERKS1_b",
+                               "aoti_torch_get_dim",
+                               "aoti_torch_get_sizes",
+                               "aoti_torch_get_strides",
+                               "aoti_torch_get_device_type",
+                               "aoti_torch_get_dtype",
+                               "torch_get_const_data_ptr",
+                               "aoti_torch_clone",
+                               "aoti_torch_delete_tensor_object"};
+Functions torch;
+
+/// The bytes of an element, by torch's number of its dtype; 0 for what is not known.
+constexpr std::array<int64_t, 16> kItemSizes = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2};
 
 std::atomic<PyObject*> refuses_overlap = nullptr;
-
-bool HasOverlap(TensorImpl tensor) {
-  int64_t dim = 0;
-  const int64_t *sizes = nullptr, *strides = nullptr;
-  if (get_dim(&tensor, &dim) != 0 || get_sizes(&tensor, &sizes) != 0 || get_strides(&tensor, &strides) != 0)
-    return false;
-  const auto rank = static_cast<size_t>(dim);
-  return ElementsOverlap({sizes, rank}, {strides, rank});
-}
 
 bool Refuses() {
   const nb::gil_scoped_acquire python;
@@ -48,36 +70,141 @@ bool Refuses() {
   }
 }
 
-/// What torch calls before its kernels write.
-Overlap Check(TensorImpl tensor) {
-  const Overlap found = has_internal_overlap(tensor);
-  if (found != Overlap::kTooHard || !HasOverlap(tensor) || !Refuses()) return found;
-  return Overlap::kYes;
+/// A tensor of the CPU, as torch tells it.
+struct Described {
+  explicit Described(TensorImpl tensor) {
+    int32_t device = -1, dtype = -1;
+    int64_t dim = 0;
+    const int64_t *sizes = nullptr, *strides = nullptr;
+    const void* data = nullptr;
+    if (torch.get_device_type(&tensor, &device) != 0 || device != 0) return;
+    if (torch.get_dtype(&tensor, &dtype) != 0 || dtype < 0 || dtype >= static_cast<int32_t>(kItemSizes.size())) return;
+    if (torch.get_dim(&tensor, &dim) != 0 || torch.get_sizes(&tensor, &sizes) != 0) return;
+    if (torch.get_strides(&tensor, &strides) != 0 || torch.get_data(&tensor, &data) != 0) return;
+    address = reinterpret_cast<uintptr_t>(data);
+    item_size = kItemSizes[static_cast<size_t>(dtype)];
+    shape = {sizes, static_cast<size_t>(dim)};
+    for (const int64_t stride : std::span(strides, shape.size())) steps.push_back(stride * item_size);
+  }
+
+  Strided strided() const { return {address, item_size, shape, steps}; }
+
+  bool IsLike(const Described& other) const {
+    return address == other.address && item_size == other.item_size && std::ranges::equal(shape, other.shape) &&
+           steps == other.steps;
+  }
+
+  uintptr_t address = 0;  // if it is not known
+  int64_t item_size = 0;
+  std::span<const int64_t> shape;
+  std::vector<int64_t> steps;
+};
+
+bool HasOverlap(TensorImpl tensor) {
+  int64_t dim = 0;
+  const int64_t *sizes = nullptr, *strides = nullptr;
+  if (torch.get_dim(&tensor, &dim) != 0 || torch.get_sizes(&tensor, &sizes) != 0) return false;
+  if (torch.get_strides(&tensor, &strides) != 0) return false;
+  const auto rank = static_cast<size_t>(dim);
+  return ElementsOverlap({sizes, rank}, {strides, rank});
+}
+
+Within CheckWithin(TensorImpl tensor) {
+  const Within found = torch.within(tensor);
+  return found == Within::kTooHard && HasOverlap(tensor) && Refuses() ? Within::kYes : found;
+}
+
+/// While torch copies: what is set if the copy would write to elements that it still reads.
+thread_local bool* copy_overlaps = nullptr;
+
+/// Set while torch asks on behalf of kernels that may not even read the very elements that they write.
+thread_local bool must_be_apart = false;
+
+Between CheckBetween(TensorImpl a, TensorImpl b) {
+  const Between found = torch.between(a, b);
+  if (found != Between::kTooHard) return found;
+  const Described of_a(a), of_b(b);
+  if (of_a.address == 0 || of_b.address == 0) return found;
+  if (of_a.IsLike(of_b)) return must_be_apart && Refuses() ? Between::kFull : found;
+  if (!ElementsOverlap(of_a.strided(), of_b.strided())) return found;
+  if (copy_overlaps != nullptr) {
+    *copy_overlaps = true;
+    return Between::kPartial;
+  }
+  return Refuses() ? Between::kPartial : found;
+}
+
+void CheckApart(TensorImpl a, TensorImpl b) {
+  struct Asking {
+    Asking() { must_be_apart = true; }
+    ~Asking() { must_be_apart = false; }
+  } const asking;
+  torch.check_apart(a, b);
+}
+
+/// A copy is what most threads that go from left to right would make, `x[:, :-1] = x[:, 1:]` say: that of all elements as
+/// they were.
+TensorImpl* Copy(TensorImpl* to, TensorImpl* from, bool non_blocking) {
+  bool overlaps = false;
+  struct Copying {
+    explicit Copying(bool& flag) : before(std::exchange(copy_overlaps, &flag)) {}
+    ~Copying() { copy_overlaps = before; }
+    bool* before;
+  } const copying(overlaps);
+  try {
+    return torch.copy(to, from, non_blocking);
+  } catch (...) {
+    TensorImpl* as_it_was = nullptr;
+    if (!overlaps || torch.clone(from, &as_it_was) != 0) throw;
+    const std::unique_ptr<TensorImpl, int (*)(TensorImpl*)> owner(as_it_was, torch.destroy);
+    return torch.copy(to, as_it_was, non_blocking);
+  }
+}
+
+const std::array kOurs = {reinterpret_cast<void*>(&CheckWithin), reinterpret_cast<void*>(&CheckBetween),
+                          reinterpret_cast<void*>(&CheckApart), reinterpret_cast<void*>(&Copy)};
+
+std::array<void*, kOurs.size()> Own() {
+  return {reinterpret_cast<void*>(torch.within), reinterpret_cast<void*>(torch.between),
+          reinterpret_cast<void*>(torch.check_apart), reinterpret_cast<void*>(torch.copy)};
 }
 
 }  // namespace
 
+std::vector<const char*> OverlapFunctions() { return {kNames.begin(), kNames.end()}; }
+
 bool WatchOverlap(const std::vector<uintptr_t>& functions, const nb::object& refuses) {
-  if (functions.size() != 4) return false;
-  has_internal_overlap = reinterpret_cast<Overlap (*)(TensorImpl)>(functions[0]);
-  get_dim = reinterpret_cast<int (*)(TensorImpl*, int64_t*)>(functions[1]);
-  get_sizes = reinterpret_cast<int (*)(TensorImpl*, const int64_t**)>(functions[2]);
-  get_strides = reinterpret_cast<int (*)(TensorImpl*, const int64_t**)>(functions[3]);
+  if (functions.size() != kNames.size()) return false;
   EndOverlap();
+  size_t at = 0;
+  const auto next = [&](auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(functions[at++]);
+  };
+  next(torch.within), next(torch.between), next(torch.check_apart), next(torch.copy);
+  next(torch.get_dim), next(torch.get_sizes), next(torch.get_strides), next(torch.get_device_type);
+  next(torch.get_dtype), next(torch.get_data), next(torch.clone), next(torch.destroy);
   refuses_overlap.store(nb::object(refuses).release().ptr());
-  return ReplaceImport(kName, reinterpret_cast<void*>(has_internal_overlap), reinterpret_cast<void*>(&Check));
+  const auto own = Own();
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (!ReplaceImport(kNames[i], own[i], kOurs[i])) {
+      EndOverlap();
+      return false;
+    }
+  }
+  return true;
 }
 
 void EndOverlap() {
-  if (PyObject* const before = refuses_overlap.exchange(nullptr)) {
-    auto* const own = reinterpret_cast<void*>(has_internal_overlap);
-    ReplaceImport(kName, own, own);
-    nb::steal(before);
-  }
+  PyObject* const before = refuses_overlap.exchange(nullptr);
+  if (before == nullptr) return;
+  const auto own = Own();
+  for (size_t i = 0; i < own.size(); ++i) ReplaceImport(kNames[i], own[i], own[i]);
+  nb::steal(before);
 }
 
 bool ViewOverlaps(const std::vector<int64_t>& size, const std::vector<int64_t>& stride) {
-  return ElementsOverlap(std::span(size).first(std::min(size.size(), stride.size())), stride);
+  const size_t rank = std::min(size.size(), stride.size());  // torch tells of more of one than of the other
+  return ElementsOverlap(std::span(size).first(rank), std::span(stride).first(rank));
 }
 
 }  // namespace repdl

@@ -8,12 +8,16 @@
 
 namespace repdl {
 
-/// Lets torch's kernels refuse to write to a tensor of which elements share memory, however they do. By itself torch
-/// refuses only strides of zero; else its threads write in any order.
+/// The names of what WatchOverlap takes the addresses of, in torch's library.
+std::vector<const char*> OverlapFunctions();
+
+/// Lets torch's kernels refuse to write to elements that share memory, or that they read in other places, however they
+/// do. By itself torch looks for that only where strides are zero and tensors dense; else threads and vectors decide.
 ///
-/// `functions` says where torch has at::has_internal_overlap, aoti_torch_get_dim, …_sizes and …_strides. `refuses` is
-/// called for such a tensor: False lets torch write to it. False if this build of torch does not let its check be
-/// replaced; then nothing is changed.
+/// A copy of what it would write to is made from its elements as they were.
+///
+/// `refuses` is called for such tensors: False lets torch write to them. False if this build of torch does not let its
+/// checks be replaced; then nothing is changed.
 bool WatchOverlap(const std::vector<uintptr_t>& functions, const nanobind::object& refuses);
 
 /// Takes that back.

@@ -206,8 +206,38 @@ TEST(Overlap, FindsElementsThatShareMemory) {
   EXPECT_TRUE(overlap({5, 3}, {2, 1}));
   EXPECT_TRUE(overlap({5, 3}, {2, -1}));
   EXPECT_FALSE(overlap({5, 3}, {3, 1}));
-  const int64_t most = std::numeric_limits<int64_t>::max();
-  EXPECT_FALSE(overlap({2, 2}, {most, 1}));
+  EXPECT_FALSE(overlap({2, 2}, {std::numeric_limits<int64_t>::max(), 1}));
+}
+
+TEST(Overlap, FindsTensorsThatShareMemory) {
+  struct View {
+    uintptr_t address;
+    std::vector<int64_t> shape, steps;
+    int64_t item_size = 4;
+  };
+  const auto overlap = [](const View& a, const View& b) {
+    const auto of = [](const View& x) { return Strided{x.address, x.item_size, x.shape, x.steps}; };
+    EXPECT_EQ(ElementsOverlap(of(a), of(b)), ElementsOverlap(of(b), of(a)));
+    return ElementsOverlap(of(a), of(b));
+  };
+  const View rows{1000, {3, 4}, {40, 4}};  // of ten columns
+  EXPECT_TRUE(overlap(rows, rows));
+  EXPECT_TRUE(overlap(rows, {1012, {3, 4}, {40, 4}}));
+  EXPECT_FALSE(overlap(rows, {1016, {3, 4}, {40, 4}})) << "the columns beside them";
+  EXPECT_FALSE(overlap(rows, {1016, {3, 6}, {40, 4}}));
+  EXPECT_TRUE(overlap(rows, {1016, {3, 7}, {40, 4}})) << "the last is the first of the next row";
+  EXPECT_TRUE(overlap(rows, {1040, {3, 4}, {40, 4}}));
+  EXPECT_FALSE(overlap(rows, {1120, {3, 4}, {40, 4}}));
+  EXPECT_TRUE(overlap(rows, {1000, {3, 3}, {4, 40}})) << "a transpose";
+  EXPECT_FALSE(overlap(rows, {1036, {3, 3}, {-4, 40}}));
+  EXPECT_TRUE(overlap(rows, {1036, {7, 3}, {-4, 40}}));
+  EXPECT_FALSE(overlap({1000, {50}, {8}}, {1004, {50}, {8}})) << "the others";
+  EXPECT_TRUE(overlap({1000, {50}, {8}}, {1004, {50}, {12}}));
+  EXPECT_TRUE(overlap({1000, {50}, {8}}, {1003, {50}, {8}, 1})) << "a byte of an element";
+  EXPECT_FALSE(overlap({1000, {50}, {8}}, {1004, {50}, {8}, 1}));
+  EXPECT_TRUE(overlap({1000, {50}, {8}}, {1004, {50}, {8}, 8}));
+  EXPECT_TRUE(overlap(rows, {1000, {}, {}}));
+  EXPECT_FALSE(overlap(rows, {1000, {0}, {4}}));
 }
 
 TEST(OrderTest, ReadsItsNames) {

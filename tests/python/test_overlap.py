@@ -67,6 +67,65 @@ def test_refuses(write: str) -> None:
     assert not x.count_nonzero()
 
 
+def matrix() -> torch.Tensor:
+    return torch.arange(300.0 * 257).reshape(300, 257)
+
+
+READS: dict[str, Callable[[torch.Tensor], object]] = {
+    "to the right": lambda x: torch.neg(x[:, :-1], out=x[:, 1:]),
+    "to the left": lambda x: torch.neg(x[:, 1:], out=x[:, :-1]),
+    "down": lambda x: torch.floor(x[:-1, :-1], out=x[1:, :-1]),
+    "transposed": lambda x: torch.neg(x[:250, :250].t(), out=x[:250, :250]),
+    "its own column": lambda x: torch.where(x[:, :1] > 0, x[:, :1], x[:, :9], out=x[:, :9]),
+    "integers": lambda x: x.view(torch.int32)[:, 1:].bitwise_xor_(x.view(torch.int32)[:, :-1]),
+    "parts of its bytes": lambda x: torch.bitwise_not(x.view(torch.int16)[:, 2:20], out=x.view(torch.int32)[:, :18]),
+    "cat": lambda x: torch.cat([x[:, 2:], x[:, :2]], 1, out=x),
+    "gather of itself": lambda x: torch.gather(x[:, :9], 1, torch.zeros(300, 9, dtype=torch.int64), out=x[:, :9]),
+    "scatter": lambda x: x[:, 1:].scatter_(1, torch.arange(256).expand(300, -1), x[:, :-1]),
+}
+
+
+@pytest.mark.usefixtures("enabled")
+@pytest.mark.parametrize("read", READS)
+def test_refuses_what_it_reads_elsewhere(read: str) -> None:
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        READS[read](matrix())
+
+
+COPIES: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]] = {
+    "to the left": lambda x: (x[:, :-1], x[:, 1:]),
+    "to the right": lambda x: (x[:, 1:], x[:, :-1]),
+    "up": lambda x: (x[:-1, :-1], x[1:, :-1]),
+    "down": lambda x: (x[1:, :-1], x[:-1, :-1]),
+    "transposed": lambda x: (x[:250, :250], x[:250, :250].t()),
+    "expanded": lambda x: (x[:, :9], x[:, 3:4]),
+    "as other numbers": lambda x: (x[:, :-1], x.view(torch.int32)[:, 1:]),
+}
+
+
+@pytest.mark.usefixtures("enabled")
+@pytest.mark.parametrize("kind", COPIES)
+def test_copies_elements_as_they_were(kind: str) -> None:
+    x, expected = matrix(), matrix()
+    to, source = COPIES[kind](expected)
+    to.copy_(source.clone())
+    to, source = COPIES[kind](x)
+    to.copy_(source)
+    assert torch.equal(x, expected)
+
+
+@pytest.mark.usefixtures("enabled")
+def test_takes_neighbours_and_itself() -> None:
+    x = matrix()
+    torch.neg(x[:, 100:200], out=x[:, :100])
+    assert torch.equal(x[:, :100], -matrix()[:, 100:200])
+    torch.neg(x[:, ::2], out=x[:, :-1:2].as_strided((300, 129), (257, 2)))
+    torch.neg(x[:, 1::2], out=x[:, :-1:2])
+    x[:, :9].neg_()
+    torch.neg(x[:, :9], out=x[:, :9])
+    torch.neg(x.view(torch.int16)[:, ::2], out=x.view(torch.int16)[:, 1::2])
+
+
 @pytest.mark.usefixtures("enabled")
 def test_takes_what_only_looks_alike() -> None:
     x = torch.zeros(8).as_strided((3, 2), (2, 3))  # 0, 3, 2, 5, 4, 7
@@ -98,7 +157,8 @@ def test_may_be_allowed() -> None:
     used = Permission(OVERLAPPING, "all are equal")
     with repdl.reproducible(), repdl.allow_native("all are equal"):
         windows().copy_(torch.ones(ROWS, 3))
-    assert permissions.pop(used) >= 1
+        READS["to the left"](matrix())
+    assert permissions.pop(used) >= 2
 
 
 def test_may_warn() -> None:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Writes to a tensor of which elements share memory, as windows by `unfold` do: which one comes last is a race."""
+"""Writes to elements that share memory with others, as windows by `unfold` do, or with what is read.
+
+Which one comes last, and what is read before it is written, is for threads and vectors to say.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,9 @@ from repdl.interception.strict import refuses_overlap
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """In this block torch refuses them all, in every kernel that asks its own check; by itself that knows expanded
-    tensors alone. A build of torch whose check cannot be replaced stays as it is."""
-    functions = addresses(
-        "torch_cpu",
-        "_ZN2at20has_internal_overlapEPN3c1010TensorImplE",
-        "aoti_torch_get_dim",
-        "aoti_torch_get_sizes",
-        "aoti_torch_get_strides",
-    )
-    _core.watch_overlap(functions, refuses_overlap)
+    """In this block torch refuses them all, in every kernel that makes its checks; by itself it knows expanded tensors
+    and dense ones alone. A build of torch whose checks cannot be replaced stays as it is."""
+    _core.watch_overlap(addresses("torch_cpu", *_core.overlap_functions()), refuses_overlap)
     try:
         yield
     finally:

@@ -184,16 +184,14 @@ OVERLAPPING = "a write to elements that share memory"
 
 
 def refuses_overlap() -> bool:
-    """Whether torch is to refuse, in its own words, a write to elements that share memory: its threads race there."""
+    """Whether torch is to refuse, in its own words, a write to elements that share memory, with what is read too."""
     reason = _reason.get()
     if reason is not None:
         _count(Permission(OVERLAPPING, reason))
     if watch is not None or reason is not None or level() == "off":
         return False
     if level() == "warn":
-        _warn_once(
-            OVERLAPPING, f"{OVERLAPPING} is not reproducible: it is not said which comes last. Write to a .clone()"
-        )
+        _warn_once(OVERLAPPING, f"{OVERLAPPING} is not reproducible: nothing says which comes first. Use a .clone()")
         return False
     return True
 
