@@ -10,12 +10,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 from typer.testing import CliRunner
 
 from repdl.cli.main import app
+from repdl.runs import bisect
 from repdl.runs.bisect import Bisected, Bisection
 from repdl.runs.command import Command
 from repdl.runs.file import RecordError
@@ -23,6 +26,7 @@ from repdl.runs.recorder import recording
 from repdl.runs.run import Run
 from repdl.runs.sentence import sentence
 from repdl.runs.stretch import Stretch
+from repdl.runs.window import Window
 from runs import Program
 
 
@@ -40,10 +44,10 @@ class Here(Command):
 
     program_here: Program
 
-    def record(self, path: Path, steps: range) -> int:
+    def record(self, path: Path, steps: range, window: Window) -> int:
         torch.manual_seed(0)
         try:
-            with recording(path, steps, quiet=True, kind=Leaving):
+            with recording(path, steps, quiet=True, kind=Leaving, window=window):
                 self.program_here()
         except LeftError:
             return 0
@@ -166,6 +170,57 @@ def test_programs_without_steps_and_modules(tmp_path: Path) -> None:
     assert result.notes == ["The good command differs from itself: A and B are two runs of it."]
 
 
+beside = np.zeros((2, 4), "f")
+"""Memory that programs write past torch."""
+
+
+def without_steps(change: Callable[[int, torch.Tensor], object], has_model: bool) -> Program:
+    """40 rounds of 14 ops, some of memory that nothing has written."""
+
+    def program() -> None:
+        model = nn.Linear(4, 4)
+        beside[:] = 0
+        x, kept = torch.ones(2, 4), torch.from_numpy(beside)
+        for number in range(40):
+            torch.empty(1000).view(10, 100).t()[:5].fill_(number)
+            change(number, kept)
+            y = model(x) if has_model else x @ model.weight
+            x = y.detach().tanh() + (kept if number == 25 else y.detach()).sin()
+
+    return program
+
+
+@pytest.mark.parametrize("has_model", [False, True])
+def test_programs_without_optimizers_are_narrowed_down(
+    tmp_path: Path, has_model: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bisect, "SAMPLED", 20)
+
+    def nothing(number: int, kept: torch.Tensor) -> None:
+        pass
+
+    def another_op(number: int, kept: torch.Tensor) -> object:
+        return number == 23 and kept.add_(1)
+
+    def past_torch(number: int, kept: torch.Tensor) -> object:
+        return number == 3 and beside.__setitem__(0, 1)
+
+    def compared(change: Callable[[int, torch.Tensor], object]) -> tuple[str, int, int]:
+        programs = [without_steps(each, has_model) for each in (nothing, change)]
+        result, text, bisection = bisected(tmp_path, *programs)
+        ops = [call for call in result.a.run.calls_from(0) if "::" in call.name]
+        assert result.notes == []
+        return text, len(ops), bisection.runs
+
+    text, ops, runs = compared(another_op)
+    assert "in step 0, forward, aten::add_.Tensor at" in text and runs == 4 and 15 < ops < 70, text
+    text, ops, runs = compared(past_torch)
+    assert "differed already, and no recorded op has written it" in text, text
+    assert runs == 6 and 200 < ops < 450
+    text, ops, runs = compared(nothing)
+    assert text.startswith("No difference") and runs == (2 if has_model else 4)
+
+
 COMMANDS = {
     "train.py --lr '1 2'": ({}, (sys.executable,), False, ("train.py", "--lr", "1 2")),
     "A=1 B='x y' python3.12 -u -W ignore -m pkg.train -m": (
@@ -192,7 +247,7 @@ def test_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "    torch.optim.SGD([w], 0.1).step()\n"
         "print('whole')\n"
     )
-    options = ["--json", "--html", "page.html", "-o", "kept"]
+    options = ["--json", "--html", "page.html", "-o", "kept", "--capture", "tensors"]
     shown = CliRunner().invoke(
         app, ["bisect", "--good", "program.py 2", "--bad", "FACTOR=2 python -u program.py 2", *options]
     )
@@ -203,6 +258,9 @@ def test_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     )
     assert values["runs_made"] == 4 and values["notes"] == [] and "program.py:4" in Path("page.html").read_text()
     assert Run(Path("kept", "bad4")).steps == 1
+    tensors = load_file("tensors")
+    assert tensors["A.input.self"].tolist() == [1, 1] and "1.0 in A and 2.0 in B" in values["captured"]["sentence"]
+    assert (tensors["A.output.0"].tolist(), tensors["B.output.0"].tolist()) == ([1, 1], [2, 2])
     for wrong in ("", "-c pass", "A=1", "'", "none.py"):
         result = CliRunner().invoke(app, ["bisect", "--good", wrong, "--bad", "program.py 1"])
         assert result.exit_code == 2 and "Traceback" not in result.output

@@ -7,7 +7,9 @@ import hashlib
 import json
 import os
 import pickle
+import random
 import runpy
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +24,7 @@ import repdl
 from repdl import _core
 from repdl.cli.main import app
 from repdl.experiments.settings import threads
-from repdl.receipts import ReceiptError, Resumable, digests, file, resumable, stretches, verifying
+from repdl.receipts import ReceiptError, Resumable, digests, entries, file, processes, resumable, stretches, verifying
 from repdl.receipts.difference import Difference, judge
 from repdl.receipts.file import Receipt
 from repdl.receipts.program import Program
@@ -34,6 +36,8 @@ from support import ROOT, TARGETS
 sys.path.insert(0, str(ROOT / "examples"))
 
 import proof_of_training
+
+SITE = Path(repdl.__file__).parent / "cli" / "site"
 
 TRAIN = """
 import random, sys
@@ -75,6 +79,13 @@ class StopError(BaseException):
     """In the place of the end of a process."""
 
 
+def begin_generators() -> None:
+    """As those of a process that begins: Python's and NumPy's are other ones each time."""
+    random.seed(os.urandom(8))
+    np.random.seed()
+    torch.manual_seed(67280421310721)
+
+
 class Party:
     """A folder with a program and its receipt, made and verified in this process."""
 
@@ -90,6 +101,7 @@ class Party:
         """The program's names."""
         self.script.write_text(text)
         names: dict[str, Any] = {}
+        begin_generators()
         try:
             with writing(self.path, self.program, every, self.checkpoints if every else None):
                 names = runpy.run_path(str(self.script), run_name="__main__")
@@ -118,6 +130,7 @@ class Party:
             told.append(json.loads(json.dumps(answer)))
             raise StopError
 
+        begin_generators()
         comparison = Comparison(receipt, part, tell)
         try:
             with comparison.follower.followed(self.program.folder()):
@@ -179,7 +192,7 @@ def write_chain(path: Path, lines: list[dict[str, Any]]) -> None:
 def test_a_receipt_says_what_ran(honest: Party) -> None:
     receipt = honest.receipt
     assert receipt.program == {
-        "format": "repdl receipt 1",
+        "format": "repdl receipt 2",
         "script": "train.py",
         "is_module": False,
         "arguments": [],
@@ -197,7 +210,7 @@ def test_a_receipt_says_what_ran(honest: Party) -> None:
     assert {"Python", "repdl", "torch", "numpy"} <= ended["versions"].keys()
     assert [content["number"] for content in receipt.steps] == list(range(STEPS))
     assert all(len(content["batches"]) == 1 for content in receipt.steps) and len(receipt.end["batches"]) == 2
-    assert [content["before"] for kind, content in receipt.entries if kind == file.CHECKPOINT] == [0, 2, 4, 6, 8]
+    assert [content["before"] for kind, content in receipt.entries if kind == entries.CHECKPOINT] == [0, 2, 4, 6, 8]
     assert (receipt.end["status"], receipt.end["steps"], receipt.end["sources"]) == (0, STEPS, {})
     assert lines_of(honest.path)[-1]["link"] == receipt.link
     names = {f"step-0000000{step}.safetensors" for step in (2, 4, 6, 8)}
@@ -413,8 +426,8 @@ def test_checkpoints_that_are_not_of_the_chain(honest: Party, tmp_path: Path) ->
     confirmed, found = party.verify(parts)
     assert confirmed == 2 + 2 and found is not None and found.has_resumed and found.step == 4
     assert found.sentence == (
-        "the checkpoint before step 4 differs from the receipt in the generators and the state of model, optimizer, "
-        "sampler and scheduler"
+        "the checkpoint before step 4 differs from the receipt in the generators of Python and torch and the state "
+        "of model, optimizer, sampler and scheduler"
     )
     second.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     _, found = party.verify(parts)
@@ -455,7 +468,12 @@ def test_steps_and_batches_before_the_loop(party: Party) -> None:
     """They are told of when the run begins, and not when it goes on from a checkpoint."""
     warm = "model(next(iter(loader))[0]).sum().backward(); optimizer.step(); next(iter(loader))\nresumable = "
     party.run(TRAIN.replace("resumable = ", warm, 1), every=3)
-    assert [kind for kind, _ in party.receipt.entries[:4]] == [file.STEP, file.READ, file.CHECKPOINT, file.STEP]
+    assert [kind for kind, _ in party.receipt.entries[:4]] == [
+        entries.STEP,
+        entries.READ,
+        entries.CHECKPOINT,
+        entries.STEP,
+    ]
     assert party.verify() == (STEPS + 1, None)
     parts = party.between_checkpoints()
     assert [party.verify([part]) for part in parts] == [(4, None), (3, None), (3, None)]
@@ -521,6 +539,230 @@ def test_a_run_has_one_loop(party: Party) -> None:
     assert names["text"] == "[Resumable] a run has one; this is the second"
 
 
+# Generators of random numbers.
+
+UNSEEDED = """
+import random, sys
+import numpy, torch, repdl
+torch.manual_seed(5)
+weight = torch.nn.Parameter(torch.rand(3))
+optimizer = torch.optim.SGD([weight], 0.1)
+resumable = repdl.receipts.Resumable(weight=torch.nn.ParameterList([weight]))
+for step in range(resumable.iterations, 6):
+    weight.grad = torch.rand(3)
+    # here
+    optimizer.step()
+    resumable.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "confirmed", "sentence"),
+    [
+        ("", 6, None),
+        ("if step == 3: numpy.random.seed(5); random.seed(5); numpy.random.rand(); random.random()", 6, None),
+        ("if step == 3: numpy.random.rand()", 3, "in step 3 the run differs in the generator of NumPy"),
+        ("if step == 2: random.random()", 2, "in step 2 the run differs in the generator of Python"),
+        (
+            "if step == 4: weight.grad += numpy.random.rand()",
+            4,
+            "differs in the generator of NumPy and the parameters; ",
+        ),
+        (
+            "if step == 1: random.random(); numpy.random.shuffle([1, 2, 3])",
+            1,
+            "in step 1 the run differs in the generators of NumPy and Python",
+        ),
+    ],
+)
+def test_a_generator_counts_once_it_is_used(party: Party, line: str, confirmed: int, sentence: str | None) -> None:
+    """From checkpoints too, which have states of generators that nobody has drawn from."""
+    party.run(UNSEEDED.replace("# here", line), every=1)
+    assert party.receipt.steps[0]["generators"].keys() == {"torch"}
+    _, found = party.verify()
+    assert (found is None) is (sentence is None) and (found is None or found.step == confirmed)
+    assert sentence is None or sentence in (found or Difference("", 0)).sentence
+    parts = party.between_checkpoints()
+    assert [party.verify([part])[0] for part in parts[:confirmed]] == [1] * confirmed
+    if found is not None:
+        _, of_part = party.verify([parts[confirmed]])
+        assert of_part is not None and (of_part.sentence, of_part.step) == (found.sentence, found.step)
+
+
+# Several processes.
+
+RANKS = """
+import multiprocessing, os, sys, torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+def work(rank):
+    dist.init_process_group("gloo", init_method="file://" + STORE, rank=rank, world_size=2)
+    torch.manual_seed(1)
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    data = torch.arange(18.0).reshape(6, 3) * (rank + 1)
+    # here
+    for step, batch in enumerate(DataLoader(data, 2)):
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        for p in model.parameters():
+            dist.all_reduce(p.grad)
+        # then
+        optimizer.step()
+    dist.destroy_process_group()
+
+if os.path.exists(STORE):
+    os.remove(STORE)
+ranks = [multiprocessing.get_context("fork").Process(target=work, args=(rank,)) for rank in range(2)]
+for process in ranks:
+    process.start()
+"""
+
+
+def of_ranks(party: Party, **lines: str) -> str:
+    text = RANKS.replace("STORE", repr(str(party.folder / "store")))
+    for name, line in lines.items():
+        text = text.replace(f"# {name}", line or f"# {name}")
+    return text
+
+
+@pytest.fixture(scope="module")
+def of_two(tmp_path_factory: pytest.TempPathFactory) -> Party:
+    """Changed by no test but for its script."""
+    party = Party(tmp_path_factory.mktemp("ranks"))
+    party.run(of_ranks(party))
+    return party
+
+
+def test_each_rank_has_a_chain(of_two: Party) -> None:
+    receipt = of_two.receipt
+    assert receipt.processes == ["rank 0", "rank 1"] and receipt.end["steps"] == 0
+    places = [(step["number"], step["process"]) for step in receipt.steps]
+    assert places == [(step, f"rank {rank}") for step in range(3) for rank in range(2)]
+    assert len({step["parameters"] for step in receipt.steps}) == 3
+    assert len({batch for step in receipt.steps for batch in step["batches"]}) == 6
+    assert "REPDL_RECEIPT" not in os.environ
+    with pytest.raises(ReceiptError, match="it is of a program of several processes, which is verified as a whole"):
+        of_two.between_checkpoints()
+
+
+OF_RANKS = {
+    "": ("", "", None),
+    "other data in one rank": ("data[3] += rank", "", "in step 1 of rank 1 the run differs in the batches"),
+    "an edit in one rank": ("", "if step == 1 and rank == 0: p.grad += 1", "in step 1 of rank 0 the run differs in"),
+    "a generator in both": ("", "if step == 2: torch.rand(())", "in step 2 of rank 0 the run differs in the gen"),
+    "a step less": ("data = data[:4]", "", "the receipt has step 2 of rank 0, and the run has none"),
+    "a step more": ("data = torch.cat([data, data[:2]])", "", "the run has step 3 of rank 0, and the receipt has none"),
+    "killed": ("", "if step == 2 and rank == 1: os._exit(0)", "the receipt has step 2 of rank 1, and the run has none"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_RANKS)
+def test_a_rank_that_differs_is_named(of_two: Party, name: str) -> None:
+    here, then, sentence = OF_RANKS[name]
+    of_two.script.write_text(of_ranks(of_two, here=here, then=then))
+    confirmed, found = of_two.verify()
+    if sentence is None:
+        assert (confirmed, found) == (6, None), found
+        of_two.script.write_text(of_ranks(of_two, here="pass"))
+        _, found = of_two.verify()
+        assert found is not None and found.what == ["sources"]
+    else:
+        assert found is not None and found.process is not None, found
+        assert found.sentence.startswith(sentence) and found.process in sentence
+
+
+def test_processes_that_are_made_up(of_two: Party, tmp_path: Path) -> None:
+    """A rank that is left out is missed when the program runs; parts in another order are no receipt."""
+    lines = lines_of(of_two.path)
+    other = Party(tmp_path / "other")
+    other.script.write_text(of_ranks(of_two))
+
+    def of(name: str, line: dict[str, Any]) -> bool:
+        return name in (line.get("step", {}).get("process"), line.get("process", {}).get("process"))
+
+    write_chain(other.path, [line for line in lines if not of("rank 1", line)])
+    _, found = other.verify()
+    assert found is not None and found.sentence == "the run has step 0 of rank 1, and the receipt has none"
+    swapped = [lines[0], lines[2], lines[1], *lines[3:]]
+    later = [*lines[:7], lines[8], lines[7], lines[9]]
+    renamed = json.loads(json.dumps(lines).replace("rank 1", "rank 2"))
+    half = [line for line in lines if line.get("step", {}) == {} or not of("rank 1", line)]
+    for wrong, text in (
+        (swapped, "line 3 is out of order"),
+        (later, "line 9 is out of order"),
+        (half, "line 6 is out of order"),
+        ([*lines[:8], lines[9]], "line 9 is out of order"),
+    ):
+        write_chain(other.path, json.loads(json.dumps(wrong)))
+        with pytest.raises(ReceiptError, match=text):
+            file.read(other.path)
+    write_chain(other.path, renamed)
+    _, found = other.verify()
+    assert found is not None and found.sentence == "the run has step 0 of rank 1, and the receipt has none"
+
+
+def test_a_process_that_is_killed(party: Party) -> None:
+    party.run(of_ranks(party, then="if step == 2: os.kill(os.getpid(), 9)"))
+    ends = [content for kind, content in party.receipt.entries if kind == entries.PROCESS]
+    assert [(end["steps"], end["ended"]) for end in ends] == [(2, False)] * 2
+    assert party.verify() == (4, None)
+    party.script.write_text(of_ranks(party, then="if step == 2: sys.exit(0)"))
+    _, found = party.verify()
+    assert found is not None and found.sentence.startswith("at the end of rank 0 the run differs in the batches ")
+
+
+def test_processes_without_ranks(party: Party) -> None:
+    """They have the numbers that multiprocessing counts them by, among all that this process has started."""
+    party.run(
+        "import multiprocessing, torch\n"
+        "def work():\n"
+        "    torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1).step()\n"
+        "for _ in range(2):\n"
+        "    multiprocessing.get_context('fork').Process(target=work).start()\n"
+        "work()\n"
+    )
+    assert all(name.startswith("process ") for name in party.receipt.processes) and len(party.receipt.processes) == 2
+    assert [step["number"] for step in party.receipt.steps] == [0, 0, 0]
+
+
+def test_a_process_that_begins_afresh(tmp_path: Path) -> None:
+    """As those of torchrun."""
+    (tmp_path / "train.py").write_text(
+        "import torch\ntorch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1).step()\n"
+    )
+    (tmp_path / "parts").mkdir()
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(SITE), *filter(None, sys.path)]),
+        "REPDL_RUN": '["error", "blocked", "philox"]',
+        "REPDL_RECEIPT": as_json([str(tmp_path / "parts"), str(tmp_path)]),
+        "RANK": "3",
+    }
+    subprocess.run([sys.executable, "train.py"], cwd=tmp_path, env=environment, check=True)
+    told, sources = processes.gathered(tmp_path / "parts")
+    assert [(kind, content["process"]) for kind, content in told] == [("step", "rank 3"), ("process", "rank 3")]
+    assert sources == {"train.py": hashlib.sha256((tmp_path / "train.py").read_bytes()).hexdigest()}
+    assert told[0][1]["generators"] == {} and told[1][1]["ended"]
+
+
+def test_names_of_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without a name, or that takes no step, has no part; a second one of a rank is named as such."""
+    for rank in ("", "2", "10", "2"):
+        monkeypatch.setenv("RANK", rank)
+        for kinds in ([entries.STEP, entries.END], [entries.END]):
+            part = processes.Part(tmp_path)
+            for kind in kinds:
+                part.add(kind, {"number": 0, "batches": [], "sources": {}})
+    told, _ = processes.gathered(tmp_path)
+    assert [content["process"] for _, content in told] == ["rank 2", "rank 2 (2)", "rank 10"] * 2
+    assert sorted(["rank 10", "process 1:2", "rank 2"], key=entries.process_order) == [
+        "process 1:2",
+        "rank 2",
+        "rank 10",
+    ]
+
+
 # Who changes a receipt.
 
 
@@ -573,7 +815,7 @@ HOSTILE = {
     "deep program": b'{"program":' + b"[" * 100_000,
     "long number": b'{"program":' + b"1" * 10_000 + b"}\n",
     "NaN": b'{"program":{"format":NaN}}\n',
-    "twice": b'{"program":{"format":"repdl receipt 1","format":"repdl receipt 1"}}\n',
+    "twice": b'{"program":{"format":"repdl receipt 2","format":"repdl receipt 2"}}\n',
     "a long line": b" " * (1 << 24) + b"{}\n",
     "zeros": bytes(1000),
 }
@@ -599,7 +841,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 
 MADE_UP: list[tuple[int, str, Any, str]] = [
-    (0, "format", "repdl receipt 2", "it has the format 'repdl receipt 2'; this version of repdl reads"),
+    (0, "format", "repdl receipt 1", "it has the format 'repdl receipt 1'; this version of repdl reads"),
     (0, "arguments", "x", "line 1 has no right arguments"),
     (0, "arguments", [1], "line 1 has no right arguments"),
     (0, "script", "a\0b", "line 1 has no right script"),
@@ -615,6 +857,10 @@ MADE_UP: list[tuple[int, str, Any, str]] = [
     (2, "number", 1.0, "line 3, step 0 has no right number"),
     (2, "parameters", "A" * 64, "line 3, step 0 has no right parameters"),
     (2, "batches", {}, "line 3, step 0 has no right batches"),
+    (2, "generators", "0" * 64, "line 3, step 0 has no right generators"),
+    (2, "generators", {"another": "0" * 64}, "line 3, step 0 has no right generators"),
+    (2, "process", "rank x", "line 3 has no right process"),
+    (2, "process", "rank 1", "line 4, step 0 is out of order"),
     (2, "batches", [[]], "line 3, step 0 has no right batches"),
     (-1, "sources", {"../x.py": "0" * 64}, "has no right sources"),
     (-1, "sources", {"/x.py": "0" * 64}, "has no right sources"),
@@ -660,7 +906,7 @@ def test_a_chain_that_is_forged_whole_is_caught_when_it_runs(honest: Party, tmp_
     for line in lines:
         if line.get("step", {}).get("number", 0) >= 5:  # "parameters" of a better model, say, from here on
             value = hashlib.sha256(line["step"]["parameters"].encode()).hexdigest()
-            line["step"][name] = [value] if name == "batches" else value
+            line["step"][name] = {"batches": [value], "generators": {"torch": value}}.get(name, value)
     write_chain(party.path, lines)
     _, found = party.verify()
     assert found is not None and (found.step, found.what) == (5, [name])
@@ -796,7 +1042,7 @@ def test_one_process_of_several(party: Party, monkeypatch: pytest.MonkeyPatch) -
     party.script.write_text("")
     monkeypatch.setenv("WORLD_SIZE", "2")
     result = CliRunner().invoke(app, ["run", "--receipt", str(party.path), str(party.script)])
-    assert result.exit_code == 2 and "--receipt is of one process, and WORLD_SIZE says" in result.output
+    assert result.exit_code == 2 and "--receipt is of a whole program, and WORLD_SIZE says" in result.output
 
 
 def test_what_the_command_says(honest: Party, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,10 @@ def run_with_receipt(
 ) -> None:
     """Runs an enabled program and writes its receipt."""
     if os.environ.get("WORLD_SIZE", "1") != "1":
-        fail("repdl run: --receipt is of one process, and WORLD_SIZE says that this is one of several")
+        fail(
+            "repdl run: --receipt is of a whole program, and WORLD_SIZE says that this is one process of several; have "
+            "it run the launcher: repdl run --receipt FILE -m torch.distributed.run … in the place of torchrun …"
+        )
     try:
         from repdl.receipts.program import Program
         from repdl.receipts.writing import writing

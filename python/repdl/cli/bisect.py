@@ -23,6 +23,10 @@ def bisect(
     cause: Annotated[
         bool, typer.Option("--cause", help="Find out in what the bits of that op differ, as `repdl diff --cause`.")
     ] = False,
+    capture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Keep that op's tensors in FILE, as `repdl diff --capture`."),
+    ] = None,
     html: Annotated[
         Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Draw both timelines into FILE, a page of its own."),
@@ -45,6 +49,7 @@ def bisect(
     from repdl.runs.file import RecordError
 
     check_folder("--html", html)
+    check_folder("--capture", capture)
     check_folder("--output", output)
     commands = {}
     for name, text in (("good", good), ("bad", bad)):
@@ -69,6 +74,11 @@ def bisect(
                 from repdl.runs.cause import look_for
 
                 found.cause = look_for(found, *runs, result.a.command)
+            if capture is not None and found is not None:
+                from repdl.runs import capture as captured
+
+                commands_of = result.a.command, result.b.command
+                found.captured = captured.capture(found, *runs, capture, commands_of)
             if html is not None:
                 html.write_text(page(found, *runs), encoding="utf-8")
             if as_json:

@@ -60,6 +60,8 @@ def verify(
         "confirmed": difference is None,
         "step": None if difference is None else difference.step,
         "what": [] if difference is None else difference.what,
+        "process": None if difference is None else difference.process,
+        "processes": said.processes,
         "steps": len(said.steps),
         "verified": confirmed,
         "drawn": chosen,
@@ -71,7 +73,11 @@ def verify(
     if difference is not None:
         values["sentence"] = f"Not confirmed: {difference.sentence}."
     elif steps is None:
-        values["sentence"] = f"Confirmed: all {len(said.steps)} steps, and the end with status {said.end['status']}."
+        processes = {step.get("process") for step in said.steps}
+        of = f" of {len(processes)} processes" if said.processes else ""
+        values["sentence"] = (
+            f"Confirmed: all {len(said.steps)} steps{of}, and the end with status {said.end['status']}."
+        )
     else:
         values["sentence"] = (
             f"Confirmed: steps {', '.join(map(str, chosen))}, drawn from seed {seed}, and those up to the next "
@@ -89,6 +95,8 @@ def _tell(values: dict[str, Any], has_resumed: bool) -> None:
     if not values["confirmed"]:
         if values["other_versions"]:
             typer.echo(f"The receipt has other versions: {', '.join(values['other_versions'])}.")
+        if "generators" in values["what"]:
+            typer.echo("A generator that the program does not seed is another each time: repdl.manual_seed seeds all.")
         if has_resumed:
             typer.echo("If the whole run is confirmed, the loop goes by something that is no part of its Resumable.")
     typer.echo(f"chain       {values['link']}")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from repdl.receipts.file import CHECKPOINT, END, STEP, Entry, Receipt
+from repdl.receipts.entries import CHECKPOINT, END, PROCESS, STEP, Entry, process_order, step_order
+from repdl.receipts.file import Receipt
 from repdl.receipts.stretches import Stretch
 
 _NAMES = {
@@ -15,10 +16,10 @@ _NAMES = {
     "parameters": "the parameters",
     "buffers": "the buffers of modules",
     "optimizer": "the state of the optimizer",
-    "generators": "the generators",
     "states": "the states of parts",
     "status": "the exit status",
     "sources": "the sources that were imported",
+    "generators": "the generators",
 }
 
 
@@ -27,12 +28,13 @@ class Difference:
     """The first entry that is another one when the program is run again.
 
     step: the one in which, or before which, it is. what: the fields that differ, as the file has them.
-    has_resumed: the program went on from a checkpoint there.
+    process: in which it is, if the program started it. has_resumed: the program went on from a checkpoint there.
     """
 
     sentence: str
     step: int
     what: list[str] = field(default_factory=list)
+    process: str | None = None
     has_resumed: bool = False
 
 
@@ -45,42 +47,71 @@ def judge(
         if answer["at"] != stretch.stop:
             found = _difference(receipt, stretch, answer)
             return confirmed, replace(found, has_resumed=stretch.checkpoint is not None)
-        confirmed += _step(receipt, stretch.stop) - _step(receipt, stretch.first)
+        confirmed += sum(kind == STEP for kind, _ in receipt.entries[stretch.first : stretch.stop])
     return confirmed, None
 
 
 def _difference(receipt: Receipt, stretch: Stretch, answer: dict[str, Any]) -> Difference:
     at, found = answer["at"], answer.get("found")
-    step = _step(receipt, at)
+    expected: Entry = receipt.entries[at] if at < len(receipt.entries) else (END, receipt.end)
+    step, process = _step(receipt, at, expected), expected[1].get("process")
     if "refused" in answer:
         return Difference(answer["refused"], step)
-    expected: Entry = receipt.entries[at] if at < len(receipt.entries) else (END, receipt.end)
     if found is None:
         return Difference(
             f"the program ended with exit status {answer['status']}, unverified from step {step} on", step
         )
-    if found[0] == END != expected[0]:
+    if process is not None or "process" in found[1]:
+        if _place(expected) != _place(found):
+            return _of_one(expected, found, step)
+    elif found[0] == END != expected[0]:
         status = found[1]["status"]
         return Difference(f"the program ended with exit status {status} {_where(expected, step)}", step)
-    if found[0] != expected[0]:
+    elif found[0] != expected[0]:
         return Difference(f"{_where(expected, step)} the program {_does(found)}; the receipt {_says(expected)}", step)
     names = [name for name, value in expected[1].items() if found[1][name] != value]
     what = _listed([_described(name, expected[1], found[1]) for name in names])
     sentence = f"{_where(expected, step)} the run differs in {what}"
     if stretch.checkpoint is not None and at == stretch.first:
         sentence = f"the checkpoint before step {step} differs from the receipt in {what}"
-    equal = [text for name, text in _NAMES.items() if name in expected[1] and name not in names]
+    equal = [text for name, text in _NAMES.items() if expected[1].get(name) and name not in names]
     if expected[0] == STEP and equal:
         sentence += f"; {_listed(equal)} are as the receipt says"
-    return Difference(sentence, step, names)
+    return Difference(sentence, step, names, process)
 
 
-def _step(receipt: Receipt, at: int) -> int:
-    return sum(kind == STEP for kind, _ in receipt.entries[:at])
+def _step(receipt: Receipt, at: int, expected: Entry) -> int:
+    if "process" in expected[1]:
+        return int(expected[1]["number" if expected[0] == STEP else "steps"])
+    return sum(kind == STEP and "process" not in content for kind, content in receipt.entries[:at])
+
+
+def _place(entry: Entry) -> tuple[Any, ...]:
+    """Where an entry stands, if processes that the program started have any; entries of a place are compared."""
+    kind, content = entry
+    if kind == STEP and "process" in content:
+        return 1, *step_order(content)
+    return (2, process_order(content["process"])) if kind == PROCESS else (3 if kind == END else 0,)
+
+
+def _of_one(expected: Entry, found: Entry, step: int) -> Difference:
+    """Where the receipt and the run have entries of different places: of the first the other has none."""
+    is_of_receipt = _place(expected) < _place(found)
+    kind, content = expected if is_of_receipt else found
+    process = content.get("process")
+    what = {STEP: f"step {content.get('number')}", PROCESS: "the end"}.get(kind, f"what is before step {step}")
+    if process is not None:
+        what += f" of {process}"
+    names = ("receipt", "run") if is_of_receipt else ("run", "receipt")
+    sentence = f"the {names[0]} has {what}, and the {names[1]} has none"
+    at = step if process is None else content["number" if kind == STEP else "steps"]
+    return Difference(sentence, at, process=process)
 
 
 def _where(expected: Entry, step: int) -> str:
-    return {STEP: f"in step {step}", END: "at the end"}.get(expected[0], f"before step {step}")
+    kind, content = expected
+    of = f" of {content['process']}" if "process" in content else ""
+    return {STEP: f"in step {step}{of}", PROCESS: f"at the end{of}", END: "at the end"}.get(kind, f"before step {step}")
 
 
 def _does(found: Entry) -> str:
@@ -99,9 +130,13 @@ def _described(name: str, expected: dict[str, Any], found: dict[str, Any]) -> st
         pairs = list(zip(expected[name], found[name], strict=False))
         first = next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs))
         return f"the batches (from {first} on, of {len(expected[name])} in the receipt and {len(found[name])} here)"
-    if name == "states":
-        names = expected[name].keys() | found[name].keys()
-        return f"the state of {_listed(sorted(n for n in names if expected[name].get(n) != found[name].get(n)))}"
+    if name in ("states", "generators"):
+        both = expected[name].keys() | found[name].keys()
+        names = sorted(n for n in both if expected[name].get(n) != found[name].get(n))
+        what = "the state" if name == "states" else f"the generator{'s' * (len(names) > 1)}"
+        return f"{what} of {_listed(names)}"
+    if name == "ended":
+        return f"the way it ended ({'whole' if expected[name] else 'killed'} in the receipt)"
     if name == "status":
         return f"the exit status ({expected[name]} in the receipt, {found[name]} here)"
     return _NAMES.get(name, name)

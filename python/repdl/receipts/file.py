@@ -13,28 +13,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO
 
-FORMAT = "repdl receipt 1"
-
-PROGRAM, STEP, CHECKPOINT, READ, END = "program", "step", "checkpoint", "read", "end"
-
-Entry = tuple[str, dict[str, Any]]
-"""Its kind, and what it says."""
+from repdl.receipts.entries import END, FORMAT, KINDS, PROCESS, PROGRAM, STEP, Entry, Order, ReceiptError, is_text
 
 _LARGEST_LINE = 1 << 24
 _LARGEST_FILE = 1 << 32
-_HASH_SEED = re.compile("random|[0-9]{1,10}")
-_DIGEST = re.compile("[0-9a-f]{64}")
-
-
-class ReceiptError(ValueError):
-    """A file that is no whole receipt, or a receipt that cannot be verified here."""
 
 
 def as_json(value: Any) -> str:
@@ -56,14 +44,17 @@ class Writer:
     def __init__(self, path: Path, program: dict[str, Any], about: dict[str, Any]) -> None:
         self.path = path
         self.link = ""
-        self.steps = 0
+        self.steps = 0  # of all processes
+        self.processes: set[str | None] = set()  # that took them; None is the first
         self.failure: OSError | None = None
         self._whole = hashlib.sha256()
         self._file = path.open("wb", buffering=0)
         self._write(PROGRAM, {"format": FORMAT} | program, {"about": about})
 
     def add(self, kind: str, content: dict[str, Any]) -> None:
-        self.steps += kind == STEP
+        if kind == STEP:
+            self.steps += 1
+            self.processes.add(content.get("process"))
         self._write(kind, content, {})
 
     def end(self, content: dict[str, Any], about: dict[str, Any]) -> None:
@@ -96,8 +87,8 @@ def _checksum(lines_before: Any, last: dict[str, Any]) -> str:
 class Receipt:
     """What a whole file says.
 
-    entries: in the order of the run, of the kinds `STEP`, `CHECKPOINT` and `READ`. about: what `Writer` was told when
-    it began and when it ended. link: the last one.
+    entries: in the order of `entries`, without the first and the last, which are `program` and `end`. about: what
+    `Writer` was told when it began and when it ended. link: the last one.
     """
 
     path: Path
@@ -110,6 +101,11 @@ class Receipt:
     @property
     def steps(self) -> list[dict[str, Any]]:
         return [content for kind, content in self.entries if kind == STEP]
+
+    @property
+    def processes(self) -> list[str]:
+        """The names of those that the program started."""
+        return [content["process"] for kind, content in self.entries if kind == PROCESS]
 
 
 def read(path: Path) -> Receipt:
@@ -133,7 +129,7 @@ def _read(path: Path, file: BinaryIO) -> Receipt:
         raise ReceiptError(f"it is larger than {_LARGEST_FILE} bytes")
     whole = hashlib.sha256()
     parsed: list[tuple[Entry, dict[str, Any]]] = []
-    before, steps = "", 0
+    before, order = "", Order()
     for number, raw in enumerate(_lines(file), 1):
         where = f"line {number}"
         if parsed and parsed[-1][0][0] == END:
@@ -141,18 +137,17 @@ def _read(path: Path, file: BinaryIO) -> Receipt:
         line = _parse(raw, where, number == 1)
         (kind,) = line.keys() - {"link", "about", "sha256"}
         content = line[kind]
-        if kind == STEP:
-            where += f", step {steps}"
+        if kind == STEP and not (isinstance(content, dict) and "process" in content):
+            where += f", step {order.steps}"
         if line["link"] != link(before, kind, content):
             raise ReceiptError(
                 f"{where}: its link is not the hash of the link before and of what it says; something in it was "
                 "changed, or lines before it were changed, removed, moved or added"
             )
         before = line["link"]
-        _check(kind, content, where, steps, bool(parsed))
-        if kind == PROGRAM and not all(_is_text(line["about"].get(name)) for name in ("path", "directory")):
+        order.check(kind, content, where)
+        if kind == PROGRAM and not all(is_text(line["about"].get(name)) for name in ("path", "directory")):
             raise ReceiptError(f"{where} does not say where the program is")
-        steps += kind == STEP
         if kind == END and line.pop("sha256", None) != _checksum(whole, line):
             raise ReceiptError("the file does not have the SHA-256 that its last line says: it was changed")
         whole.update(raw)
@@ -160,7 +155,7 @@ def _read(path: Path, file: BinaryIO) -> Receipt:
     if not parsed:
         raise ReceiptError("it is empty, not a receipt")
     if parsed[-1][0][0] != END:
-        raise ReceiptError(f"it has no end: the run was killed, or the file cut off, after {steps} steps")
+        raise ReceiptError(f"it has no end: the run was killed, or the file cut off, after {order.steps} steps")
     (first, begun), *middle, (last, ended) = parsed
     return Receipt(path, first[1], [entry for entry, _ in middle], last[1], (begun, ended), before)
 
@@ -187,83 +182,8 @@ def _parse(raw: bytes, where: str, is_first: bool) -> dict[str, Any]:
         raise ReceiptError(f"{where} is not as a receipt is written: it is damaged, or was changed")
     if is_first and line[PROGRAM].get("format") != FORMAT:
         raise ReceiptError(f"it has the format {line[PROGRAM].get('format')!r}; this version of repdl reads {FORMAT!r}")
-    kinds = line.keys() & {PROGRAM, STEP, CHECKPOINT, READ, END}
+    kinds = line.keys() & set(KINDS)
     more = {PROGRAM: {"about"}, END: {"about", "sha256"}}.get(next(iter(kinds), ""), set())
     if len(kinds) != 1 or line.keys() != kinds | {"link"} | more or not isinstance(line.get("about", {}), dict):
         raise ReceiptError(f"{where} is no entry of a receipt")
     return line
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**53
-
-
-def _are_digests(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_digest, value))
-
-
-def _is_text(value: Any) -> bool:
-    """One that a file or an argument of a program may have."""
-    try:
-        return isinstance(value, str) and "\0" not in value and os.fsencode(value) is not None
-    except UnicodeEncodeError:
-        return False
-
-
-def _are_states(value: Any) -> bool:
-    return isinstance(value, dict) and all(name.isidentifier() and _is_digest(value[name]) for name in value)
-
-
-def _are_sources(value: Any) -> bool:
-    return isinstance(value, dict) and all(_is_below(path) and _is_digest(digest) for path, digest in value.items())
-
-
-def _is_below(value: str) -> bool:
-    path = PurePosixPath(value)
-    return _is_text(value) and not path.is_absolute() and ".." not in path.parts
-
-
-_FIELDS: dict[str, dict[str, Callable[[Any], object]]] = {
-    PROGRAM: {
-        "format": _is_text,
-        "script": _is_text,
-        "is_module": lambda value: isinstance(value, bool),
-        "arguments": lambda value: isinstance(value, list) and all(map(_is_text, value)),
-        "sha256": _is_digest,
-        "arithmetic": _is_number,
-        "order": _is_text,
-        "rng": _is_text,
-        "strict": _is_text,
-        "hash_seed": lambda value: value is None or (_is_text(value) and _HASH_SEED.fullmatch(value)),
-        "checkpoint_every": _is_number,
-    },
-    STEP: {
-        "number": _is_number,
-        "batches": _are_digests,
-        **dict.fromkeys(("parameters", "buffers", "optimizer", "generators"), _is_digest),
-    },
-    CHECKPOINT: {"before": _is_number, "iterations": _is_number, "states": _are_states, "generators": _is_digest},
-    READ: {"batches": _are_digests},
-    END: {
-        "batches": _are_digests,
-        "status": lambda value: type(value) is int,
-        "steps": _is_number,
-        "sources": _are_sources,
-    },
-}
-
-
-def _check(kind: str, content: Any, where: str, steps: int, is_later: bool) -> None:
-    fields = _FIELDS[kind]
-    if not isinstance(content, dict) or content.keys() != fields.keys():
-        raise ReceiptError(f"{where} has other fields than a {kind} has")
-    for name, is_right in fields.items():
-        if not is_right(content[name]):
-            raise ReceiptError(f"{where} has no right {name}")
-    number = {STEP: content.get("number"), CHECKPOINT: content.get("before"), END: content.get("steps")}
-    if number.get(kind, steps) != steps or (kind == PROGRAM) is is_later:
-        raise ReceiptError(f"{where} is out of order")

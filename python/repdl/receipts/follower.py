@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from multiprocessing.util import Finalize, register_after_fork
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -17,7 +22,10 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from repdl import _steps, checkpoint
 from repdl.checkpoint import generators
 from repdl.receipts import digests, resumable
-from repdl.receipts.file import CHECKPOINT, END, READ, STEP, checkpoint_name
+from repdl.receipts.entries import CHECKPOINT, END, READ, STEP
+from repdl.receipts.file import checkpoint_name
+from repdl.receipts.generators import Generators
+from repdl.receipts.processes import VARIABLE, Part, gathered
 from repdl.receipts.program import sources
 from repdl.utils import hash_of_all
 
@@ -29,8 +37,9 @@ class Follower:
         add: is told the kind of each entry and what it says.
         every: of how many iterations of a `Resumable` one has a checkpoint; 0 for none.
         folder: where checkpoints are saved; None has their digests alone computed.
-        restore: brings back the state of parts, and gives the number of steps and of iterations before it. What comes
-            before that is not told.
+        restore: brings back the state of parts from a checkpoint, and gives its entry. What comes before that is not
+            told.
+        scratch: the folder for what processes tell of that the program starts; None is that for temporary files.
     """
 
     def __init__(
@@ -38,14 +47,20 @@ class Follower:
         add: Callable[[str, dict[str, Any]], None],
         every: int = 0,
         folder: Path | None = None,
-        restore: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
+        restore: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
+        scratch: Path | None = None,
     ) -> None:
-        self.every, self.folder, self.restore = every, folder, restore
-        self.steps = 0
+        self.every, self.folder, self.restore, self.scratch = every, folder, restore, scratch
         self.checkpoints = 0
-        self.is_resumable = False
         self._add = add
         self._is_told = restore is None
+        self._begin()
+
+    def _begin(self) -> None:
+        """In this process."""
+        self.steps = 0
+        self.is_resumable = False
+        self._generators = Generators()
         self._batches: list[str] = []
         self._modules: dict[int, nn.Module] = {}  # with buffers, in the order of their first call in this step
         self._process, self._thread = os.getpid(), get_ident()
@@ -53,20 +68,62 @@ class Follower:
     @contextmanager
     def followed(self, folder: Path) -> Iterator[None]:
         """In this block the program runs, whose sources lie below a folder; at last its end is told."""
+        status = 1
+        with self._parts_of_others(folder) as parts:
+            try:
+                with self.watching():
+                    yield
+                status = 0
+            except SystemExit as ended:
+                status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+                raise
+            finally:
+                if os.getpid() == self._process:
+                    others, imported = gathered(parts)
+                    end = {"batches": self._batches, "status": status, "steps": self.steps}
+                    for entry in [*others, (END, end | {"sources": sources(folder) | imported})]:
+                        self._tell(*entry)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
         called = register_module_forward_pre_hook(self._module)
-        resumable.active, status = self, 1
+        resumable.active = self
         try:
             with _steps.followed(lambda optimizer: None, self._end_step, self._batch):
                 yield
-            status = 0
-        except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-            raise
         finally:
             resumable.active = None
             called.remove()
-            end = {"batches": self._batches, "status": status, "steps": self.steps, "sources": sources(folder)}
-            self._tell(END, end)
+
+    @contextmanager
+    def _parts_of_others(self, folder: Path) -> Iterator[Path]:
+        """Processes that are started in this block write parts of the receipt below the folder that it gives."""
+        parts = Path(tempfile.mkdtemp(prefix="repdl-receipt-", dir=self.scratch))
+        os.environ[VARIABLE] = json.dumps((str(parts), str(folder)))
+        self.write_parts(parts, folder)
+        try:
+            yield parts
+        finally:
+            if os.getpid() == self._process:
+                os.environ.pop(VARIABLE, None)
+                shutil.rmtree(parts, ignore_errors=True)
+
+    def write_parts(self, parts: Path, folder: Path) -> None:
+        """In processes that multiprocessing forks, and in those that it has begun afresh, as their first act."""
+        register_after_fork(self, lambda self: self.begin_part(parts, folder))
+
+    def begin_part(self, parts: Path, folder: Path) -> None:
+        if resumable.active is not self:
+            return
+        self._begin()
+        part = Part(parts)
+        self._add, self.every, self.restore, self._is_told = part.add, 0, None, True
+        program = getattr(sys.modules["__main__"], "__file__", None)  # which Python forgets before the end
+
+        def end() -> None:
+            part.add(END, {"batches": self._batches, "sources": sources(folder, program)})
+
+        Finalize(None, end, exitpriority=0)
 
     def begin_loop(self, parts: Mapping[str, Any]) -> int:
         """Of a `Resumable`: the number of its iterations that are done."""
@@ -75,7 +132,10 @@ class Follower:
         self.is_resumable = True
         iterations, drawn = 0, None
         if self.restore is not None:
-            self.steps, iterations = self.restore(parts)
+            before = generators.states()
+            entry = self.restore(parts)
+            self.steps, iterations = entry["before"], entry["iterations"]
+            self._generators.resume(before, entry["generators"])
             drawn = generators.states()
             self._is_told = True
             self._batches = []
@@ -109,7 +169,7 @@ class Follower:
             "parameters": hash_of_all(parameters),
             "buffers": digests.of([module._buffers for module in self._modules.values()]),
             "optimizer": digests.of_optimizer(optimizer, parameters),
-            "generators": digests.of(generators.states()),
+            "generators": self._generators.digests(),
         }
         self.steps += 1
         self._batches, self._modules = [], {}
@@ -128,7 +188,7 @@ class Follower:
             "before": self.steps,
             "iterations": iterations,
             "states": {name: digests.of(part.state) for name, part in taken.items()},
-            "generators": digests.of(generators.states()),
+            "generators": self._generators.digests(),
         }
         if self.folder is not None and iterations:
             checkpoint.save(self.folder / checkpoint_name(self.steps), **taken)
@@ -147,3 +207,15 @@ class _Taken:
 
     def load_state_dict(self, state: Any) -> None:
         raise NotImplementedError
+
+
+_started = ExitStack()
+
+
+def follow_started() -> None:
+    """In a process that a program with a receipt has started afresh: site/sitecustomize.py."""
+    parts, folder = map(Path, json.loads(os.environ[VARIABLE]))
+    follower = Follower(Part(parts).add)
+    _started.enter_context(follower.watching())
+    follower.write_parts(parts, folder)
+    follower.begin_part(parts, folder)

@@ -41,6 +41,11 @@ class Program:
         path = path / "__main__.py" if path.is_dir() else path
         return path if path.is_file() else None
 
+    @property
+    def is_of_torch(self) -> bool:
+        """A launcher of torch's, which has other sources in each version."""
+        return self.is_module and self.target.partition(".")[0] == "torch"
+
     def folder(self) -> Path:
         """What lies below is the user's."""
         path = self.directory if self.is_module else (self.directory / self.target).parent
@@ -67,14 +72,14 @@ def digest_of_file(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sources(folder: Path) -> dict[str, str]:
-    """Of the modules that were imported from below a folder: their paths there, with digests."""
+def sources(folder: Path, program: str | None = None) -> dict[str, str]:
+    """Of the modules that were imported from below a folder, and of a program there: their paths, with digests."""
     ours = os.path.realpath(os.path.dirname(repdl.__file__))
     real = cache(os.path.realpath)
+    imported = [getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if name != "__main__"]
     found = {}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name == "__main__" or not isinstance(file, str) or not file.endswith(".py"):
+    for file in [*imported, program]:
+        if not isinstance(file, str) or not file.endswith(".py"):
             continue
         path = os.path.join(real(os.path.dirname(file)), os.path.basename(file))
         if _is_below(path, str(folder)) and not _is_below(path, ours) and os.path.isfile(path):

@@ -17,7 +17,8 @@ from repdl import checkpoint
 from repdl.cli._program import run_program
 from repdl.cli.run import enable_program
 from repdl.receipts import file
-from repdl.receipts.file import END, Receipt
+from repdl.receipts.entries import END, STEP, Entry
+from repdl.receipts.file import Receipt
 from repdl.receipts.follower import Follower
 from repdl.receipts.program import Program
 from repdl.receipts.stretches import Stretch
@@ -26,30 +27,52 @@ from repdl.receipts.stretches import Stretch
 class Comparison:
     """Of what the program gives with a stretch of entries of a receipt.
 
-    `tell` is told how far they are equal: at the first that differs, or when all are equal.
+    `tell` is told how far they are equal: at the first that differs, or when all are equal. Of processes that differ in
+    the same step it is told the first whose batches do, since these do not come from the others.
     """
 
-    def __init__(self, receipt: Receipt, stretch: Stretch, tell: Callable[[dict[str, Any]], NoReturn]) -> None:
+    def __init__(
+        self,
+        receipt: Receipt,
+        stretch: Stretch,
+        tell: Callable[[dict[str, Any]], NoReturn],
+        scratch: Path | None = None,
+    ) -> None:
         self.entries = [*receipt.entries, (END, receipt.end)]
         self.stretch, self.tell, self.at = stretch, tell, stretch.first
+        self._first: tuple[int, Entry] | None = None
         restore = None if stretch.checkpoint is None else self._restore
-        self.follower = Follower(self._add, receipt.program["checkpoint_every"], restore=restore)
+        self.follower = Follower(self._add, receipt.program["checkpoint_every"], restore=restore, scratch=scratch)
 
     def _add(self, kind: str, content: dict[str, Any]) -> None:
-        if self.entries[self.at] != (kind, content):
-            self.tell({"at": self.at, "found": (kind, content)})
+        expected, found = self.entries[self.at], (kind, content)
+        number = _step_of_both(expected, found)
+        if self._first is not None and number != self._first[1][1]["number"]:
+            self._differs(*self._first)
+        if expected != found:
+            if number is None or expected[1]["batches"] != content["batches"]:
+                self._differs(self.at, found)
+            self._first = self._first or (self.at, found)
         self.at += 1
         if self.at == self.stretch.stop:
             self.tell({"at": self.at})
 
-    def _restore(self, parts: Mapping[str, Any]) -> tuple[int, int]:
+    def _differs(self, at: int, found: Entry) -> NoReturn:
+        self.tell({"at": at, "found": found})
+
+    def _restore(self, parts: Mapping[str, Any]) -> dict[str, Any]:
         assert self.stretch.checkpoint is not None
         try:
             checkpoint.load(self.stretch.checkpoint, **parts)
         except (checkpoint.CheckpointError, OSError) as error:
             self.tell({"at": self.at, "refused": str(error)})
-        _, content = self.entries[self.at]
-        return content["before"], content["iterations"]
+        return self.entries[self.at][1]
+
+
+def _step_of_both(expected: Entry, found: Entry) -> int | None:
+    """Its number, if both are of the same step of one of the processes that the program started."""
+    a, b = (kind == STEP and (content.get("process"), content["number"]) for kind, content in (expected, found))
+    return a[1] if a and a == b and a[0] is not None else None
 
 
 def run(receipt: Receipt, program: Program, stretch: Stretch, answer: Path) -> None:
@@ -61,7 +84,7 @@ def run(receipt: Receipt, program: Program, stretch: Stretch, answer: Path) -> N
         os._exit(0)
 
     said = receipt.program
-    comparison = Comparison(receipt, stretch, tell)
+    comparison = Comparison(receipt, stretch, tell, answer.parent)
     try:
         enable_program(said["strict"], said["order"], said["rng"])
     except ValueError as error:

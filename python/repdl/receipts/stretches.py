@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from repdl.receipts.file import CHECKPOINT, STEP, Receipt, ReceiptError, checkpoint_name
+from repdl.receipts.entries import CHECKPOINT, STEP, ReceiptError
+from repdl.receipts.file import Receipt, checkpoint_name
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ def drawn(receipt: Receipt, count: int, seed: int) -> list[int]:
 def with_steps(receipt: Receipt, steps: Sequence[int], folder: Path | None) -> list[Stretch]:
     """Those between two checkpoints that have these steps."""
     entries = receipt.entries
+    if receipt.processes:
+        raise ReceiptError("it is of a program of several processes, which is verified as a whole, without --steps")
     cuts = [i for i, (kind, content) in enumerate(entries) if kind == CHECKPOINT and content["iterations"]]
     if not cuts:
         raise ReceiptError(

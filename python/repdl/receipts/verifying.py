@@ -17,7 +17,9 @@ from tempfile import TemporaryDirectory
 from repdl import _core
 from repdl.receipts import program as programs
 from repdl.receipts.difference import Difference, judge
-from repdl.receipts.file import Receipt, ReceiptError
+from repdl.receipts.entries import ReceiptError
+from repdl.receipts.file import Receipt
+from repdl.receipts.processes import VARIABLE
 from repdl.receipts.program import Program
 from repdl.receipts.stretches import Stretch
 
@@ -39,7 +41,10 @@ def place_of(receipt: Receipt, program: Path | None) -> Program:
     file = found.file()
     if file is None:
         raise ReceiptError(f"there is no program {shown(path)}; say with --program where it is")
-    _check_source(file, of_receipt["sha256"])
+    if found.is_of_torch is (of_receipt["sha256"] is not None):
+        raise ReceiptError(f"{shown(path)} is to have a digest if it is the user's, and none if it is torch's")
+    if of_receipt["sha256"] is not None:
+        _check_source(file, of_receipt["sha256"])
     for name, digest in receipt.end["sources"].items():
         source = found.folder() / name
         if not source.is_file():
@@ -74,7 +79,8 @@ def verify(receipt: Receipt, program: Program, stretches: Sequence[Stretch]) -> 
             "stretches": [(s.first, s.stop, s.checkpoint and str(s.checkpoint.absolute())) for s in stretches],
         }
         Path(folder, "job").write_text(json.dumps(job), encoding="utf-8")
-        environment = {name: value for name, value in os.environ.items() if name not in ("REPDL_RUN", "PYTHONHASHSEED")}
+        of_other_runs = ("REPDL_RUN", VARIABLE, "PYTHONHASHSEED")
+        environment = {name: value for name, value in os.environ.items() if name not in of_other_runs}
         if (hash_seed := receipt.program["hash_seed"]) is not None:
             environment["PYTHONHASHSEED"] = hash_seed
         command = [sys.executable, "-m", "repdl.receipts.rerun", folder]

@@ -15,7 +15,8 @@ from repdl._machine import describe_machine
 from repdl._order import get_order
 from repdl.interception import strict, switch
 from repdl.receipts import program as programs
-from repdl.receipts.file import END, ReceiptError, Writer
+from repdl.receipts.entries import END, ReceiptError
+from repdl.receipts.file import Writer
 from repdl.receipts.follower import Follower
 from repdl.receipts.program import Program
 
@@ -40,7 +41,7 @@ def writing(path: Path, program: Program, every: int = 0, folder: Path | None = 
         "script": program.name,
         "is_module": program.is_module,
         "arguments": program.arguments,
-        "sha256": programs.digest_of_file(file),
+        "sha256": None if program.is_of_torch else programs.digest_of_file(file),
         "checkpoint_every": every,
         **settings(),
     }
@@ -51,7 +52,8 @@ def writing(path: Path, program: Program, every: int = 0, folder: Path | None = 
         if kind == END:
             writer.end(content, {"versions": programs.versions()})
             saved = f", {follower.checkpoints} checkpoints" if folder is not None else ""
-            print(f"repdl run: {path} has {writer.steps} steps{saved}; chain {writer.link}", file=sys.stderr)
+            of = f" of {len(writer.processes)} processes" if writer.processes - {None} else ""
+            print(f"repdl run: {path} has {writer.steps} steps{of}{saved}; chain {writer.link}", file=sys.stderr)
         else:
             writer.add(kind, content)
 

@@ -35,6 +35,7 @@ def run_again(name: str, call: Call, run: Run, job: dict[str, Any], command: Com
     job |= {key: run.header.get(key) for key in ("program", "directory", "is_module", "enabled", "threads")}
     job |= {
         "sampling": run.sampling,
+        "window": run.window,
         "counted": run.counted_before(call.number),
         "op": [call.name, call.text],
         "inputs": [[value.kind, value.hash.hex()] for value in call.inputs],

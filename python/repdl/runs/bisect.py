@@ -2,8 +2,9 @@
 """Finds the first op in which two commands differ, without recording all ops of long runs: `repdl bisect`.
 
 First only what is cheap is recorded, of all steps: batches, parameters and the state of optimizers, results of models,
-and numbers that the program reads. Then the ops of the first step that differs, and of the one before. If what differs
-was written before those, the ops of all steps up to there.
+numbers that the program reads, and the result of one op in so many. Then the ops of the first step that differs, and of
+the one before; in the first step, those between the two of these results where the difference is. If what differs was
+written before, all ops up to there.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from repdl.runs.file import RecordError
 from repdl.runs.log import ALL_STEPS
 from repdl.runs.run import Call, Run, Value
 from repdl.runs.sentence import place
+from repdl.runs.window import ALL_OPS, SAMPLE, Window
 
 NO_STEP = range(0)
+SAMPLED = 1000
+"""Of how many ops the result of one is recorded."""
 
 _ITSELF = "The {} command differs from itself: A and B are two runs of it."
 
@@ -58,23 +62,23 @@ class Bisection:
         self.runs = 0
 
     def find(self) -> Bisected:
-        a, b = self._record("good", NO_STEP), self._record("bad", NO_STEP)
-        if not any(_events(a.run)) and not any(_events(b.run)):
-            return self._of_all_ops()
+        a, b = (self._record(name, NO_STEP, ALL_OPS._replace(sample=SAMPLED)) for name in ("good", "bad"))
         outline = difference.find(a.run, b.run)
+        if outline is None and not any(call.name != SAMPLE for run in (a.run, b.run) for call in _events(run)):
+            return self._of_all_ops()
         if outline is None:
             return Bisected(a, b, None, _ends(a, b))
-        step = outline.call.step
         self.tell(f"the first difference is in {place(outline.call)}")
-        for first in sorted({max(0, step - 1), 0}, reverse=True):
-            result = self._compared(range(first, step + 1))
+        for steps, window in _narrow(outline, a.run, b.run):
+            result = self._compared(steps, window)
             for before, after in ((a, result.a), (b, result.b)):
                 varies = _first_other(before.run, after.run)
                 if varies is not None and (after is result.a or result.found is None):
                     return self._itself(before, after, varies)
                 if varies is not None:
                     result.notes.append(f"The bad command differs from itself too, in {place(varies[0])}.")
-            if result.found is not None and not (first and _is_carried(result.found)):
+            is_all = steps.start == window.first == 0
+            if result.found is not None and (is_all or not _is_carried(result.found, window)):
                 return result
         if result.found is None:
             result.found = outline
@@ -83,22 +87,22 @@ class Bisection:
 
     def _of_all_ops(self) -> Bisected:
         """Of programs that have nothing else."""
-        result = self._compared(ALL_STEPS)
+        result = self._compared(ALL_STEPS, ALL_OPS)
         if result.found is not None:
-            again = self._record("good", ALL_STEPS)
+            again = self._record("good", ALL_STEPS, ALL_OPS)
             if (own := difference.find(result.a.run, again.run)) is not None:
                 return Bisected(result.a, again, own, [_ITSELF.format("good")])
         return result
 
-    def _compared(self, steps: range) -> Bisected:
-        a, b = self._record("good", steps), self._record("bad", steps)
+    def _compared(self, steps: range, window: Window) -> Bisected:
+        a, b = self._record("good", steps, window), self._record("bad", steps, window)
         return Bisected(a, b, difference.find(a.run, b.run), _ends(a, b))
 
     def _itself(self, before: Recorded, after: Recorded, varies: tuple[Call, Call]) -> Bisected:
         """Two runs of one command that differ."""
         name, step = before.name, varies[0].step
-        steps = range(max(0, step - 1), step + 1)
-        a, b = self._record(name, steps), self._record(name, steps)
+        steps, window = range(max(0, step - 1), step + 1), after.run.window
+        a, b = self._record(name, steps, window), self._record(name, steps, window)
         found = difference.find(a.run, b.run)
         notes = [_ITSELF.format(name)]
         if found is None:
@@ -107,16 +111,40 @@ class Bisection:
             notes.append(f"Two more runs of step {step} were equal, so the op is not known.")
         return Bisected(a, b, found, notes)
 
-    def _record(self, name: str, steps: range) -> Recorded:
+    def _record(self, name: str, steps: range, window: Window) -> Recorded:
         self.runs += 1
         command, path = self.commands[name], self.folder / f"{name}{self.runs}"
         ops = "all ops" if steps == ALL_STEPS else f"the ops of steps {steps.start} to {steps.stop - 1}"
+        if window[:2] != ALL_OPS[:2]:
+            ops = f"the ops from {window.first} to before {window.end}"
         self.tell(f"runs with {ops if steps else 'what is cheap'} recorded, as the {name} one: {command.text}")
-        status = command.record(path, steps)
+        status = command.record(path, steps, window)
         try:
             return Recorded(name, command, Run(path), status)
         except (RecordError, OSError):
             raise RecordError(f"the {name} command could not be run: it ended with exit status {status}") from None
+
+
+def _narrow(outline: Difference, a: Run, b: Run) -> Iterator[tuple[range, Window]]:
+    """What to record op by op: where the difference shows first, then from the beginning to there.
+
+    In the first step, and so in a program without optimizers, that is between the results of two ops.
+    """
+    step = outline.call.step
+    if step:
+        for first in sorted({step - 1, 0}, reverse=True):
+            yield range(first, step + 1), ALL_OPS._replace(sample=SAMPLED)
+        return
+    run_of_call = b if outline.a is None else a
+    equal = run_of_call.counted_before(outline.call.number)  # calls, in both runs
+    last, ends = 0, []
+    for run in (a, b):
+        counted = enumerate(call for call in run.calls_from(0) if not call.is_evidence)
+        samples = [(at, int(x.text.split()[0])) for at, x in counted if x.name == SAMPLE]
+        last = max([0, *(seen for at, seen in samples if at < equal)])
+        ends.append(next((seen for at, seen in samples if at >= equal), ALL_OPS.end))
+    for first in sorted({max(0, last - SAMPLED), 0}, reverse=True):
+        yield range(1), Window(first, max(ends), SAMPLED)
 
 
 def _ends(*runs: Recorded) -> list[str]:
@@ -149,6 +177,8 @@ def _differ(x: Value, y: Value) -> bool:
     return x.hash != y.hash and not {UNHASHED, UNINITIALISED} & {x.hash, y.hash}
 
 
-def _is_carried(found: Difference) -> bool:
-    """What differs was written by no op that is recorded."""
+def _is_carried(found: Difference, window: Window) -> bool:
+    """What differs was written by no op that is recorded, or an op is missing before all that are."""
+    if found.kind == "end" and window.first:
+        return True
     return found.kind == "input" and any(writer is None for _, writer in found.origins)

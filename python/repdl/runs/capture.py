@@ -17,6 +17,7 @@ import torch
 from repdl._needs import library
 from repdl.experiments.compare import Difference as Distance, difference as distance
 from repdl.runs.again import NotRunAgainError, run_again
+from repdl.runs.command import Command
 from repdl.runs.difference import Difference
 from repdl.runs.run import Run
 
@@ -40,19 +41,21 @@ class Captured:
         return {"sentence": self.sentence, "file": self.path and str(self.path), "problems": self.problems}
 
 
-def capture(found: Difference, a: Run, b: Run, path: Path) -> Captured:
-    """Runs both programs again, which print on the error output."""
+def capture(
+    found: Difference, a: Run, b: Run, path: Path, commands: tuple[Command | None, Command | None] = (None, None)
+) -> Captured:
+    """Runs both programs again, which print on the error output. commands: the runs', where they are known."""
     load, save = library("safetensors.torch").load_file, library("safetensors.torch").save_file
     kept: dict[str, torch.Tensor] = {}
     problems = []
-    for name, run, call in (("A", a, found.a), ("B", b, found.b)):
+    for name, run, call, command in zip("AB", (a, b), (found.a, found.b), commands, strict=True):
         if call is None or "::" not in call.name:
             problems.append(f"run {name} has no such op")
             continue
         with TemporaryDirectory() as folder:
             file = Path(folder, "tensors")
             try:
-                told = run_again(name, call, run, {"capture": str(file)})
+                told = run_again(name, call, run, {"capture": str(file)}, command)
             except NotRunAgainError as error:
                 problems.append(str(error))
                 continue

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from repdl.runs.window import Window
+
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
 _PYTHON = re.compile(r"python[\d.]*(\.exe)?")
 _TAKE_ONE = ("-W", "-X", "--check-hash-based-pycs")
@@ -71,7 +73,8 @@ class Command:
             check=False,
         ).returncode
 
-    def record(self, path: Path, steps: range) -> int:
-        """Records the ops of some steps, and does not go on after them."""
+    def record(self, path: Path, steps: range, window: Window) -> int:
+        """Records the ops of some steps and of a window, and does not go on after them."""
         how = "module" if self.is_module else "script"
-        return self.start("repdl.runs.stretch", str(path), str(steps.start), str(steps.stop), how, *self.program)
+        which = str(steps.start), str(steps.stop), ":".join(map(str, window))
+        return self.start("repdl.runs.stretch", str(path), *which, how, *self.program)

@@ -79,7 +79,7 @@ def find(a: Run, b: Run) -> Difference | None:
     Raises:
         RecordError: if a file is damaged, or the runs were not recorded alike.
     """
-    if a.sampling != b.sampling:
+    if (a.sampling, a.window) != (b.sampling, b.window):
         raise RecordError(f"one run has ops of {_steps(a)}, the other of {_steps(b)}: record both alike")
     block = _first_block(a, b)
     if block is None:

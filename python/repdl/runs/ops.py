@@ -29,6 +29,9 @@ class Op:
         self.is_resize = base in ("resize_", "resize_as_")
         self.is_collective = func.namespace in ("c10d", "_c10d_functional")
         self.is_point_to_point = base in ("send", "recv_", "recv_any_source_")
+        self.is_settled = not (
+            self.is_view or self.is_handed or self.is_uninitialised or self.is_resize or self.is_collective
+        )
         self.is_seeded = torch.Tag.nondeterministic_seeded in func.tags
         self.writes: set[str] = set()
         self.overwrites: set[str] = set()

@@ -25,6 +25,7 @@ from repdl.runs import events, ops, randomness, settings
 from repdl.runs.file import Writer
 from repdl.runs.log import ALL_STEPS, Log
 from repdl.runs.memory import Memory, hash_of, is_of_others, memory_of, storage, watched
+from repdl.runs.window import ALL_OPS, SAMPLE, Window
 
 _active: Recorder | None = None
 
@@ -32,10 +33,13 @@ _active: Recorder | None = None
 class Recorder(TorchDispatchMode):
     """Sees each op of this thread, below autograd, in the order of the calls; backward passes too."""
 
-    def __init__(self, log: Log, steps: range) -> None:
+    def __init__(self, log: Log, steps: range, window: Window = ALL_OPS) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.log = log
-        self.steps = steps  # those whose ops are recorded
+        self.steps, self.window = steps, window  # whose ops are recorded
+        self.seen = 0  # ops, recorded or not
+        self.edge = window.first or window.end  # where it begins or ends to record
+        self.next_sample = window.sample or sys.maxsize
         self.thread = get_ident()
         self.origins = Origins(has_plain_model=True)
         self.modules = self.origins.modules
@@ -48,10 +52,19 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not (self.is_recording or func in ops.READ_OUT) or self.is_inside or self.log.is_closed:
+        if self.is_inside or self.log.is_closed or func.namespace == "profiler":
             return func(*args, **kwargs)
-        if func.namespace == "profiler":
-            return func(*args, **kwargs)
+        if self.seen == self.edge:
+            self.edge = self.window.end
+            self.begin_step()
+        self.seen += 1
+        is_recorded = self.is_recording or func in ops.READ_OUT
+        result = self._recorded(func, args, kwargs) if is_recorded else func(*args, **kwargs)
+        if self.seen >= self.next_sample:
+            self._sample(ops.of(func), result)
+        return result
+
+    def _recorded(self, func: Any, args: Any, kwargs: Any) -> Any:
         start = perf_counter()
         self.is_inside = True
         try:
@@ -68,6 +81,13 @@ class Recorder(TorchDispatchMode):
 
     def make(self, call: Recorded, func: Any, args: Any, kwargs: Any) -> Any:
         return func(*args, **kwargs)
+
+    def _sample(self, op: ops.Op, result: Any) -> None:
+        """Of the next op whose result is all there."""
+        tensors = [leaf for leaf in content.leaves(result) if isinstance(leaf, torch.Tensor)]
+        if tensors and op.is_settled:
+            self.next_sample = self.window.sample_after(self.seen)
+            self.event(SAMPLE, f"{self.seen} ops, the last of them {op.name}", outputs=tensors)
 
     def where(self) -> tuple[str, str, str]:
         """The phase, the module and the line of what runs now."""
@@ -126,7 +146,7 @@ class Recorder(TorchDispatchMode):
     def begin_step(self) -> None:
         if not self.is_recording:
             self.epoch += 1
-        self.is_recording = self.log.step in self.steps
+        self.is_recording = self.log.step in self.steps and self.window.first <= self.seen < self.window.end
         self.settings = settings.text()
         self.note_state()
 
@@ -285,14 +305,15 @@ def recording(
     steps: range = ALL_STEPS,
     quiet: bool = False,
     program: Mapping[str, Any] | None = None,
-    kind: Callable[[Log, range], Recorder] = Recorder,
+    kind: Callable[[Log, range, Window], Recorder] = Recorder,
+    window: Window = ALL_OPS,
 ) -> Iterator[Recorder]:
-    """As `record`. steps: those whose ops are recorded. program: what has to be run to have this run again."""
+    """As `record`. steps, window: whose ops are recorded. program: what has to be run to have this run again."""
     global _active
     if _active is not None:
         raise RuntimeError("[record] a run is being recorded already; one at a time")
-    log = Log(Writer(Path(path)), _header(steps) | dict(program or {}))
-    recorder = _active = kind(log, steps)
+    log = Log(Writer(Path(path)), _header(steps, window) | dict(program or {}))
+    recorder = _active = kind(log, steps, window)
     begin, status = perf_counter(), "raised"
     try:
         with ExitStack() as stack:
@@ -311,7 +332,7 @@ def recording(
                 print(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}", file=sys.stderr)
 
 
-def _header(steps: range) -> dict[str, Any]:
+def _header(steps: range, window: Window) -> dict[str, Any]:
     return {
         "repdl": __version__,
         "torch": str(torch.__version__),
@@ -325,6 +346,7 @@ def _header(steps: range) -> dict[str, Any]:
         "first_step": steps.start,
         "end_step": steps.stop,
         "every": steps.step,
+        **{f"window_{name}": number for name, number in window._asdict().items()},
         "arguments": [str(argument)[:1000] for argument in sys.argv[:100]],
     }
 

@@ -32,6 +32,7 @@ from repdl.interception import reproducible, strict
 from repdl.runs.cause import RESULT, ROUNDING, SETTINGS, Way
 from repdl.runs.log import Log, as_written
 from repdl.runs.recorder import Recorded, Recorder, recording
+from repdl.runs.window import Window
 
 VARIED = tuple(kind for kind in KINDS if kind != BATCH)
 """Both runs had the whole batch."""
@@ -53,8 +54,15 @@ class Reached:
 class Rerun(Recorder):
     """Hands over the call before which so many count as a difference, once it is recorded, and does not go on."""
 
-    def __init__(self, log: Log, steps: range, counted: int, reached: Callable[[Rerun, Reached], NoReturn]) -> None:
-        super().__init__(log, steps)
+    def __init__(
+        self,
+        log: Log,
+        steps: range,
+        window: Window,
+        counted: int,
+        reached: Callable[[Rerun, Reached], NoReturn],
+    ) -> None:
+        super().__init__(log, steps, window)
         self.counted, self.reached = counted, reached
 
     def make(self, call: Recorded, func: Any, args: Any, kwargs: Any) -> Any:
@@ -217,7 +225,7 @@ def main(folder: Path) -> None:
     kind = partial(Rerun, counted=job["counted"], reached=reached)
     with (
         reproducible() if job["enabled"] else nullcontext(),
-        recording(folder / "again", range(*job["sampling"]), quiet=True, kind=kind),
+        recording(folder / "again", range(*job["sampling"]), quiet=True, kind=kind, window=Window(*job["window"])),
     ):
         run_program(target, arguments, job["is_module"])
 

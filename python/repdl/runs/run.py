@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from repdl._content import digest
 from repdl.runs import file, log
 from repdl.runs.file import RecordError
+from repdl.runs.window import ALL_OPS, Window
 
 _MOST_NAMES = 10_000_000
 """Entries of the tables of a file, and of the lists in them."""
@@ -97,6 +98,12 @@ class Run:
     def sampling(self) -> list[Any]:
         """The first step whose ops are recorded, that before which it ends, and of how many steps one is."""
         return [self.header.get(name) for name in ("first_step", "end_step", "every")]
+
+    @property
+    def window(self) -> Window:
+        """Of the ops that are recorded in those steps."""
+        found = {name: self.header.get(f"window_{name}") for name in Window._fields}
+        return ALL_OPS._replace(**{name: number for name, number in found.items() if isinstance(number, int)})
 
     @property
     def ops(self) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process of `repdl bisect`: runs a program, records the ops of some steps, and does not go on after them."""
+"""A process of `repdl bisect`: runs a program, records some of its ops, and does not go on after them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 from repdl.cli._program import run_program
 from repdl.cli.record import command
 from repdl.runs.recorder import Recorder, recording
+from repdl.runs.window import Window
 
 
 class Stretch(Recorder):
     def begin_step(self) -> None:
-        if self.log.step and self.log.step == self.steps.stop:
+        if (self.log.step and self.log.step == self.steps.stop) or self.seen == self.window.end:
             self.log.close("reached", 0.0, 0.0)
             self.leave()
         super().begin_step()
@@ -24,11 +25,12 @@ class Stretch(Recorder):
         os._exit(0)  # the program must neither catch this nor go on
 
 
-def main(path: str, first: str, end: str, how: str, *program: str) -> None:
+def main(path: str, first: str, end: str, window: str, how: str, *program: str) -> None:
     target, *arguments = program
     is_module = how == "module"
     header = command(target, arguments, is_module)
-    with recording(Path(path), range(int(first), int(end)), quiet=True, program=header, kind=Stretch):
+    steps, ops = range(int(first), int(end)), Window(*map(int, window.split(":")))
+    with recording(Path(path), steps, quiet=True, program=header, kind=Stretch, window=ops):
         run_program(target, arguments, is_module)
 
 

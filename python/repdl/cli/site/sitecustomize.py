@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Python imports this when it starts in a process that a program under `repdl run` has started.
 
-There `repdl.enable()` is called as soon as torch has been imported; a process without torch costs nothing.
+There `repdl.enable()` is called as soon as torch has been imported, and what it computes goes into the receipt, if the
+program has one; a process without torch costs nothing.
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ class _Enabling(importlib.abc.MetaPathFinder):
             print(f"repdl run: process {os.getpid()} is not reproducible: {error}", file=sys.stderr)
         else:
             repdl.enable(*json.loads(os.environ["REPDL_RUN"]))
+            if "REPDL_RECEIPT" in os.environ:
+                from repdl.receipts.follower import follow_started
+
+                follow_started()
 
 
 def _run_hidden() -> None:
