@@ -23,12 +23,13 @@ _LAYERS = os.path.join(_TORCH, "nn", "modules") + os.sep
 _BACKWARD = os.path.join(_TORCH, "autograd", "graph.py")
 
 
-_edges: set[CodeType] = set()
+_edges: dict[int, CodeType] = {}
+"""By identity: Python's hash of a code object reads all of it, at each frame that is asked about."""
 
 
 def edge(function: F) -> F:
     """Marks a function of ours that calls the user's program: what called it is no part of that."""
-    _edges.add(function.__code__)
+    _edges[id(function.__code__)] = function.__code__
     return function
 
 
@@ -43,7 +44,7 @@ def users_frame() -> FrameType | None:
     """The innermost frame outside torch, this package and Python's own library."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not _is_users(frame.f_code.co_filename):
-        if frame.f_code in _edges:
+        if id(frame.f_code) in _edges:
             return None
         frame = frame.f_back
     return frame
@@ -60,7 +61,7 @@ def place() -> str:
     """The user's line, "train.py:31"; without one, that of the layer of torch. "(backward)" is in a backward pass."""
     frame: FrameType | None = sys._getframe(1)
     layer, backward = "", False
-    while frame is not None and frame.f_code not in _edges:
+    while frame is not None and id(frame.f_code) not in _edges:
         path = frame.f_code.co_filename
         if _is_users(path):
             return line(frame) + (" (backward)" if backward else "")
