@@ -78,6 +78,13 @@ struct Threads {
   int64_t first, step;
 };
 
+/// A block for each of some right sides of n numbers: where they are many a warp, whose barriers cost less.
+inline Grid GridOfSides(int64_t sides, int64_t n) {
+  constexpr int64_t kWarp = 32, kMany = 64;
+  const int64_t most = sides >= kMany ? kWarp : kThreadsPerBlock;
+  return {std::min(sides, kMaxBlocks), static_cast<int>(std::min((n + kWarp - 1) / kWarp * kWarp, most))};
+}
+
 /// The unknowns of a right side, which `left` holds, by the threads of a block, to whom at(i, k) is element (i, k) of a
 /// triangle. Once an unknown is found, its terms are taken from all that are not.
 template <class Number, class At>

@@ -118,6 +118,8 @@ struct StoreStep {
 /// Fewer matrices than this leave most of a device idle if a block factorizes each; of this size that costs more than a
 /// launch for each step.
 static constexpr int64_t kFewMatrices = 16, kLargeMatrix = 128;
+/// Numbers that a thread takes terms from.
+static constexpr int64_t kPerThread = 16;
 
 template <class Number>
 static void Run(const Place& place, const CholeskyArgs& args) {
@@ -131,7 +133,7 @@ static void Run(const Place& place, const CholeskyArgs& args) {
   for (; call.row < args.n; ++call.row) {
     const int64_t left = args.n - call.row - 1;
     Launch(place, left + 1, &StepKernel<Number, DivideStep>, call);
-    Launch(place, left * left + 1, &StepKernel<Number, SubtractStep>, call);
+    Launch(place, left * left / kPerThread + 1, &StepKernel<Number, SubtractStep>, call);
   }
   Launch(place, args.n * args.n, &StepKernel<Number, StoreStep>, call);
 }

@@ -40,9 +40,7 @@ static void Run(const Place& place, const SolveTriangularArgs& args) {
   OpScratch scratch(place);
   const int64_t sides = args.batch * args.m, count = sides * args.n;
   const SolveCall<Number> call{args, scratch.Get<Number>(count), scratch.Get<Number>(count)};
-  const Grid grid{std::min(sides, kMaxBlocks),
-                  static_cast<int>(std::min<int64_t>((args.n + 31) / 32 * 32, kThreadsPerBlock))};
-  Launch(place, grid, &SolveKernel<Number>, call);
+  Launch(place, GridOfSides(sides, args.n), &SolveKernel<Number>, call);
 }
 
 REPDL_CUDA_KERNEL(SolveTriangularKernel, SolveTriangularArgs) {
