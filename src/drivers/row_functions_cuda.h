@@ -16,6 +16,12 @@ REPDL_ROW_FUNCTION(Log1p)
 REPDL_ROW_FUNCTION(Logsigmoid)
 REPDL_ROW_FUNCTION(Sigmoid)
 REPDL_ROW_FUNCTION(Softplus)
+REPDL_ROW_FUNCTION(Tanh)
 #undef REPDL_ROW_FUNCTION
+
+REPDL_LANE float SigmoidGradOfEach(float grad, float y) { return SigmoidGrad(grad, y); }
+REPDL_LANE double SigmoidGradOfEach(double grad, double y) { return SigmoidGradDouble()(Tag<double>(), grad, y); }
+REPDL_LANE float TanhGradOfEach(float grad, float y) { return TanhGrad(grad, y); }
+REPDL_LANE double TanhGradOfEach(double grad, double y) { return TanhGradDouble()(Tag<double>(), grad, y); }
 
 }  // namespace repdl::scalar

@@ -188,13 +188,12 @@ void BatchNormUpdate(InOut running, const TensorView& value, double momentum, do
   const FpEnvGuard guard;
   InferBatchNormUpdate(running, value, momentum, scale);
   const Place place = PlaceOf("batch_norm_update", running);
+  if (running.numel() == 0) return;
   DispatchReal(running.dtype, [&]<class T>() {
-    const auto keep = static_cast<T>(1.0 - momentum), take = static_cast<T>(momentum);
-    const auto factor = static_cast<T>(scale);
-    for (int64_t c = 0; c < running.shape[0]; ++c) {
-      T& r = running.Data<T>()[c * running.strides[0]];
-      r = r * keep + take * (value.Data<const T>()[c * value.strides[0]] * factor);
-    }
+    BatchNormUpdateKernel(
+        place, BatchNormUpdateArgs<T>{running.shape[0], running.Data<T>(), running.strides[0], value.Data<const T>(),
+                                      value.strides[0], static_cast<T>(1.0 - momentum), static_cast<T>(momentum),
+                                      static_cast<T>(scale)});
   });
 }
 
@@ -214,4 +213,6 @@ REPDL_OPS(
         "batch_norm_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'", kFloat32Or64),
     MakeOp<InferBatchNormEvalGrad, BatchNormEvalGrad, BatchNormGradKernel>(
         "batch_norm_eval_grad", "grad_output, input, mean, var, weight=None, eps=1e-05, order='blocked'", kFloat32Or64),
-    MakeOp<InferBatchNormUpdate, BatchNormUpdate>("batch_norm_update", "running, value, momentum, scale", kFloat32Or64))
+    MakeOp<InferBatchNormUpdate, BatchNormUpdate, BatchNormUpdateKernel>("batch_norm_update",
+                                                                         "running, value, momentum, scale",
+                                                                         kFloat32Or64))

@@ -20,6 +20,12 @@ REPDL_ROW V Affine(V y, bool has_weight, V weight, bool has_bias, V bias) {
   return y;
 }
 
+/// A running statistic, of which a part is kept, that takes in a part of a new value.
+template <class V>
+REPDL_ROW V Updated(V running, V value, V keep, V take, V factor) {
+  return Add(Mul(running, keep), Mul(take, Mul(value, factor)));
+}
+
 /// The gradient of a number whose standardized value is h.
 template <class V>
 REPDL_ROW V GradOfNumber(V g, V h, V scale, V bias_share, V weight_share) {

@@ -260,12 +260,24 @@ void RunFillGrads(const BatchNormArgs<T>& args) {
   args.places == 1 ? FillGradsOfStrips(args) : FillGrads(args);
 }
 
+template <class T>
+void Update(const BatchNormUpdateArgs<T>& args) {
+  const hn::CappedTag<T, 1> d;
+  for (int64_t c = 0; c < args.channels; ++c) {
+    T& running = args.running[c * args.running_stride];
+    running = hn::GetLane(Updated(Set(d, running), Set(d, args.value[c * args.value_stride]), Set(d, args.keep),
+                                  Set(d, args.take), Set(d, args.factor)));
+  }
+}
+
 }  // namespace
 
 void BatchNormKernel(const BatchNormArgs<float>& args) { RunNormalize(args); }
 void BatchNormKernel(const BatchNormArgs<double>& args) { RunNormalize(args); }
 void BatchNormGradKernel(const BatchNormArgs<float>& args) { RunFillGrads(args); }
 void BatchNormGradKernel(const BatchNormArgs<double>& args) { RunFillGrads(args); }
+void BatchNormUpdateKernel(const BatchNormUpdateArgs<float>& args) { Update(args); }
+void BatchNormUpdateKernel(const BatchNormUpdateArgs<double>& args) { Update(args); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -98,9 +98,25 @@ static void Run(const Place& place, const BatchNormArgs<T>& args) {
                    AreSideBySide(starts, args.places == 1 ? args.channels : 1));
 }
 
+template <class T>
+__global__ void __launch_bounds__(kThreadsPerBlock) UpdateKernel(const __grid_constant__ BatchNormUpdateArgs<T> args) {
+  const int64_t num_threads = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t c = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; c < args.channels; c += num_threads) {
+    T& running = args.running[c * args.running_stride];
+    running = scalar::Updated(running, args.value[c * args.value_stride], args.keep, args.take, args.factor);
+  }
+}
+
+template <class T>
+static void Run(const Place& place, const BatchNormUpdateArgs<T>& args) {
+  Launch(place, args.channels, &UpdateKernel<T>, args);
+}
+
 REPDL_CUDA_KERNEL(BatchNormKernel, BatchNormArgs<float>) { Run<NormalizeChannel>(place, args); }
 REPDL_CUDA_KERNEL(BatchNormKernel, BatchNormArgs<double>) { Run<NormalizeChannel>(place, args); }
 REPDL_CUDA_KERNEL(BatchNormGradKernel, BatchNormArgs<float>) { Run<FillGradsOfChannel>(place, args); }
 REPDL_CUDA_KERNEL(BatchNormGradKernel, BatchNormArgs<double>) { Run<FillGradsOfChannel>(place, args); }
+REPDL_CUDA_KERNEL(BatchNormUpdateKernel, BatchNormUpdateArgs<float>) { Run(place, args); }
+REPDL_CUDA_KERNEL(BatchNormUpdateKernel, BatchNormUpdateArgs<double>) { Run(place, args); }
 
 }  // namespace repdl::cuda

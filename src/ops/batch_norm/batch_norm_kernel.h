@@ -30,4 +30,17 @@ struct BatchNormArgs {
 REPDL_REAL_KERNEL(BatchNormKernel, BatchNormArgs)
 REPDL_REAL_KERNEL(BatchNormGradKernel, BatchNormArgs)
 
+/// running = running * keep + take * (value * factor), for each channel.
+template <class T>
+struct BatchNormUpdateArgs {
+  int64_t channels;
+  T* running;
+  int64_t running_stride;
+  const T* value;
+  int64_t value_stride;
+  T keep, take, factor;
+};
+
+REPDL_REAL_KERNEL(BatchNormUpdateKernel, BatchNormUpdateArgs)
+
 }  // namespace repdl

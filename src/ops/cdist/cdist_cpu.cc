@@ -13,6 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
+#include "ops/cdist/cdist.lane.h"
+
 /// Differences that are worth a fork, and powers of them.
 constexpr int64_t kGrain = 32768, kGrainOfPowers = 2048;
 /// Rows of x1 that meet a panel of rows of x2 in one task.
@@ -44,27 +46,6 @@ HWY_NOINLINE void Powers(const T* from, int64_t n, T p, T* to) {
     StoreN(PowerOf(LoadN(from + i, count), exponent), to + i, count);
   });
 }
-
-// What the norms add: the size of a difference.
-struct Zeroth {
-  template <class V>
-  HWY_INLINE V operator()(V difference) const {
-    const hn::DFromV<V> d;
-    return IfThenZeroElse(Eq(difference, Zero(d)), Set(d, 1));
-  }
-};
-struct First {
-  template <class V>
-  HWY_INLINE V operator()(V difference) const {
-    return Abs(difference);
-  }
-};
-struct Second {
-  template <class V>
-  HWY_INLINE V operator()(V difference) const {
-    return Mul(difference, difference);
-  }
-};
 
 template <class T, class Size>
 struct SizesOfRow {
@@ -267,36 +248,6 @@ void Cdist(const CdistArgs<T>& args) {
   });
 }
 
-// Derivatives of a distance by a difference.
-struct NoSlope {
-  template <class V>
-  HWY_INLINE V operator()(V, V) const {
-    return Zero(hn::DFromV<V>());
-  }
-};
-struct Sign {
-  template <class V>
-  HWY_INLINE V operator()(V difference, V) const {
-    const hn::DFromV<V> d;
-    const V zero = Zero(d), one = Set(d, 1);
-    return IfThenElse(Gt(difference, zero), one, IfThenElse(Lt(difference, zero), Neg(one), zero));
-  }
-};
-struct SignOfLargest {
-  template <class V>
-  HWY_INLINE V operator()(V difference, V distance) const {
-    return IfThenElseZero(Eq(Abs(difference), distance), Sign()(difference, distance));
-  }
-};
-struct Quotient {
-  template <class V>
-  HWY_INLINE V operator()(V difference, V distance) const {
-    const hn::DFromV<V> d;
-    const V zero = Zero(d);
-    return IfThenZeroElse(Or(Eq(distance, zero), Eq(difference, zero)), Div(difference, distance));
-  }
-};
-
 /// The terms of one row of x2: slope times gradient.
 template <class T, class Slope>
 struct SlopesOfRow {
@@ -348,10 +299,9 @@ struct GradOfRow {
       });
       Powers(row_of_terms, cols, static_cast<T>(args.p - 1), row_of_terms);
       ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-        const VecOf<T> zero = Zero(d), difference = Sub(LoadN(x + c + j, count), LoadN(other + j, count));
-        const VecOf<T> signed_power = Mul(Sign()(difference, zero), LoadN(row_of_terms + j, count));
-        const auto none = Or(Eq(Set(d, distance[t]), zero), Eq(difference, zero));
-        const VecOf<T> slope = IfThenZeroElse(none, Div(signed_power, Set(d, powers[t])));
+        const VecOf<T> difference = Sub(LoadN(x + c + j, count), LoadN(other + j, count));
+        const VecOf<T> slope =
+            SlopeOfPowers(difference, LoadN(row_of_terms + j, count), Set(d, distance[t]), Set(d, powers[t]));
         StoreN(Mul(slope, Set(d, grad[t])), row_of_terms + j, count);
       });
     }

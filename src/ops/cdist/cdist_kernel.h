@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/kernel.h"
+#include "numerics/order.h"
 #include "repdl/order.h"
 #include "repdl/tensor.h"
 
@@ -27,7 +28,7 @@ struct CdistArgs {
   T* grad;               // (batch, m, k)
 
   /// Where the distances of row i of pairs begin: that from row j is j behind it.
-  int64_t Pairs(int64_t i) const { return i * n - i * (i + 1) / 2 - i - 1; }
+  REPDL_WALK int64_t Pairs(int64_t i) const { return i * n - i * (i + 1) / 2 - i - 1; }
 };
 
 REPDL_REAL_KERNEL(CdistKernel, CdistArgs)

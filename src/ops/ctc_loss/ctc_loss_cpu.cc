@@ -17,35 +17,7 @@ constexpr int64_t kGrain = 1024;
 template <class T>
 constexpr T kNever = -std::numeric_limits<T>::infinity();
 
-/// Exponentials of less are +0, so that none takes the longer way of subnormal results.
-template <class T>
-constexpr T kLeast = sizeof(T) == 4 ? T{-87} : T{-700};
-
-/// e(x) of the contract, but +0 for NaN.
-template <class V>
-HWY_INLINE V PartOfSum(V x) {
-  const hn::DFromV<V> d;
-  const auto counts = Ge(x, Set(d, kLeast<hn::TFromV<V>>));
-  return IfThenElseZero(counts, ExpOfEach(IfThenElseZero(counts, x)));
-}
-
-/// e(x) of the contract.
-template <class V>
-HWY_INLINE V Share(V x) {
-  const hn::DFromV<V> d;
-  const auto below = Lt(x, Set(d, kLeast<hn::TFromV<V>>));
-  return IfThenZeroElse(below, ExpOfEach(IfThenZeroElse(below, x)));
-}
-
-template <class V>
-HWY_INLINE V LogSum(V x, V y, V z) {
-  const auto rises = Lt(x, y);
-  const V larger = IfThenElse(rises, y, x), p = IfThenElse(rises, x, y);
-  const V q = IfThenElse(Lt(larger, z), larger, z);
-  const V m = Maximum(Maximum(x, y), z);
-  // Where m is infinite or NaN, no part counts.
-  return Add(m, Log1pOfEach(Add(PartOfSum(Sub(p, m)), PartOfSum(Sub(q, m)))));
-}
+#include "ops/ctc_loss/ctc_loss.row.h"
 
 /// One of the batch.
 template <class T>
@@ -72,7 +44,7 @@ class Sequence {
           const TagOf<T> d;
           const auto skips = Gt(LoadU(d, skips_ + s), Zero(d));
           const VecOf<T> skipped = IfThenElse(skips, LoadU(d, sums_ + s - 2), Set(d, kNever<T>));
-          const VecOf<T> sum = LogSum(LoadU(d, sums_ + s), LoadU(d, sums_ + s - 1), skipped);
+          const VecOf<T> sum = LogSum<T>(LoadU(d, sums_ + s), LoadU(d, sums_ + s - 1), skipped);
           StoreN<T>(Add(LoadU(d, at_ + s), sum), next_ + s, n);
         });
       }
@@ -88,7 +60,7 @@ class Sequence {
     const T loss = args_.found_loss[b];
     const bool gives_zero = args_.zero_infinity && loss == -kNever<T>;
     const T* const alpha = args_.found_log_alpha + b * args_.steps * width_;
-    const T none = First(Share(Set(TagOf<T>(), kNever<T> + loss)));
+    const T none = First(Share<T>(Set(TagOf<T>(), kNever<T> + loss)));
     for (int64_t t = args_.steps - 1; t >= 0; --t) {
       T* const grad = args_.grad + (t * args_.batch + b) * args_.classes;
       if (t >= steps_ || gives_zero) {
@@ -102,19 +74,19 @@ class Sequence {
         ForVectors<T>(count_, [&](int64_t s, int64_t n) HWY_ATTR {
           const TagOf<T> d;
           const VecOf<T> later = Set(d, kNever<T>);
-          StoreN<T>(Share(Add(Add(LoadN(from + s, n), later), Set(d, loss))), shares_ + s, n);
+          StoreN<T>(Share<T>(Add(Add(LoadN(from + s, n), later), Set(d, loss))), shares_ + s, n);
         });
         for (int64_t s = std::max<int64_t>(count_ - 2, 0); s < count_; ++s) {
-          shares_[s] = First(Share(Set(TagOf<T>(), (from[s] + T{0}) + loss)));
+          shares_[s] = First(Share<T>(Set(TagOf<T>(), (from[s] + T{0}) + loss)));
         }
       } else {
         ForVectors<T>(count_, [&](int64_t s, int64_t n) HWY_ATTR {
           const TagOf<T> d;
           const auto skips = Gt(LoadU(d, skips_ + s + 2), Zero(d));
           const VecOf<T> skipped = IfThenElse(skips, LoadU(d, sums_ + s + 2), Set(d, kNever<T>));
-          const VecOf<T> later = LogSum(LoadU(d, sums_ + s), LoadU(d, sums_ + s + 1), skipped);
+          const VecOf<T> later = LogSum<T>(LoadU(d, sums_ + s), LoadU(d, sums_ + s + 1), skipped);
           StoreN<T>(Add(LoadU(d, at_ + s), later), next_ + s, n);
-          StoreN<T>(Share(Add(Add(LoadN(from + s, n), later), Set(d, loss))), shares_ + s, n);
+          StoreN<T>(Share<T>(Add(Add(LoadN(from + s, n), later), Set(d, loss))), shares_ + s, n);
         });
       }
       std::swap(sums_, next_);
@@ -156,17 +128,15 @@ class Sequence {
   T Loss() const {
     const TagOf<T> d;
     const VecOf<T> never = Set(d, kNever<T>);
-    return -First(LogSum(Set(d, sums_[count_ - 1]), Set(d, sums_[count_ - 2]), never));
+    return -First(LogSum<T>(Set(d, sums_[count_ - 1]), Set(d, sums_[count_ - 2]), never));
   }
 
   /// From the shares of the classes of a step.
   void Finish(const T* log_probs, T factor, T* grad) const {
     ForVectors<T>(args_.classes, [&](int64_t c, int64_t n) HWY_ATTR {
       const TagOf<T> d;
-      const VecOf<T> share = LoadN(grad + c, n);
-      VecOf<T> difference = Neg(share);
-      if (args_.by_scores) difference = Sub(ExpOfEach(LoadN(log_probs + c, n)), share);
-      StoreN<T>(Mul(difference, Set(d, factor)), grad + c, n);
+      const auto log_prob = [&]() HWY_ATTR { return LoadN(log_probs + c, n); };
+      StoreN<T>(GradOfShare(args_.by_scores, LoadN(grad + c, n), Set(d, factor), log_prob), grad + c, n);
     });
   }
 

@@ -6,8 +6,8 @@
 
 namespace repdl {
 
-/// Of loss and gradient. All lie side by side but for log_probs, of which only the classes do. Lengths and labels have
-/// been checked.
+/// Of loss and gradient. All lie side by side but for log_probs, of which only the classes do. On the CPU lengths and
+/// labels have been checked.
 template <class T>
 struct CtcLossArgs {
   int64_t steps, batch, classes, labels;

@@ -80,7 +80,6 @@ T Divisor(const IntList& shape, const IntList& dims, int64_t normalization) {
 template <class T>
 void TransformDim(const Place& place, FftKind kind, bool inverse, int64_t n, int dim, const TensorView& in,
                   const TensorView& out, int rank, T divisor) {
-  CheckCpu(place);  // the tables of a plan lie in its memory
   const bool pairs = kind == FftKind::kFromPairs || kind == FftKind::kToPairs;
   const auto plan = FftPlanOf<T>(n, pairs);
   FftArgs<T> args{};

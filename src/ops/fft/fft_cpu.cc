@@ -12,6 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
+#include "ops/fft/fft.row.h"
+
 /// Rows that are transformed together: a cache line of them, or more if a vector holds more.
 template <class T>
 inline constexpr int64_t kColumns = std::max(kLineOf<T>, kLanesOf<T>);
@@ -49,12 +51,6 @@ struct Block {
     return true;
   }
 };
-
-template <class V>
-HWY_INLINE void Times(V a, V b, V c, V d, V& re, V& im) {
-  re = Sub(Mul(a, c), Mul(b, d));
-  im = Add(Mul(b, c), Mul(a, d));
-}
 
 /// What happens to each number at its end.
 template <class T>
@@ -259,49 +255,6 @@ struct StepArgs {
   const T* inside;
 };
 
-/// Sums of p products with the powers of w(p), p odd: of a to y, whose numbers are `stride` apart. kP is p or 0.
-template <class T, int kP>
-HWY_INLINE void OddSums(const VecElementOf<T>* a_re, const VecElementOf<T>* a_im, int64_t any_p, const T* inside,
-                        T* y_re, T* y_im, int64_t stride) {
-  using V = VecOf<T>;
-  const TagOf<T> d;
-  const int64_t p = kP == 0 ? any_p : kP, half = p / 2;
-  constexpr int kMaxHalf = (kP == 0 ? static_cast<int>(kMaxFftFactor) : kP) / 2;
-  VecElementOf<T> s_re[kMaxHalf], s_im[kMaxHalf], d_re[kMaxHalf], d_im[kMaxHalf];
-  V sum_re = a_re[0], sum_im = a_im[0];
-#pragma GCC unroll 3
-  for (int64_t q = 1; q <= half; ++q) {
-    s_re[q - 1] = Add(V(a_re[q]), V(a_re[p - q]));
-    s_im[q - 1] = Add(V(a_im[q]), V(a_im[p - q]));
-    d_re[q - 1] = Sub(V(a_re[q]), V(a_re[p - q]));
-    d_im[q - 1] = Sub(V(a_im[q]), V(a_im[p - q]));
-    sum_re = Add(sum_re, V(s_re[q - 1]));
-    sum_im = Add(sum_im, V(s_im[q - 1]));
-  }
-  StoreU(sum_re, d, y_re);
-  StoreU(sum_im, d, y_im);
-#pragma GCC unroll 3
-  for (int64_t j = 1; j <= half; ++j) {
-    const T* const cosine = inside + j - 1;
-    const T* const sine = cosine + half * half;
-    V even_re = Add(V(a_re[0]), Mul(V(s_re[0]), Set(d, cosine[0])));
-    V even_im = Add(V(a_im[0]), Mul(V(s_im[0]), Set(d, cosine[0])));
-    V odd_re = Mul(V(d_re[0]), Set(d, sine[0])), odd_im = Mul(V(d_im[0]), Set(d, sine[0]));
-#pragma GCC unroll 3
-    for (int64_t q = 2; q <= half; ++q) {
-      const V c = Set(d, cosine[(q - 1) * half]), s = Set(d, sine[(q - 1) * half]);
-      even_re = Add(even_re, Mul(V(s_re[q - 1]), c));
-      even_im = Add(even_im, Mul(V(s_im[q - 1]), c));
-      odd_re = Add(odd_re, Mul(V(d_re[q - 1]), s));
-      odd_im = Add(odd_im, Mul(V(d_im[q - 1]), s));
-    }
-    StoreU(Add(even_re, odd_im), d, y_re + j * stride);
-    StoreU(Sub(even_im, odd_re), d, y_im + j * stride);
-    StoreU(Sub(even_re, odd_im), d, y_re + (p - j) * stride);
-    StoreU(Add(even_im, odd_re), d, y_im + (p - j) * stride);
-  }
-}
-
 /// B[k + j l, t] of A[k, t + q m] for all t < m, k < l and lanes. kP is the factor, or 0 for any odd one.
 template <class T, int kP, Twiddles kTwiddles>
 void Step(const StepArgs<T>& args) {
@@ -338,28 +291,11 @@ void Step(const StepArgs<T>& args) {
           a_re[q] = re;
           a_im[q] = im;
         }
-        if constexpr (kP == 2) {
-          StoreU(Add(V(a_re[0]), V(a_re[1])), d, y_re);
-          StoreU(Add(V(a_im[0]), V(a_im[1])), d, y_im);
-          StoreU(Sub(V(a_re[0]), V(a_re[1])), d, y_re + to_row);
-          StoreU(Sub(V(a_im[0]), V(a_im[1])), d, y_im + to_row);
-        } else if constexpr (kP == 4) {
-          const V even_re = Add(V(a_re[0]), V(a_re[2])), even_im = Add(V(a_im[0]), V(a_im[2]));
-          const V odd_re = Add(V(a_re[1]), V(a_re[3])), odd_im = Add(V(a_im[1]), V(a_im[3]));
-          const V other_re = Sub(V(a_re[0]), V(a_re[2])), other_im = Sub(V(a_im[0]), V(a_im[2]));
-          // -i (a[1] - a[3])
-          const V turned_re = Sub(V(a_im[1]), V(a_im[3])), turned_im = Sub(V(a_re[3]), V(a_re[1]));
-          StoreU(Add(even_re, odd_re), d, y_re);
-          StoreU(Add(even_im, odd_im), d, y_im);
-          StoreU(Add(other_re, turned_re), d, y_re + to_row);
-          StoreU(Add(other_im, turned_im), d, y_im + to_row);
-          StoreU(Sub(even_re, odd_re), d, y_re + 2 * to_row);
-          StoreU(Sub(even_im, odd_im), d, y_im + 2 * to_row);
-          StoreU(Sub(other_re, turned_re), d, y_re + 3 * to_row);
-          StoreU(Sub(other_im, turned_im), d, y_im + 3 * to_row);
-        } else {
-          OddSums<T, kP>(a_re, a_im, p, args.inside, y_re, y_im, to_row);
-        }
+        const auto put = [&](int64_t j, const V& re, const V& im) HWY_ATTR {
+          StoreU(re, d, y_re + j * to_row);
+          StoreU(im, d, y_im + j * to_row);
+        };
+        Butterfly<V, kP>(a_re, a_im, p, args.inside, put);
       }
     }
   }
@@ -433,23 +369,6 @@ void TransformColumns(const FftTable<T>& table, int64_t lanes, Planes<T>& x, Pla
   Steps(table, 0, table.num_factors, length, 0, 1, lanes, x, y);
   x = x.Swapped();
   TimesRows(x, n, lanes, table.chirp);
-}
-
-/// ((Z + Z') + root (Z - Z')) / 2 of Z = a + bi, Z' = c - di.
-template <class V>
-HWY_INLINE void Untangle(V a, V b, V c, V d, V root_re, V root_im, V& re, V& im) {
-  Times(Sub(a, c), Add(b, d), root_re, root_im, re, im);
-  const V half = Set(TagFor(a), 0.5f);
-  re = Mul(Add(Add(a, c), re), half);
-  im = Mul(Add(Sub(b, d), im), half);
-}
-
-/// (X + X') + root (X - X') of X = a + bi, X' = c - di.
-template <class V>
-HWY_INLINE void Tangle(V a, V b, V c, V d, V root_re, V root_im, V& re, V& im) {
-  Times(Sub(a, c), Add(b, d), root_re, root_im, re, im);
-  re = Add(Add(a, c), re);
-  im = Add(Sub(b, d), im);
 }
 
 /// Of the spectrum of h pairs: that of 2h real numbers, of which there are h + 1.

@@ -6,7 +6,7 @@
 
 namespace repdl {
 
-/// The tables of complex transforms of n numbers. The pointers belong to an FftPlan. A table of complex numbers is a
+/// The tables of complex transforms of n numbers. The pointers belong to an FftPlan, in memory of the CPU. A table of complex numbers is a
 /// run of real parts and one of imaginary parts.
 template <class T>
 struct FftTable {

@@ -10,7 +10,7 @@ namespace repdl {
 struct LuArgs {
   int64_t batch, m, n, num_rows;
   Matrices input;    // the matrices; or their factors as the op lu gives them
-  bool is_factored;  // then `pivots` are read and checked
+  bool is_factored;  // then `pivots` are read; on the CPU they have been checked
   bool pivot, adjoint;
   bool pairs;     // of complex numbers
   Matrices rows;  // the right sides; without data those of the identity

@@ -9,7 +9,7 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-constexpr int kPowers = 5, kGroups = 4;
+#include "ops/matrix_exp/matrix_exp.lane.h"
 
 struct Exponential {
   int64_t n;
@@ -70,33 +70,11 @@ struct Exponential {
 
   /// sum = T - product, or T of the last group, which comes first.
   void AddGroup(int group) const {
-    // 1 / k!, k = 1 … 20.
-    static constexpr double kFactors[kGroups * kPowers] = {0x1p0,
-                                                           0x1p-1,
-                                                           0x1.5555555555555p-3,
-                                                           0x1.5555555555555p-5,
-                                                           0x1.1111111111111p-7,
-                                                           0x1.6c16c16c16c17p-10,
-                                                           0x1.a01a01a01a01ap-13,
-                                                           0x1.a01a01a01a01ap-16,
-                                                           0x1.71de3a556c734p-19,
-                                                           0x1.27e4fb7789f5cp-22,
-                                                           0x1.ae64567f544e4p-26,
-                                                           0x1.1eed8eff8d898p-29,
-                                                           0x1.6124613a86d09p-33,
-                                                           0x1.93974a8c07c9dp-37,
-                                                           0x1.ae7f3e733b81fp-41,
-                                                           0x1.ae7f3e733b81fp-45,
-                                                           0x1.952c77030ad4ap-49,
-                                                           0x1.6827863b97d97p-53,
-                                                           0x1.2f49b46814157p-57,
-                                                           0x1.e542ba4020225p-62};
     const TagOf<double> d;
-    const double* const factors = kFactors + group * kPowers;
+    const double* const factors = ExponentialFactors() + group * kPowers;
     for (int64_t i = 0; i < n; ++i) {
       ForVectors<double>(n, [&](int64_t j, int64_t count) HWY_ATTR {
-        VecOf<double> t = Mul(Set(d, factors[kPowers - 1]), LoadN(powers[kPowers - 1][i] + j, count));
-        for (int at = kPowers - 2; at >= 0; --at) t = Fma(Set(d, factors[at]), LoadN(powers[at][i] + j, count), t);
+        VecOf<double> t = TermsOfGroup(d, factors, [&](int at) HWY_ATTR { return LoadN(powers[at][i] + j, count); });
         if (group < kGroups - 1) t = Sub(t, LoadN(product[i] + j, count));
         StoreN<double>(t, sum[i] + j, count);
       });

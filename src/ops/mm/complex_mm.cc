@@ -166,8 +166,9 @@ void RunFewRows(const Place& place, Operand a, Operand b, int64_t batch, Order o
   const int64_t longer = std::max(m, n), shorter = std::min(m, n);
   constexpr int64_t kBytes = 1 << 20, kMostPacked = 512;  // the kernel packs the shorter side once a block
   const int64_t budget = kBytes / static_cast<int64_t>(sizeof(T)) / (2 * (k + 2 * shorter)) * GetNumThreads();
-  const int64_t block = std::max({budget, std::min(kMostPacked, 16 * shorter), int64_t{1}});
-  const int64_t group = std::max<int64_t>(block / longer, 1);
+  // A device has no use for blocks.
+  const int64_t block = place.IsCpu() ? std::max({budget, std::min(kMostPacked, 16 * shorter), int64_t{1}}) : longer;
+  const int64_t group = place.IsCpu() ? std::max<int64_t>(block / longer, 1) : batch;
 
   const Operand &cut = cut_rows ? a : b, &whole = cut_rows ? b : a;
   OpScratch scratch(place);

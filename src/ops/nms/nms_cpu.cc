@@ -10,6 +10,8 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
+#include "ops/nms/nms.row.h"
+
 /// Boxes of which it is decided one after the other which are kept, before all that follow are tried against these.
 constexpr int64_t kBlock = 128;
 /// Pairs of vectors and boxes that are worth a fork.
@@ -79,13 +81,10 @@ class Boxes {
     const VecOf<T> area = LoadU(d, area_ + j);
     const bool from_zero = args_.threshold >= 0;
     for (int64_t i = 0; i < count; ++i) {
-      // A NaN among these coordinates makes an area NaN, and so the quotient; so it does not matter what Max makes of it.
-      const VecOf<T> width = Max(Sub(Min(x2, Set(d, by[i].x2)), Max(x1, Set(d, by[i].x1))), zero);
-      const VecOf<T> height = Max(Sub(Min(y2, Set(d, by[i].y2)), Max(y1, Set(d, by[i].y1))), zero);
-      const VecOf<T> inter = Mul(width, height);
+      const VecOf<T> inter =
+          AreaOfBoth(x1, y1, x2, y2, Set(d, by[i].x1), Set(d, by[i].y1), Set(d, by[i].x2), Set(d, by[i].y2));
       if (from_zero && hn::AllFalse(d, Gt(inter, zero))) continue;  // the quotients are zeros, negative or NaN
-      const VecOf<T> together = Sub(Add(Set(d, by[i].area), area), inter);
-      covered = IfThenElse(Gt(Div(inter, together), threshold), one, covered);
+      covered = IfThenElse(IsCovered(inter, area, Set(d, by[i].area), threshold), one, covered);
     }
     StoreU(covered, d, covered_ + j);
   }

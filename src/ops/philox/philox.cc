@@ -16,6 +16,7 @@
 #include "ops/philox/philox_distributions_kernel.h"
 #include "ops/philox/philox_gamma_kernel.h"
 #include "ops/philox/philox_multinomial_kernel.h"
+#include "ops/philox/philox_randperm_kernel.h"
 #include "repdl/overlap.h"
 
 namespace repdl {
@@ -227,8 +228,9 @@ REPDL_OPS(philox,
           MakeOp<InferPhiloxMultinomial, PhiloxMultinomial, PhiloxMultinomialKernel, PhiloxRandintKernel,
                  PhiloxExponentialKernel>("philox_multinomial",
                                           "weights, num_samples, replacement, seed, call, offset=0", kUpToFloat64),
-          // Sorted without a kernel, on the CPU.
-          MakeOp<InferPhiloxRandperm, PhiloxRandperm>("philox_randperm", "tensor, seed, call", kUpToFloat32),
+          MakeOp<InferPhiloxRandperm, PhiloxRandperm, PhiloxRandpermKernel, PhiloxRandintKernel>("philox_randperm",
+                                                                                                 "tensor, seed, call",
+                                                                                                 kUpToFloat32),
           MakeOp<InferPhiloxBernoulli, PhiloxBernoulli, PhiloxBernoulliKernel>("philox_bernoulli",
                                                                                "tensor, seed, call, p=0.5, offset=0",
                                                                                kUpToFloat32),

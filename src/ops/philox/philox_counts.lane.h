@@ -109,6 +109,23 @@ REPDL_LANE V AcceptedCount(D d, M pending, const Attempts& attempts, V u0, V u1,
   return count;
 }
 
+/// The probability of a count k to that of k - 1.
+template <class V>
+struct PoissonRatio {
+  MemberOf<V> mean;
+
+  REPDL_LANE V operator()(V k) const { return Div(V(mean), k); }
+};
+template <class V>
+struct BinomialRatio {
+  MemberOf<V> trials, odds;
+
+  REPDL_LANE V operator()(V k) const {
+    const V zero = Zero(TagFor(k)), left = Sub(V(trials), Sub(k, Set(TagFor(k), 1.0)));
+    return Mul(Div(IfThenElse(Lt(left, zero), zero, left), k), V(odds));
+  }
+};
+
 template <class D, class V, class Numbers>
 REPDL_LANE V PoissonOf(D d, V rate, const Numbers& numbers) {
   const V limit = Set(d, 10.0), zero = Zero(d);
@@ -119,8 +136,7 @@ REPDL_LANE V PoissonOf(D d, V rate, const Numbers& numbers) {
   V count = Sub(Inf(d), Inf(d));
   if (Any(d, is_small)) {
     const V mean = IfThenElseZero(is_small, rate);
-    const auto ratio = [&](V k) HWY_ATTR { return Div(mean, k); };
-    count = IfThenElse(is_small, SearchedCount(d, u0, ExpOfNumber(Neg(mean)), ratio), count);
+    count = IfThenElse(is_small, SearchedCount(d, u0, ExpOfNumber(Neg(mean)), PoissonRatio<V>{mean}), count);
   }
   if (Any(d, is_large)) {
     const PoissonAttempts<D, V> attempts(d, IfThenElse(is_large, rate, limit));
@@ -143,11 +159,7 @@ REPDL_LANE V BinomialOf(D d, V trials, V prob, const Numbers& numbers) {
     const V few = IfThenElseZero(is_small, n), chance = IfThenElseZero(is_small, q);
     const V odds = Div(chance, Sub(one, chance));
     const V first = ExpOfNumber(Mul(few, Log1pOfNumber(Neg(chance))));
-    const auto ratio = [&](V k) HWY_ATTR {
-      const V left = Sub(few, Sub(k, one));
-      return Mul(Div(IfThenElse(Lt(left, zero), zero, left), k), odds);
-    };
-    count = IfThenElse(is_small, SearchedCount(d, u0, first, ratio), count);
+    count = IfThenElse(is_small, SearchedCount(d, u0, first, BinomialRatio<V>{few, odds}), count);
   }
   if (Any(d, is_large)) {
     const BinomialAttempts<D, V> attempts(d, IfThenElse(is_large, n, Set(d, 40.0)),

@@ -12,6 +12,7 @@
 #include "drivers/contiguous.h"
 #include "drivers/philox.h"
 #include "ops/philox/philox_multinomial_kernel.h"
+#include "ops/philox/philox_multinomial_keys.h"
 #include "repdl/ops/philox.h"
 
 namespace repdl {
@@ -19,17 +20,9 @@ namespace {
 
 constexpr const char* kOp = "philox_multinomial";
 
-/// floor(a * b / 2^62) of integers below 2^62, by halves of 31 bits.
-int64_t ShareOf(int64_t a, int64_t b) {
-  constexpr int64_t kHalf = (int64_t{1} << 31) - 1;
-  const int64_t a_low = a & kHalf, a_high = a >> 31, b_low = b & kHalf, b_high = b >> 31;
-  return a_high * b_high + ((a_high * b_low + a_low * b_high + (a_low * b_low >> 31)) >> 31);
-}
-
 /// Greater for what comes first: the larger score, then the lower index. Scores are not below 0, but for -1.
 uint64_t KeyOf(float score, int64_t index) {
-  const uint64_t rank = score < 0.0f ? 0 : uint64_t{std::bit_cast<uint32_t>(score)} + 1;
-  return rank << 32 | (0xffffffff - static_cast<uint64_t>(index));
+  return RankOfScore(score) << 32 | (0xffffffff - static_cast<uint64_t>(index));
 }
 
 /// The indices of the `count` largest scores.
@@ -103,8 +96,13 @@ void PhiloxMultinomial(const TensorView& weights, int64_t num_samples, bool repl
                                       .scores = replacement ? nullptr : numbers.Data<float>(),
                                       .integers = scratch.Get<double>(rows * n),
                                       .scale = replacement ? static_cast<double>(int64_t{1} << bits) : 0.0,
-                                      .present = scratch.Get<int64_t>(rows)};
+                                      .present = scratch.Get<int64_t>(rows),
+                                      .needed = needed,
+                                      .num_samples = num_samples,
+                                      .random = replacement ? numbers.Data<const int64_t>() : nullptr,
+                                      .samples = output.Data<int64_t>()};
   PhiloxMultinomialKernel(place, args);
+  if (!place.IsCpu()) return;  // there the kernel has drawn them
   for (int64_t row = 0; row < rows; ++row) {
     REPDL_CHECK(args.present[row] >= 0, ArgName{kOp, "weights"}, " holds a weight that is negative, infinite or NaN");
     REPDL_CHECK(args.present[row] >= needed, ArgName{kOp, "weights"}, " must have at least ", needed,

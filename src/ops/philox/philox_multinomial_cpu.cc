@@ -6,6 +6,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
+#include "ops/philox/philox_multinomial.lane.h"
+
 /// n weights from number `at` on, as doubles.
 static void Widen(const PhiloxMultinomialArgs& args, int64_t at, int64_t n, double* to) {
   if (args.dtype == DType::kFloat64) {
@@ -64,11 +66,7 @@ void PhiloxMultinomialKernel(const PhiloxMultinomialArgs& args) {
         continue;
       }
       ForVectors<double>(args.n, [&](int64_t i, int64_t count) HWY_ATTR {
-        const VecOf<double> v = LoadN(x + i, count), zero = Zero(d), one = Set(d, 1.0);
-        const VecOf<double> scaled = Mul(Div(v, Set(d, largest)), Set(d, args.scale));
-        const VecOf<double> nearest = Round(scaled);
-        const VecOf<double> below = IfThenElse(Gt(nearest, scaled), Sub(nearest, one), nearest);
-        StoreN(IfThenElse(Gt(v, zero), Max(below, one), zero), x + i, count);
+        StoreN(IntegerOfWeight(d, LoadN(x + i, count), Set(d, largest), Set(d, args.scale)), x + i, count);
       });
     }
   });

@@ -7,6 +7,7 @@
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
 #include "drivers/contiguous.h"
+#include "ops/mm/mm_kernel.h"
 #include "ops/recurrent/recurrent_kernel.h"
 
 namespace repdl {
@@ -222,24 +223,23 @@ void RnnGrad(const TensorView& output, const TensorView& hx, const TensorView& w
 }  // namespace repdl
 
 REPDL_OPS(recurrent,
-          MakeOp<InferLstm, Lstm, RecurrentKernel>("lstm",
-                                                   "gates, hx, cx, weight, bias=None, reverse=False, order='blocked'",
-                                                   kFloat32Or64),
-          MakeOp<InferLstmGrad, LstmGrad, RecurrentGradKernel>(
+          MakeOp<InferLstm, Lstm, RecurrentKernel, MmKernel>(
+              "lstm", "gates, hx, cx, weight, bias=None, reverse=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferLstmGrad, LstmGrad, RecurrentGradKernel, MmKernel>(
               "lstm_grad",
               "output, saved, hx, cx, weight, grad_output=None, grad_h_n=None, "
               "grad_c_n=None, reverse=False, order='blocked'",
               kFloat32Or64),
-          MakeOp<InferGru, Gru, RecurrentKernel>("gru", "gates, hx, weight, bias=None, reverse=False, order='blocked'",
-                                                 kFloat32Or64),
-          MakeOp<InferGruGrad, GruGrad, RecurrentGradKernel>(
+          MakeOp<InferGru, Gru, RecurrentKernel, MmKernel>(
+              "gru", "gates, hx, weight, bias=None, reverse=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferGruGrad, GruGrad, RecurrentGradKernel, MmKernel>(
               "gru_grad",
               "output, saved, hx, weight, grad_output=None, grad_h_n=None, reverse=False, "
               "order='blocked'",
               kFloat32Or64),
-          MakeOp<InferRnn, Rnn, RecurrentKernel>(
+          MakeOp<InferRnn, Rnn, RecurrentKernel, MmKernel>(
               "rnn", "gates, hx, weight, bias=None, nonlinearity='tanh', reverse=False, order='blocked'", kFloat32Or64),
-          MakeOp<InferRnnGrad, RnnGrad, RecurrentGradKernel>(
+          MakeOp<InferRnnGrad, RnnGrad, RecurrentGradKernel, MmKernel>(
               "rnn_grad",
               "output, hx, weight, grad_output=None, grad_h_n=None, nonlinearity='tanh', "
               "reverse=False, order='blocked'",

@@ -96,21 +96,6 @@ HWY_INLINE void ForUnits(int64_t b0, int64_t b1, int64_t u0, int64_t u1, int64_t
   }
 }
 
-/// The sizes of a call, and where the steps of a walk through it lie.
-template <class Args>
-struct Walk {
-  const Args& args;
-
-  int64_t PlaceOf(int64_t step) const { return args.reverse ? args.steps - 1 - step : step; }
-  /// Numbers of the batch at the place of a step, `width` for each sample.
-  template <class T>
-  T* At(T* data, int64_t step, int64_t width) const {
-    return data + PlaceOf(step) * args.batch * width;
-  }
-  /// The h that a step begins with.
-  auto Before(int64_t step) const { return step == 0 ? args.hx : At(args.output, step - 1, args.hidden); }
-};
-
 /// c = a b + bias for `a` of m rows and the b that a sequence of one step reads where it lies.
 template <class T>
 void Multiply(Order order, int64_t m, int64_t n, int64_t k, const T* a, const T* b, int64_t b_row_stride,
@@ -129,7 +114,7 @@ void Forward(const RecurrentArgs<T>& args) {
   constexpr int64_t kGates = Cell::kGates;
   const int64_t hidden = args.hidden, batch = args.batch, blocks = BlocksOf<T>(hidden);
   const int64_t width = blocks * kGates * kUnits<T>;
-  const Walk<RecurrentArgs<T>> walk{args};
+  const RecurrentWalk<RecurrentArgs<T>> walk{args};
   Scratch scratch;
   T* const sums = scratch.Get<T>(batch * width);
   const bool once = args.steps == 1;
@@ -283,7 +268,7 @@ void SumProducts(const RecurrentGradArgs<T>& args, const T* grads) {
   constexpr int64_t kCols = kTileColsOf<T>;
   const int64_t hidden = args.hidden, batch = args.batch, num_rows = Cell::kGates * hidden,
                 panels = BlocksOf<T>(hidden);
-  const Walk<RecurrentGradArgs<T>> walk{args};
+  const RecurrentWalk<RecurrentGradArgs<T>> walk{args};
   const Chunks chunks(batch, ChainLength(args.order, batch));
   const int64_t terms = args.steps * batch;
   Scratch scratch;
@@ -347,7 +332,7 @@ template <class Cell, class T>
 void SumOverSteps(const RecurrentGradArgs<T>& args, const T* grads) {
   constexpr int64_t kStrip = 256;
   const int64_t batch = args.batch, num_rows = Cell::kGates * args.hidden;
-  const Walk<RecurrentGradArgs<T>> walk{args};
+  const RecurrentWalk<RecurrentGradArgs<T>> walk{args};
   ParallelRanges((num_rows + kStrip - 1) / kStrip, 16384 / (kStrip * batch * args.steps) + 1,
                  [&](int64_t begin, int64_t end) HWY_ATTR {
                    HWY_ALIGN T terms[kStrip + kLanesOf<T>];
@@ -379,7 +364,7 @@ void Backward(const RecurrentGradArgs<T>& args) {
   const int64_t hidden = args.hidden, batch = args.batch, blocks = BlocksOf<T>(hidden), depth = kGates * hidden;
   const bool once = args.steps == 1;
   const int64_t width = once ? hidden : blocks * kUnits<T>;
-  const Walk<RecurrentGradArgs<T>> walk{args};
+  const RecurrentWalk<RecurrentGradArgs<T>> walk{args};
   Scratch scratch;
   T* const packed = scratch.Get<T>(once ? 0 : width * depth);
   T* const later = scratch.Get<T>(batch * width);

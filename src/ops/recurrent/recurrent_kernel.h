@@ -39,6 +39,21 @@ struct RecurrentGradArgs {
   T *grad_gates, *grad_hx, *grad_cx, *grad_weight, *grad_bias;
 };
 
+/// Where the steps of a call lie.
+template <class Args>
+struct RecurrentWalk {
+  const Args& args;
+
+  int64_t PlaceOf(int64_t step) const { return args.reverse ? args.steps - 1 - step : step; }
+  /// Numbers of the batch at the place of a step, `width` for each sample.
+  template <class T>
+  T* At(T* data, int64_t step, int64_t width) const {
+    return data + PlaceOf(step) * args.batch * width;
+  }
+  /// The h that a step begins with.
+  auto Before(int64_t step) const { return step == 0 ? args.hx : At(args.output, step - 1, args.hidden); }
+};
+
 REPDL_REAL_KERNEL(RecurrentKernel, RecurrentArgs)
 REPDL_REAL_KERNEL(RecurrentGradKernel, RecurrentGradArgs)
 

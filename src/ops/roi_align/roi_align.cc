@@ -13,22 +13,15 @@
 #include "drivers/contiguous.h"
 #include "drivers/indices.h"
 #include "ops/roi_align/roi_align_kernel.h"
+#include "ops/roi_align/roi_align_points.h"
 
 namespace repdl {
 namespace {
 
-/// Points of a bin, at most.
-constexpr int64_t kMaxPoints = int64_t{1} << 16;
 /// Boxes whose elements are listed at a time.
 constexpr int64_t kChunk = 128;
 /// Boxes whose lists are worth a fork.
 constexpr int64_t kGrain = 16;
-
-struct Settings {
-  double spatial_scale;
-  int64_t sampling_ratio;
-  bool aligned;
-};
 
 /// Of each element along an axis a sum of weights and a number of terms; zeros but while they are used.
 struct Totals {
@@ -41,17 +34,12 @@ struct Totals {
 template <class T>
 class AxisList {
  public:
-  void Fill(T from, T to, int64_t num_bins, int64_t size, const Settings& settings, Totals& totals) {
+  void Fill(T from, T to, int64_t num_bins, int64_t size, const RoiSettings<T>& settings, Totals& totals) {
     starts_.assign(1, 0);
     elements_.clear(), weights_.clear();
-    const T scale = static_cast<T>(settings.spatial_scale), offset = static_cast<T>(settings.aligned ? 0.5 : 0.0);
-    const T start = from * scale - offset;
-    T length = (to * scale - offset) - start;
-    if (!settings.aligned && length < T{1}) length = 1;
-    const T bin = length / static_cast<T>(num_bins);
-    const int64_t points = settings.sampling_ratio > 0 ? settings.sampling_ratio : PointsOf(bin);
+    const RoiBins<T> bins(from, to, num_bins, size, settings);
     for (int64_t i = 0; i < num_bins; ++i) {
-      AppendBin(start + static_cast<T>(i) * bin, bin, points, size, totals);
+      AppendBin(bins, i, totals);
       starts_.push_back(static_cast<int64_t>(elements_.size()));
     }
     ListUsed(totals.counts);
@@ -63,57 +51,17 @@ class AxisList {
   }
 
  private:
-  /// The bin rounded up, within bounds.
-  static int64_t PointsOf(T bin) {
-    if (!(bin > T{0})) return 0;
-    if (bin >= static_cast<T>(kMaxPoints)) return kMaxPoints;
-    const auto whole = static_cast<int64_t>(bin);
-    return static_cast<T>(whole) < bin ? whole + 1 : whole;
-  }
-
-  void AppendBin(T base, T bin, int64_t points, int64_t size, Totals& totals) {
-    const auto place = [&](int64_t k) {
-      return base + ((static_cast<T>(k) + static_cast<T>(0.5)) * bin) / static_cast<T>(points);
-    };
-    const T last = static_cast<T>(size);
-    int64_t begin = 0;
-    if (bin > T{0} && points > 0 && place(0) < T{-1}) {
-      // They ascend: those before the image, of which a huge box has many, are skipped.
-      for (int64_t end = points; begin < end;) {
-        const int64_t middle = begin + (end - begin) / 2;
-        if (place(middle) < T{-1}) {
-          begin = middle + 1;
-        } else {
-          end = middle;
-        }
-      }
-    }
+  void AppendBin(const RoiBins<T>& bins, int64_t bin, Totals& totals) {
     int64_t low = INT32_MAX, high = -1;
-    const auto add = [&](int64_t element, double weight) {
+    bins.ForNeighbours(bin, [&](int64_t element, double weight) {
       totals.weights[element] = totals.weights[element] + weight;
       ++totals.counts[element];
       low = std::min(low, element), high = std::max(high, element);
-    };
-    for (int64_t k = begin; k < points; ++k) {
-      T p = place(k);
-      if (!(p >= T{-1} && p <= last)) {
-        if (!(bin < T{0})) break;  // nor will the others lie in the image
-        continue;
-      }
-      if (p < T{0}) p = 0;
-      const auto element = static_cast<int64_t>(p);
-      if (element >= size - 1) {
-        add(size - 1, 1.0);
-      } else {
-        const double rest = static_cast<double>(p) - static_cast<double>(element);
-        add(element, 1.0 - rest);
-        add(element + 1, rest);
-      }
-    }
+    });
     for (int64_t element = low; element <= high; ++element) {
       if (totals.counts[element] == 0) continue;
       elements_.push_back(static_cast<int32_t>(element));
-      weights_.push_back(static_cast<T>(totals.weights[element] / static_cast<double>(points)));
+      weights_.push_back(bins.WeightOf(totals.weights[element]));
       totals.weights[element] = 0, totals.counts[element] = 0;
     }
   }
@@ -156,15 +104,19 @@ struct RoiList {
   AxisList<T> y, x;
 };
 
-/// Calls run(first, args) for some boxes at a time, in their order, with `args` that have the lists of these.
+/// Calls run(first, args) for some boxes at a time, in their order, with `args` that have the lists of these; on a device,
+/// where kernels find what would be in them, for all.
 template <class T, class Run>
-void ForChunks(const Place& place, const TensorView& boxes, const TensorView& indices, const Settings& settings,
-               RoiAlignArgs<T> args, std::string_view op, const Run& run) {
-  CheckCpu(place);  // the lists lie in its memory
+void ForChunks(const Place& place, const TensorView& boxes, const TensorView& indices, RoiAlignArgs<T> args,
+               std::string_view op, const Run& run) {
   OpScratch scratch(place);
   const int64_t count = boxes.shape[0];
   const int64_t* const images = CheckedIndices({op, "indices"}, indices, args.batch, scratch);
   const T* const box = Contiguous(boxes, scratch).Data<const T>();
+  if (!place.IsCpu()) {
+    args.count = count, args.images = images, args.boxes = box;
+    return run(0, args);
+  }
   std::vector<RoiList<T>> lists(static_cast<size_t>(std::min(count, kChunk)));
   std::vector<Roi<T>> rois(lists.size());
   args.rois = rois.data();
@@ -175,8 +127,8 @@ void ForChunks(const Place& place, const TensorView& boxes, const TensorView& in
       for (int64_t i = begin; i < end; ++i) {
         const T* const corners = box + 4 * (first + i);
         RoiList<T>& list = lists[i];
-        list.x.Fill(corners[0], corners[2], args.columns, args.width, settings, totals);
-        list.y.Fill(corners[1], corners[3], args.rows, args.height, settings, totals);
+        list.x.Fill(corners[0], corners[2], args.columns, args.width, args.settings, totals);
+        list.y.Fill(corners[1], corners[3], args.rows, args.height, args.settings, totals);
         rois[i] = {images[first + i], list.y.View(), list.x.View()};
       }
     });
@@ -192,7 +144,7 @@ void Check(std::string_view op, const TensorView& boxes, const TensorView& indic
   REPDL_CHECK(input_size[2] > 0 && input_size[3] > 0 && input_size[2] <= INT32_MAX && input_size[3] <= INT32_MAX, "[",
               op, "] images of shape ", Name(input_size), " must have a height and a width in [1, 2^31)");
   CheckPair({op, "output_size"}, output_size, 1);
-  REPDL_CHECK(sampling_ratio <= kMaxPoints, ArgName{op, "sampling_ratio"}, " must be at most 2^16, got ",
+  REPDL_CHECK(sampling_ratio <= kMaxRoiPoints, ArgName{op, "sampling_ratio"}, " must be at most 2^16, got ",
               sampling_ratio);
 }
 
@@ -221,12 +173,13 @@ void RoiAlign(const TensorView& input, const TensorView& boxes, const TensorView
     args.batch = input.shape[0], args.channels = input.shape[1];
     args.height = input.shape[2], args.width = input.shape[3];
     args.rows = output_size.h, args.columns = output_size.w;
+    args.settings = {static_cast<T>(spatial_scale), aligned, sampling_ratio};
     args.input = Contiguous(input, scratch).Data<const T>();
-    ForChunks(place, boxes, indices, {spatial_scale, sampling_ratio, aligned}, args, "roi_align",
-              [&](int64_t first, RoiAlignArgs<T>& some) {
-                some.output = output.Data<T>() + first * some.channels * some.rows * some.columns;
-                RoiAlignKernel(place, some);
-              });
+    if (output.numel() == 0 && !place.IsCpu()) return;  // on the CPU the indices are checked
+    ForChunks(place, boxes, indices, args, "roi_align", [&](int64_t first, RoiAlignArgs<T>& some) {
+      some.output = output.Data<T>() + first * some.channels * some.rows * some.columns;
+      RoiAlignKernel(place, some);
+    });
   });
 }
 
@@ -257,13 +210,14 @@ void RoiAlignGrad(const TensorView& grad_output, const TensorView& boxes, const 
     args.batch = input_size[0], args.channels = input_size[1];
     args.height = input_size[2], args.width = input_size[3];
     args.rows = grad_output.shape[2], args.columns = grad_output.shape[3];
+    args.settings = {static_cast<T>(spatial_scale), aligned, sampling_ratio};
     args.grad_input = grad_input.Data<T>();
     const T* const grad = Contiguous(grad_output, scratch).Data<const T>();
-    ForChunks(place, boxes, indices, {spatial_scale, sampling_ratio, aligned}, args, "roi_align_grad",
-              [&](int64_t first, RoiAlignArgs<T>& some) {
-                some.grad_output = grad + first * some.channels * some.rows * some.columns;
-                RoiAlignGradKernel(place, some);
-              });
+    if (grad_output.numel() == 0 && !place.IsCpu()) return;
+    ForChunks(place, boxes, indices, args, "roi_align_grad", [&](int64_t first, RoiAlignArgs<T>& some) {
+      some.grad_output = grad + first * some.channels * some.rows * some.columns;
+      RoiAlignGradKernel(place, some);
+    });
   });
 }
 

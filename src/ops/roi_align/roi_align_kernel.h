@@ -7,6 +7,16 @@
 
 namespace repdl {
 
+/// Points of a bin, at most.
+inline constexpr int64_t kMaxRoiPoints = int64_t{1} << 16;
+
+template <class T>
+struct RoiSettings {
+  T scale;
+  bool aligned;
+  int64_t sampling_ratio;
+};
+
 /// The elements along an axis that the bins of a box have, with weights: of each bin in ascending order of the elements,
 /// and of each of these in ascending order of the bins.
 template <class T>
@@ -32,7 +42,10 @@ struct Roi {
 template <class T>
 struct RoiAlignArgs {
   int64_t count;
-  const Roi<T>* rois;
+  const Roi<T>* rois;     // on the CPU
+  const T* boxes;         // elsewhere: (count, 4)
+  const int64_t* images;  // likewise
+  RoiSettings<T> settings;
   int64_t batch, channels, height, width;
   int64_t rows, columns;  // of bins
   const T* input;         // (batch, channels, height, width)

@@ -9,6 +9,7 @@
 #include "drivers/boxes.h"
 #include "drivers/contiguous.h"
 #include "drivers/indices.h"
+#include "ops/roi_pool/roi_pool_bins.h"
 #include "ops/roi_pool/roi_pool_kernel.h"
 
 namespace repdl {
@@ -16,37 +17,6 @@ namespace {
 
 constexpr ArgName kInput{"roi_pool", "input"}, kGradOutput{"roi_pool_grad", "grad_output"};
 constexpr ArgName kInputSize{"roi_pool_grad", "input_size"}, kPlaces{"roi_pool_grad", "places"};
-
-/// A half is rounded away from zero.
-template <class T>
-int64_t Rounded(T x) {
-  constexpr T kMost = 0x1p30;
-  const T held = x < -kMost ? -kMost : x > kMost ? kMost : x;
-  const auto whole = static_cast<int64_t>(held);
-  const T rest = held - static_cast<T>(whole);
-  return rest >= static_cast<T>(0.5) ? whole + 1 : rest <= static_cast<T>(-0.5) ? whole - 1 : whole;
-}
-
-/// x >= 0, below 2^32.
-template <class T>
-int64_t RoundedUp(T x) {
-  const auto whole = static_cast<int64_t>(x);
-  return static_cast<T>(whole) < x ? whole + 1 : whole;
-}
-
-/// The elements that each bin of a box has along an axis.
-template <class T>
-void FindBins(T from, T to, T scale, int64_t bins, int64_t size, int32_t* begins, int32_t* ends) {
-  const T start = from * scale, end = to * scale;
-  const bool lost = start != start || end != end;
-  const int64_t first = lost ? 0 : Rounded(start), last = lost ? 0 : Rounded(end);
-  const T bin = static_cast<T>(std::max<int64_t>(last - first + 1, 1)) / static_cast<T>(bins);
-  for (int64_t i = 0; i < bins; ++i) {
-    const int64_t low = static_cast<int64_t>(static_cast<T>(i) * bin), high = RoundedUp(static_cast<T>(i + 1) * bin);
-    begins[i] = static_cast<int32_t>(std::clamp<int64_t>(first + low, 0, size));
-    ends[i] = lost ? begins[i] : static_cast<int32_t>(std::clamp<int64_t>(first + high, 0, size));
-  }
-}
 
 void CheckImages(const ArgName& name, const IntList& input_size) {
   REPDL_CHECK(input_size[2] > 0 && input_size[3] > 0 && input_size[2] <= INT32_MAX / input_size[3], "[", name.op,
@@ -77,21 +47,18 @@ void RoiPool(const TensorView& input, const TensorView& boxes, const TensorView&
   if (output.numel() == 0) return;
   DispatchReal(input.dtype, [&]<class T>() {
     const int64_t count = boxes.shape[0], rows = output_size.h, columns = output_size.w;
-    auto* const y_begins = scratch.Get<int32_t>(count * rows);
-    auto* const y_ends = scratch.Get<int32_t>(count * rows);
-    auto* const x_begins = scratch.Get<int32_t>(count * columns);
-    auto* const x_ends = scratch.Get<int32_t>(count * columns);
-    const T* const box = Contiguous(boxes, scratch).Data<const T>();
-    const T scale = static_cast<T>(spatial_scale);
-    for (int64_t r = 0; r < count; ++r) {
-      FindBins(box[4 * r], box[4 * r + 2], scale, columns, input.shape[3], x_begins + r * columns,
-               x_ends + r * columns);
-      FindBins(box[4 * r + 1], box[4 * r + 3], scale, rows, input.shape[2], y_begins + r * rows, y_ends + r * rows);
-    }
-    RoiPoolKernel(
-        place, RoiPoolArgs<T>{count, images, y_begins, y_ends, x_begins, x_ends, input.shape[0], input.shape[1],
-                              input.shape[2], input.shape[3], rows, columns, Contiguous(input, scratch).Data<const T>(),
-                              output.Data<T>(), places.Data<int64_t>()});
+    RoiPoolArgs<T> args{};
+    args.count = count, args.images = images;
+    args.boxes = Contiguous(boxes, scratch).Data<const T>(), args.scale = static_cast<T>(spatial_scale);
+    args.y_begins = scratch.Get<int32_t>(count * rows), args.y_ends = scratch.Get<int32_t>(count * rows);
+    args.x_begins = scratch.Get<int32_t>(count * columns), args.x_ends = scratch.Get<int32_t>(count * columns);
+    args.batch = input.shape[0], args.channels = input.shape[1];
+    args.height = input.shape[2], args.width = input.shape[3];
+    args.rows = rows, args.columns = columns;
+    args.input = Contiguous(input, scratch).Data<const T>();
+    args.output = output.Data<T>(), args.places = places.Data<int64_t>();
+    for (int64_t r = 0; place.IsCpu() && r < count; ++r) FindBinsOfBox(args, r);
+    RoiPoolKernel(place, args);
   });
 }
 
@@ -122,7 +89,7 @@ void RoiPoolGrad(const TensorView& grad_output, const TensorView& places, const 
   if (grad_output.numel() == 0) return;
   const int64_t size = input_size[2] * input_size[3];
   const auto* const at = Contiguous(places, scratch).Data<const int64_t>();
-  for (int64_t i = 0; i < places.numel(); ++i) {
+  for (int64_t i = 0; place.IsCpu() && i < places.numel(); ++i) {
     REPDL_CHECK(at[i] >= -1 && at[i] < size, kPlaces, " holds ", at[i], ", which is not in [-1, ", size, ")");
   }
   DispatchReal(grad_output.dtype, [&]<class T>() {

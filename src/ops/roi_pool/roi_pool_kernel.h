@@ -11,9 +11,11 @@ namespace repdl {
 template <class T>
 struct RoiPoolArgs {
   int64_t count;
-  const int64_t* images;             // of each box
-  const int32_t *y_begins, *y_ends;  // (count, rows): the elements of each bin
-  const int32_t *x_begins, *x_ends;  // (count, columns)
+  const int64_t* images;  // of each box
+  const T* boxes;         // (count, 4)
+  T scale;
+  int32_t *y_begins, *y_ends;  // (count, rows): the elements of each bin, which the CPU has from FindBinsOfBox
+  int32_t *x_begins, *x_ends;  // (count, columns)
   int64_t batch, channels, height, width;
   int64_t rows, columns;  // of bins
   const T* input;         // (batch, channels, height, width)

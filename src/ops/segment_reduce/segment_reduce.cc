@@ -41,7 +41,6 @@ IntList Reduced(std::string_view op, const TensorView& input, const TensorView& 
 template <class T>
 SegmentArgs<T> ArgsOf(std::string_view op, const TensorView& input, const TensorView& lengths, std::string_view reduce,
                       std::optional<double> initial, int64_t dim, OpScratch& scratch) {
-  CheckCpu(scratch.place());  // the lengths are read here
   SegmentArgs<T> args{};
   const int at = CheckDim({op, "dim"}, dim, input.rank());
   args.planes = args.inner = 1;
@@ -51,9 +50,12 @@ SegmentArgs<T> ArgsOf(std::string_view op, const TensorView& input, const Tensor
   args.reduction = ParseReduction(op, reduce);
   args.has_initial = initial.has_value();
   args.initial = static_cast<T>(initial.value_or(0));
-  const auto* given = Contiguous(lengths, scratch).template Data<const int64_t>();
-  auto* offsets = scratch.Get<int64_t>(args.planes * (args.segments + 1));
-  args.offsets = offsets;
+  args.lengths = Contiguous(lengths, scratch).template Data<const int64_t>();
+  args.offsets = scratch.Get<int64_t>(args.planes * (args.segments + 1));
+  args.input = Contiguous(input, scratch).template Data<const T>();
+  if (!scratch.place().IsCpu()) return args;  // the kernels look at the lengths
+  const int64_t* given = args.lengths;
+  int64_t* offsets = args.offsets;
   for (int64_t plane = 0; plane < args.planes; ++plane) {
     int64_t sum = *offsets++ = 0;
     for (int64_t k = 0; k < args.segments; ++k, ++given) {
@@ -63,7 +65,6 @@ SegmentArgs<T> ArgsOf(std::string_view op, const TensorView& input, const Tensor
       *offsets++ = sum += *given;
     }
   }
-  args.input = Contiguous(input, scratch).template Data<const T>();
   return args;
 }
 

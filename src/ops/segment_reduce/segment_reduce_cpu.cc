@@ -10,47 +10,10 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
+#include "ops/segment_reduce/segment_reduce.row.h"
+
 /// Steps that are worth a fork.
 constexpr int64_t kGrain = 16384;
-
-struct AddStep {
-  template <class V>
-  HWY_INLINE V operator()(V sum, V x) const {
-    return Add(sum, x);
-  }
-};
-struct MulStep {
-  template <class V>
-  HWY_INLINE V operator()(V product, V x) const {
-    return Mul(product, x);
-  }
-};
-/// Of equals the first stays, as does a NaN.
-struct MaxStep {
-  template <class V>
-  HWY_INLINE V operator()(V largest, V x) const {
-    const auto taken = hn::Or(Gt(x, largest), IsNaN(x));
-    return IfThenElse(taken, x, largest);
-  }
-};
-struct MinStep {
-  template <class V>
-  HWY_INLINE V operator()(V smallest, V x) const {
-    const auto taken = hn::Or(Lt(x, smallest), IsNaN(x));
-    return IfThenElse(taken, x, smallest);
-  }
-};
-
-template <class T>
-T FirstOf(const SegmentArgs<T>& args) {
-  if (args.has_initial) return args.initial;
-  switch (args.reduction) {
-    case SegmentReduction::kProd: return 1;
-    case SegmentReduction::kMax: return -std::numeric_limits<T>::infinity();
-    case SegmentReduction::kMin: return std::numeric_limits<T>::infinity();
-    default: return 0;
-  }
-}
 
 /// Calls body(plane, segment, first, end) for each segment.
 template <class T, class Body>
@@ -69,7 +32,7 @@ template <class T, class Step>
 void Reduce(const SegmentArgs<T>& args, const Step& step) {
   const TagOf<T> d;
   const bool means = args.reduction == SegmentReduction::kMean;
-  const T start = FirstOf(args);
+  const T start = args.First();
   ForSegments(args, [&](int64_t plane, int64_t segment, int64_t first, int64_t end) HWY_ATTR {
     const T* const from = args.input + plane * args.length * args.inner;
     T* const to = args.output + segment * args.inner;

@@ -89,8 +89,8 @@ void SampledMm(const TensorView& input, const TensorView& mat2, const TensorView
   std::swap(transposed.strides[0], transposed.strides[1]);
   const TensorView a = Contiguous(input, scratch), b = Contiguous(transposed, scratch);
   DispatchReal(input.dtype, [&]<class T>() {
-    SampledMmKernel(place, SampledMmArgs<T>{output.numel(), input.shape[1], a.Data<const T>(), b.Data<const T>(), rows,
-                                            columns, order, output.Data<T>()});
+    SampledMmKernel(place, SampledMmArgs<T>{output.numel(), input.shape[1], a.Data<const T>(), b.Data<const T>(),
+                                            a.shape[0], b.shape[0], rows, columns, order, output.Data<T>()});
   });
 }
 

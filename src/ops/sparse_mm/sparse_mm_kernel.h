@@ -7,13 +7,14 @@
 
 namespace repdl {
 
-/// output[i] = the product, over k terms, of row rows[i] of a and row columns[i] of b. The rows lie side by side, and
-/// the indices have been checked.
+/// output[i] = the product, over k terms, of row rows[i] of a and row columns[i] of b. The rows lie side by side. On the
+/// CPU the indices have been checked.
 template <class T>
 struct SampledMmArgs {
   int64_t count, k;
   const T* a;
   const T* b;
+  int64_t a_rows, b_rows;
   const int64_t* rows;
   const int64_t* columns;
   Order order;
