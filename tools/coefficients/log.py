@@ -88,6 +88,11 @@ def _float_logarithms() -> list[mpf]:
     return [_to_17_bits(v) for v in logs] + [as_float(v - _to_17_bits(v)) for v in logs]
 
 
+def _float_pair(x: mpf) -> list[mpf]:
+    """x as the sum of two floats."""
+    return [as_float(x), as_float(x - as_float(x))]
+
+
 def _float_log_tail(r: mpf) -> mpf:
     """(log(1 + r) - r + r^2 / 2) / r^3, by its series near 0."""
     return mp.nsum(lambda k: (-1) ** k * r**k / (k + 3), [0, 60])
@@ -113,5 +118,6 @@ TABLES = {
     "log_float_logarithms": _float_logarithms,
     "log_float_base": lambda: [_to_17_bits(mp.log(2)), as_float(mp.log(2) - _to_17_bits(mp.log(2)))],
     "log_float_tail": _float_tail,
+    "log_float_bases": lambda: [*_float_pair(1 / mp.log(2)), *_float_pair(1 / mp.log(10))],
     "log_bases": lambda: [mp.log(2), 1 / mp.log(2), mp.log10(2), 1 / mp.log(10)],
 }

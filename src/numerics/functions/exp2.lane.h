@@ -17,9 +17,25 @@ struct Exp2Wide {
   }
 };
 
+struct Exp2OfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D, V x) const {
+    return ViaDouble(Exp2Wide(), x);
+  }
+};
+
+// In floats f is exact, and so is its product with ln(2) as a sum, but for 2^-24 of the low part.
 template <class V>
 REPDL_LANE V Exp2(V x) {
-  return ViaDouble(Exp2Wide(), x);
+  const auto d = TagFor(x);
+  const V shift = Set(d, 0x1.8p19f), ln2 = Set(d, 0x1.62e43p-1f);
+  const V shifted = Add(x, shift);
+  const auto bits = BitCast(IntTag<decltype(TagFor(x))>(), shifted);
+  const V f = Sub(x, Sub(shifted, shift)), r = Mul(f, ln2);
+  const V rest = Fma(f, Set(d, -0x1.05c61p-29f), LookUp<16>(d, FloatExpRests(), bits));
+  V low;
+  const V high = ShortExpOfFloat(d, LookUp<16>(d, FloatExpPowers(), bits), r, Add(rest, Fma(f, ln2, Neg(r))), low);
+  return IfCertainExpOfFloat<Exp2OfAnyFloat>(d, high, low, ExponentOf16ths(d, bits), 126.0f, x);
 }
 
 struct Exp2Formula {

@@ -35,9 +35,7 @@ REPDL_LANE V Log(V x) {
   const auto d = TagFor(x);
   V low, bound;
   const V high = QuickLogOfFloat(d, x, low, bound);
-  auto certain = And(Ge(x, Set(d, 0x1p-126f)), Lt(x, Inf(d)));
-  const V y = RoundedWithin(high, low, bound, certain);
-  return IfCertain<LogOfAnyFloat>(d, certain, y, x);
+  return IfCertainLogOfFloat<LogOfAnyFloat>(d, high, low, bound, x);
 }
 
 struct LogFormula {

@@ -22,12 +22,21 @@ struct Log10Wide {
   }
 };
 
+struct Log10OfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V y = ViaDouble(Log10OfFinite(), x);
+    y = Patch(d, x, y, 0x1.fddcf4p-98, -0x1.d33a46p+4);
+    return LogSpecials(d, x, Zero(d), y);
+  }
+};
+
 template <class V>
 REPDL_LANE V Log10(V x) {
   const auto d = TagFor(x);
-  V y = ViaDouble(Log10OfFinite(), x);
-  y = Patch(d, x, y, 0x1.fddcf4p-98, -0x1.d33a46p+4);
-  return LogSpecials(d, x, Zero(d), y);
+  V low, bound;
+  const V high = QuickLogOfFloat(d, x, 0x1.bcb7b2p-2f, -0x1.5b235ep-27f, low, bound);
+  return IfCertainLogOfFloat<Log10OfAnyFloat>(d, high, low, bound, x);
 }
 
 struct Log10Formula {

@@ -18,18 +18,31 @@ struct Log1pWide {
   }
 };
 
+struct Log1pOfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V y = ViaDouble(Log1pOfFinite(), x);
+    y = Patch(d, x, y, -0x1.1fffcap-17, -0x1.20001ap-17);
+    y = Patch(d, x, y, -0x1.7ffffap-21, -0x1.800002p-21);
+    y = Patch(d, x, y, 0x1.800006p-21, 0x1.7ffffep-21);
+    y = Patch(d, x, y, 0x1.200036p-17, 0x1.1fffe6p-17);
+    y = Patch(d, x, y, 0x1.7d2286p-2, 0x1.4402cp-2);
+    y = Patch(d, x, y, 0x1.fb035ap-2, 0x1.9bddc2p-2);
+    y = Patch(d, x, y, 0x1.b121a6p+76, 0x1.a9a3f2p+5);
+    return LogSpecials(d, x, Set(d, -1.0f), y);
+  }
+};
+
+// In floats, of 1 + x as an exact sum. Far below 2^-12 its low part counts too much to be certain.
 template <class V>
 REPDL_LANE V Log1p(V x) {
   const auto d = TagFor(x);
-  V y = ViaDouble(Log1pOfFinite(), x);
-  y = Patch(d, x, y, -0x1.1fffcap-17, -0x1.20001ap-17);
-  y = Patch(d, x, y, -0x1.7ffffap-21, -0x1.800002p-21);
-  y = Patch(d, x, y, 0x1.800006p-21, 0x1.7ffffep-21);
-  y = Patch(d, x, y, 0x1.200036p-17, 0x1.1fffe6p-17);
-  y = Patch(d, x, y, 0x1.7d2286p-2, 0x1.4402cp-2);
-  y = Patch(d, x, y, 0x1.fb035ap-2, 0x1.9bddc2p-2);
-  y = Patch(d, x, y, 0x1.b121a6p+76, 0x1.a9a3f2p+5);
-  return LogSpecials(d, x, Set(d, -1.0f), y);
+  V sum_low, low, bound;
+  const V sum = TwoSum(Set(d, 1.0f), x, sum_low);
+  const V high = QuickLogOfFloats<true>(d, sum, sum_low, low, bound);
+  auto certain = And(Gt(x, Set(d, -1.0f)), Lt(x, Inf(d)));
+  const V y = RoundedWithin(high, low, bound, certain);
+  return IfCertain<Log1pOfAnyFloat>(d, certain, CopySign(y, x), x);
 }
 
 struct Log1pFormula {

@@ -21,10 +21,19 @@ struct Log2Wide {
   }
 };
 
+struct Log2OfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    return LogSpecials(d, x, Zero(d), ViaDouble(Log2OfFinite(), x));
+  }
+};
+
 template <class V>
 REPDL_LANE V Log2(V x) {
   const auto d = TagFor(x);
-  return LogSpecials(d, x, Zero(d), ViaDouble(Log2OfFinite(), x));
+  V low, bound;
+  const V high = QuickLogOfFloat(d, x, 0x1.715476p+0f, 0x1.4ae0cp-26f, low, bound);
+  return IfCertainLogOfFloat<Log2OfAnyFloat>(d, high, low, bound, x);
 }
 
 struct Log2Formula {

@@ -14,9 +14,41 @@ struct SigmoidWide {
   }
 };
 
+struct SigmoidOfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D, V x) const {
+    return ViaDouble(SigmoidWide(), x);
+  }
+};
+
+/// 1 / (1 + e^-x) for |x| <= 75, in floats: the sum of the result y and low is too large by up to 0x1.9p-33 of it.
+//
+// With t = 1 - y (1 + e^-x), it is y / (1 - t) = y (1 + t + t^2 + ...). |t| < 2^-11.9, as e^-x has a low part of that
+// size, so of each sum with it 2^-36.9 of y may be lost, and 2^-35.7 as t^3. e^-x may be too small by 2^-32.5 of it.
+// All floats have been tried.
+template <class D, class V>
+REPDL_LANE V QuickSigmoidOfFloat(D d, V x, V& low) {
+  const V one = Set(d, 1.0f);
+  V e_low, error;
+  auto exponent = Zero(IntTag<D>());
+  const V e = QuickExpOfFloat<true>(d, Neg(x), e_low, exponent);
+  const V sum = FastTwoSum(Max(e, one), Min(e, one), error);
+  const V y = Div(one, sum), minus_y = Neg(y);
+  const V t = Fma(minus_y, Add(error, e_low), Fma(minus_y, sum, one));
+  low = Mul(y, Fma(t, t, t));
+  return y;
+}
+
 template <class V>
 REPDL_LANE V Sigmoid(V x) {
-  return ViaDouble(SigmoidWide(), x);
+  const auto d = TagFor(x);
+  V low;
+  const V high = QuickSigmoidOfFloat(d, x, low);
+  auto certain = Le(Abs(x), Set(d, 75.0f));
+  // With 2^-37 for the rounding of these.
+  const V least = Fma(high, Set(d, -0x1.bp-33f), low), most = Fma(high, Set(d, 0x1.2p-37f), low);
+  const V y = RoundedBetween(high, least, most, certain);
+  return IfCertain<SigmoidOfAnyFloat>(d, certain, y, x);
 }
 
 /// 1 / (1 + e^-x) / 2^n for |x| <= 1100.

@@ -15,9 +15,25 @@ struct SiluWide {
   }
 };
 
+struct SiluOfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D, V x) const {
+    return ViaDouble(SiluWide(), x);
+  }
+};
+
+// In floats: the product is off by as much of it as sigmoid, and by 2^-37 for the rounding of its low part.
 template <class V>
 REPDL_LANE V Silu(V x) {
-  return ViaDouble(SiluWide(), x);
+  const auto d = TagFor(x);
+  V sigmoid_low;
+  const V sigmoid = QuickSigmoidOfFloat(d, x, sigmoid_low), a = Abs(x);
+  const V high = Mul(x, sigmoid);
+  const V low = Fma(x, sigmoid_low, Fma(x, sigmoid, Neg(high)));
+  auto certain = And(Le(a, Set(d, 75.0f)), Ge(a, Set(d, 0x1p-100f)));
+  const V least = Fma(high, Set(d, -0x1.cp-33f), low), most = Fma(high, Set(d, 0x1.2p-36f), low);
+  const V y = RoundedBetween(high, least, most, certain);
+  return IfCertain<SiluOfAnyFloat>(d, certain, y, x);
 }
 
 // x sigmoid(x). Half of a subnormal x may lie midway between two doubles: so sigmoid is not quite 1/2.

@@ -175,6 +175,10 @@ template <class D, class M>
 REPDL_LANE bool Any(D d, M mask) {
   return !hn::AllFalse(d, mask);
 }
+template <class D, class M>
+REPDL_LANE bool All(D d, M mask) {
+  return hn::AllTrue(d, mask);
+}
 
 #include "numerics/lanes/if_then_each-inl.h"
 #include "numerics/lanes/look_up-inl.h"

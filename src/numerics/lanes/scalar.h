@@ -214,6 +214,10 @@ template <class D>
 REPDL_LANE bool Any(D, bool mask) {
   return mask;
 }
+template <class D>
+REPDL_LANE bool All(D, bool mask) {
+  return mask;
+}
 /// f(x...) where the mask is set.
 template <class F, class... Ts>
 REPDL_LANE double IfThenEach(Tag<double>, bool mask, F f, double otherwise, Ts... x) {

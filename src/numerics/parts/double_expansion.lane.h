@@ -266,18 +266,24 @@ REPDL_LANE_RARE V Rarely(D d, V x) {
   return F()(d, x);
 }
 
+/// high and what is between `least` and `most`, rounded. `certain` stays set where all of that rounds alike; NaN does not.
+template <class V, class M>
+REPDL_LANE V RoundedBetween(V high, V least, V most, M& certain) {
+  const V y = Add(high, most);
+  certain = And(certain, Eq(y, Add(high, least)));
+  return y;
+}
+
 /// high + low, rounded. `certain` stays set where an error up to `bound` does not change that, which is false for NaN.
 template <class V, class M>
 REPDL_LANE V RoundedWithin(V high, V low, V bound, M& certain) {
-  const V y = Add(high, Add(low, bound));
-  certain = And(certain, Eq(y, Add(high, Sub(low, bound))));
-  return y;
+  return RoundedBetween(high, Sub(low, bound), Add(low, bound), certain);
 }
 
 /// y, the result of a quick step, where that is certain to be rounded right, else F()(d, x).
 template <class F, class D, class M, class V>
 REPDL_LANE V IfCertain(D d, M certain, V y, V x) {
-  if (Any(d, Not(certain))) [[unlikely]]
+  if (!All(d, certain)) [[unlikely]]
     return IfThenElse(certain, y, Rarely<F>(d, x));
   return y;
 }

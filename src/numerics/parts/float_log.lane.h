@@ -55,3 +55,22 @@ template <class D, class V>
 REPDL_LANE V QuickLogOfFloat(D d, V v, V& low, V& bound) {
   return QuickLogOfFloats<false>(d, v, Zero(d), low, bound);
 }
+
+/// The same to the base whose logarithm has this reciprocal. The roundings of the low part's product, and that of what
+/// `reciprocal_low` leaves out of it, count as that of low before.
+template <class D, class V>
+REPDL_LANE V QuickLogOfFloat(D d, V v, float reciprocal, float reciprocal_low, V& low, V& bound) {
+  const V log = QuickLogOfFloat(d, v, low, bound), c = Set(d, reciprocal);
+  const V high = Mul(log, c);
+  low = Fma(low, c, Fma(log, Set(d, reciprocal_low), Fma(log, c, Neg(high))));
+  bound = Mul(bound, Set(d, 1.5f * reciprocal));
+  return high;
+}
+
+/// high + low, a logarithm of x that is off by `bound`, rounded; F()(d, x) where that is not certain, or x not normal.
+template <class F, class D, class V>
+REPDL_LANE V IfCertainLogOfFloat(D d, V high, V low, V bound, V x) {
+  auto certain = And(Ge(x, Set(d, 0x1p-126f)), Lt(x, Inf(d)));
+  const V y = RoundedWithin(high, low, bound, certain);
+  return IfCertain<F>(d, certain, y, x);
+}
