@@ -31,23 +31,6 @@ struct Phase {
   }
 };
 
-/// to[i] = line[first + i * step], or 0 outside of the line.
-template <class T>
-void CopyPadded(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, T* to) {
-  int64_t begin = 0, end = count;
-  if (first < 0) begin = std::min(count, (step - 1 - first) / step);
-  if (first + (count - 1) * step >= size) end = first < size ? std::max(begin, (size - 1 - first) / step + 1) : begin;
-  std::fill_n(to, begin, T{0});
-  if (step == 1) {
-    std::copy_n(line + first + begin, end - begin, to + begin);
-  } else if (step == 2) {  // what compilers know as a permutation of vectors
-    for (int64_t i = begin; i < end; ++i) to[i] = line[first + 2 * i];
-  } else {
-    for (int64_t i = begin; i < end; ++i) to[i] = line[first + step * i];
-  }
-  std::fill_n(to + end, count - end, T{0});
-}
-
 /// Whether all places that the taps read at `positions` positions, each `step` after the last one, are source places.
 bool ReadSourceOnly(const Progression& taps, int64_t positions, int64_t step, int64_t offset, int64_t size) {
   if (taps.count == 0 || positions == 0) return true;
@@ -156,44 +139,19 @@ std::vector<int64_t> ConvPlan::TapOffsets() const {
 }
 
 template <class T>
-void ConvPlan::Pad(const T* from_plane, T* padded) const {
-  Axes part;
-  for (part[0] = 0; part[0] < phases_[0]; ++part[0]) {
-    for (part[1] = 0; part[1] < phases_[1]; ++part[1]) {
-      for (part[2] = 0; part[2] < phases_[2]; ++part[2], padded += part_size()) {
-        PadPart(from_plane, part, 0, part_size(), padded);
-      }
-    }
-  }
+void ConvPlan::Pad(const T* plane, T* padded) const {
+  ForLines([&](int64_t at, int64_t count, int64_t line, int64_t first, int64_t along) {
+    const auto [begin, end] = PlacesInLine(line < 0 ? 0 : source[2], first, along, count);
+    const T* const from = plane + std::max<int64_t>(0, line) * source[2] + first;
+    std::fill_n(padded + at, begin, T{0});
+    for (int64_t i = begin; i < end; ++i) padded[at + i] = from[i * along];
+    std::fill_n(padded + at + end, count - end, T{0});
+  });
 }
-
-template <class T>
-void ConvPlan::PadPart(const T* from_plane, const Axes& part, int64_t begin, int64_t end, T* to) const {
-  const int64_t lines = step[0] / step[1], cols = step[1];
-  int64_t line = begin / cols, col = begin % cols;
-  int64_t z = line / lines;
-  line %= lines;
-  for (int64_t left = end - begin; left > 0; col = 0) {
-    const int64_t count = std::min(left, cols - col);
-    const int64_t from_z = z * phases_[0] + part[0] - before_[0], from_y = line * phases_[1] + part[1] - before_[1];
-    if (from_z < 0 || from_z >= source[0] || from_y < 0 || from_y >= source[1]) {
-      std::fill_n(to, count, T{0});
-    } else {
-      CopyPadded(from_plane + (from_z * source[1] + from_y) * source[2], source[2],
-                 col * phases_[2] + part[2] - before_[2], phases_[2], count, to);
-    }
-    to += count, left -= count;
-    if (++line == lines) line = 0, ++z;
-  }
-}
-template void ConvPlan::Pad(const float* from_plane, float* padded) const;
-template void ConvPlan::Pad(const double* from_plane, double* padded) const;
 template void ConvPlan::Pad(const uint8_t* from_plane, uint8_t* padded) const;
 template void ConvPlan::Pad(const uint16_t* from_plane, uint16_t* padded) const;
 template void ConvPlan::Pad(const uint32_t* from_plane, uint32_t* padded) const;
 template void ConvPlan::Pad(const uint64_t* from_plane, uint64_t* padded) const;
-template void ConvPlan::PadPart(const float*, const Axes&, int64_t, int64_t, float*) const;
-template void ConvPlan::PadPart(const double*, const Axes&, int64_t, int64_t, double*) const;
 
 ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   Slots slots;
