@@ -15,35 +15,42 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-/// to[i] = line[first + i * step], or 0 outside of the line.
+/// to[i] = line[first + i * step], or 0 outside of the line. It writes whole vectors, and asks for the numbers `ahead` of
+/// those that it reads.
 template <class T>
-HWY_INLINE void CopyLine(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, T* to) {
+HWY_INLINE void CopyLine(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, int64_t ahead, T* to) {
+  const TagOf<T> d;
   const auto [begin, end] = PlacesInLine(size, first, step, count);
-  for (int64_t i = 0; i < begin; ++i) to[i] = T{0};
+  for (int64_t i = 0; i < begin; i += kLanesOf<T>) StoreU(Zero(d), d, to + i);
   const T* const from = line + first;
   int64_t i = begin;
   if (step == 1) {
-    for (; i < end; i += kLanesOf<T>) StoreN(LoadN(from + i, end - i), to + i, end - i);
+    for (; i < end; i += kLanesOf<T>) {
+      __builtin_prefetch(from + i + ahead);
+      StoreU(LoadN(from + i, end - i), d, to + i);
+    }
   } else {
 #if HWY_TARGET != HWY_SCALAR
     for (; step == 2 && i < end; i += kLanesOf<T>) {
+      __builtin_prefetch(from + 2 * i + ahead);
+      __builtin_prefetch(from + 2 * i + kLanesOf<T> + ahead);
       const int64_t left = 2 * (end - i) - 1;  // the number behind the last place may not be there
-      const VecOf<T> low = LoadN(from + 2 * i, left),
-                     high = LoadN(from + 2 * i + kLanesOf<T>, std::max<int64_t>(0, left - kLanesOf<T>));
-      StoreN(hn::ConcatEven(TagOf<T>(), high, low), to + i, end - i);
+      const VecOf<T> low = LoadN(from + 2 * i, left);
+      const VecOf<T> high = LoadN(from + 2 * i + kLanesOf<T>, std::max<int64_t>(0, left - kLanesOf<T>));
+      StoreU(hn::ConcatEven(d, high, low), d, to + i);
     }
 #endif
     for (; i < end; ++i) to[i] = from[i * step];
   }
-  for (i = end; i < count; ++i) to[i] = T{0};
+  for (; i < count; i += kLanesOf<T>) StoreU(Zero(d), d, to + i);
 }
 
-/// Copies a source plane, row-major, into a padded one.
+/// Copies a source plane, row-major, into a padded one, behind which a vector may be written.
 template <class T>
 void PadPlane(const ConvPlan& plan, const T* plane, T* padded) {
   plan.ForLines([&](int64_t at, int64_t count, int64_t line, int64_t first, int64_t step) HWY_ATTR {
     CopyLine(plane + std::max<int64_t>(0, line) * plan.source[2], line < 0 ? 0 : plan.source[2], first, step, count,
-             padded + at);
+             plan.source_plane(), padded + at);
   });
 }
 
@@ -75,7 +82,7 @@ class SourceImages {
     if (last_) {
       TurnLine(from, size, first, step, places, count, to, stride);
     } else {
-      repdl::HWY_NAMESPACE::CopyLine(from, size, first, step, places, to);
+      repdl::HWY_NAMESPACE::CopyLine(from, size, first, step, places, channel_step_, to);
     }
   }
 
@@ -175,7 +182,8 @@ struct PositionTable {
     int64_t first_shift, last_shift;
   };
 
-  ConvPlan::Slots slots;
+  bool is_dense = false;
+  ConvPlan::Slots slots;  // of an image, or dense ones of all
   int64_t num_slots, part_size;
   std::vector<Strip> strips;
   // Of what is held of a block: some channels, whose strips lie side by side.
@@ -183,17 +191,27 @@ struct PositionTable {
   std::vector<int64_t> channels, offsets;  // of each term
   std::vector<uint32_t> present_at;
 
-  /// The terms are those of all taps of one channel after the other.
-  PositionTable(const ConvPlan& plan, int64_t num_images, const std::vector<int64_t>& of_channels)
+  /// The terms are those of all taps of one channel after the other. Slots are dense if that pays for `rows` rows.
+  PositionTable(const ConvPlan& plan, int64_t num_images, const std::vector<int64_t>& of_channels, int64_t rows)
       : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>))),
         num_slots(num_images * slots.count),
         part_size(plan.part_size()),
         num_held(std::min(plan.channels, Blocking::kMaxBlockK / std::max<int64_t>(1, plan.num_taps()) + 2)) {
-    int64_t span = kLanesOf<T>;
-    for (int64_t slot = 0; slot < std::min(slots.count, num_slots - kBlockSlots<T> + 1); ++slot) {
-      span = std::max(span, PlaceOf(slot + kBlockSlots<T> - 1) - PlaceOf(slot) + kLanesOf<T>);
+    // To put a vector together takes about as long as so many rows of the product do.
+    constexpr int64_t kRowsOfPacking = 12;
+    const int64_t num_dense = (num_images * plan.num_positions() + kLanesOf<T> - 1) / kLanesOf<T>;
+    is_dense = !plan.masked && num_dense * (rows + kRowsOfPacking) < num_slots * rows;
+    if (is_dense) {
+      slots = plan.MakeDenseSlots(static_cast<int>(kLanesOf<T>), num_images);
+      num_slots = slots.count;
     }
-    if (num_slots < kBlockSlots<T>) span = PlaceOf(num_slots - 1) - PlaceOf(0) + kLanesOf<T>;
+    int64_t span = kLanesOf<T>;
+    // Blocks of dense slots begin at few of them.
+    const int64_t step = is_dense ? kTileVecs : 1;
+    for (int64_t slot = 0; slot < std::min(slots.count, num_slots - kBlockSlots<T> + 1); slot += step) {
+      span = std::max(span, EndOf(slot + kBlockSlots<T> - 1) - PlaceOf(slot));
+    }
+    if (num_slots < kBlockSlots<T>) span = EndOf(num_slots - 1) - PlaceOf(0);
     const std::vector<int64_t> in_strips = MakeStrips(plan, span);
     channel_stride = strip_stride * static_cast<int64_t>(strips.size());
     for (const int64_t channel : of_channels) {
@@ -207,6 +225,12 @@ struct PositionTable {
 
   /// Where a slot begins in a part, those of all images one after the other.
   int64_t PlaceOf(int64_t slot) const { return slot / slots.count * part_size + slots.source[slot % slots.count]; }
+  /// Behind its last place.
+  int64_t EndOf(int64_t slot) const {
+    if (!is_dense) return PlaceOf(slot) + kLanesOf<T>;
+    const ConvPlan::Slots::Fragment& last = slots.fragments[slots.first_fragment[slot + 1] - 1];
+    return last.place + last.length;
+  }
 
  private:
   /// A tap shares the strip of the one before it, in the order of shifts, if there are no more than `span` places
@@ -239,56 +263,37 @@ struct PositionTable {
   }
 };
 
-/// Right operand with (image, slot) as vectors of columns, and k as terms of channels and taps. What a block reads is
-/// copied with zeros around it.
+/// Copies of what a block of slots reads, with zeros around the images.
 template <class T>
-class PositionCols {
+class HeldPlaces {
  public:
-  static constexpr bool kByVector = true, kMayMask = true, kPacks = false;
-
   /// Of the images of a group.
-  PositionCols(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
-               Scratch& scratch)
+  HeldPlaces(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
+             Scratch& scratch)
       : plan_(plan),
         table_(table),
         images_(args, plan, group),
         num_images_(args.sizes.n),
-        held_(scratch.Get<T>(table.num_held * table.channel_stride)) {}
+        // A vector may begin before the first place, and end behind the last one.
+        held_(scratch.Get<T>(table.num_held * table.channel_stride + 2 * kLanesOf<T>) + kLanesOf<T>) {}
 
-  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* /*buffer*/, int64_t /*buffer_stride*/,
-           PanelOf<T>* panels) const {
-    const int64_t slots = table_.slots.count, first = j0 / kLanesOf<T>;
-    const int64_t last = std::min(j1 / kLanesOf<T>, table_.num_slots) - 1;
-    const int64_t begin = table_.PlaceOf(first), end = table_.PlaceOf(last) + kLanesOf<T>;
+  /// Copies what slots [first, last] read in terms [k, k + num_k). Place i of slot `first` and term q then lies at
+  /// result[i + table.offsets[q]].
+  const T* Hold(int64_t first, int64_t last, int64_t k, int64_t num_k) const {
+    const int64_t begin = table_.PlaceOf(first), end = table_.EndOf(last);
     for (int64_t i = 0; i < num_k;) {
       const int64_t channel = table_.channels[k + i], last_channel = table_.channels[k + num_k - 1];
-      const int64_t count =
-          std::min({images_.num_at_once(), last_channel + 1 - channel, table_.num_held - channel % table_.num_held});
-      Hold(channel, count, begin, end);
+      const int64_t count = std::min(
+          {images_.num_at_once(), last_channel + 1 - channel, table_.num_held - channel % table_.num_held});
+      Copy(channel, count, begin, end);
       while (i < num_k && table_.channels[k + i] < channel + count) ++i;
     }
-    int64_t image = first / slots, slot = first % slots;
-    for (int64_t at = first, p = 0; at <= last; ++p) {
-      PanelOf<T>& panel = panels[p] = {};
-      bool masked = false;
-      for (int v = 0; v < kTileVecs; ++v) {
-        panel.vectors[v] = held_ + image * table_.part_size + table_.slots.source[slot] - begin;
-        if (plan_.masked) {
-          panel.present[v] = table_.slots.present.data() + slot * plan_.num_taps() * kMaskBytesOf<T>;
-          masked = masked || table_.slots.masked[slot] != 0;
-        }
-        // A panel behind the end repeats the last slot: nobody reads it.
-        if (++at <= last && ++slot == slots) slot = 0, ++image;
-      }
-      panel.offsets = table_.offsets.data() + k;
-      if (masked) panel.present_at = table_.present_at.data() + k;
-    }
+    return held_ - begin;
   }
-  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
 
  private:
   /// Copies what a block reads of `count` channels whose slots take places [begin, end).
-  void Hold(int64_t channel, int64_t count, int64_t begin, int64_t end) const {
+  void Copy(int64_t channel, int64_t count, int64_t begin, int64_t end) const {
     T* to = held_ + channel % table_.num_held * table_.channel_stride;
     for (const auto& [part, first_shift, last_shift] : table_.strips) {
       const int64_t size = table_.part_size, stop = end + last_shift;
@@ -315,6 +320,93 @@ class PositionCols {
   SourceImages<T> images_;
   int64_t num_images_;
   T* held_;
+};
+
+/// Right operand with (image, slot) as vectors of columns, and k as terms of channels and taps.
+template <class T>
+class PositionCols {
+ public:
+  static constexpr bool kByVector = true, kMayMask = true, kPacks = false;
+
+  PositionCols(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
+               Scratch& scratch)
+      : plan_(plan), table_(table), held_(args, plan, group, table, scratch) {}
+
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* /*buffer*/, int64_t /*buffer_stride*/,
+           PanelOf<T>* panels) const {
+    const int64_t slots = table_.slots.count, first = j0 / kLanesOf<T>;
+    const int64_t last = std::min(j1 / kLanesOf<T>, table_.num_slots) - 1;
+    const T* const places = held_.Hold(first, last, k, num_k);
+    int64_t image = first / slots, slot = first % slots;
+    for (int64_t at = first, p = 0; at <= last; ++p) {
+      PanelOf<T>& panel = panels[p] = {};
+      bool masked = false;
+      for (int v = 0; v < kTileVecs; ++v) {
+        panel.vectors[v] = places + image * table_.part_size + table_.slots.source[slot];
+        if (plan_.masked) {
+          panel.present[v] = table_.slots.present.data() + slot * plan_.num_taps() * kMaskBytesOf<T>;
+          masked = masked || table_.slots.masked[slot] != 0;
+        }
+        // A panel behind the end repeats the last slot: nobody reads it.
+        if (++at <= last && ++slot == slots) slot = 0, ++image;
+      }
+      panel.offsets = table_.offsets.data() + k;
+      if (masked) panel.present_at = table_.present_at.data() + k;
+    }
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  const ConvPlan& plan_;
+  const PositionTable<T>& table_;
+  HeldPlaces<T> held_;
+};
+
+/// The same of dense slots: vectors are put together of their fragments.
+template <class T>
+class DenseCols {
+ public:
+  static constexpr bool kByVector = false, kMayMask = false, kPacks = true;
+
+  DenseCols(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
+            Scratch& scratch)
+      : table_(table), held_(args, plan, group, table, scratch) {}
+
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* buffer, int64_t buffer_stride,
+           PanelOf<T>* panels) const {
+    const int64_t first = j0 / kLanesOf<T>, last = std::min(j1 / kLanesOf<T>, table_.num_slots) - 1;
+    const T* const places = held_.Hold(first, last, k, num_k);
+    for (int64_t at = first, p = 0; at <= last; at += kTileVecs, ++p) {
+      T* const panel = buffer + p * buffer_stride;
+      for (int v = 0; v < kTileVecs; ++v) {
+        Pack(std::min(at + v, last), places, k, num_k, panel + v * kLanesOf<T>);
+      }
+      panels[p] = {.b = panel, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
+    }
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  void Pack(int64_t slot, const T* places, int64_t k, int64_t num_k, T* to) const {
+    const TagOf<T> d;
+    const ConvPlan::Slots::Fragment* const fragments = table_.slots.fragments.data();
+    const T* from[kLanesOf<T>];
+    MaskElementOf<T> before[kLanesOf<T>];
+    int count = 0;
+    for (size_t f = table_.slots.first_fragment[slot]; f < table_.slots.first_fragment[slot + 1]; ++f, ++count) {
+      from[count] = places + fragments[f].place - fragments[f].lane;
+      before[count] = hn::FirstN(d, static_cast<size_t>(fragments[f].lane));
+    }
+    for (int64_t q = 0; q < num_k; ++q, to += kTileColsOf<T>) {
+      const int64_t offset = table_.offsets[k + q];
+      VecOf<T> values = LoadU(d, from[0] + offset);
+      for (int f = 1; f < count; ++f) values = IfThenElse(before[f], values, LoadU(d, from[f] + offset));
+      StoreU(values, d, to);
+    }
+  }
+
+  const PositionTable<T>& table_;
+  HeldPlaces<T> held_;
 };
 
 /// The first `length` lanes, `step` numbers apart.
@@ -395,8 +487,8 @@ struct PositionSink {
     const TagOf<T> d;
     const int64_t step = plan.result_step[2] * place_step;
     for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-      const auto& [lane, length, position, at_result] = slots.fragments[f];
-      T* to = image + at_result * place_step;
+      const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
+      T* to = image + dense_image * image_stride + at_result * place_step;
       const T* from = tile + lane;
       for (int r = 0; r < rows; ++r, from += kTileColsOf<T>, to += row_step) {
         VecOf<T> value = LoadU(d, from);
@@ -425,8 +517,8 @@ struct PositionSink {
       // What a vector has too much, the next rows overwrite.
       const int64_t written = i + first + kLanesOf<T> <= num_rows ? kLanesOf<T> : count;
       for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-        const auto& [lane, length, position, at_result] = slots.fragments[f];
-        T* to = image + at_result * place_step + first;
+        const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
+        T* to = image + dense_image * image_stride + at_result * place_step + first;
         for (int q = 0; q < length; ++q, to += plan.result_step[2] * place_step) {
           StoreN(Load(d, turned[lane + q]), to, written);
         }
@@ -509,10 +601,15 @@ void OverSlots(const ConvArgs<T>& args, int64_t m, const std::vector<SlotProduct
   ParallelFor(static_cast<int64_t>(shares.size()), [&](int64_t task) HWY_ATTR {
     const auto& [product, g, begin, end] = shares[static_cast<size_t>(task)];
     Scratch scratch;
-    TileProduct<T>(m, begin * kTileColsOf<T>, end * kTileColsOf<T>, product->chunks,
-                   PackedRows<T>{product->RowsOf(g, m), product->num_k()},
-                   PositionCols<T>(args, product->plan, g, product->table, scratch), make_sink(*product, g),
-                   {0, product->num_k()}, blocking);
+    const auto times = [&](const auto& cols) HWY_ATTR {
+      TileProduct<T>(m, begin * kTileColsOf<T>, end * kTileColsOf<T>, product->chunks,
+                     PackedRows<T>{product->RowsOf(g, m), product->num_k()}, cols, make_sink(*product, g),
+                     {0, product->num_k()}, blocking);
+    };
+    if constexpr (std::is_same_v<AnyChunks, TapChunks>) {
+      if (product->table.is_dense) return times(DenseCols<T>(args, product->plan, g, product->table, scratch));
+    }
+    times(PositionCols<T>(args, product->plan, g, product->table, scratch));
   });
 }
 
@@ -523,11 +620,12 @@ inline std::vector<int64_t> AllChannels(const ConvPlan& plan) {
   return channels;
 }
 
-/// A product over channels and taps, without its rows.
+/// A product of `m` rows over channels and taps, without its rows.
 template <class T>
-SlotProduct<T, TapChunks> ProductOf(const ConvArgs<T>& args, const ConvPlan& plan) {
+SlotProduct<T, TapChunks> ProductOf(const ConvArgs<T>& args, const ConvPlan& plan, int64_t m) {
   const int64_t all_terms = plan.channels * NumPlaces(args.sizes.kernel);
-  return {plan, PositionTable<T>(plan, args.sizes.n, AllChannels(plan)),
+  return {plan,
+          PositionTable<T>(plan, args.sizes.n, AllChannels(plan), m),
           TapChunks(plan, args.sizes.kernel, ChainLength(args.order, all_terms)), nullptr};
 }
 
@@ -560,7 +658,7 @@ template <class T>
 void OverPositions(const ConvArgs<T>& args, int64_t m) {
   Scratch scratch;
   std::vector<SlotProduct<T, TapChunks>> products;
-  products.push_back(ProductOf(args, args.plan));
+  products.push_back(ProductOf(args, args.plan, m));
   SlotProduct<T, TapChunks>& product = products.front();
   product.rows = scratch.Get<T>(args.sizes.groups * PackedRows<T>::Begin(m, product.num_k()));
   PackAll(args.other, args.sizes.groups, m, product);
@@ -623,7 +721,7 @@ void OverEachPhase(const ConvEachPhaseArgs<T>& args) {
   std::vector<SlotProduct<T, TapChunks>> products;
   products.reserve(static_cast<size_t>(args.num_plans));
   for (int64_t phase = 0; phase < args.num_plans; ++phase) {
-    auto& product = products.emplace_back(ProductOf(conv, args.plans[phase]));
+    auto& product = products.emplace_back(ProductOf(conv, args.plans[phase], s.c));
     product.rows = scratch.Get<T>(s.groups * PackedRows<T>::Begin(s.c, product.num_k()));
   }
   PackWeights(conv, products);
@@ -655,7 +753,7 @@ struct PhaseSink {
       for (int v = 0; v < kTileVecs && j / kLanesOf<T> + v < num_slots; ++v) {
         const int64_t at = j / kLanesOf<T> + v, slot = at % slots.count;
         for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-          const auto& [lane, length, position, at_result] = slots.fragments[f];
+          const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
           if (position[0] < row.low[0] || position[0] >= row.high[0]) continue;
           if (position[1] < row.low[1] || position[1] >= row.high[1]) continue;
           const T* const from = tile + r * kTileColsOf<T> + v * kLanesOf<T> + lane;
@@ -692,7 +790,7 @@ void OverPhases(const ConvPhasesArgs<T>& args) {
   const int64_t size = conv.sizes.c * phases.plan.result_size, m = conv.sizes.c * phases.count();
   Scratch scratch;
   std::vector<SlotProduct<T, PhaseChunks>> products;
-  products.push_back({conv.plan, PositionTable<T>(conv.plan, conv.sizes.n, phases.channels), {phases}, nullptr});
+  products.push_back({conv.plan, PositionTable<T>(conv.plan, conv.sizes.n, phases.channels, 0), {phases}, nullptr});
   SlotProduct<T, PhaseChunks>& product = products.front();
   product.rows = scratch.Get<T>(conv.sizes.groups * PackedRows<T>::Begin(m, product.num_k()));
   PackAll(conv.other, conv.sizes.groups, m, product);
@@ -965,7 +1063,7 @@ struct PlaneSink {
     const TagOf<T> d;
     const int64_t step = plan.result_step[2];
     for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-      const auto& [lane, length, position, at_result] = slots.fragments[f];
+      const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
       const VecOf<T> value = WithBias(row, LoadU(d, from + lane));
       if (MayOverrun<T>(plan, at_result)) {
         StoreU(value, d, to_row + at_result);
@@ -1062,7 +1160,7 @@ class ChannelVisitor {
         count_(std::min(kLanesOf<T>, args.sizes.groups - first)),
         offsets_(offsets),
         num_taps_(plan_.num_taps()),
-        planes_(scratch.Get<T>(plan_.plane_size * kLanesOf<T>)),
+        planes_(scratch.Get<T>(plan_.plane_size * kLanesOf<T> + kLanesOf<T>)),
         source_(scratch.Get<T>(plan_.plane_size * kLanesOf<T>)),
         grad_(scratch.Get<T>(plan_.num_positions() * kLanesOf<T>)),
         sums_(scratch.Get<T>(num_taps_ * kLanesOf<T>)),

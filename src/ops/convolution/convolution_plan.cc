@@ -161,6 +161,32 @@ ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   return slots;
 }
 
+ConvPlan::Slots ConvPlan::MakeDenseSlots(int lanes, int64_t num_images) const {
+  Slots slots;
+  int64_t lane = 0;
+  for (int64_t image = 0; image < num_images; ++image) {
+    for (int64_t line = 0; line < num_lines(); ++line) {
+      Axes position = FirstOfLine(line);
+      for (int64_t& col = position[2]; col < positions[2];) {
+        const int64_t place = image * part_size() + OffsetOf(position);
+        if (lane == 0) {
+          slots.source.push_back(place);
+          slots.first_fragment.push_back(slots.fragments.size());
+          ++slots.count;
+        }
+        const int64_t length = std::min(lanes - lane, positions[2] - col);
+        const int64_t result =
+            first_result + position[0] * result_step[0] + position[1] * result_step[1] + col * result_step[2];
+        slots.fragments.push_back({static_cast<int>(lane), static_cast<int>(length), position, result, image, place});
+        lane = (lane + length) % lanes;
+        col += length;
+      }
+    }
+  }
+  slots.first_fragment.push_back(slots.fragments.size());
+  return slots;
+}
+
 void ConvPlan::AddSlots(int lanes, Slots& slots) const {
   // A slot may stay within a line of positions, or run over the padded plane as it lies, with the lanes between two
   // lines idle: what takes fewer slots.
@@ -185,7 +211,7 @@ void ConvPlan::AddSlots(int lanes, Slots& slots) const {
       const int64_t result =
           first_result + position[0] * result_step[0] + position[1] * result_step[1] + col * result_step[2];
       slots.fragments.push_back(
-          {static_cast<int>(offset + col - slots.source.back()), static_cast<int>(length), position, result});
+          {static_cast<int>(offset + col - slots.source.back()), static_cast<int>(length), position, result, 0, 0});
       col += length;
     }
   }
@@ -197,7 +223,7 @@ void ConvPlan::MarkPresent(int lanes, Slots& slots) const {
   slots.masked.assign(static_cast<size_t>(slots.count), 0);
   for (int64_t slot = 0; slot < slots.count; ++slot) {
     for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-      const auto& [lane, length, position, result] = slots.fragments[f];
+      const auto& [lane, length, position, result, image, place] = slots.fragments[f];
       uint8_t* bits = &slots.present[slot * num_taps() * bytes];  // of each tap
       for (int64_t t = 0; t < kernel[0].count; ++t) {
         for (int64_t u = 0; u < kernel[1].count; ++u) {

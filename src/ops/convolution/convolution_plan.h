@@ -43,8 +43,9 @@ struct PlacesInLine {
   int64_t begin, end;
 
   PlacesInLine(int64_t size, int64_t first, int64_t step, int64_t count) : begin(0), end(count) {
-    if (first < 0) begin = std::min(count, (step - 1 - first) / step);
-    if (first + (count - 1) * step >= size) end = first < size ? std::max(begin, (size - 1 - first) / step + 1) : begin;
+    if (first < 0) begin = std::min(count, step == 1 ? -first : (step - 1 - first) / step);
+    if (first + (count - 1) * step < size) return;
+    end = first >= size ? begin : std::max(begin, step == 1 ? size - first : (size - 1 - first) / step + 1);
   }
 };
 
@@ -151,8 +152,9 @@ class ConvPlan {
   struct Slots {
     struct Fragment {  // lanes whose positions are neighbours too
       int lane, length;
-      Axes position;   // of the first
-      int64_t result;  // where it goes
+      Axes position;           // of the first
+      int64_t result;          // where it goes
+      int64_t image, place;    // of the padded planes of all images; of dense slots alone
     };
     int64_t count = 0;
     std::vector<int64_t> source;  // where each slot begins in the padded plane
@@ -164,6 +166,8 @@ class ConvPlan {
   };
   /// All positions of an image in vectors of `lanes`.
   Slots MakeSlots(int lanes) const;
+  /// All positions of several images, without idle lanes but behind the end: neighbours are in fragments alone.
+  Slots MakeDenseSlots(int lanes, int64_t num_images) const;
 
  private:
   /// With the rest set.
