@@ -18,7 +18,8 @@ namespace {
 /// to[i] = line[first + i * step], or 0 outside of the line. It writes whole vectors, and asks for the numbers `ahead` of
 /// those that it reads.
 template <class T>
-HWY_INLINE void CopyLine(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, int64_t ahead, T* to) {
+HWY_INLINE void CopyLine(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, int64_t ahead,
+                         T* to) {
   const TagOf<T> d;
   const auto [begin, end] = PlacesInLine(size, first, step, count);
   for (int64_t i = 0; i < begin; i += kLanesOf<T>) StoreU(Zero(d), d, to + i);
@@ -94,6 +95,7 @@ class SourceImages {
       for (int64_t q = 0; q < kLanesOf<T>; ++q) {
         const int64_t place = first + (i + q) * step;
         places[q] = place >= 0 && place < size ? line + place * place_step_ : kZeros<T>;
+        __builtin_prefetch(line + (place + kLanesOf<T> * step) * place_step_);
       }
 #if HWY_TARGET == HWY_SCALAR
       for (int64_t c = 0; c < channels; ++c) to[c * stride + i] = places[0][c];
@@ -192,15 +194,20 @@ struct PositionTable {
   std::vector<uint32_t> present_at;
 
   /// The terms are those of all taps of one channel after the other. Slots are dense if that pays for `rows` rows.
-  PositionTable(const ConvPlan& plan, int64_t num_images, const std::vector<int64_t>& of_channels, int64_t rows)
+  PositionTable(const ConvPlan& plan, int64_t num_images, const std::vector<int64_t>& of_channels, int64_t rows,
+                bool channels_last)
       : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>))),
         num_slots(num_images * slots.count),
         part_size(plan.part_size()),
         num_held(std::min(plan.channels, Blocking::kMaxBlockK / std::max<int64_t>(1, plan.num_taps()) + 2)) {
-    // To put a vector together takes about as long as so many rows of the product do.
-    constexpr int64_t kRowsOfPacking = 12;
+    // Whole vectors of channels, of which the first and the last one may reach beyond those of a step.
+    if (channels_last) num_held = (num_held + 3 * kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>;
+    // To put a vector together takes about as long as so many rows of the product do. Where it is not, terms that lie
+    // far apart cost about a seventh more.
+    constexpr int64_t kRowsOfPacking = 12, kFarApart = 7;
     const int64_t num_dense = (num_images * plan.num_positions() + kLanesOf<T> - 1) / kLanesOf<T>;
-    is_dense = !plan.masked && num_dense * (rows + kRowsOfPacking) < num_slots * rows;
+    const int64_t taps = kFarApart * plan.num_taps(), parts = plan.NumPartsOfTaps();
+    is_dense = !plan.masked && num_dense * (rows + kRowsOfPacking) * taps < num_slots * rows * (taps + parts);
     if (is_dense) {
       slots = plan.MakeDenseSlots(static_cast<int>(kLanesOf<T>), num_images);
       num_slots = slots.count;
@@ -281,12 +288,11 @@ class HeldPlaces {
   /// result[i + table.offsets[q]].
   const T* Hold(int64_t first, int64_t last, int64_t k, int64_t num_k) const {
     const int64_t begin = table_.PlaceOf(first), end = table_.EndOf(last);
-    for (int64_t i = 0; i < num_k;) {
-      const int64_t channel = table_.channels[k + i], last_channel = table_.channels[k + num_k - 1];
-      const int64_t count = std::min(
-          {images_.num_at_once(), last_channel + 1 - channel, table_.num_held - channel % table_.num_held});
-      Copy(channel, count, begin, end);
-      while (i < num_k && table_.channels[k + i] < channel + count) ++i;
+    if (num_k > 0) {
+      if (k == 0) next_channel_ = 0;
+      for (; next_channel_ <= table_.channels[k + num_k - 1]; next_channel_ += images_.num_at_once()) {
+        Copy(next_channel_, std::min(images_.num_at_once(), plan_.channels - next_channel_), begin, end);
+      }
     }
     return held_ - begin;
   }
@@ -320,6 +326,7 @@ class HeldPlaces {
   SourceImages<T> images_;
   int64_t num_images_;
   T* held_;
+  mutable int64_t next_channel_ = 0;  // those before are held, as far as there is room
 };
 
 /// Right operand with (image, slot) as vectors of columns, and k as terms of channels and taps.
@@ -624,8 +631,7 @@ inline std::vector<int64_t> AllChannels(const ConvPlan& plan) {
 template <class T>
 SlotProduct<T, TapChunks> ProductOf(const ConvArgs<T>& args, const ConvPlan& plan, int64_t m) {
   const int64_t all_terms = plan.channels * NumPlaces(args.sizes.kernel);
-  return {plan,
-          PositionTable<T>(plan, args.sizes.n, AllChannels(plan), m),
+  return {plan, PositionTable<T>(plan, args.sizes.n, AllChannels(plan), m, args.source_last),
           TapChunks(plan, args.sizes.kernel, ChainLength(args.order, all_terms)), nullptr};
 }
 
@@ -665,6 +671,21 @@ void OverPositions(const ConvArgs<T>& args, int64_t m) {
   OverPositions(args, m, products, args.sure);
 }
 
+/// PackRows of rows [i, i + rows) of `count`, of `terms` numbers each. A vector may have the rows that follow too.
+template <class T>
+void TurnTaps(const T* matrix, int64_t count, int64_t i, int rows, int64_t terms, T* packed) {
+#if HWY_TARGET == HWY_SCALAR
+  PackRows<T>({matrix, terms, 1}, i, rows, 0, terms, packed);
+#else
+  for (int first = 0; first < rows; first += kLanesOf<T>) {
+    // The last rows overlap those before, or else what a vector has too much is overwritten by the next term.
+    const int64_t at = std::max<int64_t>(0, std::min<int64_t>(first, rows - kLanesOf<T>));
+    PackTransposed([&](int64_t q) HWY_ATTR { return matrix + std::min(i + at + q, count - 1) * terms; }, kLanesOf<T>,
+                   terms, packed + at, rows);
+  }
+#endif
+}
+
 /// Packs the weight of a convolution for its gradient by the input: rows are input channels, terms output channels and
 /// the taps of each product.
 template <class T>
@@ -687,25 +708,28 @@ void PackWeights(const ConvArgs<T>& args, const std::vector<SlotProduct<T, TapCh
     }
   }
   const RowTiles tiles{s.c};
+  // A few output channels of all tiles at a time, as they lie in memory.
+  constexpr int64_t kChannels = 8;
   ParallelRanges(s.groups * tiles.count, 30000 / (s.o * places * kTileRows) + 1,
                  [&](int64_t begin, int64_t end) HWY_ATTR {
-                   const TagOf<T> d;
                    Scratch scratch;
                    T* const turned = scratch.Get<T>(places * kTileRows + kLanesOf<T>);
-                   for (int64_t tile = begin; tile < end; ++tile) {
-                     const int64_t g = tile / tiles.count, i = tiles.Begin(tile % tiles.count);
-                     const int rows = tiles.Rows(tile % tiles.count);
-                     for (int64_t o = 0; o < s.o; ++o) {
-                       const MatrixOf<T> weight{args.other + ((g * s.o + o) * s.c + i) * places, places, 1};
-                       PackRows(weight, 0, rows, 0, places, turned);
-                       for (int64_t place = 0; place < places; ++place) {
-                         const auto& [product, tap] = goals[static_cast<size_t>(place)];
-                         if (product == nullptr) continue;
-                         T* const to = product->RowsOf(g, s.c) + PackedRows<T>::Begin(i, product->num_k()) +
-                                       (o * product->plan.num_taps() + tap) * rows;
-                         // What the last vector has too much, the next term overwrites.
-                         for (int r = 0; r < rows; r += kLanesOf<T>)
-                           StoreU(LoadU(d, turned + place * rows + r), d, to + r);
+                   for (int64_t first = 0; first < s.o; first += kChannels) {
+                     for (int64_t tile = begin; tile < end; ++tile) {
+                       const int64_t g = tile / tiles.count, i = tiles.Begin(tile % tiles.count);
+                       const int rows = tiles.Rows(tile % tiles.count);
+                       for (int64_t o = first; o < std::min(s.o, first + kChannels); ++o) {
+                         TurnTaps(args.other + (g * s.o + o) * s.c * places, s.c, i, rows, places, turned);
+                         for (int64_t place = 0; place < places; ++place) {
+                           const auto& [product, tap] = goals[static_cast<size_t>(place)];
+                           if (product == nullptr) continue;
+                           T* const to = product->RowsOf(g, s.c) + PackedRows<T>::Begin(i, product->num_k()) +
+                                         (o * product->plan.num_taps() + tap) * rows;
+                           // What the last vector has too much, the next term overwrites.
+                           for (int r = 0; r < rows; r += kLanesOf<T>) {
+                             StoreU(LoadU(TagOf<T>(), turned + place * rows + r), TagOf<T>(), to + r);
+                           }
+                         }
                        }
                      }
                    }
@@ -790,7 +814,8 @@ void OverPhases(const ConvPhasesArgs<T>& args) {
   const int64_t size = conv.sizes.c * phases.plan.result_size, m = conv.sizes.c * phases.count();
   Scratch scratch;
   std::vector<SlotProduct<T, PhaseChunks>> products;
-  products.push_back({conv.plan, PositionTable<T>(conv.plan, conv.sizes.n, phases.channels, 0), {phases}, nullptr});
+  products.push_back(
+      {conv.plan, PositionTable<T>(conv.plan, conv.sizes.n, phases.channels, 0, false), {phases}, nullptr});
   SlotProduct<T, PhaseChunks>& product = products.front();
   product.rows = scratch.Get<T>(conv.sizes.groups * PackedRows<T>::Begin(m, product.num_k()));
   PackAll(conv.other, conv.sizes.groups, m, product);

@@ -129,6 +129,15 @@ std::vector<ConvPlan::Tap> ConvPlan::Taps() const {
   return taps;
 }
 
+int64_t ConvPlan::NumPartsOfTaps() const {
+  int64_t parts = 1;
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    const int64_t step = taps_[axis].step, period = phases_[axis] / std::gcd(phases_[axis], step);
+    parts *= std::min(taps_[axis].count, period);
+  }
+  return parts;
+}
+
 std::vector<int64_t> ConvPlan::TapOffsets() const {
   std::vector<int64_t> offsets;
   offsets.reserve(static_cast<size_t>(num_taps()));

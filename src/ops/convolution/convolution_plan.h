@@ -106,6 +106,8 @@ class ConvPlan {
     int64_t shift;
   };
   std::vector<Tap> Taps() const;
+  /// How many parts the taps read.
+  int64_t NumPartsOfTaps() const;
   int64_t part_size() const { return phase_step_[2]; }
 
   /// Whether a padded plane is the source plane itself.
@@ -152,9 +154,9 @@ class ConvPlan {
   struct Slots {
     struct Fragment {  // lanes whose positions are neighbours too
       int lane, length;
-      Axes position;           // of the first
-      int64_t result;          // where it goes
-      int64_t image, place;    // of the padded planes of all images; of dense slots alone
+      Axes position;         // of the first
+      int64_t result;        // where it goes
+      int64_t image, place;  // of the padded planes of all images; of dense slots alone
     };
     int64_t count = 0;
     std::vector<int64_t> source;  // where each slot begins in the padded plane
