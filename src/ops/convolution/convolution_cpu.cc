@@ -673,7 +673,7 @@ void OverPositions(const ConvArgs<T>& args, int64_t m) {
 
 /// PackRows of rows [i, i + rows) of `count`, of `terms` numbers each. A vector may have the rows that follow too.
 template <class T>
-void TurnTaps(const T* matrix, int64_t count, int64_t i, int rows, int64_t terms, T* packed) {
+void TurnTaps(const T* matrix, [[maybe_unused]] int64_t count, int64_t i, int rows, int64_t terms, T* packed) {
 #if HWY_TARGET == HWY_SCALAR
   PackRows<T>({matrix, terms, 1}, i, rows, 0, terms, packed);
 #else
@@ -692,11 +692,11 @@ template <class T>
 void PackWeights(const ConvArgs<T>& args, const std::vector<SlotProduct<T, TapChunks>>& products) {
   struct Goal {
     const SlotProduct<T, TapChunks>* product;
-    int64_t tap;
+    int64_t tap, num_taps;
   };
   const ConvSizes& s = args.sizes;
   const int64_t places = NumPlaces(s.kernel);
-  std::vector<Goal> goals(static_cast<size_t>(places), Goal{nullptr, 0});
+  std::vector<Goal> goals(static_cast<size_t>(places), Goal{nullptr, 0, 0});
   for (const auto& product : products) {
     const auto& along = product.plan.kernel;
     for (int64_t tap = 0; tap < product.plan.num_taps(); ++tap) {
@@ -704,36 +704,42 @@ void PackWeights(const ConvArgs<T>& args, const std::vector<SlotProduct<T, TapCh
       const int64_t place =
           (along[0].At(row / along[1].count) * s.kernel[1] + along[1].At(row % along[1].count)) * s.kernel[2] +
           along[2].At(tap % along[2].count);
-      goals[static_cast<size_t>(place)] = {&product, tap};
+      goals[static_cast<size_t>(place)] = {&product, tap, product.plan.num_taps()};
     }
   }
   const RowTiles tiles{s.c};
   // A few output channels of all tiles at a time, as they lie in memory.
   constexpr int64_t kChannels = 8;
-  ParallelRanges(s.groups * tiles.count, 30000 / (s.o * places * kTileRows) + 1,
-                 [&](int64_t begin, int64_t end) HWY_ATTR {
-                   Scratch scratch;
-                   T* const turned = scratch.Get<T>(places * kTileRows + kLanesOf<T>);
-                   for (int64_t first = 0; first < s.o; first += kChannels) {
-                     for (int64_t tile = begin; tile < end; ++tile) {
-                       const int64_t g = tile / tiles.count, i = tiles.Begin(tile % tiles.count);
-                       const int rows = tiles.Rows(tile % tiles.count);
-                       for (int64_t o = first; o < std::min(s.o, first + kChannels); ++o) {
-                         TurnTaps(args.other + (g * s.o + o) * s.c * places, s.c, i, rows, places, turned);
-                         for (int64_t place = 0; place < places; ++place) {
-                           const auto& [product, tap] = goals[static_cast<size_t>(place)];
-                           if (product == nullptr) continue;
-                           T* const to = product->RowsOf(g, s.c) + PackedRows<T>::Begin(i, product->num_k()) +
-                                         (o * product->plan.num_taps() + tap) * rows;
-                           // What the last vector has too much, the next term overwrites.
-                           for (int r = 0; r < rows; r += kLanesOf<T>) {
-                             StoreU(LoadU(TagOf<T>(), turned + place * rows + r), TagOf<T>(), to + r);
-                           }
-                         }
-                       }
-                     }
-                   }
-                 });
+  ParallelRanges(
+      s.groups * tiles.count, 30000 / (s.o * places * kTileRows) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+        Scratch scratch;
+        T* const turned = scratch.Get<T>(places * kTileRows + kLanesOf<T>);
+        T** const ends = scratch.Get<T*>(places);  // where the next term of a place goes
+        for (int64_t first = 0; first < s.o; first += kChannels) {
+          for (int64_t tile = begin; tile < end; ++tile) {
+            const int64_t g = tile / tiles.count, i = tiles.Begin(tile % tiles.count);
+            const int rows = tiles.Rows(tile % tiles.count);
+            for (int64_t place = 0; place < places; ++place) {
+              const auto& [product, tap, num_taps] = goals[static_cast<size_t>(place)];
+              if (product == nullptr) continue;
+              ends[place] =
+                  product->RowsOf(g, s.c) + PackedRows<T>::Begin(i, product->num_k()) + (first * num_taps + tap) * rows;
+            }
+            for (int64_t o = first; o < std::min(s.o, first + kChannels); ++o) {
+              TurnTaps(args.other + (g * s.o + o) * s.c * places, s.c, i, rows, places, turned);
+              for (int64_t place = 0; place < places; ++place) {
+                const Goal& goal = goals[static_cast<size_t>(place)];
+                if (goal.product == nullptr) continue;
+                // What the last vector has too much, the next term overwrites.
+                for (int r = 0; r < rows; r += kLanesOf<T>) {
+                  StoreU(LoadU(TagOf<T>(), turned + place * rows + r), TagOf<T>(), ends[place] + r);
+                }
+                ends[place] += goal.num_taps * rows;
+              }
+            }
+          }
+        }
+      });
 }
 
 /// The gradient by the input, of several phases at a time.

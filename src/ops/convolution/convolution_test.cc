@@ -61,19 +61,24 @@ struct Call {
 };
 
 const Call kCalls[] = {
-    {{2, 19, 7, 9}, {23, 19, 3, 3}, 1, 1, 1, false, 1},  {{3, 33, 6, 5}, {17, 33, 3, 2}, 2, 1, 1, false, 1},
-    {{1, 40, 18, 17}, {9, 40, 1, 1}, 1, 0, 1, false, 1}, {{2, 12, 9, 8}, {10, 6, 3, 3}, 1, 2, 2, false, 2},
-    {{2, 6, 8, 8}, {6, 1, 3, 3}, 1, 1, 1, false, 6},     {{1, 1, 28, 28}, {5, 1, 3, 3}, 1, 1, 1, false, 1},
-    {{2, 20, 5, 4}, {20, 18, 4, 4}, 2, 1, 1, true, 1},   {{1, 5, 5, 6}, {5, 3, 2, 2}, 2, 0, 1, true, 1},
-    {{1, 18, 4, 5}, {18, 17, 1, 1}, 2, 0, 1, true, 1},   {{2, 18, 3, 4, 5}, {16, 18, 2, 3, 3}, 1, 1, 1, false, 1},
-    {{2, 300, 4, 4}, {2, 300, 3, 3}, 1, 1, 1, false, 1},
+    {{2, 19, 7, 9}, {23, 19, 3, 3}, {1}, {1}, {1}, false, 1},
+    {{3, 33, 6, 5}, {17, 33, 3, 2}, {2}, {1}, {1}, false, 1},
+    {{1, 40, 18, 17}, {9, 40, 1, 1}, {1}, {0}, {1}, false, 1},
+    {{2, 12, 9, 8}, {10, 6, 3, 3}, {1}, {2}, {2}, false, 2},
+    {{2, 6, 8, 8}, {6, 1, 3, 3}, {1}, {1}, {1}, false, 6},
+    {{1, 1, 28, 28}, {5, 1, 3, 3}, {1}, {1}, {1}, false, 1},
+    {{2, 20, 5, 4}, {20, 18, 4, 4}, {2}, {1}, {1}, true, 1},
+    {{1, 5, 5, 6}, {5, 3, 2, 2}, {2}, {0}, {1}, true, 1},
+    {{1, 18, 4, 5}, {18, 17, 1, 1}, {2}, {0}, {1}, true, 1},
+    {{2, 18, 3, 4, 5}, {16, 18, 2, 3, 3}, {1}, {1}, {1}, false, 1},
+    {{2, 300, 4, 4}, {2, 300, 3, 3}, {1}, {1}, {1}, false, 1},
 };
 
 enum class Which { kOutput, kByInput, kByWeight };
 
 /// The bits of a call's result, row-major, with operands and result laid out one way.
-std::vector<uint32_t> Run(const Call& call, Which which, int percent_special, bool channels_last, bool result_last) {
-  const PerAxis more = 0;
+std::vector<uint32_t> BitsOf(const Call& call, Which which, int percent_special, bool channels_last, bool result_last) {
+  const PerAxis more{0};
   Images input = Random(call.input, channels_last, 1, percent_special);
   Images weight = Random(call.weight, channels_last, 2, percent_special);
   const Specs specs = InferConvolution(input.view, weight.view, {}, call.stride, call.padding, call.dilation,
@@ -120,10 +125,10 @@ TEST_P(ConvolutionOnTarget, HasTheSameBitsWithChannelsLast) {
   for (const Call& call : kCalls) {
     for (const Which which : {Which::kOutput, Which::kByInput, Which::kByWeight}) {
       for (const int percent_special : {0, 2}) {
-        const std::vector<uint32_t> expected = Run(call, which, percent_special, false, false);
+        const std::vector<uint32_t> expected = BitsOf(call, which, percent_special, false, false);
         for (const bool channels_last : {false, true}) {
           for (const bool result_last : {false, true}) {
-            EXPECT_EQ(Run(call, which, percent_special, channels_last, result_last), expected)
+            EXPECT_EQ(BitsOf(call, which, percent_special, channels_last, result_last), expected)
                 << "call " << &call - kCalls << ", result " << static_cast<int>(which) << ", " << percent_special << " "
                 << channels_last << result_last;
           }
