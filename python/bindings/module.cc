@@ -87,6 +87,14 @@ NB_MODULE(repdl_core, m) {
       },
       nb::arg("path"));
   m.def(
+      "channels_last",
+      [](std::string_view name) {
+        const OpInfo* op = FindOp(name);
+        if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
+        return MakeChannelsLastCallable(*op);
+      },
+      nb::arg("op"));
+  m.def(
       "infer",
       [](std::string_view name, const nb::args& args) {
         const OpInfo* op = FindOp(name);

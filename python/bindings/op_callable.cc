@@ -54,7 +54,41 @@ PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_p
   });
 }
 
+/// Results have dimension 1 as the last in memory.
+PyObject* CallForChannelsLast(PyObject* self, PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
+  const auto& callable = *static_cast<const Callable*>(PyCapsule_GetPointer(self, nullptr));
+  return Guarded([&] {
+    Tensors tensors;
+    const Arguments read = ReadArguments(callable, args, num_positional, names, &tensors);
+    Specs specs = callable.op->infer(read.Values());
+    Outputs outputs;
+    outputs.size = specs.size;
+    for (int i = 0; i < specs.size; ++i) {
+      TensorSpec& spec = specs.spec[i];
+      IntList order{0};
+      for (int dim = 2; dim < spec.shape.size(); ++dim) order.Append(dim);
+      order.Append(1);
+      const TensorSpec inferred = spec;
+      for (int dim = 0; dim < order.size(); ++dim) spec.shape[dim] = inferred.shape[static_cast<int>(order[dim])];
+      TensorView made;
+      outputs.objects[i] = tensors.Make(spec, made, &order);
+      TensorView& view = outputs.views[i] = made;
+      for (int dim = 0; dim < order.size(); ++dim) {
+        view.shape[static_cast<int>(order[dim])] = made.shape[dim];
+        view.strides[static_cast<int>(order[dim])] = made.strides[dim];
+      }
+    }
+    Run(*callable.op, read.Values(), tensors, outputs.Views());
+    return outputs.Release();
+  });
+}
+
 }  // namespace
+
+nb::object MakeChannelsLastCallable(const OpInfo& op) {
+  auto* callable = new Callable(op);  // for MakeFunction
+  return MakeFunction(callable->name.c_str(), &CallForChannelsLast, callable);
+}
 
 nb::object MakeOpCallable(const OpInfo& op) {
   auto* callable = new Callable(op);  // for MakeFunction

@@ -2,6 +2,8 @@
 #include "repdl/ops/convolution.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "base/check.h"
 #include "base/dispatch.h"
@@ -27,6 +29,61 @@ ConvSettings OfPlane(IntPair stride, IntPair padding, int64_t groups, IntPair di
   return {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups, .rank = 2};
 }
 
+/// The dimensions from the outermost to the innermost in memory, where channels, dimension 1, are last.
+IntList ChannelsLast(int rank) {
+  IntList order{0};
+  for (int dim = 2; dim < rank; ++dim) order.Append(dim);
+  order.Append(1);
+  return order;
+}
+
+TensorView WithChannelsLast(const TensorView& tensor) { return Permuted(tensor, ChannelsLast(tensor.rank())); }
+
+/// An operand as a kernel reads it: itself where it is row-major, or has channels last and the kernel takes that; else a
+/// row-major copy.
+struct Source {
+  TensorView view;
+  bool channels_last;
+
+  Source(const TensorView& tensor, bool takes_channels_last, OpScratch& scratch)
+      : view(tensor),
+        channels_last(!tensor.IsContiguous() && takes_channels_last && WithChannelsLast(tensor).IsContiguous()) {
+    if (!channels_last) view = Contiguous(tensor, scratch);
+  }
+};
+
+/// A result as a kernel writes it: itself, or a row-major one in scratch memory, from which Finish copies.
+class Goal {
+ public:
+  Goal(const TensorView& tensor, bool takes_channels_last, OpScratch& scratch)
+      : view(tensor),
+        channels_last(!tensor.IsContiguous() && takes_channels_last),
+        tensor_(tensor),
+        place_(scratch.place()) {
+    if (!tensor.IsContiguous() && !channels_last) view = scratch.New(tensor.dtype, tensor.shape);
+  }
+
+  void Finish() const {
+    if (view.data != tensor_.data) CopyElements(place_, WithChannelsLast(view), WithChannelsLast(tensor_));
+  }
+
+  TensorView view;
+  bool channels_last;
+
+ private:
+  const TensorView& tensor_;
+  Place place_;
+};
+
+/// Results are row-major, or have their channels last.
+void CheckResult(std::string_view op, const Specs& specs, const TensorView& result, const TensorView& like) {
+  TensorView checked = result;
+  if (result.shape == specs.spec[0].shape && WithChannelsLast(result).IsContiguous()) {
+    checked.strides = ContiguousStrides(result.shape);
+  }
+  CheckOutputs(op, specs, {&checked}, like);
+}
+
 /// Whether absent terms need a mask, and may not be products of a zero, which leave a chain as it is unless the other
 /// factor is not finite or the chain has become -0, by a product that underflows.
 template <class T>
@@ -46,14 +103,36 @@ class ByInput {
           const std::optional<TensorView>& bias, Order order, const TensorView& result)
       : place_(place),
         sizes_(sizes),
-        weight_(Contiguous(weight, scratch_)),
-        grad_output_(Contiguous(grad_output, scratch_)),
-        bias_(bias ? Contiguous(*bias, scratch_).Data<const T>() : nullptr),
         order_(order),
-        result_(result.Data<T>()) {}
+        way_(ChooseWay()),
+        weight_(Contiguous(weight, scratch_)),
+        grad_output_(grad_output, way_ == Way::kEachPhase, scratch_),
+        bias_(bias ? Contiguous(*bias, scratch_).Data<const T>() : nullptr),
+        result_(result, way_ == Way::kEachPhase, scratch_) {
+    // A product of matrices needs no copies.
+    if (way_ == Way::kEachPhase && NumPlaces(sizes.kernel) == 1 && !grad_output_.channels_last &&
+        !result_.channels_last) {
+      way_ = Way::kOneByOne;
+    }
+  }
 
   void Run() {
-    if (IsPatches()) {
+    Compute();
+    result_.Finish();
+  }
+
+ private:
+  enum class Way { kPatches, kTogether, kEachPhase, kOneByOne };
+
+  Way ChooseWay() const {
+    if (IsPatches()) return Way::kPatches;
+    if (!place_.IsCpu()) return Way::kOneByOne;
+    if (ConvPhases::Suit(sizes_, ChainOfTerms())) return Way::kTogether;
+    return sizes_.o > 1 ? Way::kEachPhase : Way::kOneByOne;
+  }
+
+  void Compute() {
+    if (way_ == Way::kPatches) {
       for (int axis = 0; axis < kMaxAxes; ++axis) {
         if (sizes_.output[axis] * sizes_.kernel[axis] < sizes_.input[axis]) {  // places behind the boxes
           ConvSizes all = sizes_;
@@ -65,28 +144,35 @@ class ByInput {
       return ConvPatchesKernel(place_, Args(weight_));
     }
     std::optional<bool> needs_mask;
-    if (place_.IsCpu() && ConvPhases::Suit(sizes_, ChainOfTerms()) && RunTogether(needs_mask)) return;
+    if (way_ == Way::kTogether) {
+      if (RunTogether(needs_mask)) return;
+      way_ = sizes_.o > 1 ? Way::kEachPhase : Way::kOneByOne;
+    }
+    std::vector<ConvPlan> plans;
     const Axes& s = sizes_.stride;
     Axes phase;
     for (phase[0] = 0; phase[0] < std::min(s[0], sizes_.input[0]); ++phase[0]) {
       for (phase[1] = 0; phase[1] < std::min(s[1], sizes_.input[1]); ++phase[1]) {
         for (phase[2] = 0; phase[2] < std::min(s[2], sizes_.input[2]); ++phase[2]) {
           const ConvPlan plan = ConvPlan::GradInput(sizes_, phase);
-          plan.num_taps() == 0 ? FillPositions(plan) : RunPhase(plan, needs_mask);
+          plan.num_taps() == 0 ? FillPositions(plan) : plans.push_back(plan);
         }
       }
     }
+    if (way_ == Way::kEachPhase) return RunEach(plans, needs_mask);
+    for (const ConvPlan& plan : plans) RunPhase(plan, needs_mask);
   }
 
- private:
   ConvArgs<T> Args(const TensorView& weight) const {
     return {.sizes = sizes_,
             .plan = {},
-            .source = grad_output_.Data<const T>(),
+            .source = grad_output_.view.Data<const T>(),
             .other = weight.Data<const T>(),
             .bias = bias_,
-            .result = result_,
-            .order = order_};
+            .result = result_.view.Data<T>(),
+            .order = order_,
+            .source_last = grad_output_.channels_last,
+            .result_last = result_.channels_last};
   }
 
   int64_t ChainOfTerms() const { return ChainLength(order_, sizes_.o * NumPlaces(sizes_.kernel)); }
@@ -105,9 +191,9 @@ class ByInput {
       }
     });
     bool sure = false;
-    ConvPhasesArgs<T> args{Args(weight_), &phases, &sure};
+    ConvPhasesArgs<T> args{Args(weight_), &phases};
     args.conv.other = rows, args.conv.plan = phases.plan;
-    args.conv.plan.masked = false;
+    args.conv.plan.masked = false, args.conv.sure = &sure;
     ConvPhasesKernel(place_, args);
     if (!sure) needs_mask = MayNeedMask(phases.plan);
     return sure || !*needs_mask;
@@ -117,7 +203,25 @@ class ByInput {
     ConvArgs<T> args = Args(weight_);
     args.plan = plan;
     args.plan.masked = true;
-    return NeedsMask(place_, args, weight_.numel(), grad_output_.numel());
+    return NeedsMask(place_, args, weight_.numel(), grad_output_.view.numel());
+  }
+
+  /// All plans at a time: with zeros in the place of absent terms at first, unless a mask is known to be needed.
+  void RunEach(std::vector<ConvPlan>& plans, std::optional<bool>& needs_mask) {
+    std::vector<bool> masked;
+    bool any_masked = false, sure = true;
+    for (ConvPlan& plan : plans) {
+      masked.push_back(plan.masked);
+      any_masked = any_masked || plan.masked;
+      plan.masked = plan.masked && needs_mask.value_or(false);
+    }
+    ConvEachPhaseArgs<T> args{Args(weight_), plans.data(), static_cast<int64_t>(plans.size())};
+    if (any_masked && !needs_mask) args.conv.sure = &sure;
+    ConvEachPhaseKernel(place_, args);
+    if (sure || plans.empty() || !MayNeedMask(plans.front())) return;
+    for (size_t i = 0; i < plans.size(); ++i) plans[i].masked = masked[i];
+    args.conv.sure = nullptr;
+    ConvEachPhaseKernel(place_, args);
   }
 
   void RunPhase(const ConvPlan& plan, std::optional<bool>& needs_mask) {
@@ -154,14 +258,16 @@ class ByInput {
       args.plan.kernel = {};  // a product of no terms
       return ConvGradInputKernel(place_, args);
     }
-    const int64_t planes = sizes_.groups * sizes_.c;
+    const int64_t planes = sizes_.groups * sizes_.c, place_step = result_.channels_last ? planes : 1;
     for (int64_t plane = 0; plane < sizes_.n * planes; ++plane) {
-      const T value = bias_ == nullptr ? T{0} : T{0} + bias_[plane % planes];
+      const int64_t image = plane / planes, channel = plane % planes;
+      const T value = bias_ == nullptr ? T{0} : T{0} + bias_[channel];
+      T* const first = result_.view.Data<T>() + image * planes * plan.result_size +
+                       channel * (result_.channels_last ? 1 : plan.result_size) + plan.first_result * place_step;
       for (int64_t line = 0; line < plan.num_lines(); ++line) {
         const Axes at = plan.FirstOfLine(line);
-        T* const to = result_ + plane * plan.result_size + plan.first_result + at[0] * plan.result_step[0] +
-                      at[1] * plan.result_step[1];
-        for (int64_t col = 0; col < plan.positions[2]; ++col) to[col * plan.result_step[2]] = value;
+        T* const to = first + (at[0] * plan.result_step[0] + at[1] * plan.result_step[1]) * place_step;
+        for (int64_t col = 0; col < plan.positions[2]; ++col) to[col * plan.result_step[2] * place_step] = value;
       }
     }
   }
@@ -169,10 +275,12 @@ class ByInput {
   Place place_;
   OpScratch scratch_{place_};
   const ConvSizes& sizes_;
-  TensorView weight_, grad_output_;
-  const T* bias_;
   Order order_;
-  T* result_;
+  Way way_;
+  TensorView weight_;
+  Source grad_output_;
+  const T* bias_;
+  Goal result_;
 };
 
 void RunByInput(const Place& place, const ConvSizes& sizes, const TensorView& weight, const TensorView& grad_output,
@@ -185,34 +293,57 @@ void RunByInput(const Place& place, const ConvSizes& sizes, const TensorView& we
 void RunForward(const Place& place, const ConvSizes& sizes, const TensorView& input, const TensorView& weight,
                 const std::optional<TensorView>& bias, Order order, const TensorView& output) {
   OpScratch scratch(place);
+  // Single channels have a kernel of their own.
+  const bool takes_channels_last = place.IsCpu() && sizes.c > 1;
+  const Source source(input, takes_channels_last, scratch);
+  const Goal goal(output, takes_channels_last, scratch);
   DispatchReal(input.dtype, [&]<class T>() {
     ConvArgs<T> args{.sizes = sizes,
                      .plan = ConvPlan::Forward(sizes),
-                     .source = Contiguous(input, scratch).Data<const T>(),
+                     .source = source.view.Data<const T>(),
                      .other = Contiguous(weight, scratch).Data<const T>(),
                      .bias = bias ? Contiguous(*bias, scratch).Data<const T>() : nullptr,
-                     .result = output.Data<T>(),
-                     .order = order};
-    args.plan.masked = NeedsMask(place, args, weight.numel(), input.numel());
-    ConvKernel(place, args);
+                     .result = goal.view.Data<T>(),
+                     .order = order,
+                     .source_last = source.channels_last,
+                     .result_last = goal.channels_last};
+    const bool tries_zeros = place.IsCpu() && args.plan.masked && sizes.c > 1;
+    bool sure = false;
+    if (tries_zeros) {  // in the place of absent terms
+      args.plan.masked = false, args.sure = &sure;
+      ConvKernel(place, args);
+      args.plan.masked = true, args.sure = nullptr;
+    }
+    if (!sure) {
+      args.plan.masked = NeedsMask(place, args, weight.numel(), input.numel());
+      if (!tries_zeros || args.plan.masked) ConvKernel(place, args);
+    }
   });
+  goal.Finish();
 }
 
 void RunByKernel(const Place& place, const ConvSizes& sizes, const TensorView& input, const TensorView& grad_output,
                  Order order, const TensorView& grad_weight) {
   if (input.numel() == 0) return FillWithZero(place, grad_weight);
   OpScratch scratch(place);
+  // Single channels have a kernel of their own.
+  const bool takes_channels_last = place.IsCpu() && (sizes.c > 1 || sizes.o > 1);
+  const Source source(input, takes_channels_last, scratch), grad(grad_output, takes_channels_last, scratch);
+  const Goal goal(grad_weight, false, scratch);
   DispatchReal(input.dtype, [&]<class T>() {
     ConvArgs<T> args{.sizes = sizes,
                      .plan = ConvPlan::Forward(sizes),
-                     .source = Contiguous(input, scratch).Data<const T>(),
-                     .other = Contiguous(grad_output, scratch).Data<const T>(),
+                     .source = source.view.Data<const T>(),
+                     .other = grad.view.Data<const T>(),
                      .bias = nullptr,
-                     .result = grad_weight.Data<T>(),
-                     .order = order};
+                     .result = goal.view.Data<T>(),
+                     .order = order,
+                     .source_last = source.channels_last,
+                     .result_last = grad.channels_last};
     args.plan.masked = NeedsMask(place, args, grad_output.numel(), input.numel());
     ConvGradKernelKernel(place, args);
   });
+  goal.Finish();
 }
 
 Specs InferOutput(std::string_view op, const TensorView& input, const TensorView& weight,
@@ -228,7 +359,7 @@ void RunOutput(std::string_view op, const TensorView& input, const TensorView& w
                const std::optional<TensorView>& bias, const ConvSettings& settings, Order order,
                const TensorView& output) {
   const FpEnvGuard guard;
-  CheckOutputs(op, InferOutput(op, input, weight, bias, settings), {&output}, input);
+  CheckResult(op, InferOutput(op, input, weight, bias, settings), output, input);
   const Place place = PlaceOf(op, input);
   if (output.numel() == 0) return;
   const ConvShapes shapes(op, input.shape, weight.shape, settings);
@@ -248,7 +379,7 @@ void RunGradInput(std::string_view op, const IntList& input_shape, const TensorV
                   const TensorView& grad_output, const ConvSettings& settings, Order order,
                   const TensorView& grad_input) {
   const FpEnvGuard guard;
-  CheckOutputs(op, InferGradInput(op, input_shape, weight, grad_output, settings), {&grad_input}, weight);
+  CheckResult(op, InferGradInput(op, input_shape, weight, grad_output, settings), grad_input, weight);
   const Place place = PlaceOf(op, weight);
   if (grad_input.numel() == 0) return;
   const ConvShapes shapes(op, input_shape, weight.shape, settings);
@@ -268,7 +399,7 @@ void RunGradKernel(std::string_view op, const TensorView& input, const IntList& 
                    const TensorView& grad_output, const ConvSettings& settings, Order order,
                    const TensorView& grad_weight) {
   const FpEnvGuard guard;
-  CheckOutputs(op, InferGradKernel(op, input, weight_shape, grad_output, settings), {&grad_weight}, input);
+  CheckResult(op, InferGradKernel(op, input, weight_shape, grad_output, settings), grad_weight, input);
   const Place place = PlaceOf(op, input);
   if (grad_weight.numel() == 0) return;
   const ConvShapes shapes(op, input.shape, weight_shape, settings);

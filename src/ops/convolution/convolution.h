@@ -70,7 +70,8 @@ void IntegerConvolution(const TensorView& input, const TensorView& weight, const
                         const PerAxis& output_padding, int64_t groups, Out output);
 
 /// input (n, c, …) with one to three dimensions of space, weight (o, c / groups, …), or (c, o / groups, …) if transposed,
-/// bias (o), output (n, o, …). output_padding counts if transposed.
+/// bias (o), output (n, o, …). output_padding counts if transposed. Results of convolutions are row-major, or have their
+/// channels, dimension 1, as the last in memory.
 Specs InferConvolution(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
                        const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation, bool transposed,
                        const PerAxis& output_padding, int64_t groups, Order order);

@@ -15,29 +15,140 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-/// Source images, the channels of group `group` each: padded copies of the last few, or where they lie.
+/// to[i] = line[first + i * step], or 0 outside of the line. It writes whole vectors, and asks for the numbers `ahead` of
+/// those that it reads.
+template <class T>
+HWY_INLINE void CopyLine(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, int64_t ahead,
+                         T* to) {
+  const TagOf<T> d;
+  const auto [begin, end] = PlacesInLine(size, first, step, count);
+  for (int64_t i = 0; i < begin; i += kLanesOf<T>) StoreU(Zero(d), d, to + i);
+  const T* const from = line + first;
+  int64_t i = begin;
+  if (step == 1) {
+    for (; i < end; i += kLanesOf<T>) {
+      __builtin_prefetch(from + i + ahead);
+      StoreU(LoadN(from + i, end - i), d, to + i);
+    }
+  } else {
+#if HWY_TARGET != HWY_SCALAR
+    for (; step == 2 && i < end; i += kLanesOf<T>) {
+      __builtin_prefetch(from + 2 * i + ahead);
+      __builtin_prefetch(from + 2 * i + kLanesOf<T> + ahead);
+      const int64_t left = 2 * (end - i) - 1;  // the number behind the last place may not be there
+      const VecOf<T> low = LoadN(from + 2 * i, left);
+      const VecOf<T> high = LoadN(from + 2 * i + kLanesOf<T>, std::max<int64_t>(0, left - kLanesOf<T>));
+      StoreU(hn::ConcatEven(d, high, low), d, to + i);
+    }
+#endif
+    for (; i < end; ++i) to[i] = from[i * step];
+  }
+  for (; i < count; i += kLanesOf<T>) StoreU(Zero(d), d, to + i);
+}
+
+/// Copies a source plane, row-major, into a padded one, behind which a vector may be written.
+template <class T>
+void PadPlane(const ConvPlan& plan, const T* plane, T* padded) {
+  plan.ForLines([&](int64_t at, int64_t count, int64_t line, int64_t first, int64_t step) HWY_ATTR {
+    CopyLine(plane + std::max<int64_t>(0, line) * plan.source[2], line < 0 ? 0 : plan.source[2], first, step, count,
+             plan.source_plane(), padded + at);
+  });
+}
+
+template <class T>
+HWY_ALIGN inline constexpr T kZeros[kLanesOf<T>] = {};
+
+/// Reads the source images of a group: the places of a channel lie side by side, or the channels of a place.
+template <class T>
+class SourceImages {
+ public:
+  SourceImages(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group)
+      : plan_(plan),
+        last_(args.source_last),
+        channel_step_(last_ ? 1 : plan.source_plane()),
+        place_step_(last_ ? args.sizes.groups * plan.channels : 1),
+        image_stride_(args.sizes.groups * plan.source_size()),
+        source_(args.source + group * plan.channels * channel_step_) {}
+
+  /// Channels that are best copied at a time, at most.
+  int64_t num_at_once() const { return last_ ? kLanesOf<T> : 1; }
+
+  /// Copies `count` channels of a line, as ConvPlan::ForLines says, to places that lie `stride` apart. It may write whole
+  /// vectors.
+  HWY_INLINE void CopyLine(int64_t image, int64_t channel, int64_t count, int64_t places, int64_t line, int64_t first,
+                           int64_t step, T* to, int64_t stride) const {
+    const T* const from = source_ + image * image_stride_ + channel * channel_step_ +
+                          std::max<int64_t>(0, line) * plan_.source[2] * place_step_;
+    const int64_t size = line < 0 ? 0 : plan_.source[2];
+    if (last_) {
+      TurnLine(from, size, first, step, places, count, to, stride);
+    } else {
+      repdl::HWY_NAMESPACE::CopyLine(from, size, first, step, places, channel_step_, to);
+    }
+  }
+
+ private:
+  void TurnLine(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, int64_t channels, T* to,
+                int64_t stride) const {
+    for (int64_t i = 0; i < count; i += kLanesOf<T>) {
+      const T* places[kLanesOf<T>];
+      for (int64_t q = 0; q < kLanesOf<T>; ++q) {
+        const int64_t place = first + (i + q) * step;
+        places[q] = place >= 0 && place < size ? line + place * place_step_ : kZeros<T>;
+        __builtin_prefetch(line + (place + kLanesOf<T> * step) * place_step_);
+      }
+#if HWY_TARGET == HWY_SCALAR
+      for (int64_t c = 0; c < channels; ++c) to[c * stride + i] = places[0][c];
+#else
+      PackTransposed([&](int64_t q) HWY_ATTR { return places[q]; }, kLanesOf<T>, channels, to + i, stride);
+#endif
+    }
+  }
+
+  const ConvPlan& plan_;
+  bool last_;
+  int64_t channel_step_, place_step_, image_stride_;
+  const T* source_;
+};
+
+/// Source images, channels [first_channel, end_channel) of group `group` each: padded copies of the last few, or where they
+/// lie.
 template <class T>
 class PaddedImages {
  public:
-  PaddedImages(const ConvArgs<T>& args, int64_t group, int64_t window, Scratch& scratch)
+  PaddedImages(const ConvArgs<T>& args, int64_t group, int64_t first_channel, int64_t end_channel, int64_t window,
+               Scratch& scratch)
       : plan_(args.plan),
+        images_(args, args.plan, group),
         source_(args.source + group * plan_.source_size()),
         image_stride_(args.sizes.groups * plan_.source_size()),
         // What is read past its end must lie in the images that follow.
-        num_in_place_(plan_.IsPlain() ? args.sizes.n - 1 - kLanesOf<T> / std::max<int64_t>(1, image_stride_) : 0),
+        num_in_place_(plan_.IsPlain() && !args.source_last
+                          ? args.sizes.n - 1 - kLanesOf<T> / std::max<int64_t>(1, image_stride_)
+                          : 0),
+        first_channel_(first_channel),
+        end_channel_(end_channel),
+        // With room for what is written in whole vectors.
+        plane_stride_(num_in_place_ > 0 ? plan_.plane_size : plan_.plane_size + kLanesOf<T>),
         window_(window),
         held_(scratch.Get<int64_t>(window)),
         data_(scratch.Get<T>(window * ImageSize() + kLanesOf<T>)) {
     std::fill(held_, held_ + window, int64_t{-1});
   }
 
-  /// Image `n`; pointers to the `window` images last asked for stay good.
+  int64_t plane_stride() const { return plane_stride_; }
+  /// The first channel of image `n`; pointers to the `window` images last asked for stay good.
   const T* Image(int64_t n) const {
-    if (n < num_in_place_) return source_ + n * image_stride_;
+    if (n < num_in_place_) return source_ + n * image_stride_ + first_channel_ * plane_stride_;
     T* const image = data_ + n % window_ * ImageSize();
     if (held_[n % window_] != n) {
-      for (int64_t c = 0; c < plan_.channels; ++c) {
-        plan_.Pad(source_ + n * image_stride_ + c * plan_.source_plane(), image + c * plan_.plane_size);
+      int64_t count;
+      for (int64_t c = first_channel_; c < end_channel_; c += count) {
+        count = std::min(images_.num_at_once(), end_channel_ - c);
+        T* const planes = image + (c - first_channel_) * plane_stride_;
+        plan_.ForLines([&](int64_t at, int64_t places, int64_t line, int64_t first, int64_t step) HWY_ATTR {
+          images_.CopyLine(n, c, count, places, line, first, step, planes + at, plane_stride_);
+        });
       }
       held_[n % window_] = n;
     }
@@ -45,12 +156,15 @@ class PaddedImages {
   }
 
  private:
-  int64_t ImageSize() const { return plan_.channels * plan_.plane_size; }
+  int64_t ImageSize() const { return (end_channel_ - first_channel_) * plane_stride_; }
 
   const ConvPlan& plan_;
+  SourceImages<T> images_;
   const T* source_;
   int64_t image_stride_;
   int64_t num_in_place_;
+  int64_t first_channel_, end_channel_;
+  int64_t plane_stride_;
   int64_t window_;
   int64_t* held_;
   T* data_;
@@ -70,7 +184,8 @@ struct PositionTable {
     int64_t first_shift, last_shift;
   };
 
-  ConvPlan::Slots slots;
+  bool is_dense = false;
+  ConvPlan::Slots slots;  // of an image, or dense ones of all
   int64_t num_slots, part_size;
   std::vector<Strip> strips;
   // Of what is held of a block: some channels, whose strips lie side by side.
@@ -78,17 +193,32 @@ struct PositionTable {
   std::vector<int64_t> channels, offsets;  // of each term
   std::vector<uint32_t> present_at;
 
-  /// The terms are those of all taps of one channel after the other.
-  PositionTable(const ConvPlan& plan, int64_t num_images, const std::vector<int64_t>& of_channels)
+  /// The terms are those of all taps of one channel after the other. Slots are dense if that pays for `rows` rows.
+  PositionTable(const ConvPlan& plan, int64_t num_images, const std::vector<int64_t>& of_channels, int64_t rows,
+                bool channels_last)
       : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>))),
         num_slots(num_images * slots.count),
         part_size(plan.part_size()),
         num_held(std::min(plan.channels, Blocking::kMaxBlockK / std::max<int64_t>(1, plan.num_taps()) + 2)) {
-    int64_t span = kLanesOf<T>;
-    for (int64_t slot = 0; slot < std::min(slots.count, num_slots - kBlockSlots<T> + 1); ++slot) {
-      span = std::max(span, PlaceOf(slot + kBlockSlots<T> - 1) - PlaceOf(slot) + kLanesOf<T>);
+    // Whole vectors of channels, of which the first and the last one may reach beyond those of a step.
+    if (channels_last) num_held = (num_held + 3 * kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>;
+    // To put a vector together takes about as long as so many rows of the product do. Where it is not, terms that lie
+    // far apart cost about a seventh more.
+    constexpr int64_t kRowsOfPacking = 12, kFarApart = 7;
+    const int64_t num_dense = (num_images * plan.num_positions() + kLanesOf<T> - 1) / kLanesOf<T>;
+    const int64_t taps = kFarApart * plan.num_taps(), parts = plan.NumPartsOfTaps();
+    is_dense = !plan.masked && num_dense * (rows + kRowsOfPacking) * taps < num_slots * rows * (taps + parts);
+    if (is_dense) {
+      slots = plan.MakeDenseSlots(static_cast<int>(kLanesOf<T>), num_images);
+      num_slots = slots.count;
     }
-    if (num_slots < kBlockSlots<T>) span = PlaceOf(num_slots - 1) - PlaceOf(0) + kLanesOf<T>;
+    int64_t span = kLanesOf<T>;
+    // Blocks of dense slots begin at few of them.
+    const int64_t step = is_dense ? kTileVecs : 1;
+    for (int64_t slot = 0; slot < std::min(slots.count, num_slots - kBlockSlots<T> + 1); slot += step) {
+      span = std::max(span, EndOf(slot + kBlockSlots<T> - 1) - PlaceOf(slot));
+    }
+    if (num_slots < kBlockSlots<T>) span = EndOf(num_slots - 1) - PlaceOf(0);
     const std::vector<int64_t> in_strips = MakeStrips(plan, span);
     channel_stride = strip_stride * static_cast<int64_t>(strips.size());
     for (const int64_t channel : of_channels) {
@@ -102,6 +232,12 @@ struct PositionTable {
 
   /// Where a slot begins in a part, those of all images one after the other.
   int64_t PlaceOf(int64_t slot) const { return slot / slots.count * part_size + slots.source[slot % slots.count]; }
+  /// Behind its last place.
+  int64_t EndOf(int64_t slot) const {
+    if (!is_dense) return PlaceOf(slot) + kLanesOf<T>;
+    const ConvPlan::Slots::Fragment& last = slots.fragments[slots.first_fragment[slot + 1] - 1];
+    return last.place + last.length;
+  }
 
  private:
   /// A tap shares the strip of the one before it, in the order of shifts, if there are no more than `span` places
@@ -123,7 +259,8 @@ struct PositionTable {
       strip_of[i] = strips.size() - 1;
       longest = std::max(longest, shift - strips.back().first_shift);
     }
-    strip_stride = (span + longest + kLineOf<T> - 1) / kLineOf<T> * kLineOf<T>;
+    // What is copied is written in whole vectors.
+    strip_stride = (span + longest + kLanesOf<T> + kLineOf<T> - 1) / kLineOf<T> * kLineOf<T>;
     std::vector<int64_t> places;
     for (size_t i = 0; i < taps.size(); ++i) {
       places.push_back(static_cast<int64_t>(strip_of[i]) * strip_stride + taps[i].shift -
@@ -133,38 +270,86 @@ struct PositionTable {
   }
 };
 
-/// Right operand with (image, slot) as vectors of columns, and k as terms of channels and taps. What a block reads is
-/// copied with zeros around it.
+/// Copies of what a block of slots reads, with zeros around the images.
+template <class T>
+class HeldPlaces {
+ public:
+  /// Of the images of a group.
+  HeldPlaces(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
+             Scratch& scratch)
+      : plan_(plan),
+        table_(table),
+        images_(args, plan, group),
+        num_images_(args.sizes.n),
+        // A vector may begin before the first place, and end behind the last one.
+        held_(scratch.Get<T>(table.num_held * table.channel_stride + 2 * kLanesOf<T>) + kLanesOf<T>) {}
+
+  /// Copies what slots [first, last] read in terms [k, k + num_k). Place i of slot `first` and term q then lies at
+  /// result[i + table.offsets[q]].
+  const T* Hold(int64_t first, int64_t last, int64_t k, int64_t num_k) const {
+    const int64_t begin = table_.PlaceOf(first), end = table_.EndOf(last);
+    if (num_k > 0) {
+      if (k == 0) next_channel_ = 0;
+      for (; next_channel_ <= table_.channels[k + num_k - 1]; next_channel_ += images_.num_at_once()) {
+        Copy(next_channel_, std::min(images_.num_at_once(), plan_.channels - next_channel_), begin, end);
+      }
+    }
+    return held_ - begin;
+  }
+
+ private:
+  /// Copies what a block reads of `count` channels whose slots take places [begin, end).
+  void Copy(int64_t channel, int64_t count, int64_t begin, int64_t end) const {
+    T* to = held_ + channel % table_.num_held * table_.channel_stride;
+    for (const auto& [part, first_shift, last_shift] : table_.strips) {
+      const int64_t size = table_.part_size, stop = end + last_shift;
+      for (int64_t at = begin + first_shift; at < stop;) {
+        const int64_t image = at / size, length = std::min(stop, (image + 1) * size) - at;
+        T* const run = to + (at - begin - first_shift);
+        if (image >= num_images_) {
+          for (int64_t c = 0; c < count; ++c) std::fill_n(run + c * table_.channel_stride, length, T{0});
+        } else {
+          plan_.ForLines(part, at - image * size, at - image * size + length,
+                         [&](int64_t i, int64_t places, int64_t line, int64_t first, int64_t step) HWY_ATTR {
+                           images_.CopyLine(image, channel, count, places, line, first, step, run + i,
+                                            table_.channel_stride);
+                         });
+        }
+        at += length;
+      }
+      to += table_.strip_stride;
+    }
+  }
+
+  const ConvPlan& plan_;
+  const PositionTable<T>& table_;
+  SourceImages<T> images_;
+  int64_t num_images_;
+  T* held_;
+  mutable int64_t next_channel_ = 0;  // those before are held, as far as there is room
+};
+
+/// Right operand with (image, slot) as vectors of columns, and k as terms of channels and taps.
 template <class T>
 class PositionCols {
  public:
   static constexpr bool kByVector = true, kMayMask = true, kPacks = false;
 
-  /// Of the images of a group.
-  PositionCols(const ConvArgs<T>& args, int64_t group, const PositionTable<T>& table, Scratch& scratch)
-      : plan_(args.plan),
-        table_(table),
-        source_(args.source + group * plan_.source_size()),
-        image_stride_(args.sizes.groups * plan_.source_size()),
-        num_images_(args.sizes.n),
-        held_(scratch.Get<T>(table.num_held * table.channel_stride)) {}
+  PositionCols(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
+               Scratch& scratch)
+      : plan_(plan), table_(table), held_(args, plan, group, table, scratch) {}
 
   void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* /*buffer*/, int64_t /*buffer_stride*/,
            PanelOf<T>* panels) const {
     const int64_t slots = table_.slots.count, first = j0 / kLanesOf<T>;
     const int64_t last = std::min(j1 / kLanesOf<T>, table_.num_slots) - 1;
-    const int64_t begin = table_.PlaceOf(first), end = table_.PlaceOf(last) + kLanesOf<T>;
-    if (num_k > 0) {
-      for (int64_t channel = table_.channels[k]; channel <= table_.channels[k + num_k - 1]; ++channel) {
-        Hold(channel, begin, end);
-      }
-    }
+    const T* const places = held_.Hold(first, last, k, num_k);
     int64_t image = first / slots, slot = first % slots;
     for (int64_t at = first, p = 0; at <= last; ++p) {
       PanelOf<T>& panel = panels[p] = {};
       bool masked = false;
       for (int v = 0; v < kTileVecs; ++v) {
-        panel.vectors[v] = held_ + image * table_.part_size + table_.slots.source[slot] - begin;
+        panel.vectors[v] = places + image * table_.part_size + table_.slots.source[slot];
         if (plan_.masked) {
           panel.present[v] = table_.slots.present.data() + slot * plan_.num_taps() * kMaskBytesOf<T>;
           masked = masked || table_.slots.masked[slot] != 0;
@@ -179,31 +364,56 @@ class PositionCols {
   void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
 
  private:
-  /// Copies what a block reads of a channel whose slots take places [begin, end).
-  void Hold(int64_t channel, int64_t begin, int64_t end) const {
-    T* to = held_ + channel % table_.num_held * table_.channel_stride;
-    for (const auto& [part, first_shift, last_shift] : table_.strips) {
-      const int64_t size = table_.part_size, stop = end + last_shift;
-      for (int64_t at = begin + first_shift; at < stop;) {
-        const int64_t image = at / size, length = std::min(stop, (image + 1) * size) - at;
-        T* const run = to + (at - begin - first_shift);
-        if (image < num_images_) {
-          const T* const plane = source_ + image * image_stride_ + channel * plan_.source_plane();
-          plan_.PadPart(plane, part, at - image * size, at - image * size + length, run);
-        } else {
-          std::fill_n(run, length, T{0});
-        }
-        at += length;
+  const ConvPlan& plan_;
+  const PositionTable<T>& table_;
+  HeldPlaces<T> held_;
+};
+
+/// The same of dense slots: vectors are put together of their fragments.
+template <class T>
+class DenseCols {
+ public:
+  static constexpr bool kByVector = false, kMayMask = false, kPacks = true;
+
+  DenseCols(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
+            Scratch& scratch)
+      : table_(table), held_(args, plan, group, table, scratch) {}
+
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* buffer, int64_t buffer_stride,
+           PanelOf<T>* panels) const {
+    const int64_t first = j0 / kLanesOf<T>, last = std::min(j1 / kLanesOf<T>, table_.num_slots) - 1;
+    const T* const places = held_.Hold(first, last, k, num_k);
+    for (int64_t at = first, p = 0; at <= last; at += kTileVecs, ++p) {
+      T* const panel = buffer + p * buffer_stride;
+      for (int v = 0; v < kTileVecs; ++v) {
+        Pack(std::min(at + v, last), places, k, num_k, panel + v * kLanesOf<T>);
       }
-      to += table_.strip_stride;
+      panels[p] = {.b = panel, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
+    }
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  void Pack(int64_t slot, const T* places, int64_t k, int64_t num_k, T* to) const {
+    const TagOf<T> d;
+    const ConvPlan::Slots::Fragment* const fragments = table_.slots.fragments.data();
+    const T* from[kLanesOf<T>];
+    MaskElementOf<T> before[kLanesOf<T>];
+    int count = 0;
+    for (size_t f = table_.slots.first_fragment[slot]; f < table_.slots.first_fragment[slot + 1]; ++f, ++count) {
+      from[count] = places + fragments[f].place - fragments[f].lane;
+      before[count] = hn::FirstN(d, static_cast<size_t>(fragments[f].lane));
+    }
+    for (int64_t q = 0; q < num_k; ++q, to += kTileColsOf<T>) {
+      const int64_t offset = table_.offsets[k + q];
+      VecOf<T> values = LoadU(d, from[0] + offset);
+      for (int f = 1; f < count; ++f) values = IfThenElse(before[f], values, LoadU(d, from[f] + offset));
+      StoreU(values, d, to);
     }
   }
 
-  const ConvPlan& plan_;
   const PositionTable<T>& table_;
-  const T* source_;
-  int64_t image_stride_, num_images_;
-  T* held_;
+  HeldPlaces<T> held_;
 };
 
 /// The first `length` lanes, `step` numbers apart.
@@ -218,6 +428,23 @@ HWY_INLINE void StoreSpaced(std::type_identity_t<VecOf<T>> value, T* to, int len
   for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
 }
 
+/// Finds numbers that may come of a zero in the place of an absent term.
+template <class T>
+class Doubts {
+ public:
+  Doubts() : found_(Zero(TagOf<T>())) {}
+  HWY_INLINE void Look(std::type_identity_t<VecOf<T>> values) {
+    const TagOf<T> d;
+    const auto known = hn::Or(Lt(values, Zero(d)), Gt(values, Zero(d)));
+    found_ = Or(found_, IfThenZeroElse(known, Set(d, T{1})));
+  }
+  /// Whether one was NaN or a zero.
+  bool Found() const { return Any(TagOf<T>(), Ne(found_, Zero(TagOf<T>()))); }
+
+ private:
+  VecElementOf<T> found_;  // anything but +0 where one was
+};
+
 /// Where the columns of PositionCols go.
 template <class T>
 struct PositionSink {
@@ -225,71 +452,310 @@ struct PositionSink {
   const ConvPlan::Slots& slots;
   int64_t num_slots;
   T* result;  // of the first image of the group
-  int64_t image_stride;
+  int64_t image_stride, row_step, place_step;
   const T* bias;  // null, or one number a row
+  int64_t num_rows;
+  std::atomic<bool>* sure;  // null, or becomes false where a number is NaN or a zero
 
   T* InPlace(int64_t, int64_t) const { return nullptr; }
   int64_t InPlaceStride() const { return 0; }
   const T* InPlaceRowBias(int64_t) const { return nullptr; }
   const T* InPlaceColBias(int64_t) const { return nullptr; }
   void Store(int64_t i, int rows, int64_t j, T* tile) const {
-    const TagOf<T> d;
-    const int64_t step = plan.result_step[2];
+    if (sure != nullptr) LookAt(rows, j, tile);
     for (int v = 0; v < kTileVecs && j / kLanesOf<T> + v < num_slots; ++v) {
       const int64_t at = j / kLanesOf<T> + v, slot = at % slots.count;
-      T* const image = result + at / slots.count * image_stride + i * plan.result_size;
+      T* const image = result + at / slots.count * image_stride + i * row_step;
+#if HWY_TARGET != HWY_SCALAR
+      if (row_step == 1) {
+        StoreTurned(i, rows, slot, tile + v * kLanesOf<T>, image);
+        continue;
+      }
+#endif
+      StoreRows(i, rows, slot, tile + v * kLanesOf<T>, image);
+    }
+  }
+
+ private:
+  void LookAt(int rows, int64_t j, const T* tile) const {
+    Doubts<T> doubts;
+    for (int v = 0; v < kTileVecs && j / kLanesOf<T> + v < num_slots; ++v) {
+      const int64_t slot = (j / kLanesOf<T> + v) % slots.count;
       for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-        const auto& [lane, length, position, at_result] = slots.fragments[f];
-        T* to = image + at_result;
-        const T* from = tile + v * kLanesOf<T> + lane;
-        for (int r = 0; r < rows; ++r, from += kTileColsOf<T>, to += plan.result_size) {
-          VecOf<T> value = LoadU(d, from);
-          if (bias != nullptr) value = Add(value, Set(d, bias[i + r]));
-          StoreSpaced(value, to, length, step);
+        const T* from = tile + v * kLanesOf<T> + slots.fragments[f].lane;
+        for (int r = 0; r < rows; ++r, from += kTileColsOf<T>)
+          doubts.Look(LoadN(from, slots.fragments[f].length, T{1}));
+      }
+    }
+    if (doubts.Found()) sure->store(false, std::memory_order_relaxed);
+  }
+
+  void StoreRows(int64_t i, int rows, int64_t slot, const T* tile, T* image) const {
+    const TagOf<T> d;
+    const int64_t step = plan.result_step[2] * place_step;
+    for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+      const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
+      T* to = image + dense_image * image_stride + at_result * place_step;
+      const T* from = tile + lane;
+      for (int r = 0; r < rows; ++r, from += kTileColsOf<T>, to += row_step) {
+        VecOf<T> value = LoadU(d, from);
+        if (bias != nullptr) value = Add(value, Set(d, bias[i + r]));
+        StoreSpaced(value, to, length, step);
+      }
+    }
+  }
+
+#if HWY_TARGET != HWY_SCALAR
+  /// Where the rows of a place lie side by side.
+  void StoreTurned(int64_t i, int rows, int64_t slot, const T* tile, T* image) const {
+    const TagOf<T> d;
+    for (int first = 0; first < rows; first += kLanesOf<T>) {
+      const int64_t count = std::min<int64_t>(kLanesOf<T>, rows - first);
+      VecElementOf<T> t[kLanesOf<T>];
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kLanesOf<T>; ++r) {
+        t[r] = LoadU(d, tile + std::min<int64_t>(first + r, rows - 1) * kTileColsOf<T>);
+      }
+      TransposeSquare<T>(t);
+      HWY_ALIGN T turned[kLanesOf<T>][kLanesOf<T>];
+      const VecOf<T> plus = bias == nullptr ? Zero(d) : LoadN(bias + i + first, count);
+#pragma GCC unroll 16
+      for (int64_t q = 0; q < kLanesOf<T>; ++q) StoreU(bias == nullptr ? t[q] : Add(t[q], plus), d, turned[q]);
+      // What a vector has too much, the next rows overwrite.
+      const int64_t written = i + first + kLanesOf<T> <= num_rows ? kLanesOf<T> : count;
+      for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+        const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
+        T* to = image + dense_image * image_stride + at_result * place_step + first;
+        for (int q = 0; q < length; ++q, to += plan.result_step[2] * place_step) {
+          StoreN(Load(d, turned[lane + q]), to, written);
         }
       }
     }
   }
+#endif
 };
 
-/// `m` rows a group of args.other, a number for each term, times the columns that the table has. make_sink(g) makes the
-/// sink of a group.
+/// Rows of a product, packed once for all of its columns, tile by tile.
+template <class T>
+struct PackedRows {
+  const T* data;
+  int64_t num_k;
+
+  /// Where the tile begins that has row i first. Behind each there is room for what a vector has too much.
+  static int64_t Begin(int64_t i, int64_t num_k) { return i * (num_k + kLanesOf<T>); }
+
+  const T* Get(int64_t i, int rows, int64_t k, int64_t /*num_k*/, T* /*buffer*/) const {
+    return data + Begin(i, num_k) + k * rows;
+  }
+  void Prefetch(int64_t i, int rows, int64_t k, int64_t count, int64_t part, int64_t parts) const {
+    const T* const from = data + Begin(i, num_k) + k * rows;
+    for (int64_t at = count * rows * part / parts; at < count * rows * (part + 1) / parts; at += kLineOf<T>) {
+      __builtin_prefetch(from + at, 0, 2);
+    }
+  }
+};
+
+/// A product whose columns are slots, for each group.
+template <class T, class AnyChunks>
+struct SlotProduct {
+  const ConvPlan& plan;
+  PositionTable<T> table;
+  AnyChunks chunks;
+  T* rows;  // PackedRows of each group
+
+  int64_t num_k() const { return static_cast<int64_t>(table.offsets.size()); }
+  T* RowsOf(int64_t group, int64_t m) const { return rows + group * PackedRows<T>::Begin(m, num_k()); }
+};
+
+/// Packs `m` rows a group that lie side by side, a number for each term.
+template <class T, class AnyChunks>
+void PackAll(const T* matrix, int64_t groups, int64_t m, const SlotProduct<T, AnyChunks>& product) {
+  const RowTiles tiles{m};
+  const int64_t num_k = product.num_k();
+  ParallelRanges(groups * tiles.count, 30000 / (num_k * kTileRows + 1) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t g = tile / tiles.count, i = tiles.Begin(tile % tiles.count);
+      PackRows<T>({matrix + g * m * num_k, num_k, 1}, i, tiles.Rows(tile % tiles.count), 0, num_k,
+                  product.RowsOf(g, m) + PackedRows<T>::Begin(i, num_k));
+    }
+  });
+}
+
+/// `m` rows a group times the columns of each product. make_sink(product, g) makes the sink of a group.
 template <class T, class AnyChunks, class MakeSink>
-void OverSlots(const ConvArgs<T>& args, int64_t m, const PositionTable<T>& table, const AnyChunks& chunks,
+void OverSlots(const ConvArgs<T>& args, int64_t m, const std::vector<SlotProduct<T, AnyChunks>>& products,
                const MakeSink& make_sink) {
-  const auto num_k = static_cast<int64_t>(table.offsets.size());
-  const int64_t groups = args.sizes.groups, panels = (table.num_slots + kTileVecs - 1) / kTileVecs;
-  // At least 3 µs of work a task.
-  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / 100000 + 1;
-  const int64_t parts = std::min({panels, work, int64_t{4} * GetNumThreads()});
+  struct Share {
+    const SlotProduct<T, AnyChunks>* product;
+    int64_t group, begin, end;  // panels
+  };
+  const int64_t groups = args.sizes.groups, pairs = groups * static_cast<int64_t>(products.size());
+  const int64_t wanted = GetNumThreads() == 1 ? 1 : 4 * GetNumThreads() / pairs + 1;
+  std::vector<Share> shares;
+  for (const auto& product : products) {
+    const int64_t panels = (product.table.num_slots + kTileVecs - 1) / kTileVecs;
+    // At least 3 µs of work a share.
+    const int64_t work = panels * std::max<int64_t>(1, m * product.num_k() * kTileColsOf<T>) / 100000 + 1;
+    const int64_t parts = std::min({panels, work, wanted});
+    for (int64_t g = 0; g < groups; ++g) {
+      for (int64_t part = 0; part < parts; ++part) {
+        shares.push_back({&product, g, panels * part / parts, panels * (part + 1) / parts});
+      }
+    }
+  }
   // Columns that do not lie side by side leave the cache sooner.
   constexpr Blocking blocking{.cols = kBlockSlots<T> * kLanesOf<T>};
-  ParallelFor(groups * parts, [&](int64_t task) HWY_ATTR {
-    const int64_t g = task / parts, part = task % parts;
+  ParallelFor(static_cast<int64_t>(shares.size()), [&](int64_t task) HWY_ATTR {
+    const auto& [product, g, begin, end] = shares[static_cast<size_t>(task)];
     Scratch scratch;
-    TileProduct<T>(m, panels * part / parts * kTileColsOf<T>, panels * (part + 1) / parts * kTileColsOf<T>, chunks,
-                   MatrixRows<T>{MatrixOf<T>{args.other + g * m * num_k, num_k, 1}},
-                   PositionCols<T>(args, g, table, scratch), make_sink(g), {0, num_k}, blocking);
+    const auto times = [&](const auto& cols) HWY_ATTR {
+      TileProduct<T>(m, begin * kTileColsOf<T>, end * kTileColsOf<T>, product->chunks,
+                     PackedRows<T>{product->RowsOf(g, m), product->num_k()}, cols, make_sink(*product, g),
+                     {0, product->num_k()}, blocking);
+    };
+    if constexpr (std::is_same_v<AnyChunks, TapChunks>) {
+      if (product->table.is_dense) return times(DenseCols<T>(args, product->plan, g, product->table, scratch));
+    }
+    times(PositionCols<T>(args, product->plan, g, product->table, scratch));
   });
+}
+
+/// The channels that a plan reads, in order.
+inline std::vector<int64_t> AllChannels(const ConvPlan& plan) {
+  std::vector<int64_t> channels(static_cast<size_t>(plan.channels));
+  std::iota(channels.begin(), channels.end(), int64_t{0});
+  return channels;
+}
+
+/// A product of `m` rows over channels and taps, without its rows.
+template <class T>
+SlotProduct<T, TapChunks> ProductOf(const ConvArgs<T>& args, const ConvPlan& plan, int64_t m) {
+  const int64_t all_terms = plan.channels * NumPlaces(args.sizes.kernel);
+  return {plan, PositionTable<T>(plan, args.sizes.n, AllChannels(plan), m, args.source_last),
+          TapChunks(plan, args.sizes.kernel, ChainLength(args.order, all_terms)), nullptr};
+}
+
+/// Runs products of `m` rows a group whose results are positions.
+template <class T>
+void OverPositions(const ConvArgs<T>& args, int64_t m, const std::vector<SlotProduct<T, TapChunks>>& products,
+                   bool* sure) {
+  std::atomic<bool> is_sure = true;
+  OverSlots(args, m, products, [&](const auto& product, int64_t g) {
+    const ConvPlan& plan = product.plan;
+    const int64_t all_rows = args.sizes.groups * m;
+    const bool turned = args.result_last && all_rows > 1;
+    const int64_t row_step = turned ? 1 : plan.result_size;
+    return PositionSink<T>{plan,
+                           product.table.slots,
+                           product.table.num_slots,
+                           args.result + g * m * row_step,
+                           all_rows * plan.result_size,
+                           row_step,
+                           turned ? all_rows : 1,
+                           args.bias == nullptr ? nullptr : args.bias + g * m,
+                           m,
+                           sure == nullptr ? nullptr : &is_sure};
+  });
+  if (sure != nullptr) *sure = is_sure.load();
 }
 
 /// Forward and the gradient by the input: `m` rows a group of args.other times what the plan reads.
 template <class T>
 void OverPositions(const ConvArgs<T>& args, int64_t m) {
-  const ConvPlan& plan = args.plan;
-  std::vector<int64_t> channels(static_cast<size_t>(plan.channels));
-  std::iota(channels.begin(), channels.end(), int64_t{0});
-  const PositionTable<T> table(plan, args.sizes.n, channels);
-  const int64_t all_terms = plan.channels * NumPlaces(args.sizes.kernel);
-  const TapChunks chunks(plan, args.sizes.kernel, ChainLength(args.order, all_terms));
-  OverSlots(args, m, table, chunks, [&](int64_t g) {
-    return PositionSink<T>{plan,
-                           table.slots,
-                           table.num_slots,
-                           args.result + g * m * plan.result_size,
-                           args.sizes.groups * m * plan.result_size,
-                           args.bias == nullptr ? nullptr : args.bias + g * m};
-  });
+  Scratch scratch;
+  std::vector<SlotProduct<T, TapChunks>> products;
+  products.push_back(ProductOf(args, args.plan, m));
+  SlotProduct<T, TapChunks>& product = products.front();
+  product.rows = scratch.Get<T>(args.sizes.groups * PackedRows<T>::Begin(m, product.num_k()));
+  PackAll(args.other, args.sizes.groups, m, product);
+  OverPositions(args, m, products, args.sure);
+}
+
+/// PackRows of rows [i, i + rows) of `count`, of `terms` numbers each. A vector may have the rows that follow too.
+template <class T>
+void TurnTaps(const T* matrix, [[maybe_unused]] int64_t count, int64_t i, int rows, int64_t terms, T* packed) {
+#if HWY_TARGET == HWY_SCALAR
+  PackRows<T>({matrix, terms, 1}, i, rows, 0, terms, packed);
+#else
+  for (int first = 0; first < rows; first += kLanesOf<T>) {
+    // The last rows overlap those before, or else what a vector has too much is overwritten by the next term.
+    const int64_t at = std::max<int64_t>(0, std::min<int64_t>(first, rows - kLanesOf<T>));
+    PackTransposed([&](int64_t q) HWY_ATTR { return matrix + std::min(i + at + q, count - 1) * terms; }, kLanesOf<T>,
+                   terms, packed + at, rows);
+  }
+#endif
+}
+
+/// Packs the weight of a convolution for its gradient by the input: rows are input channels, terms output channels and
+/// the taps of each product.
+template <class T>
+void PackWeights(const ConvArgs<T>& args, const std::vector<SlotProduct<T, TapChunks>>& products) {
+  struct Goal {
+    const SlotProduct<T, TapChunks>* product;
+    int64_t tap, num_taps;
+  };
+  const ConvSizes& s = args.sizes;
+  const int64_t places = NumPlaces(s.kernel);
+  std::vector<Goal> goals(static_cast<size_t>(places), Goal{nullptr, 0, 0});
+  for (const auto& product : products) {
+    const auto& along = product.plan.kernel;
+    for (int64_t tap = 0; tap < product.plan.num_taps(); ++tap) {
+      const int64_t row = tap / along[2].count;
+      const int64_t place =
+          (along[0].At(row / along[1].count) * s.kernel[1] + along[1].At(row % along[1].count)) * s.kernel[2] +
+          along[2].At(tap % along[2].count);
+      goals[static_cast<size_t>(place)] = {&product, tap, product.plan.num_taps()};
+    }
+  }
+  const RowTiles tiles{s.c};
+  // A few output channels of all tiles at a time, as they lie in memory.
+  constexpr int64_t kChannels = 8;
+  ParallelRanges(
+      s.groups * tiles.count, 30000 / (s.o * places * kTileRows) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+        Scratch scratch;
+        T* const turned = scratch.Get<T>(places * kTileRows + kLanesOf<T>);
+        T** const ends = scratch.Get<T*>(places);  // where the next term of a place goes
+        for (int64_t first = 0; first < s.o; first += kChannels) {
+          for (int64_t tile = begin; tile < end; ++tile) {
+            const int64_t g = tile / tiles.count, i = tiles.Begin(tile % tiles.count);
+            const int rows = tiles.Rows(tile % tiles.count);
+            for (int64_t place = 0; place < places; ++place) {
+              const auto& [product, tap, num_taps] = goals[static_cast<size_t>(place)];
+              if (product == nullptr) continue;
+              ends[place] =
+                  product->RowsOf(g, s.c) + PackedRows<T>::Begin(i, product->num_k()) + (first * num_taps + tap) * rows;
+            }
+            for (int64_t o = first; o < std::min(s.o, first + kChannels); ++o) {
+              TurnTaps(args.other + (g * s.o + o) * s.c * places, s.c, i, rows, places, turned);
+              for (int64_t place = 0; place < places; ++place) {
+                const Goal& goal = goals[static_cast<size_t>(place)];
+                if (goal.product == nullptr) continue;
+                // What the last vector has too much, the next term overwrites.
+                for (int r = 0; r < rows; r += kLanesOf<T>) {
+                  StoreU(LoadU(TagOf<T>(), turned + place * rows + r), TagOf<T>(), ends[place] + r);
+                }
+                ends[place] += goal.num_taps * rows;
+              }
+            }
+          }
+        }
+      });
+}
+
+/// The gradient by the input, of several phases at a time.
+template <class T>
+void OverEachPhase(const ConvEachPhaseArgs<T>& args) {
+  const ConvArgs<T>& conv = args.conv;
+  const ConvSizes& s = conv.sizes;
+  Scratch scratch;
+  std::vector<SlotProduct<T, TapChunks>> products;
+  products.reserve(static_cast<size_t>(args.num_plans));
+  for (int64_t phase = 0; phase < args.num_plans; ++phase) {
+    auto& product = products.emplace_back(ProductOf(conv, args.plans[phase], s.c));
+    product.rows = scratch.Get<T>(s.groups * PackedRows<T>::Begin(s.c, product.num_k()));
+  }
+  PackWeights(conv, products);
+  OverPositions(conv, s.c, products, conv.sure);
 }
 
 /// Where the rows of ConvPhases go: (channel, phase).
@@ -308,8 +774,7 @@ struct PhaseSink {
   const T* InPlaceRowBias(int64_t) const { return nullptr; }
   const T* InPlaceColBias(int64_t) const { return nullptr; }
   void Store(int64_t i, int rows, int64_t j, const T* tile) const {
-    const TagOf<T> d;
-    VecOf<T> in_doubt = Zero(d);  // anything but +0 where a number is NaN or a zero
+    Doubts<T> doubts;
     for (int r = 0; r < rows; ++r) {
       const int64_t channel = (i + r) / phases.count();
       const ConvPhases::Row& row = phases.rows[static_cast<size_t>((i + r) % phases.count())];
@@ -318,7 +783,7 @@ struct PhaseSink {
       for (int v = 0; v < kTileVecs && j / kLanesOf<T> + v < num_slots; ++v) {
         const int64_t at = j / kLanesOf<T> + v, slot = at % slots.count;
         for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-          const auto& [lane, length, position, at_result] = slots.fragments[f];
+          const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
           if (position[0] < row.low[0] || position[0] >= row.high[0]) continue;
           if (position[1] < row.low[1] || position[1] >= row.high[1]) continue;
           const T* const from = tile + r * kTileColsOf<T> + v * kLanesOf<T> + lane;
@@ -326,16 +791,14 @@ struct PhaseSink {
           const int64_t begin = std::max<int64_t>(0, row.low[2] - position[2]);
           const int64_t end = std::min<int64_t>(length, row.high[2] - position[2]);
           if (begin >= end) continue;
-          const VecOf<T> values = LoadN(from + begin, end - begin, T{1});
-          const auto known = hn::Or(Lt(values, Zero(d)), Gt(values, Zero(d)));
-          in_doubt = Or(in_doubt, IfThenZeroElse(known, Set(d, T{1})));
+          doubts.Look(LoadN(from + begin, end - begin, T{1}));
           for (int64_t q = begin; q < end; ++q) {
             to[q * phases.plan.result_step[2]] = bias == nullptr ? from[q] : from[q] + plus;
           }
         }
       }
     }
-    if (Any(d, Ne(in_doubt, Zero(d)))) sure.store(false, std::memory_order_relaxed);
+    if (doubts.Found()) sure.store(false, std::memory_order_relaxed);
   }
 };
 
@@ -354,19 +817,25 @@ template <class T>
 void OverPhases(const ConvPhasesArgs<T>& args) {
   const ConvArgs<T>& conv = args.conv;
   const ConvPhases& phases = *args.phases;
-  const PositionTable<T> table(conv.plan, conv.sizes.n, phases.channels);
-  const int64_t size = conv.sizes.c * phases.plan.result_size;
+  const int64_t size = conv.sizes.c * phases.plan.result_size, m = conv.sizes.c * phases.count();
+  Scratch scratch;
+  std::vector<SlotProduct<T, PhaseChunks>> products;
+  products.push_back(
+      {conv.plan, PositionTable<T>(conv.plan, conv.sizes.n, phases.channels, 0, false), {phases}, nullptr});
+  SlotProduct<T, PhaseChunks>& product = products.front();
+  product.rows = scratch.Get<T>(conv.sizes.groups * PackedRows<T>::Begin(m, product.num_k()));
+  PackAll(conv.other, conv.sizes.groups, m, product);
   std::atomic<bool> sure = true;
-  OverSlots(conv, conv.sizes.c * phases.count(), table, PhaseChunks{phases}, [&](int64_t g) {
+  OverSlots(conv, m, products, [&](const auto&, int64_t g) {
     return PhaseSink<T>{phases,
-                        table.slots,
-                        table.num_slots,
+                        product.table.slots,
+                        product.table.num_slots,
                         conv.result + g * size,
                         conv.sizes.groups * size,
                         conv.bias == nullptr ? nullptr : conv.bias + g * conv.sizes.c,
                         sure};
   });
-  *args.sure = sure.load();
+  *conv.sure = sure.load();
 }
 
 /// Whether each image is a plain product, with so many positions that the weight may be packed anew for each.
@@ -374,8 +843,8 @@ template <class T>
 bool IsPointwise(const ConvArgs<T>& args) {
   const ConvPlan& plan = args.plan;
   const int64_t positions = plan.num_positions();
-  return plan.IsPlain() && NumPlaces(args.sizes.kernel) == 1 && plan.num_taps() == 1 && plan.plane_size == positions &&
-         plan.result_size == positions && positions >= 256;
+  return !args.source_last && !args.result_last && plan.IsPlain() && NumPlaces(args.sizes.kernel) == 1 &&
+         plan.num_taps() == 1 && plan.plane_size == positions && plan.result_size == positions && positions >= 256;
 }
 
 /// The same as OverPositions.
@@ -404,14 +873,14 @@ void OverImages(const ConvArgs<T>& args, int64_t m) {
 template <class T>
 struct GradRows {
   const T* grad_output;  // of the first image of the group
-  int64_t image_stride;
+  int64_t image_stride, channel_step, place_step;
   int64_t positions;
 
   const T* Get(int64_t i, int rows, int64_t k, int64_t num_k, T* buffer) const {
     for (int64_t done = 0; done < num_k;) {
       const int64_t position = (k + done) % positions;
       const int64_t length = std::min(num_k - done, positions - position);
-      const MatrixOf<T> image{grad_output + (k + done) / positions * image_stride, positions, 1};
+      const MatrixOf<T> image{grad_output + (k + done) / positions * image_stride, channel_step, place_step};
       PackRows(image, i, rows, position, length, buffer + done * rows);
       done += length;
     }
@@ -425,12 +894,17 @@ struct GradRows {
 template <class T>
 struct TapTable {
   int64_t first_column, positions;
+  int64_t first_channel, end_channel;
   std::vector<int64_t> tap_offsets;
   std::vector<uint8_t> present;      // (panel, vector, position), kMaskBytesOf<T> each; empty if none is absent
   std::vector<uint32_t> present_at;  // by position, over and over for a block
 
   TapTable(const ConvPlan& plan, int64_t first_column, int64_t end_column)
-      : first_column(first_column), positions(plan.num_positions()), tap_offsets(plan.TapOffsets()) {
+      : first_column(first_column),
+        positions(plan.num_positions()),
+        first_channel(first_column / plan.num_taps()),
+        end_channel((end_column - 1) / plan.num_taps() + 1),
+        tap_offsets(plan.TapOffsets()) {
     if (!plan.masked) return;
     const int64_t vectors = (end_column - first_column + kTileColsOf<T> - 1) / kTileColsOf<T> * kTileVecs;
     present.reserve(static_cast<size_t>(vectors * positions * kMaskBytesOf<T>));
@@ -495,7 +969,8 @@ class TapCols {
     int64_t offset[kTileColsOf<T>];
     for (int64_t q = 0; q < kTileColsOf<T>; ++q) {
       const int64_t column = std::min(j + q, last);
-      offset[q] = column / plan.num_taps() * plan.plane_size + table.tap_offsets[column % plan.num_taps()];
+      offset[q] = (column / plan.num_taps() - table.first_channel) * images.plane_stride() +
+                  table.tap_offsets[column % plan.num_taps()];
     }
     for (int64_t done = 0; done < num_k;) {
       const int64_t position = (k + done) % plan.num_positions();
@@ -577,6 +1052,12 @@ HWY_INLINE void RunSlots(const T* plane, const int64_t* slots, const T* weight, 
   }
 }
 
+/// Whether what a vector has too much may be written: positions that follow, which come later, overwrite it.
+template <class T>
+bool MayOverrun(const ConvPlan& plan, int64_t at_result) {
+  return plan.num_positions() == plan.result_size && at_result + kLanesOf<T> <= plan.result_size;
+}
+
 /// Where the rows of OverPlanes go.
 template <class T>
 struct PlaneSink {
@@ -613,8 +1094,13 @@ struct PlaneSink {
     const TagOf<T> d;
     const int64_t step = plan.result_step[2];
     for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-      const auto& [lane, length, position, at_result] = slots.fragments[f];
-      StoreSpaced<T>(WithBias(row, LoadU(d, from + lane)), to_row + at_result, length, step);
+      const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
+      const VecOf<T> value = WithBias(row, LoadU(d, from + lane));
+      if (MayOverrun<T>(plan, at_result)) {
+        StoreU(value, d, to_row + at_result);
+      } else {
+        StoreSpaced<T>(value, to_row + at_result, length, step);
+      }
     }
   }
 };
@@ -625,7 +1111,9 @@ std::vector<int64_t> WholeSlots(const ConvPlan& plan, const ConvPlan::Slots& slo
   std::vector<int64_t> wholes;
   for (int64_t slot = 0; slot < slots.count; ++slot) {
     const auto& first = slots.fragments[slots.first_fragment[slot]];
-    wholes.push_back(plan.result_step[2] == 1 && first.length == kLanesOf<T> ? first.result : -1);
+    const bool is_alone = slots.first_fragment[slot + 1] == slots.first_fragment[slot] + 1;
+    const bool is_whole = plan.result_step[2] == 1 && first.length == kLanesOf<T>;
+    wholes.push_back(is_whole || (is_alone && MayOverrun<T>(plan, first.result)) ? first.result : -1);
   }
   return wholes;
 }
@@ -665,7 +1153,7 @@ void OverPlanes(const ConvArgs<T>& args, int64_t m) {
     const int64_t end = rows * (task + 1) / tasks;
     for (int64_t row = rows * task / tasks, held = -1; row < end;) {
       const int64_t plane = row / m, channel = row % (args.sizes.groups * m);
-      if (plane != held) plan.Pad(args.source + plane * plan.source_plane(), padded);
+      if (plane != held) PadPlane(plan, args.source + plane * plan.source_plane(), padded);
       held = plane;
       const T* const weight = args.other + channel * num_taps;
       const PlaneSink<T> sink{plan, slots, wholes.data(), args.result + row * plan.result_size,
@@ -703,7 +1191,7 @@ class ChannelVisitor {
         count_(std::min(kLanesOf<T>, args.sizes.groups - first)),
         offsets_(offsets),
         num_taps_(plan_.num_taps()),
-        planes_(scratch.Get<T>(plan_.plane_size * kLanesOf<T>)),
+        planes_(scratch.Get<T>(plan_.plane_size * kLanesOf<T> + kLanesOf<T>)),
         source_(scratch.Get<T>(plan_.plane_size * kLanesOf<T>)),
         grad_(scratch.Get<T>(plan_.num_positions() * kLanesOf<T>)),
         sums_(scratch.Get<T>(num_taps_ * kLanesOf<T>)),
@@ -766,7 +1254,7 @@ class ChannelVisitor {
     const int64_t plane = image * args_.sizes.groups + first_, positions = plan_.num_positions();
     PutSideBySide(args_.other + plane * positions, positions, grad_);
     for (int64_t lane = 0; lane < count_; ++lane) {
-      plan_.Pad(args_.source + (plane + lane) * plan_.source_plane(), planes_ + lane * plan_.plane_size);
+      PadPlane(plan_, args_.source + (plane + lane) * plan_.source_plane(), planes_ + lane * plan_.plane_size);
     }
     PutSideBySide(planes_, plan_.plane_size, source_);
   }
@@ -806,7 +1294,8 @@ void OverChannels(const ConvArgs<T>& args) {
 template <class T>
 void OverTaps(const ConvArgs<T>& args) {
   const ConvPlan& plan = args.plan;
-  if (args.sizes.o == 1 && plan.channels == 1 && !plan.masked && args.sizes.groups >= kLanesOf<T>) {
+  if (args.sizes.o == 1 && plan.channels == 1 && !plan.masked && args.sizes.groups >= kLanesOf<T> &&
+      !args.source_last && !args.result_last) {
     return OverChannels(args);
   }
   const int64_t groups = args.sizes.groups, m = args.sizes.o, n = plan.channels * plan.num_taps();
@@ -826,9 +1315,10 @@ void OverTaps(const ConvArgs<T>& args) {
     const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>);
     Scratch scratch;
     const TapTable<T> table(plan, j0, j1);
-    const PaddedImages<T> images(args, g, window, scratch);
-    const GradRows<T> left{args.other + g * grad_size + i0 * plan.num_positions(), groups * grad_size,
-                           plan.num_positions()};
+    const PaddedImages<T> images(args, g, table.first_channel, table.end_channel, window, scratch);
+    const int64_t channel_step = args.result_last ? 1 : plan.num_positions();
+    const GradRows<T> left{args.other + (g * m + i0) * channel_step, groups * grad_size, channel_step,
+                           args.result_last ? groups * m : 1, plan.num_positions()};
     TileProduct<T>(i1 - i0, j0, j1, {num_k, ChainLength(args.order, num_k)}, left, TapCols<T>{plan, table, images, n},
                    MatrixSink<T>{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr}, {0, num_k});
   });
@@ -848,12 +1338,41 @@ struct PatchSink {
   const T* InPlaceColBias(int64_t) const { return nullptr; }
   void Store(int64_t i, int rows, int64_t j, const T* tile) const {
     const int64_t cols = std::min<int64_t>(kTileColsOf<T>, num_cols - j);
-    for (int64_t q = 0; q < cols; ++q) {
-      T* const to = result + col_offsets[j + q];
-      for (int r = 0; r < rows; ++r) {
-        const T value = tile[r * kTileColsOf<T> + q];
-        to[row_offsets[i + r]] = bias == nullptr ? value : value + bias[(i + r) / taps];
+    for (int r = 0, run; r < rows; r += run) {
+      const int64_t* const offsets = row_offsets + i + r;
+      for (run = 1; r + run < rows && run < kLanesOf<T> && offsets[run] == offsets[0] + run;) ++run;
+      for (int64_t q = 0; q < cols; q += kLanesOf<T>) {
+        StoreRun(i + r, run, col_offsets + j + q, std::min(kLanesOf<T>, cols - q), tile + r * kTileColsOf<T> + q);
       }
+    }
+  }
+
+ private:
+  /// `run` rows that lie side by side in each column, of up to a vector of columns.
+  void StoreRun(int64_t i, int run, const int64_t* offsets, int64_t cols, const T* tile) const {
+    const TagOf<T> d;
+    T* const to = result + row_offsets[i];
+    const auto row = [&](int64_t r) HWY_ATTR {
+      const VecOf<T> values = LoadU(d, tile + r * kTileColsOf<T>);
+      return bias == nullptr ? values : Add(values, Set(d, bias[(i + r) / taps]));
+    };
+#if HWY_TARGET != HWY_SCALAR
+    if (run == 2 && cols == kLanesOf<T> && offsets[cols - 1] == offsets[0] + 2 * (cols - 1)) {
+      return hn::StoreInterleaved2(row(0), row(1), d, to + offsets[0]);
+    }
+    if (run >= 4) {
+      VecElementOf<T> t[kLanesOf<T>];
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kLanesOf<T>; ++r) t[r] = row(std::min<int64_t>(r, run - 1));
+      TransposeSquare<T>(t);
+      for (int64_t q = 0; q < cols; ++q) StoreN(t[q], to + offsets[q], run);
+      return;
+    }
+#endif
+    HWY_ALIGN T values[kLanesOf<T>];
+    for (int r = 0; r < run; ++r) {
+      StoreU(row(r), d, values);
+      for (int64_t q = 0; q < cols; ++q) to[offsets[q] + r] = values[q];
     }
   }
 };
@@ -971,6 +1490,8 @@ void ConvKernel(const ConvArgs<float>& args) { OverAny(args, args.sizes.o); }
 void ConvKernel(const ConvArgs<double>& args) { OverAny(args, args.sizes.o); }
 void ConvGradInputKernel(const ConvArgs<float>& args) { OverAny(args, args.sizes.c); }
 void ConvGradInputKernel(const ConvArgs<double>& args) { OverAny(args, args.sizes.c); }
+void ConvEachPhaseKernel(const ConvEachPhaseArgs<float>& args) { OverEachPhase(args); }
+void ConvEachPhaseKernel(const ConvEachPhaseArgs<double>& args) { OverEachPhase(args); }
 void ConvPhasesKernel(const ConvPhasesArgs<float>& args) { OverPhases(args); }
 void ConvPhasesKernel(const ConvPhasesArgs<double>& args) { OverPhases(args); }
 void ConvGradKernelKernel(const ConvArgs<float>& args) { OverTaps(args); }

@@ -31,23 +31,6 @@ struct Phase {
   }
 };
 
-/// to[i] = line[first + i * step], or 0 outside of the line.
-template <class T>
-void CopyPadded(const T* line, int64_t size, int64_t first, int64_t step, int64_t count, T* to) {
-  int64_t begin = 0, end = count;
-  if (first < 0) begin = std::min(count, (step - 1 - first) / step);
-  if (first + (count - 1) * step >= size) end = first < size ? std::max(begin, (size - 1 - first) / step + 1) : begin;
-  std::fill_n(to, begin, T{0});
-  if (step == 1) {
-    std::copy_n(line + first + begin, end - begin, to + begin);
-  } else if (step == 2) {  // what compilers know as a permutation of vectors
-    for (int64_t i = begin; i < end; ++i) to[i] = line[first + 2 * i];
-  } else {
-    for (int64_t i = begin; i < end; ++i) to[i] = line[first + step * i];
-  }
-  std::fill_n(to + end, count - end, T{0});
-}
-
 /// Whether all places that the taps read at `positions` positions, each `step` after the last one, are source places.
 bool ReadSourceOnly(const Progression& taps, int64_t positions, int64_t step, int64_t offset, int64_t size) {
   if (taps.count == 0 || positions == 0) return true;
@@ -146,6 +129,15 @@ std::vector<ConvPlan::Tap> ConvPlan::Taps() const {
   return taps;
 }
 
+int64_t ConvPlan::NumPartsOfTaps() const {
+  int64_t parts = 1;
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    const int64_t step = taps_[axis].step, period = phases_[axis] / std::gcd(phases_[axis], step);
+    parts *= std::min(taps_[axis].count, period);
+  }
+  return parts;
+}
+
 std::vector<int64_t> ConvPlan::TapOffsets() const {
   std::vector<int64_t> offsets;
   offsets.reserve(static_cast<size_t>(num_taps()));
@@ -156,50 +148,51 @@ std::vector<int64_t> ConvPlan::TapOffsets() const {
 }
 
 template <class T>
-void ConvPlan::Pad(const T* from_plane, T* padded) const {
-  Axes part;
-  for (part[0] = 0; part[0] < phases_[0]; ++part[0]) {
-    for (part[1] = 0; part[1] < phases_[1]; ++part[1]) {
-      for (part[2] = 0; part[2] < phases_[2]; ++part[2], padded += part_size()) {
-        PadPart(from_plane, part, 0, part_size(), padded);
-      }
-    }
-  }
+void ConvPlan::Pad(const T* plane, T* padded) const {
+  ForLines([&](int64_t at, int64_t count, int64_t line, int64_t first, int64_t along) {
+    const auto [begin, end] = PlacesInLine(line < 0 ? 0 : source[2], first, along, count);
+    const T* const from = plane + std::max<int64_t>(0, line) * source[2] + first;
+    std::fill_n(padded + at, begin, T{0});
+    for (int64_t i = begin; i < end; ++i) padded[at + i] = from[i * along];
+    std::fill_n(padded + at + end, count - end, T{0});
+  });
 }
-
-template <class T>
-void ConvPlan::PadPart(const T* from_plane, const Axes& part, int64_t begin, int64_t end, T* to) const {
-  const int64_t lines = step[0] / step[1], cols = step[1];
-  int64_t line = begin / cols, col = begin % cols;
-  int64_t z = line / lines;
-  line %= lines;
-  for (int64_t left = end - begin; left > 0; col = 0) {
-    const int64_t count = std::min(left, cols - col);
-    const int64_t from_z = z * phases_[0] + part[0] - before_[0], from_y = line * phases_[1] + part[1] - before_[1];
-    if (from_z < 0 || from_z >= source[0] || from_y < 0 || from_y >= source[1]) {
-      std::fill_n(to, count, T{0});
-    } else {
-      CopyPadded(from_plane + (from_z * source[1] + from_y) * source[2], source[2],
-                 col * phases_[2] + part[2] - before_[2], phases_[2], count, to);
-    }
-    to += count, left -= count;
-    if (++line == lines) line = 0, ++z;
-  }
-}
-template void ConvPlan::Pad(const float* from_plane, float* padded) const;
-template void ConvPlan::Pad(const double* from_plane, double* padded) const;
 template void ConvPlan::Pad(const uint8_t* from_plane, uint8_t* padded) const;
 template void ConvPlan::Pad(const uint16_t* from_plane, uint16_t* padded) const;
 template void ConvPlan::Pad(const uint32_t* from_plane, uint32_t* padded) const;
 template void ConvPlan::Pad(const uint64_t* from_plane, uint64_t* padded) const;
-template void ConvPlan::PadPart(const float*, const Axes&, int64_t, int64_t, float*) const;
-template void ConvPlan::PadPart(const double*, const Axes&, int64_t, int64_t, double*) const;
 
 ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
   Slots slots;
   AddSlots(lanes, slots);
   slots.first_fragment.push_back(slots.fragments.size());
   if (masked) MarkPresent(lanes, slots);
+  return slots;
+}
+
+ConvPlan::Slots ConvPlan::MakeDenseSlots(int lanes, int64_t num_images) const {
+  Slots slots;
+  int64_t lane = 0;
+  for (int64_t image = 0; image < num_images; ++image) {
+    for (int64_t line = 0; line < num_lines(); ++line) {
+      Axes position = FirstOfLine(line);
+      for (int64_t& col = position[2]; col < positions[2];) {
+        const int64_t place = image * part_size() + OffsetOf(position);
+        if (lane == 0) {
+          slots.source.push_back(place);
+          slots.first_fragment.push_back(slots.fragments.size());
+          ++slots.count;
+        }
+        const int64_t length = std::min(lanes - lane, positions[2] - col);
+        const int64_t result =
+            first_result + position[0] * result_step[0] + position[1] * result_step[1] + col * result_step[2];
+        slots.fragments.push_back({static_cast<int>(lane), static_cast<int>(length), position, result, image, place});
+        lane = (lane + length) % lanes;
+        col += length;
+      }
+    }
+  }
+  slots.first_fragment.push_back(slots.fragments.size());
   return slots;
 }
 
@@ -227,7 +220,7 @@ void ConvPlan::AddSlots(int lanes, Slots& slots) const {
       const int64_t result =
           first_result + position[0] * result_step[0] + position[1] * result_step[1] + col * result_step[2];
       slots.fragments.push_back(
-          {static_cast<int>(offset + col - slots.source.back()), static_cast<int>(length), position, result});
+          {static_cast<int>(offset + col - slots.source.back()), static_cast<int>(length), position, result, 0, 0});
       col += length;
     }
   }
@@ -239,7 +232,7 @@ void ConvPlan::MarkPresent(int lanes, Slots& slots) const {
   slots.masked.assign(static_cast<size_t>(slots.count), 0);
   for (int64_t slot = 0; slot < slots.count; ++slot) {
     for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-      const auto& [lane, length, position, result] = slots.fragments[f];
+      const auto& [lane, length, position, result, image, place] = slots.fragments[f];
       uint8_t* bits = &slots.present[slot * num_taps() * bytes];  // of each tap
       for (int64_t t = 0; t < kernel[0].count; ++t) {
         for (int64_t u = 0; u < kernel[1].count; ++u) {

@@ -38,6 +38,17 @@ struct Progression {
   }
 };
 
+/// Which of the places first, first + step, …, `count` of them, lie in a line of `size`: numbers [begin, end).
+struct PlacesInLine {
+  int64_t begin, end;
+
+  PlacesInLine(int64_t size, int64_t first, int64_t step, int64_t count) : begin(0), end(count) {
+    if (first < 0) begin = std::min(count, step == 1 ? -first : (step - 1 - first) / step);
+    if (first + (count - 1) * step < size) return;
+    end = first >= size ? begin : std::max(begin, step == 1 ? size - first : (size - 1 - first) / step + 1);
+  }
+};
+
 /// How the terms of a convolution are read. The source images (the input, or the gradient of the output) are copied
 /// with room around them, so that the term of a *tap* (a place in the kernel) at a *position* (a place in what is
 /// computed) lies at
@@ -95,23 +106,57 @@ class ConvPlan {
     int64_t shift;
   };
   std::vector<Tap> Taps() const;
+  /// How many parts the taps read.
+  int64_t NumPartsOfTaps() const;
   int64_t part_size() const { return phase_step_[2]; }
 
   /// Whether a padded plane is the source plane itself.
   bool IsPlain() const { return NumPlaces(phases_) == 1 && before_ == Axes{} && padded_ == source; }
-  /// Copies a source plane, row-major, into a padded one.
+  /// Copies a source plane of integers, row-major, into a padded one.
   template <class T>
   void Pad(const T* source, T* padded) const;
-  /// Copies places [begin, end) of a part.
-  template <class T>
-  void PadPart(const T* source, const Axes& part, int64_t begin, int64_t end, T* to) const;
+  /// How places [begin, end) of a part are copied: copy(at, count, line, first, step) for runs of them from number `at` on,
+  /// which are the places first, first + step, … of a line of the source, whose number is `line`. Those outside of the line
+  /// are zeros, as are all if `line` is negative.
+  template <class Copy>
+  [[gnu::always_inline]] void ForLines(const Axes& part, int64_t begin, int64_t end, const Copy& copy) const {
+    const int64_t lines = step[0] / step[1], cols = step[1];
+    int64_t line = begin / cols, col = begin % cols;
+    int64_t z = line / lines;
+    line %= lines;
+    for (int64_t at = 0; at < end - begin; col = 0) {
+      const int64_t count = std::min(end - begin - at, cols - col);
+      const int64_t from_z = z * phases_[0] + part[0] - before_[0], from_y = line * phases_[1] + part[1] - before_[1];
+      const bool is_there = from_z >= 0 && from_z < source[0] && from_y >= 0 && from_y < source[1];
+      copy(at, count, is_there ? from_z * source[1] + from_y : int64_t{-1}, col * phases_[2] + part[2] - before_[2],
+           phases_[2]);
+      at += count;
+      if (++line == lines) line = 0, ++z;
+    }
+  }
+  /// The same of a whole padded plane.
+  template <class Copy>
+  [[gnu::always_inline]] void ForLines(const Copy& copy) const {
+    Axes part;
+    int64_t begin = 0;
+    for (part[0] = 0; part[0] < phases_[0]; ++part[0]) {
+      for (part[1] = 0; part[1] < phases_[1]; ++part[1]) {
+        for (part[2] = 0; part[2] < phases_[2]; ++part[2], begin += part_size()) {
+          ForLines(part, 0, part_size(), [&](int64_t at, int64_t count, int64_t line, int64_t first, int64_t along) {
+            copy(begin + at, count, line, first, along);
+          });
+        }
+      }
+    }
+  }
 
   /// Positions that a vector can serve: its lanes are neighbours in the padded plane.
   struct Slots {
     struct Fragment {  // lanes whose positions are neighbours too
       int lane, length;
-      Axes position;   // of the first
-      int64_t result;  // where it goes
+      Axes position;         // of the first
+      int64_t result;        // where it goes
+      int64_t image, place;  // of the padded planes of all images; of dense slots alone
     };
     int64_t count = 0;
     std::vector<int64_t> source;  // where each slot begins in the padded plane
@@ -123,6 +168,8 @@ class ConvPlan {
   };
   /// All positions of an image in vectors of `lanes`.
   Slots MakeSlots(int lanes) const;
+  /// All positions of several images, without idle lanes but behind the end: neighbours are in fragments alone.
+  Slots MakeDenseSlots(int lanes, int64_t num_images) const;
 
  private:
   /// With the rest set.

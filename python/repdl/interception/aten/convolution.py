@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from repdl import _core
 from repdl._order import get_order
 from repdl.interception import core
 from repdl.interception.aten.reduction import sum_of
@@ -19,6 +20,7 @@ from repdl.interception.strides import memory_format
 _native, _native_backward = native_of("convolution"), native_of("convolution_backward")
 
 _RANKS = (1, 2, 3)
+_OPS = ("convolution", "convolution_grad_input", "convolution_grad_kernel")
 
 
 def _as_plane(x: torch.Tensor) -> torch.Tensor:
@@ -26,15 +28,20 @@ def _as_plane(x: torch.Tensor) -> torch.Tensor:
     return x.unsqueeze(2) if x.dim() == 3 else x
 
 
-def _laid_out(result: torch.Tensor, *operands: torch.Tensor) -> torch.Tensor:
-    """Volumes are copied, as their dimensions of size 1 may not have the strides of the format."""
+_LAST = {name: _core.channels_last(name) for name in _OPS}
+"""The ops of real numbers, with results that have their channels last."""
+
+
+def _call(name: str, operands: tuple[torch.Tensor, torch.Tensor], *args: Any) -> torch.Tensor:
+    """An op, whose result is laid out as torch's is for input and weight."""
+    x = operands[0]
     format = memory_format(*map(_as_plane, operands))
     if format == torch.contiguous_format:
-        return result
-    if result.dim() == 5:
-        return result.clone(memory_format=format)
-    turned = _as_plane(result).contiguous(memory_format=format)
-    return turned.squeeze(2) if result.dim() == 3 else turned
+        return ops_of(x)[name](*args)  # type: ignore[no-any-return]
+    if not x.is_complex():
+        return _LAST[name](*args)  # type: ignore[no-any-return]
+    turned = _as_plane(ops_of(x)[name](*args)).clone(memory_format=format)
+    return turned.squeeze(2) if x.dim() == 3 else turned
 
 
 def _check_one_type(*operands: torch.Tensor | None) -> None:
@@ -67,7 +74,7 @@ def convolution(
     if not input.is_floating_point() and input.dtype != torch.bool:
         _check_one_type(input, weight, bias)
         return core.ops["integer_convolution"](*args).contiguous(memory_format=memory_format(input, weight))
-    return _laid_out(ops_of(input)["convolution"](*args, get_order()), input, weight)
+    return _call("convolution", (input, weight), *args, get_order())
 
 
 @override("_convolution", low="alike", wide="float64", integers="compute")
@@ -105,11 +112,11 @@ def convolution_backward(
     ops, order = ops_of(grad_output), get_order()
     grad_input = grad_weight = grad_bias = None
     if output_mask[0]:
-        by_input = ops["convolution_grad_input"](tuple(input.shape), weight, grad_output, *settings, order)
-        grad_input = _laid_out(by_input, input, weight)
+        of_input = tuple(input.shape), weight, grad_output
+        grad_input = _call("convolution_grad_input", (input, weight), *of_input, *settings, order)
     if output_mask[1]:
-        by_weight = ops["convolution_grad_kernel"](input, tuple(weight.shape), grad_output, *settings, order)
-        grad_weight = _laid_out(by_weight, input, weight)
+        of_weight = input, tuple(weight.shape), grad_output
+        grad_weight = _call("convolution_grad_kernel", (input, weight), *of_weight, *settings, order)
     if output_mask[2]:
         grad_bias = sum_of(grad_output, (0, *range(2, grad_output.dim())), ops=ops)
     return grad_input, grad_weight, grad_bias

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "repdl/ops/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "repdl/target.h"
+
+namespace repdl {
+namespace {
+
+/// A dense tensor, row-major or with its channels, dimension 1, as the last in memory.
+struct Images {
+  std::vector<float> numbers;
+  TensorView view;
+
+  Images(const IntList& shape, bool channels_last) : view(MakeView(static_cast<float*>(nullptr), shape)) {
+    numbers.assign(static_cast<size_t>(view.numel()), -1.0f);
+    view.data = numbers.data();
+    if (!channels_last) return;
+    int64_t stride = shape[1];
+    for (int dim = shape.size() - 1; dim >= 2; --dim) view.strides[dim] = stride, stride *= shape[dim];
+    view.strides[1] = 1, view.strides[0] = stride;
+  }
+
+  /// The bits of element number i, counted row-major.
+  float& At(int64_t i) {
+    float* at = numbers.data();
+    for (int dim = view.rank() - 1; dim >= 0; --dim) {
+      at += i % view.shape[dim] * view.strides[dim];
+      i /= view.shape[dim];
+    }
+    return *at;
+  }
+};
+
+/// Mostly normal numbers, and some that absent terms must not meet.
+Images Random(const IntList& shape, bool channels_last, unsigned seed, int percent_special) {
+  Images images(shape, channels_last);
+  std::mt19937 random(seed);
+  constexpr float kSpecial[] = {0.0f, -0.0f, 1e-30f, -1e-30f, 3e-39f, __builtin_inff()};
+  for (int64_t i = 0; i < images.view.numel(); ++i) {
+    const float number = static_cast<float>(static_cast<int32_t>(random())) * 0x1p-31f;
+    const bool special = static_cast<int>(random() % 100) < percent_special;
+    images.At(i) = special ? kSpecial[random() % 6] : number;
+  }
+  return images;
+}
+
+struct Call {
+  IntList input, weight;
+  PerAxis stride, padding, dilation;
+  bool transposed;
+  int64_t groups;
+};
+
+const Call kCalls[] = {
+    {{2, 19, 7, 9}, {23, 19, 3, 3}, {1}, {1}, {1}, false, 1},
+    {{3, 33, 6, 5}, {17, 33, 3, 2}, {2}, {1}, {1}, false, 1},
+    {{1, 40, 18, 17}, {9, 40, 1, 1}, {1}, {0}, {1}, false, 1},
+    {{2, 12, 9, 8}, {10, 6, 3, 3}, {1}, {2}, {2}, false, 2},
+    {{2, 6, 8, 8}, {6, 1, 3, 3}, {1}, {1}, {1}, false, 6},
+    {{1, 1, 28, 28}, {5, 1, 3, 3}, {1}, {1}, {1}, false, 1},
+    {{2, 20, 5, 4}, {20, 18, 4, 4}, {2}, {1}, {1}, true, 1},
+    {{1, 5, 5, 6}, {5, 3, 2, 2}, {2}, {0}, {1}, true, 1},
+    {{1, 18, 4, 5}, {18, 17, 1, 1}, {2}, {0}, {1}, true, 1},
+    {{2, 18, 3, 4, 5}, {16, 18, 2, 3, 3}, {1}, {1}, {1}, false, 1},
+    {{2, 300, 4, 4}, {2, 300, 3, 3}, {1}, {1}, {1}, false, 1},
+};
+
+enum class Which { kOutput, kByInput, kByWeight };
+
+/// The bits of a call's result, row-major, with operands and result laid out one way.
+std::vector<uint32_t> BitsOf(const Call& call, Which which, int percent_special, bool channels_last, bool result_last) {
+  const PerAxis more{0};
+  Images input = Random(call.input, channels_last, 1, percent_special);
+  Images weight = Random(call.weight, channels_last, 2, percent_special);
+  const Specs specs = InferConvolution(input.view, weight.view, {}, call.stride, call.padding, call.dilation,
+                                       call.transposed, more, call.groups, Order::kBlocked);
+  Images bias = Random({specs.spec[0].shape[1]}, false, 4, 0);
+  Images grad = Random(specs.spec[0].shape, channels_last, 3, percent_special);
+  Images result(which == Which::kOutput    ? specs.spec[0].shape
+                : which == Which::kByInput ? call.input
+                                           : call.weight,
+                result_last);
+  switch (which) {
+    case Which::kOutput:
+      Convolution(input.view, weight.view, bias.view, call.stride, call.padding, call.dilation, call.transposed, more,
+                  call.groups, Order::kBlocked, result.view);
+      break;
+    case Which::kByInput:
+      ConvolutionGradInput(call.input, weight.view, grad.view, call.stride, call.padding, call.dilation,
+                           call.transposed, more, call.groups, Order::kBlocked, result.view);
+      break;
+    case Which::kByWeight:
+      ConvolutionGradKernel(input.view, call.weight, grad.view, call.stride, call.padding, call.dilation,
+                            call.transposed, more, call.groups, Order::kBlocked, result.view);
+  }
+  std::vector<uint32_t> bits;
+  for (int64_t i = 0; i < result.view.numel(); ++i) {
+    const float number = result.At(i);
+    bits.push_back(0x7fc00000);  // any NaN
+    if (number == number) std::memcpy(&bits.back(), &number, sizeof(number));
+  }
+  return bits;
+}
+
+/// Gives the process its target back.
+class ConvolutionOnTarget : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  ConvolutionOnTarget() { SetTarget(GetParam()); }
+  ~ConvolutionOnTarget() override { SetTarget(before_); }
+
+ private:
+  std::string_view before_ = ActiveTarget();  // before the body of the constructor
+};
+
+TEST_P(ConvolutionOnTarget, HasTheSameBitsWithChannelsLast) {
+  for (const Call& call : kCalls) {
+    for (const Which which : {Which::kOutput, Which::kByInput, Which::kByWeight}) {
+      for (const int percent_special : {0, 2}) {
+        const std::vector<uint32_t> expected = BitsOf(call, which, percent_special, false, false);
+        for (const bool channels_last : {false, true}) {
+          for (const bool result_last : {false, true}) {
+            EXPECT_EQ(BitsOf(call, which, percent_special, channels_last, result_last), expected)
+                << "call " << &call - kCalls << ", result " << static_cast<int>(which) << ", " << percent_special << " "
+                << channels_last << result_last;
+          }
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, ConvolutionOnTarget, ::testing::ValuesIn(SupportedTargets()),
+                         [](const auto& param) { return std::string(param.param); });
+
+}  // namespace
+}  // namespace repdl
