@@ -71,6 +71,8 @@ def _from_start(index: Any, size: int) -> torch.Tensor | None:
     index = index.to(torch.int64)
     if index.numel() == 0:
         return index
+    if not index.is_cpu:  # where nobody waits for numbers; the op stops at one that is out of range
+        return torch.where(index < 0, index + size, index)
     low, high = map(int, _aminmax(index))
     if low < -size or high >= size:
         return None
