@@ -26,7 +26,7 @@
 #include "tensor_source.h"
 #include "tensors.h"
 #include "torch_kernels.h"
-#include "torch_overlap.h"
+#include "torch_writes.h"
 
 namespace nb = nanobind;
 using namespace repdl;
@@ -178,9 +178,9 @@ NB_MODULE(repdl_core, m) {
   m.def("fill_tensor", &FillTensor, nb::arg("tensor"), nb::arg("pattern"));
   m.def("fill_memory", &FillMemory, nb::arg("address"), nb::arg("bytes"), nb::arg("pattern"));
 
-  m.def("overlap_functions", &OverlapFunctions);
-  m.def("watch_overlap", &WatchOverlap, nb::arg("functions"), nb::arg("refuses"));
-  m.def("end_overlap", &EndOverlap);
+  m.def("write_functions", &WriteFunctions);
+  m.def("watch_writes", &WatchWrites, nb::arg("functions"), nb::arg("refuses"));
+  m.def("end_watch", &EndWatch);
   m.def("view_overlaps", &ViewOverlaps, nb::arg("size"), nb::arg("stride"));
 
   m.def("share_openmp", &ShareOpenMp);

@@ -26,12 +26,12 @@ from repdl.interception import (
     libraries,
     machine,
     memory,
-    overlap,
     seeding,
     settings,
     strict,
     versions,
     vision as vision,
+    writes,
 )
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, is_there, lists_kept, native_of, registered_names
@@ -168,7 +168,7 @@ def _install() -> None:
         settings.full_precision,
         memory.filled,
         machine.hidden,
-        overlap.refused,
+        writes.defined,
         seeding.told,
     ):
         _undo.enter_context(change())

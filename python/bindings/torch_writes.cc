@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "torch_overlap.h"
+#include "torch_writes.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
+#include <new>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include "repdl/overlap.h"
+#include "repdl/to_integer.h"
 #include "replaced_import.h"
 
 namespace nb = nanobind;
@@ -53,14 +56,45 @@ constexpr std::array kNames = {"_ZN2at20has_internal_overlapEPN3c1010TensorImplE
                                "aoti_torch_delete_tensor_object"};
 Functions torch;
 
-/// The bytes of an element, by torch's number of its dtype; 0 for what is not known.
-constexpr std::array<int64_t, 16> kItemSizes = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2};
+/// What is known of torch's dtypes, by their numbers.
+struct TorchType {
+  int64_t item_size = 0;  // if it is known
+  std::optional<DType> real;
+  std::optional<Through> integer;
+  bool is_signed = false;
+};
+constexpr auto kTypes = [] {
+  std::array<TorchType, 30> types;
+  types[0] = {1, {}, Through::kInt64};
+  types[1] = {1, {}, Through::kInt32, true};
+  types[2] = {2, {}, Through::kInt32, true};
+  types[3] = {4, {}, Through::kInt32, true};
+  types[4] = {8, {}, Through::kInt64, true};
+  types[5] = {2, DType::kFloat16, {}};
+  types[6] = {4, DType::kFloat32, {}};
+  types[7] = {8, DType::kFloat64, {}};
+  types[8].item_size = 4;  // complex
+  types[9].item_size = 8;
+  types[10].item_size = 16;
+  types[11].item_size = 1;  // bool
+  types[15] = {2, DType::kBFloat16, {}};
+  types[27] = {2, {}, Through::kInt32};
+  types[28] = {4, {}, Through::kInt64};
+  types[29] = {8, {}, Through::kUInt64};
+  return types;
+}();
 
-std::atomic<PyObject*> refuses_overlap = nullptr;
+TorchType TypeOf(TensorImpl tensor) {
+  int32_t dtype = -1;
+  const bool is_known = torch.get_dtype(&tensor, &dtype) == 0 && dtype >= 0 && dtype < std::ssize(kTypes);
+  return is_known ? kTypes[static_cast<size_t>(dtype)] : TorchType();
+}
+
+std::atomic<PyObject*> refuses_writes = nullptr;
 
 bool Refuses() {
   const nb::gil_scoped_acquire python;
-  PyObject* const refuses = refuses_overlap.load();
+  PyObject* const refuses = refuses_writes.load();
   if (refuses == nullptr) return false;
   try {
     return nb::cast<bool>(nb::borrow(refuses)());
@@ -73,16 +107,16 @@ bool Refuses() {
 /// A tensor of the CPU, as torch tells it.
 struct Described {
   explicit Described(TensorImpl tensor) {
-    int32_t device = -1, dtype = -1;
+    int32_t device = -1;
     int64_t dim = 0;
     const int64_t *sizes = nullptr, *strides = nullptr;
     const void* data = nullptr;
     if (torch.get_device_type(&tensor, &device) != 0 || device != 0) return;
-    if (torch.get_dtype(&tensor, &dtype) != 0 || dtype < 0 || dtype >= static_cast<int32_t>(kItemSizes.size())) return;
+    item_size = TypeOf(tensor).item_size;
+    if (item_size == 0) return;
     if (torch.get_dim(&tensor, &dim) != 0 || torch.get_sizes(&tensor, &sizes) != 0) return;
     if (torch.get_strides(&tensor, &strides) != 0 || torch.get_data(&tensor, &data) != 0) return;
     address = reinterpret_cast<uintptr_t>(data);
-    item_size = kItemSizes[static_cast<size_t>(dtype)];
     shape = {sizes, static_cast<size_t>(dim)};
     for (const int64_t stride : std::span(strides, shape.size())) steps.push_back(stride * item_size);
   }
@@ -142,9 +176,29 @@ void CheckApart(TensorImpl a, TensorImpl b) {
   torch.check_apart(a, b);
 }
 
+/// Calls `function` with a copy of a tensor.
+template <class Function>
+TensorImpl* WithCopy(TensorImpl* tensor, const Function& function) {
+  TensorImpl* copy = nullptr;
+  if (torch.clone(tensor, &copy) != 0) throw std::bad_alloc();
+  const std::unique_ptr<TensorImpl, int (*)(TensorImpl*)> owner(copy, torch.destroy);
+  return function(copy);
+}
+
+/// Whether C++ leaves to the machine what becomes of NaN and numbers out of range. x86 has the instructions that say it
+/// for all, but for uint32, of which torch's kernels have two, by their vectors.
+bool IsLeftToTheMachine(TensorImpl to, TensorImpl from) {
+  const TorchType result = TypeOf(to);
+  if (!result.integer) return false;
+#if defined(__x86_64__)
+  if (*result.integer != Through::kInt64 || result.item_size != 4) return false;
+#endif
+  return TypeOf(from).real.has_value();
+}
+
 /// A copy is what most threads that go from left to right would make, `x[:, :-1] = x[:, 1:]` say: that of all elements as
 /// they were.
-TensorImpl* Copy(TensorImpl* to, TensorImpl* from, bool non_blocking) {
+TensorImpl* CopyElements(TensorImpl* to, TensorImpl* from, bool non_blocking) {
   bool overlaps = false;
   struct Copying {
     explicit Copying(bool& flag) : before(std::exchange(copy_overlaps, &flag)) {}
@@ -154,11 +208,32 @@ TensorImpl* Copy(TensorImpl* to, TensorImpl* from, bool non_blocking) {
   try {
     return torch.copy(to, from, non_blocking);
   } catch (...) {
-    TensorImpl* as_it_was = nullptr;
-    if (!overlaps || torch.clone(from, &as_it_was) != 0) throw;
-    const std::unique_ptr<TensorImpl, int (*)(TensorImpl*)> owner(as_it_was, torch.destroy);
-    return torch.copy(to, as_it_was, non_blocking);
+    if (!overlaps) throw;
   }
+  return WithCopy(from, [&](TensorImpl* as_it_was) { return torch.copy(to, as_it_was, non_blocking); });
+}
+
+bool Overlap(TensorImpl a, TensorImpl b) {
+  const Described of_a(a), of_b(b);
+  return of_a.address != 0 && of_b.address != 0 && ElementsOverlap(of_a.strided(), of_b.strided());
+}
+
+void ConvertOutOfRange(TensorImpl to, TensorImpl from) {
+  const Described result(to), source(from);
+  if (result.address == 0 || source.address == 0) return;
+  const TorchType type = TypeOf(to);
+  repdl::ConvertOutOfRange(source.strided(), *TypeOf(from).real, result.strided(), type.is_signed, *type.integer);
+}
+
+/// In the place of at::native::copy_.
+TensorImpl* Copy(TensorImpl* to, TensorImpl* from, bool non_blocking) {
+  if (!IsLeftToTheMachine(*to, *from)) return CopyElements(to, from, non_blocking);
+  const auto convert = [&](TensorImpl* as_it_was) {
+    TensorImpl* const copied = CopyElements(to, from, non_blocking);
+    ConvertOutOfRange(*to, *as_it_was);
+    return copied;
+  };
+  return Overlap(*to, *from) ? WithCopy(from, convert) : convert(from);
 }
 
 const std::array kOurs = {reinterpret_cast<void*>(&CheckWithin), reinterpret_cast<void*>(&CheckBetween),
@@ -171,11 +246,11 @@ std::array<void*, kOurs.size()> Own() {
 
 }  // namespace
 
-std::vector<const char*> OverlapFunctions() { return {kNames.begin(), kNames.end()}; }
+std::vector<const char*> WriteFunctions() { return {kNames.begin(), kNames.end()}; }
 
-bool WatchOverlap(const std::vector<uintptr_t>& functions, const nb::object& refuses) {
+bool WatchWrites(const std::vector<uintptr_t>& functions, const nb::object& refuses) {
   if (functions.size() != kNames.size()) return false;
-  EndOverlap();
+  EndWatch();
   size_t at = 0;
   const auto next = [&](auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(functions[at++]);
@@ -183,19 +258,19 @@ bool WatchOverlap(const std::vector<uintptr_t>& functions, const nb::object& ref
   next(torch.within), next(torch.between), next(torch.check_apart), next(torch.copy);
   next(torch.get_dim), next(torch.get_sizes), next(torch.get_strides), next(torch.get_device_type);
   next(torch.get_dtype), next(torch.get_data), next(torch.clone), next(torch.destroy);
-  refuses_overlap.store(nb::object(refuses).release().ptr());
+  refuses_writes.store(nb::object(refuses).release().ptr());
   const auto own = Own();
   for (size_t i = 0; i < own.size(); ++i) {
     if (!ReplaceImport(kNames[i], own[i], kOurs[i])) {
-      EndOverlap();
+      EndWatch();
       return false;
     }
   }
   return true;
 }
 
-void EndOverlap() {
-  PyObject* const before = refuses_overlap.exchange(nullptr);
+void EndWatch() {
+  PyObject* const before = refuses_writes.exchange(nullptr);
   if (before == nullptr) return;
   const auto own = Own();
   for (size_t i = 0; i < own.size(); ++i) ReplaceImport(kNames[i], own[i], own[i]);
