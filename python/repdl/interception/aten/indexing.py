@@ -26,6 +26,7 @@ def index_put_(
 ) -> torch.Tensor:
     """self[indices] = values, or += values."""
     values = values.to(self.device)
+    indices = [None if index is None else index.to(self.device) for index in indices]
     if accumulate and (found := _lines_of(self, indices)) is not None:
         before, along, lines, behind = found
         shape = (math.prod(before), along, math.prod(behind))

@@ -146,6 +146,8 @@ def install() -> Any:
         kernel = of_any(name) if name in _OF_ANY_DEVICE else _SPECIAL.get(name) or of_cpu(name)
         library.impl(name, kernel, "CUDA")
     library.impl("copy_", _copy, "CUDA")
+    for name in ("_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor"):
+        library.impl(name, lambda *_, **__: False, "CUDA")
     return library
 
 
@@ -199,7 +201,13 @@ def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
     return self
 
 
+def _zeros(size: Any, **options: Any) -> Any:
+    """In the place of zeros without memory, which could not be seen from the CPU."""
+    return _empty(size, **options).zero_()
+
+
 _SPECIAL: dict[str, Callable[..., Any]] = {
+    "_efficientzerotensor": _zeros,
     "empty.memory_format": _empty,
     "empty_strided": _empty_strided,
     "resize_": _resize,
