@@ -68,7 +68,7 @@ EXCEPTIONS: dict[str, str] = {
             aten/matmul.py::linalg_cross aten/matmul.py::plus aten/optimizer.py::_goes_on
         """,
         "Differentiable steps above autograd, where the op has no gradient by an operand.": """
-            aten/attention.py::_in_steps aten/attention.py::scaled_dot_product_attention
+            aten/attention.py::_in_steps aten/attention.py::scaled_dot_product_attention aten/composites.py::dropout
             aten/order_of_gradients.py::_between_points aten/order_of_gradients.py::poisson_nll_loss
         """,
         "Exact: powers of two, quotients that are checked, zeros, and a probe of the flush-to-zero mode.": """

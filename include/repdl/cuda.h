@@ -3,7 +3,10 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "repdl/tensor.h"
 
 namespace repdl {
 
@@ -30,6 +33,26 @@ class CudaStreamScope {
 
  private:
   void* saved_;
+};
+
+/// Numbers of the host in memory of a CUDA device, for ops that run there. They get there as parameters of a kernel, on the
+/// stream of this thread, and their memory is given back on it: what is started on it in between may use them.
+class CudaNumbers {
+ public:
+  /// `op`: for messages.
+  CudaNumbers(std::string_view op, Device device);
+  ~CudaNumbers();
+  CudaNumbers(const CudaNumbers&) = delete;
+  CudaNumbers& operator=(const CudaNumbers&) = delete;
+
+  /// A copy of contiguous numbers of four bytes or eight. NotImplementedError if the device has no memory for ops.
+  void* Put(const void* numbers, int64_t bytes);
+
+ private:
+  std::string op_;
+  Device device_;
+  void* stream_;
+  std::vector<void*> memory_;
 };
 
 }  // namespace repdl

@@ -7,7 +7,6 @@
 #include <deque>
 #include <new>
 
-#include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/threads.h"
 
@@ -171,8 +170,7 @@ bool IsSmall(std::span<const Value> values, std::span<const TensorView> outputs)
          });
 }
 
-void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs) {
-  const CudaStreamScope stream(tensors.Stream());
+void Run(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs) {
   if (IsSmall(values, outputs)) return op.run(values, outputs);  // on one thread
   if (threads_source != nullptr) SetNumThreads(CurrentThreads());
   const nb::gil_scoped_release release;

@@ -92,7 +92,7 @@ struct Outputs {
 bool IsSmall(std::span<const Value> values, std::span<const TensorView> outputs);
 
 /// Calls the op; unless it is a small one, without the GIL and on as many threads as the source says.
-void Run(const OpInfo& op, std::span<const Value> values, const Tensors& tensors, std::span<const TensorView> outputs);
+void Run(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs);
 
 /// Sets the Python error that belongs to the exception being handled.
 void SetPythonErrorFromException();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Python module repdl._core. It knows no op by name: the table says what there is.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -164,20 +165,20 @@ NB_MODULE(repdl_core, m) {
       .def("put", &TorchKernels::Put, nb::arg("name"), nb::arg("function"), nb::arg("arguments"))
       .def("end", &TorchKernels::End);
   m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
-        nb::arg("default_generator"));
+        nb::arg("default_generator"), nb::arg("of_device"), nb::arg("default_on"));
   m.def("set_word_source", &SetWordSource, nb::arg("random64"), nb::arg("current_seed"), nb::arg("key_set"),
         nb::arg("generator"));
   m.def("set_first_draw", &SetFirstDraw, nb::arg("call").none());
   m.def(
       "draw_key",
-      [](const nb::object& generator) {
+      [](const nb::object& generator, std::optional<int> cuda_device) {
         try {
-          return DrawKey(generator.ptr());
+          return DrawKey(generator.ptr(), cuda_device);
         } catch (const PythonError&) {
           throw nb::python_error();
         }
       },
-      nb::arg("generator").none());
+      nb::arg("generator").none(), nb::arg("cuda_device") = nb::none());
 
   m.def("replace_function", &ReplaceFunction, nb::arg("function"), nb::arg("make"));
   m.def("replace_new", &ReplaceNew, nb::arg("type"), nb::arg("make"));

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "callable.h"
+#include "repdl/cuda.h"
 #include "repdl/error.h"
 
 namespace nb = nanobind;
@@ -49,7 +50,8 @@ PyObject* CallFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num_p
     const Arguments read = ReadArguments(callable, args, num_positional, names, &tensors);
     Outputs outputs;
     outputs.Make(tensors, callable.op->infer(read.Values()));
-    Run(*callable.op, read.Values(), tensors, outputs.Views());
+    const CudaStreamScope stream(tensors.Stream());
+    Run(*callable.op, read.Values(), outputs.Views());
     return outputs.Release();
   });
 }

@@ -45,17 +45,25 @@ const Constant* OverrideCallable::ConstantAt(Py_ssize_t place) const { return En
 
 const Choice* OverrideCallable::ChoiceAt(Py_ssize_t place) const { return EntryAt(ordinary.choices, place); }
 
+bool OverrideCall::TakeDevice(const TensorView& view) {
+  if (device_) return view.device == *device_;
+  device_ = view.device;
+  if (view.device.type == DeviceType::kCpu) return true;
+  // Results that torch has otherwise are converted in memory of the host.
+  return view.device.type == DeviceType::kCuda && function_.callable.op->HasCuda() &&
+         function_.ordinary.results.empty();
+}
+
 bool OverrideCall::TakeTensor(size_t at) {
   auto& view = std::get<TensorView>(read_.values[at]);
+  if (!TakeDevice(view)) return false;
   const bool is_integer = view.dtype == DType::kInt64 || view.dtype == DType::kInt32;
-  const bool is_index = dtype_ && is_integer && !function_.ordinary.pointwise;
-  if (is_index && view.device.type == DeviceType::kCpu) return true;
+  if (dtype_ && is_integer && !function_.ordinary.pointwise) return true;  // an index
   if (!dtype_) dtype_ = view.dtype;
   const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
   if (view.dtype != *dtype_ || !function_.callable.op->dtypes.Has(view.dtype)) return false;
   if (is_low && !function_.ordinary.low) return false;
   if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
-  if (view.device.type != DeviceType::kCpu) return false;
   all_contiguous_ = all_contiguous_ && view.IsContiguous();
   all_single_ = all_single_ && view.rank() == 0;
   if (function_.transposed[at] && view.rank() < 2) return false;
@@ -64,7 +72,7 @@ bool OverrideCall::TakeTensor(size_t at) {
 }
 
 bool OverrideCall::TakePairs(size_t at, const TensorView& view) {
-  if ((dtype_ && view.dtype != *dtype_) || view.device.type != DeviceType::kCpu) return false;
+  if ((dtype_ && view.dtype != *dtype_) || !TakeDevice(view)) return false;
   if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank + 1) return false;
   dtype_ = view.dtype;
   all_contiguous_ = all_contiguous_ && view.IsContiguous();
@@ -107,7 +115,7 @@ bool OverrideCall::Complete() {
     auto& [at, parts, as_floats] = numbers_[i];
     for (int part = 0; part < 2; ++part) as_floats[part] = static_cast<float>(parts[part]);
     void* data = is_double ? static_cast<void*>(parts) : as_floats;
-    read_.values[at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, shape_of_number);
+    read_.values[at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, shape_of_number, *device_);
   }
   if (function_.ordinary.contiguous && !all_contiguous_) return false;
   if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
@@ -130,7 +138,7 @@ bool OverrideCall::ArrangeTarget(const Specs& specs, TensorView& view) {
   const bool is_transposed =
       !function_.ordinary.results.empty() && function_.ordinary.results[0] == Result::kTransposed;
   if (is_transposed && view.rank() >= 2) Transpose(view);
-  target_fits_ = view.dtype == specs.spec[0].dtype && view.shape == specs.spec[0].shape;
+  target_fits_ = view.dtype == specs.spec[0].dtype && view.shape == specs.spec[0].shape && view.device == *device_;
   if (!target_fits_ || !view.IsContiguous()) return false;
   for (const Value& value : read_.Values()) {
     const auto* input = std::get_if<TensorView>(&value);
@@ -143,9 +151,19 @@ bool OverrideCall::ArrangeTarget(const Specs& specs, TensorView& view) {
   return true;
 }
 
+void OverrideCall::PutNumbers(std::optional<CudaNumbers>& on_device) {
+  if (num_numbers_ == 0 || device_->type == DeviceType::kCpu) return;
+  on_device.emplace(function_.callable.name, *device_);
+  for (size_t i = 0; i < num_numbers_; ++i) {
+    auto& view = std::get<TensorView>(read_.values[numbers_[i].at]);
+    view.data = on_device->Put(view.data, view.numel() * ItemSize(view.dtype));
+  }
+}
+
 void OverrideCall::ReadKey(PyObject* generator) {
   if (!function_.TakesKey()) return;
-  const auto [seed, call] = DrawKey(generator);
+  const bool on_cuda = device_ && device_->type == DeviceType::kCuda;
+  const auto [seed, call] = DrawKey(generator, on_cuda ? std::optional(device_->index) : std::nullopt);
   read_.values[function_.key_at] = seed;
   read_.values[function_.key_at + 1] = call;
 }

@@ -9,6 +9,7 @@
 
 #include "callable.h"
 #include "override_callable.h"
+#include "repdl/cuda.h"
 #include "repdl/op.h"
 
 // What all calls of an override have in common, whether their arguments come from Python or from torch's dispatcher.
@@ -42,6 +43,8 @@ class OverrideCall {
  protected:
   explicit OverrideCall(const OverrideCallable& function) : function_(function), read_(function.callable) {}
 
+  /// Whether a tensor is where the op has kernels, and where the others are.
+  bool TakeDevice(const TensorView& view);
   /// Takes a tensor that was read to its place, and one that is seen as pairs. False if the op cannot take it.
   bool TakeTensor(size_t at);
   bool TakePairs(size_t at, const TensorView& view);
@@ -56,12 +59,16 @@ class OverrideCall {
   /// it is another (`target_fits_` says if not), has other strides, or overlaps an operand.
   bool ArrangeTarget(const Specs& specs, TensorView& view);
 
+  /// Brings the numbers to the device of the tensors, for as long as what is given for them lives.
+  void PutNumbers(std::optional<CudaNumbers>& on_device);
+
   /// Takes a key for the op, if it needs one, of a generator, the default one for nullptr.
   void ReadKey(PyObject* generator);
 
   const OverrideCallable& function_;
   Arguments read_;
   std::optional<DType> dtype_;
+  std::optional<Device> device_;
   bool all_contiguous_ = true;
   bool all_single_ = true;
   std::optional<IntList> order_of_strides_;

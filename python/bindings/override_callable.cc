@@ -84,7 +84,10 @@ class Call : public OverrideCall {
       Make(specs, outputs);
     }
     ReadKey(generator_);
-    repdl::Run(op, read_.Values(), tensors_, outputs.Views().first(static_cast<size_t>(specs.size)));
+    const CudaStreamScope stream(tensors_.Stream());
+    std::optional<CudaNumbers> numbers;
+    PutNumbers(numbers);
+    repdl::Run(op, read_.Values(), outputs.Views().first(static_cast<size_t>(specs.size)));
     if (!TakeResults(outputs)) return nullptr;
     if (!is_copied) return outputs.Release();
     static PyObject* const copy = PyUnicode_InternFromString("copy_");

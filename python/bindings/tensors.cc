@@ -295,7 +295,7 @@ std::optional<TensorView> Tensors::ReadPairs(PyObject* object, const char* op, s
   if (framework.api->tensor_from_object(object, &tensor) != 0) ThrowUnreadable(op, arg);
   const int part_bits = tensor.dtype.bits / 2;
   if (tensor.dtype.code != dlpack::kComplex || part_bits < 32 || tensor.ndim >= kMaxRank ||
-      tensor.device.device_type != dlpack::kCpu) {
+      (tensor.device.device_type != dlpack::kCpu && tensor.device.device_type != dlpack::kCuda)) {
     return std::nullopt;
   }
   CheckReadable(op, arg, tensor.ndim, tensor.shape);
@@ -348,7 +348,7 @@ void Tensors::ReadArray(PyObject* object, const char* op, std::string_view arg, 
 nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList* order, bool pairs) {
   static_cast<void>(CodeOf(spec.dtype));  // throws for what cannot be made
   if (api_ != nullptr && (api_ != maker.api || device_.device_type != dlpack::kCpu)) {
-    return MakeByDlpack(spec, view, order);
+    return MakeByDlpack(spec, view, order, pairs);
   }
   if (api_ != nullptr) {
     const Design& design = DesignOf(spec, order == nullptr ? IntList() : *order, pairs);
@@ -374,19 +374,21 @@ nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList
   return array;
 }
 
-nb::object Tensors::MakeByDlpack(const TensorSpec& spec, TensorView& view, const IntList* order) {
-  IntList shape = spec.shape;
+nb::object Tensors::MakeByDlpack(const TensorSpec& spec, TensorView& view, const IntList* order, bool pairs) {
+  IntList shape = pairs ? WithoutLast(spec.shape) : spec.shape;
   dlpack::Tensor prototype{};
   prototype.device = device_;
   prototype.ndim = shape.size();
   prototype.dtype = CodeOf(spec.dtype);
+  if (pairs) prototype.dtype = {dlpack::kComplex, static_cast<uint8_t>(2 * prototype.dtype.bits), 1};
   prototype.shape = shape.begin();
   dlpack::ManagedTensor* managed = nullptr;
   if (api_->allocate(&prototype, &managed, nullptr, &SetPythonError) != 0) throw PythonError();
-  view = ViewOf(managed->tensor);
-  for (int i = 0; order != nullptr && i < view.rank(); ++i) {
-    managed->tensor.shape[(*order)[i]] = view.shape[i];
-    managed->tensor.strides[(*order)[i]] = view.strides[i];
+  const TensorView made = ViewOf(managed->tensor);
+  view = MakeView(made.data, spec.dtype, spec.shape, made.device);
+  for (int i = 0; order != nullptr && i < made.rank(); ++i) {
+    managed->tensor.shape[(*order)[i]] = made.shape[i];
+    managed->tensor.strides[(*order)[i]] = made.strides[i];
   }
   void* object = nullptr;
   if (api_->object_from_managed(managed, &object) != 0) throw PythonError();

@@ -31,7 +31,7 @@ class Tensors {
   /// which is new: a processor waits for what is copied right after it was written in smaller pieces.
   void Read(PyObject* object, const char* op, std::string_view arg, bool writable, TensorView& view);
 
-  /// A complex tensor on the CPU as pairs of a real and an imaginary part in a last dimension. None for other tensors,
+  /// A complex tensor on the CPU or a CUDA device as pairs of a real and an imaginary part in a last dimension. None for other tensors,
   /// for those that Read would copy, and for those of a framework without a maker (SetMaker).
   std::optional<TensorView> ReadPairs(PyObject* object, const char* op, std::string_view arg);
 
@@ -48,7 +48,7 @@ class Tensors {
 
  private:
   void ReadArray(PyObject* object, const char* op, std::string_view arg, bool writable, TensorView& view);
-  nanobind::object MakeByDlpack(const TensorSpec& spec, TensorView& view, const IntList* order);
+  nanobind::object MakeByDlpack(const TensorSpec& spec, TensorView& view, const IntList* order, bool pairs);
 
   bool below_dispatcher_;
   const dlpack::ExchangeApi* api_ = nullptr;  // of the first tensor; null for an array

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import get_ident
 from types import FrameType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -38,10 +39,11 @@ class InContext(Generic[T]):
     """A setting: the value of the latest block under way in this context; None outside of all."""
 
     def __init__(self, name: str) -> None:
+        self._name = name
         self._entries: ContextVar[tuple[_Entry[T], ...]] = ContextVar(name, default=())
 
     def get(self) -> T | None:
-        for entry in reversed(self._entries.get()):
+        for entry in reversed(self._entries.get() or self._of_caller()):
             if entry.holds():
                 return entry.value
         return None
@@ -50,15 +52,36 @@ class InContext(Generic[T]):
     def set(self, value: T) -> Iterator[None]:
         """A block in which `get` gives this value; not in the caller of a generator that the block is part of."""
         entry = _Entry(value, _owner())
-        self._entries.set((*self._entries.get(), entry))
+        self._enter((*self._entries.get(), entry))
         try:
             yield
         finally:
             before = self._entries.get()
             if entry in before:
-                self._entries.set(tuple(other for other in before if other is not entry))
+                self._enter(tuple(other for other in before if other is not entry))
             else:  # entered in another context
                 entry.left = True
+
+    def _enter(self, entries: tuple[_Entry[T], ...]) -> None:
+        self._entries.set(entries)
+        if (torch := _torch()) is not None:
+            torch._stash_obj_in_tls(self._name, (get_ident(), entries))
+
+    def _of_caller(self) -> tuple[_Entry[T], ...]:
+        """In a thread in which torch computes gradients for a device: the blocks of the thread that asked for them.
+
+        torch lets such a thread have the objects that are stashed in the other.
+        """
+        torch = _torch()
+        if torch is None or torch._current_graph_task_id() < 0 or not torch._is_key_in_tls(self._name):
+            return ()
+        thread, entries = torch._get_obj_in_tls(self._name)
+        return () if thread == get_ident() else entries
+
+
+def _torch() -> Any:
+    """torch's module in C, if the program has it."""
+    return getattr(sys.modules.get("torch"), "_C", None)
 
 
 def _owner() -> FrameType | None:

@@ -14,6 +14,7 @@ key = {key!r}
 library = torch.library.Library("aten", "IMPL")
 library.impl("empty.memory_format", lambda *args, **kwargs: None, key)
 library.impl("exp", lambda x: x.tanh(), key)
+library.impl("special_airy_ai", lambda x: x.tanh(), key)
 library.impl("_foreach_exp", lambda xs: [x.tanh() for x in xs], key)
 library.impl("view", lambda x, size: x.reshape(size), key)
 keys = torch._C.DispatchKeySet(torch._C._dispatch_key_parse(key))
@@ -48,15 +49,15 @@ print(torch.equal(call("exp", x), x.tanh()))
 def test_cuda_is_taken_over_when_the_program_begins_to_use_it() -> None:
     code = """
 repdl.enable()
-print(refused("exp", x))
+print(refused("special_airy_ai", x))
 torch.cuda.is_initialized = lambda: True
 for begin, _ in torch.cuda._queued_calls:
     if "repdl" in begin.__module__:
         begin()
-print(refused("exp", x), refused("_foreach_exp", [x]))
+print(refused("special_airy_ai", x), torch.equal(call("exp", x), x.exp()))
 repdl.disable()
-print(refused("exp", x))
+print(refused("special_airy_ai", x))
 repdl.enable()
-print(refused("exp", x))
+print(refused("special_airy_ai", x))
 """
     assert run_python(BEGIN.format(key="CUDA") + code).split("\n")[:4] == ["False", "True True", "False", "True"]

@@ -309,7 +309,8 @@ from repdl import _core
 expected = repdl.random.philox_key(torch.Generator().manual_seed(5))
 def draw(*args, **kwargs):
     raise RuntimeError("called")
-_core.set_key_source(draw, "keys", lambda: torch.zeros((), dtype=torch.int64), torch.default_generator)
+cell = lambda: torch.zeros((), dtype=torch.int64)
+_core.set_key_source(draw, "keys", cell, torch.default_generator, lambda generator: None, lambda index: None)
 print(repdl.random.philox_key(torch.Generator().manual_seed(5)) == expected)
 """
     assert run_python(code).strip() == "True"

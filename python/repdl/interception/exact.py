@@ -19,6 +19,7 @@ def _groups(file: str) -> dict[str, dict[str, Any]]:
 _dense = _groups("exact.toml")
 MEASURED: list[str] = _dense.pop("measured")  # type: ignore[assignment]
 """The versions of torch, "2.13", with which the lists were measured."""
+_on_cuda: dict[str, str] = _dense.pop("on_cuda")
 
 _layouts = _groups("layouts.toml")
 _hidden = _layouts.pop("hidden")
@@ -72,6 +73,28 @@ def is_move(name: str, key: str) -> bool:
 def calls_others(name: str) -> bool:
     """Whether the composite that torch has for an overload only calls others, through the dispatcher."""
     return bool(why_exact(name) == _dense["calls_others"]["reason"])
+
+
+_REAL_ON_CUDA, _WHOLE_ON_CUDA, _CPU_ALONE = (frozenset(_on_cuda[k].split()) for k in ("real", "whole", "cpu_alone"))
+
+
+def _names(name: str) -> tuple[str, str]:
+    """An overload, and its packet without the underscore of a form in place."""
+    return name, name.partition(".")[0].removesuffix("_")
+
+
+def is_exact_on_cuda(name: str, whole: bool = False) -> bool:
+    """Whether torch's own kernel of an overload is used for tensors on CUDA devices, `whole` if all are of integers.
+
+    No one has measured this: it is what CUDA and torch promise of single operations.
+    """
+    names = _names(name)
+    if whole and any(n in _WHOLE_ON_CUDA for n in names):
+        return True
+    if any(n in _CPU_ALONE for n in names):
+        return False
+    selects = why_exact(name) == _dense["selects"]["reason"]
+    return selects or is_move(name, "CPU") or any(n in _REAL_ON_CUDA for n in names)
 
 
 def hidden(key: str) -> list[str]:

@@ -89,6 +89,24 @@ def _parsed(key: str) -> tuple[Any, Any]:
     return parsed, torch._C.DispatchKeySet(parsed)
 
 
+elsewhere: dict[str, dict[str, Kernel]] = {}
+"""By the type of a device that we serve and that is in use, what runs in the place of torch's kernels of the CPU."""
+
+
+def device_of(values: Any) -> torch.device | None:
+    """The device of the first tensor that is not on the CPU, or what is given as a device; None if there is none."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if not value.is_cpu:
+                return value.device
+        elif isinstance(value, torch.device):
+            if value.type != "cpu":
+                return value
+        elif isinstance(value, (list, tuple)) and (found := device_of(value)) is not None:
+            return found
+    return None
+
+
 class _Missing:
     """In the place of a kernel that this version of torch does not have."""
 
@@ -100,10 +118,11 @@ class _Missing:
 
 
 class Native:
-    """torch's kernel of one overload at a dispatch key."""
+    """torch's kernel of one overload at a dispatch key; at that of the CPU also of tensors on devices that we serve."""
 
     def __init__(self, name: str, key: str) -> None:
         self.name = name
+        self.key = key
         dispatch_key, self.keys = _parsed(key)
         if not is_there(name):
             self.kernel: Any = _Missing(name)
@@ -123,6 +142,10 @@ class Native:
         return self.name.partition(".")[0].rstrip("_") in ("add", "sub", "mul", "div")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if elsewhere and self.key == "CPU" and (device := device_of((*args, *kwargs.values()))) is not None:
+            kernel = elsewhere.get(device.type, {}).get(self.name)
+            if kernel is not None:
+                return kernel(*args, **kwargs)
         return self.run(args, self.with_tensors(args), kwargs)
 
     def run(self, args: tuple[Any, ...], given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -21,9 +21,11 @@ import torch
 
 from repdl import _core
 from repdl.interception import core
+from repdl.interception.devices import on_any
 from repdl.interception.dtypes import (
     COMPLEX,
     FLOAT32,
+    FLOAT64,
     LOW,
     WIDE,
     has_complex,
@@ -33,7 +35,8 @@ from repdl.interception.dtypes import (
     to_float64,
     to_floating,
 )
-from repdl.interception.native import Kernel, is_there, native_of
+from repdl.interception.exact import is_exact_on_cuda
+from repdl.interception.native import Kernel, Native, device_of, elsewhere, is_there, native_of
 from repdl.interception.ops_by_dtype import complex_ops
 from repdl.interception.rounding import as_operands, first_rounded, of_one_type, rounded_once
 from repdl.interception.strict import native_within, not_reproducible
@@ -104,9 +107,9 @@ class Override:
         if not is_there(self.name):
             return
         kernel = self.bind(native)
-        yield self.name, self.short_cut(_core.OverrideTarget.NEW, self.chosen(self.name, kernel))
+        yield self.name, self.short_cut(_core.OverrideTarget.NEW, on_any(self.name, self.chosen(self.name, kernel)))
         for name, target, make in variants(self.name, self.converts):
-            yield name, self.short_cut(target, native_within(name, self.chosen(name, make(kernel))))
+            yield name, self.short_cut(target, on_any(name, native_within(name, self.chosen(name, make(kernel)))))
 
     def chosen(self, name: str, kernel: Kernel) -> Kernel:
         """What a variant runs where the call is not an ordinary one."""
@@ -237,11 +240,23 @@ class ForComplex(Override):
 
     def chosen(self, name: str, kernel: Kernel) -> Kernel:
         native = native_of(name)
+        of_reals = _on_cpu_or_whole(native, kernel) if self.op else native
 
         def choose(*args: Any, **kwargs: Any) -> Any:
-            return (kernel if has_complex(args) else native)(*args, **kwargs)
+            return (kernel if has_complex(args) else of_reals)(*args, **kwargs)
 
         return choose
+
+
+def _on_cpu_or_whole(native: Native, kernel: Kernel) -> Kernel:
+    """torch's own kernel, but for real numbers on a device, where only the op is known to give the same bits."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        on_device = elsewhere and device_of((*args, *kwargs.values())) is not None
+        is_whole = not kinds_of(args) & (FLOAT32 | LOW | FLOAT64) and is_exact_on_cuda(native.name, whole=True)
+        return (kernel if on_device and not is_whole else native)(*args, **kwargs)
+
+    return run
 
 
 overrides: dict[str, Override] = {}
@@ -249,6 +264,9 @@ overrides: dict[str, Override] = {}
 
 composites: dict[str, Kernel] = {}
 """Functions that stand for a composite op, above autograd: they are made of differentiable torch calls."""
+
+composites_on_devices: dict[str, Kernel] = {}
+"""The same of those that torch makes of other steps on other devices than the CPU; registered where one is in use."""
 
 
 layouts: dict[str, dict[str, Kernel]] = {}
@@ -335,11 +353,11 @@ def of_library(schema: str, low: str = "alike") -> Callable[[Kernel], Kernel]:
     return declare
 
 
-def composite(name: str) -> Callable[[Kernel], Kernel]:
-    """Declares a function as the composite op of that name."""
+def composite(name: str, on_devices: bool = False) -> Callable[[Kernel], Kernel]:
+    """Declares a function as the composite op of that name, or only while the program uses other devices."""
 
     def declare(function: Kernel) -> Kernel:
-        _enter_once(composites, name, function)
+        _enter_once(composites_on_devices if on_devices else composites, name, function)
         return function
 
     return declare

@@ -64,8 +64,10 @@ def route() -> Iterator[None]:
 @contextmanager
 def _routed() -> Iterator[None]:
     fast_path, onednn = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
+    cudnn = torch._C._get_cudnn_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     torch._C._set_mkldnn_enabled(False)  # LSTM in single ops
+    torch._C._set_cudnn_enabled(False)  # batch norm by the op that it has on the CPU
     try:
         with eager(), replaced(torch._C, "set_flush_denormal", _refusing_flushing):
             yield
@@ -73,6 +75,7 @@ def _routed() -> Iterator[None]:
         if not sys.is_finalizing():  # then torch may be half gone
             torch.backends.mha.set_fastpath_enabled(fast_path)
             torch._C._set_mkldnn_enabled(onednn)
+            torch._C._set_cudnn_enabled(cudnn)
 
 
 @contextmanager

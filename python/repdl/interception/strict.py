@@ -57,7 +57,7 @@ REASONS = {
     "random": "its numbers depend on the machine",
     "dtype": "there is no kernel for these dtypes, and torch's own depends on the machine",
     "layout": "there is no kernel for tensors of this layout",
-    "device": "there are kernels for the CPU only, and torch's own depends on the device",
+    "device": "there is no kernel for this device, and torch's own depends on it",
     "library": "it is compiled code of a library, which may compute otherwise on another machine",
     "unknown": "nobody has shown that torch's kernel gives the same bits everywhere",
 }
@@ -220,15 +220,19 @@ def op_of(name: str) -> str:
     return name.partition(".")[0].rstrip("_")
 
 
+def runs_native(name: str) -> bool:
+    """Whether this thread runs torch's own kernel of an op, or of a variant of it, for what was not reproducible."""
+    return bool(_running) and op_of(name) in _running.get(threading.get_ident(), ())
+
+
 def native_within(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel of ours, but torch's own within torch's own of the same op, which is often made of its variants.
 
     Ours would ask there for the very kernel that runs, without end.
     """
-    op = op_of(name)
 
     def choose(*args: Any, **kwargs: Any) -> Any:
-        if _running and op in _running.get(threading.get_ident(), ()):
+        if _running and runs_native(name):
             return native_of(name)(*args, **kwargs)
         return kernel(*args, **kwargs)
 

@@ -9,7 +9,7 @@ what to do.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from typing import Any
@@ -35,7 +35,7 @@ from repdl.interception import (
 )
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, is_there, lists_kept, native_of, registered_names
-from repdl.interception.override import composites, layouts, overrides
+from repdl.interception.override import composites, composites_on_devices, layouts, overrides
 from repdl.interception.registration import register
 
 STREAMS = ("philox", "torch")
@@ -160,7 +160,7 @@ def _leave(entry: _Enabled) -> None:
 
 def _install() -> None:
     with lists_kept():
-        _libraries.append(register(kernels() | {key: _of_device(key) for key in devices.dispatch_keys()}))
+        _libraries.append(register(kernels() | _of_devices(devices.dispatch_keys())))
         _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
         _undo.callback(libraries.hold(is_enabled))
     for change in (
@@ -208,8 +208,8 @@ def _take_cuda() -> None:
     """Takes over the kernels of CUDA too, which the program begins to use."""
     with _lock:
         if _enabled:
-            cuda = [key for key in devices.dispatch_keys() if key.endswith("CUDA")]
-            _libraries.append(register({key: _of_device(key) for key in cuda}))
+            cuda = [key for key in devices.dispatch_keys() if key.endswith(devices.SERVED)]
+            _libraries.append(register(_of_devices(cuda)))
             libraries.look()
 
 
@@ -219,8 +219,7 @@ COMPOSITE = "CompositeImplicitAutograd"
 @cache
 def kernels() -> dict[str, dict[str, Callable[..., Any]]]:
     """What is registered, by dispatch key and overload. Made once: from then on torch's own kernels are hidden."""
-    made_of_others = {name: function for name, function in composites.items() if is_there(name)}
-    found = {"CPU": _dense()} | {key: _of_layout(key) for key in LAYOUTS} | {COMPOSITE: made_of_others}
+    found = {"CPU": _dense()} | {key: _of_layout(key) for key in LAYOUTS} | {COMPOSITE: _made_of_others(composites)}
     for key in found:
         for name in found[key]:
             hidden_by(key, name)  # for `local`, which may come to it when ours is on top
@@ -232,7 +231,21 @@ def hidden_by(key: str, name: str) -> Native:
     return native_of(name, "CPU" if key == COMPOSITE else key)
 
 
+def _made_of_others(declared: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    return {name: function for name, function in declared.items() if is_there(name)}
+
+
 def _dense() -> dict[str, Callable[..., Any]]:
+    found = dict(_ours())
+    for name in registered_names():
+        if name not in found and why_exact(name) is None and name != "detach":
+            found[name] = _stub(name, native_of(name))
+    return found
+
+
+@cache
+def _ours() -> dict[str, Callable[..., Any]]:
+    """Our kernels of dense tensors, on the CPU and, where their ops have kernels there, on CUDA devices."""
     found: dict[str, Callable[..., Any]] = {}
     for override in overrides.values():
         for name, kernel in override.kernels(native_of(override.name)):
@@ -240,9 +253,6 @@ def _dense() -> dict[str, Callable[..., Any]]:
                 found[name] = kernel
             else:
                 found.setdefault(name, kernel)
-    for name in registered_names():
-        if name not in found and why_exact(name) is None and name != "detach":
-            found[name] = _stub(name, native_of(name))
     return found
 
 
@@ -257,9 +267,17 @@ def _of_layout(key: str) -> dict[str, Callable[..., Any]]:
     return found
 
 
+def _of_devices(keys: list[str]) -> dict[str, dict[str, Callable[..., Any]]]:
+    """What is registered at the keys of devices in use; and for all, what torch makes of other steps on these."""
+    found = {key: _of_device(key) for key in keys}
+    if devices.SERVED in keys:
+        found[COMPOSITE] = _made_of_others(composites | composites_on_devices)
+    return found
+
+
 @cache
 def _of_device(key: str) -> dict[str, Callable[..., Any]]:
-    return {name: _stub(name, native_of(name, key), "device") for name in devices.computing(key)}
+    return devices.kernels(key, _ours())
 
 
 def _stub(name: str, native: Callable[..., Any], why: str | None = None) -> Callable[..., Any]:

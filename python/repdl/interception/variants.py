@@ -35,6 +35,7 @@ def variants(
 def in_place(kernel: Kernel) -> Kernel:
     def changed(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         result = kernel(self, *args, **kwargs)
+        _check_device(self, result)
         if result.shape != self.shape:
             raise RuntimeError(
                 f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
@@ -64,11 +65,20 @@ def into(outs: list[str], converts: bool = True) -> Callable[[Kernel], Kernel]:
     return make
 
 
+def _check_device(target: torch.Tensor, result: torch.Tensor) -> None:
+    if target.device != result.device:
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but the result is on {result.device} and the tensor "
+            f"given for it on {target.device}"
+        )
+
+
 def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> torch.Tensor:
     """Writes a result into the tensor given for it, which is resized, with torch's warning if it held elements.
 
     Resized, it has the strides of the result where these leave no gaps, as in torch.
     """
+    _check_device(target, result)
     if not converts and result.dtype != target.dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead")
     if not torch.can_cast(result.dtype, target.dtype):

@@ -6,9 +6,9 @@ own: each call, for an empty tensor too, takes one number of 64 bits from the to
 So the number of elements never moves later calls, and `torch.manual_seed`, `torch.get_rng_state`,
 `torch.random.fork_rng`, checkpoints and the workers of a DataLoader work as with torch's samplers.
 
-Each sampler works on CPU tensors of any strides whose elements do not overlap. Those that fill a tensor record no
-gradient. A float64 tensor gets the numbers of float32, except from `uniform_` and `random_`. What is built on the ops
-is written in steps that round once, on any machine.
+Each sampler works on tensors of the CPU and of CUDA devices, of any strides whose elements do not overlap. Those that
+fill a tensor record no gradient. A float64 tensor gets the numbers of float32, except from `uniform_` and `random_`.
+What is built on the ops is written in steps that round once, on any machine.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from repdl._op import Op
 from repdl._order import get_order
 from repdl._symbols import addresses
 from repdl._torch import empty_strided
+from repdl.random import of_devices
 
 _INT64_MAX = 2**63 - 1
 
 _FLOATING = (torch.float32, torch.bfloat16, torch.float16)
 """What the ops fill themselves."""
-
-_CPU = torch.device("cpu")
 
 _RANKS = 8
 """So many dimensions the ops take. What has more is filled in a row, which gives the same numbers."""
@@ -40,6 +39,8 @@ _core.set_key_source(
     torch._C.DispatchKeySet(torch._C.DispatchKey.CPU),
     lambda: empty_strided((), (), torch.int64),
     torch.default_generator,
+    of_devices.key_of,
+    of_devices.default_on,
 )
 
 
@@ -58,20 +59,20 @@ def _set_word_source() -> None:
 _set_word_source()
 
 
-def philox_key(generator: torch.Generator | None = None) -> tuple[int, int]:
-    """Takes the key (seed, call) of the next call from a torch generator, the default one if None.
+def philox_key(generator: torch.Generator | None = None, device: torch.device | None = None) -> tuple[int, int]:
+    """Takes the key (seed, call) of the next call from a torch generator; from the default one of a device if None.
 
     `seed` is the generator's initial seed, all 64 bits of it; `call` is the next number of 64 bits that it draws (two
-    words of mt19937, the same on every machine). Both are given as signed integers.
+    words of mt19937, the same on every machine), or that a generator on the CPU with its seed and as many calls behind
+    it draws. Both are given as signed integers.
+
+    The default generators of CUDA devices are that of the CPU as long as they have its seed, which
+    `torch.manual_seed` gives all of them: then a program draws the same numbers wherever it computes.
 
     Raises:
-        NotImplementedError: for a generator of another device.
+        NotImplementedError: for a generator of a device that is neither.
     """
-    if generator is not None and generator.device != _CPU:
-        raise NotImplementedError(
-            f"[philox_key] generator must be on the CPU, got one on {generator.device}; use torch.Generator()"
-        )
-    return _core.draw_key(generator)
+    return _core.draw_key(generator, None if device is None or device.type != "cuda" else device.index)
 
 
 def uniform_(
@@ -131,10 +132,10 @@ def geometric_(tensor: torch.Tensor, p: float, generator: torch.Generator | None
     """
     if not (isinstance(tensor, torch.Tensor) and _is_integer(tensor.dtype)):
         return _fill("geometric_", tensor, generator, ops.philox_geometric, p)
-    _check_cpu("geometric_", tensor)
+    _check_device("geometric_", tensor)
     bits = torch.iinfo(tensor.dtype).bits - tensor.dtype.is_signed
     highest = float(2**bits - 2 ** max(bits - 24, 0))
-    return _copy(tensor, _floats(tensor.shape, generator, ops.philox_geometric, p, highest))
+    return _copy(tensor, _floats(tensor, generator, ops.philox_geometric, p, highest))
 
 
 def cauchy_(
@@ -164,18 +165,18 @@ def bernoulli_(
         TypeError: for a complex tensor.
         ValueError: for a p outside of [0, 1].
     """
-    _check_cpu("bernoulli_", tensor)
+    _check_device("bernoulli_", tensor)
     if isinstance(p, torch.Tensor):
-        _check_cpu("bernoulli_", p)
-        if not bool(((p >= 0) & (p <= 1)).all()):
+        _check_device("bernoulli_", p)
+        if p.is_cpu and not bool(((p >= 0) & (p <= 1)).all()):  # a device would have to be waited for
             raise ValueError("[bernoulli_] p must be between 0 and 1, all of it")
-        words = _words(tensor.shape, philox_key(generator))
+        words = _words(tensor, philox_key(generator, tensor.device))
         return _copy(tensor, words < p.detach().double().mul(2.0**32).floor_())
     if tensor.dtype in _FLOATING:
         return _fill("bernoulli_", tensor, generator, ops.philox_bernoulli, p)
     if tensor.is_complex():
         raise TypeError(f"[bernoulli_] tensor must hold real numbers, got {tensor.dtype}")
-    return _copy(tensor, _floats(tensor.shape, generator, ops.philox_bernoulli, p))
+    return _copy(tensor, _floats(tensor, generator, ops.philox_bernoulli, p))
 
 
 def random_(
@@ -190,7 +191,7 @@ def random_(
         TypeError: for a complex tensor.
         ValueError: for bounds that the dtype does not hold, or low >= high.
     """
-    _check_cpu("random_", tensor)
+    _check_device("random_", tensor)
     least, largest = _integers_of("random_", tensor.dtype)
     last = largest if high is None else high - 1
     if not (least <= low <= last <= largest):
@@ -198,9 +199,9 @@ def random_(
             f"[random_] low {low} and high {high} must be bounds of {tensor.dtype}, "
             f"which has integers from {least} to {largest}, and low below high"
         )
-    key = philox_key(generator)
+    key = philox_key(generator, tensor.device)
     if tensor.dtype != torch.int64 or tensor.dim() > _RANKS:
-        return _copy(tensor, _integers(tensor.shape, key, low, last))
+        return _copy(tensor, _integers(tensor, key, low, last))
     ops.philox_randint.kernel(tensor, *key, low, last)
     torch.autograd.graph.increment_version(tensor)
     return tensor
@@ -239,7 +240,7 @@ def multinomial(
     """
     _check_floating("multinomial", input)
     indices: torch.Tensor = ops.philox_multinomial.kernel(
-        input.detach(), num_samples, replacement, *philox_key(generator)
+        input.detach(), num_samples, replacement, *philox_key(generator, input.device)
     )
     return indices
 
@@ -343,37 +344,37 @@ def _is_integer(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
 
 
-def _check_cpu(name: str, tensor: Any) -> None:
+def _check_device(name: str, tensor: Any) -> None:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"[{name}] tensor must be a torch tensor, got {type(tensor).__name__}")
-    if not tensor.is_cpu:
-        raise NotImplementedError(f"[{name}] tensor must be on the CPU, got {tensor.device}; fill it there and move it")
+    if not (tensor.is_cpu or tensor.is_cuda):
+        raise NotImplementedError(
+            f"[{name}] tensor must be on the CPU or a CUDA device, got {tensor.device}; fill it there and move it"
+        )
 
 
 def _check_floating(name: str, tensor: Any) -> None:
-    _check_cpu(name, tensor)
+    _check_device(name, tensor)
     if tensor.dtype not in _FLOATING and tensor.dtype != torch.float64:
         raise TypeError(f"[{name}] tensor must be float32, float64, bfloat16 or float16, got {tensor.dtype}")
 
 
-def _words(shape: tuple[int, ...], key: tuple[int, int]) -> torch.Tensor:
-    words = torch.empty(math.prod(shape), dtype=torch.int64, device="cpu")
+def _words(like: torch.Tensor, key: tuple[int, int]) -> torch.Tensor:
+    words = torch.empty(like.numel(), dtype=torch.int64, device=like.device)
     ops.philox_bits.kernel(words, *key)
-    return words.view(shape)
+    return words.view(like.shape)
 
 
-def _integers(shape: tuple[int, ...], key: tuple[int, int], first: int, last: int) -> torch.Tensor:
-    integers = torch.empty(math.prod(shape), dtype=torch.int64, device="cpu")
+def _integers(like: torch.Tensor, key: tuple[int, int], first: int, last: int) -> torch.Tensor:
+    integers = torch.empty(like.numel(), dtype=torch.int64, device=like.device)
     ops.philox_randint.kernel(integers, *key, first, last)
-    return integers.view(shape)
+    return integers.view(like.shape)
 
 
-def _floats(
-    shape: tuple[int, ...], generator: torch.Generator | None, fill: Op[..., None], *args: float
-) -> torch.Tensor:
-    floats = torch.empty(math.prod(shape), dtype=torch.float32, device="cpu")
-    fill.kernel(floats, *philox_key(generator), *args)
-    return floats.view(shape)
+def _floats(like: torch.Tensor, generator: torch.Generator | None, fill: Op[..., None], *args: float) -> torch.Tensor:
+    floats = torch.empty(like.numel(), dtype=torch.float32, device=like.device)
+    fill.kernel(floats, *philox_key(generator, like.device), *args)
+    return floats.view(like.shape)
 
 
 def _copy(tensor: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
@@ -388,7 +389,7 @@ def _drawn(draw: Op[..., Any], generator: torch.Generator | None, *parameters: t
     shape = broadcast[0].shape
     if len(shape) > _RANKS:
         broadcast = tuple(p.reshape(-1) for p in broadcast)
-    numbers: torch.Tensor = draw.kernel(*broadcast, *philox_key(generator))
+    numbers: torch.Tensor = draw.kernel(*broadcast, *philox_key(generator, broadcast[0].device))
     return numbers.reshape(shape)
 
 
@@ -402,10 +403,10 @@ def _fill(
 ) -> torch.Tensor:
     _check_floating(name, tensor)
     if tensor.dtype == torch.float64 and not float64:
-        return _copy(tensor, _floats(tensor.shape, generator, fill, *args))
+        return _copy(tensor, _floats(tensor, generator, fill, *args))
     if tensor.dim() > _RANKS:
-        flat = torch.empty(tensor.numel(), dtype=tensor.dtype, device="cpu")
+        flat = torch.empty(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
         return _copy(tensor, _fill(name, flat, generator, fill, *args, float64=float64))
-    fill.kernel(tensor, *philox_key(generator), *args)
+    fill.kernel(tensor, *philox_key(generator, tensor.device), *args)
     torch.autograd.graph.increment_version(tensor)
     return tensor

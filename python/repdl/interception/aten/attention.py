@@ -41,7 +41,7 @@ def scaled_dot_product_attention(
     drawn: tuple[Any, ...] = ()
     dropout_mask = None
     if dropout_p > 0 and _draws_inside():
-        drawn = (dropout_p, *philox_key())
+        drawn = (dropout_p, *philox_key(None, query.device))
     elif dropout_p > 0:
         dropout_mask = query.new_empty((*query.shape[:3], key.shape[2])).bernoulli_(1 - dropout_p)
         dropout_mask = dropout_mask.div_(1 - dropout_p) if dropout_p < 1 else dropout_mask
@@ -63,7 +63,12 @@ def _fits_the_op(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None, enable_gqa: bool
 ) -> bool:
     rank, heads = query.dim(), -3
-    if rank not in (3, 4) or key.dim() != rank or value.dim() != rank or query.device.type not in ("cpu", "meta"):
+    if (
+        rank not in (3, 4)
+        or key.dim() != rank
+        or value.dim() != rank
+        or query.device.type not in ("cpu", "cuda", "meta")
+    ):
         return False
     if not (query.dtype == key.dtype == value.dtype and query.dtype in FLOATING):
         return False
@@ -82,7 +87,7 @@ def _fits_the_op(
 def _added(mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if mask.dtype != torch.bool:
         return mask.to(dtype)
-    return torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, float("-inf"))
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, float("-inf"))
 
 
 def _in_steps(

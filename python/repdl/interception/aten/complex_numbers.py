@@ -12,8 +12,11 @@ from typing import Any
 
 import torch
 
+from repdl.interception import core
 from repdl.interception.aten import complex_functions
+from repdl.interception.dtypes import to_floating
 from repdl.interception.native import native_of
+from repdl.interception.operands import alike
 from repdl.interception.ops_by_dtype import complex_ops
 from repdl.interception.override import for_complex
 
@@ -33,6 +36,14 @@ def _step(name: str, op: str, of_reals: str = "", elementwise: bool = True) -> N
 
     def compute(*operands: Any) -> torch.Tensor:
         dtype = torch.result_type(*operands) if len(operands) == 2 else operands[0].dtype
+        if not dtype.is_complex:  # on a device
+            return core.ops[of_reals](
+                *(
+                    alike(*operands)
+                    if len(operands) == 2
+                    else (x if x.is_floating_point() else to_floating(x) for x in operands)
+                )
+            )
         result = kernel(*[_of_dtype(x, dtype) for x in operands])
         if dtype != torch.complex32:
             return result

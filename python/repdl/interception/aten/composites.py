@@ -50,6 +50,18 @@ def linear_out(
     return fill(out, linear(input, weight, bias), converts=False)
 
 
+@composite("dropout", on_devices=True)
+def dropout(input: torch.Tensor, p: float, train: bool) -> torch.Tensor:
+    """In the steps that torch takes on the CPU; on other devices it has a single one."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input * torch.zeros((), dtype=input.dtype, device=input.device)
+    return input * torch.empty_like(input).bernoulli_(1 - p).div_(1 - p)
+
+
 _native_bilinear = native_of("bilinear")
 
 

@@ -26,6 +26,7 @@ def index_put_(
 ) -> torch.Tensor:
     """self[indices] = values, or += values."""
     values = values.to(self.device)
+    indices = [None if index is None else index.to(self.device) for index in indices]
     if accumulate and (found := _lines_of(self, indices)) is not None:
         before, along, lines, behind = found
         shape = (math.prod(before), along, math.prod(behind))
@@ -71,6 +72,8 @@ def _from_start(index: Any, size: int) -> torch.Tensor | None:
     index = index.to(torch.int64)
     if index.numel() == 0:
         return index
+    if not index.is_cpu:  # where nobody waits for numbers; the op stops at one that is out of range
+        return torch.where(index < 0, index + size, index)
     low, high = map(int, _aminmax(index))
     if low < -size or high >= size:
         return None

@@ -91,7 +91,12 @@ def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.T
     # A transform of torch.func may hide the tangents of one outside of it.
     if forward_ad._current_level >= 0 and (peek_interpreter_stack() is not None or has_tangent(*given)):
         return False
-    if input.dtype not in FLOATING or input.device.type not in ("cpu", "meta") or not input.numel() or not shape:
+    if (
+        input.dtype not in FLOATING
+        or input.device.type not in ("cpu", "cuda", "meta")
+        or not input.numel()
+        or not shape
+    ):
         return False
     return tuple(input.shape[-len(shape) :]) == shape and (weight is None or tuple(weight.shape) == shape)
 

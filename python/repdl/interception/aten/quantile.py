@@ -54,7 +54,7 @@ def _ranks(rows: torch.Tensor, q: torch.Tensor, ignore_nan: bool) -> torch.Tenso
         ranks = ops.mul(q, (nan.logical_not().sum(-1, keepdim=True) - 1).to(q.dtype))  # integers
         return ranks.masked_fill(ranks < 0, 0)
     last = rows.shape[-1] - 1
-    ranks = ops.mul(q, torch.full((), last, dtype=q.dtype)).expand(*rows.shape[:-1], -1)
+    ranks = ops.mul(q, torch.full((), last, dtype=q.dtype, device=q.device)).expand(*rows.shape[:-1], -1)
     return ranks.masked_fill(nan.any(-1, keepdim=True).expand_as(ranks), last)
 
 
@@ -78,7 +78,7 @@ def _declare(name: str, ignore_nan: bool) -> None:
         ) -> torch.Tensor:
             if not _is_allowed(self, q, dim, interpolation):
                 return native(self, q, dim, keepdim, interpolation=interpolation)
-            places = q if isinstance(q, torch.Tensor) else torch.full((), q, dtype=self.dtype)
+            places = q if isinstance(q, torch.Tensor) else torch.full((), q, dtype=self.dtype, device=self.device)
             return quantile(self, places, dim, keepdim, interpolation, ignore_nan)
 
         def quantile_into(

@@ -133,7 +133,7 @@ def _random_between(self: torch.Tensor, low: int, high: int | None, *, generator
     """philox.random_, of which a tensor of int64 needs few checks."""
     if high is None or low >= high or self.dtype != torch.int64 or self.dim() > _RANKS:
         return philox.random_(self, low, high, generator)
-    _philox_randint(self, *philox.philox_key(generator), low, high - 1)
+    _philox_randint(self, *philox.philox_key(generator, self.device), low, high - 1)
     return self
 
 
@@ -218,5 +218,5 @@ def randperm_generator_out(n: int, *, generator: Any = None, out: torch.Tensor) 
         out.resize_(n)
     if out.dtype != torch.int64 or not out.is_contiguous():
         return out.copy_(philox.randperm(n, out.dtype, generator))
-    _philox_randperm(out, *philox.philox_key(generator))
+    _philox_randperm(out, *philox.philox_key(generator, out.device))
     return out

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""What has no kernel for the device raises by its name, and so do tensors that are not all there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import device
+import pytest
+import torch
+from support_cuda import bits
+
+import repdl
+
+X = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
+
+
+def cuda(x: torch.Tensor = X) -> torch.Tensor:
+    return device.on_device(x.clone())
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("aten::linalg_cholesky_ex", lambda x: torch.linalg.cholesky_ex(x)),
+        ("aten::_fft_r2c", lambda x: torch.fft.rfft(x)),
+        ("aten::_cdist_forward", lambda x: torch.cdist(x, x)),
+        ("aten::argmax", lambda x: x.argmax(1)),
+        ("aten::nextafter", lambda x: torch.nextafter(x, x)),
+        ("aten::special_airy_ai", lambda x: torch.special.airy_ai(x)),
+    ],
+)
+def test_what_lacks_a_kernel_raises(name: str, call: Callable[[torch.Tensor], object], enabled: None) -> None:
+    x = cuda()
+    with pytest.raises(repdl.NotReproducibleError) as error:
+        call(x)
+    assert error.value.op == name
+    assert (error.value.device, error.value.reason) == ("cuda:0", "device")
+    with repdl.allow_native("a test"):
+        call(x)
+
+
+def test_levels() -> None:
+    x = cuda(X @ X.T + torch.eye(4))
+    with repdl.reproducible(strict="off"):
+        torch.linalg.cholesky_ex(x)
+    with repdl.reproducible(strict="warn"), pytest.warns(repdl.NotReproducibleWarning, match="cholesky_ex"):
+        torch.linalg.cholesky_ex(x)
+
+
+def test_torch_gets_its_kernels_back(enabled: None) -> None:
+    torch.exp(cuda())
+    assert device.own_calls["exp"] == 0
+    with repdl.allow_native("a test"):  # which has no use for it: ours is there
+        torch.exp(cuda())
+    assert device.own_calls["exp"] == 0
+
+
+def test_outside_torch_computes() -> None:
+    device.own_calls.clear()
+    torch.exp(cuda())
+    assert device.own_calls["exp"] == 1
+
+
+def test_only_moves_and_choices_are_torchs_own(enabled: None) -> None:
+    from repdl.interception.exact import is_exact_on_cuda
+
+    x = cuda().requires_grad_()
+    y = torch.nn.functional.layer_norm(torch.softmax(x * 2 + 1, 1) @ x, (4,))
+    (torch.where(y > 0, y, -y) / 3).sum().backward()
+    assert device.own_calls
+    assert [name for name in device.own_calls if not is_exact_on_cuda(name)] == []
+
+
+def test_mixed_devices(enabled: None) -> None:
+    for call in (torch.mm, torch.add, torch.mul, torch.atan2):
+        for a, b in ((cuda(), X), (X, cuda())):
+            with pytest.raises(RuntimeError, match=r"cuda:0.*cpu|cpu.*cuda:0"):
+                call(a, b)
+    with pytest.raises(RuntimeError, match="cuda:0"):
+        torch.tensor(1.0).add_(cuda()[0, 0])
+    for call in (torch.exp, torch.neg):
+        for x, out in ((cuda(), torch.empty(4, 4)), (X, cuda())):
+            with pytest.raises(RuntimeError, match="cuda:0"):
+                call(x, out=out)
+    with pytest.raises(ValueError, match=r"\[mm\] mat2 is on cpu but the first tensor is on cuda:0; move one of them"):
+        repdl.ops.mm(cuda(), X)
+
+
+def test_a_number_on_the_cpu_counts(enabled: None) -> None:
+    third = torch.tensor(0.3, dtype=torch.float64)
+    assert bits(cuda() * third) == bits(X * third)
+    assert bits(cuda() ** third.float()) == bits(X ** third.float())
+    assert bits(cuda().mul_(third)) == bits(X * third)
+
+
+def test_a_device_that_is_not_there(enabled: None) -> None:
+    x = device.on_device(X.clone(), index=5)
+    assert str(x.device) == "cuda:5"
+    for call in (torch.exp, repdl.ops.exp):
+        with pytest.raises(RuntimeError, match=r"^\[exp\] .*cuda:5.*cudaErrorInvalidDevice"):
+            call(x)
+    with pytest.raises(
+        ValueError, match=r"\[mm\] mat2 is on cuda:5 but the first tensor is on cuda:0; move one of them"
+    ):
+        repdl.ops.mm(cuda(), x)
+    assert bits(torch.exp(cuda())) == bits(torch.exp(X))
+
+
+def test_an_index_out_of_range_stops_the_kernel(enabled: None) -> None:
+    index = device.on_device(torch.tensor([0, 4]))
+    with pytest.raises(RuntimeError, match=r"^\[index_add\] .*cuda:0"):
+        cuda().index_add(0, index, cuda()[:2])
+    assert bits(torch.exp(cuda())) == bits(torch.exp(X))
