@@ -80,7 +80,8 @@ PyObject* CallForChannelsLast(PyObject* self, PyObject* const* args, Py_ssize_t 
         view.strides[static_cast<int>(order[dim])] = made.strides[dim];
       }
     }
-    Run(*callable.op, read.Values(), tensors, outputs.Views());
+    const CudaStreamScope stream(tensors.Stream());
+    Run(*callable.op, read.Values(), outputs.Views());
     return outputs.Release();
   });
 }

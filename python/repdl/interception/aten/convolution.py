@@ -37,9 +37,9 @@ def _call(name: str, operands: tuple[torch.Tensor, torch.Tensor], *args: Any) ->
     x = operands[0]
     format = memory_format(*map(_as_plane, operands))
     if format == torch.contiguous_format:
-        return ops_of(x)[name](*args)  # type: ignore[no-any-return]
+        return ops_of(x)[name](*args)
     if not x.is_complex():
-        return _LAST[name](*args)  # type: ignore[no-any-return]
+        return _LAST[name](*args)
     turned = _as_plane(ops_of(x)[name](*args)).clone(memory_format=format)
     return turned.squeeze(2) if x.dim() == 3 else turned
 
