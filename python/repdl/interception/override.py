@@ -268,6 +268,8 @@ composites: dict[str, Kernel] = {}
 composites_on_devices: dict[str, Kernel] = {}
 """The same of those that torch makes of other steps on other devices than the CPU; registered where one is in use."""
 
+kernels_on_devices: dict[str, Kernel] = {}
+"""Kernels of overloads that are torch's own on the CPU."""
 
 layouts: dict[str, dict[str, Kernel]] = {}
 """By dispatch key, kernels for tensors that are not dense."""
@@ -358,6 +360,16 @@ def composite(name: str, on_devices: bool = False) -> Callable[[Kernel], Kernel]
 
     def declare(function: Kernel) -> Kernel:
         _enter_once(composites_on_devices if on_devices else composites, name, function)
+        return function
+
+    return declare
+
+
+def on_devices(name: str) -> Callable[[Kernel], Kernel]:
+    """Declares a function as the kernel of an overload on other devices than the CPU, where torch's own is exact."""
+
+    def declare(function: Kernel) -> Kernel:
+        _enter_once(kernels_on_devices, name, on_any(name, function))
         return function
 
     return declare

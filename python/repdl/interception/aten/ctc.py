@@ -31,7 +31,8 @@ def _by_sequence(targets: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
 
 def _run(op: str, tensors: Any, targets: torch.Tensor, inputs: Any, lengths: Any, *others: Any) -> Any:
     labels = _lengths(lengths)
-    return core.ops[op](*tensors, _by_sequence(targets, labels), _lengths(inputs), labels, *others)
+    counts = (_by_sequence(targets, labels), _lengths(inputs), labels)
+    return core.ops[op](*tensors, *(x.to(tensors[0].device) for x in counts), *others)
 
 
 @override("_ctc_loss", "_ctc_loss.Tensor", wide="float64")

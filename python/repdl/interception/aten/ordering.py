@@ -13,7 +13,7 @@ from torch._prims_common import compute_elementwise_output_logical_to_physical_p
 
 from repdl.interception import core
 from repdl.interception.native import Kernel, native_of
-from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.override import ANY_DTYPE, on_devices, override
 
 _Found = tuple[torch.Tensor, torch.Tensor]
 
@@ -142,3 +142,35 @@ def unique_dim(
         )
         values = self.index_select(dim, first)
     return values, inverse, counts
+
+
+def _extreme(self: torch.Tensor, dim: int, keepdim: bool, largest: bool) -> _Found:
+    """The first element along a dimension in a stable order, in which NaN is the largest; of minima it is the least."""
+    values, indices = sort(self, dim, largest)
+    if not self.dim():
+        return values, indices
+    if not largest and self.is_floating_point():
+        is_nan = values.narrow(dim, -1, 1).isnan()
+        nans = sort(self, dim, True)
+        values = torch.where(is_nan, nans[0], values)
+        indices = torch.where(is_nan, nans[1], indices)
+    if keepdim:
+        return values.narrow(dim, 0, 1), indices.narrow(dim, 0, 1)
+    return values.select(dim, 0), indices.select(dim, 0)
+
+
+def _declare_extremes(name: str, largest: bool) -> None:
+    @on_devices(f"{name}.dim")
+    def extreme(self: torch.Tensor, dim: int, keepdim: bool = False) -> _Found:
+        return _extreme(self, dim, keepdim, largest)
+
+    @on_devices(f"arg{name}")
+    def place(self: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+        if dim is not None:
+            return _extreme(self, dim, keepdim, largest)[1]
+        found = _extreme(self.reshape(-1), 0, False, largest)[1]
+        return found.reshape([1] * self.dim()) if keepdim else found
+
+
+_declare_extremes("max", True)
+_declare_extremes("min", False)

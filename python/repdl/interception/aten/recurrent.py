@@ -14,8 +14,9 @@ from torch.nn import functional as F
 
 from repdl import ops
 from repdl._torch import PLAIN
-from repdl.interception.native import native_of
+from repdl.interception.native import Kernel, elsewhere, native_of
 from repdl.interception.override import composite
+from repdl.interception.strict import not_reproducible
 from repdl.interception.unwatched import transformed
 
 States = Sequence[torch.Tensor]
@@ -41,6 +42,10 @@ def _rnn_layer(nonlinearity: str) -> Layer:
     return layer
 
 
+def _is_served(device: torch.device) -> bool:
+    return device.type == "cpu" or device.type in elsewhere
+
+
 def _fits_the_op(
     input: torch.Tensor,
     states: Sequence[torch.Tensor],
@@ -57,12 +62,13 @@ def _fits_the_op(
         dtype not in (torch.float32, torch.float64)
         or input.dim() != 3
         or len(params) != layers * each
-        or torch.is_autocast_enabled("cpu")
+        or not _is_served(input.device)
+        or torch.is_autocast_enabled(input.device.type)
         or transformed()
     ):
         return False
     for t in (input, *states, *params):
-        if type(t) not in PLAIN or t.dtype != dtype or t.device.type != "cpu" or t.layout != torch.strided:
+        if type(t) not in PLAIN or t.dtype != dtype or t.device != input.device or t.layout != torch.strided:
             return False
     steps, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
     hidden, width = states[0].shape[-1], input.shape[2]
@@ -119,6 +125,13 @@ def _apart(params: Sequence[torch.Tensor], has_biases: bool, states: Sequence[to
     return [p.view_as(p) if i % each in (1, 3) else p for i, p in enumerate(params)]
 
 
+def _in_steps(name: str, native: Kernel, args: tuple[Any, ...]) -> Any:
+    """torch's own steps. On devices other than the CPU they are others, whose gradients have other sums."""
+    if args[0].device.type in ("cpu", "meta"):
+        return native(*args)
+    return not_reproducible(name, args, {}, native, "device")
+
+
 def _declare(name: str, layer: Layer, gates: int) -> None:
     native, native_of_packed = native_of(f"{name}.input"), native_of(f"{name}.data")
     has_c = name == "lstm"
@@ -141,10 +154,11 @@ def _declare(name: str, layer: Layer, gates: int) -> None:
             return _in_layers(
                 layer, input, states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
             )
-        return native(
+        args = (
             input, hx, _apart(params, has_biases, states), has_biases, num_layers, dropout, train, bidirectional,
             batch_first,
         )  # fmt: skip
+        return _in_steps(f"{name}.input", native, args)
 
     @composite(f"{name}.data")
     def packed(
@@ -159,10 +173,11 @@ def _declare(name: str, layer: Layer, gates: int) -> None:
         bidirectional: bool,
     ) -> tuple[torch.Tensor, ...]:
         states = list(hx) if has_c else [hx]
-        return native_of_packed(
+        args = (
             data, batch_sizes, hx, _apart(params, has_biases, states), has_biases, num_layers, dropout, train,
             bidirectional,
         )  # fmt: skip
+        return _in_steps(f"{name}.data", native_of_packed, args)
 
 
 _declare("lstm", _lstm_layer, 4)
