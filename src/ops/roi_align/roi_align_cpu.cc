@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "drivers/channel_group_cpu-inl.h"
-#include "ops/roi_align/roi_align_kernel.h"
+#include "ops/roi_align/roi_align_lists.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
@@ -15,8 +15,8 @@ constexpr int64_t kGrain = 32768;
 template <class T, class Group>
 class Box {
  public:
-  Box(const RoiAlignArgs<T>& args, const Group& group, int64_t r)
-      : args_(args), group_(group), roi_(args.rois[r]), r_(r) {}
+  Box(const RoiAlignArgs<T>& args, const Roi<T>* rois, const Group& group, int64_t r)
+      : args_(args), group_(group), roi_(rois[r]), r_(r) {}
 
   void Pool() const {
     const RoiAxis<T>&y = roi_.y, &x = roi_.x;
@@ -138,8 +138,7 @@ class Box {
 
 /// A box for one channel, whose numbers are taken one by one.
 template <class T>
-void PoolAlone(const RoiAlignArgs<T>& args, int64_t r, int64_t c) {
-  const Roi<T>& roi = args.rois[r];
+void PoolAlone(const RoiAlignArgs<T>& args, const Roi<T>& roi, int64_t r, int64_t c) {
   const RoiAxis<T>&y = roi.y, &x = roi.x;
   T* const out = args.output + (r * args.channels + c) * args.rows * args.columns;
   for (int64_t i = 0; i < args.rows; ++i) {
@@ -170,11 +169,12 @@ void PoolAlone(const RoiAlignArgs<T>& args, int64_t r, int64_t c) {
 }
 
 template <class T>
-void Pool(const RoiAlignArgs<T>& args) {
+void Pool(const RoiAlignArgs<T>& args, const Roi<T>* rois) {
   if (2 * args.channels < kLanesOf<T>) {
     ParallelRanges(args.count * args.channels, kGrain / (16 * args.rows * args.columns) + 1,
                    [&](int64_t begin, int64_t end) HWY_ATTR {
-                     for (int64_t i = begin; i < end; ++i) PoolAlone(args, i % args.count, i / args.count);
+                     for (int64_t i = begin; i < end; ++i)
+                       PoolAlone(args, rois[i % args.count], i % args.count, i / args.count);
                    });
     return;
   }
@@ -182,21 +182,22 @@ void Pool(const RoiAlignArgs<T>& args) {
   const int64_t products = 16 * args.rows * args.columns * args.channels / std::max<int64_t>(groups.count(), 1);
   ParallelRanges(args.count * groups.count(), kGrain / products + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t task = begin; task < end; ++task) {
-      groups.With(task / args.count, [&](const auto& group) HWY_ATTR { Box(args, group, task % args.count).Pool(); });
+      groups.With(task / args.count,
+                  [&](const auto& group) HWY_ATTR { Box(args, rois, group, task % args.count).Pool(); });
     }
   });
 }
 
 /// The boxes of an image are taken in their order.
 template <class T>
-void Spread(const RoiAlignArgs<T>& args) {
+void Spread(const RoiAlignArgs<T>& args, const Roi<T>* rois) {
   const ChannelGroups<T> groups(args.channels);
   ParallelRanges(args.batch * groups.count(), 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t image = task / groups.count();
       groups.With(task % groups.count(), [&](const auto& group) HWY_ATTR {
         for (int64_t r = 0; r < args.count; ++r) {
-          if (args.rois[r].image == image) Box(args, group, r).Spread();
+          if (rois[r].image == image) Box(args, rois, group, r).Spread();
         }
       });
     }
@@ -205,10 +206,10 @@ void Spread(const RoiAlignArgs<T>& args) {
 
 }  // namespace
 
-void RoiAlignKernel(const RoiAlignArgs<float>& args) { Pool(args); }
-void RoiAlignKernel(const RoiAlignArgs<double>& args) { Pool(args); }
-void RoiAlignGradKernel(const RoiAlignArgs<float>& args) { Spread(args); }
-void RoiAlignGradKernel(const RoiAlignArgs<double>& args) { Spread(args); }
+void RoiAlignKernel(const RoiAlignArgs<float>& args) { ForListedBoxes(args, Pool<float>); }
+void RoiAlignKernel(const RoiAlignArgs<double>& args) { ForListedBoxes(args, Pool<double>); }
+void RoiAlignGradKernel(const RoiAlignArgs<float>& args) { ForListedBoxes(args, Spread<float>); }
+void RoiAlignGradKernel(const RoiAlignArgs<double>& args) { ForListedBoxes(args, Spread<double>); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -17,34 +17,12 @@ struct RoiSettings {
   int64_t sampling_ratio;
 };
 
-/// The elements along an axis that the bins of a box have, with weights: of each bin in ascending order of the elements,
-/// and of each of these in ascending order of the bins.
-template <class T>
-struct RoiAxis {
-  const int64_t* starts;  // of each bin, and the end
-  const int32_t* elements;
-  const T* weights;
-
-  int64_t used;  // elements that a bin has
-  const int32_t* used_elements;
-  const int64_t* used_starts;
-  const int32_t* bins;
-  const T* bin_weights;
-};
-
-template <class T>
-struct Roi {
-  int64_t image;
-  RoiAxis<T> y, x;
-};
-
 /// All tensors are row-major.
 template <class T>
 struct RoiAlignArgs {
   int64_t count;
-  const Roi<T>* rois;     // on the CPU
-  const T* boxes;         // elsewhere: (count, 4)
-  const int64_t* images;  // likewise
+  const T* boxes;         // (count, 4)
+  const int64_t* images;  // (count)
   RoiSettings<T> settings;
   int64_t batch, channels, height, width;
   int64_t rows, columns;  // of bins
