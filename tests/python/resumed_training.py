@@ -9,6 +9,7 @@ Each child begins with other seeds and weights, as a program does that does not 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import random
@@ -124,6 +125,7 @@ def run(folder: Path, workers: int, kills: str) -> tuple[int, str]:
         lives = choose.randrange(1, 6)
         child = os.fork()
         if child == 0:
+            os.setpgid(0, 0)
             begun = checkpoint.read(path)["steps"] if path.exists() else 0
 
             last = begun + lives if kills not in ("none", "at random") else None
@@ -133,6 +135,8 @@ def run(folder: Path, workers: int, kills: str) -> tuple[int, str]:
             time.sleep(choose.uniform(0.005, 0.1))
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
+        with contextlib.suppress(ProcessLookupError):  # a worker whose parent was gone when it began waits for ever
+            os.killpg(child, signal.SIGKILL)
         dead += os.WIFSIGNALED(status)
         assert os.WIFSIGNALED(status) or result.exists(), "a child failed"
     return dead, result.read_text()
