@@ -436,7 +436,8 @@ class Doubts {
   HWY_INLINE void Look(std::type_identity_t<VecOf<T>> values) {
     const TagOf<T> d;
     const auto known = hn::Or(Lt(values, Zero(d)), Gt(values, Zero(d)));
-    found_ = Or(found_, IfThenZeroElse(known, Set(d, T{1})));
+    const VecOf<T> before = found_;
+    found_ = Or(before, IfThenZeroElse(known, Set(d, T{1})));
   }
   /// Whether one was NaN or a zero.
   bool Found() const { return Any(TagOf<T>(), Ne(found_, Zero(TagOf<T>()))); }
@@ -520,7 +521,10 @@ struct PositionSink {
       HWY_ALIGN T turned[kLanesOf<T>][kLanesOf<T>];
       const VecOf<T> plus = bias == nullptr ? Zero(d) : LoadN(bias + i + first, count);
 #pragma GCC unroll 16
-      for (int64_t q = 0; q < kLanesOf<T>; ++q) StoreU(bias == nullptr ? t[q] : Add(t[q], plus), d, turned[q]);
+      for (int64_t q = 0; q < kLanesOf<T>; ++q) {
+        const VecOf<T> value = t[q];
+        StoreU(bias == nullptr ? value : Add(value, plus), d, turned[q]);
+      }
       // What a vector has too much, the next rows overwrite.
       const int64_t written = i + first + kLanesOf<T> <= num_rows ? kLanesOf<T> : count;
       for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
