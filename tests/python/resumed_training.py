@@ -150,7 +150,7 @@ def main(folder: str, mode: str) -> None:
     train(Path(folder) / "first.ckpt", 0, "none", None)  # what is called for the first time takes its time
     for number, (workers, kills) in enumerate(RUNS):
         dead, digest = run(Path(folder) / str(number), workers, kills)
-        print(workers, dead, digest, kills)
+        print(workers, dead, digest, kills, flush=True)  # or the next children would print it too
 
 
 if __name__ == "__main__":
