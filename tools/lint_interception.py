@@ -64,8 +64,8 @@ EXCEPTIONS: dict[str, str] = {
         "A step that rounds once, for dtypes and scalars that the op beside it does not take.": """
             aten/arithmetic.py::_lerp aten/arithmetic.py::addcdiv aten/arithmetic.py::addcmul
             aten/arithmetic.py::rsub_tensor aten/complex_functions.py::_addmm aten/composites.py::bilinear
-            aten/functions.py::pow_tensor_scalar aten/indexing.py::index_add aten/matmul.py::addr
-            aten/matmul.py::linalg_cross aten/matmul.py::plus aten/optimizer.py::_goes_on
+            aten/functions.py::glu_jvp aten/functions.py::pow_tensor_scalar aten/indexing.py::index_add
+            aten/matmul.py::addr aten/matmul.py::linalg_cross aten/matmul.py::plus aten/optimizer.py::_goes_on
         """,
         "Differentiable steps above autograd, where the op has no gradient by an operand.": """
             aten/attention.py::_in_steps aten/attention.py::scaled_dot_product_attention aten/composites.py::dropout

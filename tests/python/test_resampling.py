@@ -48,6 +48,7 @@ RESIZE: list[dict[str, Any]] = [
     {"size": (40, 61), "mode": "bicubic", "align_corners": True},
     {"size": (11, 13), "mode": "bilinear", "antialias": True},
     {"size": (9, 70), "mode": "bicubic", "antialias": True},
+    {"size": (9, 70), "mode": "lanczos", "antialias": True},
 ]
 
 
@@ -70,9 +71,10 @@ def test_layouts_rows_and_threads(how: dict[str, Any], channels: int) -> None:
         assert same(F.interpolate(x[:, 1:2], **how), expected[:, 1:2])
 
 
-@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
 def test_gradient_of_layouts_and_threads(mode: str) -> None:
-    backward = aten.upsample_bilinear2d_backward if mode == "bilinear" else aten._upsample_bicubic2d_aa_backward
+    smooth = {"bicubic": aten._upsample_bicubic2d_aa_backward, "lanczos": aten._upsample_lanczos2d_aa_backward}
+    backward = smooth.get(mode, aten.upsample_bilinear2d_backward)
     grad = drawn(4, 9, 40, 31)
     args: Any = [40, 31], [4, 9, 33, 45], False
     with repdl.reproducible():
@@ -271,7 +273,7 @@ X = torch.ones(1, 1, 4, 4)
         (lambda: ops.resample(X, (0, 3)), r"\[resample\] size .* must be in \[1, 2\^31\)"),
         (lambda: ops.resample(X, (3, 3, 3)), r"\[resample\] input .* has fewer than 3 dimensions"),
         (lambda: ops.resample(X, ()), r"\[resample\] size .* one to three dimensions"),
-        (lambda: ops.resample(X, (3,), "area"), r"\[resample\] mode must be 'linear', 'cubic', 'nearest'"),
+        (lambda: ops.resample(X, (3,), "area"), r"\[resample\] mode must be 'linear', 'cubic', 'lanczos'"),
         (lambda: ops.resample(X, (3,), "nearest", True), r"\[resample\] mode 'nearest' has neither antialias"),
         (lambda: ops.adaptive_avg_pool(X, (-1, 2)), r"\[adaptive_avg_pool\] output_size .* must be in \[0, 2\^31\)"),
         (lambda: ops.adaptive_avg_pool(X, (2, 2, 2)), r"\[adaptive_avg_pool\] input .* fewer than 3 dimensions"),

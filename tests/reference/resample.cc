@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "functions.h"
 #include "op.h"
 
 namespace repdl::reference {
@@ -18,10 +19,18 @@ using Neighbours = std::vector<std::vector<Neighbour>>;  // of each element of t
 double Near(double x, double a) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
 double Far(double x, double a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
 
+/// Lanczos' window of three lobes, of a distance below 3.
+double Lanczos(double x) {
+  static const Function& sinpi = *FindFunction("sinpi");
+  if (x == 0) return 1;
+  const double sines = Rounded(sinpi, x, 0.0, kFloat64) * Rounded(sinpi, x / 3, 0.0, kFloat64);
+  return 3 * sines / (9.869604401089358 * (x * x));
+}
+
 struct Axis {
   bool cubic, antialias, align_corners;
   double factor;  // 0 for none
-  bool nearest = false, exact = false;
+  bool nearest = false, exact = false, lanczos = false;
 
   std::vector<Neighbour> OfNearest(int64_t i, int64_t size, int64_t to) const {
     const float scale = factor > 0 ? static_cast<float>(1 / factor) : static_cast<float>(size) / static_cast<float>(to);
@@ -37,7 +46,7 @@ struct Axis {
   }
 
   std::vector<Neighbour> OfSmooth(int64_t i, int64_t size, double scale) const {
-    const double stretch = scale > 1 ? scale : 1, reach = (cubic ? 2 : 1) * stretch;
+    const double stretch = scale > 1 ? scale : 1, reach = (lanczos ? 3 : cubic ? 2 : 1) * stretch;
     const double centre = (static_cast<double>(i) + 0.5) * scale;
     const double low = std::trunc(centre - reach + 0.5), high = std::trunc(centre + reach + 0.5);
     std::vector<Neighbour> found;
@@ -45,7 +54,11 @@ struct Axis {
     for (int64_t j = 0; j < size; ++j) {
       if (static_cast<double>(j) < low || static_cast<double>(j) >= high) continue;
       const double x = std::fabs((static_cast<double>(j) - centre + 0.5) / stretch);
-      const double weight = !cubic ? (x < 1 ? 1 - x : 0) : x < 1 ? Near(x, -0.5) : x < 2 ? Far(x, -0.5) : 0;
+      const double weight = lanczos  ? (x < 3 ? Lanczos(x) : 0)
+                            : !cubic ? (x < 1 ? 1 - x : 0)
+                            : x < 1  ? Near(x, -0.5)
+                            : x < 2  ? Far(x, -0.5)
+                                     : 0;
       found.push_back({j, weight});
       total += weight;
     }
@@ -95,7 +108,8 @@ Axis AxisOf(const Arguments& args, int i, int resized) {
           args.Flag("align_corners"),
           args.Has(name) ? args.Number(name) : 0.0,
           args.Text("mode").starts_with("nearest"),
-          args.Text("mode") == "nearest-exact"};
+          args.Text("mode") == "nearest-exact",
+          args.Text("mode") == "lanczos"};
 }
 
 template <class T>

@@ -93,6 +93,11 @@ elsewhere: dict[str, dict[str, Kernel]] = {}
 """By the type of a device that we serve and that is in use, what runs in the place of torch's kernels of the CPU."""
 
 
+def is_served(device: torch.device) -> bool:
+    """Whether our ops run on a device; on the meta device they say what they would return."""
+    return device.type in ("cpu", "meta") or device.type in elsewhere
+
+
 def device_of(values: Any) -> torch.device | None:
     """The device of the first tensor that is not on the CPU, or what is given as a device; None if there is none."""
     for value in values:

@@ -28,8 +28,8 @@ def resample(
     Args:
         input: float32 or float64.
         size: the new sizes of one, two or three dimensions.
-        mode: 'linear' or 'cubic', along each of them; 'nearest' or 'nearest-exact' for the nearest element, by torch's
-            two rules.
+        mode: 'linear', 'cubic' or, with antialias, 'lanczos', along each of them; 'nearest' or 'nearest-exact' for the
+            nearest element, by torch's two rules.
         antialias: the filter is as many times wider as the result is smaller.
         align_corners: the first and last elements stay where they are, instead of the edges.
         scales_d, scales_h, scales_w: the factors that the sizes were rounded from. A last dimension takes scales_w, the
@@ -103,6 +103,8 @@ def _calls() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], dict[str, objec
     yield (2, 3, 6), (12,), {"mode": "nearest", "scales_w": 2.15}
     yield (2, 13, 19, 3), (24, 10), {"mode": "nearest-exact", "dim": 1}
     yield (2, 3, 4, 6, 5), (7, 6, 2), {"mode": "nearest-exact", "scales_d": 1.8, "scales_h": 1.15}
+    yield (2, 2, 33, 41), (7, 50), {"mode": "lanczos", "antialias": True, "scales_w": 1.22}
+    yield (2, 13, 90, 3), (40, 21), {"mode": "lanczos", "antialias": True, "dim": 1}
 
 
 def _samples(name: str, size_name: str, gradient: bool) -> Iterator[Sample]:
@@ -142,7 +144,8 @@ def _matrix(size: int, new: int, mode: str, antialias: bool, align_corners: bool
     near = np.arange(-2 * size - 4, 3 * size + 5)  # of a place outside, too
     x = np.abs((near - place[:, None]) / stretch)
     cubic = np.where(x < 1, ((a + 2) * x - (a + 3)) * x * x + 1, np.where(x < 2, a * (((x - 5) * x + 8) * x - 4), 0))
-    weights = np.maximum(1 - x, 0) if mode == "linear" else cubic
+    lanczos = np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0)
+    weights = {"linear": np.maximum(1 - x, 0), "cubic": cubic, "lanczos": lanczos}[mode]
     matrix = np.zeros((new, size))
     for j, at in enumerate(near.tolist()):
         if not antialias or 0 <= at < size:

@@ -10,6 +10,7 @@
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
 #include "drivers/contiguous.h"
+#include "numerics/accurate.h"
 #include "ops/resample/resample_kernel.h"
 
 namespace repdl {
@@ -19,7 +20,7 @@ constexpr int kMaxResized = 3;
 
 using Factors = std::array<std::optional<double>, kMaxResized>;
 
-enum class Mode { kLinear, kCubic, kNearest, kNearestExact };
+enum class Mode { kLinear, kCubic, kLanczos, kNearest, kNearestExact };
 
 /// What decides the neighbours of an element, but for the sizes.
 struct Filter {
@@ -47,19 +48,30 @@ double Scale(int64_t size, int64_t new_size, bool align_corners, std::optional<d
 double Near(double x, double a) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
 double Far(double x, double a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
 
-double Smooth(double x, bool cubic) {
+/// sinc(x) sinc(x / 3) with sinc(x) = sin(πx) / πx, of a distance below 3.
+double Lanczos(double x) {
+  constexpr double kPiSquared = 9.869604401089358;
+  if (x == 0) return 1;
+  return 3 * (accurate::SinPi(x) * accurate::SinPi(x / 3)) / (kPiSquared * (x * x));
+}
+
+/// How far a neighbour may be that has a weight.
+double Reach(Mode mode) { return mode == Mode::kLinear ? 1 : mode == Mode::kCubic ? 2 : 3; }
+
+double Smooth(double x, Mode mode) {
   x = x < 0 ? -x : x;
-  if (!cubic) return std::max(1 - x, 0.0);
+  if (mode == Mode::kLinear) return std::max(1 - x, 0.0);
+  if (mode == Mode::kLanczos) return x < 3 ? Lanczos(x) : 0.0;
   return x < 1 ? Near(x, -0.5) : x < 2 ? Far(x, -0.5) : 0.0;
 }
 
 template <class T>
-void AppendSmooth(int64_t i, double scale, int64_t size, bool cubic, WeightedSumList<T>& list) {
-  const double stretch = std::max(scale, 1.0), reach = cubic ? 2 * stretch : stretch;
+void AppendSmooth(int64_t i, double scale, int64_t size, Mode mode, WeightedSumList<T>& list) {
+  const double stretch = std::max(scale, 1.0), reach = Reach(mode) * stretch;
   const double centre = (static_cast<double>(i) + 0.5) * scale;
   const int64_t first = std::max<int64_t>(static_cast<int64_t>(centre - reach + 0.5), 0);
   const int64_t end = std::min<int64_t>(static_cast<int64_t>(centre + reach + 0.5), size);
-  const auto weight = [&](int64_t j) { return Smooth((static_cast<double>(j) - centre + 0.5) / stretch, cubic); };
+  const auto weight = [&](int64_t j) { return Smooth((static_cast<double>(j) - centre + 0.5) / stretch, mode); };
   double total = 0;
   for (int64_t j = first; j < end; ++j) total = total + weight(j);
   for (int64_t j = first; j < end; ++j) list.Append(j, total == 0 ? weight(j) : weight(j) / total);
@@ -85,7 +97,7 @@ void AppendSums(const Filter& filter, int64_t size, int64_t new_size, std::optio
   const double scale = Scale(size, new_size, filter.align_corners, factor);
   for (int64_t i = 0; i < new_size; ++i) {
     if (filter.antialias) {
-      AppendSmooth(i, scale, size, filter.cubic(), list);
+      AppendSmooth(i, scale, size, filter.mode, list);
       list.EndSum();
       continue;
     }
@@ -125,13 +137,15 @@ Call Check(const ArgName& name, const TensorView& tensor, const ArgName& sizes_n
   REPDL_CHECK(sizes.size() >= 1 && sizes.size() <= kMaxResized, sizes_name, " ", Name(sizes),
               " must have a size for each of one to three dimensions");
   const ArgName mode_name{name.op, "mode"};
-  static constexpr std::string_view kModes[] = {"linear", "cubic", "nearest", "nearest-exact"};  // as in Mode
+  // As in Mode.
+  static constexpr std::string_view kModes[] = {"linear", "cubic", "lanczos", "nearest", "nearest-exact"};
   const auto found = std::find(std::begin(kModes), std::end(kModes), mode);
-  REPDL_CHECK(found != std::end(kModes), mode_name, " must be 'linear', 'cubic', 'nearest' or 'nearest-exact', got '",
-              mode, "'");
+  REPDL_CHECK(found != std::end(kModes), mode_name,
+              " must be 'linear', 'cubic', 'lanczos', 'nearest' or 'nearest-exact', got '", mode, "'");
   Call call{{static_cast<Mode>(found - kModes), antialias, align_corners}, 0, {}, {}, factors};
   REPDL_CHECK(!call.filter.nearest() || !(antialias || align_corners), mode_name, " '", mode,
               "' has neither antialias nor align_corners");
+  REPDL_CHECK(antialias || call.filter.mode != Mode::kLanczos, mode_name, " 'lanczos' needs antialias");
   call.first = CheckDim({name.op, "dim"}, dim, tensor.rank());
   REPDL_CHECK(call.first + sizes.size() <= tensor.rank(), name, " of shape ", Name(tensor.shape), " has fewer than ",
               sizes.size(), " dimensions from dimension ", call.first, " on");

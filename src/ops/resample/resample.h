@@ -16,10 +16,12 @@ element i is i · scale with align_corners, else (i + 1/2) · scale − 1/2.
 - `cubic`: the neighbours are l − 1 to l + 2 for l = ⌊p⌋, brought into [0, size − 1], with the weights
   far(t + 1), near(t), near(1 − t) and far(2 − t) for t = p − l, where near(x) = ((a + 2) x − (a + 3)) x x + 1,
   far(x) = ((a x − 5 a) x + 8 a) x − 4 a and a = −3/4.
-- with `antialias`: for the centre c = (i + 1/2) · scale, the stretch s = max(scale, 1) and the reach r = s, for cubic 2 s,
+- with `antialias`: for the centre c = (i + 1/2) · scale, the stretch s = max(scale, 1) and the reach r = s, for cubic 2 s, for lanczos 3 s,
   the neighbours are those from max(trunc(c − r + 1/2), 0) to the one before min(trunc(c + r + 1/2), size). Neighbour j has
   the weight f(|(j − c + 1/2) / s|) over the sum of all of them from left to right, unless that is 0. f(x) is
-  max(1 − x, 0), for cubic near(x) below 1, far(x) below 2 and else 0, with a = −1/2.
+  max(1 − x, 0), for cubic near(x) below 1, far(x) below 2 and else 0, with a = −1/2. For `lanczos`, which is with antialias
+  only, it is 1 at 0, 3 (sin(πx) sin(πx/3)) / (π² (x x)) below 3, from left to right with correctly rounded sines and
+  π² as the nearest number, and else 0.
 - `nearest`: the neighbour is ⌊i · s⌋, at most size − 1, with the weight 1; for `nearest-exact` it is ⌊(i + 1/2) · s⌋. The scale
   s and each step are rounded to binary32: 1 / factor is rounded to it from binary64, size / new is a quotient in it.
 
@@ -35,8 +37,8 @@ order, then of those in which it was the second, and so on.
 
 namespace repdl {
 
-/// The dimensions from `dim` on that `size` has sizes for, three at most. mode: "linear", "cubic", "nearest" or
-/// "nearest-exact"; the last two have neither antialias nor align_corners.
+/// The dimensions from `dim` on that `size` has sizes for, three at most. mode: "linear", "cubic", "lanczos", "nearest"
+/// or "nearest-exact"; the last two have neither antialias nor align_corners, "lanczos" has antialias.
 Specs InferResample(const TensorView& input, const IntList& size, std::string_view mode, bool antialias,
                     bool align_corners, std::optional<double> scales_d, std::optional<double> scales_h,
                     std::optional<double> scales_w, int64_t dim);

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import mpmath
+
 from ..numbers import add, float32, mul
 from ..registry import reference
 from ..tensors import Tensor, from_lines, lines, rounded
@@ -64,6 +66,23 @@ def _cubic(size: int, new: int, align_corners: bool, factor: float | None) -> Ta
     return found
 
 
+def _lanczos(x: float) -> float:
+    """Of a distance below 3."""
+    if x == 0:
+        return 1.0
+    with mpmath.workprec(160):
+        sines = float(mpmath.sinpi(mpmath.mpf(x))) * float(mpmath.sinpi(mpmath.mpf(x / 3)))
+    return 3 * sines / (9.869604401089358 * (x * x))
+
+
+_SMOOTH: dict[int, Callable[[float], float]] = {
+    2: lambda x: max(1 - x, 0.0),
+    4: lambda x: _keys(x, -0.5) if x < 2 else 0.0,
+    6: lambda x: _lanczos(x) if x < 3 else 0.0,
+}
+"""By the width of a filter, its weight for a distance."""
+
+
 def _smooth(width: int) -> Make:
     def taps(size: int, new: int, align_corners: bool, factor: float | None) -> Taps | None:
         if size == new:
@@ -75,10 +94,7 @@ def _smooth(width: int) -> Make:
         for i in range(new):
             centre = (i + 0.5) * scale
             window = range(max(math.trunc(centre - reach + 0.5), 0), min(math.trunc(centre + reach + 0.5), size))
-            weights = []
-            for j in window:
-                x = abs((j - centre + 0.5) / stretch)
-                weights.append(max(1 - x, 0.0) if width == 2 else _keys(x, -0.5) if x < 2 else 0.0)
+            weights = [_SMOOTH[width](abs((j - centre + 0.5) / stretch)) for j in window]
             total = 0.0
             for w in weights:
                 total += w
@@ -194,3 +210,4 @@ _define("upsample_trilinear3d", 3, _linear)
 _define("upsample_bicubic2d", 2, _cubic)
 _define("_upsample_bilinear2d_aa", 2, _smooth(2))
 _define("_upsample_bicubic2d_aa", 2, _smooth(4))
+_define("_upsample_lanczos2d_aa", 2, _smooth(6))

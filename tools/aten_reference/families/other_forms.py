@@ -84,6 +84,38 @@ def arange(start: Any, end: Any, step: Any, dtype: str) -> Tensor:
 
 
 @reference(
+    "range.step",
+    cases=[
+        "start=0, end=1000, step=7, dtype=int64",
+        "start=-3.5, end=901, step=0.75, dtype=float32",
+        "start=0, end=40.1, step=0.1, dtype=float32",
+        "start=7, end=-7, step=-1, dtype=float32",
+    ],
+)
+def range_(start: Any, end: Any, step: Any, dtype: str) -> Tensor:
+    """start + step * i in binary64, rounded once, with the end."""
+    count = math.floor((end - start) / step) + 1
+    values = [start + step * i for i in range(count)]
+    return Tensor(dtype, (count,), [float32(x) if dtype == "float32" else x for x in values])
+
+
+_FREQUENCIES = [f"n={n}, d={d}, dtype=float32" for n, d in ((1, 1.0), (2, 0.3), (7, 1.0), (1000, 0.01), (100003, 3.7))]
+
+
+@reference("fft_fftfreq", cases=_FREQUENCIES)
+def fft_fftfreq(n: int, d: float, dtype: str) -> Tensor:
+    """The whole numbers that are below half of n, then those below 0, by 1 / (n d)."""
+    places = [*range((n + 1) // 2), *range(-(n // 2), 0)]
+    return Tensor(dtype, (n,), [mul(float32(float(i)), float32(1 / (n * d))) for i in places])
+
+
+@reference("fft_rfftfreq", cases=_FREQUENCIES)
+def fft_rfftfreq(n: int, d: float, dtype: str) -> Tensor:
+    values = [mul(float32(float(i)), float32(1 / (n * d))) for i in range(n // 2 + 1)]
+    return Tensor(dtype, (len(values),), values)
+
+
+@reference(
     "mse_loss_backward",
     cases=[
         f"{c}, target=normal[1]#5, reduction=0"

@@ -79,7 +79,7 @@ def _lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch
     return torch.where(near, start + difference * weight, end - difference * (1 - weight))
 
 
-_native_arange = native_of("arange.start_out")
+_native_arange, _native_range = native_of("arange.start_out"), native_of("range.out")
 
 _WHOLE = {torch.float32: 2**24, torch.float64: 2**53}
 """Up to here whole numbers, and steps between them, are exact."""
@@ -88,7 +88,16 @@ _WHOLE = {torch.float32: 2**24, torch.float64: 2**53}
 @override("arange.start_out", **ANY_DTYPE)
 def arange(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.Tensor:
     """start + i * step in float64, rounded once more to another type. torch's own counts from where a thread begins."""
-    _native_arange(start, end, step, out=out)
+    return _by_place(_native_arange(start, end, step, out=out), start, end, step)
+
+
+@override("range.out", **ANY_DTYPE)
+def range_(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.Tensor:
+    """As arange, with the end."""
+    return _by_place(_native_range(start, end, step, out=out), start, end, step)
+
+
+def _by_place(out: torch.Tensor, start: Any, end: Any, step: Any) -> torch.Tensor:
     is_floating = out.is_floating_point()
     if not is_floating or (start == int(start) and step == int(step) and _ends_below(out, start, end)):
         return out

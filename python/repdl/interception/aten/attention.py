@@ -11,7 +11,7 @@ import torch
 from repdl import ops
 from repdl.interception.aten import random
 from repdl.interception.dtypes import FLOATING
-from repdl.interception.native import LOW_DTYPES
+from repdl.interception.native import LOW_DTYPES, is_served
 from repdl.interception.override import composite
 from repdl.random import philox_key
 
@@ -63,12 +63,7 @@ def _fits_the_op(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None, enable_gqa: bool
 ) -> bool:
     rank, heads = query.dim(), -3
-    if (
-        rank not in (3, 4)
-        or key.dim() != rank
-        or value.dim() != rank
-        or query.device.type not in ("cpu", "cuda", "meta")
-    ):
+    if rank not in (3, 4) or key.dim() != rank or value.dim() != rank or not is_served(query.device):
         return False
     if not (query.dtype == key.dtype == value.dtype and query.dtype in FLOATING):
         return False

@@ -190,6 +190,13 @@ def glu_backward(grad_output: torch.Tensor, self: torch.Tensor, dim: int, *, ops
     return ops["glu_grad"](grad_output, self, dim)
 
 
+@override("glu_jvp", low="compute", wide="float64")
+def glu_jvp(glu: torch.Tensor, x: torch.Tensor, dx: torch.Tensor, dim: int, *, ops: Ops = _core.ops) -> torch.Tensor:
+    """Each half of the tangent, times the derivative by that half."""
+    by_first, by_second = (ops["glu_grad"](half, x, dim).chunk(2, dim)[i] for i, half in enumerate(dx.chunk(2, dim)))
+    return by_first + by_second
+
+
 @override("logit", op="logit", low="compute", integers="float32", wide="float64", constants={1: None}, **_POINTWISE)
 def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops) -> torch.Tensor:
     """Of numbers that are first held in [eps, 1 - eps], if it is given: as torch has it, those below eps become eps,

@@ -42,6 +42,7 @@ _define("upsample_trilinear3d", "linear")
 _define("upsample_bicubic2d", "cubic")
 _define("_upsample_bilinear2d_aa", "linear", antialias=True)
 _define("_upsample_bicubic2d_aa", "cubic", antialias=True)
+_define("_upsample_lanczos2d_aa", "lanczos", antialias=True)
 
 
 def _define_nearest(name: str, mode: str) -> None:

@@ -16,7 +16,7 @@ from repdl._order import get_order
 from repdl._torch import PLAIN, has_tangent
 from repdl.interception import core as _core
 from repdl.interception.dtypes import FLOATING
-from repdl.interception.native import native_of
+from repdl.interception.native import is_served, native_of
 from repdl.interception.ops_by_dtype import Ops
 from repdl.interception.override import composite, override
 from repdl.interception.strides import memory_format
@@ -91,12 +91,7 @@ def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.T
     # A transform of torch.func may hide the tangents of one outside of it.
     if forward_ad._current_level >= 0 and (peek_interpreter_stack() is not None or has_tangent(*given)):
         return False
-    if (
-        input.dtype not in FLOATING
-        or input.device.type not in ("cpu", "cuda", "meta")
-        or not input.numel()
-        or not shape
-    ):
+    if input.dtype not in FLOATING or not is_served(input.device) or not input.numel() or not shape:
         return False
     return tuple(input.shape[-len(shape) :]) == shape and (weight is None or tuple(weight.shape) == shape)
 

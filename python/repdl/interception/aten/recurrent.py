@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from repdl import ops
 from repdl._torch import PLAIN
-from repdl.interception.native import Kernel, elsewhere, native_of
+from repdl.interception.native import Kernel, is_served, native_of
 from repdl.interception.override import composite
 from repdl.interception.strict import not_reproducible
 from repdl.interception.unwatched import transformed
@@ -42,10 +42,6 @@ def _rnn_layer(nonlinearity: str) -> Layer:
     return layer
 
 
-def _is_served(device: torch.device) -> bool:
-    return device.type == "cpu" or device.type in elsewhere
-
-
 def _fits_the_op(
     input: torch.Tensor,
     states: Sequence[torch.Tensor],
@@ -62,7 +58,8 @@ def _fits_the_op(
         dtype not in (torch.float32, torch.float64)
         or input.dim() != 3
         or len(params) != layers * each
-        or not _is_served(input.device)
+        or input.is_meta
+        or not is_served(input.device)
         or torch.is_autocast_enabled(input.device.type)
         or transformed()
     ):
