@@ -311,7 +311,7 @@ except TypeError as error:
     assert "[exp] input has no data" in run_python(code)
 
 
-def test_the_least_integer_and_minus_one_have_divisors_and_multiples():
+def test_the_least_integer_and_minus_one_have_quotients_divisors_and_multiples():
     """torch's own kernels end the process."""
     code = """
 import torch, repdl
@@ -320,6 +320,15 @@ for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
     least, one = torch.full((99,), torch.iinfo(dtype).min, dtype=dtype), torch.full((99,), -1, dtype=dtype)
     for a, b in ((least, one), (one, least), (least[::2], one[0])):
         assert torch.gcd(a, b).eq(1).all() and torch.lcm(a, b).eq(least[0]).all() and a.clone().gcd_(b).eq(1).all()
+    most = torch.full((99,), torch.iinfo(dtype).max, dtype=dtype)
+    assert torch.lcm(least, most).eq(torch.lcm(most, least)).all() and torch.lcm(least, least).eq(least[0]).all()
+    for b in (one, one[0], -1, torch.tensor(-1), one[::2].repeat(2)[:99]):
+        for mode in ("trunc", "floor"):
+            assert torch.div(least, b, rounding_mode=mode).eq(least).all()
+            assert least.clone().div_(b, rounding_mode=mode).eq(least).all()
+        assert (least % b).eq(0).all() and torch.fmod(least, b).eq(0).all()
+    mixed = torch.div(torch.tensor([7, -7, 7], dtype=dtype), torch.tensor([2, 2, -1], dtype=dtype), rounding_mode="trunc")
+    assert mixed.tolist() == [3, -3, -7]
 print("done")
 """
     assert run_python(code).split() == ["done"]

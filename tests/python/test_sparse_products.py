@@ -142,6 +142,14 @@ def test_sampled_products_are_those_of_mm() -> None:
             assert not same_bits(in_sequence.to_dense(), sampled.to_dense())
 
 
+def test_matrices_of_diagonals() -> None:
+    diagonals, offsets = torch.arange(12.0).reshape(2, 6), torch.tensor([2, -1])
+    expected = torch.sparse.spdiags(diagonals, offsets, (6, 5))
+    with repdl.reproducible():
+        found = torch.sparse.spdiags(diagonals, offsets, (6, 5))
+    assert same_bits(found.to_dense(), expected.to_dense())
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
