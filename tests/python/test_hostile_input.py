@@ -327,7 +327,8 @@ for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
             assert torch.div(least, b, rounding_mode=mode).eq(least).all()
             assert least.clone().div_(b, rounding_mode=mode).eq(least).all()
         assert (least % b).eq(0).all() and torch.fmod(least, b).eq(0).all()
-    mixed = torch.div(torch.tensor([7, -7, 7], dtype=dtype), torch.tensor([2, 2, -1], dtype=dtype), rounding_mode="trunc")
+    by = torch.tensor([2, 2, -1], dtype=dtype)
+    mixed = torch.div(torch.tensor([7, -7, 7], dtype=dtype), by, rounding_mode="trunc")
     assert mixed.tolist() == [3, -3, -7]
 print("done")
 """
