@@ -30,10 +30,11 @@ from repdl import _content as content, _needs as needs, _values
 from repdl.cli.main import app
 from repdl.cli.record import _range
 from repdl.runs import file
+from repdl.runs.columns import Call
 from repdl.runs.file import RecordError
 from repdl.runs.log import ALL_STEPS
 from repdl.runs.recorder import recording
-from repdl.runs.run import Call, Run
+from repdl.runs.run import Run
 from runs import Transformer, recorded, train_convolutions, train_transformer
 from support import ROOT
 
