@@ -855,24 +855,53 @@ def test_a_first_process_that_waits_for_others(tmp_path: Path, monkeypatch: pyte
         assert rerun.waited(process.pid, tmp_path / "none") == 3
 
 
-def test_a_process_that_begins_afresh(tmp_path: Path) -> None:
-    """As those of torchrun."""
-    (tmp_path / "train.py").write_text(
-        "import torch\ntorch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1).step()\n"
-    )
-    (tmp_path / "parts").mkdir()
-    processes.Plan(str(tmp_path / "parts"), str(tmp_path)).write(tmp_path / "plan")
+def run_rank_3(folder: Path, program: str, plan: processes.Plan) -> tuple[list[Any], dict[str, str]]:
+    """As torchrun starts it; what it tells."""
+    (folder / "train.py").write_text(program)
+    Path(plan.parts).mkdir()
+    plan.write(folder / "plan")
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(SITE), *filter(None, sys.path)]),
         "REPDL_RUN": '["error", "blocked", "philox"]',
-        "REPDL_RECEIPT": str(tmp_path / "plan"),
+        "REPDL_RECEIPT": str(folder / "plan"),
         "RANK": "3",
     }
-    subprocess.run([sys.executable, "train.py"], cwd=tmp_path, env=environment, check=True)
-    told, sources = processes.gathered(tmp_path / "parts")
+    subprocess.run([sys.executable, "train.py"], cwd=folder, env=environment, check=True)
+    return processes.gathered(Path(plan.parts))
+
+
+def test_a_process_that_begins_afresh(tmp_path: Path) -> None:
+    text = "import torch\ntorch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1).step()\n"
+    told, sources = run_rank_3(tmp_path, text, processes.Plan(str(tmp_path / "parts"), str(tmp_path)))
     assert [(kind, content["process"]) for kind, content in told] == [("step", "rank 3"), ("process", "rank 3")]
     assert sources == {"train.py": hashlib.sha256((tmp_path / "train.py").read_bytes()).hexdigest()}
     assert told[0][1]["generators"] == {} and told[1][1]["ended"]
+
+
+def test_a_process_that_begins_afresh_from_its_checkpoint(tmp_path: Path) -> None:
+    """It ends at the next one, before the program does."""
+    text = """
+import torch, repdl
+weight = torch.nn.Parameter(torch.zeros(2))
+optimizer = torch.optim.SGD([weight], 0.5)
+resumable = repdl.receipts.Resumable(weight=torch.nn.ParameterList([weight]))
+for _ in range(resumable.iterations, 9):
+    weight.grad = weight.detach().clone()
+    optimizer.step()
+    resumable.step()
+raise AssertionError
+"""
+    part = torch.nn.ParameterList([torch.nn.Parameter(torch.full((2,), 8.0))])
+    repdl.checkpoint.save(tmp_path / "state", weight=part)
+    entry = {"before": 4, "iterations": 4, "generators": {}}
+    resume = {"rank 3": (str(tmp_path / "state"), entry)}
+    told, _ = run_rank_3(tmp_path, text, processes.Plan(str(tmp_path / "parts"), str(tmp_path), 2, None, resume, 6))
+    places = [(kind, content.get("number", content.get("before"))) for kind, content in told]
+    assert places == [("checkpoint", 4), ("step", 4), ("step", 5), ("checkpoint", 6), ("process", None)]
+    assert told[0][1]["states"]["weight"] == digests.of(part.state_dict())
+    with torch.no_grad():
+        part[0].fill_(2.0)
+    assert told[3][1]["states"]["weight"] == digests.of(part.state_dict()) and not told[4][1]["ended"]
 
 
 def test_names_of_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
