@@ -12,4 +12,4 @@ def serve(path: Annotated[Path, typer.Argument(metavar="RUN", help="A file of `r
     """Answer what `repdl diff RUN HOST:PATH` on another machine asks of a run; it starts this by ssh."""
     from repdl.runs.serving import serve as answer
 
-    answer(path, sys.stdin.buffer, sys.stdout.buffer)
+    answer(path.expanduser(), sys.stdin.buffer, sys.stdout.buffer)  # the shell of ssh is given it in quotes
