@@ -18,9 +18,10 @@ from torch.utils.data import DataLoader, TensorDataset
 import repdl
 from repdl.experiments import Engine
 from repdl.experiments.settings import threads
+from repdl.runs.columns import Call
 from repdl.runs.recorder import recording
 from repdl.runs.rerun import Reached, Rerun, experiments, is_call
-from repdl.runs.run import Call, Run
+from repdl.runs.run import Run
 
 Program = Callable[[], object]
 

@@ -27,9 +27,10 @@ from repdl.experiments.settings import threads
 from repdl.runs import capture, cause, difference
 from repdl.runs.again import unlike
 from repdl.runs.cause import Cause, Way
+from repdl.runs.columns import Call, Value
 from repdl.runs.difference import Difference
 from repdl.runs.recorder import recording
-from repdl.runs.run import Call, Run, Value
+from repdl.runs.run import Run
 from runs import Program, again, recorded, with_threads
 
 planted = torch.ops.planted_ops

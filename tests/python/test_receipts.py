@@ -24,7 +24,18 @@ import repdl
 from repdl import _core
 from repdl.cli.main import app
 from repdl.experiments.settings import threads
-from repdl.receipts import ReceiptError, Resumable, digests, entries, file, processes, resumable, stretches, verifying
+from repdl.receipts import (
+    ReceiptError,
+    Resumable,
+    digests,
+    entries,
+    file,
+    processes,
+    rerun,
+    resumable,
+    stretches,
+    verifying,
+)  # fmt: skip
 from repdl.receipts.difference import Difference, judge
 from repdl.receipts.file import Receipt
 from repdl.receipts.program import Program
@@ -140,7 +151,7 @@ class Party:
         return told[0] if told else {"at": part.first, "status": 0}
 
     def between_checkpoints(self) -> list[Stretch]:
-        return stretches.with_steps(self.receipt, range(len(self.receipt.steps)), self.checkpoints)
+        return stretches.with_steps(self.receipt, [s["number"] for s in self.receipt.steps], self.checkpoints)
 
 
 @pytest.fixture
@@ -400,9 +411,9 @@ def test_the_cheats_of_the_example(party: Party, name: str, monkeypatch: pytest.
 
 def test_each_stretch_is_confirmed_alone(honest: Party) -> None:
     parts = honest.between_checkpoints()
-    assert [part.checkpoint and part.checkpoint.name for part in parts] == [
-        None,
-        *(f"step-0000000{step}.safetensors" for step in (2, 4, 6, 8)),
+    assert [[path.name for path in part.checkpoints.values()] for part in parts] == [
+        [],
+        *([f"step-0000000{step}.safetensors"] for step in (2, 4, 6, 8)),
     ]
     assert [honest.verify([part]) for part in parts] == [(2, None)] * 4 + [(1, None)]
     assert honest.verify(parts) == (STEPS, None)
@@ -643,7 +654,7 @@ def test_each_rank_has_a_chain(of_two: Party) -> None:
     assert len({step["parameters"] for step in receipt.steps}) == 3
     assert len({batch for step in receipt.steps for batch in step["batches"]}) == 6
     assert "REPDL_RECEIPT" not in os.environ
-    with pytest.raises(ReceiptError, match="it is of a program of several processes, which is verified as a whole"):
+    with pytest.raises(ReceiptError, match="it has no checkpoints to begin at"):
         of_two.between_checkpoints()
 
 
@@ -727,23 +738,170 @@ def test_processes_without_ranks(party: Party) -> None:
     assert [step["number"] for step in party.receipt.steps] == [0, 0, 0]
 
 
-def test_a_process_that_begins_afresh(tmp_path: Path) -> None:
-    """As those of torchrun."""
-    (tmp_path / "train.py").write_text(
-        "import torch\ntorch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1).step()\n"
+RESUMED_RANKS = """
+import multiprocessing, os, sys, torch, repdl
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+def work(rank):
+    dist.init_process_group("gloo", init_method="file://" + STORE, rank=rank, world_size=2)
+    torch.manual_seed(rank)
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.SGD([weight], 0.01, momentum=0.9)
+    data = torch.arange(36.0).reshape(12, 3) * (rank + 1)
+    sampler = repdl.checkpoint.ResumableBatchSampler(12, 2, seed=rank)
+    loader = DataLoader(data, batch_sampler=sampler)
+    parts = {"weight": torch.nn.ParameterList([weight]), "optimizer": optimizer, "sampler": sampler}
+    resumable = repdl.receipts.Resumable(**parts)
+    for batch in sampler.batches(loader):
+        step = resumable.iterations
+        weight.grad = batch.mean(0) + torch.rand(3)
+        dist.all_reduce(weight.grad)
+        # then
+        optimizer.step()
+        # last
+        resumable.step()
+    dist.destroy_process_group()
+
+if os.path.exists(STORE):
+    os.remove(STORE)
+ranks = [multiprocessing.get_context("fork").Process(target=work, args=(rank,)) for rank in range(2)]
+for process in ranks:
+    process.start()
+"""
+
+
+def of_resumed_ranks(party: Party, then: str = "", last: str = "") -> str:
+    text = RESUMED_RANKS.replace("STORE", repr(str(party.folder / "store")))
+    return text.replace("# then", then).replace("# last", last)
+
+
+def sentence_of(party: Party, parts: list[Stretch]) -> str:
+    _, found = party.verify(parts)
+    assert found is not None and found.has_resumed
+    return found.sentence
+
+
+def test_ranks_go_on_from_their_checkpoints(party: Party) -> None:
+    """Each from its own, and only up to the next one."""
+    party.run(of_resumed_ranks(party, last="if step == 3: next(iter(loader))"), every=2)
+    names = [f"step-0000000{step}.rank-{rank}.safetensors" for step in (2, 4, 6) for rank in range(2)]
+    assert sorted(path.name for path in party.checkpoints.iterdir()) == names
+    before, read = [
+        [(content["before"], content["process"]) for kind, content in party.receipt.entries if kind == wanted]
+        for wanted in (entries.CHECKPOINT, entries.READ)
+    ]
+    assert before == [(step, f"rank {rank}") for step in (0, 2, 4, 6) for rank in range(2)]
+    assert read == [(4, "rank 0"), (4, "rank 1")]
+    assert {step for seed in range(30) for step in stretches.drawn(party.receipt, 2, seed)} == {*range(6)}
+    parts = party.between_checkpoints()
+    assert [[path.name for path in part.checkpoints.values()] for part in parts] == [[], names[:2], names[2:4]]
+    assert party.verify() == (12, None)
+    reached = party.folder / "reached"
+    line = f"open({str(reached)!r}, 'a').write(f'{{rank}}:{{step}} ')\n        "
+    party.script.write_text(of_resumed_ranks(party, last=line + "if step == 3: next(iter(loader))"))
+    assert party.verify([parts[1]]) == (4, None)
+    assert sorted(reached.read_text().split()) == ["0:2", "0:3", "1:2", "1:3"]
+
+    part = party.checkpoints / names[3]
+    whole = part.read_bytes()
+    part.write_bytes((party.checkpoints / names[1]).read_bytes())
+    expected = (
+        "the checkpoint before step 4 of rank 1 differs from the receipt in the generator of torch and the state of "
     )
-    (tmp_path / "parts").mkdir()
+    assert sentence_of(party, [parts[2]]) == expected + "optimizer, sampler and weight"
+    part.write_bytes(whole[:-1])
+    assert "rank 1: [checkpoint] " in sentence_of(party, [parts[2]])
+    part.unlink()
+    with pytest.raises(ReceiptError, match=r"there is no checkpoint .*step-00000004.rank-1.safetensors"):
+        party.between_checkpoints()
+
+
+def test_a_rank_that_was_changed_between_checkpoints(party: Party) -> None:
+    party.run(of_resumed_ranks(party, last="if step == 3 and rank: weight.data[1] = -0.0"), every=2)
+    party.script.write_text(of_resumed_ranks(party))
+    parts = party.between_checkpoints()
+    assert party.verify([parts[0]]) == (4, None)
+    assert sentence_of(party, [parts[1]]) == "before step 4 of rank 1 the run differs in the state of weight"
+    assert party.verify([parts[2]]) == (4, None)
+    party.script.write_text(of_resumed_ranks(party, then="if step == 5 and not rank: os._exit(0)"))
+    assert sentence_of(party, [parts[2]]) == "the receipt has step 5 of rank 0, and the run has none"
+
+
+def test_ranks_that_cannot_go_on_together(party: Party) -> None:
+    text = of_resumed_ranks(party)
+    party.run(text.replace("step()\n    dist", "step() if rank or step < 3 else None\n    dist"), every=2)
+    text = "rank 1 has a checkpoint before step 4, and rank 0 has none, so that they cannot begin there together"
+    with pytest.raises(ReceiptError, match=text):
+        party.between_checkpoints()
+    one = "torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1).step()\n"
+    party.run(of_resumed_ranks(party) + one, every=2)
+    text = "the process that the program was started in has a step of its own beside those of rank 0 and rank 1"
+    with pytest.raises(ReceiptError, match=text):
+        party.between_checkpoints()
+    party.run(of_resumed_ranks(party, then="if step in (2, 3): resumable.step(); continue"), every=1)
+    with pytest.raises(ReceiptError, match="its processes have several checkpoints before one step"):
+        party.between_checkpoints()
+
+
+def test_a_first_process_that_waits_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When all that it started have left, it is ended."""
+    monkeypatch.setattr(rerun, "_GRACE", 0.1)
+    (tmp_path / "receipt" / "parts").mkdir(parents=True)
+    with subprocess.Popen(["sleep", "60"]) as process:
+        (tmp_path / "receipt" / "parts" / "rank 0").write_text('["step", {}]\n["left", {}]\n')
+        assert rerun.waited(process.pid, tmp_path) is None
+    with subprocess.Popen(["sh", "-c", "exit 3"]) as process:
+        assert rerun.waited(process.pid, tmp_path / "none") == 3
+
+
+def run_rank_3(folder: Path, program: str, plan: processes.Plan) -> tuple[list[Any], dict[str, str]]:
+    """As torchrun starts it; what it tells."""
+    (folder / "train.py").write_text(program)
+    Path(plan.parts).mkdir()
+    plan.write(folder / "plan")
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(SITE), *filter(None, sys.path)]),
         "REPDL_RUN": '["error", "blocked", "philox"]',
-        "REPDL_RECEIPT": as_json([str(tmp_path / "parts"), str(tmp_path)]),
+        "REPDL_RECEIPT": str(folder / "plan"),
         "RANK": "3",
     }
-    subprocess.run([sys.executable, "train.py"], cwd=tmp_path, env=environment, check=True)
-    told, sources = processes.gathered(tmp_path / "parts")
+    subprocess.run([sys.executable, "train.py"], cwd=folder, env=environment, check=True)
+    return processes.gathered(Path(plan.parts))
+
+
+def test_a_process_that_begins_afresh(tmp_path: Path) -> None:
+    text = "import torch\ntorch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 0.1).step()\n"
+    told, sources = run_rank_3(tmp_path, text, processes.Plan(str(tmp_path / "parts"), str(tmp_path)))
     assert [(kind, content["process"]) for kind, content in told] == [("step", "rank 3"), ("process", "rank 3")]
     assert sources == {"train.py": hashlib.sha256((tmp_path / "train.py").read_bytes()).hexdigest()}
     assert told[0][1]["generators"] == {} and told[1][1]["ended"]
+
+
+def test_a_process_that_begins_afresh_from_its_checkpoint(tmp_path: Path) -> None:
+    """It ends at the next one, before the program does."""
+    text = """
+import torch, repdl
+weight = torch.nn.Parameter(torch.zeros(2))
+optimizer = torch.optim.SGD([weight], 0.5)
+resumable = repdl.receipts.Resumable(weight=torch.nn.ParameterList([weight]))
+for _ in range(resumable.iterations, 9):
+    weight.grad = weight.detach().clone()
+    optimizer.step()
+    resumable.step()
+raise AssertionError
+"""
+    part = torch.nn.ParameterList([torch.nn.Parameter(torch.full((2,), 8.0))])
+    repdl.checkpoint.save(tmp_path / "state", weight=part)
+    entry = {"before": 4, "iterations": 4, "generators": {}}
+    resume = {"rank 3": (str(tmp_path / "state"), entry)}
+    told, _ = run_rank_3(tmp_path, text, processes.Plan(str(tmp_path / "parts"), str(tmp_path), 2, None, resume, 6))
+    places = [(kind, content.get("number", content.get("before"))) for kind, content in told]
+    assert places == [("checkpoint", 4), ("step", 4), ("step", 5), ("checkpoint", 6), ("process", None)]
+    assert told[0][1]["states"]["weight"] == digests.of(part.state_dict())
+    with torch.no_grad():
+        part[0].fill_(2.0)
+    assert told[3][1]["states"]["weight"] == digests.of(part.state_dict()) and not told[4][1]["ended"]
 
 
 def test_names_of_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

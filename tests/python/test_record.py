@@ -30,10 +30,11 @@ from repdl import _content as content, _needs as needs, _values
 from repdl.cli.main import app
 from repdl.cli.record import _range
 from repdl.runs import file
+from repdl.runs.columns import Call
 from repdl.runs.file import RecordError
 from repdl.runs.log import ALL_STEPS
 from repdl.runs.recorder import recording
-from repdl.runs.run import Call, Run
+from repdl.runs.run import Run
 from runs import Transformer, recorded, train_convolutions, train_transformer
 from support import ROOT
 
@@ -416,6 +417,37 @@ def test_writes_that_no_recorded_op_makes_are_seen(tmp_path: Path) -> None:
     run = recorded(tmp_path / "a", program)
     first, second = named(run, "aten::exp")
     assert first.inputs[0].hash != second.inputs[0].hash
+
+
+def test_what_is_written_between_two_recordings_is_seen(tmp_path: Path) -> None:
+    """Past torch's count of writes too."""
+    x = torch.zeros(4)
+    found = []
+    for name in ("a", "b"):
+        (exp,) = named(recorded(tmp_path / name, x.exp), "aten::exp")
+        found.append(exp.inputs[0])
+        x.data[1] = -0.0
+    assert found[0].hash != found[1].hash and found[1].writer == -1
+
+
+def test_what_an_op_of_another_library_writes_in_secret_is_seen(tmp_path: Path) -> None:
+    with torch.library._scoped_library("repdl_secret", "DEF") as other:  # type: ignore[attr-defined]
+        other.define("step(Tensor x, Tensor[] more) -> Tensor")  # it does not say that it writes
+        other.impl(
+            "step", lambda x, more: (np.add(x.numpy(), 1, out=x.numpy()), more[0].numpy().fill(3), x.neg())[2], "CPU"
+        )
+
+        def program() -> None:
+            x, y = torch.zeros(4), torch.zeros(4)
+            x.exp(), y.sin()
+            torch.ops.repdl_secret.step(x, [y])
+            x.exp(), y.sin()
+
+        run = recorded(tmp_path / "a", program)
+    for name in ("aten::exp", "aten::sin"):
+        first, second = named(run, name)
+        assert first.inputs[0].hash != second.inputs[0].hash
+        assert first.outputs[0].hash != second.outputs[0].hash
 
 
 def test_what_other_threads_do_is_not_recorded(tmp_path: Path) -> None:

@@ -2,20 +2,27 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from repdl.cli._failure import check_folder, fail
 
-Run = Annotated[Path, typer.Argument(help="A file of `repdl record`.")]
+if TYPE_CHECKING:
+    from repdl.runs.run import AnyRun, Run
+
+Place = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="A file of `repdl record`, or HOST:PATH, a file of another machine, by ssh."),
+]
 
 
 def diff(
-    a: Run,
-    b: Run,
+    a: Place,
+    b: Place,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     cause: Annotated[
         bool,
@@ -33,11 +40,16 @@ def diff(
         Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Draw both timelines into FILE, a page of its own."),
     ] = None,
+    remote_repdl: Annotated[
+        str, typer.Option(metavar="CMD", help="How repdl is called on that machine, as 'env/bin/python -m repdl'.")
+    ] = "repdl",
 ) -> None:
     """Find where two recorded runs differ first: step, phase, module, op and line, and whether its inputs were equal.
 
     --cause executes the command that A names, and --capture those of both: use them on records that you trust. The
     error output has what they print.
+
+    Of a run on another machine the digests are asked for, and the calls around the first difference: kilobytes.
 
     Exit status: 0 the runs are equal, 1 they differ, 2 an error, as of a file that is damaged or no record.
     """
@@ -47,23 +59,25 @@ def diff(
     check_folder("--html", html)
     check_folder("--capture", capture)
     try:
-        from repdl.runs import difference, report, run
+        from repdl.runs import difference, report
         from repdl.runs.sentence import as_json as values_of
 
-        runs = run.Run(a), run.Run(b)
-        found = difference.find(*runs)
-        if cause and found is not None:
-            from repdl.runs.cause import look_for
+        with ExitStack() as stack:
+            runs = _opened(a, remote_repdl, stack), _opened(b, remote_repdl, stack)
+            found = difference.find(*runs)
+            if cause and found is not None:
+                from repdl.runs.cause import look_for
 
-            found.cause = look_for(found, *runs)
-        if capture is not None and found is not None:
-            from repdl.runs import capture as captured
+                found.cause = look_for(found, _here("--cause", "A", runs[0]), runs[1])
+            if capture is not None and found is not None:
+                from repdl.runs import capture as captured
 
-            found.captured = captured.capture(found, *runs, capture)
-        if html is not None:
-            from repdl.runs.page import page
+                files = _here("--capture", "A", runs[0]), _here("--capture", "B", runs[1])
+                found.captured = captured.capture(found, *files, capture)
+            if html is not None:
+                from repdl.runs.page import page
 
-            html.write_text(page(found, *runs), encoding="utf-8")
+                html.write_text(page(found, *runs), encoding="utf-8")
     except (RecordError, MissingLibraryError) as error:
         fail(f"repdl diff: {error}")
     except OSError as error:
@@ -73,3 +87,20 @@ def diff(
     else:
         report.show(found, *runs, Console(highlight=False))
     raise typer.Exit(int(found is not None))
+
+
+def _opened(text: str, command: str, stack: ExitStack) -> AnyRun:
+    from repdl.runs import remote
+    from repdl.runs.run import Run
+
+    place = remote.place(text)
+    return Run(Path(text)) if place is None else stack.enter_context(remote.RemoteRun(*place, command))
+
+
+def _here(option: str, name: str, run: AnyRun) -> Run:
+    """Of a run whose program is to be run again."""
+    from repdl.runs.run import Run
+
+    if not isinstance(run, Run):
+        fail(f"repdl diff: {option} runs {name}'s program again, but {run.path} lies on another machine: ask there")
+    return run

@@ -11,6 +11,7 @@ from repdl.cli.prove import prove
 from repdl.cli.record import record
 from repdl.cli.reveal import reveal
 from repdl.cli.run import PASS_ON, audit, run
+from repdl.cli.serve import serve
 from repdl.cli.status import status
 from repdl.cli.verify import verify
 
@@ -30,6 +31,7 @@ app.command(context_settings=PASS_ON)(run)
 app.command(context_settings=PASS_ON)(audit)
 app.command(context_settings=PASS_ON)(record)
 app.command()(diff)
+app.command(hidden=True)(serve)
 app.command()(bisect)
 app.command()(verify)
 app.command()(status)

@@ -70,18 +70,18 @@ def verify(
         "parameters": said.steps[-1]["parameters"] if said.steps else None,
         "other_versions": others,
     }
+    processes = {step.get("process") for step in said.steps}
+    of = f" of {len(processes)} processes" if said.processes else ""
     if difference is not None:
         values["sentence"] = f"Not confirmed: {difference.sentence}."
     elif steps is None:
-        processes = {step.get("process") for step in said.steps}
-        of = f" of {len(processes)} processes" if said.processes else ""
         values["sentence"] = (
             f"Confirmed: all {len(said.steps)} steps{of}, and the end with status {said.end['status']}."
         )
     else:
         values["sentence"] = (
             f"Confirmed: steps {', '.join(map(str, chosen))}, drawn from seed {seed}, and those up to the next "
-            f"checkpoints, {confirmed} of {len(said.steps)} steps."
+            f"checkpoints, {confirmed} of {len(said.steps)} steps{of}."
         )
     if as_json:
         typer.echo(json.dumps(values, indent=2))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from repdl.receipts.entries import CHECKPOINT, END, PROCESS, STEP, Entry, process_order, step_order
+from repdl.receipts.entries import CHECKPOINT, END, PROCESS, READ, STEP, Entry, part_order, process_order
 from repdl.receipts.file import Receipt
 from repdl.receipts.stretches import Stretch
 
@@ -46,7 +46,7 @@ def judge(
     for stretch, answer in zip(stretches, answers, strict=False):
         if answer["at"] != stretch.stop:
             found = _difference(receipt, stretch, answer)
-            return confirmed, replace(found, has_resumed=stretch.checkpoint is not None)
+            return confirmed, replace(found, has_resumed=bool(stretch.checkpoints))
         confirmed += sum(kind == STEP for kind, _ in receipt.entries[stretch.first : stretch.stop])
     return confirmed, None
 
@@ -72,8 +72,9 @@ def _difference(receipt: Receipt, stretch: Stretch, answer: dict[str, Any]) -> D
     names = [name for name, value in expected[1].items() if found[1][name] != value]
     what = _listed([_described(name, expected[1], found[1]) for name in names])
     sentence = f"{_where(expected, step)} the run differs in {what}"
-    if stretch.checkpoint is not None and at == stretch.first:
-        sentence = f"the checkpoint before step {step} differs from the receipt in {what}"
+    if at < stretch.first + len(stretch.checkpoints):
+        of = f" of {process}" if process is not None else ""
+        sentence = f"the checkpoint before step {step}{of} differs from the receipt in {what}"
     equal = [text for name, text in _NAMES.items() if expected[1].get(name) and name not in names]
     if expected[0] == STEP and equal:
         sentence += f"; {_listed(equal)} are as the receipt says"
@@ -82,15 +83,20 @@ def _difference(receipt: Receipt, stretch: Stretch, answer: dict[str, Any]) -> D
 
 def _step(receipt: Receipt, at: int, expected: Entry) -> int:
     if "process" in expected[1]:
-        return int(expected[1]["number" if expected[0] == STEP else "steps"])
+        return _number(*expected)
     return sum(kind == STEP and "process" not in content for kind, content in receipt.entries[:at])
+
+
+def _number(kind: str, content: dict[str, Any]) -> int:
+    """Of the step that an entry of a process is of or before."""
+    return int(content[{STEP: "number", PROCESS: "steps"}.get(kind, "before")])
 
 
 def _place(entry: Entry) -> tuple[Any, ...]:
     """Where an entry stands, if processes that the program started have any; entries of a place are compared."""
     kind, content = entry
-    if kind == STEP and "process" in content:
-        return 1, *step_order(content)
+    if kind != PROCESS and "process" in content:
+        return 1, *part_order(entry)
     return (2, process_order(content["process"])) if kind == PROCESS else (3 if kind == END else 0,)
 
 
@@ -99,19 +105,25 @@ def _of_one(expected: Entry, found: Entry, step: int) -> Difference:
     is_of_receipt = _place(expected) < _place(found)
     kind, content = expected if is_of_receipt else found
     process = content.get("process")
-    what = {STEP: f"step {content.get('number')}", PROCESS: "the end"}.get(kind, f"what is before step {step}")
+    what = {
+        STEP: f"step {content.get('number')}",
+        CHECKPOINT: f"a checkpoint before step {content.get('before')}",
+        READ: f"batches before step {content.get('before', step)} that no step has",
+    }.get(kind, "the end")
     if process is not None:
         what += f" of {process}"
     names = ("receipt", "run") if is_of_receipt else ("run", "receipt")
     sentence = f"the {names[0]} has {what}, and the {names[1]} has none"
-    at = step if process is None else content["number" if kind == STEP else "steps"]
+    at = step if process is None else _number(kind, content)
     return Difference(sentence, at, process=process)
 
 
 def _where(expected: Entry, step: int) -> str:
     kind, content = expected
     of = f" of {content['process']}" if "process" in content else ""
-    return {STEP: f"in step {step}{of}", PROCESS: f"at the end{of}", END: "at the end"}.get(kind, f"before step {step}")
+    return {STEP: f"in step {step}{of}", PROCESS: f"at the end{of}", END: "at the end"}.get(
+        kind, f"before step {step}{of}"
+    )
 
 
 def _does(found: Entry) -> str:

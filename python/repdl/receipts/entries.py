@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the entries of a receipt say, and in which order they stand.
 
-First those of the process that the program was started in, then those of the processes that it started itself: their
-steps, by number and then by process, and how far each of them came. The end is last.
+First those of the process that the program was started in, then those of the processes that it started itself, by the
+number of the step that they are of or before: batches that no step has, then checkpoints, then the step, each by
+process. How far each process came follows, and the end is last.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ def process_order(name: str) -> tuple[str, list[int]]:
     return name.partition(" ")[0], [int(number) for number in re.findall("[0-9]+", name)]
 
 
-def step_order(content: dict[str, Any]) -> tuple[int, tuple[str, list[int]]]:
-    """Of the steps of processes."""
-    return content["number"], process_order(content["process"])
+def part_order(entry: Entry) -> tuple[int, int, tuple[str, list[int]]]:
+    """Of the steps of processes, and of what comes before them."""
+    kind, content = entry
+    number = content["number" if kind == STEP else "before"]
+    return number, (READ, CHECKPOINT, STEP).index(kind), process_order(content["process"])
 
 
 class Order:
@@ -59,11 +62,12 @@ class Order:
         self._has_begun = True
 
     def _fits(self, kind: str, content: dict[str, Any]) -> bool:
-        if kind == STEP and "process" in content:
-            before, self._last = self._last, step_order(content)
+        if kind != PROCESS and "process" in content:
+            before, self._last = self._last, part_order((kind, content))
             number = self._of_processes.setdefault(content["process"], 0)
-            self._of_processes[content["process"]] += 1
-            return content["number"] == number and (before is None or before < self._last) and not self._ended
+            self._of_processes[content["process"]] += kind == STEP
+            is_next = before is None or before < self._last or (kind != STEP and before == self._last)
+            return self._last[0] == number and is_next and not self._ended
         if kind == PROCESS:
             self._ended.append(content["process"])
             is_in_order = self._ended == sorted(set(self._ended), key=process_order)
@@ -78,10 +82,11 @@ class Order:
 
 def _check_fields(kind: str, content: Any, where: str) -> None:
     fields = _FIELDS[kind]
-    if not isinstance(content, dict) or content.keys() - _OPTIONAL.get(kind, set()) != fields.keys():
+    more = _OPTIONAL.get(kind, {}).keys() if isinstance(content, dict) and "process" in content else set()
+    if not isinstance(content, dict) or content.keys() != fields.keys() | more:
         raise ReceiptError(f"{where} has other fields than a {kind} has")
     for name, value in content.items():
-        if not fields.get(name, _is_process)(value):
+        if not (fields.get(name) or _OPTIONAL[kind][name])(value):
             raise ReceiptError(f"{where} has no right {name}")
 
 
@@ -162,4 +167,9 @@ _FIELDS: dict[str, dict[str, Callable[[Any], object]]] = {
         "sources": _are_named(_is_below),
     },
 }
-_OPTIONAL = {STEP: {"process"}}
+_OPTIONAL: dict[str, dict[str, Callable[[Any], object]]] = {
+    STEP: {"process": _is_process},
+    CHECKPOINT: {"process": _is_process},
+    READ: {"process": _is_process, "before": _is_number},
+}
+"""Of the processes that the program started."""

@@ -19,7 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from repdl.receipts.entries import END, FORMAT, KINDS, PROCESS, PROGRAM, STEP, Entry, Order, ReceiptError, is_text
+from repdl.receipts.entries import (
+    CHECKPOINT,
+    END,
+    FORMAT,
+    KINDS,
+    PROCESS,
+    PROGRAM,
+    STEP,
+    Entry,
+    Order,
+    ReceiptError,
+    is_text,
+)
 
 _LARGEST_LINE = 1 << 24
 _LARGEST_FILE = 1 << 32
@@ -33,9 +45,10 @@ def link(before: str, kind: str, content: dict[str, Any]) -> str:
     return hashlib.sha256((before + as_json({kind: content})).encode()).hexdigest()
 
 
-def checkpoint_name(before: int) -> str:
-    """Of the file with the state before a step."""
-    return f"step-{before:08d}.safetensors"
+def checkpoint_name(before: int, process: str = "") -> str:
+    """Of the file with the state before a step: "step-00000002.safetensors", "step-00000002.rank-1.safetensors"."""
+    of = process.replace(" (", ".").replace(" ", "-").rstrip(")")
+    return f"step-{before:08d}{of and f'.{of}'}.safetensors"
 
 
 class Writer:
@@ -44,7 +57,7 @@ class Writer:
     def __init__(self, path: Path, program: dict[str, Any], about: dict[str, Any]) -> None:
         self.path = path
         self.link = ""
-        self.steps = 0  # of all processes
+        self.steps = self.checkpoints = 0  # of all processes
         self.processes: set[str | None] = set()  # that took them; None is the first
         self.failure: OSError | None = None
         self._whole = hashlib.sha256()
@@ -55,6 +68,7 @@ class Writer:
         if kind == STEP:
             self.steps += 1
             self.processes.add(content.get("process"))
+        self.checkpoints += kind == CHECKPOINT and content["iterations"] > 0
         self._write(kind, content, {})
 
     def end(self, content: dict[str, Any], about: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -25,7 +24,7 @@ from repdl.receipts import digests, resumable
 from repdl.receipts.entries import CHECKPOINT, END, READ, STEP
 from repdl.receipts.file import checkpoint_name
 from repdl.receipts.generators import Generators
-from repdl.receipts.processes import VARIABLE, Part, gathered
+from repdl.receipts.processes import VARIABLE, Part, Plan, gathered
 from repdl.receipts.program import sources
 from repdl.utils import hash_of_all
 
@@ -40,6 +39,7 @@ class Follower:
         restore: brings back the state of parts from a checkpoint, and gives its entry. What comes before that is not
             told.
         scratch: the folder for what processes tell of that the program starts; None is that for temporary files.
+        resume, stop: of those processes, as of a `Plan`.
     """
 
     def __init__(
@@ -49,10 +49,13 @@ class Follower:
         folder: Path | None = None,
         restore: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
         scratch: Path | None = None,
+        resume: Mapping[str, tuple[str, dict[str, Any]]] | None = None,
+        stop: int | None = None,
     ) -> None:
         self.every, self.folder, self.restore, self.scratch = every, folder, restore, scratch
-        self.checkpoints = 0
+        self.resume, self.stop = resume or {}, stop
         self._add = add
+        self._part: Part | None = None  # of a process that the program has started
         self._is_told = restore is None
         self._begin()
 
@@ -98,15 +101,19 @@ class Follower:
     @contextmanager
     def _parts_of_others(self, folder: Path) -> Iterator[Path]:
         """Processes that are started in this block write parts of the receipt below the folder that it gives."""
-        parts = Path(tempfile.mkdtemp(prefix="repdl-receipt-", dir=self.scratch))
-        os.environ[VARIABLE] = json.dumps((str(parts), str(folder)))
+        scratch = Path(tempfile.mkdtemp(prefix="repdl-receipt-", dir=self.scratch))
+        parts, plan = scratch / "parts", scratch / "plan"
+        parts.mkdir()
+        checkpoints = None if self.folder is None else str(self.folder)
+        Plan(str(parts), str(folder), self.every, checkpoints, self.resume, self.stop).write(plan)
+        os.environ[VARIABLE] = str(plan)
         self.write_parts(parts, folder)
         try:
             yield parts
         finally:
             if os.getpid() == self._process:
                 os.environ.pop(VARIABLE, None)
-                shutil.rmtree(parts, ignore_errors=True)
+                shutil.rmtree(scratch, ignore_errors=True)
 
     def write_parts(self, parts: Path, folder: Path) -> None:
         """In processes that multiprocessing forks, and in those that it has begun afresh, as their first act."""
@@ -116,14 +123,29 @@ class Follower:
         if resumable.active is not self:
             return
         self._begin()
-        part = Part(parts)
-        self._add, self.every, self.restore, self._is_told = part.add, 0, None, True
+        part = self._part = Part(parts)
+        self._add, self.restore = part.add, self._restore_part if self.resume else None
+        self._is_told = self.restore is None
         program = getattr(sys.modules["__main__"], "__file__", None)  # which Python forgets before the end
 
         def end() -> None:
             part.add(END, {"batches": self._batches, "sources": sources(folder, program)})
 
         Finalize(None, end, exitpriority=0)
+
+    def _restore_part(self, states: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._part is not None
+        name = self._part.name
+        if name not in self.resume:
+            self._part.refuse(
+                f"{name or 'a process'} has no checkpoint to begin from, since the receipt does not know it"
+            )
+        path, entry = self.resume[name]
+        try:
+            checkpoint.load(path, **states)
+        except (checkpoint.CheckpointError, OSError) as error:
+            self._part.refuse(f"{name}: {error}")
+        return entry
 
     def begin_loop(self, parts: Mapping[str, Any]) -> int:
         """Of a `Resumable`: the number of its iterations that are done."""
@@ -178,8 +200,9 @@ class Follower:
     @torch.no_grad()
     def _checkpoint(self, parts: Mapping[str, Any], iterations: int, drawn: dict[str, Any] | None = None) -> None:
         """Some parts draw random numbers when asked for their state. drawn: the generators after that."""
+        of_part = {} if self._part is None else {"before": self.steps}
         if self._batches:  # which no step has
-            self._tell(READ, {"batches": self._batches})
+            self._tell(READ, {"batches": self._batches} | of_part)
         self._batches, self._modules = [], {}
         taken = {name: _Taken(part) for name, part in parts.items()}
         if drawn is not None:
@@ -191,9 +214,11 @@ class Follower:
             "generators": self._generators.digests(),
         }
         if self.folder is not None and iterations:
-            checkpoint.save(self.folder / checkpoint_name(self.steps), **taken)
-            self.checkpoints += 1
+            process = "" if self._part is None else self._part.name
+            checkpoint.save(self.folder / checkpoint_name(self.steps, process), **taken)
         self._tell(CHECKPOINT, content)
+        if self._part is not None and self.stop == iterations:
+            self._part.leave()
 
 
 class _Taken:
@@ -214,8 +239,10 @@ _started = ExitStack()
 
 def follow_started() -> None:
     """In a process that a program with a receipt has started afresh: site/sitecustomize.py."""
-    parts, folder = map(Path, json.loads(os.environ[VARIABLE]))
-    follower = Follower(Part(parts).add)
+    plan = Plan.read(Path(os.environ[VARIABLE]))
+    parts, folder = Path(plan.parts), Path(plan.program)
+    checkpoints = None if plan.checkpoints is None else Path(plan.checkpoints)
+    follower = Follower(Part(parts).add, plan.every, checkpoints, resume=plan.resume, stop=plan.stop)
     _started.enter_context(follower.watching())
     follower.write_parts(parts, folder)
     follower.begin_part(parts, folder)

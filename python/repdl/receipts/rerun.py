@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, NoReturn
 
 import torch._dynamo  # noqa: F401 (so that no program has to, when it makes an optimizer)
@@ -16,12 +19,16 @@ import torch._dynamo  # noqa: F401 (so that no program has to, when it makes an 
 from repdl import checkpoint
 from repdl.cli._program import run_program
 from repdl.cli.run import enable_program
-from repdl.receipts import file
-from repdl.receipts.entries import END, STEP, Entry
+from repdl.receipts import file, processes
+from repdl.receipts.entries import CHECKPOINT, END, STEP, Entry
 from repdl.receipts.file import Receipt
 from repdl.receipts.follower import Follower
+from repdl.receipts.processes import REFUSED
 from repdl.receipts.program import Program
 from repdl.receipts.stretches import Stretch
+
+_GRACE = 5.0
+"""Seconds."""
 
 
 class Comparison:
@@ -41,10 +48,23 @@ class Comparison:
         self.entries = [*receipt.entries, (END, receipt.end)]
         self.stretch, self.tell, self.at = stretch, tell, stretch.first
         self._first: tuple[int, Entry] | None = None
-        restore = None if stretch.checkpoint is None else self._restore
-        self.follower = Follower(self._add, receipt.program["checkpoint_every"], restore=restore, scratch=scratch)
+        restore = self._restore if "" in stretch.checkpoints else None
+        resume = {
+            name: (str(path.absolute()), self._resumed(name)) for name, path in stretch.checkpoints.items() if name
+        }
+        last, content = self.entries[stretch.stop - 1]
+        stop = content["iterations"] if last == CHECKPOINT and "process" in content else None
+        every = receipt.program["checkpoint_every"]
+        self.follower = Follower(self.add, every, restore=restore, scratch=scratch, resume=resume, stop=stop)
 
-    def _add(self, kind: str, content: dict[str, Any]) -> None:
+    def _resumed(self, process: str) -> dict[str, Any]:
+        """The entry of the checkpoint that a process begins from."""
+        contents = (content for _, content in self.entries[self.stretch.first :])
+        return next(content for content in contents if content.get("process", "") == process)
+
+    def add(self, kind: str, content: dict[str, Any]) -> None:
+        if kind == REFUSED:
+            self.tell({"at": self.stretch.first, "refused": content["reason"]})
         expected, found = self.entries[self.at], (kind, content)
         number = _step_of_both(expected, found)
         if self._first is not None and number != self._first[1][1]["number"]:
@@ -61,12 +81,11 @@ class Comparison:
         self.tell({"at": at, "found": found})
 
     def _restore(self, parts: Mapping[str, Any]) -> dict[str, Any]:
-        assert self.stretch.checkpoint is not None
         try:
-            checkpoint.load(self.stretch.checkpoint, **parts)
+            checkpoint.load(self.stretch.checkpoints[""], **parts)
         except (checkpoint.CheckpointError, OSError) as error:
             self.tell({"at": self.at, "refused": str(error)})
-        return self.entries[self.at][1]
+        return self._resumed("")
 
 
 def _step_of_both(expected: Entry, found: Entry) -> int | None:
@@ -75,7 +94,7 @@ def _step_of_both(expected: Entry, found: Entry) -> int | None:
     return a[1] if a and a == b and a[0] is not None else None
 
 
-def run(receipt: Receipt, program: Program, stretch: Stretch, answer: Path) -> None:
+def run(receipt: Receipt, program: Program, stretch: Stretch, answer: Path, scratch: Path) -> None:
     """Runs the program, and ends this process where the stretch does: it is not to go on, nor to handle its end."""
 
     def tell(told: dict[str, Any]) -> NoReturn:
@@ -84,13 +103,33 @@ def run(receipt: Receipt, program: Program, stretch: Stretch, answer: Path) -> N
         os._exit(0)
 
     said = receipt.program
-    comparison = Comparison(receipt, stretch, tell, answer.parent)
+    comparison = Comparison(receipt, stretch, tell, scratch)
     try:
         enable_program(said["strict"], said["order"], said["rng"])
     except ValueError as error:
         tell({"at": stretch.first, "refused": str(error)})
     with comparison.follower.followed(program.folder()):
         run_program(program.target, program.arguments, program.is_module)
+
+
+class _ToldError(Exception):
+    pass
+
+
+def of_parts(receipt: Receipt, stretch: Stretch, scratch: Path) -> dict[str, Any]:
+    """What the processes that have left tell of a stretch."""
+    told: list[dict[str, Any]] = []
+
+    def tell(answer: dict[str, Any]) -> NoReturn:
+        told.append(answer)
+        raise _ToldError
+
+    comparison = Comparison(receipt, stretch, tell)
+    (parts,) = scratch.glob("*/parts")
+    with suppress(_ToldError):
+        for entry in processes.gathered(parts)[0]:
+            comparison.add(*entry)
+    return told[0] if told else {"at": stretch.first, "status": 0}
 
 
 def main(folder: Path) -> None:
@@ -102,20 +141,45 @@ def main(folder: Path) -> None:
     sys.path[:] = map(os.path.abspath, sys.path)
     os.chdir(program.directory)
     answers: list[dict[str, Any]] = []
-    for first, stop, path in job["stretches"]:
-        answer = folder / str(first)
+    for number, (first, stop, checkpoints) in enumerate(job["stretches"]):
+        stretch = Stretch(first, stop, {name: Path(path) for name, path in checkpoints.items()})
+        scratch = folder / str(number)
+        scratch.mkdir()
+        answer = scratch / "answer"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # for threads of libraries, which have no work yet
             process = os.fork()
         if process == 0:
-            run(receipt, program, Stretch(first, stop, path and Path(path)), answer)
+            run(receipt, program, stretch, answer, scratch)
             return
-        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        ended = {"at": first, "status": status}
-        answers.append(json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else ended)
+        status = waited(process, scratch)
+        if answer.exists():
+            answers.append(json.loads(answer.read_text(encoding="utf-8")))
+        elif status is None:
+            answers.append(of_parts(receipt, stretch, scratch))
+        else:
+            answers.append({"at": first, "status": status})
         if answers[-1]["at"] != stop:
             break
     Path(folder, "answers").write_text(json.dumps(answers), encoding="utf-8")
+
+
+def waited(process: int, scratch: Path) -> int | None:
+    """The exit status of a process that runs the program.
+
+    None if it goes on some seconds after all processes that it has started have left: it may wait for what they would
+    have told it, and does nothing of the stretch. Then it is killed.
+    """
+    left: float | None = None
+    while (ended := os.waitpid(process, os.WNOHANG))[0] == 0:
+        if left is None and any(map(processes.have_left, scratch.glob("*/parts"))):
+            left = monotonic()
+        if left is not None and monotonic() - left > _GRACE:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            return None
+        sleep(0.02)
+    return os.waitstatus_to_exitcode(ended[1])
 
 
 if __name__ == "__main__":

@@ -76,7 +76,10 @@ def verify(receipt: Receipt, program: Program, stretches: Sequence[Stretch]) -> 
             "program": [program.target, *program.arguments],
             "is_module": program.is_module,
             "directory": str(program.directory),
-            "stretches": [(s.first, s.stop, s.checkpoint and str(s.checkpoint.absolute())) for s in stretches],
+            "stretches": [
+                (s.first, s.stop, {name: str(path.absolute()) for name, path in s.checkpoints.items()})
+                for s in stretches
+            ],
         }
         Path(folder, "job").write_text(json.dumps(job), encoding="utf-8")
         of_other_runs = ("REPDL_RUN", VARIABLE, "PYTHONHASHSEED")

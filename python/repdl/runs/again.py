@@ -11,9 +11,10 @@ from typing import Any
 
 from repdl.interception.machine import CAPABILITIES, CAPABILITY
 from repdl.runs import difference
+from repdl.runs.columns import Call
 from repdl.runs.command import Command
 from repdl.runs.file import RecordError
-from repdl.runs.run import Call, Run
+from repdl.runs.run import AnyRun, Run
 from repdl.runs.sentence import place
 from repdl.runs.settings import variables
 
@@ -54,7 +55,7 @@ def run_again(name: str, call: Call, run: Run, job: dict[str, Any], command: Com
         return json.loads(answer.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
-def capability(run: Run) -> str:
+def capability(run: AnyRun) -> str:
     return str(run.header.get("capability")).lower()
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,15 +10,13 @@ import torch
 from repdl import _content as content
 
 if TYPE_CHECKING:
-    from repdl.runs.run import Call, Run
+    from repdl.runs.columns import Call
+    from repdl.runs.run import AnyRun
 
 NAME, ENTRIES = "batch of DataLoader", "entries of the batch"
 
 _MOST = 128
 """Entries of a batch of which hashes are kept."""
-
-_MOST_CALLS = 200_000
-"""Among which batches are looked for."""
 
 
 def entries(leaves: list[Any]) -> list[torch.Tensor]:
@@ -30,22 +27,25 @@ def entries(leaves: list[Any]) -> list[torch.Tensor]:
     return []
 
 
-def order(a: Run, call_a: Call, b: Run, call_b: Call) -> str:
+def order(a: AnyRun, call_a: Call, b: AnyRun, call_b: Call) -> str:
     """What is known of the order of the data, if it is another one in B; of two calls that are batches."""
-    mine, its = _entries(a.call(call_a.number + 1)), _entries(b.call(call_b.number + 1))
+    mine, its = hashes_of(a.call(call_a.number + 1)), hashes_of(b.call(call_b.number + 1))
     if not mine or not its or mine == its:
         return ""
     if sorted(mine) == sorted(its):
         return "The batch has the same entries in another order."
-    missing = set(its)
-    for call in islice(a.calls_from(0), _MOST_CALLS):
-        missing -= set(_entries(call))
-        if not missing:
-            return "The data come in another order: in A the entries of the batch are those of others."
-    return ""
+    if a.missing_entries(set(its)):
+        return ""
+    return "The data come in another order: in A the entries of the batch are those of others."
 
 
-def _entries(call: Call | None) -> list[bytes]:
+def is_state(call: Call) -> bool:
+    """Evidence of states and settings, and not of entries."""
+    return call.is_evidence and call.name != ENTRIES
+
+
+def hashes_of(call: Call | None) -> list[bytes]:
+    """Of the entries of a batch, of the call that has them."""
     known = call is not None and call.name == ENTRIES
     hashes = [value.hash for value in call.outputs] if call is not None and known else []
     return [] if content.UNHASHED in hashes else hashes

@@ -17,11 +17,12 @@ from typing import NamedTuple
 
 from repdl._content import UNHASHED, UNINITIALISED
 from repdl.runs import difference, ops
+from repdl.runs.columns import Call, Value
 from repdl.runs.command import Command
 from repdl.runs.difference import Difference
 from repdl.runs.file import RecordError
 from repdl.runs.log import ALL_STEPS
-from repdl.runs.run import Call, Run, Value
+from repdl.runs.run import Run
 from repdl.runs.sentence import place
 from repdl.runs.window import ALL_OPS, SAMPLE, Window
 

@@ -15,9 +15,10 @@ from repdl._content import UNHASHED, UNINITIALISED
 from repdl.experiments.compare import Answer
 from repdl.experiments.variations import INSTRUCTIONS, LAYOUT, PRECISION, PROCESS, RUN, THREADS
 from repdl.runs.again import NotRunAgainError, capability, run_again
+from repdl.runs.columns import Call
 from repdl.runs.command import Command
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
-from repdl.runs.run import Call, Run
+from repdl.runs.run import AnyRun, Run
 from repdl.runs.settings import variables
 
 SETTINGS = "settings"
@@ -157,7 +158,7 @@ def gives(hashes: Sequence[str | None], a: Call, b: Call) -> str:
     return "other"
 
 
-def look_for(found: Difference, a: Run, b: Run, command: Command | None = None) -> Cause:
+def look_for(found: Difference, a: Run, b: AnyRun, command: Command | None = None) -> Cause:
     """Runs the program of A, in the environment of a command if that is known; it prints on the error output."""
     if not _is_of_an_op(found):
         return Cause("experiments find it only of an op that gave other bits on equal inputs")
@@ -186,7 +187,7 @@ def _is_of_an_op(found: Difference) -> bool:
     return found.kind == "result" and "::" in call.name and not found.generators and not unwritten_inputs(call)
 
 
-def _of_b(a: Run, b: Run, found: Difference) -> dict[str, Any]:
+def _of_b(a: Run, b: AnyRun, found: Difference) -> dict[str, Any]:
     """The settings that were others in B."""
     settings = {key: b.header.get(key) for key in ("threads", "enabled") if a.header.get(key) != b.header.get(key)}
     if (threads := found.settings.get("threads", ("", ""))[1]).isdecimal():

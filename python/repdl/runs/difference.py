@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from repdl._content import UNINITIALISED
 from repdl.runs import batches, settings
+from repdl.runs.columns import Call, Value
 from repdl.runs.file import RecordError
 from repdl.runs.log import ALL_STEPS
-from repdl.runs.run import Call, Run, Value
+from repdl.runs.run import AnyRun
 
 if TYPE_CHECKING:
     from repdl.runs.capture import Captured
@@ -73,7 +74,7 @@ class Difference:
         return None if self.kind in ("path", "end") else self.kind != "input"
 
 
-def find(a: Run, b: Run) -> Difference | None:
+def find(a: AnyRun, b: AnyRun) -> Difference | None:
     """None if the runs are equal.
 
     Raises:
@@ -102,30 +103,30 @@ def find(a: Run, b: Run) -> Difference | None:
     return None
 
 
-def _steps(run: Run) -> str:
+def _steps(run: AnyRun) -> str:
     first, end, every = run.sampling
     return f"each {every} steps" + ("" if first == 0 and end == ALL_STEPS.stop else f" from {first} to before {end}")
 
 
-def _first_block(a: Run, b: Run) -> int | None:
-    for number, (mine, others) in enumerate(zip(a.blocks, b.blocks, strict=False)):
-        alike = (mine.step, mine.end) == (others.step, others.end)
-        if not alike or a.digest_of(mine) != b.digest_of(others):
-            return number
-    shorter = min(len(a.blocks), len(b.blocks))
-    return None if len(a.blocks) == len(b.blocks) else shorter
+def _first_block(a: AnyRun, b: AnyRun) -> int | None:
+    """The first that differs: how many blocks are equal, by digests of all before them."""
+    low, high = 0, min(a.count, b.count)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a.prefix(middle) == b.prefix(middle) else (low, middle - 1)
+    return None if low == a.count == b.count else low
 
 
-def _counted(run: Run, block: int, side: int, evidence: dict[int, Call]) -> Iterator[Call]:
+def _counted(run: AnyRun, block: int, side: int, evidence: dict[int, Call]) -> Iterator[Call]:
     """The calls that count; the latest evidence is put aside."""
     for call in run.calls_from(block):
-        if _is_state(call):
+        if batches.is_state(call):
             evidence[side] = call
         if not call.is_evidence:
             yield call
 
 
-def _described(run: Run, a: Call | None, b: Call | None, rows: list[Row], at: int) -> Difference:
+def _described(run: AnyRun, a: Call | None, b: Call | None, rows: list[Row], at: int) -> Difference:
     if a is None or b is None:
         return Difference("end", a, b, rows, at)
     if a.signature != b.signature:
@@ -156,30 +157,20 @@ def _paired(a: list[Call], b: list[Call]) -> Iterator[Row]:
             yield from ((None, call) for call in b[begin_b:end_b])
 
 
-def _complete(a: Run, b: Run, block: int, evidence: dict[int, Call]) -> dict[int, Call]:
-    """The latest evidence of each run; of a long step it stands some blocks before."""
-    states = dict(evidence)
-    for side, run in enumerate((a, b)):
-        for number in reversed(range(min(block, len(run.blocks)))):
-            if side in states:
-                break
-            for call in filter(_is_state, run.calls(run.blocks[number])):
-                states[side] = call
-    return states
+def _complete(a: AnyRun, b: AnyRun, block: int, evidence: dict[int, Call]) -> dict[int, Call]:
+    """The latest evidence of each run."""
+    before = {side: run.state_before(block) for side, run in enumerate((a, b)) if side not in evidence}
+    return evidence | {side: call for side, call in before.items() if call is not None}
 
 
-def _order(found: Difference, a: Run, b: Run) -> str:
+def _order(found: Difference, a: AnyRun, b: AnyRun) -> str:
     """Of the batch that is, or was about to be, loaded."""
     sides = zip(*found.rows[found.at :], strict=True)
     loaded = [next((call for call in side if call is not None and call.name == batches.NAME), None) for side in sides]
     return "" if loaded[0] is None or loaded[1] is None else batches.order(a, loaded[0], b, loaded[1])
 
 
-def _is_state(call: Call) -> bool:
-    return call.is_evidence and call.name != batches.ENTRIES
-
-
-def _settings(a: Run, b: Run, states: dict[int, Call]) -> dict[str, tuple[str, str]]:
+def _settings(a: AnyRun, b: AnyRun, states: dict[int, Call]) -> dict[str, tuple[str, str]]:
     """What both runs had otherwise: of their headers, and of the settings at that op."""
     known = []
     for side, run in enumerate((a, b)):

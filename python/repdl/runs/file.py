@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ VERSION = 1
 HEADER, TABLE, OPS, BLOCK, END = b"H", b"T", b"O", b"B", b"E"
 
 _HEAD = struct.Struct("<cII16s")
+HEAD_SIZE = _HEAD.size
 _LARGEST = 1 << 21
 """Bytes that a payload may unpack to."""
 
@@ -30,24 +31,64 @@ class RecordError(ValueError):
     """A file that is no record, or a damaged one."""
 
 
+class Frame(NamedTuple):
+    kind: bytes
+    offset: int  # of its payload
+    packed: int
+    raw: int
+    digest: bytes
+
+
+class Frames:
+    """How values become frames, and frames values."""
+
+    def __init__(self) -> None:
+        self._zstandard = library("zstandard")
+        self._pack, self._unpack = library("msgpack").packb, library("msgpack").unpackb
+        self._compress = self._zstandard.ZstdCompressor(level=3).compress
+        self._digest = library("xxhash").xxh3_128_digest
+
+    def write(self, kind: bytes, value: Any) -> bytes:
+        raw = self._pack(value)
+        if len(raw) > _LARGEST:
+            raise RecordError(f"a frame of {len(raw)} bytes is larger than a record may have")
+        payload = self._compress(raw)
+        return _HEAD.pack(kind, len(payload), len(raw), self._digest(payload)) + payload  # type: ignore[no-any-return]
+
+    def head(self, data: bytes, offset: int, kinds: Container[bytes], where: object) -> Frame:
+        """Of a frame whose payload begins at an offset. where: for errors."""
+        kind, packed, raw, digest = _HEAD.unpack(data)
+        if kind not in kinds or raw > _LARGEST or packed > 2 * _LARGEST:
+            raise RecordError(f"{where} is damaged at byte {offset - HEAD_SIZE}: no frame begins there")
+        return Frame(kind, offset, packed, raw, digest)
+
+    def read(self, frame: Frame, payload: bytes, where: object) -> Any:
+        if self._digest(payload) != frame.digest:
+            raise RecordError(f"{where} is damaged at byte {frame.offset}: its checksum is another")
+        try:
+            # The size that the payload itself declares is what would be allocated.
+            if self._zstandard.frame_content_size(payload) != frame.raw:
+                raise RecordError(f"{where} is damaged at byte {frame.offset}: its size is another")
+            raw = self._zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(payload)
+            return self._unpack(raw, max_map_len=1 << 10, max_ext_len=0)
+        except RecordError:
+            raise
+        except (self._zstandard.ZstdError, ValueError, RecursionError) as error:
+            raise RecordError(f"{where} is damaged at byte {frame.offset}: {error}") from None
+
+
 class Writer:
     """Appends frames, each with one call of the system, so that none is left in this process."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.pack = library("msgpack").packb
-        self.compress = library("zstandard").ZstdCompressor(level=3).compress
-        self.digest = library("xxhash").xxh3_128_digest
+        self.frames = Frames()
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
         self.size = 0
         self._write(MAGIC)
 
     def frame(self, kind: bytes, value: Any) -> None:
-        raw = self.pack(value)
-        if len(raw) > _LARGEST:
-            raise RecordError(f"a frame of {len(raw)} bytes is larger than a record may have")
-        payload = self.compress(raw)
-        self._write(_HEAD.pack(kind, len(payload), len(raw), self.digest(payload)) + payload)
+        self._write(self.frames.write(kind, value))
 
     def _write(self, data: bytes) -> None:
         """All of it or, on a full disk, nothing."""
@@ -65,14 +106,6 @@ class Writer:
         os.close(self.file)
 
 
-class Frame(NamedTuple):
-    kind: bytes
-    offset: int  # of its payload
-    packed: int
-    raw: int
-    digest: bytes
-
-
 class Reader:
     """The frames of a file, and what they hold.
 
@@ -83,9 +116,7 @@ class Reader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.unpack = library("msgpack").unpackb
-        self.zstandard = library("zstandard")
-        self.digest = library("xxhash").xxh3_128_digest
+        self.codec = Frames()
         if not path.is_file():  # a pipe or a device may have no end
             if path.exists():
                 raise RecordError(f"{path} is no file")
@@ -102,27 +133,14 @@ class Reader:
     def frames(self) -> Iterator[Frame]:
         """Those that are whole; one that the end of the file cuts off is left out."""
         offset = len(MAGIC)
-        while offset + _HEAD.size <= self.size:
-            kind, packed, raw, digest = _HEAD.unpack(self._at(offset, _HEAD.size))
-            if kind not in (HEADER, TABLE, OPS, BLOCK, END) or raw > _LARGEST or packed > 2 * _LARGEST:
-                raise RecordError(f"{self.path} is damaged at byte {offset}: no frame begins there")
-            offset += _HEAD.size
-            if offset + packed > self.size:
+        while offset + HEAD_SIZE <= self.size:
+            head = self._at(offset, HEAD_SIZE)
+            offset += HEAD_SIZE
+            frame = self.codec.head(head, offset, (HEADER, TABLE, OPS, BLOCK, END), self.path)
+            offset += frame.packed
+            if offset > self.size:
                 return
-            yield Frame(kind, offset, packed, raw, digest)
-            offset += packed
+            yield frame
 
     def read(self, frame: Frame) -> Any:
-        payload = self._at(frame.offset, frame.packed)
-        if self.digest(payload) != frame.digest:
-            raise RecordError(f"{self.path} is damaged at byte {frame.offset}: its checksum is another")
-        try:
-            # The size that the payload itself declares is what would be allocated.
-            if self.zstandard.frame_content_size(payload) != frame.raw:
-                raise RecordError(f"{self.path} is damaged at byte {frame.offset}: its size is another")
-            raw = self.zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(payload)
-            return self.unpack(raw, max_map_len=1 << 10, max_ext_len=0)
-        except RecordError:
-            raise
-        except (self.zstandard.ZstdError, ValueError, RecursionError) as error:
-            raise RecordError(f"{self.path} is damaged at byte {frame.offset}: {error}") from None
+        return self.codec.read(frame, self._at(frame.offset, frame.packed), self.path)

@@ -11,33 +11,13 @@ import sys
 from time import perf_counter
 from typing import Any
 
-from repdl import _content as content
 from repdl._needs import library
-from repdl.runs.file import BLOCK, END, HEADER, OPS, TABLE, RecordError, Writer
+from repdl.runs.columns import NUMBER_OF_PHASE, ColumnWriter, Read, Written, op_digest
+from repdl.runs.file import BLOCK, END, HEADER, RecordError, Writer
 
 BLOCK_OPS = 1024
 ALL_STEPS = range(sys.maxsize)
 _SECONDS = 0.2
-_PART_VALUES = 30_000
-_MOST_KEPT = 200_000
-PHASES = ("forward", "backward", "optimizer", "collective", "data loading")
-_NUMBER_OF_PHASE = {phase: number for number, phase in enumerate(PHASES)}
-
-Value = tuple[str, bytes]
-Read = tuple[str, bytes, int]
-
-
-def op_digest(signature: bytes, inputs: list[bytes], outputs: list[bytes]) -> bytes:
-    """Of a call: its signature and contents; not where it stands in the program."""
-    return content.digest(b"".join((signature, *inputs, b"|", *outputs)))
-
-
-def signature_digest(name: str, text: str, inputs: list[str], outputs: list[str]) -> bytes:
-    return content.digest(repr((name, text, inputs, outputs)).encode(errors="surrogatepass"))
-
-
-def as_written(text: str) -> str:
-    return text.encode(errors="replace").decode()[:2000]
 
 
 class Log:
@@ -48,22 +28,12 @@ class Log:
         self.ops = 0
         self.counted = 0  # without evidence, of which another run may have more
         self.step = 0
-        self.strings: dict[str, int] = {}
-        self.signatures: dict[Any, tuple[int, bytes]] = {}
-        self.signatures_written = 0
-        self.new_strings: list[str] = []
-        self.new_signatures: list[Any] = []
+        self.columns = ColumnWriter(self._frame)
         self.hasher = library("xxhash").xxh3_128
+        self.part_begin = 0
         self.written_at = perf_counter()
-        self._new_part()
         self._new_block()
         self._frame(HEADER, header)
-
-    def _new_part(self) -> None:
-        self.part_begin = self.ops
-        self.columns: list[list[int]] = [[] for _ in range(7)]
-        self.hashes: list[bytes] = []
-        self.values: dict[bytes, int] = {}
 
     def _new_block(self) -> None:
         self.block_begin = self.ops
@@ -80,30 +50,18 @@ class Log:
         module: str,
         line: str,
         inputs: list[Read],
-        outputs: list[Value],
-        generator: Value | None,
+        outputs: list[Written],
+        generator: Written | None,
         is_evidence: bool,
     ) -> int:
         """Enters a call; returns its number. Evidence, and the state of generators, does not count as a difference."""
         if self.is_closed:
             return -1
-        key = (name, text, tuple([v[0] for v in inputs]), tuple([v[0] for v in outputs]))
-        signature = self.signatures.get(key)
-        if signature is None:
-            signature = self._signature(key)
-        number = self.ops
-        signatures, wheres, phases, reads, writers, made, generators = self.columns
-        signatures.append(signature[0])
-        wheres += (self._string(module), self._string(line))
-        phases.append(_NUMBER_OF_PHASE[phase] + 8 * is_evidence)
-        for _, value, writer in inputs:
-            reads.append(self._value(value))
-            writers.append(number - writer if writer >= 0 else 0)
-        made += [self._value(value[1]) for value in outputs]
-        generators.append(0 if generator is None else 1 + self._value(generator[1]))
+        number, drawn_from = self.ops, None if generator is None else generator[1]
+        signature = self.columns.add(number, name, text, phase, module, line, inputs, outputs, drawn_from, is_evidence)
         if not is_evidence:
             self.counted += 1
-            digest = op_digest(signature[1], [v[1] for v in inputs], [v[1] for v in outputs])
+            digest = op_digest(signature, [v[1] for v in inputs], [v[1] for v in outputs])
             self.block.update(digest)
             if self.segment != (phase, module):
                 self._end_segment()
@@ -112,7 +70,7 @@ class Log:
         self.ops += 1
         if self.ops - self.block_begin == BLOCK_OPS:
             self._end_block()
-        elif perf_counter() - self.written_at > _SECONDS or len(self.hashes) > _PART_VALUES:
+        elif perf_counter() - self.written_at > _SECONDS or self.columns.is_full:
             self._end_part()
         return number
 
@@ -120,45 +78,15 @@ class Log:
         self._end_block()
         self.step += 1
 
-    def _string(self, text: str) -> int:
-        number = self.strings.get(text)
-        if number is None:
-            number = self.strings[text] = len(self.strings)
-            self.new_strings.append(as_written(text))
-        return number
-
-    def _signature(self, key: Any) -> tuple[int, bytes]:
-        name, text, inputs, outputs = key
-        if len(self.signatures) == _MOST_KEPT:  # numbers that change at each step make new ones without end
-            self.signatures.clear()
-        string = self._string
-        entry = [string(name), string(text), [string(t) for t in inputs], [string(t) for t in outputs]]
-        self.new_signatures.append(entry)
-        digest = signature_digest(name, text, list(inputs), list(outputs))
-        found = self.signatures[key] = (self.signatures_written, digest)
-        self.signatures_written += 1
-        return found
-
-    def _value(self, value: bytes) -> int:
-        number = self.values.get(value)
-        if number is None:
-            number = self.values[value] = len(self.hashes)
-            self.hashes.append(value)
-        return number
-
     def _end_part(self) -> None:
-        if self.new_strings or self.new_signatures:
-            self._frame(TABLE, [self.new_strings, self.new_signatures])
-            self.new_strings, self.new_signatures = [], []
-        if self.ops > self.part_begin:
-            self._frame(OPS, [self.step, self.part_begin, *self.columns, b"".join(self.hashes)])
-        self._new_part()
+        self.columns.end_part(self.step, self.part_begin)
+        self.part_begin = self.ops
         self.written_at = perf_counter()
 
     def _end_segment(self) -> None:
         if self.segment is not None:
             phase, module = self.segment
-            entry = [_NUMBER_OF_PHASE[phase], self._string(module), self.ops - self.segment_begin]
+            entry = [NUMBER_OF_PHASE[phase], self.columns.string(module), self.ops - self.segment_begin]
             self.segments.append([*entry, self.segment_hash.digest()])
             self.segment = None
 

@@ -70,14 +70,20 @@ def hash_of(tensor: torch.Tensor, memory: Memory) -> bytes:
     if memory.is_shared or tensor.is_nested:
         return content.of(tensor)
     _look_at_version(tensor, memory)
-    key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype, tensor.is_neg(), tensor.is_conj())
+    offset, shape, dtype, is_changed = tensor.storage_offset(), tensor.shape, tensor.dtype, _is_changed(tensor)
+    key = (offset, shape, tensor.stride(), dtype, is_changed)
     try:
         found = memory.hashes.get(key)
     except TypeError:  # sizes that are symbols, while torch traces
         return content.UNHASHED
     if found is None:
-        found = memory.hashes[key] = _hashed(tensor, _raw_hash_kept(tensor, memory))
+        found = memory.hashes[key] = _hashed(tensor, memory, is_changed)
     return found
+
+
+def _is_changed(tensor: torch.Tensor) -> int:
+    """Whether its elements are not as they lie in memory, and how."""
+    return tensor.is_neg() + 2 * tensor.is_conj()
 
 
 def _look_at_version(tensor: torch.Tensor, memory: Memory) -> None:
@@ -89,18 +95,15 @@ def _look_at_version(tensor: torch.Tensor, memory: Memory) -> None:
         memory.version = version
 
 
-def _raw_hash_kept(tensor: torch.Tensor, memory: Memory) -> bytes | None:
-    """Views of the same bytes in the same order share it."""
-    if tensor.is_neg() or tensor.is_conj() or not tensor.is_contiguous():
-        return content.raw_hash(tensor)
-    key = (tensor.storage_offset() * tensor.itemsize, tensor.nbytes)
-    raw = memory.hashes.get(key)
-    if raw is None and (raw := content.raw_hash(tensor)) is not None:
-        memory.hashes[key] = raw
-    return raw
-
-
-def _hashed(tensor: torch.Tensor, raw: bytes | None) -> bytes:
+def _hashed(tensor: torch.Tensor, memory: Memory, is_changed: int) -> bytes:
+    """Views of the same bytes in the same order share what is read."""
+    if is_changed or not tensor.is_contiguous():
+        raw = content.raw_hash(tensor)
+    else:
+        key = (tensor.storage_offset() * tensor.itemsize, tensor.nbytes)
+        raw = memory.hashes.get(key)
+        if raw is None and (raw := content.raw_hash(tensor)) is not None:
+            memory.hashes[key] = raw
     return content.UNHASHED if raw is None else content.with_kind(raw, content.kind(tensor))
 
 

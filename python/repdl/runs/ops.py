@@ -13,6 +13,9 @@ _FILLERS = ("copy_", "fill_", "zero_", "eye_", "resize_", "resize_as_")
 _STATISTICS = ("running_mean", "running_var")
 """Written by the kernels of batch norms, whose schemas do not say so."""
 
+_OF_TORCH = ("aten", "prims", "c10d", "_c10d_functional", "repdl")
+"""Namespaces of ops whose schemas are trusted to say what they write."""
+
 READ_OUT = {torch.ops.aten._local_scalar_dense.default, torch.ops.aten.equal.default}
 """Give a number to the program; they are recorded in all steps."""
 
@@ -27,6 +30,7 @@ class Op:
         self.is_handed = base == "set_"  # memory from elsewhere, as from a worker of a DataLoader
         self.is_uninitialised = base.startswith(("empty", "new_empty", "_empty"))
         self.is_resize = base in ("resize_", "resize_as_")
+        self.is_of_torch = func.namespace in _OF_TORCH
         self.is_collective = func.namespace in ("c10d", "_c10d_functional")
         self.is_point_to_point = base in ("send", "recv_", "recv_any_source_")
         self.is_settled = not (

@@ -9,16 +9,17 @@ from typing import Any
 
 from repdl._content import UNHASHED, UNINITIALISED
 from repdl._needs import library
+from repdl.runs.columns import Value
 from repdl.runs.difference import Difference
 from repdl.runs.report import state, text
-from repdl.runs.run import Run, Segment, Value
+from repdl.runs.run import AnyRun, Segment
 from repdl.runs.sentence import sentence
 
 _MOST = 600
-"""Steps, and stretches of a step, that are drawn at most."""
+"""Steps that are drawn at most."""
 
 
-def page(found: Difference | None, a: Run, b: Run) -> str:
+def page(found: Difference | None, a: AnyRun, b: AnyRun) -> str:
     jinja2 = library("jinja2")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.globals.update(state=state, text=text, shown=_shown)
@@ -36,7 +37,7 @@ def page(found: Difference | None, a: Run, b: Run) -> str:
 _FACTS = ("arguments", "torch", "repdl", "python", "machine", "capability", "threads", "enabled", "every")
 
 
-def _facts(run: Run) -> dict[str, str]:
+def _facts(run: AnyRun) -> dict[str, str]:
     facts = {key: run.header[key] for key in _FACTS if key in run.header}
     return {key: " ".join(value) if isinstance(value, list) else str(value) for key, value in facts.items()}
 
@@ -47,7 +48,7 @@ def _shown(value: Value) -> str:
     return "never written" if value.hash == UNINITIALISED else value.hash.hex()[:12]
 
 
-def _steps(first: int | None, a: Run, b: Run) -> list[dict[str, Any]]:
+def _steps(first: int | None, a: AnyRun, b: AnyRun) -> list[dict[str, Any]]:
     """Those around the first that differs, or the first ones."""
     most = max(a.steps, b.steps)
     begin = max(0, (first or 0) - _MOST // 2)
@@ -57,9 +58,9 @@ def _steps(first: int | None, a: Run, b: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _stretches(step: int, a: Run, b: Run) -> list[tuple[Segment | None, Segment | None]]:
+def _stretches(step: int, a: AnyRun, b: AnyRun) -> list[tuple[Segment | None, Segment | None]]:
     """Calls of one module and phase after each other, of both runs side by side."""
-    mine, others = _segments(a, step), _segments(b, step)
+    mine, others = a.segments(step), b.segments(step)
     keys = [[segment[:2] for segment in side] for side in (mine, others)]
     rows: list[tuple[Segment | None, Segment | None]] = []
     for kind, begin_a, end_a, begin_b, end_b in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
@@ -69,7 +70,3 @@ def _stretches(step: int, a: Run, b: Run) -> list[tuple[Segment | None, Segment 
             rows += [(segment, None) for segment in mine[begin_a:end_a]]
             rows += [(None, segment) for segment in others[begin_b:end_b]]
     return rows
-
-
-def _segments(run: Run, step: int) -> list[Segment]:
-    return [segment for block in run.blocks if block.step == step for segment in block.segments][:_MOST]

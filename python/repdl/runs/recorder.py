@@ -8,6 +8,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter
@@ -28,6 +29,7 @@ from repdl.runs.memory import Memory, hash_of, is_of_others, memory_of, storage,
 from repdl.runs.window import ALL_OPS, SAMPLE, Window
 
 _active: Recorder | None = None
+_epochs = count()
 
 
 class Recorder(TorchDispatchMode):
@@ -43,9 +45,9 @@ class Recorder(TorchDispatchMode):
         self.thread = get_ident()
         self.origins = Origins(has_plain_model=True)
         self.modules = self.origins.modules
-        self.epoch = 0  # changes where ops went by unseen
+        self.epoch = next(_epochs)  # changes where ops went by unseen, as between two recordings of a process
         self.is_recording = False  # ops of this step
-        self.settings = ""  # as they were last recorded
+        self.settings: tuple[object, ...] = ()  # as they were last recorded
         self.is_inside = False  # an op, or the recorder itself
         self.phase: str | None = None  # None goes by what runs
         self.own = 0.0  # seconds
@@ -145,26 +147,28 @@ class Recorder(TorchDispatchMode):
 
     def begin_step(self) -> None:
         if not self.is_recording:
-            self.epoch += 1
+            self.epoch = next(_epochs)
         self.is_recording = self.log.step in self.steps and self.window.first <= self.seen < self.window.end
-        self.settings = settings.text()
+        self.settings = settings.now()
         self.note_state()
 
     def _look(self) -> None:
         """Of memory that ops may have written unseen nothing is known; settings that were changed are noted."""
         if not self.is_recording:
-            self.epoch += 1
-        elif (now := settings.text()) != self.settings:
+            self.epoch = next(_epochs)
+        elif (now := settings.now()) != self.settings:
             self.settings = now
             self.note_state()
 
     def note_state(self) -> None:
         """What is no difference by itself, but may explain one."""
-        self.event("random generators", self.settings, randomness.of_process(), is_evidence=True)
+        self.event("random generators", settings.text(self.settings), randomness.of_process(), is_evidence=True)
 
 
 class Recorded:
     """An op under way: what it reads is hashed when it begins, what it writes when it has ended."""
+
+    __slots__ = ("device", "generator", "inputs", "memories", "op", "recorder", "sizes", "texts", "where", "written")
 
     def __init__(self, recorder: Recorder, op: ops.Op, args: Any, kwargs: Any) -> None:
         self.recorder, self.op = recorder, op
@@ -172,9 +176,13 @@ class Recorded:
         self.inputs: list[tuple[str, bytes, int]] = []
         self.written: list[torch.Tensor] = []
         self.sizes: list[int] = []
+        self.memories: list[Memory] = []  # of all tensors, if the op may write what its schema does not say
         self.device: torch.device | None = None
         for name, value in zip(op.names, args, strict=False):
-            self._argument(name, value)
+            if isinstance(value, torch.Tensor):
+                self._tensor(name, value)
+            elif value is not None:
+                self._argument(name, value)
         for name, value in kwargs.items():
             self._argument(name, value)
         self.generator = randomness.of_torch(kwargs.get("generator"), self.device) if op.is_seeded else None
@@ -185,7 +193,7 @@ class Recorded:
     def _argument(self, name: str, value: Any) -> None:
         if isinstance(value, torch.Tensor):
             self._tensor(name, value)
-        elif isinstance(value, list | tuple) and any(isinstance(v, torch.Tensor | list) for v in value):
+        elif isinstance(value, _SEQUENCES) and any(isinstance(v, _NESTED) for v in value):
             for v in content.leaves(value):
                 if isinstance(v, torch.Tensor):
                     self._tensor(name, v)
@@ -195,19 +203,21 @@ class Recorded:
             self.texts.append(f"{name}={_text(value)}")
 
     def _tensor(self, name: str, tensor: torch.Tensor) -> None:
-        op, epoch = self.op, self.recorder.epoch
-        memory = memory_of(tensor, epoch)
-        what = content.kind(tensor)
+        op = self.op
+        memory = memory_of(tensor, self.recorder.epoch)
         if self.device is None:
             self.device = tensor.device
         if op.is_handed:
             return
+        if not op.is_of_torch:
+            self.memories.append(memory)
         if name in op.writes:
             self.written.append(tensor)
             self.sizes.append(_bytes_behind(tensor) if op.is_resize else 0)
         if name not in op.overwrites:
             is_read = not op.is_view or tensor.is_contiguous()
-            self.inputs.append((what, hash_of(tensor, memory) if is_read else content.UNHASHED, memory.writer))
+            found = hash_of(tensor, memory) if is_read else content.UNHASHED
+            self.inputs.append((content.kind(tensor), found, memory.writer))
 
     def end(self, result: Any) -> None:
         recorder, op = self.recorder, self.op
@@ -215,6 +225,8 @@ class Recorded:
             events.wait(result)
         number, epoch = recorder.log.ops, recorder.epoch
         outputs = []
+        for memory in self.memories:
+            memory.hashes.clear()
         for tensor, size in zip(self.written, self.sizes, strict=True):
             memory = memory_of(tensor, epoch)
             memory.written(number, tensor.nbytes)
@@ -228,7 +240,10 @@ class Recorded:
 
     def results(self, result: Any) -> list[torch.Tensor]:
         """What it has written, and then what else it gave."""
-        given = [leaf for leaf in content.leaves(result) if isinstance(leaf, torch.Tensor)]
+        if isinstance(result, torch.Tensor):
+            given = [result]
+        else:
+            given = [leaf for leaf in content.leaves(result) if isinstance(leaf, torch.Tensor)]
         return self.written + [x for x in given if not any(x is other for other in self.written)]
 
     def _made(self, tensor: torch.Tensor, number: int) -> Memory:
@@ -258,14 +273,19 @@ def _bytes_behind(tensor: torch.Tensor) -> int:
 
 _LONGEST = 200
 
+# Tuples, since a union is made anew at each call.
+_SEQUENCES, _NESTED = (list, tuple), (torch.Tensor, list)
+_NUMBERS = (int, float, complex)
+_SHOWN = (str, torch.dtype, torch.device, torch.layout, torch.memory_format)
+
 
 def _text(value: Any) -> str:
     """Of an argument; of an object, whose text has its address, the type alone."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, _NUMBERS):
+        text = repr(value)
+    elif isinstance(value, _SEQUENCES):
         text = f"[{', '.join(map(_text, value))}]"
-    elif isinstance(value, int | float | complex | str | torch.dtype | torch.device | torch.layout):
-        text = str(value) if isinstance(value, str | torch.device) else repr(value)
-    elif isinstance(value, torch.memory_format):
+    elif isinstance(value, _SHOWN):
         text = str(value)
     else:
         text = type(value).__name__

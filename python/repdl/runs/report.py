@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from repdl.runs.columns import Call
 from repdl.runs.difference import Difference, Row
-from repdl.runs.run import Call, Run
+from repdl.runs.run import AnyRun
 from repdl.runs.sentence import sentence
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def text(call: Call) -> str:
     return f"{call.name}({', '.join(inputs)})" + (f" → {outputs}" if outputs else "")
 
 
-def show(found: Difference | None, a: Run, b: Run, console: Console, notes: Sequence[str] = ()) -> None:
+def show(found: Difference | None, a: AnyRun, b: AnyRun, console: Console, notes: Sequence[str] = ()) -> None:
     console.print(Text(sentence(found, a, b), style="bold green" if found is None else "bold"), soft_wrap=True)
     for note in notes:
         console.print(Text(note), soft_wrap=True)

@@ -30,7 +30,8 @@ from repdl.experiments.variations import BATCH, KINDS, NUMBERS_OF_THREADS, PROCE
 from repdl.experiments.workers import Workers, instruction_sets
 from repdl.interception import reproducible, strict
 from repdl.runs.cause import RESULT, ROUNDING, SETTINGS, Way
-from repdl.runs.log import Log, as_written
+from repdl.runs.columns import as_written
+from repdl.runs.log import Log
 from repdl.runs.recorder import Recorded, Recorder, recording
 from repdl.runs.window import Window
 

@@ -3,53 +3,29 @@
 
 from __future__ import annotations
 
+import struct
+from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from repdl._content import digest
-from repdl.runs import file, log
+from repdl.runs import batches, file, log
+from repdl.runs.columns import PHASES, Call, Names, index
 from repdl.runs.file import RecordError
 from repdl.runs.window import ALL_OPS, Window
 
-_MOST_NAMES = 10_000_000
-"""Entries of the tables of a file, and of the lists in them."""
 _MOST_BYTES = 1 << 28
-"""Of its tables, unpacked."""
+"""Of the tables of a file, unpacked."""
 
+_MOST_CALLS = 200_000
+"""Among which batches are looked for."""
 
-class Value(NamedTuple):
-    kind: str
-    hash: bytes
-    writer: int = -1
-    """The number of the op that wrote what was read; -1 is unknown, or nobody inside of torch."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """An op or event of a run."""
-
-    number: int
-    step: int
-    name: str
-    text: str
-    phase: str
-    module: str
-    line: str
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
-    generator: bytes | None
-    is_evidence: bool
-    signature: bytes = field(repr=False)
-
-    @property
-    def digest(self) -> bytes:
-        return log.op_digest(self.signature, [v.hash for v in self.inputs], [v.hash for v in self.outputs])
-
-    @property
-    def inputs_digest(self) -> bytes:
-        return log.op_digest(self.signature, [v.hash for v in self.inputs], [])
+MOST_SEGMENTS = 600
+"""Of a step."""
 
 
 class Segment(NamedTuple):
@@ -71,28 +47,29 @@ class Block:
     parts: list[file.Frame]
 
 
-class Run:
-    """The record in a file. What it takes of memory is the names, and one line for each block.
+class Prefix(NamedTuple):
+    """The first blocks of a run: a digest of all that they hold, and the number of the call after them."""
 
-    Raises:
-        RecordError: if the file is no record, or damaged.
-        OSError: if it cannot be read.
+    digest: bytes
+    end: int
+
+
+NOTHING = Prefix(bytes(16), 0)
+
+
+class AnyRun(ABC):
+    """What can be asked of a run, here or on another machine.
+
+    path: for messages. header, end: of the record; `end` is None if it was cut off. ops, steps: how many it has, and
+    `count` of blocks.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.reader = file.Reader(path)
-        self.header: dict[str, Any] = {}
-        self.end: dict[str, Any] | None = None
-        self.names = 0
-        self.strings: list[str] = []
-        self.signatures: list[tuple[str, str, list[str], list[str], bytes]] = []
-        self.blocks: list[Block] = []
-        with self._checked():
-            self._scan()
-
-    def _checked(self) -> _Checked:
-        return _Checked(self.path)
+    path: PurePath
+    header: dict[str, Any]
+    end: dict[str, Any] | None
+    ops: int
+    steps: int
+    count: int
 
     @property
     def sampling(self) -> list[Any]:
@@ -105,13 +82,68 @@ class Run:
         found = {name: self.header.get(f"window_{name}") for name in Window._fields}
         return ALL_OPS._replace(**{name: number for name, number in found.items() if isinstance(number, int)})
 
+    @abstractmethod
+    def prefix(self, count: int) -> Prefix:
+        """Of so many blocks."""
+
+    @abstractmethod
+    def calls_at(self, number: int) -> Iterator[Call]:
+        """The call of this number and all after it."""
+
+    @abstractmethod
+    def state_before(self, block: int) -> Call | None:
+        """The last call before a block that tells states and settings, as evidence."""
+
+    @abstractmethod
+    def missing_entries(self, wanted: set[bytes]) -> set[bytes]:
+        """Of hashes those that no batch among the first calls has as entries."""
+
+    @abstractmethod
+    def segments(self, step: int) -> list[Segment]:
+        """The first ones of a step."""
+
+    def calls_from(self, block: int) -> Iterator[Call]:
+        """Those of a block and all after it."""
+        return self.calls_at(self.prefix(block).end)
+
+    def call(self, number: int) -> Call | None:
+        """By its number."""
+        return next(self.calls_at(number), None) if 0 <= number < self.ops else None
+
+
+class Run(AnyRun):
+    """The record in a file. What it takes of memory is the names, and one line for each block.
+
+    Raises:
+        RecordError: if the file is no record, or damaged.
+        OSError: if it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.reader = file.Reader(path)
+        self.header = {}
+        self.end = None
+        self.names = Names(path)
+        self.blocks: list[Block] = []
+        self._prefixes = [NOTHING]
+        with self._checked():
+            self._scan()
+
+    def _checked(self) -> Checked:
+        return Checked(self.path)
+
     @property
-    def ops(self) -> int:
+    def ops(self) -> int:  # type: ignore[override]
         return self.blocks[-1].end if self.blocks else 0
 
     @property
-    def steps(self) -> int:
+    def steps(self) -> int:  # type: ignore[override]
         return self.blocks[-1].step + 1 if self.blocks else 0
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return len(self.blocks)
 
     def _scan(self) -> None:
         parts: list[file.Frame] = []
@@ -124,35 +156,22 @@ class Run:
                 continue
             value = self.reader.read(frame)
             if frame.kind == file.HEADER:
-                self.header = _plain(value)
+                self.header = plain(value)
             elif frame.kind == file.TABLE:
                 if (tables := tables + frame.raw) > _MOST_BYTES:
                     raise RecordError(f"{self.path} has more than {_MOST_BYTES} bytes of names")
-                self._enter_names(*value)
+                self.names.enter(*value)
             elif frame.kind == file.BLOCK:
                 self._enter_block(value, parts)
                 parts = []
             else:
-                self.end = _plain(value)
+                self.end = plain(value)
         if not self.header:
             raise RecordError(f"{self.path} is damaged: it has no header")
         if parts:  # the run was killed, or the disk was full
             begin = self.ops
             last = self.reader.read(parts[-1])
-            self.blocks.append(Block(_index(last[0]), begin, last[1] + len(last[2]), None, [], parts))
-
-    def _enter_names(self, strings: list[str], signatures: list[Any]) -> None:
-        self.names += len(strings) + sum(len(inputs) + len(outputs) + 2 for _, _, inputs, outputs in signatures)
-        if self.names > _MOST_NAMES:
-            raise RecordError(f"{self.path} has more than {_MOST_NAMES} names")
-        self.strings += [str(s) for s in strings]
-        for name, text, inputs, outputs in signatures:
-            kinds = [self._string(kind) for kind in inputs], [self._string(kind) for kind in outputs]
-            entry = (self._string(name), self._string(text), *kinds)
-            self.signatures.append((*entry, log.signature_digest(*entry)))
-
-    def _string(self, number: int) -> str:
-        return self.strings[_index(number)]
+            self.blocks.append(Block(index(last[0]), begin, last[1] + len(last[2]), None, [], parts))
 
     def _enter_block(self, value: Any, parts: list[file.Frame]) -> None:
         step, begin, end, block_digest, entries = value
@@ -160,17 +179,17 @@ class Run:
             raise RecordError(f"{self.path} is damaged: a block has {len(entries)} stretches")
         segments, at = [], begin
         for phase, module, count, segment_digest in entries:
-            segments.append(Segment(log.PHASES[_index(phase)], self._string(module), at, segment_digest))
+            segments.append(Segment(PHASES[index(phase)], self.names.string(module), at, segment_digest))
             at += count
         if begin != self.ops or not begin < end <= begin + log.BLOCK_OPS or not isinstance(block_digest, bytes):
             raise RecordError(f"{self.path} is damaged: its blocks do not follow each other")
-        self.blocks.append(Block(_index(step), begin, end, block_digest, segments, parts))
+        self.blocks.append(Block(index(step), begin, end, block_digest, segments, parts))
 
     def calls(self, block: Block) -> Iterator[Call]:
         with self._checked():
             number = block.begin
             for part in block.parts:
-                for call in self._of_part(block, self.reader.read(part)):
+                for call in self.names.calls(self.reader.read(part)):
                     if call.number != number:
                         raise RecordError(f"{self.path} is damaged: op {number} is missing")
                     number += 1
@@ -178,35 +197,12 @@ class Run:
             if number != block.end:
                 raise RecordError(f"{self.path} is damaged: a block has {number - block.begin} ops")
 
-    def _of_part(self, block: Block, part: Any) -> Iterator[Call]:
-        _, begin, signatures, wheres, phases, reads, writers, made, generators, data = part
-        hashes = [data[i : i + 16] for i in range(0, len(data), 16)]
-        inputs, outputs = iter(zip(reads, writers, strict=True)), iter(made)
-        for i, signature in enumerate(signatures):
-            number = begin + i
-            name, text, read_kinds, made_kinds, signed = self.signatures[_index(signature)]
-            read = []
-            for kind in read_kinds:
-                value, back = next(inputs)
-                read.append(Value(kind, hashes[_index(value)], number - back if back else -1))
-            wrote = [Value(kind, hashes[_index(next(outputs))]) for kind in made_kinds]
-            module, line = self._string(wheres[2 * i]), self._string(wheres[2 * i + 1])
-            is_evidence, phase = divmod(_index(phases[i]), 8)
-            generator = hashes[generators[i] - 1] if _index(generators[i]) else None
-            where = (log.PHASES[phase], module, line)
-            yield Call(
-                number, block.step, name, text, *where, tuple(read), tuple(wrote), generator, bool(is_evidence), signed
-            )
-
-    def call(self, number: int) -> Call | None:
-        """By its number."""
-        low, high = 0, len(self.blocks)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self.blocks[middle].end <= number else (low, middle)
-        if low == len(self.blocks) or number < 0:
-            return None
-        return next((call for call in self.calls(self.blocks[low]) if call.number == number), None)
+    def calls_at(self, number: int) -> Iterator[Call]:
+        first = bisect_right(self.blocks, number, key=lambda block: block.end)
+        for block in self.blocks[first:]:
+            for call in self.calls(block):
+                if call.number >= number:
+                    yield call
 
     def counted_before(self, number: int) -> int:
         """How many calls that count as a difference come before the call of this number."""
@@ -214,10 +210,31 @@ class Run:
         calls = (call for block in blocks for call in self.calls(block))
         return sum(call.number < number and not call.is_evidence for call in calls)
 
-    def calls_from(self, block: int) -> Iterator[Call]:
-        """Those of a block and all after it."""
-        for following in self.blocks[block:]:
-            yield from self.calls(following)
+    def prefix(self, count: int) -> Prefix:
+        while len(self._prefixes) <= count:
+            block, before = self.blocks[len(self._prefixes) - 1], self._prefixes[-1]
+            data = before.digest + struct.pack("<QQ", block.step, block.end) + self.digest_of(block)
+            self._prefixes.append(Prefix(digest(data), block.end))
+        return self._prefixes[count]
+
+    def state_before(self, block: int) -> Call | None:
+        for earlier in reversed(self.blocks[:block]):  # of a long step it stands some blocks before
+            states = [call for call in self.calls(earlier) if batches.is_state(call)]
+            if states:
+                return states[-1]
+        return None
+
+    def missing_entries(self, wanted: set[bytes]) -> set[bytes]:
+        missing = set(wanted)
+        for call in islice(self.calls_from(0), _MOST_CALLS):
+            missing -= set(batches.hashes_of(call))
+            if not missing:
+                break
+        return missing
+
+    def segments(self, step: int) -> list[Segment]:
+        found = [segment for block in self.blocks if block.step == step for segment in block.segments]
+        return found[:MOST_SEGMENTS]
 
     def digest_of(self, block: Block) -> bytes:
         if block.digest is None:
@@ -225,7 +242,7 @@ class Run:
         return block.digest
 
 
-def _plain(values: Any) -> dict[str, Any]:
+def plain(values: Any) -> dict[str, Any]:
     """Numbers, texts and lists of texts, whatever a stranger has put there."""
     plain: dict[str, Any] = {}
     for key, value in values.items():
@@ -236,18 +253,11 @@ def _plain(values: Any) -> dict[str, Any]:
     return plain
 
 
-def _index(number: Any) -> int:
-    """Counted from the front, in the file of a stranger too."""
-    if not isinstance(number, int) or number < 0:
-        raise ValueError(f"{number!r} is no index")
-    return number
-
-
-class _Checked:
+class Checked:
     """What a file holds is what it should be, or it is damaged."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, where: object) -> None:
+        self.where = where
 
     def __enter__(self) -> None:
         pass
@@ -264,4 +274,4 @@ class _Checked:
             OverflowError,
         )
         if isinstance(error, wrong) and not isinstance(error, RecordError):
-            raise RecordError(f"{self.path} is damaged: {error}") from None
+            raise RecordError(f"{self.where} is damaged: {error}") from None

@@ -8,11 +8,12 @@ from typing import Any
 
 from repdl._content import UNHASHED
 from repdl.runs import batches
+from repdl.runs.columns import Call
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
-from repdl.runs.run import Call, Run
+from repdl.runs.run import AnyRun
 
 
-def sentence(found: Difference | None, a: Run, b: Run) -> str:
+def sentence(found: Difference | None, a: AnyRun, b: AnyRun) -> str:
     if found is None and a.sampling[1] == 0:
         what = "batches, parameters, optimizers, results of models and numbers that the programs read"
         return f"No difference: the {what} are equal in {a.steps} steps."
@@ -23,7 +24,7 @@ def sentence(found: Difference | None, a: Run, b: Run) -> str:
     return " ".join(filter(None, parts))
 
 
-def _first(found: Difference, a: Run, b: Run) -> str:
+def _first(found: Difference, a: AnyRun, b: AnyRun) -> str:
     where = f"The first difference is in {place(found.call)}"
     if found.kind == "end":
         ended, other = (a, "B") if found.a is None else (b, "A")
@@ -130,7 +131,7 @@ def _source(found: Difference) -> str:
     return f"its inputs were equal and {what} {verb}, so this op is the source"
 
 
-def as_json(found: Difference | None, a: Run, b: Run) -> dict[str, Any]:
+def as_json(found: Difference | None, a: AnyRun, b: AnyRun) -> dict[str, Any]:
     values: dict[str, Any] = {"equal": found is None, "sentence": sentence(found, a, b)}
     if found is not None:
         values |= {

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import torch
@@ -21,9 +20,9 @@ _VARIABLES = (
 """Environment variables begin so that libraries of kernels read."""
 
 
-def text() -> str:
-    """Of this moment, as "threads=2, oneDNN=True, …"; it is asked for at each op."""
-    return _text(
+def now() -> tuple[object, ...]:
+    """The values of this moment; they are asked for at each op."""
+    return (
         torch.get_num_threads(),
         torch._C._get_float32_matmul_precision(),
         torch._C._get_deterministic_algorithms(),
@@ -32,8 +31,8 @@ def text() -> str:
     )
 
 
-@cache
-def _text(*values: object) -> str:
+def text(values: tuple[object, ...]) -> str:
+    """As "threads=2, oneDNN=True, …"."""
     return ", ".join(f"{name}={value}" for name, value in zip(NAMES, values, strict=True))
 
 

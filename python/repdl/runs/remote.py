@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""A run on another machine, of which `repdl serve` there tells, by ssh; kilobytes travel for runs of a million ops.
+
+What it answers is a stranger's: it is bounded, checked as a file is, and nothing of it is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import PurePosixPath
+from types import TracebackType
+from typing import Any, Self
+
+from repdl.runs.columns import PHASES, Call, Names, index
+from repdl.runs.file import HEAD_SIZE, OPS, TABLE, Frames, RecordError
+from repdl.runs.run import MOST_SEGMENTS, NOTHING, AnyRun, Checked, Prefix, Segment, plain
+from repdl.runs.serving import ANSWER, FAILURE, MAGIC, MOST_CALLS, PROTOCOL
+
+_PLACE = re.compile(r"([^:/]+):(.+)", re.DOTALL)
+
+_MOST_BYTES = 1 << 28
+"""That all answers together may have."""
+
+_PATIENCE = 5.0
+"""Seconds."""
+
+_FIRST_CALLS = 128
+"""That are asked for at once; each time twice as many."""
+
+
+def place(text: str) -> tuple[str, str] | None:
+    """The host and the path that HOST:PATH names; None of a file here. As for scp, ./a:b is a file here."""
+    found = _PLACE.fullmatch(text)
+    return (found[1], found[2]) if found else None
+
+
+class RemoteRun(AnyRun):
+    """The record in a file on a host.
+
+    command: how repdl is called there, in words of the host's shell.
+
+    Raises:
+        RecordError: if the host has no such record, or gives another answer than one.
+        OSError: if there is no ssh.
+    """
+
+    def __init__(self, host: str, path: str, command: str) -> None:
+        if host.startswith("-"):
+            raise RecordError(f"{host!r} is no host")
+        self.host, self.path = host, PurePosixPath(f"{host}:{path}")
+        self.received = self.sent = 0  # bytes
+        self._frames = Frames()
+        self._names = Names(self.path)
+        self._prefixes = {0: NOTHING}
+        self._process = subprocess.Popen(
+            ["ssh", host, f"{command} serve {shlex.quote(path)}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdout.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.terminate()
+        self._process.wait()
+
+    def _status(self) -> str:
+        """How ssh ended, which it does when the other side has closed."""
+        try:
+            return f"ssh ended with exit status {self._process.wait(_PATIENCE)}"
+        except subprocess.TimeoutExpired:
+            return "ssh has not ended"
+
+    def _begin(self) -> None:
+        magic = self._read(len(MAGIC))
+        if magic != MAGIC:
+            raise RecordError(f"{self.host} answers with {magic!r}…, and not as `repdl serve` does")
+        about = self._answer(0)
+        with self._checked():
+            if about["protocol"] != PROTOCOL:
+                raise RecordError(f"{self.host} has another version of repdl, with which it cannot be compared")
+            self.header = plain(about["header"])
+            self.end = None if about["end"] is None else plain(about["end"])
+            self.ops, self.steps, self.count = map(index, about["counts"])
+
+    def _checked(self) -> Checked:
+        return Checked(f"the answer of {self.host}")
+
+    def _read(self, size: int) -> bytes:
+        assert self._process.stdout is not None
+        self.received += size
+        if self.received > _MOST_BYTES:
+            raise RecordError(f"{self.host} answers with more than {_MOST_BYTES} bytes")
+        data = self._process.stdout.read(size)
+        if len(data) < size:
+            raise RecordError(f"{self.host} gave no whole answer: {self._status()}")
+        return data
+
+    def _ask(self, question: str, argument: Any, most: int = 0) -> Any:
+        """most: how many calls the answer may have."""
+        line = json.dumps([question, argument]).encode() + b"\n"
+        assert self._process.stdin is not None
+        self.sent += len(line)
+        try:
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise RecordError(f"{self.host} takes no more questions: {self._status()}") from None
+        return self._answer(most)
+
+    def _answer(self, most: int) -> Any:
+        """The value of the last frame. The calls before it are in `self._calls`."""
+        self._calls: list[Call] = []
+        where = f"the answer of {self.host}"
+        for _ in range(2 * most + 1):  # names and calls, and the last
+            head = self._read(HEAD_SIZE)
+            frame = self._frames.head(head, self.received, (TABLE, OPS, ANSWER, FAILURE), where)
+            value = self._frames.read(frame, self._read(frame.packed), where)
+            with self._checked():
+                if frame.kind == TABLE:
+                    self._names.enter(*value)
+                elif frame.kind == OPS:
+                    self._calls += self._names.calls(value)
+                elif frame.kind == FAILURE:
+                    text = "".join(c if c.isprintable() else " " for c in str(value)[:2000])
+                    raise RecordError(f"{self.host}: {text}")
+                else:
+                    if len(self._calls) > most:
+                        raise ValueError("it has more calls than were asked for")
+                    return value
+        raise RecordError(f"{where} has more frames than were asked for")
+
+    def prefix(self, count: int) -> Prefix:
+        if count not in self._prefixes:
+            with self._checked():
+                digest, end = self._ask("prefix", count)
+                if not isinstance(digest, bytes):
+                    raise ValueError("it has no digest")
+                self._prefixes[count] = Prefix(digest, index(end))
+        return self._prefixes[count]
+
+    def calls_at(self, number: int) -> Iterator[Call]:
+        asked = _FIRST_CALLS
+        while number < self.ops:
+            self._ask("calls", [number, asked], asked)
+            calls = self._calls
+            if [call.number for call in calls] != [*range(number, number + min(asked, self.ops - number))]:
+                raise RecordError(f"the answer of {self.host} has other calls than were asked for")
+            yield from calls
+            number += asked
+            asked = min(2 * asked, MOST_CALLS)
+
+    def call(self, number: int) -> Call | None:
+        if not 0 <= number < self.ops:
+            return None
+        self._ask("calls", [number, 1], 1)
+        if [call.number for call in self._calls] != [number]:
+            raise RecordError(f"the answer of {self.host} has other calls than were asked for")
+        return self._calls[0]
+
+    def state_before(self, block: int) -> Call | None:
+        self._ask("state", block, 1)
+        return self._calls[0] if self._calls else None
+
+    def missing_entries(self, wanted: set[bytes]) -> set[bytes]:
+        with self._checked():
+            return wanted & {bytes.fromhex(item) for item in self._ask("missing", [item.hex() for item in wanted])}
+
+    def segments(self, step: int) -> list[Segment]:
+        with self._checked():
+            found = self._ask("segments", step)[:MOST_SEGMENTS]
+            return [
+                Segment(PHASES[index(phase)], str(module), index(begin), digest)
+                for phase, module, begin, digest in found
+            ]

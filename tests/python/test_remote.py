@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""`repdl diff RUN HOST:PATH`: a run on another machine is compared by kilobytes, and what it says is checked."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import struct
+import sys
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import msgpack
+import pytest
+import torch
+import xxhash
+import zstandard
+from torch.utils.data import DataLoader, TensorDataset
+from typer.testing import CliRunner
+
+from faults import FAULTS, compared
+from repdl.cli.main import app
+from repdl.runs import difference, remote, serving
+from repdl.runs.file import Frames, RecordError, Writer
+from repdl.runs.log import Log
+from repdl.runs.page import page
+from repdl.runs.remote import RemoteRun, place
+from repdl.runs.run import Run
+from repdl.runs.sentence import as_json, sentence
+
+HEADER = {"first_step": 0, "end_step": sys.maxsize, "every": 1, "threads": 1}
+
+
+def test_what_is_a_place() -> None:
+    assert place("host:run") == ("host", "run") and place("me@host:/a b/c:d") == ("me@host", "/a b/c:d")
+    assert place("run") is None and place("./a:b") is None and place("/a:b") is None and place("host:") is None
+    assert place(":x") is None
+
+
+@pytest.fixture
+def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts a script of the shell in the place of ssh."""
+
+    def put(script: str) -> None:
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / "ssh").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bin" / "ssh").chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+
+    return put
+
+
+class Peer:
+    """In the place of a process of ssh: the other side is a thread."""
+
+    def __init__(self, words: list[str], stdin: int, stdout: int) -> None:
+        questions, answers = os.pipe(), os.pipe()
+        self.stdin, self.stdout = os.fdopen(questions[1], "wb"), os.fdopen(answers[0], "rb")
+        self.sides = os.fdopen(questions[0], "rb"), os.fdopen(answers[1], "wb")
+        self.thread = Thread(target=self._serve, args=(Path(shlex.split(words[2])[-1]),))
+        self.thread.start()
+
+    def _serve(self, path: Path) -> None:
+        with self.sides[0], self.sides[1], contextlib.suppress(BrokenPipeError):
+            serving.serve(path, *self.sides)
+
+    def terminate(self) -> None:
+        pass
+
+    def wait(self, timeout: float | None = None) -> int:
+        self.thread.join()
+        return 0
+
+
+@pytest.fixture
+def peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote.subprocess, "Popen", Peer)
+
+
+def write(path: Path, ops: int, other: int | None = None, steps: int = 931) -> None:
+    """A record of so many ops; from one of them on it has other values."""
+    log = Log(Writer(path), HEADER)
+    log.op("random generators", "threads=1", "forward", "", "", [], [("generator", bytes(16))], None, True)
+    before = xxhash.xxh3_128_digest(b"")
+    for number in range(ops):
+        if number % steps == steps - 1:
+            log.end_step()
+            log.op("random generators", "threads=1", "forward", "", "", [], [("generator", before)], None, True)
+        value = xxhash.xxh3_128_digest(struct.pack("<QQ", number, other is not None and number >= other))
+        reads = [("float32[8, 16]", before, log.ops - 1), ("float32[16, 16]", value[::-1], -1)]
+        place = "forward", f"layers.{number % 48}.attn", f"model.py:{number % 97}"
+        log.op(f"aten::op_{number % 60}", "alpha=1", *place, reads, [("float32[8, 16]", value)], None, False)
+        before = value
+    log.close("ended", 1.0, 0.1)
+
+
+def test_a_long_run_compares_by_kilobytes(
+    tmp_path: Path, ssh: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the command itself, as ssh starts it; of a run of 100,000 ops, that differs late."""
+    ssh(f'echo "$1" "$2" > {tmp_path}/asked\nexec sh -c "$2"')
+    write(tmp_path / "a", 100_000)
+    write(tmp_path / "a run", 100_000, 77_777)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    local = Run(tmp_path / "a")
+    command = f"{sys.executable} -m repdl"
+    with RemoteRun("me@host", str(tmp_path / "a run"), command) as other:
+        found = difference.find(local, other)
+        expected = difference.find(local, Run(tmp_path / "a run"))
+        assert found is not None and found == expected
+        assert sentence(found, local, other) == sentence(expected, local, other)
+        assert found.a is not None and found.a.name == f"aten::op_{77_777 % 60}" and found.kind == "input"
+        assert other.received + other.sent < 60_000 < (tmp_path / "a run").stat().st_size / 50
+    assert (tmp_path / "asked").read_text() == f"me@host {command} serve '{tmp_path}/a run'\n"
+
+
+def test_equal_runs_cost_nothing(tmp_path: Path, peer: None) -> None:
+    write(tmp_path / "a", 100_000)
+    with RemoteRun("host", str(tmp_path / "a"), "repdl") as other:
+        assert difference.find(Run(tmp_path / "a"), other) is None
+        assert other.received + other.sent < 4_000
+
+
+LONG = {"one bit", "one bit of a backward pass", "race of an op"}
+"""Which take their time, and are told of as others are."""
+
+
+def shuffled(seed: int) -> Callable[[], None]:
+    def program() -> None:
+        torch.manual_seed(seed)
+        for (batch,) in DataLoader(TensorDataset(torch.arange(40.0).reshape(20, 2)), 2, shuffle=True):
+            batch.exp()
+
+    return program
+
+
+@pytest.mark.parametrize("name", [*sorted(FAULTS.keys() - LONG), "order"])
+def test_each_fault_is_told_as_of_files(tmp_path: Path, peer: None, name: str) -> None:
+    fault = FAULTS.get(name)
+    a, b = (shuffled(1), shuffled(2)) if fault is None else (fault.a, fault.b)
+    found, _ = compared(tmp_path, a, b)
+    files = Run(tmp_path / "a"), Run(tmp_path / "b")
+    for side in range(2):
+        with RemoteRun("host", str(files[side].path), "repdl") as other:
+            pair = (other, files[1]) if side == 0 else (files[0], other)
+            there = difference.find(*pair)
+            assert there == found
+            assert sentence(there, *pair) == sentence(found, *files)
+            assert page(there, *pair).count("<tr") == page(found, *files).count("<tr")
+            assert as_json(there, *pair)["a"] == as_json(found, *files)["a"]
+
+
+def test_a_run_that_was_cut_off(tmp_path: Path, peer: None) -> None:
+    write(tmp_path / "a", 3000)
+    whole = (tmp_path / "a").read_bytes()
+    (tmp_path / "b").write_bytes(whole[: len(whole) * 2 // 3])
+    with RemoteRun("host", str(tmp_path / "b"), "repdl") as other:
+        assert other.end is None
+        found = difference.find(Run(tmp_path / "a"), other)
+        assert found == difference.find(Run(tmp_path / "a"), Run(tmp_path / "b"))
+        assert found is not None and "was cut off" in sentence(found, Run(tmp_path / "a"), other)
+
+
+def test_what_is_not_there(tmp_path: Path, peer: None) -> None:
+    for path, text in ((tmp_path / "none", "host: .*none: there is no such file"), (tmp_path, "host: .* is no file")):
+        with pytest.raises(RecordError, match=text):
+            RemoteRun("host", str(path), "repdl")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(RecordError, match=r"host: .*text is no record of a run"):
+        RemoteRun("host", str(tmp_path / "text"), "repdl")
+    with pytest.raises(RecordError, match="'-oProxyCommand=x' is no host"):
+        RemoteRun("-oProxyCommand=x", "run", "repdl")
+
+
+class Liar:
+    """In the place of a process of ssh: it answers with what it was made with."""
+
+    answers = b""
+
+    def __init__(self, words: list[str], stdin: int, stdout: int) -> None:
+        self.stdin, self.stdout = BytesIO(), BytesIO(self.answers)
+
+    def terminate(self) -> None:
+        pass
+
+    def wait(self, timeout: float | None = None) -> int:
+        return 255
+
+
+def frame(kind: bytes, value: Any, packed: bytes | None = None, raw: int | None = None) -> bytes:
+    data = msgpack.packb(value) if packed is None else packed
+    payload = zstandard.ZstdCompressor().compress(data)
+    size = len(data) if raw is None else raw
+    return struct.pack("<cII16s", kind, len(payload), size, xxhash.xxh3_128_digest(payload)) + payload
+
+
+ABOUT = {"protocol": 1, "header": HEADER, "end": None, "counts": [5, 1, 1]}
+BEGUN = serving.MAGIC + frame(b"A", ABOUT)
+OTHER = BEGUN + frame(b"A", [bytes(15) + b"x", 5])
+NAMES = frame(b"T", [["aten::mm", "", "float32[1]"], [[0, 1, [2], [2]]]])
+
+
+def part(begin: int, count: int, **columns: Any) -> bytes:
+    values = {"signatures": [0], "wheres": [1, 1], "phases": [0], "reads": [0], "writers": [0], "made": [0]}
+    values = {name: value * count for name, value in (values | {"generators": [0]}).items()} | columns
+    return frame(b"O", [0, begin, *values.values(), columns.get("data", bytes(16))][:10])
+
+
+LIES: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "host gave no whole answer: ssh ended with exit status 255"),
+    "a shell that talks": (b"Welcome to host!\n", "host answers with b'Welcome '…, and not as `repdl serve` does"),
+    "no frame": (serving.MAGIC + b"?" * 40, "the answer of host is damaged at byte 8: no frame begins there"),
+    "half": (BEGUN[:-3], "host gave no whole answer"),
+    "a bomb": (serving.MAGIC + frame(b"A", None, bytes(1 << 26)), "no frame begins there"),
+    "a hidden bomb": (serving.MAGIC + frame(b"A", None, bytes(1 << 26), 100), "its size is another"),
+    "a checksum": (BEGUN[:-1] + b"?", "its checksum is another"),
+    "no mapping": (serving.MAGIC + frame(b"A", [1]), "the answer of host is damaged"),
+    "counts": (serving.MAGIC + frame(b"A", ABOUT | {"counts": [-1, 1, 1]}), "-1 is no index"),
+    "another version": (serving.MAGIC + frame(b"A", ABOUT | {"protocol": 2}), "host has another version of repdl"),
+    "a message": (serving.MAGIC + frame(b"X", "a\x1b[31mb"), r"host: a \[31mb"),
+    "no digest": (BEGUN + frame(b"A", [3, 4]), "it has no digest"),
+    "no number": (BEGUN + frame(b"A", [bytes(16), "x"]), "'x' is no index"),
+    "too many frames": (OTHER + 600 * NAMES, "the answer of host has more frames than were asked for"),
+    "too many calls": (OTHER + NAMES + part(0, 200) + frame(b"A", 0), "it has more calls than were asked for"),
+    "other calls": (OTHER + NAMES + part(1, 5) + frame(b"A", 0), "has other calls than were asked for"),
+    "no calls": (OTHER + frame(b"A", 0), "has other calls than were asked for"),
+    "no names": (OTHER + part(0, 5) + frame(b"A", 0), "list index out of range"),
+    "texts for hashes": (OTHER + NAMES + part(0, 5, data="x" * 16) + frame(b"A", 0), "it has no hashes"),
+    "an index of none": (OTHER + NAMES + part(0, 5, made=[-1] * 5) + frame(b"A", 0), "-1 is no index"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_answers_that_are_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    answers, text = LIES[name]
+    write(tmp_path / "a", 5)
+    monkeypatch.setattr(remote.subprocess, "Popen", type("Peer", (Liar,), {"answers": answers}))
+    with pytest.raises(RecordError, match=text), RemoteRun("host", "run", "repdl") as other:
+        difference.find(Run(tmp_path / "a"), other)
+
+
+def test_answers_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_MOST_BYTES", len(BEGUN) + 1000)
+    monkeypatch.setattr(remote.subprocess, "Popen", type("Peer", (Liar,), {"answers": OTHER + 600 * NAMES}))
+    write(tmp_path / "a", 5)
+    with pytest.raises(RecordError, match="host answers with more than"), RemoteRun("host", "run", "repdl") as other:
+        difference.find(Run(tmp_path / "a"), other)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "[]",
+        '["none", 1]',
+        '["calls", 1]',
+        '["calls", [0, -1]]',
+        '["prefix", 99]',
+        '["prefix", "x"]',
+        "[" * 99999,
+        '["missing", ["x"]]',
+        '["segments"]',
+        "\xff",
+    ],
+)
+def test_questions_that_are_none(tmp_path: Path, question: str) -> None:
+    write(tmp_path / "a", 5)
+    answers = BytesIO()
+    serving.serve(tmp_path / "a", BytesIO(question.encode() + b"\n"), answers)
+    codec, data = Frames(), answers.getvalue()
+    second = 8 + 25 + struct.unpack("<I", data[9:13])[0]
+    head = codec.head(data[second : second + 25], 0, (b"X",), "it")
+    assert "no question that this version of repdl answers" in codec.read(head, data[second + 25 :], "it")
+
+
+def test_the_command(tmp_path: Path, peer: None) -> None:
+    write(tmp_path / "a", 50)
+    write(tmp_path / "b", 50, 20)
+    result = CliRunner().invoke(app, ["diff", str(tmp_path / "a"), f"host:{tmp_path}/b", "--json"])
+    values = json.loads(result.stdout)
+    assert result.exit_code == 1 and values["runs"][1]["path"] == f"host:{tmp_path}/b"
+    assert CliRunner().invoke(app, ["diff", f"host:{tmp_path}/a", f"host:{tmp_path}/a"]).exit_code == 0
+    for options, name in ((["--cause"], "A"), (["--capture", str(tmp_path / "c")], "B")):
+        places = (f"host:{tmp_path}/a", str(tmp_path / "b"))
+        result = CliRunner().invoke(app, ["diff", *(places if name == "A" else places[::-1]), *options])
+        assert result.exit_code == 2 and f"{options[0]} runs {name}'s program again, but host:" in result.output
