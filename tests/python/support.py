@@ -25,9 +25,11 @@ from repdl.testing.calls import (
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def _printed(arguments: list[str], environment: dict[str, str], timeout: float) -> str:
+def _printed(
+    arguments: list[str], environment: dict[str, str], timeout: float, interpreter: str = sys.executable
+) -> str:
     result = subprocess.run(
-        [sys.executable, *arguments],
+        [interpreter, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -39,9 +41,9 @@ def _printed(arguments: list[str], environment: dict[str, str], timeout: float) 
     return result.stdout
 
 
-def run_python(code: str, *arguments: str, **environment: str) -> str:
+def run_python(code: str, *arguments: str, interpreter: str = sys.executable, **environment: str) -> str:
     """Runs Python code in a process of its own; returns what it prints."""
-    return _printed(["-c", code, *arguments], environment, 500)
+    return _printed(["-c", code, *arguments], environment, 500, interpreter)
 
 
 def run_with_capability(capability: str, program: str, *arguments: str, timeout: float) -> str:
