@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from repdl import _core
 from repdl._op import registry
@@ -50,6 +53,17 @@ def run_with_capability(capability: str, program: str, *arguments: str, timeout:
     """Runs the file of a program in a process with an instruction set of torch's; returns what it prints."""
     environment = {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"}
     return _printed([program, *arguments], environment, timeout)
+
+
+def compile_library(folder: Path, source: str, *flags: str) -> str:
+    """A shared library in this folder."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    (folder / "library.c").write_text(source)
+    library = folder / "library.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", *flags, "library.c", "-o", library], cwd=folder, check=True)
+    return str(library)
 
 
 ALL_OPS = sorted(registry)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import cmath
+import ctypes
 import itertools
 import math
 import platform
@@ -24,7 +25,7 @@ from mpmath import mp
 import repdl
 from repdl import _core
 from repdl.interception import python_math
-from support import run_python
+from support import compile_library, run_python
 
 FUNCTIONS = [name for name in python_math._MATH if hasattr(math, name)]
 TWO = ("atan2", "pow")
@@ -299,6 +300,43 @@ def test_other_code_of_the_c_library_does_not_show() -> None:
     ]
     assert [other[1] for other in others] == [ours, ours]
     assert stock != ours or platform.libc_ver()[0] != "glibc"
+
+
+LIBRARY = """
+#include <math.h>
+static double (*volatile table[])(double) = {&exp};
+double by_call(double x) { return exp(x); }
+double by_address(double x) { double (*volatile f)(double) = &exp; return f(x); }
+double by_table(double x) { return table[0](x); }
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="imports are replaced on Linux")
+@pytest.mark.parametrize(
+    "flags", [("-fno-plt", "-Wl,-z,now,-z,relro"), ("-Wl,-z,lazy,-z,norelro",)], ids=["now", "lazy"]
+)
+def test_imports_of_every_kind_are_replaced(flags: tuple[str, ...], tmp_path: Path) -> None:
+    """Calls through a table, addresses that code takes, and those in data; and memory stays as protected as it was."""
+    path = compile_library(tmp_path, LIBRARY, *flags, "-lm")
+    library = ctypes.CDLL(path)
+    functions = [getattr(library, name) for name in ("by_call", "by_address", "by_table")]
+    for function in functions:
+        function.argtypes, function.restype = [ctypes.c_double], ctypes.c_double
+
+    def protections() -> list[str]:
+        return [line.split()[1] for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith(path)]
+
+    before, ours = protections(), of_op("exp", [(x,) for x in X])
+    stock = [[f(x) for x in X] for f in functions[1:]]  # the first call through the table comes when it is replaced
+    address = ctypes.cast(functions[0], ctypes.c_void_p).value or 0
+    for _ in range(2):
+        assert _core.replace_math([address, object()]) == [["exp"], []]
+        try:
+            assert [[f(x) for x in X] for f in functions] == [ours] * 3
+            assert protections() == before
+        finally:
+            _core.restore_math()
+        assert [[f(x) for x in X] for f in functions] == [stock[0], *stock]
 
 
 def test_what_stays_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
