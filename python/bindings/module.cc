@@ -14,6 +14,7 @@
 #include "op_callable.h"
 #include "openmp.h"
 #include "override_callable.h"
+#include "python_math.h"
 #include "random_key.h"
 #include "repdl/cuda.h"
 #include "repdl/error.h"
@@ -190,6 +191,9 @@ NB_MODULE(repdl_core, m) {
   m.def("watch_writes", &WatchWrites, nb::arg("functions"), nb::arg("refuses"));
   m.def("end_watch", &EndWatch);
   m.def("view_overlaps", &ViewOverlaps, nb::arg("size"), nb::arg("stride"));
+
+  m.def("replace_math", &ReplaceMath, nb::arg("objects"));
+  m.def("restore_math", &RestoreMath);
 
   m.def("share_openmp", &ShareOpenMp);
   m.def("set_openmp_threads", &SetOpenMpThreads, nb::arg("count"));

@@ -236,13 +236,11 @@ TensorImpl* Copy(TensorImpl* to, TensorImpl* from, bool non_blocking) {
   return Overlap(*to, *from) ? WithCopy(from, convert) : convert(from);
 }
 
-const std::array kOurs = {reinterpret_cast<void*>(&CheckWithin), reinterpret_cast<void*>(&CheckBetween),
-                          reinterpret_cast<void*>(&CheckApart), reinterpret_cast<void*>(&Copy)};
+const std::array kOurs = {
+    Import{kNames[0], reinterpret_cast<void*>(&CheckWithin)}, Import{kNames[1], reinterpret_cast<void*>(&CheckBetween)},
+    Import{kNames[2], reinterpret_cast<void*>(&CheckApart)}, Import{kNames[3], reinterpret_cast<void*>(&Copy)}};
 
-std::array<void*, kOurs.size()> Own() {
-  return {reinterpret_cast<void*>(torch.within), reinterpret_cast<void*>(torch.between),
-          reinterpret_cast<void*>(torch.check_apart), reinterpret_cast<void*>(torch.copy)};
-}
+std::optional<ReplacedImports> imports;
 
 }  // namespace
 
@@ -259,21 +257,17 @@ bool WatchWrites(const std::vector<uintptr_t>& functions, const nb::object& refu
   next(torch.get_dim), next(torch.get_sizes), next(torch.get_strides), next(torch.get_device_type);
   next(torch.get_dtype), next(torch.get_data), next(torch.clone), next(torch.destroy);
   refuses_writes.store(nb::object(refuses).release().ptr());
-  const auto own = Own();
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (!ReplaceImport(kNames[i], own[i], kOurs[i])) {
-      EndWatch();
-      return false;
-    }
-  }
-  return true;
+  if (!imports) imports.emplace(reinterpret_cast<void*>(torch.within), kOurs);
+  const bool has_all = std::ranges::find(imports->found(), false) == imports->found().end();
+  if (has_all && imports->Replace()) return true;
+  EndWatch();
+  return false;
 }
 
 void EndWatch() {
   PyObject* const before = refuses_writes.exchange(nullptr);
   if (before == nullptr) return;
-  const auto own = Own();
-  for (size_t i = 0; i < own.size(); ++i) ReplaceImport(kNames[i], own[i], own[i]);
+  if (imports) imports->Restore();
   nb::steal(before);
 }
 

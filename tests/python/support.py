@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from repdl import _core
 from repdl._op import registry
@@ -25,9 +28,11 @@ from repdl.testing.calls import (
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def _printed(arguments: list[str], environment: dict[str, str], timeout: float) -> str:
+def _printed(
+    arguments: list[str], environment: dict[str, str], timeout: float, interpreter: str = sys.executable
+) -> str:
     result = subprocess.run(
-        [sys.executable, *arguments],
+        [interpreter, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -39,15 +44,26 @@ def _printed(arguments: list[str], environment: dict[str, str], timeout: float) 
     return result.stdout
 
 
-def run_python(code: str, *arguments: str, **environment: str) -> str:
+def run_python(code: str, *arguments: str, interpreter: str = sys.executable, **environment: str) -> str:
     """Runs Python code in a process of its own; returns what it prints."""
-    return _printed(["-c", code, *arguments], environment, 500)
+    return _printed(["-c", code, *arguments], environment, 500, interpreter)
 
 
 def run_with_capability(capability: str, program: str, *arguments: str, timeout: float) -> str:
     """Runs the file of a program in a process with an instruction set of torch's; returns what it prints."""
     environment = {"ATEN_CPU_CAPABILITY": capability, "OMP_WAIT_POLICY": "passive"}
     return _printed([program, *arguments], environment, timeout)
+
+
+def compile_library(folder: Path, source: str, *flags: str) -> str:
+    """A shared library in this folder."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    (folder / "library.c").write_text(source)
+    library = folder / "library.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", *flags, "library.c", "-o", library], cwd=folder, check=True)
+    return str(library)
 
 
 ALL_OPS = sorted(registry)

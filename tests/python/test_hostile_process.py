@@ -7,16 +7,13 @@ set must be there afterwards.
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from support import run_python
+from support import compile_library, run_python
 
 X86 = platform.machine() in ("x86_64", "AMD64")
 
@@ -62,16 +59,6 @@ void in_parallel(int threads, void (*callback)(void)) {
 
 def run(code: str, *arguments: str, **environment: str) -> None:
     run_python(PRELUDE + code, *arguments, **environment)
-
-
-def compile_library(folder: Path, source: str, *flags: str) -> str:
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    (folder / "library.c").write_text(source)
-    library = folder / "library.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", *flags, "library.c", "-o", library], cwd=folder, check=True)
-    return str(library)
 
 
 @pytest.mark.skipif(not X86, reason="the modes of x86")

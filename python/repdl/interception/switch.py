@@ -26,6 +26,7 @@ from repdl.interception import (
     libraries,
     machine,
     memory,
+    python_math,
     seeding,
     settings,
     strict,
@@ -169,6 +170,7 @@ def _install() -> None:
         memory.filled,
         machine.hidden,
         writes.defined,
+        python_math.ours,
         seeding.told,
     ):
         _undo.enter_context(change())
