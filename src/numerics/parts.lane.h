@@ -14,6 +14,7 @@
 #include "numerics/parts/double_expansion.lane.h"
 #include "numerics/parts/float_exp.lane.h"
 #include "numerics/parts/float_log.lane.h"
+#include "numerics/parts/float_piece.lane.h"
 #include "numerics/parts/double_exp.lane.h"
 #include "numerics/parts/double_log.lane.h"
 #include "numerics/parts/double_trig.lane.h"
