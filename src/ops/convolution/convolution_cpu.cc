@@ -1334,7 +1334,8 @@ struct PatchSink {
   const int64_t *row_offsets, *col_offsets;
   T* result;
   int64_t taps, num_cols;
-  const T* bias;  // null, or one number a channel
+  const T* bias;      // null, or one number a channel
+  int64_t first_row;  // of the product, of a share of it
 
   T* InPlace(int64_t, int64_t) const { return nullptr; }
   int64_t InPlaceStride() const { return 0; }
@@ -1358,7 +1359,7 @@ struct PatchSink {
     T* const to = result + row_offsets[i];
     const auto row = [&](int64_t r) HWY_ATTR {
       const VecOf<T> values = LoadU(d, tile + r * kTileColsOf<T>);
-      return bias == nullptr ? values : Add(values, Set(d, bias[(i + r) / taps]));
+      return bias == nullptr ? values : Add(values, Set(d, bias[(first_row + i + r) / taps]));
     };
 #if HWY_TARGET != HWY_SCALAR
     if (run == 2 && cols == kLanesOf<T> && offsets[cols - 1] == offsets[0] + 2 * (cols - 1)) {
@@ -1427,7 +1428,8 @@ void OverPatches(const ConvArgs<T>& args) {
                             args.result + pair * s.c * plane,
                             taps,
                             n,
-                            args.bias == nullptr ? nullptr : args.bias + g * s.c};
+                            args.bias == nullptr ? nullptr : args.bias + g * s.c,
+                            i0};
     const auto product = [&](const auto& chunks) HWY_ATTR {
       TileProduct<T>(i1 - i0, panels * col / grid.cols * kTileColsOf<T>,
                      std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>), chunks, MatrixRows<T>{weight},

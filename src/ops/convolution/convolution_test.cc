@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "repdl/target.h"
+#include "repdl/threads.h"
 
 namespace repdl {
 namespace {
@@ -72,6 +73,9 @@ const Call kCalls[] = {
     {{1, 18, 4, 5}, {18, 17, 1, 1}, {2}, {0}, {1}, true, 1},
     {{2, 18, 3, 4, 5}, {16, 18, 2, 3, 3}, {1}, {1}, {1}, false, 1},
     {{2, 300, 4, 4}, {2, 300, 3, 3}, {1}, {1}, {1}, false, 1},
+    // Several threads take rows and columns of the product; images together, and one by one.
+    {{2, 40, 9, 9}, {40, 30, 2, 2}, {2}, {0}, {1}, true, 1},
+    {{1, 40, 12, 12}, {40, 30, 2, 2}, {2}, {0}, {1}, true, 1},
 };
 
 enum class Which { kOutput, kByInput, kByWeight };
@@ -136,6 +140,27 @@ TEST_P(ConvolutionOnTarget, HasTheSameBitsWithChannelsLast) {
       }
     }
   }
+}
+
+TEST_P(ConvolutionOnTarget, HasTheSameBitsWithAnyThreadsAsOnScalar) {
+  const int before = GetNumThreads();
+  for (const Call& call : kCalls) {
+    for (const Which which : {Which::kOutput, Which::kByInput, Which::kByWeight}) {
+      for (const int percent_special : {0, 2}) {
+        SetTarget("scalar");
+        SetNumThreads(1);
+        const std::vector<uint32_t> expected = BitsOf(call, which, percent_special, false, false);
+        SetTarget(GetParam());
+        for (const int threads : {1, 2, 3, 7}) {
+          SetNumThreads(threads);
+          EXPECT_EQ(BitsOf(call, which, percent_special, false, false), expected)
+              << "call " << &call - kCalls << ", result " << static_cast<int>(which) << ", " << percent_special
+              << ", threads " << threads;
+        }
+      }
+    }
+  }
+  SetNumThreads(before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, ConvolutionOnTarget, ::testing::ValuesIn(SupportedTargets()),
