@@ -47,7 +47,6 @@ struct SpectralShared {
     tops[threadIdx.x] = top;
     __syncthreads();
     for (int other = 0; other < static_cast<int>(blockDim.x); ++other) top = tops[other] > top ? tops[other] : top;
-    __syncthreads();
     return scalar::Scale::Of(top);
   }
 };
@@ -92,7 +91,8 @@ struct UnitaryRows {
   }
 };
 
-/// order[place] is the number of the value that comes there; is_before(i, j) whether value i does before j.
+/// order[place] is the number of the value that comes there; is_before(i, j) whether value i does before j. It ends with a
+/// barrier.
 template <class IsBefore>
 __device__ __forceinline__ void PutInOrder(int64_t n, const IsBefore& is_before, int64_t* order) {
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {

@@ -76,7 +76,6 @@ struct Eigen {
       __syncthreads();
       if (args.vectors != nullptr) rows.Rotate(shared.rotations[0]);
     }
-    __syncthreads();
     PutInOrder(n, [&](int64_t i, int64_t j) { return d[i] < d[j]; }, order);
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
       StoreDouble(args.values, dtype, matrix * n + i, scalar::Add(scale.Times(d[order[i]]), 0.0));

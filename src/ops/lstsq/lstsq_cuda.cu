@@ -40,8 +40,7 @@ struct LeastSquares {
     const Qr<Number> qr{
         m, n, call.a + matrix * m * n, call.tau + matrix * steps, 0.0, sums, scales, call.order + matrix * n, shared};
     qr.Load([&](int64_t i, int64_t j) { return ElementOf<Number>(args.input, matrix, i, j); });
-    if (call.has_qr) qr.Run(args.pivot);
-    __syncthreads();
+    call.has_qr ? qr.Run(args.pivot) : __syncthreads();
     const int64_t rank = args.pivot ? RankOfQr() : steps;
     if (threadIdx.x == 0) args.ranks[matrix] = rank;
     if (rank == n || rank == 0) return;

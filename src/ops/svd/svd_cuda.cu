@@ -68,7 +68,6 @@ struct Svd {
       return;
     }
     for (int64_t at = threadIdx.x; at < m * n; at += blockDim.x) a[at] = scale.Divided(a[at]);
-    __syncthreads();
     if (m > n) Qr<Number>{m, n, a, of_q, scalar::kLeastSquare, nullptr, nullptr, nullptr, &shared.head}.Run(false);
     for (int64_t at = threadIdx.x; at < n * n; at += blockDim.x) {
       int64_t i = at;
@@ -100,7 +99,6 @@ struct Svd {
       of_u.Rotate(shared.rotations[0]);
       of_v.Rotate(shared.rotations[1]);
     }
-    __syncthreads();
     PutInOrder(n, [&](int64_t i, int64_t j) { return scalar::Abs(d[i]) > scalar::Abs(d[j]); }, order);
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
       StoreDouble(args.s, dtype, matrix * n + i, scale.Times(scalar::Abs(d[order[i]])));
