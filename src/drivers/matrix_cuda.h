@@ -5,38 +5,15 @@
 #include "base/cuda_launch.h"
 #include "drivers/map_cuda_thread.h"
 #include "drivers/matrices.h"
-#include "numerics/complex_scalar.h"
+#include "drivers/number_scalar.h"
 
 namespace repdl::cuda {
 
-struct Complex {
-  double re, im;
-};
-
-// The steps, of real numbers and of complex ones.
-REPDL_LANE double Conjugate(double x) { return x; }
-REPDL_LANE Complex Conjugate(const Complex& x) { return {x.re, scalar::Neg(x.im)}; }
-
-REPDL_LANE double RealPart(double x) { return x; }
-REPDL_LANE double RealPart(const Complex& x) { return x.re; }
-
-/// c without the product of a and b; of complex numbers `Less` of the contract.
-REPDL_LANE double Less(double c, double a, double b) { return scalar::Fma(scalar::Neg(a), b, c); }
-REPDL_LANE Complex Less(const Complex& c, const Complex& a, const Complex& b) {
-  const double re = scalar::Neg(a.re), im = scalar::Neg(a.im);
-  return {scalar::Fma(a.im, b.im, scalar::Fma(re, b.re, c.re)), scalar::Fma(im, b.re, scalar::Fma(re, b.im, c.im))};
-}
-
-REPDL_LANE double Quotient(double x, double y) { return scalar::Div(x, y); }
-REPDL_LANE Complex Quotient(const Complex& x, double y) { return {scalar::Div(x.re, y), scalar::Div(x.im, y)}; }
-REPDL_LANE Complex Quotient(const Complex& x, const Complex& y) {
-  Complex quotient;
-  scalar::ComplexDiv()(scalar::Tag<double>(), x.re, x.im, y.re, y.im, quotient.re, quotient.im);
-  return quotient;
-}
-
-REPDL_LANE void SetNumber(double& x, double value) { x = value; }
-REPDL_LANE void SetNumber(Complex& x, double value) { x = {value, 0.0}; }
+using scalar::Complex;
+using scalar::Conjugate;
+using scalar::Less;
+using scalar::Quotient;
+using scalar::SetNumber;
 
 /// Number `at` of a tensor, widened.
 REPDL_LANE double LoadDouble(const void* data, DType dtype, int64_t at) {
@@ -78,12 +55,80 @@ struct Threads {
   int64_t first, step;
 };
 
-/// A block for each of some right sides of n numbers: where they are many a warp, whose barriers cost less.
-inline Grid GridOfSides(int64_t sides, int64_t n) {
-  constexpr int64_t kWarp = 32, kMany = 64;
-  const int64_t most = sides >= kMany ? kWarp : kThreadsPerBlock;
-  return {std::min(sides, kMaxBlocks), static_cast<int>(std::min((n + kWarp - 1) / kWarp * kWarp, most))};
+/// Threads of a block that works on `length` numbers at a time: whole warps, of which few cost less at barriers.
+inline int ThreadsFor(int64_t length, int64_t most = kThreadsPerBlock) {
+  constexpr int64_t kWarp = 32;
+  return static_cast<int>(std::clamp((length + kWarp - 1) / kWarp * kWarp, kWarp, most));
 }
+
+/// Groups of threads, of which one each finds the best of its group.
+inline constexpr int kGroups = 16;
+/// Places that `LargestOfBlock` needs in shared memory.
+inline constexpr int kCandidates = kThreadsPerBlock + kGroups;
+
+/// The first of the largest size_of(i), NaN before all numbers, of i in [begin, end), by the threads of a block. Without
+/// numbers the size is -1.
+template <class Size>
+__device__ __forceinline__ scalar::Largest LargestOfBlock(int64_t begin, int64_t end, const Size& size_of,
+                                                          scalar::Largest* candidates) {
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  scalar::Largest best{-1.0, end};
+  for (int64_t i = begin + thread; i < end; i += threads) {
+    const scalar::Largest candidate{size_of(i), i};
+    if (candidate.IsBefore(best)) best = candidate;
+  }
+  candidates[thread] = best;
+  __syncthreads();
+  if (thread < kGroups) {
+    for (int other = thread + kGroups; other < threads; other += kGroups) {
+      if (candidates[other].IsBefore(best)) best = candidates[other];
+    }
+    candidates[threads + thread] = best;
+  }
+  __syncthreads();
+  best = candidates[threads];
+  for (int group = 1; group < kGroups; ++group) {
+    if (candidates[threads + group].IsBefore(best)) best = candidates[threads + group];
+  }
+  return best;
+}
+
+/// Right sides of the matrices of a batch, n numbers each, which lie side by side in the output as they do in scratch
+/// memory: what is left of them, and the unknowns that are found.
+template <class Number>
+struct Sides {
+  int64_t batch, num_rows, n;
+  Matrices rows;  // without data those of the identity
+  DType dtype;
+  void* output;
+  Number *left, *found;
+
+  int64_t Count() const { return batch * num_rows; }
+  /// A block for each: where they are many a warp, whose barriers cost less.
+  Grid GridOfSides() const {
+    constexpr int64_t kMany = 64;
+    return {std::min(Count(), kMaxBlocks), ThreadsFor(Count() >= kMany ? 1 : n)};
+  }
+
+  /// solve(matrix, left, found) by the threads of a block; it begins and ends with barriers.
+  template <class Solve>
+  __device__ __forceinline__ void ForEach(const Solve& solve) const {
+    for (int64_t unit = blockIdx.x; unit < batch * num_rows; unit += gridDim.x) {
+      int64_t matrix = unit;
+      const int64_t row = scalar::TakeRemainder(matrix, num_rows);
+      Number *const of_left = left + unit * n, *const of_found = found + unit * n;
+      for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
+        if (rows.data != nullptr) {
+          of_left[i] = ElementOf<Number>(rows, matrix, row, i);
+        } else {
+          SetNumber(of_left[i], i == row ? 1.0 : 0.0);
+        }
+      }
+      solve(matrix, of_left, of_found);
+      for (int64_t i = threadIdx.x; i < n; i += blockDim.x) StoreElement(output, dtype, unit * n + i, of_found[i]);
+    }
+  }
+};
 
 /// The unknowns of a right side, which `left` holds, by the threads of a block, to whom at(i, k) is element (i, k) of a
 /// triangle. Once an unknown is found, its terms are taken from all that are not.

@@ -2,35 +2,20 @@
 // Matrices of complex numbers for the templates of matrix_cpu-inl.h.
 #pragma once
 
+#include <cstring>
+
 #include "drivers/matrix_cpu-inl.h"
 #include "numerics/complex_highway-inl.h"
+#include "numerics/lanes/one-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-/// A complex number, by the formulas of `complex_mul` and `complex_div`.
-struct Complex {
-  double re, im;
+#include "drivers/number.lane.h"
 
-  double Size() const { return __builtin_fabs(re) + __builtin_fabs(im); }
-  Complex Conjugate() const { return {re, -im}; }
-};
-
-inline bool operator==(const Complex& x, double y) { return x.re == y && x.im == 0; }
-inline Complex operator-(const Complex& x, const Complex& y) { return {x.re - y.re, x.im - y.im}; }
-/// In lane words: of the same steps on numbers GCC makes vfmaddsub, whatever -ffp-contract says.
-inline Complex operator*(const Complex& x, const Complex& y) {
-  const TagOf<double> d;
-  VecOf<double> re, im;
-  ComplexMul()(d, Set(d, x.re), Set(d, x.im), Set(d, y.re), Set(d, y.im), re, im);
-  return {hn::GetLane(re), hn::GetLane(im)};
-}
-inline Complex operator/(const Complex& x, const Complex& y) {
-  const TagOf<double> d;
-  VecOf<double> re, im;
-  ComplexDiv()(d, Set(d, x.re), Set(d, x.im), Set(d, y.re), Set(d, y.im), re, im);
-  return {hn::GetLane(re), hn::GetLane(im)};
-}
+inline Complex operator-(const Complex& x, const Complex& y) { return Minus(x, y); }
+inline Complex operator*(const Complex& x, const Complex& y) { return Times(x, y); }
+inline Complex operator/(const Complex& x, const Complex& y) { return Quotient(x, y); }
 
 /// A row of pairs, the real parts apart from the imaginary ones.
 struct PairRow {
@@ -102,13 +87,15 @@ inline void StoreColumns(const PairRows& from, int64_t rows, int64_t cols, DType
 template <bool kFactorFirst>
 void SubtractProducts(const Complex& factor, const PairRow& x, const PairRow& y, int64_t begin, int64_t end) {
   const TagOf<double> d;
-  const VecOf<double> re = Set(d, -factor.re), im = Set(d, -factor.im), minus_im = Set(d, factor.im);
+  const VecOf<double> re = Set(d, -factor.re), im = Set(d, -factor.im);
   ForVectors<double>(end - begin, [&](int64_t at, int64_t count) HWY_ATTR {
     const int64_t i = begin + at;
-    const VecOf<double> a = LoadN(x.re + i, count), b = LoadN(x.im + i, count), of_y = LoadN(y.im + i, count);
-    StoreN<double>(Fma(minus_im, b, Fma(re, a, LoadN(y.re + i, count))), y.re + i, count);
-    // The real part of the first factor comes first.
-    StoreN<double>(kFactorFirst ? Fma(im, a, Fma(re, b, of_y)) : Fma(re, b, Fma(im, a, of_y)), y.im + i, count);
+    const VecOf<double> a = LoadN(x.re + i, count), b = LoadN(x.im + i, count);
+    VecOf<double> of_re = LoadN(y.re + i, count), of_im = LoadN(y.im + i, count);
+    if constexpr (kFactorFirst) TakeInProduct(re, im, a, b, of_re, of_im);
+    if constexpr (!kFactorFirst) TakeInProduct(a, b, re, im, of_re, of_im);
+    StoreN<double>(of_re, y.re + i, count);
+    StoreN<double>(of_im, y.im + i, count);
   });
 }
 

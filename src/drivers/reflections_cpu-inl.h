@@ -29,8 +29,7 @@ HWY_INLINE void Read(const double* from, Lanes (&to)[kVecs]) {
   for (int v = 0; v < kVecs; ++v) to[v] = Load(TagOf<double>(), from + v * kLanesOf<double>);
 }
 
-inline double Conjugate(double x) { return x; }
-inline Complex Conjugate(const Complex& x) { return x.Conjugate(); }
+#include "drivers/reflection.lane.h"
 
 /// A vector of numbers of a row of a block, or of pairs, and what a reflection does with them.
 template <class Number>
@@ -98,14 +97,14 @@ struct WideOf<Complex> {
   HWY_INLINE WideOf Minus(const WideOf& x) const { return {Sub(re, x.re), Sub(im, x.im)}; }
   HWY_INLINE WideOf Plus(const WideOf& x) const { return {Add(re, x.re), Add(im, x.im)}; }
   HWY_INLINE WideOf PlusProduct(const WideOf& b, const WideOf& x) const {
-    const VecOf<double> minus_im = Neg(VecOf<double>(im));
-    return {Fma<VecOf<double>>(minus_im, b.im, Fma<VecOf<double>>(re, b.re, x.re)),
-            Fma<VecOf<double>>(im, b.re, Fma<VecOf<double>>(re, b.im, x.im))};
+    VecOf<double> of_re = x.re, of_im = x.im;
+    TakeInProduct<VecOf<double>>(re, im, b.re, b.im, of_re, of_im);
+    return {of_re, of_im};
   }
   HWY_INLINE WideOf PlusConjugate(const WideOf& b, const WideOf& x) const {
-    const VecOf<double> minus_im = Neg(VecOf<double>(im));
-    return {Fma<VecOf<double>>(im, b.im, Fma<VecOf<double>>(re, b.re, x.re)),
-            Fma<VecOf<double>>(minus_im, b.re, Fma<VecOf<double>>(re, b.im, x.im))};
+    VecOf<double> of_re = x.re, of_im = x.im;
+    TakeInConjugate<VecOf<double>>(re, im, b.re, b.im, of_re, of_im);
+    return {of_re, of_im};
   }
 };
 
@@ -117,9 +116,6 @@ using RowOf = decltype(std::declval<Matrix>()[0]);
 /// Vectors that are reflected at once, a lane each.
 template <class Matrix>
 inline constexpr int64_t kVectorsOf = WideOf<NumberOf<Matrix>>::kCount * kLanesOf<double>;
-
-inline double Negated(double x) { return -x; }
-inline Complex Negated(const Complex& x) { return {-x.re, -x.im}; }
 
 /// `count` of the reflections, of which number j has v_i = vectors[j][i] for i > j: from `first` down, or if adjoint up,
 /// with the conjugates of tau.
@@ -172,25 +168,6 @@ void Reflect(const Matrix& vectors, const Row& tau, bool adjoint, int64_t first,
       }
     }
   }
-}
-
-/// Of a reflection, from the first number, its real part, and the squares of all else: what becomes of it, and what the
-/// numbers behind it are divided by.
-struct Head {
-  double tau, first, divisor;
-
-  static Head Of(double x, double squares) {
-    const TagOf<double> d;
-    const double size = hn::GetLane(Sqrt(Fma(Set(d, x), Set(d, x), Set(d, squares)))), r = x < 0 ? size : -size;
-    return {(r - x) / r, r, x - r};
-  }
-};
-
-/// 2^e for the exponent e of a number whose square double does not hold, at most 2^±1000; else 1.
-inline double ScaleForSquares(double largest) {
-  if (!(largest > 0) || largest == HUGE_VAL) return 1;
-  const int exponent = std::ilogb(largest);
-  return std::abs(exponent) <= 480 ? 1 : std::ldexp(1.0, std::clamp(exponent, -1000, 1000));
 }
 
 /// A block as rows of a matrix.
@@ -269,7 +246,7 @@ struct QrOf {
       double largest = 0;
       for (int64_t i = 0; i < m; ++i) {
         for (int part = 0; part < kParts; ++part) {
-          largest = std::max(largest, std::abs(Part(i, j, part)));  // which a NaN leaves
+          largest = LargestPart(largest, Part(i, j, part));  // which a NaN leaves
         }
       }
       scales[j] = largest;
@@ -304,34 +281,18 @@ struct QrOf {
 
   /// Of column j.
   void MakeReflection(int64_t j) const {
-    const TagOf<double> one;
     const auto v = vectors[j];
-    VecOf<double> below = Zero(one);
-    const auto add = [&](int64_t i, int part) HWY_ATTR {
-      const VecOf<double> value = Set(one, Part(i, j, part));
-      below = Fma(value, value, below);
-    };
+    double below = 0;
     for (int64_t i = j + 1; i < m; ++i) {
-      PutNumber(v, i, At(i, j));
-      for (int part = 0; part < kParts; ++part) add(i, part);
+      const Number x = At(i, j);
+      PutNumber(v, i, x);
+      below = PlusSquares(below, x);
     }
-    if constexpr (kParts == 2) add(j, 1);
-    const Number head = At(j, j);
-    if (hn::GetLane(below) <= least) {
-      PutNumber(tau, j, Number{});
-      if constexpr (kParts == 2) Part(j, j, 1) = 0;
-      return;
-    }
-    const Head made = Head::Of(Part(j, j, 0), hn::GetLane(below));
-    Part(j, j, 0) = made.first;
-    if constexpr (kParts == 1) {
-      PutNumber(tau, j, made.tau);
-      DivideRow(made.divisor, v, j + 1, m);
-    } else {
-      PutNumber(tau, j, Complex{made.tau, -(head.im / made.first)});
-      DivideRow(Complex{made.divisor, head.im}, v, j + 1, m);
-      Part(j, j, 1) = 0;
-    }
+    const auto head = Head<Number>::Of(At(j, j), below, least);
+    Part(j, j, 0) = head.first;
+    if constexpr (kParts == 2) Part(j, j, 1) = 0;
+    PutNumber(tau, j, head.tau);
+    if (head.reflects) DivideRow(head.divisor, v, j + 1, m);
   }
 
   /// The columns of its block behind column j.

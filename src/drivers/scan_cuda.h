@@ -16,8 +16,7 @@ __device__ __forceinline__ int64_t SumUpToThread(int64_t value, int64_t* sums) {
     __syncthreads();
     if (thread >= step) value += sums[thread - step];
   }
-  __syncthreads();
-  sums[thread] = value;
+  sums[thread] = value;  // in the last step only those were read that it has not changed
   __syncthreads();
   return value;
 }

@@ -11,94 +11,42 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-/// Squares that count as 0 where the largest number is near 1: what underflow takes from larger ones does no harm.
-inline constexpr double kLeastSquare = 0x1p-800;
-inline constexpr double kLeast = 0x1p-400;
-/// Sweeps for each value before the search is given up.
-inline constexpr int64_t kMaxSweeps = 40;
+#include "drivers/spectral.lane.h"
 
-inline double RootOf(double x) { return hn::GetLane(Sqrt(Set(TagOf<double>(), x))); }
-
-inline double FmaOf(double a, double b, double c) {
-  const TagOf<double> d;
-  return hn::GetLane(Fma(Set(d, a), Set(d, b), Set(d, c)));
+/// Of the numbers of a matrix.
+inline Scale ScaleOf(const Rows& a, int64_t rows, int64_t cols) {
+  int64_t top = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < cols; ++j) top = Scale::Larger(top, a[i][j]);
+  }
+  return Scale::Of(top);
+}
+inline void Divide(const Rows& a, int64_t rows, int64_t cols, const Scale& scale) {
+  const double first = PowerOf2(-scale.half), second = PowerOf2(scale.half - scale.exponent);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < cols; ++j) a[i][j] = a[i][j] * first * second;
+  }
 }
 
-/// The power of 2 above the numbers of a matrix, and whether they are finite.
-struct Scale {
-  int64_t exponent = 0, half = 0;
-  bool finite = true;
-
-  static double PowerOf2(int64_t k) { return std::bit_cast<double>(static_cast<uint64_t>(1023 + k) << 52); }
-
-  static Scale Of(const Rows& a, int64_t rows, int64_t cols) {
-    uint64_t top = 0;
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < cols; ++j) top = std::max(top, std::bit_cast<uint64_t>(a[i][j]) << 1 >> 1);
-    }
-    Scale scale;
-    scale.finite = top < uint64_t{0x7ff} << 52;
-    if (top == 0 || !scale.finite) return scale;
-    const bool is_small = top < uint64_t{1} << 52;
-    if (is_small) top = std::bit_cast<uint64_t>(std::bit_cast<double>(top) * 0x1p54);
-    scale.exponent = static_cast<int64_t>(top >> 52) - 1022 - (is_small ? 54 : 0);
-    scale.half = scale.exponent >> 1;
-    return scale;
-  }
-
-  /// Divides by the power, in two steps that are powers themselves.
-  void Divide(const Rows& a, int64_t rows, int64_t cols) const {
-    const double first = PowerOf2(-half), second = PowerOf2(half - exponent);
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < cols; ++j) a[i][j] = a[i][j] * first * second;
-    }
-  }
-
-  double Times(double x) const { return x * PowerOf2(half) * PowerOf2(exponent - half); }
-};
-
-/// That of x, of n > 0 numbers, as in `geqrf`: makes v, whose first number is 1, and tau; returns what becomes of x[0].
-inline double MakeReflection(const double* x, int64_t n, double* v, double* tau) {
-  const TagOf<double> d;
-  VecOf<double> squares = Zero(d);
-  for (int64_t i = 1; i < n; ++i) {
-    const VecOf<double> value = Set(d, x[i]);
-    squares = Fma(value, value, squares);
-  }
-  const double below = hn::GetLane(squares), first = x[0];
-  if (v != x) std::copy(x + 1, x + n, v + 1);
-  v[0] = 1.0;
-  if (below <= kLeastSquare) {
-    *tau = 0;
-    return first;
-  }
-  const Head head = Head::Of(first, below);
-  *tau = head.tau;
-  DivideRow(head.divisor, v, 1, n);
-  return head.first;
+inline void CopyNumbers(const double* from, int64_t n, double* to) { std::copy_n(from, n, to); }
+inline void CopyNumbers(const PairRow& from, int64_t n, const PairRow& to) {
+  std::copy_n(from.re, n, to.re);
+  std::copy_n(from.im, n, to.im);
 }
 
-/// The same as in `complex_geqrf`; the result is real. v is another row than x.
-inline double MakeReflection(const PairRow& x, int64_t n, const PairRow& v, const PairRow& tau) {
-  const TagOf<double> d;
-  VecOf<double> squares = Zero(d);
-  const auto add = [&](double part) HWY_ATTR { squares = Fma(Set(d, part), Set(d, part), squares); };
-  for (int64_t i = 1; i < n; ++i) {
-    add(x.re[i]);
-    add(x.im[i]);
-  }
-  const Complex first = x[0];
-  add(first.im);
-  std::copy(x.re + 1, x.re + n, v.re + 1);
-  std::copy(x.im + 1, x.im + n, v.im + 1);
-  v.Put(0, {1.0, 0.0});
-  if (hn::GetLane(squares) <= kLeastSquare) {
-    tau.Put(0, {});
-    return first.re;
-  }
-  const Head head = Head::Of(first.re, hn::GetLane(squares));
-  tau.Put(0, {head.tau, -(first.im / head.first)});
-  DivideRow(Complex{head.divisor, first.im}, v, 1, n);
+/// That of x, of n > 0 numbers: makes v, another row, whose first number is 1, and tau; returns what becomes of x[0].
+template <class Row>
+double MakeReflection(Row x, int64_t n, Row v, Row tau) {
+  double squares = 0;
+  for (int64_t i = 1; i < n; ++i) squares = PlusSquares(squares, x[i]);
+  using Number = std::remove_cvref_t<decltype(x[0])>;
+  const auto head = Head<Number>::Of(x[0], squares, kLeastSquare);
+  PutNumber(tau, 0, head.tau);
+  CopyNumbers(x + 1, n - 1, v + 1);
+  Number one;
+  SetNumber(one, 1.0);
+  PutNumber(v, 0, one);
+  if (head.reflects) DivideRow(head.divisor, v, 1, n);
   return head.first;
 }
 
@@ -143,62 +91,10 @@ Number SubtractAndInner(const Number& factor, const Row& t, const Row& u, const 
   return FoldLanes(acc[0]);
 }
 
-/// (c x + s z, c z - s x) = (r, 0).
-struct Rotation {
-  double c, s, r;
-
-  static Rotation Of(double x, double z) {
-    if (__builtin_fabs(z) < kLeast) return {1.0, 0.0, x};
-    const double r = RootOf(x * x + z * z);
-    return {x / r, z / r, r};
-  }
-};
-
-/// What an element of e may be off from 0 anywhere: 2^-60 times the largest of d and e.
-inline double LeastOf(int64_t n, const double* d, const double* e) {
-  double largest = 0;
-  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, __builtin_fabs(d[i]));
-  for (int64_t i = 0; i + 1 < n; ++i) largest = std::max(largest, __builtin_fabs(e[i]));
-  return largest * 0x1p-60;
+inline Rotations NewRotations(Scratch& scratch, int64_t n) {
+  const int64_t capacity = Rotations::CapacityFor(n);
+  return {capacity, scratch.Get<double>(2 * capacity), scratch.Get<int64_t>(2 * capacity), 0, 0};
 }
-
-/// The first row of the block of d and e that ends with row m; the number of e before it counts as 0 and becomes 0.
-inline int64_t BeginOfBlock(const double* d, double* e, int64_t m, double least) {
-  int64_t l = m;
-  for (; l > 0; --l) {
-    const double size = __builtin_fabs(e[l - 1]);
-    if (size <= least || size <= 0x1p-53 * (__builtin_fabs(d[l - 1]) + __builtin_fabs(d[l]))) {
-      e[l - 1] = 0;
-      break;
-    }
-  }
-  return l;
-}
-
-/// Rotations of neighbours that wait, in sweeps: one of (first, first + 1), of (first + 1, first + 2), and so on.
-struct Rotations {
-  int64_t capacity, used = 0, num_sweeps = 0;
-  double* angles;   // c, s
-  int64_t* sweeps;  // first, count
-
-  static Rotations New(Scratch& scratch, int64_t n) {
-    const int64_t capacity = std::max(n, std::min<int64_t>(4 * n * n, 32768));
-    return {capacity, 0, 0, scratch.Get<double>(2 * capacity), scratch.Get<int64_t>(2 * capacity)};
-  }
-
-  bool HasRoomFor(int64_t count) const { return used + count <= capacity; }
-  void Begin(int64_t first, int64_t count) {
-    sweeps[2 * num_sweeps] = first;
-    sweeps[2 * num_sweeps + 1] = count;
-    ++num_sweeps;
-  }
-  void Add(const Rotation& rotation) {
-    angles[2 * used] = rotation.c;
-    angles[2 * used + 1] = rotation.s;
-    ++used;
-  }
-  void Clear() { used = num_sweeps = 0; }
-};
 
 /// The rows of an orthogonal matrix n x n, a lane each, in blocks; of complex numbers the conjugates of a unitary one.
 template <class Matrix>
@@ -262,9 +158,10 @@ struct LanewiseOf {
       Read(x[i + 1], row);
 #pragma GCC unroll 4
       for (int q = 0; q < kVecs; ++q) {
-        const VecOf<double> u = carried[q], v = row[q];
-        Store(Fma(c, u, Mul(s, v)), d, x[i] + q * kLanesOf<double>);
-        carried[q] = Fma(c, v, Neg(Mul(s, u)));
+        VecOf<double> u = carried[q], v = row[q];
+        RotatePair(c, s, u, v);
+        Store(u, d, x[i] + q * kLanesOf<double>);
+        carried[q] = v;
       }
     }
 #pragma GCC unroll 4
@@ -282,48 +179,6 @@ inline Rows PartsOf(const Rows& a) { return a; }
 inline Rows PartsOf(const PairRows& a) { return {a.data, a.parts}; }
 template <class Matrix>
 inline constexpr int64_t kPartsOf = std::is_same_v<Matrix, Rows> ? 1 : 2;
-
-/// -1 if the first of the largest numbers is negative.
-inline double SignOfLargest(const double* x, int64_t n) {
-  double size = 0, sign = 1;
-  for (int64_t i = 0; i < n; ++i) {
-    if (__builtin_fabs(x[i]) > size) size = __builtin_fabs(x[i]), sign = x[i] < 0 ? -1.0 : 1.0;
-  }
-  return sign;
-}
-
-/// No zero becomes -0.
-inline void Times(double sign, double* x, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] = x[i] * sign + 0.0;
-}
-
-/// What makes the first of the largest numbers real and positive, `size`, and its place.
-struct Phase {
-  int64_t place = 0;
-  double size;
-  Complex p;
-
-  static Phase Of(const PairRow& x, int64_t n) {
-    Phase phase;
-    double square = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      const double of_x = FmaOf(x.re[i], x.re[i], x.im[i] * x.im[i]);
-      if (of_x > square) square = of_x, phase.place = i;
-    }
-    const Complex largest = x[phase.place];
-    phase.size = RootOf(square);
-    phase.p = {largest.re / phase.size, -(largest.im / phase.size)};
-    return phase;
-  }
-};
-
-/// No part that is zero becomes -0.
-inline void Times(const Complex& factor, const PairRow& x, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const Complex product = x[i] * factor;
-    x.Put(i, {product.re + 0.0, product.im + 0.0});
-  }
-}
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -13,6 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
+#include "drivers/add_step.lane.h"
 #include "ops/cdist/cdist.lane.h"
 
 /// Differences that are worth a fork, and powers of them.
@@ -58,13 +59,7 @@ struct SizesOfRow {
   }
 };
 
-// How terms meet.
-struct Plus {
-  template <class V>
-  HWY_INLINE V operator()(V x, V y) const {
-    return Add(x, y);
-  }
-};
+/// How terms of a maximum meet.
 struct Larger {
   template <class V>
   HWY_INLINE V operator()(V x, V y) const {
@@ -119,7 +114,7 @@ HWY_INLINE void SumOneVector(int64_t n, int64_t cols, const RowAt& row_at, T* ou
 
 template <class T, class RowAt>
 HWY_INLINE void SumInOrder(int64_t n, int64_t cols, Order order, const RowAt& row_at, T* out) {
-  if (order == Order::kSequential) return MeetInSequence<T, Plus>(n, cols, row_at, out);
+  if (order == Order::kSequential) return MeetInSequence<T, AddStep>(n, cols, row_at, out);
   if (cols <= kLanesOf<T> && n <= kSumChunk) return SumOneVector<T>(n, cols, row_at, out);
   SumColumnsOf(n, cols, row_at, out);
 }

@@ -6,13 +6,10 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-double Conjugate(double x) { return x; }
-Complex Conjugate(const Complex& x) { return {x.re, -x.im}; }
-
 /// Takes the root of number j of a row and divides those behind by it; whether it was positive.
 bool DivideByRoot(double* row, int64_t j, int64_t n) {
   const bool is_positive = row[j] > 0;
-  row[j] = hn::GetLane(Sqrt(Set(TagOf<double>(), row[j])));
+  row[j] = Sqrt(row[j]);
   DivideRow(row[j], row, j + 1, n);
   return is_positive;
 }

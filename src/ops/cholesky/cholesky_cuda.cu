@@ -32,7 +32,7 @@ struct Factorization {
   }
   /// Row j behind its diagonal, by the root of that.
   REPDL_LANE void Divide(int64_t j, const Threads& threads) const {
-    const double root = scalar::Sqrt(RealPart(Row(j)[j]));
+    const double root = scalar::Sqrt(scalar::RealPart(Row(j)[j]));
     for (int64_t i = j + 1 + threads.first; i < args.n; i += threads.step) Row(j)[i] = Quotient(Row(j)[i], root);
   }
   /// Takes the terms of row j from the rows behind, when it is divided. Then nobody needs its diagonal.
@@ -46,7 +46,7 @@ struct Factorization {
       if (c >= i) Row(i)[c] = Less(Row(i)[c], Conjugate(row[i]), row[c]);
     }
     if (threads.first != 0) return;
-    const double d = RealPart(row[j]);
+    const double d = scalar::RealPart(row[j]);
     if (j == 0 || args.info[matrix] == 0) args.info[matrix] = d > 0.0 ? 0 : j + 1;
     SetNumber(Row(j)[j], scalar::Sqrt(d));
   }
@@ -127,7 +127,7 @@ static void Run(const Place& place, const CholeskyArgs& args) {
   if (args.n == 0) return FillWith(place, args.info, args.batch, int64_t{0});
   CholeskyCall<Number> call{args, scratch.Get<Number>(args.batch * args.n * args.n), 0};
   if (args.batch >= kFewMatrices || args.n < kLargeMatrix) {
-    return Launch(place, Grid{std::min(args.batch, kMaxBlocks)}, &FactorizeKernel<Number>, call);
+    return Launch(place, Grid{std::min(args.batch, kMaxBlocks), ThreadsFor(args.n)}, &FactorizeKernel<Number>, call);
   }
   Launch(place, args.n * args.n, &StepKernel<Number, LoadStep>, call);
   for (; call.row < args.n; ++call.row) {

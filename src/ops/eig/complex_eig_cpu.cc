@@ -9,8 +9,8 @@ using Wide = WideOf<Complex>;
 
 /// The root with a real part of at least 0; squares of the parts neither overflow nor matter where they underflow.
 Complex SquareRoot(const Complex& x) {
-  const double size = RootOf(x.re * x.re + x.im * x.im);
-  const double g = RootOf((size + __builtin_fabs(x.re)) * 0.5);
+  const double size = Sqrt(x.re * x.re + x.im * x.im);
+  const double g = Sqrt((size + __builtin_fabs(x.re)) * 0.5);
   if (g == 0) return {0, 0};
   const double h = x.im / (2.0 * g);
   if (x.re >= 0) return {g, h};
@@ -19,7 +19,7 @@ Complex SquareRoot(const Complex& x) {
 
 /// Rows x and y become x - t and y - conj(c) t, where t = tau (x + c y).
 void TurnRows(const Complex& c, const Complex& tau, const PairRow& x, const PairRow& y, int64_t n) {
-  const Wide factor = Wide::Of(c), times = Wide::Of(tau), back = Wide::Of(Negated(c.Conjugate()));
+  const Wide factor = Wide::Of(c), times = Wide::Of(tau), back = Wide::Of(Negated(Conjugate(c)));
   ForVectors<double>(n, [&](int64_t i, int64_t count) HWY_ATTR {
     const Wide first = Wide::FromRow(x + i, count), second = Wide::FromRow(y + i, count);
     const Wide t = times.Times(factor.PlusProduct(second, first));
@@ -43,9 +43,9 @@ struct Schur {
       for (int64_t i = first; i <= hi; ++i) t.Put(i - first, a[i][k]);
       a[first].Put(k, {MakeReflection(t, count, v, tau), 0});
       for (int64_t i = first + 1; i <= hi; ++i) a[i].Put(k, {});
-      for (int64_t i = 0; i < count; ++i) conjugates.Put(i, v[i].Conjugate());
+      for (int64_t i = 0; i < count; ++i) conjugates.Put(i, Conjugate(v[i]));
       // t = conj(tau) times the products of the conjugates of v with the columns behind.
-      Sum(a, first, count, conjugates, tau[0].Conjugate(), first, n);
+      Sum(a, first, count, conjugates, Conjugate(tau[0]), first, n);
       for (int64_t i = 0; i <= hi; ++i) {
         const PairRow row = a[i] + first;
         const Complex factor = i < first ? Complex{} : v[i - first];
@@ -65,8 +65,8 @@ struct Schur {
     for (int64_t m = hi; m >= lo;) {
       int64_t l = m;
       for (; l > lo; --l) {
-        const double size = a[l][l - 1].Size();
-        if (size <= kLeast || size <= 0x1p-53 * (a[l - 1][l - 1].Size() + a[l][l].Size())) {
+        const double size = SizeOf(a[l][l - 1]);
+        if (size <= kLeast || size <= 0x1p-53 * (SizeOf(a[l - 1][l - 1]) + SizeOf(a[l][l]))) {
           a[l].Put(l - 1, {});
           break;
         }
@@ -99,9 +99,9 @@ struct Schur {
   /// An estimate of a value: of those of the last two rows, the one that is nearer to the last number.
   Complex Shift(int64_t m, int64_t number) const {
     Complex s = a[m][m];
-    if (number % 10 == 0) return {s.re + 0.75 * a[m][m - 1].Size(), s.im};
+    if (number % 10 == 0) return {s.re + 0.75 * SizeOf(a[m][m - 1]), s.im};
     const Complex w = a[m - 1][m] * a[m][m - 1];
-    if (w == 0) return s;
+    if (IsZero(w)) return s;
     const Complex apart = a[m - 1][m - 1] - s, p{0.5 * apart.re, 0.5 * apart.im}, square = p * p;
     Complex z = SquareRoot({square.re + w.re, square.im + w.im});
     if (p.re * z.re + p.im * z.im < 0) z = Negated(z);
@@ -120,14 +120,14 @@ struct Schur {
         a[j].Put(j - 1, {result, 0});
         a[j + 1].Put(j - 1, {});
       }
-      TurnRows(by.Conjugate(), times.Conjugate(), a[j] + j, a[j + 1] + j, (whole() ? n : m + 1) - j);
+      TurnRows(Conjugate(by), Conjugate(times), a[j] + j, a[j + 1] + j, (whole() ? n : m + 1) - j);
       TurnColumns(by, times, j, whole() ? 0 : l, std::min(j + 2, m));
       if (whole()) TurnRows(by, times, columns[j], columns[j + 1], n);
     }
   }
 
   void TurnColumns(const Complex& c, const Complex& times, int64_t j, int64_t first, int64_t last) const {
-    const Wide factor = Wide::Of(c), of_t = Wide::Of(times), back = Wide::Of(Negated(c.Conjugate()));
+    const Wide factor = Wide::Of(c), of_t = Wide::Of(times), back = Wide::Of(Negated(Conjugate(c)));
     for (int64_t i = first; i <= last; ++i) {
       const PairRow row = a[i] + j;
       const Wide x = Wide::Of(row[0]), y = Wide::Of(row[1]), product = of_t.Times(factor.PlusProduct(y, x));
@@ -144,14 +144,14 @@ void SolveTriangular(const PairRows& columns, int64_t k, const PairRow& x) {
   std::fill_n(x.im, k, 0.0);
   x.Put(k, {1, 0});
   const Complex value = columns[k][k];
-  const double least = std::max(0x1p-52 * value.Size(), kLeast);
+  const double least = std::max(0x1p-52 * SizeOf(value), kLeast);
   SubtractRow(x[k], columns[k], x, 0, k);
   for (int64_t i = k - 1; i >= 0; --i) {
     const Complex divisor = columns[i][i] - value;
-    x.Put(i, x[i] / (divisor.Size() < least ? Complex{least, 0} : divisor));
-    const double size = x[i].Size();
+    x.Put(i, x[i] / (SizeOf(divisor) < least ? Complex{least, 0} : divisor));
+    const double size = SizeOf(x[i]);
     if (size > 0x1p100) {
-      const double down = Scale::PowerOf2(1022 - static_cast<int64_t>(std::bit_cast<uint64_t>(size) >> 52));
+      const double down = PowerOf2(1022 - static_cast<int64_t>(std::bit_cast<uint64_t>(size) >> 52));
       for (int64_t j = 0; j <= k; ++j) x.re[j] = x.re[j] * down, x.im[j] = x.im[j] * down;
     }
     SubtractRow(x[i], columns[i], x, 0, i);
@@ -161,9 +161,9 @@ void SolveTriangular(const PairRows& columns, int64_t k, const PairRow& x) {
 int64_t Solve(const PairRows& a, int64_t n, double* values, const Rows& vectors) {
   const bool with_vectors = vectors.data != nullptr;
   const Rows parts = PartsOf(a);
-  const Scale scale = Scale::Of(parts, 2 * n, n);
+  const Scale scale = ScaleOf(parts, 2 * n, n);
   if (!scale.finite) return Fail(-1, n, values, vectors);
-  scale.Divide(parts, 2 * n, n);
+  Divide(parts, 2 * n, n, scale);
   Scratch scratch;
   Balance balance = Balance::New(scratch, n);
   const Rows of_balance[] = {a.Real(), a.Imaginary()};

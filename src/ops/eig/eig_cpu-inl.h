@@ -53,7 +53,7 @@ struct Balance {
 
   /// Of a vector of the balanced matrix, or of a part of one, that of the matrix.
   void Undo(double* v) const {
-    for (int64_t i = lo; i <= hi; ++i) v[i] = v[i] * Scale::PowerOf2(power[i]);
+    for (int64_t i = lo; i <= hi; ++i) v[i] = v[i] * PowerOf2(power[i]);
     for (int64_t i = lo - 1; i >= 0; --i) std::swap(v[i], v[with[i]]);
     for (int64_t i = hi + 1; i < n; ++i) std::swap(v[i], v[with[i]]);
   }
@@ -89,7 +89,7 @@ struct Balance {
         rows = Fma(beside, beside, rows);
       }
     }
-    double c = RootOf(hn::GetLane(columns)), r = RootOf(hn::GetLane(rows));
+    double c = Sqrt(hn::GetLane(columns)), r = Sqrt(hn::GetLane(rows));
     if (c == 0 || r == 0) return false;
     const double sum = c + r;
     constexpr int64_t kMost = 200;
@@ -98,7 +98,7 @@ struct Balance {
     for (; c * 0.5 >= r && power[i] + k > -kMost; --k) c = c * 0.5, r = r * 2.0;
     if (k == 0 || !(c + r < 0.95 * sum)) return false;
     power[i] += k;
-    const double column = Scale::PowerOf2(k), row = Scale::PowerOf2(-k);
+    const double column = PowerOf2(k), row = PowerOf2(-k);
     for (const Rows& a : parts) {
       for (int64_t j = 0; j < n; ++j) a[j][i] = a[j][i] * column;
       for (int64_t j = 0; j < n; ++j) a[i][j] = a[i][j] * row;
@@ -112,11 +112,11 @@ inline void Normalize(int64_t n, const PairRow& v) {
   double squares = 0, largest = -1;
   int64_t place = 0;
   for (int64_t i = 0; i < n; ++i) {
-    squares = FmaOf(v.im[i], v.im[i], FmaOf(v.re[i], v.re[i], squares));
+    squares = Fma(v.im[i], v.im[i], Fma(v.re[i], v.re[i], squares));
     const double size = v.re[i] * v.re[i] + v.im[i] * v.im[i];
     if (size > largest) largest = size, place = i;
   }
-  const double length = RootOf(squares), top = RootOf(largest);
+  const double length = Sqrt(squares), top = Sqrt(largest);
   const double c = v.re[place] / top, s = v.im[place] / top;
   for (int64_t i = 0; i < n; ++i) {
     const double re = v.re[i], im = v.im[i];

@@ -7,8 +7,6 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-double SizeOf(double x) { return __builtin_fabs(x); }
-
 /// Reflections and rotations of neighbouring columns that wait to be done to Z.
 struct Turns {
   struct Turn {
@@ -204,12 +202,12 @@ struct Schur {
     });
     for (int64_t i = FirstRow(l); i <= std::min(j + 3, m); ++i) {
       double* const row = a[i] + j;
-      double sum = FmaOf(v[1], row[1], row[0]);
-      if constexpr (kCount == 3) sum = FmaOf(v[2], row[2], sum);
+      double sum = Fma(v[1], row[1], row[0]);
+      if constexpr (kCount == 3) sum = Fma(v[2], row[2], sum);
       const double t = factor * sum;
       row[0] = row[0] - t;
-      row[1] = FmaOf(-v[1], t, row[1]);
-      if constexpr (kCount == 3) row[2] = FmaOf(-v[2], t, row[2]);
+      row[1] = Fma(-v[1], t, row[1]);
+      if constexpr (kCount == 3) row[2] = Fma(-v[2], t, row[2]);
     }
   }
 
@@ -217,7 +215,7 @@ struct Schur {
   void SplitTwo(int64_t l, Turns* turns) const {
     const int64_t m = l + 1;
     const double c = a[m][l], d = a[m][m], p = 0.5 * (a[l][l] - d), w = a[l][m] * c, q = p * p + w;
-    double z = RootOf(SizeOf(q));
+    double z = Sqrt(SizeOf(q));
     if (q < 0) {
       re[l] = re[m] = d + p;
       im[l] = z, im[m] = -z;
@@ -236,8 +234,8 @@ struct Schur {
     });
     for (int64_t i = FirstRow(l); i <= m; ++i) {
       const double u = a[i][l], v = a[i][m];
-      a[i][l] = FmaOf(turn.c, u, turn.s * v);
-      a[i][m] = FmaOf(turn.c, v, -(turn.s * u));
+      a[i][l] = Fma(turn.c, u, turn.s * v);
+      a[i][m] = Fma(turn.c, v, -(turn.s * u));
     }
     a[m][l] = 0;
     a[l][l] = re[l], a[m][m] = re[m];
@@ -268,7 +266,7 @@ struct Vectors {
       x[k] = 1;
     }
     const Complex value{re[k], im[k]};
-    const double least = std::max(0x1p-52 * value.Size(), kLeast);
+    const double least = std::max(0x1p-52 * SizeOf(value), kLeast);
     Subtract(k, last, is_pair, x, y);
     for (int64_t i = k - 1; i >= 0; --i) {
       const int64_t end = i;
@@ -279,10 +277,10 @@ struct Vectors {
         Put(Complex{x[i], y[i]} / AtLeast(least, Complex{a[i][i], 0} - value), i, x, y);
       }
       double size = 0;
-      for (int64_t j = i; j <= end; ++j) size = std::max(size, Complex{x[j], y[j]}.Size());
+      for (int64_t j = i; j <= end; ++j) size = std::max(size, SizeOf(Complex{x[j], y[j]}));
       if (size > 0x1p100) {
         const int64_t exponent = static_cast<int64_t>(std::bit_cast<uint64_t>(size) >> 52) - 1022;
-        const double down = Scale::PowerOf2(-exponent);
+        const double down = PowerOf2(-exponent);
         for (int64_t j = 0; j <= last; ++j) x[j] = x[j] * down, y[j] = y[j] * down;
       }
       Subtract(i, end, is_pair, x, y);
@@ -290,7 +288,7 @@ struct Vectors {
   }
 
  private:
-  static Complex AtLeast(double least, const Complex& x) { return x.Size() < least ? Complex{least, 0} : x; }
+  static Complex AtLeast(double least, const Complex& x) { return SizeOf(x) < least ? Complex{least, 0} : x; }
   static void Put(const Complex& value, int64_t i, double* x, double* y) { x[i] = value.re, y[i] = value.im; }
 
   /// The columns first … last from the rows before.
@@ -305,7 +303,7 @@ struct Vectors {
     const double b = a[i][i + 1], c = a[i + 1][i];
     const Complex f = Complex{a[i][i], 0} - value, g = Complex{a[i + 1][i + 1], 0} - value;
     const Complex x{re_x[i], im_x[i]}, y{re_x[i + 1], im_x[i + 1]};
-    if (SizeOf(c) < f.Size()) {
+    if (SizeOf(c) < SizeOf(f)) {
       const Complex divisor = AtLeast(least, f), t = Complex{c, 0} / divisor;
       const Complex below = (y - t * x) / AtLeast(least, g - Complex{b, 0} * t);
       Put((x - Complex{b, 0} * below) / divisor, i, re_x, im_x);
@@ -347,9 +345,9 @@ void Multiply(const Lanewise& rows, int64_t last, const double* x, const double*
 /// Values and, if `vectors` has memory, vectors of the matrix in `a`, which changes: pairs, a vector a row.
 int64_t Solve(const Rows& a, int64_t n, double* values, const Rows& vectors) {
   const bool with_vectors = vectors.data != nullptr;
-  const Scale scale = Scale::Of(a, n, n);
+  const Scale scale = ScaleOf(a, n, n);
   if (!scale.finite) return Fail(-1, n, values, vectors);
-  scale.Divide(a, n, n);
+  Divide(a, n, n, scale);
   Scratch scratch;
   Balance balance = Balance::New(scratch, n);
   balance.Run({&a, 1});

@@ -9,6 +9,8 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
+#include "ops/eigh/eigh.lane.h"
+
 /// The diagonals d and e of Qᴴ A Q, where row i of `a` is column i of A.
 template <class Matrix>
 struct Tridiagonal {
@@ -44,8 +46,6 @@ struct Tridiagonal {
   }
 
  private:
-  static double RealPart(double x) { return x; }
-  static double RealPart(const Complex& x) { return x.re; }
   void Clear(double* x, int64_t begin) const { std::fill(x + begin, x + n, 0.0); }
   void Clear(const PairRow& x, int64_t begin) const { Clear(x.re, begin), Clear(x.im, begin); }
 
@@ -90,73 +90,16 @@ struct Tridiagonal {
     });
   }
 
-  void SetV(const Row& next, int64_t k) const {
-    if constexpr (std::is_same_v<Matrix, Rows>) {
-      std::copy_n(next, n - k - 1, v + k + 1);
-    } else {
-      std::copy_n(next.re, n - k - 1, v.re + k + 1);
-      std::copy_n(next.im, n - k - 1, v.im + k + 1);
-    }
-  }
+  void SetV(const Row& next, int64_t k) const { CopyNumbers(next, n - k - 1, v + (k + 1)); }
 
   void SetW(int64_t k) const {
-    double sum = 0;
-    if constexpr (std::is_same_v<Matrix, Rows>) {
-      for (int64_t j = k + 1; j < n; ++j) {
-        w[j] = tau[k] * y[j];
-        sum = FmaOf(w[j], v[j], sum);
-      }
-      SubtractRow(tau[k] * 0.5 * sum, v, w, k + 1, n);
-    } else {
-      const Complex factor = tau[k];
-      for (int64_t j = k + 1; j < n; ++j) {
-        w.Put(j, factor * y[j]);
-        sum = FmaOf(y.im[j], v.im[j], FmaOf(y.re[j], v.re[j], sum));
-      }
-      const double square = FmaOf(factor.re, factor.re, factor.im * factor.im);
-      SubtractRow(square * 0.5 * sum, v.re, w.re, k + 1, n);
-      SubtractRow(square * 0.5 * sum, v.im, w.im, k + 1, n);
-    }
+    const auto factor = tau[k];
+    double g = 0;
+    for (int64_t j = k + 1; j < n; ++j) g = TakeIn(g, y[j], v[j], factor);
+    const double h = ShareOf(factor, g);
+    for (int64_t j = k + 1; j < n; ++j) PutNumber(w, j, WithoutShare(Times(factor, y[j]), h, v[j]));
   }
 };
-
-/// Sweeps until e is 0; rotate(rotations) takes those that it is given, which wait until they are many.
-template <class Rotate>
-int64_t Diagonalize(int64_t n, double* d, double* e, Rotations* rotations, const Rotate& rotate) {
-  const double least = LeastOf(n, d, e);
-  int64_t sweeps = 0;
-  for (int64_t m = n - 1; m > 0;) {
-    const int64_t l = BeginOfBlock(d, e, m, least);
-    if (l == m) {
-      --m;
-      continue;
-    }
-    if (++sweeps > kMaxSweeps * n) return 1;
-    if (rotations != nullptr) {
-      if (!rotations->HasRoomFor(m - l)) rotate();
-      rotations->Begin(l, m - l);
-    }
-    double g = (d[m - 1] - d[m]) / (2.0 * e[m - 1]);
-    const double size = RootOf(g * g + 1.0);
-    g = (d[l] - d[m]) + e[m - 1] / (g + (g < 0 ? -size : size));
-    double c = 1, s = 1, p = 0;
-    for (int64_t i = l; i < m; ++i) {
-      const double f = s * e[i], b = c * e[i];
-      const Rotation rotation = Rotation::Of(g, f);
-      c = rotation.c, s = rotation.s;
-      if (i > l) e[i - 1] = rotation.r;
-      g = d[i] - p;
-      const double r = (d[i + 1] - g) * s + 2.0 * (c * b);
-      p = s * r;
-      d[i] = g + p;
-      g = c * r - b;
-      if (rotations != nullptr) rotations->Add(rotation);
-    }
-    d[m] = d[m] - p;
-    e[m - 1] = g;
-  }
-  return 0;
-}
 
 /// The triangles of A that the kernel is given become all of its transpose.
 void Mirror(const Rows& a, int64_t n, bool /*upper*/) {
@@ -170,18 +113,21 @@ void Mirror(const PairRows& a, int64_t n, bool upper) {
     a[i].im[i] = 0;
     for (int64_t j = i + 1; j < n; ++j) {
       const Complex x = a[j][i];
-      a[i].Put(j, upper ? x.Conjugate() : x);
-      if (!upper) a[j].Put(i, x.Conjugate());
+      a[i].Put(j, upper ? Conjugate(x) : x);
+      if (!upper) a[j].Put(i, Conjugate(x));
     }
   }
 }
 
 /// Gives a vector its sign.
-void Finish(double* x, int64_t n) { Times(SignOfLargest(x, n), x, n); }
+void Finish(double* x, int64_t n) {
+  const double sign = SignOfLargest(x, n);
+  for (int64_t i = 0; i < n; ++i) x[i] = TimesWithoutSign(x[i], sign);
+}
 /// Gives a vector, of which x is the conjugate, its phase.
 void Finish(const PairRow& x, int64_t n) {
   const Phase phase = Phase::Of(x, n);
-  Times(phase.p, x, n);
+  for (int64_t i = 0; i < n; ++i) x.Put(i, TimesWithoutSign(x[i], phase.p));
   x.Put(phase.place, {phase.size, 0.0});
   for (int64_t i = 0; i < n; ++i) x.im[i] = 0.0 - x.im[i];
 }
@@ -193,14 +139,14 @@ int64_t Solve(const Matrix& a, int64_t n, bool upper, double* values, const Matr
   Scratch scratch;
   Mirror(a, n, upper);
   const Rows parts = PartsOf(a);
-  const Scale scale = Scale::Of(parts, kParts * n, n);
+  const Scale scale = ScaleOf(parts, kParts * n, n);
   if (!scale.finite) {
     constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
     std::fill_n(values, n, kNaN);
     for (int64_t i = 0; i < kParts * n && vectors.data != nullptr; ++i) std::fill_n(PartsOf(vectors)[i], n, kNaN);
     return -1;
   }
-  scale.Divide(parts, kParts * n, n);
+  Divide(parts, kParts * n, n, scale);
   double* const numbers = scratch.Get<double>(2 * n);
   double *const d = numbers, *const e = numbers + n;
   const Matrix reflections = NewRowsOf<Matrix>(scratch, n, n), rows_of_n = NewRowsOf<Matrix>(scratch, 4, n);
@@ -212,26 +158,26 @@ int64_t Solve(const Matrix& a, int64_t n, bool upper, double* values, const Matr
     std::sort(order, order + n, [&](int64_t x, int64_t y) { return d[x] < d[y] || (d[x] == d[y] && x < y); });
     for (int64_t i = 0; i < n; ++i) values[i] = scale.Times(d[order[i]]) + 0.0;
   };
+  Search search = Search::Of(n, d, e);
   if (vectors.data == nullptr) {
-    const int64_t info = Diagonalize(n, d, e, nullptr, [] {});
+    Rotations none{};
+    Diagonalize(search, none);
     sort();
-    return info;
+    return search.info;
   }
   const auto rows = LanewiseOf<Matrix>::Identity(scratch, n);
   rows.ReflectAll(reflections, tau, n - (kParts == 1 ? 2 : 1), 1);
-  Rotations rotations = Rotations::New(scratch, n);
-  const auto rotate = [&] {
+  Rotations rotations = NewRotations(scratch, n);
+  for (bool done = false; !done; rotations.Clear()) {
+    done = Diagonalize(search, rotations);
     rows.Rotate(rotations);
-    rotations.Clear();
-  };
-  const int64_t info = Diagonalize(n, d, e, &rotations, rotate);
-  rotate();
+  }
   sort();
   for (int64_t i = 0; i < n; ++i) {
     rows.Column(order[i], vectors[i]);
     Finish(vectors[i], n);
   }
-  return info;
+  return search.info;
 }
 
 template <class Matrix>

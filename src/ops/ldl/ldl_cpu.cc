@@ -6,24 +6,15 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-/// (1 + sqrt(17)) / 8, which bounds the growth of the factors.
-constexpr double kBound = 0x1.47e0f66afed07p-1;
+#include "ops/ldl/ldl.lane.h"
 
-double SizeOf(double x) { return __builtin_fabs(x); }
-double SizeOf(const Complex& x) { return x.Size(); }
-double Conjugate(double x) { return x; }
-Complex Conjugate(const Complex& x) { return x.Conjugate(); }
-void Put(double* row, int64_t i, double x) { row[i] = x; }
-void Put(const PairRow& row, int64_t i, const Complex& x) { row.Put(i, x); }
-Complex Times(const Complex& x, double factor) { return {x.re * factor, x.im * factor}; }
-
-/// The largest of sizes, of which a NaN counts as larger, and where it came first.
-struct Largest {
+/// Sees sizes one after the other.
+struct LargestSize {
   double size = 0;
   int64_t place = -1;
 
   void See(double other, int64_t at) {
-    if (place < 0 || other > size || (other != other && size == size)) size = other, place = at;
+    if (place < 0 || IsLarger(other, size)) size = other, place = at;
   }
 };
 
@@ -61,51 +52,41 @@ struct Ldl {
     SwapRows(u[q] + (p + 1), u[p] + (p + 1), n - p - 1);
     for (int64_t j = q + 1; j < p; ++j) {
       const Number x = Turned(u[q][j]);
-      Put(u[q], j, Turned(u[j][p]));
-      Put(u[j], p, x);
+      PutNumber(u[q], j, Turned(u[j][p]));
+      PutNumber(u[j], p, x);
     }
-    Put(u[q], p, Turned(u[q][p]));
+    PutNumber(u[q], p, Turned(u[q][p]));
     const Number x = u[q][q];
-    Put(u[q], q, u[p][p]);
-    Put(u[p], p, x);
+    PutNumber(u[q], q, u[p][p]);
+    PutNumber(u[p], p, x);
   }
 
   /// Takes number j of x times the row l from row j of the rest.
   void Subtract(const Row& x, int64_t j, const Row& l) const { SubtractRow(Turned(x[j]), l, u[j], j, n); }
 
   void TakeOne(int64_t k, const Row& l) const {
-    for (int64_t i = k + 1; i < n; ++i) Put(l, i, u[k][i]);
+    for (int64_t i = k + 1; i < n; ++i) PutNumber(l, i, u[k][i]);
     Divide(k, l, k + 1, n);
     for (int64_t j = k + 1; j < n; ++j) {
       Subtract(u[k], j, l);
       MakeReal(j);
     }
-    for (int64_t i = k + 1; i < n; ++i) Put(u[k], i, l[i]);
+    for (int64_t i = k + 1; i < n; ++i) PutNumber(u[k], i, l[i]);
   }
 
   void SolveBlock(int64_t k, const Row& l, const Row& m) const {
-    const Number b = u[k][k + 1];
-    if constexpr (std::is_same_v<Number, Complex>) {
-      if (hermitian) {
-        const TagOf<double> d;
-        const double size = hn::GetLane(RealHypot(d, Set(d, b.re), Set(d, b.im)));
-        const double e = u[k + 1].re[k + 1] / size, f = u[k].re[k] / size;
-        const double t = 1.0 / (e * f - 1.0) / size;
-        const Complex g = {b.re / size, b.im / size};
-        for (int64_t i = k + 2; i < n; ++i) {
-          const Complex x = u[k][i], y = u[k + 1][i];
-          l.Put(i, Times(Times(x, e) - g * y, t));
-          m.Put(i, Times(Times(y, f) - g.Conjugate() * x, t));
-        }
-        return;
+    const auto solve = [&](const auto& block) {
+      for (int64_t i = k + 2; i < n; ++i) {
+        const Number x = u[k][i], y = u[k + 1][i];
+        PutNumber(l, i, block.FirstOf(x, y));
+        PutNumber(m, i, block.SecondOf(x, y));
       }
+    };
+    const Number first = u[k][k], b = u[k][k + 1], second = u[k + 1][k + 1];
+    if constexpr (std::is_same_v<Number, Complex>) {
+      if (hermitian) return solve(HermitianBlockOfTwo(first, b, second));
     }
-    const Number one{1.0}, e = u[k + 1][k + 1] / b, f = u[k][k] / b, t = one / (e * f - one) / b;
-    for (int64_t i = k + 2; i < n; ++i) {
-      const Number x = u[k][i], y = u[k + 1][i];
-      Put(l, i, (e * x - y) * t);
-      Put(m, i, (f * y - x) * t);
-    }
+    solve(BlockOfTwo<Number>(first, b, second));
   }
 
   void TakeTwo(int64_t k, const Row& l, const Row& m) const {
@@ -116,8 +97,8 @@ struct Ldl {
       MakeReal(j);
     }
     for (int64_t i = k + 2; i < n; ++i) {
-      Put(u[k], i, l[i]);
-      Put(u[k + 1], i, m[i]);
+      PutNumber(u[k], i, l[i]);
+      PutNumber(u[k + 1], i, m[i]);
     }
   }
 
@@ -125,34 +106,28 @@ struct Ldl {
     *info = 0;
     for (int64_t j = 0; j < n; ++j) MakeReal(j);
     for (int64_t k = 0; k < n;) {
-      const double diagonal = SizeOf(u[k][k]);
-      Largest below;
+      const auto diagonal = [&](int64_t i) { return SizeOf(u[i][i]); };
+      LargestSize below;
       for (int64_t i = k + 1; i < n; ++i) below.See(SizeOf(u[k][i]), i);
-      if ((diagonal == 0 && below.size == 0) || diagonal != diagonal) {
+      if ((diagonal(k) == 0 && below.size == 0) || diagonal(k) != diagonal(k)) {
         if (*info == 0) *info = k + 1;
         pivots[k] = k + 1;
         ++k;
         continue;
       }
-      int64_t p = k;
-      bool two = false;
-      if (!(diagonal >= kBound * below.size)) {
-        const int64_t r = below.place;
-        Largest beside;
+      const auto [p, two] = PivotOf(k, below.size, below.place, diagonal, [&](int64_t r) {
+        LargestSize beside;
         for (int64_t j = k; j < r; ++j) beside.See(SizeOf(u[j][r]), j);
         for (int64_t i = r + 1; i < n; ++i) beside.See(SizeOf(u[r][i]), i);
-        if (!(diagonal >= kBound * below.size * (below.size / beside.size))) {
-          p = r;
-          two = !(SizeOf(u[r][r]) >= kBound * beside.size);
-        }
-      }
+        return beside.size;
+      });
       const int64_t q = two ? k + 1 : k;
       if (p != q) {
         Exchange(q, p);
         if (two) {
           const Number x = u[k][q];
-          Put(u[k], q, u[k][p]);
-          Put(u[k], p, x);
+          PutNumber(u[k], q, u[k][p]);
+          PutNumber(u[k], p, x);
         }
       }
       pivots[k] = two ? n + p + 1 : p + 1;
@@ -170,21 +145,13 @@ struct Ldl {
     if (i != j) SwapRows(x[i], x[j], width);
   }
 
-  /// Whether the block at place k, the first of it, is of two.
-  bool IsTwo(const int64_t* pivots, int64_t k) const { return pivots[k] > n && k + 1 < n; }
-  /// The row with which place k was exchanged.
-  int64_t Partner(const int64_t* pivots, int64_t first, int64_t k) const {
-    const int64_t p = pivots[first];
-    return p == 0 ? k : (p > n ? p - n : p) - 1;
-  }
-
   /// Changes the rows of x, an unknown in each, from right sides to solutions. `starts` has room for n places.
   void Solve(const int64_t* pivots, const Matrix& x, int64_t width, int64_t* starts) const {
     int64_t blocks = 0;
     for (int64_t k = 0; k < n;) {
       starts[blocks++] = k;
-      const int64_t last = IsTwo(pivots, k) ? k + 1 : k;
-      Exchange(x, last, Partner(pivots, k, last), width);
+      const int64_t last = IsTwo(pivots[k], k, n) ? k + 1 : k;
+      Exchange(x, last, PartnerOf(pivots[k], last, n), width);
       for (int64_t i = last + 1; i < n; ++i) {
         for (int64_t j = k; j <= last; ++j) SubtractRow(u[j][i], x[j], x[i], 0, width);
       }
@@ -196,21 +163,21 @@ struct Ldl {
       k = last + 1;
     }
     while (blocks > 0) {
-      const int64_t k = starts[--blocks], last = IsTwo(pivots, k) ? k + 1 : k;
+      const int64_t k = starts[--blocks], last = IsTwo(pivots[k], k, n) ? k + 1 : k;
       for (int64_t j = last; j >= k; --j) {
         for (int64_t i = last + 1; i < n; ++i) SubtractRow(Turned(u[j][i]), x[i], x[j], 0, width);
       }
-      Exchange(x, last, Partner(pivots, k, last), width);
+      Exchange(x, last, PartnerOf(pivots[k], last, n), width);
     }
   }
 
   void SolveTwo(int64_t k, const Matrix& x, int64_t width) const {
-    const Number c = u[k][k + 1], turned = Turned(c), one{1.0};
-    const Number f = u[k][k] / turned, e = u[k + 1][k + 1] / c, determinant = f * e - one;
     for (int64_t i = 0; i < width; ++i) {
-      const Number g = x[k][i] / turned, h = x[k + 1][i] / c;
-      Put(x[k], i, (e * g - h) / determinant);
-      Put(x[k + 1], i, (f * h - g) / determinant);
+      const Number c = u[k][k + 1];
+      Number g = x[k][i], h = x[k + 1][i];
+      SolveBlockOfTwo(u[k][k], c, Turned(c), u[k + 1][k + 1], g, h);
+      PutNumber(x[k], i, g);
+      PutNumber(x[k + 1], i, h);
     }
   }
 };
@@ -236,7 +203,7 @@ void Run(const LdlArgs& args) {
     const Matrix columns = NewRowsOf<Matrix>(scratch, 2, n);
     LoadRows(args.input.Transposed(), matrix, n, n, ldl.u);
     for (int64_t j = 0; j < n; ++j) {
-      for (int64_t i = 0; i < j; ++i) Put(ldl.u[j], i, {0.0});
+      for (int64_t i = 0; i < j; ++i) PutNumber(ldl.u[j], i, {});
     }
     ldl.Factorize(columns[0], columns[1], args.pivots + matrix * n, args.info + matrix);
     StoreRows(ldl.u, n, n, args.input.dtype, args.output, matrix * n * n);

@@ -11,8 +11,7 @@ int64_t Middle(int64_t begin, int64_t end) {
   return begin + (end - begin + 2 * kFewRows - 1) / (2 * kFewRows) * kFewRows;
 }
 
-double SizeOf(double x) { return __builtin_fabs(x); }
-double SizeOf(const Complex& x) { return x.Size(); }
+#include "ops/lu/lu.lane.h"
 
 /// The factors of one matrix, as its columns: number i of row j is element (i, j).
 template <class Matrix>
@@ -37,9 +36,9 @@ struct Factors {
   int64_t PivotOf(const Row& column, int64_t k) const {
     int64_t best = k;
     double size = SizeOf(column[k]);
-    for (int64_t i = k + 1; i < m && size == size; ++i) {
+    for (int64_t i = k + 1; i < m; ++i) {
       const double other = SizeOf(column[i]);
-      if (!(other <= size)) best = i, size = other;
+      if (IsLarger(other, size)) best = i, size = other;
     }
     return best;
   }
@@ -66,7 +65,7 @@ struct Factors {
       pivots[k] = (pivot ? PivotOf(columns[k], k) : k) + 1;
       Exchange(k, k + 1, begin, end);
       const Row column = columns[k];
-      if (column[k] == 0) {
+      if (IsZero(column[k])) {
         if (*info == 0) *info = k + 1;
       } else {
         DivideRow(column[k], column, k + 1, m);
@@ -123,68 +122,6 @@ void ExchangeRows(const Matrix& x, int64_t m, const int64_t* pivots, int64_t n, 
   }
 }
 
-/// -1 where an odd number of rows was exchanged.
-double SignOf(const int64_t* pivots, int64_t n) {
-  int64_t exchanges = 0;
-  for (int64_t k = 0; k < n; ++k) exchanges += pivots[k] == k + 1 ? 0 : 1;
-  return exchanges % 2 == 0 ? 1.0 : -1.0;
-}
-
-struct SignedLog {
-  double sign, log;
-};
-
-/// The sum of the logarithms of the diagonal, and its sign times that of the exchanges.
-SignedLog SignedLogOf(const Rows& columns, int64_t n, double sign) {
-  Scratch scratch;
-  double* const numbers = scratch.Get<double>(n);
-  for (int64_t k = 0; k < n; ++k) {
-    const double number = columns[k][k];
-    sign = sign * (number > 0 ? 1.0 : number < 0 ? -1.0 : number);
-    numbers[k] = __builtin_fabs(number);
-  }
-  ForVectors<double>(n, [&](int64_t k, int64_t count) HWY_ATTR {
-    StoreN<double>(LogDouble()(TagOf<double>(), LoadN(numbers + k, count, 1.0)), numbers + k, count);
-  });
-  double log = 0;
-  for (int64_t k = 0; k < n; ++k) log = log + numbers[k];
-  return {sign, log};
-}
-
-/// The product of `sign` and the diagonal.
-double DeterminantOf(const Rows& columns, int64_t n, double sign) {
-  for (int64_t k = 0; k < n; ++k) sign = sign * columns[k][k];
-  return sign;
-}
-
-Complex DeterminantOf(const PairRows& columns, int64_t n, double sign) {
-  if (n == 0) return {sign, 0};
-  const Complex first = columns[0][0];
-  Complex result{sign * first.re, sign * first.im};
-  for (int64_t k = 1; k < n; ++k) result = result * columns[k][k];
-  return result;
-}
-
-struct SignedComplexLog {
-  Complex sign;
-  double log;
-};
-
-SignedComplexLog SignedLogOf(const PairRows& columns, int64_t n, double sign) {
-  const TagOf<double> d;
-  SignedComplexLog result{{sign, 0}, 0};
-  for (int64_t k = 0; k < n; ++k) {
-    const Complex number = columns[k][k];
-    VecOf<double> re, im;
-    ComplexSgn()(d, Set(d, number.re), Set(d, number.im), re, im);
-    const Complex turn{hn::GetLane(re), hn::GetLane(im)};
-    result.sign = k == 0 ? Complex{sign * turn.re, sign * turn.im} : result.sign * turn;
-    const VecOf<double> size = RealHypot(d, Set(d, number.re), Set(d, number.im));
-    result.log = result.log + hn::GetLane(LogDouble()(d, size));
-  }
-  return result;
-}
-
 void StoreNumber(double x, DType dtype, void* to, int64_t at) { StoreRows(Rows{&x, 1}, 1, 1, dtype, to, at); }
 void StoreNumber(Complex x, DType dtype, void* to, int64_t at) {
   StoreRows(PairRows{&x.re, 2, 1}, 1, 1, dtype, to, at);
@@ -225,13 +162,14 @@ void Run(const LuArgs& args) {
     int64_t info = 0;
     if (!args.is_factored) Factors<Matrix>{columns, m, n, args.pivot, pivots, &info}.Run();
     if (args.info != nullptr) args.info[matrix] = info;
+    const auto diagonal = [&](int64_t k) { return columns[k][k]; };
     if (args.det != nullptr) {
       const double sign = SignOf(pivots, n);
-      StoreNumber(DeterminantOf(columns, n, sign), args.input.dtype, args.det, matrix);
+      StoreNumber(DeterminantOf(diagonal, n, sign), args.input.dtype, args.det, matrix);
       StoreNumber(sign, args.input.dtype, args.sign, matrix);
     }
     if (args.logabsdet != nullptr) {
-      const auto result = SignedLogOf(columns, n, SignOf(pivots, n));
+      const auto result = SignedLogOf(diagonal, n, SignOf(pivots, n));
       StoreNumber(result.sign, args.input.dtype, args.sign, matrix);
       StoreNumber(result.log, args.input.dtype, args.logabsdet, matrix);
     }

@@ -4,38 +4,21 @@
 #include "drivers/row_cuda.h"
 #include "ops/lu/lu_kernel.h"
 
+namespace repdl::scalar {
+
+#include "ops/lu/lu.lane.h"
+
+}  // namespace repdl::scalar
+
 namespace repdl::cuda {
 
-REPDL_LANE double SizeOf(double x) { return scalar::Abs(x); }
-REPDL_LANE double SizeOf(const Complex& x) { return scalar::Add(scalar::Abs(x.re), scalar::Abs(x.im)); }
-
-REPDL_LANE bool IsZero(double x) { return x == 0.0; }
-REPDL_LANE bool IsZero(const Complex& x) { return x.re == 0.0 && x.im == 0.0; }
-
-/// The matrices in scratch memory, a step of theirs, and what right sides have there, n numbers each.
+/// The matrices in scratch memory, a step of theirs, and right sides.
 template <class Number>
 struct LuCall {
   LuArgs args;
   Number* columns;
   int64_t step;
-  Number *left, *found;
-};
-
-/// Groups of threads, of which one each finds the best of its group.
-static constexpr int kGroups = 16;
-
-/// A number that may be the pivot.
-struct Candidate {
-  double size;
-  int64_t row;
-
-  /// The first of the largest is the pivot, NaN before all numbers.
-  REPDL_LANE bool IsBefore(const Candidate& other) const {
-    const bool is_nan = size != size, other_is_nan = other.size != other.size;
-    if (is_nan != other_is_nan) return is_nan;
-    if (!is_nan && size != other.size) return size > other.size;
-    return row < other.row;
-  }
+  Sides<Number> sides;
 };
 
 /// One of the batch, as its columns: number i of column j is element (i, j).
@@ -59,38 +42,21 @@ struct Factors {
     if (threads.first == 0 && args.info != nullptr) args.info[matrix] = 0;
   }
 
-  /// Finds the pivot of a step and exchanges rows, by the threads of a block. `candidates` has a place for each, and for
-  /// each group.
-  __device__ __forceinline__ void Exchange(int64_t k, Candidate* candidates) const {
-    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-    Candidate best{-1.0, args.m};  // behind all that are there
-    for (int64_t i = k + thread; i < args.m && args.pivot; i += threads) {
-      const Candidate candidate{SizeOf(At(i, k)), i};
-      if (candidate.IsBefore(best)) best = candidate;
+  /// Finds the pivot of a step and exchanges rows, by the threads of a block.
+  __device__ __forceinline__ void Exchange(int64_t k, scalar::Largest* candidates) const {
+    int64_t pivot = k;
+    if (args.pivot) {
+      pivot = LargestOfBlock(k, args.m, [&](int64_t i) { return scalar::SizeOf(At(i, k)); }, candidates).place;
     }
-    candidates[thread] = best;
-    __syncthreads();
-    if (thread < kGroups) {
-      for (int other = thread + kGroups; other < threads; other += kGroups) {
-        if (candidates[other].IsBefore(best)) best = candidates[other];
-      }
-      candidates[threads + thread] = best;
-    }
-    __syncthreads();
-    best = candidates[threads];
-    for (int group = 1; group < kGroups; ++group) {
-      if (candidates[threads + group].IsBefore(best)) best = candidates[threads + group];
-    }
-    const int64_t pivot = args.pivot ? best.row : k;
-    if (thread == 0) Pivots()[k] = pivot + 1;
-    for (int64_t j = thread; j < args.n && pivot != k; j += threads) {
+    if (threadIdx.x == 0) Pivots()[k] = pivot + 1;
+    for (int64_t j = threadIdx.x; j < args.n && pivot != k; j += blockDim.x) {
       const Number number = At(k, j);
       At(k, j) = At(pivot, j), At(pivot, j) = number;
     }
   }
   REPDL_LANE void Divide(int64_t k, const Threads& threads) const {
     const Number by = At(k, k);
-    if (IsZero(by)) {
+    if (scalar::IsZero(by)) {
       if (threads.first == 0 && args.info != nullptr && args.info[matrix] == 0) args.info[matrix] = k + 1;
       return;
     }
@@ -116,59 +82,17 @@ struct Factors {
   /// What is wanted of the diagonal, by one thread.
   REPDL_LANE void Finish() const {
     if (args.sign == nullptr) return;
-    double sign = 1.0;
-    for (int64_t k = 0; k < args.n; ++k) sign = Pivots()[k] == k + 1 ? sign : scalar::Neg(sign);
+    const double sign = scalar::SignOf(Pivots(), args.n);
+    const auto diagonal = [&](int64_t k) { return At(k, k); };
     const DType dtype = args.input.dtype;
     if (args.det != nullptr) {
-      StoreElement(args.det, dtype, matrix, Determinant(sign, Number{}));
+      StoreElement(args.det, dtype, matrix, scalar::DeterminantOf(diagonal, args.n, sign));
       StoreDouble(args.sign, dtype, matrix, sign);
     } else {
-      double log = 0.0;
-      const Number turn = SignAndLog(sign, log, Number{});
-      StoreElement(args.sign, dtype, matrix, turn);
-      StoreDouble(args.logabsdet, dtype, matrix, log);
+      const auto result = scalar::SignedLogOf(diagonal, args.n, sign);
+      StoreElement(args.sign, dtype, matrix, result.sign);
+      StoreDouble(args.logabsdet, dtype, matrix, result.log);
     }
-  }
-
- private:
-  REPDL_LANE double Determinant(double sign, double) const {
-    for (int64_t k = 0; k < args.n; ++k) sign = scalar::Mul(sign, At(k, k));
-    return sign;
-  }
-  REPDL_LANE static Complex Product(const Complex& x, const Complex& y) {
-    Complex product;
-    scalar::ComplexMul()(scalar::Tag<double>(), x.re, x.im, y.re, y.im, product.re, product.im);
-    return product;
-  }
-  /// Both parts times a sign.
-  REPDL_LANE static Complex Signed(double sign, const Complex& x) {
-    return {scalar::Mul(sign, x.re), scalar::Mul(sign, x.im)};
-  }
-  REPDL_LANE Complex Determinant(double sign, Complex) const {
-    if (args.n == 0) return {sign, 0.0};
-    Complex result = Signed(sign, At(0, 0));
-    for (int64_t k = 1; k < args.n; ++k) result = Product(result, At(k, k));
-    return result;
-  }
-  REPDL_LANE double SignAndLog(double sign, double& log, double) const {
-    for (int64_t k = 0; k < args.n; ++k) {
-      const double number = At(k, k);
-      sign = scalar::Mul(sign, number > 0.0 ? 1.0 : number < 0.0 ? -1.0 : number);
-      log = scalar::Add(log, scalar::LogDouble()(scalar::Tag<double>(), scalar::Abs(number)));
-    }
-    return sign;
-  }
-  REPDL_LANE Complex SignAndLog(double sign, double& log, Complex) const {
-    const scalar::Tag<double> d;
-    Complex result{sign, 0.0};
-    for (int64_t k = 0; k < args.n; ++k) {
-      const Complex number = At(k, k);
-      Complex turn;
-      scalar::ComplexSgn()(d, number.re, number.im, turn.re, turn.im);
-      result = k == 0 ? Signed(sign, turn) : Product(result, turn);
-      log = scalar::Add(log, scalar::LogDouble()(d, scalar::RealHypot(d, number.re, number.im)));
-    }
-    return result;
   }
 };
 
@@ -187,7 +111,7 @@ __global__ void __launch_bounds__(kThreadsPerBlock) FactorizeKernel(const __grid
     factors.Load(threads);
     for (int64_t k = 0; k < factors.Steps() && !args.is_factored; ++k) {
       __syncthreads();  // the steps before have been taken from all
-      factors.Exchange(k, SharedMemory<Candidate>());
+      factors.Exchange(k, SharedMemory<scalar::Largest>());
       __syncthreads();
       factors.Divide(k, threads);
       __syncthreads();
@@ -199,16 +123,12 @@ __global__ void __launch_bounds__(kThreadsPerBlock) FactorizeKernel(const __grid
   }
 }
 
-/// The right side of a matrix by each block.
 template <class Number>
 __global__ void __launch_bounds__(kThreadsPerBlock) SolveKernel(const __grid_constant__ LuCall<Number> call) {
   const LuArgs& args = call.args;
   const int64_t n = args.n;
-  for (int64_t unit = blockIdx.x; unit < args.batch * args.num_rows; unit += gridDim.x) {
-    int64_t matrix = unit;
-    const int64_t row = scalar::TakeRemainder(matrix, args.num_rows);
+  call.sides.ForEach([&](int64_t matrix, Number* left, Number* found) {
     const Factors<Number> factors = FactorsOf(call, matrix);
-    Number *const left = call.left + unit * n, *const found = call.found + unit * n;
     const auto at = [&](int64_t i, int64_t k) { return factors.At(i, k); };
     const auto transposed_at = [&](int64_t i, int64_t k) { return factors.At(k, i); };
     // By one thread, in the order of the steps.
@@ -222,13 +142,6 @@ __global__ void __launch_bounds__(kThreadsPerBlock) SolveKernel(const __grid_con
       }
       __syncthreads();
     };
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
-      if (args.rows.data != nullptr) {
-        left[i] = ElementOf<Number>(args.rows, matrix, row, i);
-      } else {
-        SetNumber(left[i], i == row ? 1.0 : 0.0);
-      }
-    }
     if (!args.adjoint) exchange(left, false);
     if (args.adjoint) {
       Substitute(n, false, false, transposed_at, left, found);
@@ -242,17 +155,14 @@ __global__ void __launch_bounds__(kThreadsPerBlock) SolveKernel(const __grid_con
       Substitute(n, true, false, at, left, found);
     }
     if (args.adjoint) exchange(found, true);
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
-      StoreElement(args.output, args.input.dtype, unit * n + i, found[i]);
-    }
-  }
+  });
 }
 
 /// Step `step` of each matrix, by a block for each.
 template <class Number>
 __global__ void __launch_bounds__(kThreadsPerBlock) ExchangeKernel(const __grid_constant__ LuCall<Number> call) {
   for (int64_t matrix = blockIdx.x; matrix < call.args.batch; matrix += gridDim.x) {
-    FactorsOf(call, matrix).Exchange(call.step, SharedMemory<Candidate>());
+    FactorsOf(call, matrix).Exchange(call.step, SharedMemory<scalar::Largest>());
     __syncthreads();
   }
 }
@@ -299,11 +209,11 @@ static constexpr int64_t kPerThread = 16;
 template <class Number>
 static void Run(const Place& place, LuArgs args) {
   OpScratch scratch(place);
-  const int64_t m = args.m, n = args.n, steps = std::min(m, n), sides = args.batch * args.num_rows;
+  const int64_t m = args.m, n = args.n, steps = std::min(m, n);
   if (args.pivots == nullptr) args.pivots = scratch.Get<int64_t>(args.batch * steps);
-  LuCall<Number> call{args, scratch.Get<Number>(args.batch * m * n), 0, nullptr, nullptr};
-  const size_t shared = (kThreadsPerBlock + kGroups) * sizeof(Candidate);
-  const Grid of_matrices{std::min(args.batch, kMaxBlocks), kThreadsPerBlock, shared};
+  LuCall<Number> call{args, scratch.Get<Number>(args.batch * m * n), 0, {}};
+  const size_t shared = kCandidates * sizeof(scalar::Largest);
+  const Grid of_matrices{std::min(args.batch, kMaxBlocks), ThreadsFor(std::max(m, n)), shared};
   if (args.batch >= kFewMatrices || steps < kLargeMatrix) {
     Launch(place, of_matrices, &FactorizeKernel<Number>, call);
   } else {
@@ -316,9 +226,17 @@ static void Run(const Place& place, LuArgs args) {
     }
     Launch(place, m * n, &PartKernel<Number, StorePart>, call);
   }
-  if (args.output == nullptr || sides == 0 || n == 0) return;
-  call.left = scratch.Get<Number>(sides * n), call.found = scratch.Get<Number>(sides * n);
-  Launch(place, GridOfSides(sides, n), &SolveKernel<Number>, call);
+  const int64_t count = args.batch * args.num_rows * n;
+  if (args.output == nullptr || count == 0) return;
+  call.sides = {args.batch,
+                args.num_rows,
+                n,
+                args.rows,
+                args.input.dtype,
+                args.output,
+                scratch.Get<Number>(count),
+                scratch.Get<Number>(count)};
+  Launch(place, call.sides.GridOfSides(), &SolveKernel<Number>, call);
 }
 
 REPDL_CUDA_KERNEL(LuKernel, LuArgs) { args.pairs ? Run<Complex>(place, args) : Run<double>(place, args); }

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "drivers/vector_cpu-inl.h"
+#include "numerics/lanes/one-inl.h"
 #include "ops/segment_reduce/segment_reduce_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,53 +56,6 @@ void Reduce(const SegmentArgs<T>& args, const Step& step) {
   });
 }
 
-/// The gradient of one segment's inner number.
-template <class T>
-class SegmentGradient {
- public:
-  SegmentGradient(const SegmentArgs<T>& args, int64_t first, int64_t end) : args_(args), first_(first), end_(end) {}
-
-  void operator()(T g, T result, const T* x, T* grad) const {
-    switch (args_.reduction) {
-      case SegmentReduction::kSum: return Each(grad, [g](int64_t) { return g; });
-      case SegmentReduction::kMean: return Each(grad, [&](int64_t) { return g / static_cast<T>(end_ - first_); });
-      case SegmentReduction::kProd: return Factors(g, result, x, grad);
-      default: return Chosen(g, result, x, grad);
-    }
-  }
-
- private:
-  template <class F>
-  HWY_INLINE void Each(T* grad, const F& f) const {
-    for (int64_t i = first_; i < end_; ++i) grad[i * args_.inner] = f(i * args_.inner);
-  }
-
-  void Chosen(T g, T result, const T* x, T* grad) const {
-    const auto chosen = [&](int64_t at) { return x[at] != x[at] || x[at] == result; };
-    int64_t count = 0;
-    for (int64_t i = first_; i < end_; ++i) count += chosen(i * args_.inner);
-    const T part = count > 1 && g > 0 ? g / static_cast<T>(count) : g;
-    Each(grad, [&](int64_t at) { return chosen(at) ? part : T{0}; });
-  }
-
-  void Factors(T g, T result, const T* x, T* grad) const {
-    Each(grad, [&](int64_t at) {
-      if (x[at] == x[at] && x[at] != 0) {
-        const T product = g * result;
-        return product / x[at];
-      }
-      T others = args_.has_initial ? args_.initial : T{1};
-      for (int64_t i = first_; i < end_; ++i) {
-        if (i * args_.inner != at) others = others * x[i * args_.inner];
-      }
-      return g * others;
-    });
-  }
-
-  const SegmentArgs<T>& args_;
-  int64_t first_, end_;
-};
-
 template <class T>
 void ReduceAll(const SegmentArgs<T>& args) {
   switch (args.reduction) {
@@ -116,7 +70,7 @@ template <class T>
 void FillGradient(const SegmentArgs<T>& args) {
   std::fill(args.grad_input, args.grad_input + args.planes * args.length * args.inner, T{0});
   ForSegments(args, [&](int64_t plane, int64_t segment, int64_t first, int64_t end) {
-    const SegmentGradient<T> gradient(args, first, end);
+    const SegmentGradient<T> gradient{args, first, end};
     const int64_t begin = plane * args.length * args.inner;
     for (int64_t c = 0; c < args.inner; ++c) {
       const int64_t at = segment * args.inner + c;

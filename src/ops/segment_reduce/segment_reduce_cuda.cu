@@ -63,38 +63,6 @@ __global__ void __launch_bounds__(kThreadsPerBlock) SegmentsKernel(const __grid_
   }
 }
 
-/// The gradients of the elements of a segment.
-template <class T>
-struct SegmentGradient {
-  const SegmentArgs<T>& args;
-  int64_t first, end;
-
-  template <class F>
-  REPDL_ROW void Each(T* grad, const F& f) const {
-    for (int64_t i = first; i < end; ++i) grad[i * args.inner] = f(i * args.inner);
-  }
-  REPDL_ROW T Part(T g, int64_t number) const { return scalar::Div(g, static_cast<T>(number)); }
-
-  REPDL_ROW void Chosen(T g, T result, const T* x, T* grad) const {
-    const auto chosen = [&](int64_t at) { return x[at] != x[at] || x[at] == result; };
-    int64_t count = 0;
-    for (int64_t i = first; i < end; ++i) count += chosen(i * args.inner) ? 1 : 0;
-    const T part = count > 1 && g > T{0} ? Part(g, count) : g;
-    Each(grad, [&](int64_t at) { return chosen(at) ? part : T{0}; });
-  }
-
-  REPDL_ROW void Factors(T g, T result, const T* x, T* grad) const {
-    Each(grad, [&](int64_t at) {
-      if (x[at] == x[at] && x[at] != T{0}) return scalar::Div(scalar::Mul(g, result), x[at]);
-      T others = args.has_initial ? args.initial : T{1};
-      for (int64_t i = first; i < end; ++i) {
-        if (i * args.inner != at) others = scalar::Mul(others, x[i * args.inner]);
-      }
-      return scalar::Mul(g, others);
-    });
-  }
-};
-
 /// A number of all elements of a segment by each thread.
 template <class T>
 __global__ void __launch_bounds__(kThreadsPerBlock) SegmentGradsKernel(const __grid_constant__ SegmentArgs<T> args) {
@@ -104,18 +72,8 @@ __global__ void __launch_bounds__(kThreadsPerBlock) SegmentGradsKernel(const __g
     const int64_t c = scalar::TakeRemainder(plane, args.inner), k = scalar::TakeRemainder(plane, args.segments);
     const int64_t* const offsets = args.offsets + plane * (args.segments + 1) + k;
     const int64_t begin = plane * args.length * args.inner + c;
-    const SegmentGradient<T> gradient{args, offsets[0], offsets[1]};
-    const T* const x = args.input + begin;
-    T* const grad = args.grad_input + begin;
-    const T g = args.grad_output[at], result = args.output[at];
-    switch (args.reduction) {
-      case SegmentReduction::kSum: gradient.Each(grad, [&](int64_t) { return g; }); break;
-      case SegmentReduction::kMean:
-        gradient.Each(grad, [&](int64_t) { return gradient.Part(g, offsets[1] - offsets[0]); });
-        break;
-      case SegmentReduction::kProd: gradient.Factors(g, result, x, grad); break;
-      default: gradient.Chosen(g, result, x, grad);
-    }
+    const scalar::SegmentGradient<T> gradient{args, offsets[0], offsets[1]};
+    gradient(args.grad_output[at], args.output[at], args.input + begin, args.grad_input + begin);
   }
 }
 

@@ -11,11 +11,8 @@ namespace {
 
 constexpr int64_t kVec = kLanesOf<double>;
 
-void CopyNumbers(const double* from, int64_t n, double* to) { std::copy_n(from, n, to); }
-void CopyNumbers(const PairRow& from, int64_t n, const PairRow& to) {
-  std::copy_n(from.re, n, to.re);
-  std::copy_n(from.im, n, to.im);
-}
+#include "ops/svd/svd.lane.h"
+
 void ConjugateRow(const double* /*x*/, int64_t /*n*/) {}
 void ConjugateRow(const PairRow& x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x.im[i] = -x.im[i];
@@ -91,78 +88,10 @@ struct Bidiagonal {
   }
 };
 
-/// The first rotation's f of a sweep over [l, m]; numbers of d up to `least` become 0.
-double Begin(const double* e, int64_t l, int64_t m, double least, double* d) {
-  bool singular = false;
-  for (int64_t i = l; i <= m; ++i) {
-    if (__builtin_fabs(d[i]) <= least) d[i] = 0, singular = true;
-  }
-  if (singular) return d[l];
-  const double a = __builtin_fabs(d[m - 1]), b = __builtin_fabs(d[m]), off = e[m - 1];
-  const double x = RootOf((a + b) * (a + b) + off * off), y = RootOf((a - b) * (a - b) + off * off);
-  const double shift = (a * b) / ((x + y) * 0.5);
-  if (shift == 0) return d[l];
-  return (__builtin_fabs(d[l]) - shift) * ((d[l] < 0 ? -1.0 : 1.0) + shift / d[l]);
+template <class Row>
+void Negate(const Row& x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) PutNumber(x, i, TimesWithoutSign(x[i], -1.0));
 }
-
-/// Sweeps until e is 0; rotate() takes the rotations that wait.
-template <class Rotate>
-int64_t Diagonalize(int64_t n, double* d, double* e, Rotations* of_u, Rotations* of_v, const Rotate& rotate) {
-  const double least = LeastOf(n, d, e);
-  int64_t sweeps = 0;
-  for (int64_t m = n - 1; m > 0;) {
-    const int64_t l = BeginOfBlock(d, e, m, least);
-    if (l == m) {
-      --m;
-      continue;
-    }
-    if (++sweeps > kMaxSweeps * n) return 1;
-    if (of_u != nullptr) {
-      if (!of_u->HasRoomFor(m - l)) rotate();
-      of_u->Begin(l, m - l);
-      of_v->Begin(l, m - l);
-    }
-    double f = Begin(e, l, m, least, d), g = e[l];
-    for (int64_t i = l; i < m; ++i) {
-      const Rotation v = Rotation::Of(f, g);
-      if (i > l) e[i - 1] = v.r;
-      f = v.c * d[i] + v.s * e[i];
-      e[i] = v.c * e[i] - v.s * d[i];
-      g = v.s * d[i + 1];
-      d[i + 1] = v.c * d[i + 1];
-      const Rotation u = Rotation::Of(f, g);
-      d[i] = u.r;
-      f = u.c * e[i] + u.s * d[i + 1];
-      d[i + 1] = u.c * d[i + 1] - u.s * e[i];
-      if (i + 1 < m) {
-        g = u.s * e[i + 1];
-        e[i + 1] = u.c * e[i + 1];
-      }
-      if (of_u != nullptr) {
-        of_u->Add(u);
-        of_v->Add(v);
-      }
-    }
-    e[m - 1] = f;
-  }
-  return 0;
-}
-
-/// Makes the first of the largest numbers of x positive, and multiplies y by the same sign.
-void SetSign(double* x, int64_t n, double* y, int64_t count) {
-  const double sign = SignOfLargest(x, n);
-  Times(sign, x, n);
-  Times(sign, y, count);
-}
-/// Or real and positive, by a number of size 1, and multiplies y by its conjugate.
-void SetSign(const PairRow& x, int64_t n, const PairRow& y, int64_t count) {
-  const Phase phase = Phase::Of(x, n);
-  Times(phase.p, x, n);
-  x.Put(phase.place, {phase.size, 0.0});
-  Times(phase.p.Conjugate(), y, count);
-}
-void Negate(double* x, int64_t n) { Times(-1.0, x, n); }
-void Negate(const PairRow& x, int64_t n) { Negate(x.re, n), Negate(x.im, n); }
 
 template <class Matrix>
 struct SvdOf {
@@ -177,7 +106,7 @@ struct SvdOf {
 
   int64_t Run(const Matrix& a) const {
     const Rows parts = PartsOf(a);
-    const Scale scale = Scale::Of(parts, kParts * m, n);
+    const Scale scale = ScaleOf(parts, kParts * m, n);
     if (!scale.finite) {
       constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
       std::fill_n(s, n, kNaN);
@@ -185,7 +114,7 @@ struct SvdOf {
       for (int64_t j = 0; j < kParts * n && u.data != nullptr; ++j) std::fill_n(PartsOf(v)[j], n, kNaN);
       return -1;
     }
-    scale.Divide(parts, kParts * m, n);
+    Divide(parts, kParts * m, n, scale);
     Scratch scratch;
     const Matrix tau = NewRowsOf<Matrix>(scratch, 1, n);
     Qr qr{m, n, nullptr, {}, tau[0], nullptr, kLeastSquare};
@@ -232,24 +161,23 @@ struct SvdOf {
       });
       for (int64_t i = 0; i < n; ++i) s[i] = scale.Times(__builtin_fabs(d[order[i]]));
     };
+    Search search = Search::Of(n, d, e);
     if (u.data == nullptr) {
-      const int64_t info = Diagonalize(n, d, e, nullptr, nullptr, [] {});
+      Rotations none{};
+      Diagonalize(search, none, none);
       sort();
-      return info;
+      return search.info;
     }
     constexpr int64_t kAlone = kParts - 1;  // a reflection of one number makes it real
     const auto of_u = LanewiseOf<Matrix>::Identity(scratch, n), of_v = LanewiseOf<Matrix>::Identity(scratch, n);
     of_u.ReflectAll(left, tau_left, n - 1 + kAlone, 0);
     of_v.ReflectAll(right, tau_right, n - 2 + kAlone, 1);
-    Rotations rotations_u = Rotations::New(scratch, n), rotations_v = Rotations::New(scratch, n);
-    const auto rotate = [&] {
+    Rotations rotations_u = NewRotations(scratch, n), rotations_v = NewRotations(scratch, n);
+    for (bool done = false; !done; rotations_u.Clear(), rotations_v.Clear()) {
+      done = Diagonalize(search, rotations_u, rotations_v);
       of_u.Rotate(rotations_u);
       of_v.Rotate(rotations_v);
-      rotations_u.Clear();
-      rotations_v.Clear();
-    };
-    const int64_t info = Diagonalize(n, d, e, &rotations_u, &rotations_v, rotate);
-    rotate();
+    }
     sort();
     for (int64_t j = 0; j < n; ++j) {
       of_u.Column(order[j], u[j]);
@@ -257,7 +185,7 @@ struct SvdOf {
       of_v.Column(order[j], v[j]);
       if (d[order[j]] < 0) Negate(v[j], n);
     }
-    return info;
+    return search.info;
   }
 
   /// U times Q, and signs.

@@ -88,6 +88,8 @@ struct Thread {
 
 uint32_t schedule = 1;
 int64_t num_stops = 0;
+Barriers* barriers = nullptr;
+const std::source_location* left_out = nullptr;
 std::mt19937 draws;
 BlockNow block_now;
 std::vector<Thread> threads;
@@ -285,7 +287,15 @@ int64_t NumStops() { return num_stops; }
 const ThreadNow& Now() { return running->now; }
 const BlockNow& NowBlock() { return block_now; }
 
-void WaitForBlock(std::source_location where) { Stop(Waits::kBlock, where); }
+void NoteBarriers(Barriers* to) { barriers = to; }
+void LeaveOut(const std::source_location* barrier) { left_out = barrier; }
+
+void WaitForBlock(std::source_location where) {
+  if (left_out != nullptr && IsSame(where, *left_out)) return;
+  const auto is_here = [&](const std::source_location& other) { return IsSame(where, other); };
+  if (barriers != nullptr && std::ranges::none_of(*barriers, is_here)) barriers->push_back(where);
+  Stop(Waits::kBlock, where);
+}
 
 uint64_t Exchange(unsigned mask, uint64_t bits, int from, std::source_location where) {
   if ((mask >> running->now.lane & 1) == 0) Fault("a thread is not in the mask of its exchange, ", NameOf(where));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <source_location>
+#include <vector>
 
 namespace repdl::on_host {
 
@@ -17,6 +18,12 @@ inline constexpr int kWarp = 32;
 
 /// The kernels that are launched after this run in another order, on a device of another size.
 void SetSchedule(uint32_t seed);
+/// Barriers of blocks in the text of kernels.
+using Barriers = std::vector<std::source_location>;
+/// Where kernels write down the barriers that they come to; null if nowhere.
+void NoteBarriers(Barriers* barriers);
+/// A barrier that no thread waits at from now on, so that kernels lack it; null if there is none.
+void LeaveOut(const std::source_location* barrier);
 /// How often threads have stopped at a barrier or exchange, since the process began.
 int64_t NumStops();
 

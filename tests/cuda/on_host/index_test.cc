@@ -23,6 +23,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "target_lengths=classes3[4]#4)",
                       "ctc_loss(log_probs=normal[6, 4, 3]#1, targets=classes3[4, 2]#2, input_lengths=classes7[4]#3, "
                       "target_lengths=classes99[4]#4)",
+                      "ldl_solve(factors=dominant[5, 5]#1, pivots=classes99[5]#2, rows=normal[3, 5]#3)",
                       "lu_solve(factors=dominant[5, 5]#1, pivots=classes99[5]#2, rows=normal[3, 5]#3)",
                       "roi_align(input=normal[2, 3, 5, 7]#1, boxes=normal[4, 4]#2, indices=classes99[4]#3, "
                       "output_size=(2, 3))",

@@ -11,7 +11,7 @@ import torch
 from repdl import _core
 from repdl.interception import core
 from repdl.interception.native import Kernel, native_of
-from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.override import ANY_DTYPE, on_devices, override
 
 _sort, _aminmax = native_of("sort.stable"), native_of("aminmax")
 
@@ -94,12 +94,37 @@ def write(self: torch.Tensor, places: torch.Tensor, values: torch.Tensor, accumu
     if accumulate:
         return _in_place(self, (-1,), lambda x: x.index_add_(0, places, values))
     # Of several that write to a place only the last does, so that no two threads meet.
-    sorted_places, by = _sort(places, stable=True)
+    sorted_places, by = _sort(places, stable=True) if places.is_cpu else torch.sort(places, stable=True)
     last = torch.ones_like(sorted_places, dtype=torch.bool)
     if places.numel() > 1:
         torch.ne(sorted_places[1:], sorted_places[:-1], out=last[:-1])
     chosen = by[last]
-    return _in_place(self, (-1,), lambda x: x.scatter_(0, places[chosen], values[chosen]))
+    scatter = native_of("scatter_.src", "CPU" if self.is_cpu else "CUDA")
+    return _in_place(self, (-1,), lambda x: scatter(x, 0, places[chosen], values[chosen]))
+
+
+@on_devices("scatter_.src")
+def scatter_(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
+    """Of several elements for a place the last one stays, as it does on the CPU."""
+    fits = index.dim() == src.dim() and all(n <= m for n, m in zip(index.shape, src.shape, strict=True))
+    if not fits or self.dtype != src.dtype or index.dim() != self.dim() or self.dim() == 0 or index.numel() == 0:
+        return native_of("scatter_.src", "CUDA")(self, dim, index, src)  # a single write, or an error
+    # Gathering looks at the index as torch's own does.
+    places = torch.arange(self.numel()).reshape(self.shape).gather(dim, index)
+    return write(self, places.reshape(-1), src[tuple(map(slice, index.shape))].reshape(-1), False)
+
+
+@on_devices("scatter.src")
+def scatter(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
+    return scatter_(self.clone(memory_format=torch.contiguous_format), dim, index, src)
+
+
+@on_devices("scatter.src_out")
+def scatter_out(
+    self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, *, out: torch.Tensor
+) -> torch.Tensor:
+    result = scatter(self, dim, index, src)
+    return out.resize_(result.shape).copy_(result)
 
 
 _native_strided = native_of("as_strided_scatter")

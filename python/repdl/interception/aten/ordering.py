@@ -12,7 +12,7 @@ import torch
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm as physical_order
 
 from repdl.interception import core
-from repdl.interception.native import Kernel, native_of
+from repdl.interception.native import Kernel, elsewhere, native_of
 from repdl.interception.override import ANY_DTYPE, on_devices, override
 
 _Found = tuple[torch.Tensor, torch.Tensor]
@@ -108,11 +108,36 @@ def mode(self: torch.Tensor, dim: int = -1, keepdim: bool = False) -> _Found:
     return core.ops["mode"](self, dim, keepdim)
 
 
+def _unique_in_order(
+    self: torch.Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What `_unique2` gives on the CPU, where NaNs differ, from a stable order."""
+    flat = self.reshape(-1)
+    if not flat.numel():
+        none = flat.new_empty(0, dtype=torch.int64)
+        return flat.clone(), none.reshape(self.shape) if return_inverse else none, none.clone()
+    values, order = sort(flat.to(torch.uint8) if flat.dtype == torch.bool else flat, 0)
+    is_first = torch.ones_like(order, dtype=torch.bool)
+    torch.ne(values[1:], values[:-1], out=is_first[1:])
+    firsts = is_first.nonzero().reshape(-1)
+    inverse, counts = order.new_empty(0), order.new_empty(0)
+    if return_inverse:
+        inverse = torch.empty_like(order)
+        inverse[order] = is_first.cumsum(0) - 1  # integers
+        inverse = inverse.reshape(self.shape)
+    if return_counts:
+        counts = torch.cat([firsts[1:], firsts.new_full((1,), len(order))]) - firsts  # integers
+    return flat[order[firsts]], inverse, counts
+
+
 def _with_first_zero(name: str) -> Kernel:
     """torch's unique numbers, and of zeros the sign of the first."""
     native = native_of(name)
 
     def kernel(self: torch.Tensor, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
+        if self.device.type in elsewhere and self.dtype in (*_ORDERED, torch.bool):
+            found = _unique_in_order(self, *args, **kwargs)
+            return found if name == "_unique2" else found[:2]
         values, *others = native(self, *args, **kwargs)
         if values.is_floating_point():
             zero = values == 0
@@ -174,3 +199,28 @@ def _declare_extremes(name: str, largest: bool) -> None:
 
 _declare_extremes("max", True)
 _declare_extremes("min", False)
+
+
+def _declare_running_extremes(name: str, at_least: Kernel) -> None:
+    """Extremes of what precedes each element, of equal ones the last and of NaNs too; of n in log n steps."""
+
+    @on_devices(f"_cum{name}_helper")
+    def running(self: torch.Tensor, values: torch.Tensor, indices: torch.Tensor, dim: int) -> None:
+        dim, count = dim % self.dim(), self.shape[dim]
+        found = self
+        places = torch.arange(count).reshape([count if d == dim else 1 for d in range(self.dim())]).expand(self.shape)
+        step = 1
+        while step < count:
+            later, earlier = (found.narrow(dim, begin, count - step) for begin in (step, 0))
+            stays = at_least(later, earlier) | later.isnan()
+            of_later, of_earlier = (places.narrow(dim, begin, count - step) for begin in (step, 0))
+            first = found.narrow(dim, 0, step), places.narrow(dim, 0, step)
+            found = torch.cat([first[0], torch.where(stays, later, earlier)], dim)
+            places = torch.cat([first[1], torch.where(stays, of_later, of_earlier)], dim)
+            step *= 2
+        values.copy_(found)
+        indices.copy_(places)
+
+
+_declare_running_extremes("max", torch.ge)
+_declare_running_extremes("min", torch.le)

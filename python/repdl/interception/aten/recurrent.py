@@ -14,7 +14,8 @@ from torch.nn import functional as F
 
 from repdl import ops
 from repdl._torch import PLAIN
-from repdl.interception.native import Kernel, is_served, native_of
+from repdl.interception.aten.packed_steps import gru_layer, in_packed_steps
+from repdl.interception.native import Kernel, elsewhere, is_served, native_of
 from repdl.interception.override import composite
 from repdl.interception.strict import not_reproducible
 from repdl.interception.unwatched import transformed
@@ -42,6 +43,19 @@ def _rnn_layer(nonlinearity: str) -> Layer:
     return layer
 
 
+def _are_plain(input: torch.Tensor, states: Sequence[torch.Tensor], params: Sequence[torch.Tensor]) -> bool:
+    """Whether the tensors are plain ones of one type and device, and nobody traces or transforms the call."""
+    dtype, device = input.dtype, input.device
+    if dtype not in (torch.float32, torch.float64) or input.is_meta or not is_served(device):
+        return False
+    if torch.is_autocast_enabled(device.type) or transformed():
+        return False
+    return all(
+        type(t) in PLAIN and t.dtype == dtype and t.device == device and t.layout == torch.strided
+        for t in (input, *states, *params)
+    )
+
+
 def _fits_the_op(
     input: torch.Tensor,
     states: Sequence[torch.Tensor],
@@ -52,21 +66,10 @@ def _fits_the_op(
     batch_first: bool,
     gates: int,
 ) -> bool:
-    """Whether the tensors are plain ones whose shapes belong together, and nobody traces or transforms the call."""
-    dtype, each, layers = input.dtype, 4 if has_biases else 2, num_layers * (2 if bidirectional else 1)
-    if (
-        dtype not in (torch.float32, torch.float64)
-        or input.dim() != 3
-        or len(params) != layers * each
-        or input.is_meta
-        or not is_served(input.device)
-        or torch.is_autocast_enabled(input.device.type)
-        or transformed()
-    ):
+    """Whether the tensors are plain ones whose shapes belong together."""
+    each, layers = 4 if has_biases else 2, num_layers * (2 if bidirectional else 1)
+    if input.dim() != 3 or len(params) != layers * each or not _are_plain(input, states, params):
         return False
-    for t in (input, *states, *params):
-        if type(t) not in PLAIN or t.dtype != dtype or t.device != input.device or t.layout != torch.strided:
-            return False
     steps, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
     hidden, width = states[0].shape[-1], input.shape[2]
     if steps == 0 or any(state.shape != (layers, batch, hidden) for state in states):
@@ -132,6 +135,7 @@ def _in_steps(name: str, native: Kernel, args: tuple[Any, ...]) -> Any:
 def _declare(name: str, layer: Layer, gates: int) -> None:
     native, native_of_packed = native_of(f"{name}.input"), native_of(f"{name}.data")
     has_c = name == "lstm"
+    step = gru_layer if name == "gru" else layer
 
     @composite(f"{name}.input")
     def recurrent(
@@ -170,11 +174,12 @@ def _declare(name: str, layer: Layer, gates: int) -> None:
         bidirectional: bool,
     ) -> tuple[torch.Tensor, ...]:
         states = list(hx) if has_c else [hx]
-        args = (
-            data, batch_sizes, hx, _apart(params, has_biases, states), has_biases, num_layers, dropout, train,
-            bidirectional,
-        )  # fmt: skip
-        return _in_steps(f"{name}.data", native_of_packed, args)
+        own = _apart(params, has_biases, states)
+        sizes = has_biases, num_layers, dropout, train, bidirectional
+        count = num_layers * (2 if bidirectional else 1) * (4 if has_biases else 2)  # more with a projection
+        if data.device.type in elsewhere and len(params) == count and _are_plain(data, states, params):
+            return in_packed_steps(step, data, batch_sizes, states, own, *sizes)
+        return _in_steps(f"{name}.data", native_of_packed, (data, batch_sizes, hx, own, *sizes))
 
 
 _declare("lstm", _lstm_layer, 4)
