@@ -463,3 +463,14 @@ def test_declare_with_samples(monkeypatch: pytest.MonkeyPatch) -> None:
         repdl.declare("repdl_test::counted", "adds one", samples=[])
     with pytest.raises(ValueError, match="a sample of repdl_test::counted must be a tuple"):
         repdl.declare("repdl_test::counted", "adds one", samples=[X])
+
+
+def test_what_was_looked_through_is_not_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes longer than all else that `repdl.enable` does."""
+    with repdl.reproducible():
+        pass
+    calls: list[str] = []
+    monkeypatch.setattr(libraries, "_found", lambda: calls.append("found") or {})
+    with repdl.reproducible():
+        pass
+    assert not calls
