@@ -109,12 +109,11 @@ struct Svd {
 
  private:
   __device__ __forceinline__ scalar::Scale Load() const {
-    const Matrices from = call.is_transposed ? call.args.input.Transposed() : call.args.input;
     int64_t top = 0;
     for (int64_t at = threadIdx.x; at < m * n; at += blockDim.x) {
       int64_t i = at;
       const int64_t j = scalar::TakeRemainder(i, n);
-      a[at] = ElementOf<Number>(from, matrix, i, j);
+      a[at] = ElementOf<Number>(call.args.input, matrix, i, j);
       top = scalar::Scale::Larger(top, a[at]);
     }
     return shared.ScaleOf(top);
@@ -227,6 +226,7 @@ static void Run(const Place& place, const SvdArgs& args) {
   SvdCall<Number> call{};
   call.args = args;
   call.is_transposed = args.m < args.n, call.wants_vectors = args.u != nullptr || args.vh != nullptr;
+  if (call.is_transposed) call.args.input = args.input.Transposed();
   const int64_t m = call.m = std::max(args.m, args.n), n = call.n = std::min(args.m, args.n);
   const int64_t num_u = call.num_u = args.full ? m : n, blocks = SpectralBlocks(args.batch);
   call.a = scratch.Get<Number>(blocks * m * n), call.b = scratch.Get<Number>(blocks * n * n);
