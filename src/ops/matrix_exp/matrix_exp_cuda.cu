@@ -21,6 +21,14 @@ struct MatrixExpCall {
   double* rooms;
 };
 
+/// A number of each power.
+struct NumberOfPowers {
+  const double* first;
+  int64_t step;
+
+  __host__ __device__ __forceinline__ double operator()(int power) const { return first[power * step]; }
+};
+
 /// The exponential of a matrix, by the threads of a block.
 struct Exponential {
   int64_t n;
@@ -76,8 +84,8 @@ struct Exponential {
       __syncthreads();
       const double* const factors = scalar::ExponentialFactors() + group * scalar::kPowers;
       Each([&](int64_t at) {
-        const auto power = [&](int number) { return Power(number)[at]; };
-        const double terms = scalar::TermsOfGroup(scalar::Tag<double>(), factors, power);
+        const NumberOfPowers powers{rooms + at, n * n};
+        const double terms = scalar::TermsOfGroup(scalar::Tag<double>(), factors, powers);
         Sum()[at] = is_last ? terms : scalar::Add(terms, Product()[at]);
       });
     }
