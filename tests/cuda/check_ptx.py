@@ -25,7 +25,7 @@ ALLOWED = re.compile(
     r"(add|sub|mul|div|rcp|sqrt|fma)\.rn\.f(32|64)"
     r"|(mov|neg|abs|copysign|selp)\.f(32|64)"
     r"|setp\.(eq|ne|lt|le|gt|ge|num|nan|equ|neu|ltu|leu|gtu|geu)(\.(and|or|xor))?\.f(32|64)"
-    r"|(ld|st)\.(param|global|shared|local|const)(\.nc)?(\.v[24])?\.f(32|64)"
+    r"|(ld|st)(\.(param|global|shared|local|const))?(\.nc)?(\.v[24])?\.f(32|64)"
     r"|cvt\.rn\.f32\.f64|cvt\.f64\.f32|cvt\.r[nm]i\.f(32\.f32|64\.f64)"
     # Whole numbers as integers and back; and a choice, which the compiler makes of a comparison of what is not NaN.
     r"|cvt\.rzi\.[su](32|64)\.f(32|64)|cvt\.rn\.f(32|64)\.[su](32|64)|(min|max)\.f(32|64)"
