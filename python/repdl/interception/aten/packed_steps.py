@@ -13,13 +13,14 @@ import torch
 from torch.nn import functional as F
 
 States = tuple[torch.Tensor, ...]
+Layer = Callable[[torch.Tensor, Sequence[torch.Tensor], Any, Any, bool], States]
+"""From the input's part of the gates, the states, weight_hh, bias_hh and `reverse`: the output and the last states."""
+
 Step = Callable[[torch.Tensor, States], States]
 """From the input's part of the gates and the states: the states, of which the first is the output."""
 
 
-def gru_layer(
-    gates: torch.Tensor, states: States, weight: torch.Tensor, bias: torch.Tensor | None, reverse: bool
-) -> States:
+def gru_layer(gates: torch.Tensor, states: Sequence[torch.Tensor], weight: Any, bias: Any, reverse: bool) -> States:
     """One step as torch makes it: the gradient of a state has three terms, of which the op would add two first."""
     (hx,), (of_input,) = states, gates.unbind(0)
     inputs, own = of_input.unsafe_chunk(3, 1), F.linear(hx, weight, bias).unsafe_chunk(3, 1)
@@ -63,36 +64,14 @@ def _backwards(step: Step, gates: torch.Tensor, sizes: list[int], first: States)
     return torch.cat(outputs[::-1], 0), states
 
 
-def in_packed_steps(
-    layer: Callable[..., tuple[torch.Tensor, ...]],
-    data: torch.Tensor,
-    batch_sizes: torch.Tensor,
-    states: Sequence[torch.Tensor],
-    params: Sequence[torch.Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[torch.Tensor, ...]:
-    """The output's data, and the last states. `layer` is a step, as the layers of recurrent.py of one."""
-    sizes: list[int] = batch_sizes.tolist()
-    each, directions = 4 if has_biases else 2, (_forwards, _backwards)[: 2 if bidirectional else 1]
-    of_layers: list[States] = list(zip(*(state.unbind(0) for state in states), strict=True))
-    last: list[States] = []
-    for number in range(num_layers):
-        outputs = []
-        for direction in directions:
-            weight_ih, weight_hh, *biases = params[len(last) * each : (len(last) + 1) * each]
-            bias_ih, bias_hh = biases or (None, None)
+def over_packed_steps(layer: Layer, sizes: list[int]) -> Layer:
+    """A layer of packed sequences, of how many each step has, by a layer that takes a step at a time."""
 
-            def step(gates: torch.Tensor, before: States, weight: Any = weight_hh, bias: Any = bias_hh) -> States:
-                return layer(gates.unsqueeze(0), before, weight, bias, False)[1:]
+    def packed(gates: torch.Tensor, states: Sequence[torch.Tensor], weight: Any, bias: Any, reverse: bool) -> States:
+        def step(gates: torch.Tensor, before: States) -> States:
+            return layer(gates.unsqueeze(0), before, weight, bias, False)[1:]
 
-            output, ends = direction(step, F.linear(data, weight_ih, bias_ih), sizes, of_layers[len(last)])
-            outputs.append(output)
-            last.append(ends)
-        data = torch.cat(outputs, -1) if bidirectional else outputs[0]
-        if dropout != 0 and train and number < num_layers - 1:
-            data = torch.dropout(data, dropout, True)
-    return data, *(torch.stack(ends, 0) for ends in zip(*last, strict=True))
+        output, last = (_backwards if reverse else _forwards)(step, gates, sizes, tuple(states))
+        return output, *last
+
+    return packed

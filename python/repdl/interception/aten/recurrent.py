@@ -6,7 +6,7 @@ Where the op does not serve, torch's own steps do, one call each, with the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,15 +14,13 @@ from torch.nn import functional as F
 
 from repdl import ops
 from repdl._torch import PLAIN
-from repdl.interception.aten.packed_steps import gru_layer, in_packed_steps
+from repdl.interception.aten.packed_steps import Layer, gru_layer, over_packed_steps
 from repdl.interception.native import Kernel, elsewhere, is_served, native_of
 from repdl.interception.override import composite
 from repdl.interception.strict import not_reproducible
 from repdl.interception.unwatched import transformed
 
 States = Sequence[torch.Tensor]
-Layer = Callable[[torch.Tensor, States, Any, Any, bool], tuple[torch.Tensor, ...]]
-"""From the input's part of the gates, the states, weight_hh, bias_hh and `reverse`: the output and the last states."""
 
 
 def _lstm_layer(gates: torch.Tensor, states: States, weight: Any, bias: Any, reverse: bool) -> tuple[torch.Tensor, ...]:
@@ -85,7 +83,7 @@ def _fits_the_op(
 
 def _in_layers(
     layer: Layer,
-    input: torch.Tensor,
+    x: torch.Tensor,
     states: Sequence[torch.Tensor],
     params: Sequence[torch.Tensor],
     has_biases: bool,
@@ -93,11 +91,10 @@ def _in_layers(
     dropout: float,
     train: bool,
     bidirectional: bool,
-    batch_first: bool,
 ) -> tuple[torch.Tensor, ...]:
     each, directions = 4 if has_biases else 2, 2 if bidirectional else 1
     states_of_layers = list(zip(*(state.unbind(0) for state in states), strict=True))
-    x, last = input.transpose(0, 1) if batch_first else input, []
+    last = []
     for number in range(num_layers):
         outputs = []
         for direction in range(directions):
@@ -112,9 +109,7 @@ def _in_layers(
         x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
         if dropout != 0 and train and number < num_layers - 1:
             x = torch.dropout(x, dropout, True)
-    if directions == 1 and x.requires_grad:
-        x = x.clone()  # the op's own output is saved for its gradient, and a program may write to this one
-    return x.transpose(0, 1) if batch_first else x, *(torch.stack(ends) for ends in zip(*last, strict=True))
+    return x, *(torch.stack(ends) for ends in zip(*last, strict=True))
 
 
 def _apart(params: Sequence[torch.Tensor], has_biases: bool, states: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -152,9 +147,11 @@ def _declare(name: str, layer: Layer, gates: int) -> None:
         states = list(hx) if has_c else [hx]
         sizes = has_biases, num_layers, bidirectional, batch_first
         if len(states) == 1 + has_c and _fits_the_op(input, states, params, *sizes, gates):
-            return _in_layers(
-                layer, input, states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-            )
+            x = input.transpose(0, 1) if batch_first else input
+            x, *last = _in_layers(layer, x, states, params, has_biases, num_layers, dropout, train, bidirectional)
+            if not bidirectional and x.requires_grad:
+                x = x.clone()  # the op's own output is saved for its gradient, and a program may write to this one
+            return x.transpose(0, 1) if batch_first else x, *last
         args = (
             input, hx, _apart(params, has_biases, states), has_biases, num_layers, dropout, train, bidirectional,
             batch_first,
@@ -178,7 +175,7 @@ def _declare(name: str, layer: Layer, gates: int) -> None:
         sizes = has_biases, num_layers, dropout, train, bidirectional
         count = num_layers * (2 if bidirectional else 1) * (4 if has_biases else 2)  # more with a projection
         if data.device.type in elsewhere and len(params) == count and _are_plain(data, states, params):
-            return in_packed_steps(step, data, batch_sizes, states, own, *sizes)
+            return _in_layers(over_packed_steps(step, batch_sizes.tolist()), data, states, own, *sizes)
         return _in_steps(f"{name}.data", native_of_packed, (data, batch_sizes, hx, own, *sizes))
 
 
