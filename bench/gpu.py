@@ -32,8 +32,8 @@ from repdl import _machine
 ROUNDS = 3
 TOGETHER = 6
 """Rows that share the switches between torch and this library, each of which takes a while."""
-PATIENCE = 40.0
-"""Seconds after which a call will never return. The first may include cuDNN's search."""
+PATIENCE = 25.0
+"""Seconds after which a turn will never end. The first may contain cuDNN's search."""
 STOPPED = 3
 """Exit status if it cannot go on in this process."""
 NO_RETURN = "did not return"
@@ -114,10 +114,13 @@ class Trial:
         if is_first:
             self.document.enter(self.family, self.row.name, self._never(who))
         with self._caught(who), ours:
-            (contender.first if is_first else contender.turn)()
+            if is_first:
+                contender.first(counts=who == OURS)  # that of torch may contain cuDNN's search
+            else:
+                contender.turn()
 
     def compare(self) -> None:
-        results = [contender.result for contender in self.contenders.values()]
+        results = [contender.result for contender in self.contenders.values() if contender.was_called]
         for contender in self.contenders.values():
             contender.result = None
         if len(results) == 2:
@@ -210,21 +213,25 @@ def say(name: str, figures: Figures) -> None:
     print(f"{name}: {', '.join(f'{key} {value}' for key, value in figures.items())}", file=sys.stderr, flush=True)
 
 
-def measure(trials: list[Trial]) -> None:
+def measure(trials: list[Trial], is_over: Callable[[], bool]) -> None:
+    """All rows in turn, until it is over."""
     contexts: dict[str, Callable[[], AbstractContextManager[object]]] = {PEER: nullcontext, OURS: repdl.reproducible}
     for trial in trials:
         for who in contexts:
-            trial.make(who)
+            if not is_over():
+                trial.make(who)
     for turn in range(ROUNDS + 1):
         for who, context in contexts.items():
             with context():
                 for trial in trials:
-                    trial.turn(who, is_first=turn == 0)
+                    if not is_over():
+                        trial.turn(who, is_first=turn == 0)
         if turn == 0:
             for trial in trials:
                 trial.compare()
     for trial in trials:
-        say(trial.row.name, trial.document.families[trial.family][trial.row.name])
+        if trial.document.has(trial.family, trial.row):
+            say(trial.row.name, trial.document.families[trial.family][trial.row.name])
 
 
 def chosen(limit: int | None, only: str | None) -> dict[str, list[Row]]:
@@ -244,7 +251,7 @@ def run(
     """A table a family.
 
     Args:
-        seconds: how long; a row that has begun is brought to its end.
+        seconds: after which no call begins.
         only: a family, or a part of names.
         results: a JSON file that gets the figures as they come.
         go_on: leaves out what the file has.
@@ -261,13 +268,17 @@ def run(
     gpu = Gpu(device)
     document = Document(results, gpu, go_on)
     rows = chosen(limit, only)
+
+    def is_over() -> bool:
+        return document.seconds() >= seconds
+
     for family in rows:
         waiting = [row for row in rows[family] if not document.has(family, row)]
-        while waiting and document.seconds() < seconds:
+        while waiting and not is_over():
             trials = [Trial(family, row, gpu, document) for row in waiting[:TOGETHER]]
             waiting = waiting[TOGETHER:]
             try:
-                measure(trials)
+                measure(trials, is_over)
             except ContextLostError:
                 raise SystemExit(STOPPED) from None
             del trials

@@ -18,8 +18,8 @@ MOST_CALLS = 100
 HOST_BLOCKS = 20
 """Of so many calls each, for the host's time: a device that does not follow would make the host wait."""
 LONG, SLOW, LIMIT = 0.1, 2.0, 1.0
-"""Seconds: a call above the first is not called before a turn; one above the second is timed once; a contender that
-took the third has no more turns."""
+"""Seconds: a call above the first is not called before a turn, and once in it; one above the second is timed once; a
+contender that took the third has no more turns."""
 
 
 class Gpu:
@@ -87,6 +87,7 @@ class Contender:
         self.times: list[float] = []
         self.host: list[float] = []
         self.result: object = None
+        self.was_called = False
         self.of_one = self.spent = 0.0
 
     def _made(self) -> list[Call]:
@@ -103,24 +104,29 @@ class Contender:
                     copies = min(16, -(-2 * self.gpu.cache() // footprint))
         return made
 
-    def first(self) -> None:
-        """The first call, whose result is kept. It is the only one that is timed if it is slow."""
+    def first(self, counts: bool) -> None:
+        """The first call, whose result is kept. Where it counts, no other is timed if it is slow."""
         start = time.perf_counter()
         self.result = self.calls[0]()
         self.gpu.wait()
-        self.of_one = self.spent = time.perf_counter() - start
-        if self.of_one > SLOW:
+        self.was_called = True
+        self.of_one = time.perf_counter() - start
+        if counts and self.of_one > SLOW:
             self.times.append(self.of_one)
+            self.spent = self.of_one
 
     def turn(self) -> None:
-        if self.of_one > SLOW or (self.times and self.spent > LIMIT):
+        if self.times and self.spent > LIMIT:
             return
         start = time.perf_counter()
         if self.of_one < LONG:
             next(self.in_turn)()
         if not self.times:
-            self.of_one, _ = self._seconds(1)
-        of_device, of_host = self._seconds(max(1, min(MOST_CALLS, int(SECONDS / max(self.of_one, 1e-6)))))
+            found = self._seconds(1)
+            self.of_one, _ = found
+        if self.times or self.of_one < LONG:
+            found = self._seconds(max(1, min(MOST_CALLS, int(SECONDS / max(self.of_one, 1e-6)))))
+        of_device, of_host = found
         self.times.append(of_host if self.row.unit == MICROSECONDS else of_device)
         self.host.append(of_host)
         self.spent += time.perf_counter() - start
