@@ -42,19 +42,16 @@ class Row:
     """Results are alike in mean and standard deviation alone."""
 
 
-COPY, PRODUCT = "copy of 1 GiB", "mm, 8192 × 8192 × 8192"
-"""The rows whose speeds, in torch's own kernels, are the ceilings of those in their units."""
-
-
 def ceilings(cut: Cut) -> Iterator[Row]:
+    """Rows whose speeds in torch's own kernels are the ceilings of all in their units."""
     n = cut(2**28)
 
     def copy() -> Call:
         x = torch.randn(n)
         return partial(torch.empty_like(x).copy_, x)
 
-    yield Row(COPY, copy, BANDWIDTH, 8 * n)
-    yield _mm(PRODUCT, *[cut(8192)] * 3)
+    yield Row("copy of 1 GiB", copy, BANDWIDTH, 8 * n)
+    yield _mm("mm, 8192 × 8192 × 8192", *[cut(8192)] * 3)
 
 
 def _mm(
