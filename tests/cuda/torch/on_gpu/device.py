@@ -53,7 +53,7 @@ def _moved(move: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
 
 @contextmanager
 def nothing_waits() -> Iterator[None]:
-    """A block in which what waits fails, as far as torch tells, with the lines that led there; test_waits.py has more."""
+    """A block in which what waits fails, as far as torch tells, with the lines of Python; test_waits.py has more."""
     torch.cuda.set_sync_debug_mode("error")
     try:
         yield
