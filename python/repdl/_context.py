@@ -7,6 +7,7 @@ suspended within a block leaves its setting to whoever called it.
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import sys
 from collections.abc import Iterator
@@ -65,7 +66,11 @@ class InContext(Generic[T]):
     def _enter(self, entries: tuple[_Entry[T], ...]) -> None:
         self._entries.set(entries)
         if (torch := _torch()) is not None:
-            torch._stash_obj_in_tls(self._name, (get_ident(), entries))
+            stashed = get_ident(), entries
+            count = sys.getrefcount(stashed)
+            torch._stash_obj_in_tls(self._name, stashed)
+            if sys.getrefcount(stashed) == count:  # torch 2.11 will give back a reference that it has not taken
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(stashed))
 
     def _of_caller(self) -> tuple[_Entry[T], ...]:
         """In a thread in which torch computes gradients for a device: the blocks of the thread that asked for them.
