@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import core_under_test
@@ -8,14 +9,16 @@ import pytest
 
 core_under_test.load()
 
-import device  # noqa: E402
+with warnings.catch_warnings(action="ignore"):  # of torch, which says what else it has found on a machine
+    import device
 
 import repdl  # noqa: E402
 
-_LIBRARY = device.install()
+_libraries = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _libraries.append(device.install())
     # A GPU may come with a torch that nobody has measured.
     config.addinivalue_line("filterwarnings", "ignore:Which kernels of torch give the same bits:UserWarning")
     config.addinivalue_line("filterwarnings", "ignore:Synchronization debug mode is a prototype:UserWarning")

@@ -17,7 +17,7 @@ import torch
 _SECONDS = 60
 """What a test may take. A kernel that never ends could not be stopped in any other way than with its process."""
 
-_stderr = os.dup(2)
+_stderr = 2
 """That of the process, while pytest keeps what a test writes."""
 
 
@@ -32,6 +32,9 @@ def prepare() -> None:
 
 
 def install() -> None:
+    """Before any test."""
+    global _stderr
+    _stderr = os.dup(2)
     # Several processes share the CPU, which computes what is expected.
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // workers))
@@ -79,6 +82,7 @@ def watched() -> Iterator[None]:
         yield
     finally:
         try:
+            torch.cuda.set_stream(torch.cuda.default_stream())  # where a capture that failed stays on its own
             torch.cuda.synchronize()
         except RuntimeError as error:
             _give_up(f"{os.environ.get('PYTEST_CURRENT_TEST')} leaves a device that does not compute: {error}")

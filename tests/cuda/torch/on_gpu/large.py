@@ -202,7 +202,7 @@ BY_INDEX = {
     "embedding": of(with_gradients(lambda w, i: F.embedding(i, w)), randn(5003, 64), places(5003, 30_011)),
     "embedding of one word": of(with_gradients(lambda w, i: F.embedding(i, w)), randn(11, 33), places(1, 100_003)),
     "gather": of(with_gradients(lambda x, i: x.gather(1, i)), randn(1001, 501), places(501, 1001, 900)),
-    "bincount": of(lambda i: torch.bincount(i), places(5003, 1_000_003)),
+    "histc": of(lambda x: torch.histc(x, 100, -2.0, 2.0), randn(1_000_003)),
 }
 
 PRODUCTS = {
