@@ -72,6 +72,18 @@ struct PartsArgs {
   T* out;
 };
 
+/// The fold of 2 h numbers in registers.
+template <int h, class T>
+REPDL_ROW T FoldNumbers(T (&numbers)[kSumLanes]) {
+#pragma unroll
+  for (int j = 0; j < h; ++j) numbers[j] = scalar::Add(numbers[j], numbers[j + h]);
+  if constexpr (h > 1) {
+    return FoldNumbers<h / 2>(numbers);
+  } else {
+    return numbers[0];
+  }
+}
+
 /// Row r is chunk r / num_sums of a sum, whose lanes meet; `n` of the row is the number of all lanes.
 struct FoldLanes {
   template <class Row, class T>
@@ -81,12 +93,7 @@ struct FoldLanes {
     T lanes[kSumLanes];
 #pragma unroll
     for (int j = 0; j < kSumLanes; ++j) lanes[j] = j < left ? from[j * args.num_sums] : T{0};
-#pragma unroll
-    for (int h = kSumLanes / 2; h >= 1; h /= 2) {
-#pragma unroll
-      for (int j = 0; j < h; ++j) lanes[j] = scalar::Add(lanes[j], lanes[j + h]);
-    }
-    args.out[r] = lanes[0];
+    args.out[r] = FoldNumbers<kSumLanes / 2>(lanes);
   }
 };
 
