@@ -23,5 +23,11 @@ if(REPDL_CUDA)
   add_library(repdl::repdl_cuda ALIAS repdl_cuda)  # by which the installed package has it too
   target_compile_options(repdl_cuda PRIVATE -Xcompiler=-Wall,-Wextra)
   target_link_libraries(repdl_cuda PRIVATE $<BUILD_INTERFACE:repdl_internal>)
+  if(NOT BUILD_SHARED_LIBS)
+    # Once more behind the kernels, which call it, by its path: a linker looks through archives one after the other.
+    set(archive ${CMAKE_STATIC_LIBRARY_PREFIX}repdl${CMAKE_STATIC_LIBRARY_SUFFIX})
+    target_link_libraries(repdl_cuda INTERFACE $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/${archive}>
+      $<INSTALL_INTERFACE:$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}/${archive}>)
+  endif()
   target_link_libraries(repdl PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,repdl::repdl_cuda> CUDA::cudart_static)
 endif()

@@ -4,6 +4,7 @@
 In order `sequential` they are the digests that microsoft/RepDL 0.1 publishes.
 
     python examples/mnist_training.py --data DIR
+    python examples/mnist_training.py --data DIR --device cuda
 """
 
 from __future__ import annotations
@@ -119,6 +120,7 @@ def main() -> int:
     parser.add_argument("--order", choices=("sequential", "blocked"), default="sequential")
     parser.add_argument("--epochs", type=positive, default=EPOCHS, metavar="N")
     parser.add_argument("--threads", type=positive, metavar="N", help="default: torch's number")
+    parser.add_argument("--device", default="cpu", metavar="D", help="cpu, or cuda in a build with CUDA kernels")
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     options = parser.parse_args()
 
@@ -135,11 +137,13 @@ def main() -> int:
     torch.manual_seed(0)
     with repdl.random.stream("torch"):
         model = repdl.from_torch_module(LeNet())
-    train_samples = Samples(data.train_images, data.train_labels)
-    test_samples = Samples(data.test_images, data.test_labels)
+    device = torch.device(options.device)
+    model.to(device)
+    train_samples = Samples(data.train_images.to(device), data.train_labels.to(device))
+    test_samples = Samples(data.test_images.to(device), data.test_labels.to(device))
     console.print(
         f"{data.name}: {len(train_samples)} training and {len(test_samples)} test images; order {options.order}, "
-        f"{options.epochs} epochs, {repdl.get_num_threads()} threads"
+        f"{options.epochs} epochs, " + (f"{repdl.get_num_threads()} threads" if device.type == "cpu" else str(device))
     )
 
     run = f"{data.name}, {options.order}"
@@ -169,7 +173,7 @@ def main() -> int:
     seconds = time.perf_counter() - start
     report("trained model", get_hash(model))
     logits = predict(model, test_samples)
-    accuracy = int((logits.argmax(1) == data.test_labels).sum()) / len(test_samples)
+    accuracy = int((logits.argmax(1) == test_samples.labels).sum()) / len(test_samples)
     report("logits", get_hash(logits))
     report("accuracy", accuracy)
     console.print(f"{'training time':<14} {seconds:.1f} s")

@@ -7,43 +7,49 @@
 
 namespace repdl::cuda {
 
-template <int kInputs, class F>
-__global__ void __launch_bounds__(kThreadsPerBlock) MapKernel(const __grid_constant__ MapArgs args) {
-  const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  scalar::MapThread<kInputs>(args, thread, int64_t{gridDim.x} * blockDim.x, F{args.output_dtype});
-}
-
-template <int kInputs, class F>
-__global__ void __launch_bounds__(kThreadsPerBlock) MapDoubleKernel(const __grid_constant__ MapArgs args) {
-  const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const auto f = [](auto... x) { return F()(scalar::Tag<double>(), x...); };
-  scalar::MapThread<kInputs, double>(args, thread, int64_t{gridDim.x} * blockDim.x, f);
-}
-
-/// output = F()(tag, inputs...), of doubles.
-template <int kInputs, class F>
-void MapDouble(const Place& place, const MapArgs& args) {
-  Launch(place, args.numel, &MapDoubleKernel<kInputs, F>, args);
-}
-
-/// output = F{dtype of the output}(inputs...).
-template <int kInputs, class F>
-void Map(const Place& place, const MapArgs& args) {
-  Launch(place, args.numel, &MapKernel<kInputs, F>, args);
-}
-
 /// A map by a text that has its numbers within.
 template <class F>
 struct TextArgs {
   MapArgs map;
   F f;
+  scalar::MapFours fours;
 };
 
 template <int kInputs, class T, class F>
 __global__ void __launch_bounds__(kThreadsPerBlock) MapTextKernel(const __grid_constant__ TextArgs<F> args) {
   const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const auto f = [&](auto... x) { return args.f(scalar::Tag<T>(), x...); };
-  scalar::MapThread<kInputs, T>(args.map, thread, int64_t{gridDim.x} * blockDim.x, f);
+  scalar::MapThread<kInputs, T>(args.map, args.fours, thread, int64_t{gridDim.x} * blockDim.x, f);
+}
+
+/// output = f(tag, inputs...).
+template <int kInputs, class T, class F>
+void MapText(const Place& place, const MapArgs& args, const F& f) {
+  const scalar::MapFours fours(args);
+  Launch(place, fours.NumThreads(args), &MapTextKernel<kInputs, T, F>, {args, f, fours});
+}
+
+/// output = F()(tag, inputs...), of doubles.
+template <int kInputs, class F>
+void MapDouble(const Place& place, const MapArgs& args) {
+  MapText<kInputs, double>(place, args, F());
+}
+
+/// A function that is told the dtype of the output.
+template <class F>
+struct OfDType {
+  F f;
+
+  template <class... X>
+  REPDL_LANE float operator()(scalar::Tag<float>, X... x) const {
+    return f(x...);
+  }
+};
+
+/// output = F{dtype of the output}(inputs...).
+template <int kInputs, class F>
+void Map(const Place& place, const MapArgs& args) {
+  MapText<kInputs, float>(place, args, OfDType<F>{F{args.output_dtype}});
 }
 
 /// body(at, numbers) with those of the operands at each element of the output, by the threads of a grid.
@@ -60,12 +66,6 @@ __device__ __forceinline__ void ForEachNumber(const MapArgs& args, const Body& b
     }
     body(at, numbers);
   }
-}
-
-/// output = f(tag, inputs...).
-template <int kInputs, class T, class F>
-void MapText(const Place& place, const MapArgs& args, const F& f) {
-  Launch(place, args.numel, &MapTextKernel<kInputs, T, F>, TextArgs<F>{args, f});
 }
 
 }  // namespace repdl::cuda

@@ -15,7 +15,7 @@ namespace repdl::testing {
 /// The same numbers laid out otherwise, in memory of its own.
 class Relayout {
  public:
-  enum Kind { kMisaligned, kSpread, kReversed, kTransposed, kNumKinds };
+  enum Kind { kMisaligned, kSpread, kReversed, kTransposed, kNumKinds, kAligned = kNumKinds };
 
   /// `order` numbers the permutations of the dimensions, 0 being none.
   Relayout(const TensorView& tensor, Kind kind, int order = 0) : view_(tensor) {
@@ -31,7 +31,7 @@ class Relayout {
       step *= std::max<int64_t>(tensor.shape[dim], 1);
     }
     memory_.resize(static_cast<size_t>((step + 4) * item));
-    view_.data = memory_.data() + item;  // never aligned to a vector
+    view_.data = memory_.data() + (kind == kAligned ? 0 : item);  // which is never aligned to a vector
     if (kind == kReversed) {
       for (int dim = 0; dim < tensor.rank(); ++dim) {
         const int64_t last = std::max<int64_t>(tensor.shape[dim] - 1, 0);

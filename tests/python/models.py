@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Small models of each family, with random weights, and what three steps of training make of them.
 
-    python models.py [NAME...]
+    python models.py [--device cuda] [NAME...]
 
 prints one JSON line: for each model the digests of weights, losses and gradients under `repdl.enable()`, and that of
 the weights that stock torch gives. It is run once for each setting of the machine by test_models.py.
@@ -130,7 +130,7 @@ def models() -> dict[str, tuple[Build, Loss]]:
 def digest(tensors: Iterable[torch.Tensor]) -> str:
     sha = hashlib.sha256()
     for tensor in tensors:
-        sha.update(tensor.detach().contiguous().numpy().tobytes())
+        sha.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return sha.hexdigest()
 
 
@@ -159,6 +159,9 @@ def train(build: Build, loss_of: Loss) -> dict[str, Any]:
 
 def main(names: list[str]) -> None:
     warnings.simplefilter("ignore")
+    if names[:1] == ["--device"]:
+        torch.set_default_device(names[1])
+        names = names[2:]
     chosen = {name: entry for name, entry in models().items() if not names or name in names}
     results: dict[str, Any] = {"stock": {}, "ours": {}}
     for name, (build, loss_of) in chosen.items():

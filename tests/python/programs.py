@@ -2,6 +2,7 @@
 """Programs of other people's libraries, kept small: each trains or samples under `repdl.enable()`.
 
     python programs.py NAME...        prints the digest of each program, for every CPU target and number of threads
+    python programs.py --device cuda          prints that of each program there and on the CPU, and whether they agree
     python programs.py --renew        writes programs.json: the digests, and the versions that they are of
 
 test_programs.py runs it once for each instruction set of torch's. A program returns the tensors that are digested.
@@ -414,7 +415,7 @@ def digest(tensors: Results) -> str:
         if tensor.isnan().any():
             raise ValueError(f"NaN in a result of shape {tuple(tensor.shape)}")
         sha.update(str((tensor.dtype, tuple(tensor.shape))).encode())
-        sha.update(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        sha.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return sha.hexdigest()
 
 
@@ -442,6 +443,13 @@ def main(arguments: list[str]) -> None:
     if arguments == ["--renew"]:
         digests = {name: run(name, targets[-1], 1) for name in PROGRAMS}
         EXPECTED.write_text(json.dumps({"versions": versions(), "digests": digests}, indent=1) + "\n")
+        return
+    if arguments[:1] == ["--device"]:
+        for name in arguments[2:] or PROGRAMS:
+            here = run(name, targets[-1], 1)
+            with torch.device(arguments[1]):
+                there = run(name, targets[-1], 1)
+            print(json.dumps([name, here == there, here, there]), flush=True)
         return
     for name in arguments:
         found = {f"{target}, {n} threads": run(name, target, n) for target in targets for n in THREADS}

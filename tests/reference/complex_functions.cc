@@ -211,7 +211,7 @@ Pair<T> Sinh(Pair<T> z) {
 template <class T>
 Pair<T> Cosh(Pair<T> z) {
   const auto [a, b] = z;
-  const T of_zero = std::signbit(a) ? -b : b;
+  const T of_zero = std::isnan(a) ? b : std::copysign(T{1}, a) * b;
   return {Of("cosh", a) * Of("cos", b), b == 0 ? of_zero : Of("sinh", a) * Of("sin", b)};
 }
 

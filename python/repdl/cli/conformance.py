@@ -134,7 +134,7 @@ def _run_lines(
                 bar.update(task, completed=done, total=total, description=escape(what))
 
             if torch:
-                report = _run_torch(ops, targets or devices, threads, golden, progress)
+                report = _run_torch(ops, targets, devices, threads, golden, progress)
             else:
                 report = run(
                     ops,
@@ -155,15 +155,31 @@ def _run_lines(
     return report.passed
 
 
-def _run_torch(ops: Sequence[str], places: object, threads: int | None, golden: Path, progress: Progress) -> Report:
-    if places:
-        raise ValueError("--torch runs torch's kernels and ours as this process has them: leave out --target, --device")
+def _run_torch(
+    ops: Sequence[str],
+    targets: Sequence[str] | None,
+    devices: Sequence[str] | None,
+    threads: int | None,
+    golden: Path,
+    progress: Progress,
+) -> Report:
+    if targets or len(devices or ()) > 1:
+        raise ValueError("--torch runs kernels as this process has them: leave out --target, name one --device at most")
     try:
+        import torch
+
         from repdl.conformance.torch_golden import THREADS, run_torch_golden
     except ModuleNotFoundError as error:
         raise ValueError(f"--torch needs torch: {error}") from error
+    try:
+        device = torch.device(devices[0] if devices else "cpu")
+        torch.empty(0, device=device)
+    except RuntimeError as error:
+        raise ValueError(f"--device: {error}") from error
+    counts = THREADS if threads is None else (threads,)
     folder = TORCH_GOLDEN if golden == GOLDEN else golden
-    return run_torch_golden(ops, progress, threads=THREADS if threads is None else (threads,), golden=folder)
+    on_cpu = device.type == "cpu"
+    return run_torch_golden(ops, progress, threads=counts if on_cpu else counts[:1], golden=folder, device=device)
 
 
 def _print_comparison(comparison: Comparison, names: tuple[Path, Path], console: Console) -> None:

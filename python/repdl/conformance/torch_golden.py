@@ -28,6 +28,7 @@ from repdl.conformance.torch_case import FLOATS, DtypeName, TensorText, TorchCas
 from repdl.interception.dtypes import map_tensors
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.native import overload
+from repdl.interception.strict import NotReproducibleError
 from repdl.interception.variants import variants
 
 TORCH_GOLDEN = GOLDEN / "torch"
@@ -43,6 +44,8 @@ def _as_it_is(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
+_CPU = torch.device("cpu")
+
 _LAYOUTS: dict[str, Layout] = {"packed": _as_it_is, **LAYOUTS}
 
 _WITH_THREADS = {name: _LAYOUTS[name] for name in ("packed", "reversed")}
@@ -55,19 +58,20 @@ def run_torch_golden(
     *,
     threads: Sequence[int] = THREADS,
     golden: Path = TORCH_GOLDEN,
+    device: torch.device = _CPU,
 ) -> Report:
     """Runs the golden lines of the ops of torch, "maximum", "add", … (all if none is named), under `repdl.enable`.
 
     `threads` are the numbers of threads, each of which a line runs with; they are as before afterwards. A line that
     fails in some form is part of the report, with the form and where the results first differ. One whose overload this
-    torch does not have has the status "no kernel".
+    torch does not have, or which has no kernel for `device`, has the status "no kernel".
 
     Raises ValueError for an op without golden lines, and for a golden file that is broken.
     """
     all_ops = sorted(path.stem for path in golden.glob("*.txt"))
     check_names("golden file of torch's op", ops, all_ops)
     lines = {op: _core.read_golden(str(golden / f"{op}.txt")) for op in dict.fromkeys(ops or all_ops)}
-    place = f"torch {torch.__version__}, {CAPABILITY.upper()}"
+    place = f"torch {torch.__version__}, {CAPABILITY.upper() if device == _CPU else device}"
     report = Report(describe_machine(), repdl.arithmetic_version, max(threads))
     total, start = sum(map(len, lines.values())), time.perf_counter()
     before = repdl.get_num_threads(), torch.get_num_threads()
@@ -75,7 +79,7 @@ def run_torch_golden(
         with repdl.reproducible(strict="error", order="blocked"):
             for op, cases in lines.items():
                 progress(len(report.results), total, f"{place}: {op}")
-                report.results += [_run_line(line, place, threads) for line in cases]
+                report.results += [_run_line(line, place, threads, device) for line in cases]
     finally:
         repdl.set_num_threads(before[0])
         torch.set_num_threads(before[1])
@@ -84,7 +88,7 @@ def run_torch_golden(
     return report
 
 
-def _run_line(line: tuple[str, str, str], place: str, threads: Sequence[int]) -> Result:
+def _run_line(line: tuple[str, str, str], place: str, threads: Sequence[int], device: torch.device) -> Result:
     expected, marks, text = line
     case = read_torch_case(text)
     op, form = case.packet, ""
@@ -95,7 +99,7 @@ def _run_line(line: tuple[str, str, str], place: str, threads: Sequence[int]) ->
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for form, run in _forms(case, function, threads):
+            for form, run in _forms(case, function, threads, device):
                 results = run()
                 if results is None:
                     continue
@@ -103,6 +107,10 @@ def _run_line(line: tuple[str, str, str], place: str, threads: Sequence[int]) ->
                 if (found := digests.digest(bits)) != expected:
                     detail = f"{form}: {digests.first_difference(bits, marks)}"
                     return Result(op, text, place, "failed", found, detail)
+    except (NotReproducibleError, NotImplementedError) as error:
+        if device == _CPU or getattr(error, "reason", "device") != "device":
+            return Result(op, text, place, "failed", None, f"{form}: {type(error).__name__}: {error}")
+        return Result(op, text, place, "no kernel")
     except Exception as error:
         return Result(op, text, place, "failed", None, f"{form}: {type(error).__name__}: {error}")
     return Result(op, text, place, "passed", expected)
@@ -115,7 +123,7 @@ def bits_of(x: torch.Tensor) -> digests.Bits:
     if x.is_quantized:
         x = x.int_repr()
     name = str(x.dtype).removeprefix("torch.")
-    x = x.detach().contiguous()
+    x = x.detach().cpu().contiguous()
     if name in FLOATS:
         x = x.view(torch.int32 if name == "float32" else torch.int16)
         return digests.with_one_nan(x.numpy().view(FLOATS[name]), name)
@@ -139,17 +147,22 @@ def _made(value: Any, layout: Layout) -> Any:
     return getattr(torch, value.name) if isinstance(value, DtypeName) else value
 
 
-def _forms(case: TorchCase, function: Any, threads: Sequence[int]) -> Iterator[Form]:
+def _forms(case: TorchCase, function: Any, threads: Sequence[int], device: torch.device) -> Iterator[Form]:
     """The ways to run a case."""
+    here = partial(_on, device)
     texts = [t for t in _flat(case.arguments.values()) if isinstance(t, TensorText)]
     for count in threads:
         repdl.set_num_threads(count)
         torch.set_num_threads(count)
         for name, layout in _LAYOUTS.items() if count == threads[0] else _WITH_THREADS.items():
             if name == "packed" or any(_differs(name, text) for text in texts):
-                yield f"{count} threads, operands {name}", partial(_run, case, function, layout)
+                yield f"{count} threads, operands {name}", partial(_run, case, function, here(layout))
     if not _written(function):
-        yield from _other_forms(case, function)
+        yield from _other_forms(case, function, here)
+
+
+def _on(device: torch.device, layout: Layout) -> Layout:
+    return lambda x: layout(x.to(device))
 
 
 def _differs(layout: str, text: TensorText) -> bool:
@@ -178,6 +191,8 @@ def _arguments(case: TorchCase, function: Any, layout: Layout) -> tuple[dict[str
         if before in made and before not in known and now in known:
             made[now] = made.pop(before)
     ours: dict[str, Any] = {name: made.pop(name) for name in ("order", "seed") if name not in known and name in made}
+    if "device" in known and (device := layout(torch.empty(0)).device) != _CPU:  # for what makes tensors of numbers
+        made["device"] = device
     return made, ours
 
 
@@ -204,22 +219,22 @@ def _run(case: TorchCase, function: Any, layout: Layout) -> list[torch.Tensor]:
     return [t for t in _flat([*changed, *new]) if isinstance(t, torch.Tensor)]
 
 
-def _other_forms(case: TorchCase, function: Any) -> Iterator[Form]:
+def _other_forms(case: TorchCase, function: Any, here: Callable[[Layout], Layout]) -> Iterator[Form]:
     """In place and with out=."""
     for name, _, _ in variants(case.overload):
         other = overload(name)
         outs = [a.name for a in other._schema.arguments if a.is_out]
         if outs:
-            yield name, partial(_run_out, case, function, other, outs, _as_it_is)
-            yield f"{name} with strides", partial(_run_out, case, function, other, outs, stepped)
+            yield name, partial(_run_out, case, function, other, outs, here(_as_it_is), _as_it_is)
+            yield f"{name} with strides", partial(_run_out, case, function, other, outs, here(_as_it_is), stepped)
         else:
-            yield name, partial(_run_in_place, case, function, other)
+            yield name, partial(_run_in_place, case, function, other, here(_as_it_is))
 
 
-def _run_in_place(case: TorchCase, function: Any, other: Any) -> list[torch.Tensor] | None:
-    made, ours = _arguments(case, other, _as_it_is)
+def _run_in_place(case: TorchCase, function: Any, other: Any, packed: Layout) -> list[torch.Tensor] | None:
+    made, ours = _arguments(case, other, packed)
     first = made[other._schema.arguments[0].name]
-    expected = list(_flat([_call(function, *_arguments(case, function, _as_it_is))]))
+    expected = list(_flat([_call(function, *_arguments(case, function, packed))]))
     targets = list(_flat([first]))
     if [(t.dtype, t.shape) for t in expected] != [(t.dtype, t.shape) for t in targets]:
         return None
@@ -227,9 +242,11 @@ def _run_in_place(case: TorchCase, function: Any, other: Any) -> list[torch.Tens
     return targets
 
 
-def _run_out(case: TorchCase, function: Any, other: Any, outs: list[str], layout: Layout) -> list[torch.Tensor] | None:
-    made, ours = _arguments(case, other, _as_it_is)
-    expected = _call(function, *_arguments(case, function, _as_it_is))
+def _run_out(
+    case: TorchCase, function: Any, other: Any, outs: list[str], packed: Layout, layout: Layout
+) -> list[torch.Tensor] | None:
+    made, ours = _arguments(case, other, packed)
+    expected = _call(function, *_arguments(case, function, packed))
     if any(value is None or value.is_quantized for value in _flat([expected])):  # no memory for those is made here
         return None
     targets = map_tensors(lambda t: layout(torch.full_like(t, 1, memory_format=torch.contiguous_format)), expected)

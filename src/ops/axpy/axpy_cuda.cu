@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "base/cuda_launch.h"
 #include "base/dispatch.h"
+#include "drivers/map_cuda.h"
 #include "drivers/row_cuda_thread.h"
 #include "ops/axpy/axpy_kernel.h"
 
@@ -16,7 +16,7 @@ template <Axpy kOp, class T>
 struct AxpyStep {
   T c;
 
-  REPDL_ROW T operator()(T x, T y) const {
+  REPDL_ROW T operator()(scalar::Tag<T>, T x, T y) const {
     if constexpr (kOp == Axpy::kAdd) {
       return scalar::AddMultiple(x, y, c);
     } else if constexpr (kOp == Axpy::kSub) {
@@ -27,7 +27,7 @@ struct AxpyStep {
                                        : scalar::LerpFromEnd(x, y, scalar::Sub(T{1}, c));
     }
   }
-  REPDL_ROW T operator()(T x, T y, T z) const {
+  REPDL_ROW T operator()(scalar::Tag<T>, T x, T y, T z) const {
     if constexpr (kOp == Axpy::kAddcmul) {
       return scalar::AddProduct(x, y, z, c);
     } else if constexpr (kOp == Axpy::kAddcdiv) {
@@ -39,17 +39,10 @@ struct AxpyStep {
   }
 };
 
-template <int kInputs, Axpy kOp, class T>
-__global__ void __launch_bounds__(kThreadsPerBlock) MapAxpyKernel(const __grid_constant__ AxpyArgs args) {
-  const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  scalar::MapThread<kInputs, T>(args.map, thread, int64_t{gridDim.x} * blockDim.x,
-                                AxpyStep<kOp, T>{static_cast<T>(args.scalar)});
-}
-
 template <int kInputs, Axpy kOp>
 static void Run(const Place& place, const AxpyArgs& args) {
   DispatchReal(args.map.output_dtype,
-               [&]<class T>() { Launch(place, args.map.numel, &MapAxpyKernel<kInputs, kOp, T>, args); });
+               [&]<class T>() { MapText<kInputs, T>(place, args.map, AxpyStep<kOp, T>{static_cast<T>(args.scalar)}); });
 }
 
 REPDL_CUDA_KERNEL(AxpyKernel, AxpyArgs) {
