@@ -4,6 +4,7 @@
 from repdl.interception.aten import (
     arithmetic as arithmetic,
     attention as attention,
+    cells as cells,
     complex_functions as complex_functions,
     complex_numbers as complex_numbers,
     composites as composites,

@@ -20,6 +20,8 @@ MODULES: dict[str, Callable[[], tuple[nn.Module, torch.Tensor]]] = {
     "LSTM": lambda: (nn.LSTM(5, 7, num_layers=2, bidirectional=True), torch.randn(4, 3, 5)),
     "GRU": lambda: (nn.GRU(5, 7, batch_first=True), torch.randn(3, 4, 5)),
     "RNN": lambda: (nn.RNN(5, 7, nonlinearity="relu"), torch.randn(4, 3, 5)),
+    "LSTMCell": lambda: (nn.LSTMCell(5, 7), torch.randn(3, 5)),
+    "GRUCell": lambda: (nn.GRUCell(5, 7), torch.randn(3, 5)),
     "BatchNorm1d": lambda: (nn.BatchNorm1d(5), torch.randn(8, 5)),
 }
 
