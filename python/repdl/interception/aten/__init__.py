@@ -33,6 +33,7 @@ from repdl.interception.aten import (
     optimizer as optimizer,
     order_of_gradients as order_of_gradients,
     ordering as ordering,
+    piecewise as piecewise,
     pooling as pooling,
     quantile as quantile,
     quantized as quantized,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Single steps of LSTM and GRU on devices, above autograd: those that torch makes on the CPU; there it has one for all."""
+"""Single steps of LSTM and GRU on devices, above autograd: those that torch makes on the CPU; there it has others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lstm_cell(
     input: torch.Tensor, hx: Any, w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: Any = None, b_hh: Any = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     if not input.is_cuda:
-        return _native["lstm_cell"](input, hx, w_ih, w_hh, b_ih, b_hh)  # type: ignore[no-any-return]
+        return _native["lstm_cell"](input, hx, w_ih, w_hh, b_ih, b_hh)
     h, c = hx
     gates = F.linear(h, w_hh, b_hh).add_(F.linear(input, w_ih, b_ih)).unsafe_chunk(4, 1)
     enters, stays, shows = (gates[i].sigmoid_() for i in (0, 1, 3))
@@ -34,5 +34,5 @@ def gru_cell(
     input: torch.Tensor, hx: torch.Tensor, w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: Any = None, b_hh: Any = None
 ) -> torch.Tensor:
     if not input.is_cuda:
-        return _native["gru_cell"](input, hx, w_ih, w_hh, b_ih, b_hh)  # type: ignore[no-any-return]
+        return _native["gru_cell"](input, hx, w_ih, w_hh, b_ih, b_hh)
     return gru_layer(F.linear(input, w_ih, b_ih).unsqueeze(0), [hx], w_hh, b_hh, False)[1]
