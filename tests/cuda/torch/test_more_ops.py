@@ -210,11 +210,9 @@ def test_the_last_of_several_writes_stays(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.usefixtures("enabled")
-def test_writes_out_of_range_are_refused() -> None:
+def test_writes_that_do_not_fit_are_refused() -> None:
     x = torch.zeros(3, 4)
     for index, src in (
-        (torch.tensor([[0, 3]]), torch.ones(1, 2)),
-        (torch.tensor([[-1]]), torch.ones(1, 1)),
         (torch.tensor([[0, 1]]), torch.ones(1, 1)),
         (torch.tensor([[0]]), torch.ones(1, 1, dtype=torch.float64)),
         (torch.tensor([0]), torch.ones(1)),
