@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
@@ -69,13 +70,26 @@ def _routed() -> Iterator[None]:
     torch._C._set_mkldnn_enabled(False)  # LSTM in single ops
     torch._C._set_cudnn_enabled(False)  # batch norm by the op that it has on the CPU
     try:
-        with eager(), replaced(torch._C, "set_flush_denormal", _refusing_flushing):
+        with eager(), _one_by_one(), replaced(torch._C, "set_flush_denormal", _refusing_flushing):
             yield
     finally:
         if not sys.is_finalizing():  # then torch may be half gone
             torch.backends.mha.set_fastpath_enabled(fast_path)
             torch._C._set_mkldnn_enabled(onednn)
             torch._C._set_cudnn_enabled(cudnn)
+
+
+@contextmanager
+def _one_by_one() -> Iterator[None]:
+    """In this block, optimizers that are not told otherwise take one parameter after the other, on every device.
+
+    On the CPU they do. Elsewhere torch prefers lists of them, for which some optimizers have other steps.
+    """
+    with ExitStack() as stack:
+        for name in ("optimizer", "swa_utils"):
+            module = import_module(f"torch.optim.{name}")
+            stack.enter_context(replaced(module, "_get_foreach_kernels_supported_devices", lambda original: list))
+        yield
 
 
 @contextmanager

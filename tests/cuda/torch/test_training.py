@@ -67,6 +67,12 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "fused adamw": lambda p: torch.optim.AdamW(p, 0.01, fused=True),
     "adagrad": lambda p: torch.optim.Adagrad(p, 0.01),
     "rmsprop": lambda p: torch.optim.RMSprop(p, 0.01, momentum=0.5),
+    "nadam": lambda p: torch.optim.NAdam(p, 0.01),
+    "radam": lambda p: torch.optim.RAdam(p, 0.01),
+    "adamax": lambda p: torch.optim.Adamax(p, 0.01),
+    "adadelta": lambda p: torch.optim.Adadelta(p, 0.5),
+    "asgd": lambda p: torch.optim.ASGD(p, 0.1),
+    "rprop": lambda p: torch.optim.Rprop(p, 0.01),
 }
 
 
@@ -104,8 +110,8 @@ def test_training(kind: str, optimizer: str, enabled: None) -> None:
     for model in (on_cpu, on_cuda):
         torch.manual_seed(2)
         given, update = batches(model, range(2)), OPTIMIZERS[optimizer](model.parameters())
-        # The steps of a fused optimizer are counted on the device, and each is read.
-        with nullcontext() if optimizer == "fused adamw" else device.nothing_waits():
+        # The steps of a fused optimizer are counted on the device, and each is read; so are the rates of ASGD.
+        with nullcontext() if optimizer in ("fused adamw", "asgd") else device.nothing_waits():
             losses = train(model, update, given)
         results.append((bits(losses), state(model)))
     assert next(on_cuda.parameters()).is_cuda
