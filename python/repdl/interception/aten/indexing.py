@@ -119,14 +119,6 @@ def scatter(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor
     return scatter_(self.clone(memory_format=torch.contiguous_format), dim, index, src)
 
 
-@on_devices("scatter.src_out")
-def scatter_out(
-    self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, *, out: torch.Tensor
-) -> torch.Tensor:
-    result = scatter(self, dim, index, src)
-    return out.resize_(result.shape).copy_(result)
-
-
 _native_strided = native_of("as_strided_scatter")
 
 
