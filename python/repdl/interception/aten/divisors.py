@@ -73,19 +73,18 @@ _WHOLE = {"floor": _quotient_down, "trunc": _quotient_toward_zero}
 
 
 @on_devices("div.Tensor_mode")
-def div_on_devices(self: torch.Tensor, other: Any, *, rounding_mode: str | None) -> torch.Tensor:
-    """Beside a Python number low types are rounded to at the end alone, as on the CPU."""
+def div_on_devices(self: Any, other: Any, *, rounding_mode: str | None) -> torch.Tensor:
+    """By a Python number low types are rounded to at the end alone, as on the CPU."""
     if rounding_mode is None:
         return overload("div.Tensor")(self, other)
     dtype = torch.result_type(self, other)
     if not dtype.is_floating_point or rounding_mode not in _WHOLE:
         return native_of("div.Tensor_mode", "CUDA")(self, other, rounding_mode=rounding_mode)
-    is_tensor = isinstance(other, torch.Tensor)
-    wide = torch.float32 if dtype in LOW_DTYPES and not is_tensor else dtype
-    divisor = other.to(wide) if is_tensor else torch.full((), other, dtype=wide)
-    return _WHOLE[rounding_mode](self.to(wide), divisor).to(dtype)
+    wide = torch.float32 if dtype in LOW_DTYPES and not isinstance(other, torch.Tensor) else dtype
+    x, y = (t.to(wide) if isinstance(t, torch.Tensor) else torch.full((), t, dtype=wide) for t in (self, other))
+    return _WHOLE[rounding_mode](x, y).to(dtype)
 
 
 @on_devices("floor_divide")
-def floor_divide_on_devices(self: torch.Tensor, other: Any) -> torch.Tensor:
+def floor_divide_on_devices(self: Any, other: Any) -> torch.Tensor:
     return div_on_devices(self, other, rounding_mode="floor")
