@@ -74,13 +74,14 @@ _WHOLE = {"floor": _quotient_down, "trunc": _quotient_toward_zero}
 
 @on_devices("div.Tensor_mode")
 def div_on_devices(self: Any, other: Any, *, rounding_mode: str | None) -> torch.Tensor:
-    """By a Python number low types are rounded to at the end alone, as on the CPU."""
+    """By a single number low types are rounded to at the end alone, as on the CPU."""
     if rounding_mode is None:
         return overload("div.Tensor")(self, other)
     dtype = torch.result_type(self, other)
     if not dtype.is_floating_point or rounding_mode not in _WHOLE:
         return native_of("div.Tensor_mode", "CUDA")(self, other, rounding_mode=rounding_mode)
-    wide = torch.float32 if dtype in LOW_DTYPES and not isinstance(other, torch.Tensor) else dtype
+    is_single = not isinstance(other, torch.Tensor) or other.numel() == 1
+    wide = torch.float32 if dtype in LOW_DTYPES and is_single else dtype
     x, y = (t.to(wide) if isinstance(t, torch.Tensor) else torch.full((), t, dtype=wide) for t in (self, other))
     return _WHOLE[rounding_mode](x, y).to(dtype)
 
