@@ -30,7 +30,7 @@ def _of_dtype(value: Any, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _of_reals(x: Any, *others: Any) -> tuple[torch.Tensor, ...]:
-    """Real operands as torch takes them on the CPU: a single number beside a low type is not rounded, if it is second."""
+    """Real operands as torch takes them on the CPU: a single number behind low ones is not rounded to their type."""
     if not others:
         return (x if x.is_floating_point() else to_floating(x),)
     first, second = alike(x, *others)
