@@ -2,7 +2,8 @@
 """Devices other than the CPU.
 
 On CUDA devices our kernels of the CPU's overloads run too, as far as the ops that they call have kernels there; an op
-without one says so while it runs, and the call is refused by its name. On others we have no kernels, and of torch's
+without one says so while it runs, and the call is refused by its name. What is torch's own on the CPU is so there too
+where it is exact, or else has what `override.on_devices` declares. On others we have no kernels, and of torch's
 only moves are known to be exact.
 """
 
