@@ -195,13 +195,13 @@ def _declare_few(name: str, ours: Kernel) -> None:
     """What the op does not take, on devices: integers, whose sums have no order, no terms, and single numbers."""
 
     @on_devices(name)
-    def few(self: torch.Tensor, dim: int, index: torch.Tensor, terms: torch.Tensor) -> torch.Tensor:
+    def few(self: torch.Tensor, dim: int, index: torch.Tensor, terms: torch.Tensor, **alpha: Any) -> torch.Tensor:
         is_whole = not self.is_floating_point() and not self.is_complex()
         if is_whole or self.dtype != terms.dtype or index.numel() == 0:
-            return native_of(name, "CUDA")(self, dim, index, terms)
+            return native_of(name, "CUDA")(self, dim, index, terms, **alpha)
         if self.dim() or not self.is_floating_point():
             raise NotImplementedError
-        return ours(self.reshape(1), 0, index.reshape(-1), terms.reshape(-1)).reshape(())
+        return ours(self.reshape(1), 0, index.reshape(-1), terms.reshape(-1), **alpha).reshape(())
 
 
 _declare_few("index_add", index_add)

@@ -107,12 +107,14 @@ def test_reductions_by_index(dtype: torch.dtype, how: str, include_self: bool) -
     same(reduce, self, 0, INDEX, src)
     same(reduce, self.t(), 1, INDEX.t(), src.t())
     same(reduce, self, 0, INDEX[:0], src)
-    same(reduce, self[0, 0], 0, INDEX[0, 0], src[0, 0])
+    same(reduce, self[0, 0], 0, torch.tensor(0), src[0, 0])
     if how != "sum":
         same(
             lambda x, i, y: x.index_reduce_(-1, i, y, how, include_self=include_self),
             self, INDEX[:, 0].contiguous(), random(6, 30).to(dtype),
         )  # fmt: skip
+    same(torch.scatter_add, self[0, 0], 0, torch.zeros(7, dtype=torch.int64), src[0, :7])
+    same(partial(torch.index_add, alpha=0.3), self[0, 0], 0, torch.tensor(0), src[0, 0])
     for name in ("add", "multiply"):
         same(lambda x, i, y, name=name: x.scatter_(0, i, y, reduce=name), self, INDEX, src)
         same(lambda x, i, name=name: x.scatter(0, i, 0.3, reduce=name), self, INDEX)
@@ -129,6 +131,7 @@ def test_integers(dtype: torch.dtype) -> None:
     same(F.linear, a, b.t(), c)
     same(torch.mv, a, b[:, 0])
     same(torch.dot, b[:, 0], b[:, 1])
+    same(partial(torch.index_add, alpha=3), a, 0, INDEX[0], b[:7, :1].expand(7, 33))
     same(torch.relu, a)
     same(lambda x: torch.bincount(x.reshape(-1), minlength=120), a)
     for call in (torch.gcd, torch.lcm, torch.fmax, torch.fmin, torch.floor_divide):
