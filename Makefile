@@ -18,7 +18,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # the tools use all cores themselves
-.PHONY: help demo test test-cpp test-python test-newest-torch test-pages test-platforms build sanitize tsan cuda fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
+.PHONY: help demo test test-cpp test-python test-newest-torch test-pages test-platforms build sanitize tsan cuda test-cuda fuzz lint format tidy docs golden golden-lenet bench lock wheel clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -69,6 +69,17 @@ cuda: $(VENV)/.build  ## Compile the CUDA kernels and check their PTX, where nvc
 	  $(BIN)/cmake --build --preset cuda --target repdl_cuda repdl_ptx && \
 	  $(BIN)/ctest --preset cuda; \
 	else echo 'Left out: the CUDA kernels were neither compiled nor checked, since nvcc is not installed.'; fi
+
+.PHONY: gpu
+gpu:
+	@nvidia-smi -L || { echo 'There is no GPU here: nothing was tested.'; exit 1; }
+
+test-cuda: gpu $(VENV)/.build $(VENV)/.run $(VENV)/.test  ## Run the CUDA kernels on a GPU, and torch; needs nvcc and a torch for CUDA
+	$(BIN)/cmake --preset cuda -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DREPDL_BUILD_PYTHON=ON \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	$(BIN)/cmake --build --preset cuda --target repdl_tests _core
+	$(BIN)/ctest --test-dir build/cuda --output-on-failure --progress -R 'OnDevice|^Cuda\.'
+	$(BIN)/python tests/cuda/torch/run.py build/cuda/python/bindings/_core*.so -n4
 
 fuzz: $(VENV)/.build  ## Fuzz the C++ API for a minute each (needs clang); FUZZ_SECONDS=N for longer
 	$(BIN)/cmake --preset fuzz -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DREPDL_FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60)

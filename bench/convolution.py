@@ -92,7 +92,8 @@ LAYERS = {
 STEPS = ("output", "by input", "by weight")
 
 
-def _calls(layer: Layer, wanted: str) -> dict[str, Callable[[], object]]:
+def calls_of(layer: Layer, wanted: str) -> dict[str, Callable[[], object]]:
+    """Its steps, or the one that is wanted, on the default device."""
     rank, count = len(layer.input) - 2, layer.weight[0]
     x, weight = torch.rand(layer.input), torch.rand(layer.weight)
     if layer.channels_last:
@@ -128,7 +129,7 @@ def run(threads: int, only: str = "", wanted: str = "") -> list[Table]:
             if only not in kind and only not in layer.name:
                 continue
             cells = []
-            for step, call in _calls(layer, wanted).items():
+            for step, call in calls_of(layer, wanted).items():
                 times = _against_torch(call, clock)
                 ratios[step].append(times["torch"] / times["ours"])
                 cells.append(f"{1e3 * times['torch']:.3g} / {1e3 * times['ours']:.3g}, {ratios[step][-1]:.2f}")

@@ -9,39 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from rich.table import Table
 from torch import nn
 
 import repdl
+from gpt2 import GPT2
 
 WIDTH, HEADS, LAYERS, LENGTH, BATCH = 256, 4, 4, 128, 4
 VOCABULARIES = (8192, 50257)
-
-
-class Block(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.before, self.qkv, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.between, self.up, self.down = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        heads = self.qkv(self.before(x)).view(BATCH, LENGTH, 3, HEADS, WIDTH // HEADS)
-        attended = F.scaled_dot_product_attention(*heads.permute(2, 0, 3, 1, 4), is_causal=True)
-        x = x + self.out(attended.transpose(1, 2).reshape(x.shape))
-        return x + self.down(F.gelu(self.up(self.between(x)), approximate="tanh"))
-
-
-class GPT2(nn.Module):
-    def __init__(self, vocabulary: int) -> None:
-        super().__init__()
-        self.tokens, self.places = nn.Embedding(vocabulary, WIDTH), nn.Embedding(LENGTH, WIDTH)
-        self.blocks = nn.Sequential(*(Block() for _ in range(LAYERS)))
-        self.norm = nn.LayerNorm(WIDTH)
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        x = self.blocks(self.tokens(ids) + self.places.weight)
-        return F.cross_entropy((self.norm(x) @ self.tokens.weight.t()).flatten(0, 1), ids.flatten())
 
 
 def run(threads: list[int], rounds: int) -> Table:
@@ -49,7 +24,7 @@ def run(threads: list[int], rounds: int) -> Table:
     columns = ("vocabulary", "threads", "step, ms", "recorded, ms", "times", "ops", "bytes an op")
     table = Table(*columns, title=f"A step of GPT-2, width {WIDTH}, {LAYERS} layers, {BATCH} × {LENGTH} tokens, AdamW")
     for vocabulary in VOCABULARIES:
-        model = GPT2(vocabulary)
+        model = GPT2(vocabulary, WIDTH, HEADS, LAYERS, LENGTH)
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
         ids = torch.randint(vocabulary, (BATCH, LENGTH))
 

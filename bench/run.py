@@ -2,10 +2,11 @@
 """Measures speed as ratios against the best peer, all in one run.
 
 python bench/run.py [mm] [convolution] [lenet] [sums] [functions] [calls] [interception] [fourier] [record]
-                    [--threads N] [--target avx2] [--markdown]
+                    [cuda] [--threads N] [--target avx2] [--markdown]
 python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
 python bench/run.py calls --json docs/calls.json            likewise
 python bench/run.py calls --only "linear algebra"           a family, or calls with these words in their names
+python bench/run.py cuda --seconds 100 --json docs/cuda.json --go-on    on a GPU; status 3: call it again, it goes on
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import torch
 import typer
 from rich import box
 from rich.console import Console
@@ -37,70 +39,93 @@ class Suite(StrEnum):
     INTERCEPTION = "interception"
     FOURIER = "fourier"
     RECORD = "record"
+    CUDA = "cuda"
 
 
 def tables(
-    suites: list[Suite], threads: list[int], program: Path, rounds: int, only: str | None, results: Path | None
-) -> list[Table]:
-    import calls
-    import convolution
-    import fourier
-    import functions
-    import interception
-    import lenet
-    import mm
-    import record
-    import sums
-
+    suites: list[Suite], threads: list[int], program: Path, rounds: int, only: str | None, results: Path | None,
+    seconds: float, go_on: bool,
+) -> list[Table]:  # fmt: skip
+    """Each suite is imported where it is measured: it may need what others do without."""
     made: list[Table] = []
     for suite in suites:
         match suite:
             case Suite.MM:
+                import mm
+
                 made += [mm.run(n) for n in threads]
             case Suite.CONVOLUTION:
+                import convolution
+
                 made += [table for n in threads for table in convolution.run(n)]
             case Suite.LENET:
+                import lenet
+
                 made.append(lenet.run(threads))
             case Suite.SUMS:
+                import sums
+
                 made.append(sums.run(program))
             case Suite.FUNCTIONS:
+                import functions
+
                 made.append(functions.run(program, results))
             case Suite.CALLS:
+                import calls
+
                 made += calls.run(threads, rounds, only, results)
             case Suite.INTERCEPTION:
+                import interception
+
                 made += [interception.switching(), interception.beside_a_model()]
                 made += [interception.steps(n) for n in threads] + [interception.shares()]
             case Suite.FOURIER:
+                import fourier
+
                 made.append(fourier.run())
             case Suite.RECORD:
+                import record
+
                 made.append(record.run(threads, rounds))
+            case Suite.CUDA:
+                import gpu
+
+                made += gpu.run(seconds, only, results, go_on)
     return made
 
 
 def main(
-    suites: Annotated[list[Suite] | None, typer.Argument(help="What to measure; everything if not said.")] = None,
+    suites: Annotated[
+        list[Suite] | None, typer.Argument(help="What to measure; all that runs here if not said.")
+    ] = None,
     threads: Annotated[list[int] | None, typer.Option(help="Numbers of threads; 1 and 2 if not said.")] = None,
     program: Annotated[Path, typer.Option(help="The C++ benchmark, for sums and functions.")] = PROGRAM,
     target: Annotated[str | None, typer.Option(help="CPU target, of the peers too; the best if not said.")] = None,
-    only: Annotated[str | None, typer.Option(help="For calls: a family, or a part of names.")] = None,
+    only: Annotated[str | None, typer.Option(help="For calls and cuda: a family, or a part of names.")] = None,
     rounds: Annotated[int, typer.Option(help="For calls and record: turns of each.")] = 5,
-    json: Annotated[Path | None, typer.Option(help="A file that gets the figures of functions, or of calls.")] = None,
+    json: Annotated[Path | None, typer.Option(help="A file that gets the figures of functions, calls or cuda.")] = None,
+    seconds: Annotated[float, typer.Option(help="For cuda: how long.")] = 100.0,
+    go_on: Annotated[bool, typer.Option("--go-on", help="For cuda: leave out what the file has.")] = False,
     markdown: Annotated[bool, typer.Option(help="Print tables for a document.")] = False,
 ) -> None:
     """Measures speed as ratios against the best peer, all in one run."""
-    if json and (only or suites not in ([Suite.FUNCTIONS], [Suite.CALLS])):
-        raise typer.BadParameter("--json records all of `functions`, or all of `calls`")
+    if json and suites != [Suite.CUDA] and (only or suites not in ([Suite.FUNCTIONS], [Suite.CALLS])):
+        raise typer.BadParameter("--json records all of `functions`, all of `calls`, or `cuda`")
+    if Suite.CUDA in (suites or []) and not torch.cuda.is_available():
+        raise typer.BadParameter("there is no GPU for `cuda`")
     if target is not None and target not in _core.supported_targets():
         print(f"skipped: this CPU does not have {target}")
         return
-    environment = {**os.environ, **strong_modes(target, program.parent)}
-    if environment != os.environ:
-        os.execve(sys.executable, [sys.executable, *sys.argv], environment)
+    chosen = suites or [suite for suite in Suite if suite is not Suite.CUDA or torch.cuda.is_available()]
+    if chosen != [Suite.CUDA]:
+        environment = {**os.environ, **strong_modes(target, program.parent)}
+        if environment != os.environ:
+            os.execve(sys.executable, [sys.executable, *sys.argv], environment)
     from machine import describe
 
     console = Console(width=200 if markdown else None)
     console.print(describe(), highlight=False)
-    for table in tables(suites or list(Suite), threads or [1, 2], program, rounds, only, json):
+    for table in tables(chosen, threads or [1, 2], program, rounds, only, json, seconds, go_on):
         if markdown:
             table.box = box.MARKDOWN
         console.print(table)

@@ -10,8 +10,9 @@ likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/to
 `repdl conformance --torch --record` writes, and docs/torch-ops-2.14.md and -2.15.md of what it wrote with those. Of
 each docs/status/torch-X.Y.Z.json, which `repdl status` writes, docs/status/torch-X.Y.md is made.
 docs_functions.py makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md,
-docs_calls.py makes docs/calls.md. Into README.md and docs/interception.md it writes which versions of torch were
-measured. With --check nothing is written, and a page that is not up to date is an error.
+docs_calls.py makes docs/calls.md, docs_cuda.py docs/cuda.md once docs/cuda.json is there. Into README.md and
+docs/interception.md it writes which versions of torch were measured. With --check nothing is written, and a page that
+is not up to date is an error.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from docs_calls import calls_page
+from docs_cuda import FIGURES, cuda_page
 from docs_functions import function_pages
 from docs_reveal import reveal_page
 from repdl import _core, status
@@ -221,6 +223,8 @@ def main() -> None:
     pages["reveal.md"] = reveal_page(general_part("reveal.in.md"), markdown_table)
     pages["platforms.md"] = platforms_page()
     pages["calls.md"] = calls_page(general_part("calls.in.md"), markdown_table)
+    if FIGURES.exists():
+        pages["cuda.md"] = cuda_page(general_part("cuda.in.md"), markdown_table)
     for recorded in (ROOT / "docs").glob("torch-ops*.jsonl"):
         pages[f"{recorded.stem}.md"] = torch_sweep.page(torch_sweep.Sweep.load(recorded), recorded.stem)
     for recorded in sorted((ROOT / "docs/status").glob("torch-*.json")):

@@ -123,7 +123,7 @@ class SmallCall : public OverrideCall {
       const TensorSpec& spec = specs.spec[i];
       const Placement placed = PlacementOf(spec, order_of_strides_ ? *order_of_strides_ : IntList(), /*pairs=*/false);
       void* data = nullptr;
-      results.made[i] = NewHandle(spec.dtype, /*is_complex=*/false, placed.shape, placed.strides, data);
+      results.made[i] = NewHandle(spec.dtype, /*is_complex=*/false, placed.shape, placed.strides, Device(), data);
       if (results.made[i] == nullptr) return false;
       views[i] = MakeView(data, spec.dtype, spec.shape);
     }

@@ -32,7 +32,7 @@ struct {
 std::vector<PyTypeObject*> plain_types;
 
 // Numbers that torch writes to files.
-constexpr int32_t kCpu = 0, kStrided = 0;
+constexpr int32_t kCpu = 0, kCuda = 1, kStrided = 0;
 struct Code {
   DType dtype;
   int32_t real, complex;
@@ -84,21 +84,26 @@ bool ReadHandle(Handle tensor, TensorView& view) {
   return true;
 }
 
-PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data) {
-  Handle made = NewHandle(dtype, is_complex, shape, strides, data);
+PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
+                    void*& data) {
+  Handle made = NewHandle(dtype, is_complex, shape, strides, device, data);
   PyObject* tensor = made == nullptr ? nullptr : ObjectOf(made);
   if (tensor == nullptr) PyErr_Clear();
   return tensor;
 }
 
-Handle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data) {
+Handle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
+                 void*& data) {
   const Code* const known = std::ranges::find(kCodes, dtype, &Code::dtype);
   if (torch.empty_strided == nullptr || known == std::end(kCodes)) return nullptr;
   const int32_t code = is_complex ? known->complex : known->real;
   constexpr int32_t kNoIndex = -1;
+  const bool is_cpu = device.type == DeviceType::kCpu;
   Handle made = nullptr;
-  if (torch.empty_strided(shape.size(), shape.begin(), strides.begin(), code, kCpu, kNoIndex, &made) != 0)
+  if (torch.empty_strided(shape.size(), shape.begin(), strides.begin(), code, is_cpu ? kCpu : kCuda,
+                          is_cpu ? kNoIndex : device.index, &made) != 0) {
     return nullptr;
+  }
   if (torch.get_data(made, &data) == 0) return made;
   torch.delete_tensor(made);
   return nullptr;

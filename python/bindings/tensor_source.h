@@ -8,8 +8,9 @@
 
 #include "repdl/tensor.h"
 
-// Tensors of torch on the CPU, read and made straight by its functions in C: to ask DLPack, and to call from Python what
-// makes a tensor, takes more time than a small op.
+// Tensors of torch on the CPU, read straight by its functions in C, and made so on CUDA devices too: to ask DLPack, and to
+// call from Python what makes a tensor, takes more time than a small op. And memory that comes by DLPack is not torch's own:
+// `record_stream` would not keep it.
 
 namespace repdl {
 
@@ -23,16 +24,18 @@ void SetTensorSource(const std::vector<uintptr_t>& functions, const nanobind::ob
 /// Writes a dense tensor of real numbers to `view`, which is new. False for other objects, and without a source.
 bool ReadTensor(PyObject* object, TensorView& view);
 
-/// An uninitialised tensor of real or, with `is_complex`, of complex numbers, a new reference; `data` is where it lies.
+/// An uninitialised tensor on a device of real or, with `is_complex`, of complex numbers, a new reference; `data` is where it lies.
 /// Null, and no error, without a source, or if torch does not give one.
-PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data);
+PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
+                    void*& data);
 
 /// A tensor as torch's functions in C have it: the address of an at::Tensor, which belongs to whom it was given.
 using TensorHandle = void*;
 
 /// ReadTensor and NewTensor for such; neither touches a Python object.
 bool ReadHandle(TensorHandle tensor, TensorView& view);
-TensorHandle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, void*& data);
+TensorHandle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
+                       void*& data);
 void DeleteHandle(TensorHandle tensor);
 
 /// What torch calls a type of real numbers, or of pairs of them, in files and in C; -1 if it has none.

@@ -347,24 +347,25 @@ void Tensors::ReadArray(PyObject* object, const char* op, std::string_view arg, 
 
 nb::object Tensors::Make(const TensorSpec& spec, TensorView& view, const IntList* order, bool pairs) {
   static_cast<void>(CodeOf(spec.dtype));  // throws for what cannot be made
-  if (api_ != nullptr && (api_ != maker.api || device_.device_type != dlpack::kCpu)) {
-    return MakeByDlpack(spec, view, order, pairs);
-  }
-  if (api_ != nullptr) {
+  if (api_ != nullptr && api_ == maker.api) {
     const Design& design = DesignOf(spec, order == nullptr ? IntList() : *order, pairs);
     view.dtype = spec.dtype;
     view.shape = spec.shape;
+    view.device = DeviceOf(device_.device_type, device_.device_id);
     const auto& [shape, strides, strides_of_view] = design.placement;
     view.strides = strides_of_view;
-    nb::object made = nb::steal(NewTensor(spec.dtype, pairs, shape, strides, view.data));
+    nb::object made = nb::steal(NewTensor(spec.dtype, pairs, shape, strides, view.device, view.data));
     if (made.is_valid()) return made;
-    const nb::object arguments = nb::borrow(design.arguments);
-    nb::object object = nb::steal(PyObject_Call(maker.make, arguments.ptr(), nullptr));
-    dlpack::Tensor tensor;
-    if (!object.is_valid() || api_->tensor_from_object(object.ptr(), &tensor) != 0) throw PythonError();
-    view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
-    return object;
+    if (view.device.type == DeviceType::kCpu) {
+      const nb::object arguments = nb::borrow(design.arguments);
+      nb::object object = nb::steal(PyObject_Call(maker.make, arguments.ptr(), nullptr));
+      dlpack::Tensor tensor;
+      if (!object.is_valid() || api_->tensor_from_object(object.ptr(), &tensor) != 0) throw PythonError();
+      view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+      return object;
+    }
   }
+  if (api_ != nullptr) return MakeByDlpack(spec, view, order, pairs);
   const nb::object sizes = TupleOf(spec.shape);
   // NumPy has no bfloat16: only its bits.
   const std::string dtype(spec.dtype == DType::kBFloat16 ? "uint16" : Name(spec.dtype));

@@ -101,7 +101,7 @@ void SetWordFunctions(const std::vector<uintptr_t>& functions) {
   if (functions.size() * sizeof(uintptr_t) != sizeof torch) return;
   for (Probe& probe : probes) {
     void* data = nullptr;
-    probe.tensor = NewHandle(probe.less, probe.is_complex, {}, {}, data);
+    probe.tensor = NewHandle(probe.less, probe.is_complex, {}, {}, Device(), data);
     if (probe.tensor == nullptr) return;
   }
   std::memcpy(&torch, functions.data(), sizeof torch);

@@ -7,6 +7,7 @@ suspended within a block leaves its setting to whoever called it.
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import sys
 from collections.abc import Iterator
@@ -65,7 +66,7 @@ class InContext(Generic[T]):
     def _enter(self, entries: tuple[_Entry[T], ...]) -> None:
         self._entries.set(entries)
         if (torch := _torch()) is not None:
-            torch._stash_obj_in_tls(self._name, (get_ident(), entries))
+            _stash(torch, self._name, (get_ident(), entries))
 
     def _of_caller(self) -> tuple[_Entry[T], ...]:
         """In a thread in which torch computes gradients for a device: the blocks of the thread that asked for them.
@@ -82,6 +83,17 @@ class InContext(Generic[T]):
 def _torch() -> Any:
     """torch's module in C, if the program has it."""
     return getattr(sys.modules.get("torch"), "_C", None)
+
+
+def _stash(torch: Any, name: str, value: object) -> None:
+    """For the threads in which torch computes gradients; torch drops a reference to the value when another comes.
+
+    Not every torch takes one of its own before, as 2.11 does not: then it is ours that it drops.
+    """
+    references = sys.getrefcount(value)
+    torch._stash_obj_in_tls(name, value)
+    if sys.getrefcount(value) == references:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 def _owner() -> FrameType | None:

@@ -5,13 +5,6 @@
 #include "drivers/map.h"
 #include "numerics/lanes/scalar.h"
 
-/// Of a loop whose body is long.
-#if defined(__CUDA_ARCH__)
-#define REPDL_NOT_UNROLLED _Pragma("unroll 1")
-#else
-#define REPDL_NOT_UNROLLED
-#endif
-
 namespace repdl::scalar {
 
 /// Divides `rest` by `size` and returns the remainder. GPUs divide 64 bits slowly, and most sizes have 32.
@@ -172,7 +165,10 @@ REPDL_LANE void MapThread(const MapArgs& args, const MapFours& fours, int64_t th
       LoadFour(args.inputs[t], args.input_dtypes[t], offsets[t], args.strides[t][args.rank - 1], fours.inputs[t], count,
                x[t]);
     }
-    REPDL_NOT_UNROLLED for (int e = 0; e < count; ++e) {
+#if defined(__CUDA_ARCH__)  // the text of a function is long
+#pragma unroll 1
+#endif
+    for (int e = 0; e < count; ++e) {
       T value;
       if constexpr (kInputs == 1) {
         value = f(Pick(x[0], e));

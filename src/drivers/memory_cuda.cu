@@ -85,6 +85,13 @@ static cudaMemPool_t PoolOf(const Place& place) {
   static std::map<int, cudaMemPool_t> pools;
   const std::lock_guard lock(mutex);
   if (const auto known = pools.find(place.device.index); known != pools.end()) return known->second;
+  // A stream that captures runs nothing, and refuses this meanwhile, unless it is told that no graph has to repeat it.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  Check(place, "making a pool of memory", cudaThreadExchangeStreamCaptureMode(&mode));
+  struct ModeBefore {
+    cudaStreamCaptureMode* mode;
+    ~ModeBefore() { cudaThreadExchangeStreamCaptureMode(mode); }
+  } const before{&mode};
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;

@@ -64,8 +64,12 @@ std::string DigestOfReplay(CaseOnDevice& on_device, const Stream& stream) {
     error = failed.what();
   }
   cudaGraph_t graph = nullptr;
-  Must(cudaStreamEndCapture(stream.get(), &graph));
-  if (!error.empty()) return error;
+  const cudaError_t ended = cudaStreamEndCapture(stream.get(), &graph);
+  if (!error.empty()) {
+    cudaGetLastError();
+    return error;
+  }
+  Must(ended);
   cudaGraphExec_t replay = nullptr;
   Must(cudaGraphInstantiate(&replay, graph, 0));
   for (int i = 0; i < 2; ++i) {

@@ -77,7 +77,7 @@ CASES: dict[str, Case] = {}
 
 def case(name: str, *args: Any, **kwargs: Any) -> None:
     """A call of F.gelu, torch.exp or Tensor.exp_; of an in-place method on a copy of its first argument."""
-    function = reduce(getattr, name.split("."), _ROOT)
+    function = _named(name)
     if name.startswith("Tensor.") and name.endswith("_"):
         method = function
 
@@ -94,7 +94,20 @@ def written(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) 
 
 def drawn(name: str, *args: Any, **kwargs: Any) -> None:
     """A call of a function that draws random numbers."""
-    _enter(Case(name, reduce(getattr, name.split("."), _ROOT), args, kwargs, random=True))
+    _enter(Case(name, _named(name), args, kwargs, random=True))
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """A function of torch. What this version lacks raises when it is called: the others are there."""
+    try:
+        return reduce(getattr, name.split("."), _ROOT)
+    except AttributeError as error:
+        why = str(error)
+
+    def lacking(*_: Any, **__: Any) -> Any:
+        raise AttributeError(why)
+
+    return lacking
 
 
 def _enter(new: Case) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 import repdl
+from repdl._context import _stash
 from support import run_python
 
 
@@ -266,3 +268,33 @@ def test_asynchronous_generators_and_tasks() -> None:
         return [*seen, *await asyncio.gather(task("blocked"), task("sequential"))]
 
     assert asyncio.run(main()) == ["sequential", "blocked", "blocked", "sequential"]
+
+
+def test_a_torch_that_takes_no_reference_to_what_it_stashes_gets_one() -> None:
+    """It drops one later, when another value comes."""
+
+    class Torch:
+        def __init__(self, takes: bool) -> None:
+            self.owned: list[object] = []
+            self.takes = takes
+
+        def _stash_obj_in_tls(self, name: str, value: object) -> None:
+            if self.takes:
+                self.owned.append(value)
+
+    for takes in (True, False):
+        value = ("a new one", [takes])
+        before = sys.getrefcount(value)
+        _stash(fake := Torch(takes), "name", value)
+        assert sys.getrefcount(value) == before + 1
+        assert fake.owned == [value] * takes
+
+
+def test_the_order_of_a_block_outlives_those_within_it_in_backward() -> None:
+    x = torch.ones(3, requires_grad=True)
+    with repdl.reproducible():
+        for _ in range(20):
+            with repdl.order("sequential"), repdl.order("blocked"):
+                pass
+            (grad,) = torch.autograd.grad(x.exp().sum(), x)
+    torch.testing.assert_close(grad, torch.full((3,), 1.0).exp())

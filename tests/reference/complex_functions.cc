@@ -194,7 +194,8 @@ Pair<T> Sqrt(Pair<T> z) {
   const bool is_infinite = !is_nan && std::isinf(largest);
   const T other = root == 0 || is_infinite ? T{0} : std::fabs(y) / (2 * root);
   const T t = root * back, u = std::isinf(b) ? t : other * back;
-  return a < 0 ? Pair<T>{u, std::copysign(t, b)} : Pair<T>{t, std::copysign(u, b)};
+  const T sign = std::isnan(b) ? T{1} : b;
+  return a < 0 ? Pair<T>{u, std::copysign(t, sign)} : Pair<T>{t, std::copysign(u, sign)};
 }
 
 template <class T>
@@ -211,7 +212,7 @@ Pair<T> Sinh(Pair<T> z) {
 template <class T>
 Pair<T> Cosh(Pair<T> z) {
   const auto [a, b] = z;
-  const T of_zero = std::signbit(a) ? -b : b;
+  const T of_zero = std::isnan(a) ? b : std::copysign(T{1}, a) * b;
   return {Of("cosh", a) * Of("cos", b), b == 0 ? of_zero : Of("sinh", a) * Of("sin", b)};
 }
 

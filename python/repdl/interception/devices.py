@@ -27,11 +27,14 @@ _LAYOUTS = {"CPU": "", **{key: key.removesuffix("CPU") for key in LAYOUTS if key
 
 _OF_STREAMS = ("record_stream",)
 
+_cuda_starts = False
+"""Set before torch says so: what waits for its first use is called while CUDA is not yet initialized."""
+
 
 def _is_there(backend: str) -> bool:
     """Whether this torch has kernels for the device and, since it starts on demand, the program uses it."""
     has_kernels = torch._C._dispatch_has_kernel_for_dispatch_key("aten::empty.memory_format", backend)
-    return has_kernels and (backend != "CUDA" or torch.cuda.is_initialized())
+    return has_kernels and (backend != "CUDA" or _cuda_starts or torch.cuda.is_initialized())
 
 
 def _is_key(name: str) -> bool:
@@ -159,4 +162,10 @@ def _number_on(device: torch.device, value: Any) -> Any:
 
 def when_cuda_starts(do: Callable[[], None]) -> None:
     """Calls a function when the program first uses CUDA; now if it has."""
-    torch.cuda._lazy_call(do)
+
+    def start() -> None:
+        global _cuda_starts
+        _cuda_starts = True
+        do()
+
+    torch.cuda._lazy_call(start)

@@ -183,10 +183,10 @@ def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Te
 
     Beside bfloat16 and float16 that is float32 where torch computes with it. A tensor of one dimension or more decides
     the type of the result, and of the number where torch does not; then float32 is right as well. A truth value decides
-    nothing.
+    nothing. The number stays on the CPU, as a program's does: a copy to a device would wait for it.
     """
     if type(number) is bool:
-        return torch.tensor(number)
+        return _number_on_cpu(number)
     for other in args:
         if isinstance(other, torch.Tensor):
             simple = type(number) is float and other.dtype.is_floating_point
@@ -194,5 +194,9 @@ def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Te
             if dtype in LOW_DTYPES and (in_float32 or other.dim()):
                 dtype = torch.float32
             # As float32 a float64 would lose digits, and as another integer an integer overflow.
-            return torch.tensor(number, dtype=dtype) if type(number) is float else torch.tensor(number).to(dtype)
-    return torch.tensor(number)
+            return _number_on_cpu(number, dtype) if type(number) is float else _number_on_cpu(number).to(dtype)
+    return _number_on_cpu(number)
+
+
+def _number_on_cpu(number: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+    return torch.tensor(number, dtype=dtype, device="cpu")

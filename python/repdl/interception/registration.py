@@ -36,7 +36,7 @@ def register(kernels: Kernels, namespace: str = "aten") -> torch.library.Library
             # Those first of which torch warns as Python does.
             for name, kernel in sorted(of_key.items(), key=lambda item: isinstance(item[1], BuiltinFunctionType)):
                 if direct is None or not _put(direct, name, kernel):
-                    library.impl(name, kernel, key)
+                    library.impl(name, kernel, key, allow_override=True)  # not what every torch does unasked
     return library
 
 

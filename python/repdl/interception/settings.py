@@ -29,7 +29,7 @@ def check() -> None:
         raise ValueError(
             "torch.backends.cuda.matmul.allow_tf32 is on, which lets products have fewer bits; set it to False first"
         )
-    if torch.full((1,), 1e-40).mul(1.0).item() == 0.0:
+    if torch.full((1,), 1e-40, device="cpu").mul(1.0).item() == 0.0:
         raise ValueError(
             "this thread flushes subnormal numbers to zero, which changes bits; "
             "call torch.set_flush_denormal(False) first, or find the library that was built with -ffast-math"

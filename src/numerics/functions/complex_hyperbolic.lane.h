@@ -15,13 +15,14 @@ struct ComplexSinh {
 
 /*! complex_cosh
 Of `a + bi`: `cosh(a) * cos(b) + sinh(a) * sin(b) i`, where functions and products are rounded to the type of `input`. For
-b = ±0 the imaginary part is ±0, with the sign of b, changed if that of a is minus.
+b = ±0 the imaginary part is ±0, with the sign of b, changed if that of a is minus and a is no NaN.
 */
 struct ComplexCosh {
   template <class D, class V>
   REPDL_LANE void operator()(D d, V a, V b, V& real, V& imaginary) const {
     real = Mul(RealCosh(d, a), RealCos(d, b));
-    const V of_zero = Mul(CopySign(Set(d, 1), a), b);
+    // The sign of a NaN is not the same everywhere: GPUs do not change it.
+    const V one = Set(d, 1), of_zero = Mul(CopySign(one, IfThenElse(Eq(a, a), a, one)), b);
     imaginary = IfThenElse(Eq(b, Zero(d)), of_zero, Mul(RealSinh(d, a), RealSin(d, b)));
   }
 };

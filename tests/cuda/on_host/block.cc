@@ -408,6 +408,7 @@ cudaError_t cudaFree(void* data) {
   return data == nullptr || memories.Free(data) ? cudaSuccess : last_error = cudaErrorInvalidValue;
 }
 cudaError_t cudaMallocAsync(void** data, size_t size, cudaStream_t) { return cudaMalloc(data, size); }
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
   *pool = nullptr;
   return cudaSuccess;

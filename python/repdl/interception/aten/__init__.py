@@ -4,6 +4,7 @@
 from repdl.interception.aten import (
     arithmetic as arithmetic,
     attention as attention,
+    cells as cells,
     complex_functions as complex_functions,
     complex_numbers as complex_numbers,
     composites as composites,
@@ -32,7 +33,7 @@ from repdl.interception.aten import (
     optimizer as optimizer,
     order_of_gradients as order_of_gradients,
     ordering as ordering,
-    pointwise_on_devices as pointwise_on_devices,
+    piecewise as piecewise,
     pooling as pooling,
     quantile as quantile,
     quantized as quantized,

@@ -28,6 +28,8 @@ class OfEach(Override):
     """An override of lists of tensors."""
 
     def kernels(self, native: Kernel) -> Iterator[tuple[str, Kernel]]:
+        if not is_there(self.name):
+            return
         kernel = self.bind(native)
         yield self.name, kernel
         for name, _, _ in variants(self.name):

@@ -46,6 +46,14 @@ cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal,
+  cudaStreamCaptureModeThreadLocal,
+  cudaStreamCaptureModeRelaxed
+};
+/// Nothing is captured here.
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode);
+
 cudaError_t cudaMalloc(void** data, size_t size);
 cudaError_t cudaFree(void* data);
 cudaError_t cudaMallocAsync(void** data, size_t size, cudaStream_t stream);

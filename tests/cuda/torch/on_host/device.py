@@ -10,8 +10,11 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import subprocess
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +25,19 @@ own_calls: Counter[str] = Counter()
 """How often each of torch's own kernels of the device was called, by overload."""
 
 waits: list[str] = []
-"""What a program would wait for the device for: numbers of it that it read."""
+"""What a program would wait for the device for: numbers of it that it read, and copies to it."""
 
 
-def build(folder: Path) -> Path:
+def prepare() -> None:
+    """Before torch is imported, which asks once what there is of CUDA."""
+    if importlib.util.find_spec("torch") is None:
+        print("torch is not there: left out")
+        sys.exit(0)
+    with tempfile.TemporaryDirectory() as folder:
+        _load(_built(Path(folder)))
+
+
+def _built(folder: Path) -> Path:
     """Compiles device.cc against the torch that is there."""
     torch = _folder_of_torch()
     library = folder / "device.so"
@@ -44,8 +56,7 @@ def _folder_of_torch() -> Path:
     return Path(spec.origin).parent
 
 
-def load(library: Path) -> None:
-    """Before torch: its import asks once what there is of CUDA."""
+def _load(library: Path) -> None:
     lib = _folder_of_torch() / "lib"
     ctypes.CDLL(str(lib / "libtorch_global_deps.so"), mode=ctypes.RTLD_GLOBAL)
     ctypes.CDLL(str(lib / "libtorch_cpu.so"))
@@ -87,6 +98,20 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_mapped(change, item) for item in value)
     return torch.device("cpu") if isinstance(value, torch.device) else value
+
+
+@contextmanager
+def nothing_waits() -> Iterator[None]:
+    """A block in which the program may not wait for the device."""
+    waits.clear()
+    yield
+    assert waits == []
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """A test. The host is there afterwards, and has computed what it was given."""
+    yield
 
 
 _OF_ANY_DEVICE = ("as_strided", "unfold", "view", "_reshape_alias", "set_.source_Storage_storage_offset")
@@ -194,7 +219,7 @@ def _resize(self: Any, size: Any, *, memory_format: Any = None) -> Any:
 
 
 def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
-    if self.is_cpu and src.is_cuda and not non_blocking:
+    if self.is_cpu != src.is_cpu and not non_blocking:
         waits.append("copy_")
     own_calls["copy_"] += 1
     on_host(self).copy_(on_host(src))

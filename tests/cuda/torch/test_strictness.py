@@ -39,33 +39,9 @@ def test_what_lacks_a_kernel_raises(name: str, call: Callable[[torch.Tensor], ob
 def test_levels() -> None:
     x = cuda(X)
     with repdl.reproducible(strict="off"):
-        torch.linalg.eig(x)
-    with repdl.reproducible(strict="warn"), pytest.warns(repdl.NotReproducibleWarning, match="linalg_eig"):
-        torch.linalg.eig(x)
-
-
-def test_torch_gets_its_kernels_back(enabled: None) -> None:
-    torch.exp(cuda())
-    assert device.own_calls["exp"] == 0
-    with repdl.allow_native("a test"):  # which has no use for it: ours is there
-        torch.exp(cuda())
-    assert device.own_calls["exp"] == 0
-
-
-def test_outside_torch_computes() -> None:
-    device.own_calls.clear()
-    torch.exp(cuda())
-    assert device.own_calls["exp"] == 1
-
-
-def test_only_moves_and_choices_are_torchs_own(enabled: None) -> None:
-    from repdl.interception.exact import is_exact_on_cuda
-
-    x = cuda().requires_grad_()
-    y = torch.nn.functional.layer_norm(torch.softmax(x * 2 + 1, 1) @ x, (4,))
-    (torch.where(y > 0, y, -y) / 3).sum().backward()
-    assert device.own_calls
-    assert [name for name in device.own_calls if not is_exact_on_cuda(name)] == []
+        torch.special.airy_ai(x)
+    with repdl.reproducible(strict="warn"), pytest.warns(repdl.NotReproducibleWarning, match="airy_ai"):
+        torch.special.airy_ai(x)
 
 
 def test_mixed_devices(enabled: None) -> None:
@@ -88,23 +64,3 @@ def test_a_number_on_the_cpu_counts(enabled: None) -> None:
     assert bits(cuda() * third) == bits(X * third)
     assert bits(cuda() ** third.float()) == bits(X ** third.float())
     assert bits(cuda().mul_(third)) == bits(X * third)
-
-
-def test_a_device_that_is_not_there(enabled: None) -> None:
-    x = device.on_device(X.clone(), index=5)
-    assert str(x.device) == "cuda:5"
-    for call in (torch.exp, repdl.ops.exp):
-        with pytest.raises(RuntimeError, match=r"^\[exp\] .*cuda:5.*cudaErrorInvalidDevice"):
-            call(x)
-    with pytest.raises(
-        ValueError, match=r"\[mm\] mat2 is on cuda:5 but the first tensor is on cuda:0; move one of them"
-    ):
-        repdl.ops.mm(cuda(), x)
-    assert bits(torch.exp(cuda())) == bits(torch.exp(X))
-
-
-def test_an_index_out_of_range_stops_the_kernel(enabled: None) -> None:
-    index = device.on_device(torch.tensor([0, 4]))
-    with pytest.raises(RuntimeError, match=r"^\[index_add\] .*cuda:0"):
-        cuda().index_add(0, index, cuda()[:2])
-    assert bits(torch.exp(cuda())) == bits(torch.exp(X))

@@ -13,6 +13,8 @@ def bits(value: Any) -> Any:
         if value._is_zerotensor():  # of the CPU, without memory
             value = torch.zeros(value.shape, dtype=value.dtype)
         host = device.on_host(value.detach()).contiguous()
+        if host.is_complex():
+            host = torch.view_as_real(host.resolve_conj())
         if host.is_floating_point():
             host = torch.where(host.isnan(), torch.full_like(host, float("nan")), host)
         return host.dtype, tuple(host.shape), host.view(-1).view(torch.uint8).numpy().tobytes()
