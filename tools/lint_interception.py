@@ -74,9 +74,6 @@ EXCEPTIONS: dict[str, str] = {
         "Steps of torch's above autograd, whose gradients are added in another order than the op's.": """
             aten/packed_steps.py::gru_layer
         """,
-        "Steps of torch's exact kernels for the CPU, of which a device has others.": """
-            aten/piecewise.py::_hardsigmoid aten/piecewise.py::_hardswish aten/piecewise.py::hardsigmoid_backward
-        """,
         "Exact: powers of two, quotients that are checked, zeros, and a probe of the flush-to-zero mode.": """
             aten/remainders.py::_exactly.kernel aten/remainders.py::_of_magnitudes
             aten/remainders.py::_power_of_two aten/sparse.py::_to_dense settings.py::check

@@ -2,7 +2,8 @@
 """Devices other than the CPU.
 
 On CUDA devices our kernels of the CPU's overloads run too, as far as the ops that they call have kernels there; an op
-without one says so while it runs, and the call is refused by its name. On others we have no kernels, and of torch's
+without one says so while it runs, and the call is refused by its name. What is torch's own on the CPU is so there too
+where it is exact, or else has what `override.on_devices` declares. On others we have no kernels, and of torch's
 only moves are known to be exact.
 """
 
@@ -51,16 +52,24 @@ def dispatch_keys() -> list[str]:
     return [key for key in keys if _is_key(key)]
 
 
-def kernels(key: str, ours: Mapping[str, Kernel]) -> dict[str, Kernel]:
-    """What is registered at a key of `dispatch_keys`, given our kernels of dense tensors on the CPU."""
+def kernels(key: str, ours: Mapping[str, Kernel], instead: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """What is registered at a key of `dispatch_keys`, given our kernels of dense tensors on the CPU.
+
+    `instead` is what stands there for torch's own kernels.
+    """
     natives = {name: native_of(name, key) for name in registered_names(key)}
     found = {name: _refused(name, natives[name]) for name in _computing(key)}
     if key != SERVED:
         return found
-    elsewhere["cuda"] = {name: _if_exact(name, native) for name, native in natives.items()}
+    elsewhere["cuda"] = {
+        name: _unless_it_runs(name, native, instead[name]) if name in instead else _if_exact(name, native)
+        for name, native in natives.items()
+    }
     for name in natives:
         if name in ours:
             found[name] = ours[name]
+        elif name in instead:
+            found[name] = elsewhere["cuda"][name]
         elif name in found and calls_others(name):
             found[name] = _in_parts(name)
         elif name in found and elsewhere["cuda"][name] is natives[name]:
@@ -100,8 +109,8 @@ def _if_exact(name: str, native: Kernel) -> Kernel:
     if is_exact_on_cuda(name) or (why_exact(name) is not None and not _has_own(name, SERVED)):
         return native  # the latter is the same code as on the CPU, which calls others
     if not is_exact_on_cuda(name, whole=True):
-        return _unless_it_runs(name, native)
-    refused = _unless_it_runs(name, native)
+        return _unless_it_runs(name, native, _refused(name, native))
+    refused = _unless_it_runs(name, native, _refused(name, native))
 
     def run(*args: Any, **kwargs: Any) -> Any:
         is_real = kinds_of((*args, *kwargs.values())) & (FLOAT32 | LOW | WIDE)
@@ -110,11 +119,9 @@ def _if_exact(name: str, native: Kernel) -> Kernel:
     return run
 
 
-def _unless_it_runs(name: str, native: Kernel) -> Kernel:
-    refused = _refused(name, native)
-
+def _unless_it_runs(name: str, native: Kernel, otherwise: Kernel) -> Kernel:
     def run(*args: Any, **kwargs: Any) -> Any:
-        return (native if runs_native(name) else refused)(*args, **kwargs)
+        return (native if runs_native(name) else otherwise)(*args, **kwargs)
 
     return run
 

@@ -269,7 +269,7 @@ composites_on_devices: dict[str, Kernel] = {}
 """The same of those that torch makes of other steps on other devices than the CPU; registered where one is in use."""
 
 kernels_on_devices: dict[str, Kernel] = {}
-"""Kernels of overloads that are torch's own on the CPU."""
+"""What stands for torch's own kernel of an overload on other devices than the CPU."""
 
 layouts: dict[str, dict[str, Kernel]] = {}
 """By dispatch key, kernels for tensors that are not dense."""
@@ -365,14 +365,27 @@ def composite(name: str, on_devices: bool = False) -> Callable[[Kernel], Kernel]
     return declare
 
 
-def on_devices(name: str) -> Callable[[Kernel], Kernel]:
-    """Declares a function as the kernel of an overload on other devices than the CPU, where torch's own is exact."""
+def on_devices(*names: str) -> Callable[[Kernel], Kernel]:
+    """Declares what stands for torch's own kernel of overloads on other devices than the CPU, where that is exact.
+
+    Of an overload with an override it is what this calls as torch's own, else the kernel, and that of the variants.
+    """
 
     def declare(function: Kernel) -> Kernel:
-        _enter_once(kernels_on_devices, name, on_any(name, function))
+        for name in names:
+            _enter_once(kernels_on_devices, name, function)
         return function
 
     return declare
+
+
+def in_place_of_natives() -> dict[str, Kernel]:
+    """What stands for torch's own kernels on other devices than the CPU, variants among them."""
+    found = {name: on_any(name, kernel) for name, kernel in kernels_on_devices.items()}
+    for name, kernel in kernels_on_devices.items():
+        for variant, _, make in variants(name):
+            found.setdefault(variant, on_any(variant, make(kernel)))
+    return found
 
 
 def layout(key: str, *names: str) -> Callable[[Kernel], Kernel]:

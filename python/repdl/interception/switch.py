@@ -36,7 +36,7 @@ from repdl.interception import (
 )
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, is_there, lists_kept, native_of, registered_names
-from repdl.interception.override import composites, composites_on_devices, kernels_on_devices, layouts, overrides
+from repdl.interception.override import composites, composites_on_devices, in_place_of_natives, layouts, overrides
 from repdl.interception.registration import register
 
 STREAMS = ("philox", "torch")
@@ -279,7 +279,7 @@ def _of_devices(keys: list[str]) -> dict[str, dict[str, Callable[..., Any]]]:
 
 @cache
 def _of_device(key: str) -> dict[str, Callable[..., Any]]:
-    return devices.kernels(key, kernels_on_devices | _ours())
+    return devices.kernels(key, _ours(), in_place_of_natives())
 
 
 def _stub(name: str, native: Callable[..., Any], why: str | None = None) -> Callable[..., Any]:

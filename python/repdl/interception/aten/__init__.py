@@ -39,6 +39,7 @@ from repdl.interception.aten import (
     quantized as quantized,
     random as random,
     recurrent as recurrent,
+    reduced_by_index as reduced_by_index,
     reduction as reduction,
     remainders as remainders,
     segments as segments,

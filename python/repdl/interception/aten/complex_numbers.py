@@ -15,7 +15,7 @@ import torch
 from repdl.interception import core
 from repdl.interception.aten import complex_functions
 from repdl.interception.dtypes import to_floating
-from repdl.interception.native import native_of
+from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.operands import alike
 from repdl.interception.ops_by_dtype import complex_ops
 from repdl.interception.override import for_complex
@@ -29,6 +29,16 @@ def _of_dtype(value: Any, dtype: torch.dtype) -> torch.Tensor:
     return value if value.dtype == wide else value.to(wide)  # which takes longer than a small product
 
 
+def _of_reals(x: Any, *others: Any) -> tuple[torch.Tensor, ...]:
+    """Real operands as torch takes them on the CPU: a single number behind low ones is not rounded to their type."""
+    if not others:
+        return (x if x.is_floating_point() else to_floating(x),)
+    first, second = alike(x, *others)
+    if isinstance(other := others[0], torch.Tensor) and other.dim() == 0 and second.dtype in LOW_DTYPES:
+        second = other if other.dtype == second.dtype else other.to(torch.float32)
+    return first, second
+
+
 def _step(name: str, op: str, of_reals: str = "", elementwise: bool = True) -> None:
     """Declares an op of the core as an overload's kernel for complex numbers; `of_reals` names that of real ones."""
     kernel, pairs = complex_ops[op], f"{complex_functions.PREFIX}{op}"
@@ -37,13 +47,7 @@ def _step(name: str, op: str, of_reals: str = "", elementwise: bool = True) -> N
     def compute(*operands: Any) -> torch.Tensor:
         dtype = torch.result_type(*operands) if len(operands) == 2 else operands[0].dtype
         if not dtype.is_complex:  # on a device
-            return core.ops[of_reals](
-                *(
-                    alike(*operands)
-                    if len(operands) == 2
-                    else (x if x.is_floating_point() else to_floating(x) for x in operands)
-                )
-            )
+            return core.ops[of_reals](*_of_reals(*operands))
         result = kernel(*[_of_dtype(x, dtype) for x in operands])
         if dtype != torch.complex32:
             return result

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Quotients toward zero, common divisors and multiples of integers.
+"""Quotients to a whole number, common divisors and multiples.
 
-torch's kernels divide the least integer by -1, which ends the process on x86. Its negative is itself, as elsewhere.
+torch's kernels divide the least integer by -1, which ends the process on x86. Its negative is itself, as elsewhere. On
+devices quotients of floating-point numbers go in the steps of torch's kernels of the CPU; its own there multiply by the
+reciprocal of a number.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from typing import Any
 
 import torch
 
-from repdl.interception.native import native_of
-from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.core import ops
+from repdl.interception.native import LOW_DTYPES, native_of, overload
+from repdl.interception.override import ANY_DTYPE, on_devices, override
 
 
 def _without_minus_one(value: Any) -> Any:
@@ -49,3 +52,40 @@ def div(self: torch.Tensor, other: torch.Tensor, *, rounding_mode: str | None) -
     if isinstance(other, torch.Tensor):
         return torch.where(other == -1, found.neg(), found) if other.dtype.is_signed else found
     return found.neg() if other == -1 else found
+
+
+def _quotient_down(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """floor(x / y) by way of the remainder, each step rounded."""
+    one, quotient, rest = y.new_ones(()), ops["div"](x, y), torch.fmod(x, y)
+    whole = ops["div"](ops["sub"](x, rest), y)
+    whole = torch.where((rest != 0) & ((y < 0) != (rest < 0)), ops["sub"](whole, one), whole)
+    below = whole.floor()
+    nearest = torch.where(ops["sub"](whole, below) > 0.5, ops["add"](below, one), below)
+    found = torch.where(whole == 0, torch.copysign(torch.zeros_like(quotient), quotient), nearest)
+    return torch.where(y == 0, quotient, found)
+
+
+def _quotient_toward_zero(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return ops["div"](x, y).trunc()
+
+
+_WHOLE = {"floor": _quotient_down, "trunc": _quotient_toward_zero}
+
+
+@on_devices("div.Tensor_mode")
+def div_on_devices(self: Any, other: Any, *, rounding_mode: str | None) -> torch.Tensor:
+    """By a single number low types are rounded to at the end alone, as on the CPU."""
+    if rounding_mode is None:
+        return overload("div.Tensor")(self, other)
+    dtype = torch.result_type(self, other)
+    if not dtype.is_floating_point or rounding_mode not in _WHOLE:
+        return native_of("div.Tensor_mode", "CUDA")(self, other, rounding_mode=rounding_mode)
+    is_single = not isinstance(other, torch.Tensor) or other.numel() == 1
+    wide = torch.float32 if dtype in LOW_DTYPES and is_single else dtype
+    x, y = (t.to(wide) if isinstance(t, torch.Tensor) else torch.full((), t, dtype=wide) for t in (self, other))
+    return _WHOLE[rounding_mode](x, y).to(dtype)
+
+
+@on_devices("floor_divide")
+def floor_divide_on_devices(self: Any, other: Any) -> torch.Tensor:
+    return div_on_devices(self, other, rounding_mode="floor")

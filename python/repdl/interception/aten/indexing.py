@@ -119,14 +119,6 @@ def scatter(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor
     return scatter_(self.clone(memory_format=torch.contiguous_format), dim, index, src)
 
 
-@on_devices("scatter.src_out")
-def scatter_out(
-    self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, *, out: torch.Tensor
-) -> torch.Tensor:
-    result = scatter(self, dim, index, src)
-    return out.resize_(result.shape).copy_(result)
-
-
 _native_strided = native_of("as_strided_scatter")
 
 
@@ -198,6 +190,22 @@ def scatter_add(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Te
     result[reached] = sums
     return result
 
+
+def _declare_few(name: str, ours: Kernel) -> None:
+    """What the op does not take, on devices: integers, whose sums have no order, no terms, and single numbers."""
+
+    @on_devices(name)
+    def few(self: torch.Tensor, dim: int, index: torch.Tensor, terms: torch.Tensor, **alpha: Any) -> torch.Tensor:
+        is_whole = not self.is_floating_point() and not self.is_complex()
+        if is_whole or self.dtype != terms.dtype or index.numel() == 0:
+            return native_of(name, "CUDA")(self, dim, index, terms, **alpha)
+        if self.dim() or not self.is_floating_point():
+            raise NotImplementedError
+        return ours(self.reshape(1), 0, index.reshape(-1), terms.reshape(-1), **alpha).reshape(())
+
+
+_declare_few("index_add", index_add)
+_declare_few("scatter_add", scatter_add)
 
 _native_bincount = native_of("bincount")
 

@@ -10,8 +10,9 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import sum_of
+from repdl.interception.native import Kernel, native_of
 from repdl.interception.ops_by_dtype import Ops
-from repdl.interception.override import override
+from repdl.interception.override import on_devices, override
 
 
 def product(a: torch.Tensor, b: torch.Tensor, ops: Ops = _core.ops) -> torch.Tensor:
@@ -215,3 +216,46 @@ def conv_tbc(
     images, kernels = self.transpose(0, 1)[:, None], weight.permute(2, 0, 1)[:, None]
     result = ops["conv2d"](images, kernels, (1, 1), (pad, 0), 1, (1, 1), bias, get_order())
     return result[..., 0].permute(2, 0, 1).contiguous()
+
+
+_AT_ONCE = 2**24
+"""How many products of integers are kept until they are added."""
+
+
+def _product_of_integers(a: torch.Tensor, b: torch.Tensor, *_: Any) -> torch.Tensor:
+    """Modulo the power of two of the type, so that the order of the sums does not matter."""
+    result = torch.zeros((*a.shape[:-1], b.shape[-1]), dtype=a.dtype)
+    step = max(_AT_ONCE // max(result.numel(), 1), 1)
+    for left, right in zip(a.split(step, -1), b.split(step, -2), strict=True):
+        result += (left[..., None] * right[..., None, :, :]).sum(-2, dtype=a.dtype)  # integers
+    return result
+
+
+_OF_INTEGERS: Ops = {
+    "mm": _product_of_integers,
+    "addmm": lambda bias, a, b, *_: bias + _product_of_integers(a, b),  # integers
+}
+
+
+def _serve_integers(name: str, compute: Kernel) -> None:
+    """torch has products of integers on the CPU alone; what is none it refuses there."""
+
+    @on_devices(name)
+    def kernel(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if self.is_floating_point() or self.is_complex() or self.dtype == torch.bool:
+            return native_of(name, "CUDA")(self, *args, **kwargs)
+        return compute(self, *args, **kwargs, ops=_OF_INTEGERS)
+
+
+for _name, _compute in {
+    "mm": mm,
+    "addmm": addmm,
+    "bmm": bmm,
+    "baddbmm": baddbmm,
+    "addbmm": addbmm,
+    "mv": mv,
+    "addmv": addmv,
+    "dot": dot,
+    "vdot": vdot,
+}.items():
+    _serve_integers(_name, _compute)

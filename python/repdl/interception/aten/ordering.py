@@ -108,6 +108,21 @@ def mode(self: torch.Tensor, dim: int = -1, keepdim: bool = False) -> _Found:
     return core.ops["mode"](self, dim, keepdim)
 
 
+def _first_of_each(
+    is_first: torch.Tensor, order: torch.Tensor, return_inverse: bool, return_counts: bool
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of things in a stable order, of which some are not equal to the one before: where the first of each is, to which
+    each is equal, and how many there are."""
+    firsts = is_first.nonzero().reshape(-1)
+    inverse, counts = order.new_empty(0), order.new_empty(0)
+    if return_inverse:
+        inverse = torch.empty_like(order)
+        inverse[order] = is_first.cumsum(0) - 1  # integers
+    if return_counts:
+        counts = torch.cat([firsts[1:], firsts.new_full((1,), len(order))]) - firsts  # integers
+    return order[firsts], inverse, counts
+
+
 def _unique_in_order(
     self: torch.Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -119,15 +134,24 @@ def _unique_in_order(
     values, order = sort(flat.to(torch.uint8) if flat.dtype == torch.bool else flat, 0)
     is_first = torch.ones_like(order, dtype=torch.bool)
     torch.ne(values[1:], values[:-1], out=is_first[1:])
-    firsts = is_first.nonzero().reshape(-1)
-    inverse, counts = order.new_empty(0), order.new_empty(0)
-    if return_inverse:
-        inverse = torch.empty_like(order)
-        inverse[order] = is_first.cumsum(0) - 1  # integers
-        inverse = inverse.reshape(self.shape)
-    if return_counts:
-        counts = torch.cat([firsts[1:], firsts.new_full((1,), len(order))]) - firsts  # integers
-    return flat[order[firsts]], inverse, counts
+    firsts, inverse, counts = _first_of_each(is_first, order, return_inverse, return_counts)
+    return flat[firsts], inverse.reshape(self.shape) if return_inverse else inverse, counts
+
+
+def _unique_slices(
+    self: torch.Tensor, dim: int, return_counts: bool
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What `unique_dim` gives on the CPU, from stable orders by one number of each slice after the other."""
+    rows = self.movedim(dim, 0).reshape(self.shape[dim], -1)
+    rows = rows.to(torch.uint8) if rows.dtype == torch.bool else rows
+    order = torch.arange(len(rows))
+    for column in reversed(rows.unbind(1)):
+        order = order[sort(column[order], 0)[1]]
+    sorted_rows = rows[order]
+    is_first = torch.ones_like(order, dtype=torch.bool)
+    torch.any(sorted_rows[1:] != sorted_rows[:-1], 1, out=is_first[1:])
+    firsts, inverse, counts = _first_of_each(is_first, order, True, return_counts)
+    return self.index_select(dim, firsts), inverse, counts
 
 
 def _with_first_zero(name: str) -> Kernel:
@@ -160,6 +184,8 @@ def unique_dim(
     self: torch.Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """torch's unique slices, of equal ones the first. Like torch's own it gives the inverse in any case."""
+    if self.device.type in elsewhere and self.dtype in (*_ORDERED, torch.bool) and self.numel() and self.dim():
+        return _unique_slices(self, dim, return_counts)
     values, inverse, counts = _native_unique_dim(self, dim, sorted, True, return_counts)
     if self.is_floating_point() and values.numel():
         first = torch.full((values.shape[dim],), len(inverse)).scatter_reduce(

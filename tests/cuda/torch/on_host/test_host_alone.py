@@ -72,3 +72,16 @@ def test_writes_out_of_range_are_refused(enabled: None) -> None:
         places = torch.tensor(index)
         with pytest.raises(RuntimeError):
             to_cuda(x).scatter_(0, to_cuda(places), to_cuda(torch.ones(places.shape)))
+
+
+def test_torchs_kernels_with_other_steps_are_not_called(counted: None) -> None:
+    x, index = cuda(), device.on_device(torch.zeros(4, 4, dtype=torch.int64))
+    torch.nn.functional.hardswish(torch.nn.functional.hardsigmoid(x), inplace=True)
+    x.floor_divide(x).div(0.3, rounding_mode="trunc").round(decimals=2).angle()
+    x.scatter_reduce(0, index, x, "prod").scatter_(0, index, x, reduce="multiply").index_reduce(0, index[0], x, "mean")
+    torch.unique(x, dim=0)
+    torch.argmax(x, 1, out=index.new_empty(4))
+    theirs = "hardswish hardsigmoid floor_divide div angle scatter_reduce scatter index_reduce unique_dim argmax"
+    called = {name.partition(".")[0].removesuffix("_") for name in device.own_calls if name != "scatter_.src"}
+    assert called & set(theirs.split()) == set()
+    assert "round.decimals" not in device.own_calls
