@@ -145,3 +145,21 @@ def test_long_products_of_integers_are_added_in_parts(enabled: None, monkeypatch
 def test_unique_slices() -> None:
     for x in (random(2, 3, 40).sign(), (random(2, 40).sign() - 1).neg(), whole(2, 40) % 2 == 0, whole(40)):
         same(lambda x: torch.unique(x, dim=-1, return_inverse=True, return_counts=True), x)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_equal_neighbours(dim: int | None, enabled: None) -> None:
+    line = torch.tensor([0.0, -0.0, float("nan"), float("nan"), 1, 1, -0.0, 0.0, 2])
+    find = partial(torch.unique_consecutive, return_inverse=True, return_counts=True, dim=dim)
+    for x in (line.reshape(3, 3), torch.stack([line, line]), torch.stack([line, line], 1), torch.ones(2, 2).bool()):
+        same(find, x)
+    if dim is None:
+        same(find, torch.empty(0, 0))
+
+
+def test_signs_of_float16(enabled: None) -> None:
+    x, y = (t.half() for t in PAIRS)
+    for turned in (y, -y):
+        same(torch.signbit, turned)
+        same(torch.copysign, x, turned)
+        same(lambda x: torch.copysign(x, -1.0), turned)

@@ -44,6 +44,7 @@ from repdl.interception.aten import (
     remainders as remainders,
     segments as segments,
     selection as selection,
+    signs as signs,
     softmax as softmax,
     solving as solving,
     sparse as sparse,

@@ -138,6 +138,40 @@ def _unique_in_order(
     return flat[firsts], inverse.reshape(self.shape) if return_inverse else inverse, counts
 
 
+@on_devices("unique_consecutive")
+def unique_consecutive(
+    self: torch.Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The first of equal neighbours, as on the CPU; torch's own kernel for devices takes NaNs for equal."""
+    if dim is not None:
+        return unique_dim_consecutive(self, dim, return_inverse, return_counts)
+    flat = self.reshape(-1)
+    if not flat.numel():
+        return native_of("unique_consecutive", "CUDA")(self, return_inverse, return_counts)
+    firsts, inverse, counts = _first_in_turn(flat[1:] != flat[:-1], return_inverse, return_counts)
+    return flat[firsts], inverse.reshape(self.shape) if return_inverse else inverse, counts
+
+
+@on_devices("unique_dim_consecutive")
+def unique_dim_consecutive(
+    self: torch.Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The same of slices."""
+    if not self.numel() or not self.dim():
+        return native_of("unique_dim_consecutive", "CUDA")(self, dim, return_inverse, return_counts)
+    rows = self.movedim(dim, 0).reshape(self.shape[dim], -1)
+    firsts, inverse, counts = _first_in_turn((rows[1:] != rows[:-1]).any(1), return_inverse, return_counts)
+    return self.index_select(dim, firsts), inverse, counts
+
+
+def _first_in_turn(
+    differs: torch.Tensor, return_inverse: bool, return_counts: bool
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """`_first_of_each` of things in their order, of which all but the first differ from the one before or do not."""
+    is_first = torch.cat([differs.new_ones(1), differs])
+    return _first_of_each(is_first, torch.arange(len(is_first)), return_inverse, return_counts)
+
+
 def _unique_slices(
     self: torch.Tensor, dim: int, return_counts: bool
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

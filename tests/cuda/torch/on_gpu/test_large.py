@@ -46,6 +46,7 @@ def test_ten_runs(name: str, enabled: None) -> None:
         assert differences(large.run(operands), first) == ""
 
 
+@pytest.mark.filterwarnings("ignore:The AccumulateGrad node")  # of a stream that it did not begin on
 def test_gradients_of_layers_computed_at_once(enabled: None) -> None:
     """The engine computes gradients on the stream of each forward pass, here two that run at the same time."""
     x, w = torch.randn(700, 600), torch.randn(600, 500)
