@@ -93,7 +93,10 @@ def arange(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.T
 
 @override("range.out", **ANY_DTYPE)
 def range_(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.Tensor:
-    """As arange, with the end."""
+    """As arange, with the end. On devices torch counts the terms in float32, and has another number of them."""
+    if out.device.type != "cpu":
+        found = range_(start, end, step, out=torch.empty(0, dtype=out.dtype, device="cpu"))
+        return out.resize_(found.shape).copy_(found)
     return _by_place(_native_range(start, end, step, out=out), start, end, step)
 
 
