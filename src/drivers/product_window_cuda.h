@@ -16,9 +16,19 @@ inline constexpr int kWindowAxes = 3;
 /// Images or channels, and for each of them places along the axes, which a number counts, the last axis first: the lines of
 /// an operand, or its terms.
 struct WindowRange {
-  int64_t outer_stride;        // elements from one image, or channel, to the next
-  int32_t sizes[kWindowAxes];  // of the places
-  int32_t steps[kWindowAxes];  // from one of them to the next, in places of the source
+  int64_t outer_stride;          // elements from one image, or channel, to the next
+  int32_t sizes[kWindowAxes];    // of the places
+  int32_t steps[kWindowAxes];    // from one of them to the next, in places of the source
+  int64_t strides[kWindowAxes];  // the same in elements
+
+  /// Of a source with so many places along the axes.
+  void SetStrides(const int32_t (&source)[kWindowAxes]) {
+    int64_t stride = 1;
+    for (int axis = kWindowAxes - 1; axis >= 0; --axis) {
+      strides[axis] = steps[axis] * stride;
+      stride *= source[axis];
+    }
+  }
 };
 
 /// A number of a range, taken apart.
@@ -34,7 +44,7 @@ struct WindowIndex {
     index.outer = number;
     return index;
   }
-  /// Goes on by `count` numbers.
+  /// Goes on by `count` numbers, which are few: no division is as fast as some subtractions.
   REPDL_LANE void Advance(const WindowRange& range, uint32_t count) {
 #pragma unroll
     for (int axis = kWindowAxes - 1; axis >= 0; --axis) {
@@ -42,10 +52,18 @@ struct WindowIndex {
       if (size == 1) continue;
       at[axis] += count;
       if (at[axis] < size) return;
-      count = at[axis] / size;
-      at[axis] -= count * size;
+      for (count = 0; at[axis] >= size; ++count) at[axis] -= size;
     }
     outer += count;
+  }
+  /// From number 0, in elements.
+  REPDL_LANE int64_t Offset(const WindowRange& range) const {
+    int64_t offset = outer * range.outer_stride;
+#pragma unroll
+    for (int axis = 0; axis < kWindowAxes; ++axis) {
+      if (range.sizes[axis] > 1) offset += at[axis] * range.strides[axis];
+    }
+    return offset;
   }
 };
 
@@ -67,7 +85,16 @@ struct WindowOperand {
   WindowRange by_line, by_term;
   int32_t first[kWindowAxes];
   int32_t size[kWindowAxes];  // of an image
+  int64_t first_offset;       // of `first`, in elements
   bool masked;                // some number is absent
+
+  /// Once the sizes and steps are there.
+  void SetStrides() {
+    by_line.SetStrides(size);
+    by_term.SetStrides(size);
+    first_offset = 0;
+    for (int axis = 0; axis < kWindowAxes; ++axis) first_offset = first_offset * size[axis] + first[axis];
+  }
 };
 
 /// Copies what a thread copies of kLines lines of a window: numbers of one line. Neighbouring threads have neighbouring
@@ -84,7 +111,7 @@ class WindowCopier {
     is_there_ = line + line_ < x.lines;
     term_ = WindowIndex::Of(x.by_term, k + k_);
     const WindowIndex at = WindowIndex::Of(x.by_line, is_there_ ? line + line_ : 0);
-    from_ = x.data + matrix * x.matrix_stride + at.outer * x.by_line.outer_stride;
+    from_ = matrix * x.matrix_stride + x.first_offset + at.Offset(x.by_line);
 #pragma unroll
     for (int axis = 0; axis < kWindowAxes; ++axis) {
       place_[axis] = x.first[axis] + static_cast<int32_t>(at.at[axis]) * x.by_line.steps[axis];
@@ -97,16 +124,9 @@ class WindowCopier {
 #pragma unroll
     for (int k = 0; k < Tile::kTerms; k += kStep) {
       if (is_there_ && k_ + k < num_k) {
-        bool is_inside = true;
-        int64_t offset = 0;
-#pragma unroll
-        for (int axis = 0; axis < kWindowAxes; ++axis) {
-          const int32_t place = place_[axis] + static_cast<int32_t>(term.at[axis]) * x.by_term.steps[axis];
-          is_inside = is_inside && static_cast<uint32_t>(place) < static_cast<uint32_t>(x.size[axis]);
-          offset = offset * x.size[axis] + place;
-        }
+        const bool is_inside = !x.masked || IsInside(x, term);
         if (is_inside) {
-          const T* const from = from_ + term.outer * x.by_term.outer_stride + offset;
+          const T* const from = x.data + (from_ + term.Offset(x.by_term));
           __pipeline_memcpy_async(stage + (k_ + k) * kPitch + line_, from, sizeof(T));
         }
         if (x.masked) present[(k_ + k) * kLines + line_] = is_inside ? 1 : 0;
@@ -120,8 +140,18 @@ class WindowCopier {
   static constexpr int kStep = Tile::kThreads / kLines, kPitch = kLines + Tile::kPiece;
   static_assert(Tile::kThreads % kLines == 0 && Tile::kTerms % kStep == 0);
 
-  const T* from_ = nullptr;  // the image of the line
-  int line_ = 0, k_ = 0;     // of the first number in a stage
+  __device__ __forceinline__ bool IsInside(const WindowOperand<T>& x, const WindowIndex& term) const {
+    bool is_inside = true;
+#pragma unroll
+    for (int axis = 0; axis < kWindowAxes; ++axis) {
+      const int32_t place = place_[axis] + static_cast<int32_t>(term.at[axis]) * x.by_term.steps[axis];
+      is_inside = is_inside && static_cast<uint32_t>(place) < static_cast<uint32_t>(x.size[axis]);
+    }
+    return is_inside;
+  }
+
+  int64_t from_ = 0;      // what the place of the line gives of an offset
+  int line_ = 0, k_ = 0;  // of the first number in a stage
   bool is_there_ = false;
   int32_t place_[kWindowAxes] = {};  // of the line
   WindowIndex term_ = {};            // of the first number

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "drivers/row_cuda.h"
+#include "drivers/sum_cuda.h"
 #include "ops/batch_norm/batch_norm_kernel.h"
 
 namespace repdl::scalar {
@@ -13,7 +13,7 @@ namespace repdl::cuda {
 /// The numbers of a channel, sample by sample.
 template <class T>
 struct ChannelNumbers {
-  T* data;
+  const T* data;
   int64_t places, stride;  // between samples
 
   REPDL_ROW int64_t Offset(scalar::RowPlace at) const {
@@ -21,8 +21,7 @@ struct ChannelNumbers {
     const int64_t place = scalar::TakeRemainder(sample, places);
     return sample * stride + place;
   }
-  REPDL_ROW std::remove_const_t<T> operator()(scalar::RowPlace at) const { return data[Offset(at)]; }
-  REPDL_ROW void Put(scalar::RowPlace at, T value) const { data[Offset(at)] = value; }
+  REPDL_ROW T operator()(scalar::RowPlace at) const { return data[Offset(at)]; }
 };
 
 template <class T>
@@ -30,72 +29,142 @@ struct BatchNormChannels {
   BatchNormArgs<T> args;
   T reciprocal;  // 1 / N: the quotient in double, rounded once
 
-  template <class U>
-  REPDL_ROW ChannelNumbers<U> Numbers(U* data, int64_t c) const {
+  REPDL_ROW ChannelNumbers<T> Numbers(const T* data, int64_t c) const {
     return {data + c * args.places, args.places, args.channels * args.places};
   }
 };
 
-struct NormalizeChannel {
-  template <class Row, class T>
-  REPDL_ROW void operator()(const Row& row, int64_t c, const BatchNormChannels<T>& channels) const {
+/// The numbers of channel c are terms of sum c.
+template <class T>
+struct TermsOfChannels {
+  BatchNormChannels<T> channels;
+  const T* data;
+
+  REPDL_ROW ChannelNumbers<T> operator()(int64_t c) const { return channels.Numbers(data, c); }
+};
+
+template <class T>
+struct SquaredOfChannel {
+  ChannelNumbers<T> x;
+  T mean;
+
+  REPDL_ROW T operator()(scalar::RowPlace at) const { return scalar::SquaredFromMean(x(at), mean); }
+};
+
+template <class T>
+struct SquaresOfChannels {
+  BatchNormChannels<T> channels;
+
+  REPDL_ROW SquaredOfChannel<T> operator()(int64_t c) const {
+    return {channels.Numbers(channels.args.input, c), channels.args.mean[c]};
+  }
+};
+
+/// What a number is standardized by.
+template <class T>
+struct StandardOfChannel {
+  T mean, std;
+
+  REPDL_ROW StandardOfChannel(const BatchNormArgs<T>& args, int64_t c)
+      : mean(args.mean[c]), std(scalar::Sqrt(scalar::Add(args.var[c], args.eps))) {}
+  REPDL_ROW T operator()(T x) const { return scalar::Standardized(x, mean, std); }
+};
+
+template <class T>
+struct WeightTermOfChannel {
+  ChannelNumbers<T> g, x;
+  StandardOfChannel<T> standardized;
+
+  REPDL_ROW T operator()(scalar::RowPlace at) const { return scalar::Mul(g(at), standardized(x(at))); }
+};
+
+template <class T>
+struct WeightTermsOfChannels {
+  BatchNormChannels<T> channels;
+
+  REPDL_ROW WeightTermOfChannel<T> operator()(int64_t c) const {
     const BatchNormArgs<T>& args = channels.args;
-    const auto x = channels.Numbers(args.input, c);
-    T mean, var;
-    if (args.training) {
-      mean = scalar::Mul(row.Sum(x), channels.reciprocal);
-      const auto squared = [&](scalar::RowPlace at) { return scalar::SquaredFromMean(x(at), mean); };
-      var = scalar::Mul(row.Sum(squared), channels.reciprocal);
-      if (row.IsFirst()) {
-        args.mean[c] = mean;
-        args.var[c] = var;
-      }
-    } else {
-      mean = args.mean[c];
-      var = args.var[c];
-    }
-    if (args.output == nullptr) return;
-    const T std = scalar::Sqrt(scalar::Add(var, args.eps));
+    return {channels.Numbers(args.grad_output, c), channels.Numbers(args.input, c), {args, c}};
+  }
+};
+
+/// Row r is the places of a channel in a sample.
+struct NormalizePlane {
+  template <class Row, class T>
+  REPDL_ROW void operator()(const Row& row, int64_t r, const BatchNormChannels<T>& channels) const {
+    const BatchNormArgs<T>& args = channels.args;
+    const int64_t c = r % args.channels;
+    const StandardOfChannel<T> standardized(args, c);
     const bool has_weight = args.weight != nullptr, has_bias = args.bias != nullptr;
     const T weight = has_weight ? args.weight[c] : T{1}, bias = has_bias ? args.bias[c] : T{0};
-    const auto y = channels.Numbers(args.output, c);
+    const scalar::RowNumbers<const T> x{args.input + r * args.places};
+    const scalar::RowNumbers<T> y{args.output + r * args.places};
     row.Each([&](scalar::RowPlace at) {
-      y.Put(at, scalar::Affine(scalar::Standardized(x(at), mean, std), has_weight, weight, has_bias, bias));
+      y.Put(at, scalar::Affine(standardized(x(at)), has_weight, weight, has_bias, bias));
     });
   }
 };
 
-struct FillGradsOfChannel {
+struct FillGradsOfPlane {
   template <class Row, class T>
-  REPDL_ROW void operator()(const Row& row, int64_t c, const BatchNormChannels<T>& channels) const {
+  REPDL_ROW void operator()(const Row& row, int64_t r, const BatchNormChannels<T>& channels) const {
     const BatchNormArgs<T>& args = channels.args;
-    const auto x = channels.Numbers(args.input, c), g = channels.Numbers(args.grad_output, c);
-    const auto grad = channels.Numbers(args.grad_input, c);
-    const T mean = args.mean[c], std = scalar::Sqrt(scalar::Add(args.var[c], args.eps));
-    const auto h = [&](scalar::RowPlace at) { return scalar::Standardized(x(at), mean, std); };
-    const T of_bias = row.Sum(g);
-    const T of_weight = row.Sum([&](scalar::RowPlace at) { return scalar::Mul(g(at), h(at)); });
-    const T scale = scalar::Div(args.weight == nullptr ? T{1} : args.weight[c], std);
-    const T bias_share = scalar::Mul(of_bias, channels.reciprocal);
-    const T weight_share = scalar::Mul(of_weight, channels.reciprocal);
+    const int64_t c = r % args.channels;
+    const StandardOfChannel<T> standardized(args, c);
+    const T scale = scalar::Div(args.weight == nullptr ? T{1} : args.weight[c], standardized.std);
+    const T bias_share = scalar::Mul(args.grad_bias[c], channels.reciprocal);
+    const T weight_share = scalar::Mul(args.grad_weight[c], channels.reciprocal);
+    const scalar::RowNumbers<const T> x{args.input + r * args.places}, g{args.grad_output + r * args.places};
+    const scalar::RowNumbers<T> grad{args.grad_input + r * args.places};
     row.Each([&](scalar::RowPlace at) {
-      grad.Put(at, args.training ? scalar::GradOfNumber(g(at), h(at), scale, bias_share, weight_share)
+      grad.Put(at, args.training ? scalar::GradOfNumber(g(at), standardized(x(at)), scale, bias_share, weight_share)
                                  : scalar::Mul(scale, g(at)));
     });
-    if (!row.IsFirst()) return;
-    args.grad_weight[c] = of_weight;
-    args.grad_bias[c] = of_bias;
   }
 };
 
-template <class Body, class T>
-static void Run(const Place& place, const BatchNormArgs<T>& args) {
+template <class T>
+static BatchNormChannels<T> ChannelsOf(const BatchNormArgs<T>& args) {
+  return {args, static_cast<T>(1.0 / static_cast<double>(args.samples * args.places))};
+}
+
+/// out[c] = the sum of channel c, times `factor`.
+template <class T, class Terms>
+static void SumChannels(const Place& place, const BatchNormArgs<T>& args, const Terms& terms, T factor, T* out) {
   const int64_t n = args.samples * args.places;
-  const BatchNormChannels<T> channels{args, static_cast<T>(1.0 / static_cast<double>(n))};
-  Loops starts;
-  starts.Append(args.channels, args.places);
-  ForRows<T, Body>(place, RowsArgs<BatchNormChannels<T>>{args.channels, n, args.order, channels},
-                   AreSideBySide(starts, args.places == 1 ? args.channels : 1));
+  SumEnd end{};
+  end.factor = static_cast<double>(factor);
+  if (args.places == 1 && args.channels >= kWarpThreads / 2) {
+    SumsSideBySide(place, args.channels, n, args.order, terms, end, out);
+  } else {
+    Sums(place, args.channels, n, args.order, terms, end, out);
+  }
+}
+
+/// Body for each channel of each sample.
+template <class Body, class T>
+static void ForPlanes(const Place& place, const BatchNormArgs<T>& args) {
+  const RowsArgs<BatchNormChannels<T>> rows{args.samples * args.channels, args.places, args.order, ChannelsOf(args)};
+  if (args.places < kWarpThreads) return ForThreadRows<T, Body>(place, rows);
+  ForSharedRows<T, Body>(place, rows);
+}
+
+template <class T>
+static void Normalize(const Place& place, const BatchNormArgs<T>& args) {
+  const BatchNormChannels<T> channels = ChannelsOf(args);
+  if (args.training) {
+    SumChannels(place, args, TermsOfChannels<T>{channels, args.input}, channels.reciprocal, args.mean);
+    SumChannels(place, args, SquaresOfChannels<T>{channels}, channels.reciprocal, args.var);
+  }
+  if (args.output != nullptr) ForPlanes<NormalizePlane>(place, args);
+}
+
+template <class T>
+static void FillGrads(const Place& place, const BatchNormArgs<T>& args) {
+  const BatchNormChannels<T> channels = ChannelsOf(args);
+  SumChannels(place, args, TermsOfChannels<T>{channels, args.grad_output}, T{1}, args.grad_bias);
+  SumChannels(place, args, WeightTermsOfChannels<T>{channels}, T{1}, args.grad_weight);
+  ForPlanes<FillGradsOfPlane>(place, args);
 }
 
 template <class T>
@@ -108,15 +177,15 @@ __global__ void __launch_bounds__(kThreadsPerBlock) UpdateKernel(const __grid_co
 }
 
 template <class T>
-static void Run(const Place& place, const BatchNormUpdateArgs<T>& args) {
+static void Update(const Place& place, const BatchNormUpdateArgs<T>& args) {
   Launch(place, args.channels, &UpdateKernel<T>, args);
 }
 
-REPDL_CUDA_KERNEL(BatchNormKernel, BatchNormArgs<float>) { Run<NormalizeChannel>(place, args); }
-REPDL_CUDA_KERNEL(BatchNormKernel, BatchNormArgs<double>) { Run<NormalizeChannel>(place, args); }
-REPDL_CUDA_KERNEL(BatchNormGradKernel, BatchNormArgs<float>) { Run<FillGradsOfChannel>(place, args); }
-REPDL_CUDA_KERNEL(BatchNormGradKernel, BatchNormArgs<double>) { Run<FillGradsOfChannel>(place, args); }
-REPDL_CUDA_KERNEL(BatchNormUpdateKernel, BatchNormUpdateArgs<float>) { Run(place, args); }
-REPDL_CUDA_KERNEL(BatchNormUpdateKernel, BatchNormUpdateArgs<double>) { Run(place, args); }
+REPDL_CUDA_KERNEL(BatchNormKernel, BatchNormArgs<float>) { Normalize(place, args); }
+REPDL_CUDA_KERNEL(BatchNormKernel, BatchNormArgs<double>) { Normalize(place, args); }
+REPDL_CUDA_KERNEL(BatchNormGradKernel, BatchNormArgs<float>) { FillGrads(place, args); }
+REPDL_CUDA_KERNEL(BatchNormGradKernel, BatchNormArgs<double>) { FillGrads(place, args); }
+REPDL_CUDA_KERNEL(BatchNormUpdateKernel, BatchNormUpdateArgs<float>) { Update(place, args); }
+REPDL_CUDA_KERNEL(BatchNormUpdateKernel, BatchNormUpdateArgs<double>) { Update(place, args); }
 
 }  // namespace repdl::cuda

@@ -57,6 +57,7 @@ static WindowOperand<T> WindowOf(const Place& place, const ConvArgs<T>& args) {
                       (plan.kernel[axis].count - 1) * tap_steps[axis]);
   }
   window.masked = plan.masked;
+  window.SetStrides();
   return window;
 }
 
@@ -152,6 +153,7 @@ static void OverPatches(const Place& place, const ConvArgs<T>& args) {
   window.by_line = RangeOf(place, s.groups * s.o * positions, flat, one);
   window.by_term = RangeOf(place, positions, one, still);
   for (int axis = 0; axis < kMaxAxes; ++axis) window.size[axis] = Narrow(place, flat[axis]);
+  window.SetStrides();
   PlaceSink<T>& sink = product.sink;
   sink.c = args.result;
   sink.matrix_stride = s.c * plane;
