@@ -365,6 +365,8 @@ def _calls() -> Iterator[tuple[Shape, Shape, dict[str, Any]]]:
         (3, 2, 2, 3, 2),
         {**of_boxes, "dilation": (1, 3, 2), "output_padding": (1, 2, 0), "padding": 1},
     )
+    # Boxes of more channels than a tile of the product has rows, with a bias: threads share its rows.
+    yield (2, 6, 5, 5), (6, 30, 2, 2), of_boxes
 
 
 def _hostile() -> Iterator[tuple[str, Shape, Shape, dict[str, Any]]]:
