@@ -377,6 +377,8 @@ def _calls() -> Iterator[tuple[Shape, Shape, dict[str, Any]]]:
     yield (2, 3, 6, 18), (3, 4, 1, 1), {"transposed": True, "padding": (1, 3)}
     yield (1, 3, 4, 5), (3, 2, 1, 1), {"transposed": True, "stride": 3, "padding": 1, "output_padding": 2}
     yield (2, 3, 1), (4, 3, 1), {"padding": 1, "stride": 5}
+    # Boxes of more channels than a tile of the product has rows, with a bias: threads share its rows.
+    yield (2, 6, 5, 5), (6, 30, 2, 2), of_boxes
 
 
 def _hostile() -> Iterator[tuple[str, Shape, Shape, dict[str, Any]]]:

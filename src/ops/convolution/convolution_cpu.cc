@@ -718,7 +718,7 @@ void OverSlots(const ConvArgs<T>& args, int64_t m, const std::vector<SlotProduct
   for (const auto& product : products) {
     const int64_t panels = (product.table.num_slots + kTileVecs - 1) / kTileVecs;
     // At least 3 µs of work a share.
-    const int64_t work = panels * std::max<int64_t>(1, m * product.num_k() * kTileColsOf<T>) / 100000 + 1;
+    const int64_t work = panels * std::max<int64_t>(1, m * product.num_k() * kTileColsOf<T>) / Grain(100000) + 1;
     const int64_t parts = std::min({panels, work, wanted});
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t part = 0; part < parts; ++part) {
@@ -987,7 +987,7 @@ void OverImages(const ConvArgs<T>& args, int64_t m) {
   const int64_t groups = args.sizes.groups, num_k = plan.channels, positions = plan.num_positions();
   const int64_t images = args.sizes.n * groups, panels = (positions + kTileColsOf<T> - 1) / kTileColsOf<T>;
   // At least 3 µs of work a task.
-  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / 100000 + 1;
+  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / Grain(100000) + 1;
   const int64_t parts = std::min({panels, work, PartsOf(images)});
   ParallelFor(images * parts, [&](int64_t task) HWY_ATTR {
     const int64_t image = task / parts, g = image % groups, part = task % parts;
@@ -1341,7 +1341,7 @@ void OverPlanes(const ConvArgs<T>& args, int64_t m) {
   const std::vector<int64_t> offsets = plan.TapOffsets(), wholes = WholeSlots<T>(plan, slots);
   const int64_t num_taps = plan.num_taps(), rows = args.sizes.n * args.sizes.groups * m;
   // At least 3 µs of work a task, which pads its first plane; several tasks may share a plane.
-  const int64_t work = (plan.plane_size / m + num_taps * plan.num_positions()) * rows / 30000 + 1;
+  const int64_t work = (plan.plane_size / m + num_taps * plan.num_positions()) * rows / Grain(30000) + 1;
   const int64_t tasks = std::min({rows, work, int64_t{4} * GetNumThreads()});
   ParallelFor(tasks, [&](int64_t task) HWY_ATTR {
     Scratch scratch;
@@ -1509,7 +1509,7 @@ void OverTapsAndChannels(const ConvArgs<T>& args) {
   const int64_t num_rows = turned ? n : m, num_cols = turned ? m : n;
   const int64_t num_k = args.sizes.n * plan.num_positions();
   const int64_t window = std::min(Blocking::kMaxBlockK, num_k) / plan.num_positions() + 2;
-  const int64_t parts = std::min<int64_t>(GetNumThreads(), groups * m * n * num_k / 100000 + 1);
+  const int64_t parts = std::min<int64_t>(GetNumThreads(), groups * m * n * num_k / Grain(100000) + 1);
   Grid grid = groups >= 2 * parts ? Grid{} : CutAmong<T>(num_rows, num_cols, (parts + groups - 1) / groups);
   // A weight smaller than a tile is cut too: the long sum over positions is worth it.
   if (grid.rows * grid.cols * groups < parts) grid.rows = std::min(num_rows, (parts + groups - 1) / groups);
@@ -1636,7 +1636,7 @@ void OverPatches(const ConvArgs<T>& args) {
     }
     source = turned;
   }
-  const int64_t parts = std::min<int64_t>(4 * GetNumThreads(), m * n * s.o / 100000 + 1);
+  const int64_t parts = std::min<int64_t>(4 * GetNumThreads(), m * n * s.o / Grain(100000) + 1);
   const int64_t pairs = products * s.groups;
   const Grid grid = pairs >= parts ? Grid{} : CutAmong<T>(m, n, (parts + pairs - 1) / pairs);
   const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>, shares = grid.rows * grid.cols;
