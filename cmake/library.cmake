@@ -43,6 +43,9 @@ file(CONFIGURE OUTPUT ${generated}/repdl_op_folders.h CONTENT
 add_library(repdl_internal INTERFACE)
 target_include_directories(repdl_internal INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${generated})
 target_link_libraries(repdl_internal INTERFACE repdl_flags)
+if(REPDL_FORCED_FORKS)
+  target_compile_definitions(repdl_internal INTERFACE REPDL_FORCED_FORKS)
+endif()
 
 # What ops are made of, with no settings, threads or table of its own: it goes into each library of ops, those of
 # other projects too (cmake/own_ops.cmake).

@@ -9,6 +9,7 @@
 
 #include "callable.h"
 #include "case_bindings.h"
+#include "copy_strided.h"
 #include "each_callable.h"
 #include "generator_word.h"
 #include "op_callable.h"
@@ -186,6 +187,8 @@ NB_MODULE(repdl_core, m) {
   m.def("restore_function", &RestoreFunction, nb::arg("function_or_type"));
   m.def("fill_tensor", &FillTensor, nb::arg("tensor"), nb::arg("pattern"));
   m.def("fill_memory", &FillMemory, nb::arg("address"), nb::arg("bytes"), nb::arg("pattern"));
+  m.def("copy_strided", &CopyStrided, nb::arg("address"), nb::arg("shape"), nb::arg("strides"), nb::arg("item_size"),
+        nb::arg("to"));
 
   m.def("write_functions", &WriteFunctions);
   m.def("watch_writes", &WatchWrites, nb::arg("functions"), nb::arg("refuses"));

@@ -8,11 +8,15 @@ is says who asks: `_content` for records of runs, `receipts.digests` for receipt
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any, Protocol
 
 import torch
+
+from repdl import _core
 
 
 class Hash(Protocol):
@@ -26,9 +30,12 @@ class Hash(Protocol):
 NewHash = Callable[..., Hash]
 """Begins one, with the first data if there are any."""
 
-_PIECE, _TRANSPOSED_PIECE = 1 << 28, 1 << 20
-"""Bytes of a tensor that are laid out anew at once, at most, where it has several rows; a piece takes longer. Those of
-a matrix that is transposed are few enough for the cache."""
+_PIECE, _LARGEST_ROW, _LINE = 1 << 20, 1 << 24, 64
+"""Bytes that are laid out anew at once, few enough for the cache where rows are shorter; bytes of a row of which only
+one is laid out at once; and those of a line of the cache."""
+
+_MOST_DIMENSIONS = 7
+"""That are laid out at once."""
 
 _data_ptr = torch._C.TensorBase.data_ptr
 _bytes = lru_cache(1 << 12)(ctypes.c_char.__mul__)
@@ -79,18 +86,51 @@ def _raw_hash(tensor: torch.Tensor, new: NewHash) -> bytes | None:
         tensor = tensor.resolve_conj().resolve_neg()
     if tensor.is_contiguous():
         return _of_memory(tensor, new)
-    is_transposed = tensor.dim() == 2 and tensor.stride(0) == 1
-    most = _TRANSPOSED_PIECE if is_transposed else _PIECE
-    if tensor.nbytes <= most:
-        return _of_memory(tensor.contiguous(), new)
+    address = _data_ptr(tensor)
+    if not address:
+        return None
     hasher = new()
-    rows = max(1, most * len(tensor) // tensor.nbytes)
-    for piece in tensor.split(rows):
-        if is_transposed:  # torch is fast to transpose all of a matrix, not a part of one
-            piece = piece.t().contiguous().t()
-        piece = piece.contiguous()
-        hasher.update(_bytes(piece.nbytes).from_address(_data_ptr(piece)))
+    for piece in _pieces(address, tensor.shape, tensor.stride(), tensor.itemsize):
+        hasher.update(piece)
     return hasher.digest()
+
+
+class _Buffer(threading.local):
+    """Memory that the pieces are laid out in, kept: what is new costs as much to map as to fill."""
+
+    def __init__(self) -> None:
+        self.grow(0)
+
+    def grow(self, size: int) -> None:
+        self.size = size
+        self.data = bytearray(max(size, 1))
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.data))
+
+
+_buffer = _Buffer()
+
+
+def _pieces(address: int, shape: Sequence[int], strides: Sequence[int], item: int) -> Iterator[Any]:
+    """What lies with strides in memory, in the order of the indices. strides: in elements, each of `item` bytes.
+
+    A piece holds until the next one is asked for.
+    """
+    row = prod(shape[1:]) * item
+    if len(shape) > _MOST_DIMENSIONS or (row > _PIECE and strides[0] != 1 and len(shape) > 1):
+        for i in range(shape[0]):
+            yield from _pieces(address + i * strides[0] * item, shape[1:], strides[1:], item)
+        return
+    # Of a matrix that is transposed the rows lie beside each other, so a few are read with each line of the cache.
+    count = max(_PIECE // row, _LINE // item if row < _LARGEST_ROW else 1, 1)
+    for first in range(0, shape[0], count):
+        rows = min(count, shape[0] - first)
+        if rows * row > _buffer.size:
+            _buffer.grow(rows * row)
+        to = _buffer.address
+        _core.copy_strided(address + first * strides[0] * item, (rows, *shape[1:]), strides, item, to)
+        yield _bytes(rows * row).from_address(to)
+    if _buffer.size > _LARGEST_ROW:
+        _buffer.grow(0)
 
 
 def _of_memory(tensor: torch.Tensor, new: NewHash) -> bytes | None:

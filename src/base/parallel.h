@@ -15,6 +15,16 @@ namespace internal {
 void RunTasks(int64_t num_tasks, void (*task)(void*, int64_t), void* context);
 }  // namespace internal
 
+/// `n`, the work that is worth a fork. In a build with forced forks it is `fewest`, so that the samples of the tests,
+/// most of which are worth none, are shared among threads too.
+constexpr int64_t Grain(int64_t n, [[maybe_unused]] int64_t fewest = 1) {
+#ifdef REPDL_FORCED_FORKS
+  return std::min(n, fewest);
+#else
+  return n;
+#endif
+}
+
 /// Calls task(i) for every i in [0, num_tasks), on the threads of the pool. How the tasks meet the
 /// threads changes from run to run, so a task must own what it writes. The first exception of a task
 /// is thrown again here.
@@ -49,7 +59,7 @@ void ParallelFor(int64_t num_tasks, const Task& task) {
 template <class Body>
 void ParallelRanges(int64_t n, int64_t grain, const Body& body) {
   if (n <= 0) return;
-  grain = std::max<int64_t>(grain, 1);
+  grain = std::max<int64_t>(Grain(grain), 1);
   // Four ranges a thread even out the load without many hand-overs.
   const int64_t num_tasks = std::min((n + grain - 1) / grain, int64_t{4} * GetNumThreads());
   if (num_tasks <= 1 || GetNumThreads() == 1) {

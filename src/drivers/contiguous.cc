@@ -11,8 +11,8 @@
 namespace repdl {
 namespace {
 
-/// Copies where dimension `turned` lies side by side in operand 0, and the last one in operand 1: in squares, whose
-/// lines stay in the nearest cache until all of their numbers are moved.
+/// Copies where dimension `turned` lies side by side in operand 0, and the last one in operand 1: in squares of whole
+/// cache lines, read once each, since lines that lie powers of two apart push one another out of the cache.
 template <class T>
 void CopyTurned(const MapArgs& map, int turned, T* to) {
   constexpr int64_t kSquare = 64 / sizeof(T);
@@ -31,10 +31,16 @@ void CopyTurned(const MapArgs& map, int turned, T* to) {
         y += rest % map.shape[dim] * map.strides[1][dim];
         rest /= map.shape[dim];
       }
-      for (int64_t i0 = 0; i0 < rows; i0 += kSquare) {
-        for (int64_t i = i0; i < std::min(rows, i0 + kSquare); ++i) {
-          for (int64_t j = 0; j < width; ++j) y[i * to_step + j] = x[i + j * from_step];
+      int64_t i0 = 0;
+      for (; width == kSquare && i0 + kSquare <= rows; i0 += kSquare) {
+        T square[kSquare][kSquare];
+        for (int64_t j = 0; j < kSquare; ++j) std::memcpy(square[j], x + i0 + j * from_step, sizeof(square[j]));
+        for (int64_t i = 0; i < kSquare; ++i) {
+          for (int64_t j = 0; j < kSquare; ++j) y[(i0 + i) * to_step + j] = square[j][i];
         }
+      }
+      for (int64_t i = i0; i < rows; ++i) {
+        for (int64_t j = 0; j < width; ++j) y[i * to_step + j] = x[i + j * from_step];
       }
     }
   });

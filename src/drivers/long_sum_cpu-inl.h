@@ -10,7 +10,7 @@ HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
 /// Chunks that are worth a fork.
-inline constexpr int64_t kChunksOfFork = 8;
+inline constexpr int64_t kChunksOfFork = Grain(8);
 
 /// Whether a sum of n terms has chunks that can run in parallel, and enough of them.
 inline bool IsLongSum(int64_t n, Order order) {

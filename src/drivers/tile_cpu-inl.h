@@ -387,6 +387,15 @@ void PackCols(const MatrixOf<T>& b, int64_t j0, int cols, int64_t k0, int64_t nu
     }
     return;
   }
+  if (b.col_stride == 1) {
+    const TagOf<T> d;
+    for (; k < num_k; ++k, p += b.row_stride, panel += kTileColsOf<T>) {
+      for (int j = 0; j < kTileColsOf<T>; j += kLanesOf<T>) {
+        StoreU(LoadN(p + j, std::max<int64_t>(0, cols - j)), d, panel + j);
+      }
+    }
+    return;
+  }
 #endif
   for (; k < num_k; ++k) {
     for (int j = 0; j < cols; ++j) panel[k * kTileColsOf<T> + j] = p[k * b.row_stride + j * b.col_stride];
@@ -493,6 +502,13 @@ struct Grid {
   int64_t rows = 1, cols = 1;
 };
 
+/// What a share of m rows and n columns costs, in multiplications: about 12 for the packing of a number of a, 8 of b.
+template <class T>
+int64_t CostOfShare(int64_t m, int64_t n) {
+  const int64_t cols = (n + kTileColsOf<T> - 1) / kTileColsOf<T> * kTileColsOf<T>;
+  return m * cols + 12 * m + 8 * cols;
+}
+
 template <class T = float>
 Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
   const int64_t tiles = (m + kTileRows - 1) / kTileRows, panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>;
@@ -500,9 +516,8 @@ Grid CutAmong(int64_t m, int64_t n, int64_t parts) {
   int64_t best_cost = INT64_MAX;
   for (int64_t cols = 1; cols <= std::min(parts, panels); ++cols) {
     const int64_t rows = std::min(parts / cols, tiles);
-    // The largest share, plus its packing: about 12 multiplications a number of a, and 8 one of b.
-    const int64_t share_m = (m + rows - 1) / rows, share_n = (panels + cols - 1) / cols * kTileColsOf<T>;
-    const int64_t cost = share_m * share_n + 12 * share_m + 8 * share_n;
+    // Of the largest share.
+    const int64_t cost = CostOfShare<T>((m + rows - 1) / rows, (panels + cols - 1) / cols * kTileColsOf<T>);
     if (cost < best_cost) best = {rows, cols}, best_cost = cost;
   }
   return best;
@@ -658,6 +673,7 @@ class TileVisitor {
       run.row_bias = sink_.InPlaceRowBias(i), run.col_bias = sink_.InPlaceColBias(j);
       return tile(run);
     }
+    if constexpr (requires { sink_.Prefetch(i, rows, j); }) sink_.Prefetch(i, rows, j);
     tile(run);
     sink_.Store(i, rows, j, edge_);
   }
@@ -693,7 +709,7 @@ class TileVisitor {
 ///   kMayMask and kPacks say what panels are like
 ///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
 ///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), InPlaceRowBias(i) and InPlaceColBias(j), or
-///   null for Store(i, rows, j, tile)
+///   null for Store(i, rows, j, tile), for which Prefetch(i, rows, j) asks, if there is one
 template <class T = float, class AnyChunks = Chunks, class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const AnyChunks& chunks, const Left& left,
                  const Right& right, const Sink& sink, const TermsOf<T>& terms,

@@ -12,7 +12,7 @@ namespace repdl::testing {
 
 namespace {
 
-// Sanitizers see the accesses of a case in any one split; what several splits give is compared without them.
+// Sanitizers see the accesses of a case in any one split; what more splits give is compared without them.
 #if defined(__SANITIZE_THREAD__)
 constexpr int kThreads[] = {3};
 #elif defined(__SANITIZE_ADDRESS__)

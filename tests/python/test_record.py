@@ -11,7 +11,8 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +99,58 @@ def test_conjugates_zeros_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = torch.randn(70, 90).t()
     hashed = content.raw_hash(matrix)
     monkeypatch.setattr(_values, "_PIECE", 400)
-    monkeypatch.setattr(_values, "_TRANSPOSED_PIECE", 700)
     assert content.raw_hash(x.transpose(1, 2)) == whole
     assert content.raw_hash(matrix) == hashed == content.raw_hash(matrix.contiguous())
     sparse = torch.eye(3).to_sparse()
     assert content.raw_hash(sparse) == content.raw_hash(sparse.clone()) != content.raw_hash((2 * sparse).coalesce())
+
+
+def test_a_hash_is_of_each_byte_whatever_layout_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def layouts(x: torch.Tensor) -> Iterator[torch.Tensor]:
+        """The same elements, otherwise in memory."""
+        last = x.dim() - 1
+        for dims in (*permutations(range(x.dim())),)[:24]:
+            yield x.permute(dims).contiguous().permute(tuple(map(dims.index, range(x.dim()))))
+        yield torch.stack([x, x], -1)[..., 1]
+        yield torch.cat([x, x], last).narrow(last, x.shape[last], x.shape[last])
+        yield x.repeat_interleave(2, 0)[::2]
+
+    def expected(x: torch.Tensor) -> bytes:
+        return xxhash.xxh3_128_digest(x.contiguous().view(torch.uint8).numpy().tobytes())
+
+    before = torch.get_num_threads()
+    sizes = [(64, 64), (63, 65), (1, 4097), (20000, 3), (301, 1111), (3, 5, 1366), (5, 64, 16, 2)]
+    sizes.append((2, 1, 2, 1, 2, 3, 2, 3))
+    try:
+        for dtype, size in product((torch.uint8, torch.bfloat16, torch.float32, torch.complex128), sizes):
+            bits = torch.randint(256, (*size[:-1], size[-1] * dtype.itemsize), dtype=torch.uint8)
+            x = bits.view(dtype)  # NaN and subnormal numbers too
+            hashed = expected(x)
+            # Small pieces, and such as several threads lay out.
+            for piece, threads, y in product((1 << 14, 1 << 20), (1, 2, 3, 7), layouts(x)):
+                monkeypatch.setattr(_values, "_PIECE", piece)
+                monkeypatch.setattr(_values, "_LARGEST_ROW", 4 * piece)
+                torch.set_num_threads(threads)
+                assert content.raw_hash(y) == hashed, (dtype, size, y.stride(), piece, threads)
+        matrix = torch.zeros(4096, 17)
+        turned, seen = matrix.t(), {content.raw_hash(matrix.t())}
+        edges = [0, 1, 4095, 4096, 4097, 2**14 - 1, 2**14, 16 * 4096 - 1, 16 * 4096, 17 * 4096 - 1]  # of elements
+        for place, byte in product(edges, range(4)):
+            changed = turned.contiguous()
+            changed.view(torch.uint8).view(-1)[4 * place + byte] = 1
+            seen.add(content.raw_hash(changed.t().contiguous().t()))
+        assert len(seen) == 1 + 4 * len(edges)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_empty_and_repeated_elements_have_the_hash_of_their_bytes() -> None:
+    nothing = xxhash.xxh3_128_digest(b"")
+    for empty in (torch.empty(0), torch.empty(3, 0).t(), torch.empty(0, 5).expand(2, 0, 5), torch.ones(4, 4)[:, 2:2]):
+        assert content.raw_hash(empty) == nothing
+    for one in (torch.ones(1, 1).expand(70, 90), torch.ones(90).expand(70, 90), torch.ones(70, 1).expand(70, 90)):
+        assert content.raw_hash(one) == content.raw_hash(torch.ones(70, 90))
+    assert content.raw_hash(torch.ones(9).as_strided((5, 3), (1, 2))) == content.raw_hash(torch.ones(5, 3))  # overlaps
 
 
 @pytest.mark.parametrize("train", [train_transformer, train_convolutions])

@@ -291,6 +291,9 @@ def _cases() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, int]
     # Single taps, each image a product by itself: in groups, and of several chunks.
     yield (2, 12, 17, 19), (34, 6, 1, 1), (17, 19), {"groups": 2}
     yield (2, 300, 16, 17), (20, 300, 1, 1), (16, 17), {}
+    # More padding than the taps span: windows of padding alone, which neighbouring lines could share.
+    yield (2, 3, 5, 12), (4, 3, 1, 1), (9, 18), {"padding": (2, 3)}
+    yield (1, 1, 4, 7), (3, 1, 2, 2), (5, 16), {"padding": (3, 5), "stride": (2, 1)}
 
 
 convolution.rows(rows_of("input"))
@@ -365,6 +368,17 @@ def _calls() -> Iterator[tuple[Shape, Shape, dict[str, Any]]]:
         (3, 2, 2, 3, 2),
         {**of_boxes, "dilation": (1, 3, 2), "output_padding": (1, 2, 0), "padding": 1},
     )
+    # More padding than the taps span, or places between the windows: of one channel, of several, in groups, transposed.
+    yield (2, 1, 3), (3, 1, 1), {"padding": 5}
+    yield (2, 1, 3, 12), (5, 1, 3, 1), {"padding": (1, 4)}
+    yield (1, 6, 4, 7), (6, 1, 1, 2), {"padding": (3, 6), "stride": (2, 1), "groups": 6}
+    yield (2, 4, 5, 8), (6, 2, 1, 1), {"padding": (1, 2), "stride": (3, 2), "groups": 2}
+    yield (1, 2, 2, 3, 9), (3, 2, 1, 1, 1), {"padding": (1, 2, 4)}
+    yield (2, 3, 6, 18), (3, 4, 1, 1), {"transposed": True, "padding": (1, 3)}
+    yield (1, 3, 4, 5), (3, 2, 1, 1), {"transposed": True, "stride": 3, "padding": 1, "output_padding": 2}
+    yield (2, 3, 1), (4, 3, 1), {"padding": 1, "stride": 5}
+    # Boxes of more channels than a tile of the product has rows, with a bias: threads share its rows.
+    yield (2, 6, 5, 5), (6, 30, 2, 2), of_boxes
 
 
 def _hostile() -> Iterator[tuple[str, Shape, Shape, dict[str, Any]]]:
@@ -378,6 +392,12 @@ def _hostile() -> Iterator[tuple[str, Shape, Shape, dict[str, Any]]]:
         yield kind, *of_volumes
         yield kind, *of_channels
         yield kind, *of_phases
+    # Windows of padding alone.
+    for kind in ("infinite", "tiny", "special", "zeros"):
+        yield kind, (1, 2, 3, 12), (3, 2, 1, 1), {"padding": (1, 3)}
+        yield kind, (1, 1, 3, 11), (2, 1, 1, 2), {"padding": (2, 4)}
+        yield kind, (1, 4, 2, 12), (4, 1, 1, 1), {"padding": (2, 3), "groups": 4}
+        yield kind, (1, 2, 5, 18), (2, 2, 1, 1), {"transposed": True, "padding": (1, 3)}
 
 
 def _tensor(kind: str, shape: Shape, seed: int) -> str:

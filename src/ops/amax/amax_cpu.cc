@@ -17,7 +17,7 @@ constexpr int64_t kPiece = 512;
 /// Columns that are reduced at a time.
 constexpr int64_t kStrip = 1024;
 /// Numbers that are worth a fork.
-constexpr int64_t kGrain = 32768;
+constexpr int64_t kGrain = Grain(32768, 100);
 
 template <class T>
 struct Largest {

@@ -327,7 +327,7 @@ class Head {
 /// Calls task(i) for every i in [0, num_tasks), on several threads if the work, in multiplications, is worth a fork.
 template <class Task>
 void RunTasks(int64_t num_tasks, int64_t work, const Task& task) {
-  constexpr int64_t kWorthAFork = 100000;
+  constexpr int64_t kWorthAFork = Grain(100000);
   if (work >= kWorthAFork) return ParallelFor(num_tasks, task);
   for (int64_t i = 0; i < num_tasks; ++i) task(i);
 }

@@ -95,6 +95,23 @@ bool NeedsMask(const Place& place, const ConvArgs<T>& args, int64_t num_other, i
   return needs_mask;
 }
 
+/// run() with what absent terms need: on the CPU, if `tries_zeros`, with zeros in their place at first, unless the results
+/// leave a doubt.
+template <class T, class Run>
+void WithAbsentTerms(const Place& place, ConvArgs<T>& args, bool tries_zeros, int64_t num_other, int64_t num_source,
+                     const Run& run) {
+  tries_zeros = tries_zeros && place.IsCpu() && args.plan.masked;
+  if (tries_zeros) {
+    bool sure = false;
+    args.plan.masked = false, args.sure = &sure;
+    run();
+    args.plan.masked = true, args.sure = nullptr;
+    if (sure) return;
+  }
+  args.plan.masked = NeedsMask(place, args, num_other, num_source);
+  if (!tries_zeros || args.plan.masked) run();
+}
+
 /// What a gradient by the input is made of, in the type of its numbers.
 template <class T>
 class ByInput {
@@ -208,6 +225,7 @@ class ByInput {
 
   /// All plans at a time: with zeros in the place of absent terms at first, unless a mask is known to be needed.
   void RunEach(std::vector<ConvPlan>& plans, std::optional<bool>& needs_mask) {
+    if (plans.empty()) return;
     std::vector<bool> masked;
     bool any_masked = false, sure = true;
     for (ConvPlan& plan : plans) {
@@ -218,7 +236,7 @@ class ByInput {
     ConvEachPhaseArgs<T> args{Args(weight_), plans.data(), static_cast<int64_t>(plans.size())};
     if (any_masked && !needs_mask) args.conv.sure = &sure;
     ConvEachPhaseKernel(place_, args);
-    if (sure || plans.empty() || !MayNeedMask(plans.front())) return;
+    if (sure || !MayNeedMask(plans.front())) return;
     for (size_t i = 0; i < plans.size(); ++i) plans[i].masked = masked[i];
     args.conv.sure = nullptr;
     ConvEachPhaseKernel(place_, args);
@@ -307,17 +325,7 @@ void RunForward(const Place& place, const ConvSizes& sizes, const TensorView& in
                      .order = order,
                      .source_last = source.channels_last,
                      .result_last = goal.channels_last};
-    const bool tries_zeros = place.IsCpu() && args.plan.masked && sizes.c > 1;
-    bool sure = false;
-    if (tries_zeros) {  // in the place of absent terms
-      args.plan.masked = false, args.sure = &sure;
-      ConvKernel(place, args);
-      args.plan.masked = true, args.sure = nullptr;
-    }
-    if (!sure) {
-      args.plan.masked = NeedsMask(place, args, weight.numel(), input.numel());
-      if (!tries_zeros || args.plan.masked) ConvKernel(place, args);
-    }
+    WithAbsentTerms(place, args, sizes.c > 1, weight.numel(), input.numel(), [&] { ConvKernel(place, args); });
   });
   goal.Finish();
 }
@@ -340,8 +348,9 @@ void RunByKernel(const Place& place, const ConvSizes& sizes, const TensorView& i
                      .order = order,
                      .source_last = source.channels_last,
                      .result_last = grad.channels_last};
-    args.plan.masked = NeedsMask(place, args, grad_output.numel(), input.numel());
-    ConvGradKernelKernel(place, args);
+    const bool few_results = grad_weight.numel() <= grad_output.numel() + input.numel();
+    WithAbsentTerms(place, args, few_results, grad_output.numel(), input.numel(),
+                    [&] { ConvGradKernelKernel(place, args); });
   });
   goal.Finish();
 }

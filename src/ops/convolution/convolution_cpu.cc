@@ -174,6 +174,9 @@ class PaddedImages {
 template <class T>
 inline constexpr int64_t kBlockSlots = 4096 / sizeof(T) / kLanesOf<T>;
 
+/// Whether a copy of the source would not pay: no place is read twice, and runs of terms lie side by side.
+inline bool SuitsPatches(const ConvPlan& plan) { return plan.kernel[2].count >= 4 && plan.ReadsOnce(); }
+
 /// What the panels of PositionCols share: the slots of all images, where term k lies, and how the places that a block
 /// of slots reads are copied.
 template <class T>
@@ -184,6 +187,7 @@ struct PositionTable {
     int64_t first_shift, last_shift;
   };
 
+  bool in_patches = false;  // as PatchVectors reads them; and then is_dense
   bool is_dense = false;
   ConvPlan::Slots slots;  // of an image, or dense ones of all
   int64_t num_slots, part_size;
@@ -196,7 +200,7 @@ struct PositionTable {
   /// The terms are those of all taps of one channel after the other. Slots are dense if that pays for `rows` rows.
   PositionTable(const ConvPlan& plan, int64_t num_images, const std::vector<int64_t>& of_channels, int64_t rows,
                 bool channels_last)
-      : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>))),
+      : slots(plan.MakeSlots(static_cast<int>(kLanesOf<T>), 95)),
         num_slots(num_images * slots.count),
         part_size(plan.part_size()),
         num_held(std::min(plan.channels, Blocking::kMaxBlockK / std::max<int64_t>(1, plan.num_taps()) + 2)) {
@@ -207,7 +211,9 @@ struct PositionTable {
     constexpr int64_t kRowsOfPacking = 12, kFarApart = 7;
     const int64_t num_dense = (num_images * plan.num_positions() + kLanesOf<T> - 1) / kLanesOf<T>;
     const int64_t taps = kFarApart * plan.num_taps(), parts = plan.NumPartsOfTaps();
-    is_dense = !plan.masked && num_dense * (rows + kRowsOfPacking) * taps < num_slots * rows * (taps + parts);
+    in_patches = !channels_last && SuitsPatches(plan);
+    is_dense =
+        in_patches || (!plan.masked && num_dense * (rows + kRowsOfPacking) * taps < num_slots * rows * (taps + parts));
     if (is_dense) {
       slots = plan.MakeDenseSlots(static_cast<int>(kLanesOf<T>), num_images);
       num_slots = slots.count;
@@ -369,24 +375,23 @@ class PositionCols {
   HeldPlaces<T> held_;
 };
 
-/// The same of dense slots: vectors are put together of their fragments.
-template <class T>
+/// The same of dense slots, whose vectors are put together: vectors.Begin(first, last, k, num_k) says of which slots and
+/// terms, and vectors.Pack(slot, k, num_k, to) packs one.
+template <class T, class Vectors>
 class DenseCols {
  public:
   static constexpr bool kByVector = false, kMayMask = false, kPacks = true;
 
-  DenseCols(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
-            Scratch& scratch)
-      : table_(table), held_(args, plan, group, table, scratch) {}
+  DenseCols(int64_t num_slots, Vectors& vectors) : num_slots_(num_slots), vectors_(vectors) {}
 
   void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* buffer, int64_t buffer_stride,
            PanelOf<T>* panels) const {
-    const int64_t first = j0 / kLanesOf<T>, last = std::min(j1 / kLanesOf<T>, table_.num_slots) - 1;
-    const T* const places = held_.Hold(first, last, k, num_k);
+    const int64_t first = j0 / kLanesOf<T>, last = std::min(j1 / kLanesOf<T>, num_slots_) - 1;
+    vectors_.Begin(first, last, k, num_k);
     for (int64_t at = first, p = 0; at <= last; at += kTileVecs, ++p) {
       T* const panel = buffer + p * buffer_stride;
       for (int v = 0; v < kTileVecs; ++v) {
-        Pack(std::min(at + v, last), places, k, num_k, panel + v * kLanesOf<T>);
+        vectors_.Pack(std::min(at + v, last), k, num_k, panel + v * kLanesOf<T>);
       }
       panels[p] = {.b = panel, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
     }
@@ -394,26 +399,105 @@ class DenseCols {
   void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
 
  private:
-  void Pack(int64_t slot, const T* places, int64_t k, int64_t num_k, T* to) const {
+  int64_t num_slots_;
+  Vectors& vectors_;
+};
+
+/// Vectors of dense slots from the places that are held: of their fragments.
+template <class T>
+class HeldVectors {
+ public:
+  HeldVectors(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const PositionTable<T>& table,
+              Scratch& scratch)
+      : table_(table), held_(args, plan, group, table, scratch) {}
+
+  void Begin(int64_t first, int64_t last, int64_t k, int64_t num_k) { places_ = held_.Hold(first, last, k, num_k); }
+  void Pack(int64_t slot, int64_t k, int64_t num_k, T* to) const {
     const TagOf<T> d;
     const ConvPlan::Slots::Fragment* const fragments = table_.slots.fragments.data();
     const T* from[kLanesOf<T>];
     MaskElementOf<T> before[kLanesOf<T>];
     int count = 0;
     for (size_t f = table_.slots.first_fragment[slot]; f < table_.slots.first_fragment[slot + 1]; ++f, ++count) {
-      from[count] = places + fragments[f].place - fragments[f].lane;
+      from[count] = places_ + fragments[f].place - fragments[f].lane;
       before[count] = hn::FirstN(d, static_cast<size_t>(fragments[f].lane));
     }
-    for (int64_t q = 0; q < num_k; ++q, to += kTileColsOf<T>) {
-      const int64_t offset = table_.offsets[k + q];
-      VecOf<T> values = LoadU(d, from[0] + offset);
-      for (int f = 1; f < count; ++f) values = IfThenElse(before[f], values, LoadU(d, from[f] + offset));
-      StoreU(values, d, to);
+    const auto pack = [&](const auto& values) HWY_ATTR {
+      for (int64_t q = 0; q < num_k; ++q) StoreU(values(table_.offsets[k + q]), d, to + q * kTileColsOf<T>);
+    };
+    // Lines of positions are seldom so short that more than two meet in a vector.
+    if (count == 1) return pack([&](int64_t offset) HWY_ATTR { return LoadU(d, from[0] + offset); });
+    if constexpr (kLanesOf<T> > 1) {
+      const MaskOf<T> first = before[1];
+      if (count == 2) {
+        return pack([&](int64_t offset)
+                        HWY_ATTR { return IfThenElse(first, LoadU(d, from[0] + offset), LoadU(d, from[1] + offset)); });
+      }
+      pack([&](int64_t offset) HWY_ATTR {
+        VecOf<T> values = IfThenElse(first, LoadU(d, from[0] + offset), LoadU(d, from[1] + offset));
+        for (int f = 2; f < count; ++f) values = IfThenElse(before[f], values, LoadU(d, from[f] + offset));
+        return values;
+      });
     }
   }
 
+ private:
   const PositionTable<T>& table_;
   HeldPlaces<T> held_;
+  const T* places_ = nullptr;
+};
+
+/// The same from the source, where it SuitsPatches.
+template <class T>
+class PatchVectors {
+ public:
+  PatchVectors(const ConvArgs<T>& args, const ConvPlan& plan, int64_t group, const ConvPlan::Slots& slots)
+      : plan_(plan),
+        slots_(slots),
+        image_stride_(args.sizes.groups * plan.source_size()),
+        source_(args.source + group * plan.source_size() +
+                PlaceOf({plan.FirstPlace(0), plan.FirstPlace(1), plan.FirstPlace(2)})) {}
+
+  void Begin(int64_t, int64_t, int64_t, int64_t) const {}
+  void Pack(int64_t slot, int64_t k, int64_t num_k, T* to) const {
+    const T* from[kLanesOf<T>];  // where each lane's patch begins
+    int64_t lane = 0;
+    for (size_t f = slots_.first_fragment[slot]; f < slots_.first_fragment[slot + 1]; ++f) {
+      const ConvPlan::Slots::Fragment& fragment = slots_.fragments[f];
+      Axes at;
+      for (int axis = 0; axis < kMaxAxes; ++axis) at[axis] = fragment.position[axis] * plan_.PositionStep(axis);
+      for (int i = 0; i < fragment.length; ++i, at[2] += plan_.PositionStep(2)) {
+        from[lane++] = source_ + fragment.image * image_stride_ + PlaceOf(at);
+      }
+    }
+    for (; lane < kLanesOf<T>; ++lane) from[lane] = from[0];  // nobody reads it
+    const auto& kernel = plan_.kernel;
+    for (int64_t done = 0, run; done < num_k; done += run) {
+      const int64_t channel = (k + done) / plan_.num_taps(), tap = (k + done) % plan_.num_taps();
+      const int64_t line = tap / kernel[2].count, col = tap % kernel[2].count;
+      run = std::min(num_k - done, kernel[2].count - col);
+      const int64_t offset =
+          channel * plan_.source_plane() + PlaceOf({line / kernel[1].count, line % kernel[1].count, col});
+      PackRun([&](int64_t i) HWY_ATTR { return from[i] + offset; }, run, to + done * kTileColsOf<T>);
+    }
+  }
+
+ private:
+  int64_t PlaceOf(const Axes& at) const { return (at[0] * plan_.source[1] + at[1]) * plan_.source[2] + at[2]; }
+
+  template <class Lane>
+  static void PackRun(const Lane& lane, int64_t run, T* to) {
+#if HWY_TARGET == HWY_SCALAR
+    for (int64_t q = 0; q < run; ++q) to[q * kTileColsOf<T>] = lane(0)[q];
+#else
+    PackTransposed(lane, kLanesOf<T>, run, to, kTileColsOf<T>);
+#endif
+  }
+
+  const ConvPlan& plan_;
+  const ConvPlan::Slots& slots_;
+  int64_t image_stride_;
+  const T* source_;
 };
 
 /// The first `length` lanes, `step` numbers apart.
@@ -428,22 +512,29 @@ HWY_INLINE void StoreSpaced(std::type_identity_t<VecOf<T>> value, T* to, int len
   for (int q = 0; q < length; ++q) to[q * step] = lanes[q];
 }
 
-/// Finds numbers that may come of a zero in the place of an absent term.
+/// Finds numbers that may come of a zero in the place of an absent term: NaN and zeros.
 template <class T>
 class Doubts {
  public:
-  Doubts() : found_(Zero(TagOf<T>())) {}
+  Doubts() : largest_(Zero(TagOf<T>())) {}
   HWY_INLINE void Look(std::type_identity_t<VecOf<T>> values) {
-    const TagOf<T> d;
-    const auto known = hn::Or(Lt(values, Zero(d)), Gt(values, Zero(d)));
-    const VecOf<T> before = found_;
-    found_ = Or(before, IfThenZeroElse(known, Set(d, T{1})));
+    const Unsigned d;
+    // Without its sign, less 1: 0 becomes the largest number, and NaN stays larger than all others.
+    const auto bits = hn::Sub(hn::And(hn::BitCast(d, values), hn::Set(d, kMost)), hn::Set(d, 1));
+    largest_ = hn::BitCast(TagOf<T>(), hn::Max(hn::BitCast(d, VecOf<T>(largest_)), bits));
   }
-  /// Whether one was NaN or a zero.
-  bool Found() const { return Any(TagOf<T>(), Ne(found_, Zero(TagOf<T>()))); }
+  bool Found() const {
+    const Unsigned d;
+    return !hn::AllTrue(d, hn::Lt(hn::BitCast(d, VecOf<T>(largest_)), hn::Set(d, kInfinity)));
+  }
 
  private:
-  VecElementOf<T> found_;  // anything but +0 where one was
+  using Unsigned = hn::RebindToUnsigned<TagOf<T>>;
+  using Bits = hn::TFromD<Unsigned>;
+  static constexpr Bits kMost = static_cast<Bits>(-1) >> 1;
+  static constexpr Bits kInfinity = kMost & ~(kMost >> (sizeof(T) == 4 ? 8 : 11));
+
+  VecElementOf<T> largest_;  // of the bits, as numbers
 };
 
 /// Where the columns of PositionCols go.
@@ -462,54 +553,75 @@ struct PositionSink {
   int64_t InPlaceStride() const { return 0; }
   const T* InPlaceRowBias(int64_t) const { return nullptr; }
   const T* InPlaceColBias(int64_t) const { return nullptr; }
-  void Store(int64_t i, int rows, int64_t j, T* tile) const {
-    if (sure != nullptr) LookAt(rows, j, tile);
-    for (int v = 0; v < kTileVecs && j / kLanesOf<T> + v < num_slots; ++v) {
-      const int64_t at = j / kLanesOf<T> + v, slot = at % slots.count;
-      T* const image = result + at / slots.count * image_stride + i * row_step;
-#if HWY_TARGET != HWY_SCALAR
-      if (row_step == 1) {
-        StoreTurned(i, rows, slot, tile + v * kLanesOf<T>, image);
-        continue;
+  /// Asks for what Store will write.
+  void Prefetch(int64_t i, int rows, int64_t j) const {
+    const bool turned = row_step == 1;
+    const int64_t step = turned ? plan.result_step[2] * place_step : row_step;
+    ForSlots(i, j, [&](int, int64_t slot, const T* image) {
+      for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+        const ConvPlan::Slots::Fragment& fragment = slots.fragments[f];
+        const T* to = image + fragment.image * image_stride + fragment.result * place_step;
+        for (int q = 0; q < (turned ? fragment.length : rows); ++q, to += step) __builtin_prefetch(to, 1);
       }
+    });
+  }
+  void Store(int64_t i, int rows, int64_t j, const T* tile) const {
+    Doubts<T> doubts;
+    ForSlots(i, j, [&](int v, int64_t slot, T* image) HWY_ATTR {
+      const T* const from = tile + v * kLanesOf<T>;
+#if HWY_TARGET != HWY_SCALAR
+      if (row_step == 1) return StoreTurned(i, rows, slot, from, image, doubts);
 #endif
-      StoreRows(i, rows, slot, tile + v * kLanesOf<T>, image);
-    }
+      StoreRows(i, rows, slot, from, image, doubts);
+    });
+    if (sure != nullptr && doubts.Found()) sure->store(false, std::memory_order_relaxed);
   }
 
  private:
-  void LookAt(int rows, int64_t j, const T* tile) const {
-    Doubts<T> doubts;
-    for (int v = 0; v < kTileVecs && j / kLanesOf<T> + v < num_slots; ++v) {
-      const int64_t slot = (j / kLanesOf<T> + v) % slots.count;
-      for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-        const T* from = tile + v * kLanesOf<T> + slots.fragments[f].lane;
-        for (int r = 0; r < rows; ++r, from += kTileColsOf<T>)
-          doubts.Look(LoadN(from, slots.fragments[f].length, T{1}));
-      }
+  /// visit(v, slot, image) for the vectors of a tile; `image` is that of row i.
+  template <class Visit>
+  HWY_INLINE void ForSlots(int64_t i, int64_t j, const Visit& visit) const {
+    const int64_t first = j / kLanesOf<T>;
+    T* image = result + first / slots.count * image_stride + i * row_step;
+    for (int64_t v = 0, slot = first % slots.count; v < std::min<int64_t>(kTileVecs, num_slots - first); ++v) {
+      visit(static_cast<int>(v), slot, image);
+      if (++slot == slots.count) slot = 0, image += image_stride;
     }
-    if (doubts.Found()) sure->store(false, std::memory_order_relaxed);
   }
 
-  void StoreRows(int64_t i, int rows, int64_t slot, const T* tile, T* image) const {
+  void StoreRows(int64_t i, int rows, int64_t slot, const T* tile, T* image, Doubts<T>& doubts) const {
     const TagOf<T> d;
-    const int64_t step = plan.result_step[2] * place_step;
-    for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
-      const auto& [lane, length, position, at_result, dense_image, place] = slots.fragments[f];
-      T* to = image + dense_image * image_stride + at_result * place_step;
-      const T* from = tile + lane;
-      for (int r = 0; r < rows; ++r, from += kTileColsOf<T>, to += row_step) {
+    // Not in memory, which would be read again after each vector that is written.
+    Doubts<T> seen = doubts;
+    const T* const plus = bias == nullptr ? nullptr : bias + i;
+    const int64_t step = plan.result_step[2] * place_step, row = row_step;
+    for (size_t f = slots.first_fragment[slot], end = slots.first_fragment[slot + 1]; f < end; ++f) {
+      const ConvPlan::Slots::Fragment& fragment = slots.fragments[f];
+      const int length = fragment.length;
+      T* to = image + fragment.image * image_stride + fragment.result * place_step;
+      const T* from = tile + fragment.lane;
+      for (int r = 0; r < rows; ++r, from += kTileColsOf<T>, to += row) {
+        seen.Look(LoadN(from, length, T{1}));
         VecOf<T> value = LoadU(d, from);
-        if (bias != nullptr) value = Add(value, Set(d, bias[i + r]));
+        if (plus != nullptr) value = Add(value, Set(d, plus[r]));
         StoreSpaced(value, to, length, step);
       }
     }
+    doubts = seen;
   }
 
 #if HWY_TARGET != HWY_SCALAR
   /// Where the rows of a place lie side by side.
-  void StoreTurned(int64_t i, int rows, int64_t slot, const T* tile, T* image) const {
+  void StoreTurned(int64_t i, int rows, int64_t slot, const T* tile, T* image, Doubts<T>& doubts) const {
     const TagOf<T> d;
+    Doubts<T> seen = doubts;
+    for (size_t f = slots.first_fragment[slot]; f < slots.first_fragment[slot + 1]; ++f) {
+      const T* from = tile + slots.fragments[f].lane;
+      for (int r = 0; r < rows; ++r, from += kTileColsOf<T>) {
+        seen.Look(LoadN(from, slots.fragments[f].length, T{1}));
+      }
+    }
+    doubts = seen;
     for (int first = 0; first < rows; first += kLanesOf<T>) {
       const int64_t count = std::min<int64_t>(kLanesOf<T>, rows - first);
       VecElementOf<T> t[kLanesOf<T>];
@@ -585,6 +697,14 @@ void PackAll(const T* matrix, int64_t groups, int64_t m, const SlotProduct<T, An
   });
 }
 
+/// Parts that each of `jobs` like ones is cut into for the threads: four or more for each, and as many for all.
+inline int64_t PartsOf(int64_t jobs) {
+  const int64_t threads = GetNumThreads();
+  if (threads == 1) return 1;
+  const int64_t multiple = threads / std::gcd(threads, jobs);
+  return ((4 * threads + jobs - 1) / jobs + multiple - 1) / multiple * multiple;
+}
+
 /// `m` rows a group times the columns of each product. make_sink(product, g) makes the sink of a group.
 template <class T, class AnyChunks, class MakeSink>
 void OverSlots(const ConvArgs<T>& args, int64_t m, const std::vector<SlotProduct<T, AnyChunks>>& products,
@@ -593,13 +713,12 @@ void OverSlots(const ConvArgs<T>& args, int64_t m, const std::vector<SlotProduct
     const SlotProduct<T, AnyChunks>* product;
     int64_t group, begin, end;  // panels
   };
-  const int64_t groups = args.sizes.groups, pairs = groups * static_cast<int64_t>(products.size());
-  const int64_t wanted = GetNumThreads() == 1 ? 1 : 4 * GetNumThreads() / pairs + 1;
+  const int64_t groups = args.sizes.groups, wanted = PartsOf(groups * static_cast<int64_t>(products.size()));
   std::vector<Share> shares;
   for (const auto& product : products) {
     const int64_t panels = (product.table.num_slots + kTileVecs - 1) / kTileVecs;
     // At least 3 µs of work a share.
-    const int64_t work = panels * std::max<int64_t>(1, m * product.num_k() * kTileColsOf<T>) / 100000 + 1;
+    const int64_t work = panels * std::max<int64_t>(1, m * product.num_k() * kTileColsOf<T>) / Grain(100000) + 1;
     const int64_t parts = std::min({panels, work, wanted});
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t part = 0; part < parts; ++part) {
@@ -618,7 +737,15 @@ void OverSlots(const ConvArgs<T>& args, int64_t m, const std::vector<SlotProduct
                      {0, product->num_k()}, blocking);
     };
     if constexpr (std::is_same_v<AnyChunks, TapChunks>) {
-      if (product->table.is_dense) return times(DenseCols<T>(args, product->plan, g, product->table, scratch));
+      const PositionTable<T>& table = product->table;
+      if (table.in_patches) {
+        PatchVectors<T> vectors(args, product->plan, g, table.slots);
+        return times(DenseCols<T, PatchVectors<T>>(table.num_slots, vectors));
+      }
+      if (table.is_dense) {
+        HeldVectors<T> vectors(args, product->plan, g, table, scratch);
+        return times(DenseCols<T, HeldVectors<T>>(table.num_slots, vectors));
+      }
     }
     times(PositionCols<T>(args, product->plan, g, product->table, scratch));
   });
@@ -730,7 +857,9 @@ void PackWeights(const ConvArgs<T>& args, const std::vector<SlotProduct<T, TapCh
                   product->RowsOf(g, s.c) + PackedRows<T>::Begin(i, product->num_k()) + (first * num_taps + tap) * rows;
             }
             for (int64_t o = first; o < std::min(s.o, first + kChannels); ++o) {
-              TurnTaps(args.other + (g * s.o + o) * s.c * places, s.c, i, rows, places, turned);
+              const T* const weight = args.other + ((g * s.o + o) * s.c + i) * places;
+              for (int64_t q = 0; q < rows * places; q += kLineOf<T>) __builtin_prefetch(weight + s.c * places + q);
+              TurnTaps(weight - i * places, s.c, i, rows, places, turned);
               for (int64_t place = 0; place < places; ++place) {
                 const Goal& goal = goals[static_cast<size_t>(place)];
                 if (goal.product == nullptr) continue;
@@ -858,8 +987,8 @@ void OverImages(const ConvArgs<T>& args, int64_t m) {
   const int64_t groups = args.sizes.groups, num_k = plan.channels, positions = plan.num_positions();
   const int64_t images = args.sizes.n * groups, panels = (positions + kTileColsOf<T> - 1) / kTileColsOf<T>;
   // At least 3 µs of work a task.
-  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / 100000 + 1;
-  const int64_t parts = std::min({panels, work, 4 * GetNumThreads() / images + 1});
+  const int64_t work = panels * std::max<int64_t>(1, m * num_k * kTileColsOf<T>) / Grain(100000) + 1;
+  const int64_t parts = std::min({panels, work, PartsOf(images)});
   ParallelFor(images * parts, [&](int64_t task) HWY_ATTR {
     const int64_t image = task / parts, g = image % groups, part = task % parts;
     const MatrixOf<T> weight{args.other + g * m * num_k, num_k, 1};
@@ -873,24 +1002,58 @@ void OverImages(const ConvArgs<T>& args, int64_t m) {
   });
 }
 
-/// Left operand of the gradient by the weight: output channels by (image, position).
+/// The gradient of the output in its gradient by the weight: a matrix of output channels by positions for each image.
 template <class T>
-struct GradRows {
-  const T* grad_output;  // of the first image of the group
+struct GradImages {
+  const T* first;  // image of the group
   int64_t image_stride, channel_step, place_step;
   int64_t positions;
 
-  const T* Get(int64_t i, int rows, int64_t k, int64_t num_k, T* buffer) const {
+  /// visit(image, position, length, done) for the runs of terms [k, k + num_k) that are of one image.
+  template <class Visit>
+  void ForRuns(int64_t k, int64_t num_k, const Visit& visit) const {
     for (int64_t done = 0; done < num_k;) {
-      const int64_t position = (k + done) % positions;
-      const int64_t length = std::min(num_k - done, positions - position);
-      const MatrixOf<T> image{grad_output + (k + done) / positions * image_stride, channel_step, place_step};
-      PackRows(image, i, rows, position, length, buffer + done * rows);
+      const int64_t position = (k + done) % positions, length = std::min(num_k - done, positions - position);
+      visit(MatrixOf<T>{first + (k + done) / positions * image_stride, channel_step, place_step}, position, length,
+            done);
       done += length;
     }
+  }
+};
+
+/// Its output channels as rows.
+template <class T>
+struct GradRows {
+  GradImages<T> images;
+
+  const T* Get(int64_t i, int rows, int64_t k, int64_t num_k, T* buffer) const {
+    images.ForRuns(k, num_k, [&](const MatrixOf<T>& image, int64_t position, int64_t length, int64_t done) HWY_ATTR {
+      PackRows(image, i, rows, position, length, buffer + done * rows);
+    });
     return buffer;
   }
   void Prefetch(int64_t, int, int64_t, int64_t, int64_t, int64_t) const {}
+};
+
+/// As columns.
+template <class T>
+struct GradCols {
+  GradImages<T> images;
+  int64_t num_cols;
+
+  static constexpr bool kByVector = false, kMayMask = false, kPacks = true;
+
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* buffer, int64_t buffer_stride,
+           PanelOf<T>* panels) const {
+    for (int64_t j = j0; j < j1; j += kTileColsOf<T>, buffer += buffer_stride, ++panels) {
+      const int cols = static_cast<int>(std::min<int64_t>(kTileColsOf<T>, num_cols - j));
+      images.ForRuns(k, num_k, [&](const MatrixOf<T>& image, int64_t position, int64_t length, int64_t done) HWY_ATTR {
+        PackCols(image.Transposed(), j, cols, position, length, buffer + done * kTileColsOf<T>);
+      });
+      *panels = {.b = buffer, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
+    }
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
 };
 
 /// What the panels of a range of TapCols share: where the taps lie, and which terms are present, as bits of the columns
@@ -948,33 +1111,27 @@ struct TapTable {
   }
 };
 
-/// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
+/// Reads what (channel, tap), a column of the weight, takes of (image, position), a term of its gradient.
 template <class T>
-class TapCols {
+class TapReader {
  public:
   const ConvPlan& plan;
   const TapTable<T>& table;
   const PaddedImages<T>& images;
-  int64_t num_cols;
+  int64_t num_columns;
 
-  static constexpr bool kByVector = false, kMayMask = true, kPacks = true;
-
-  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* buffer, int64_t buffer_stride,
-           PanelOf<T>* panels) const {
-    for (int64_t j = j0, p = 0; j < j1; j += kTileColsOf<T>, ++p)
-      panels[p] = Get(j, k, num_k, buffer + p * buffer_stride);
-  }
-  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
-
- private:
-  PanelOf<T> Get(int64_t j, int64_t k, int64_t num_k, T* buffer) const {
-    // Columns behind the last one repeat it: nobody reads their sums.
-    const int64_t last = num_cols - 1;
-    int64_t offset[kTileColsOf<T>];
-    for (int64_t q = 0; q < kTileColsOf<T>; ++q) {
-      const int64_t column = std::min(j + q, last);
-      offset[q] = (column / plan.num_taps() - table.first_channel) * images.plane_stride() +
-                  table.tap_offsets[column % plan.num_taps()];
+  /// to[q * to_stride + i] = what column first + i takes of term k + q, for i < count, which is at most kMost. What a
+  /// vector has too much, the next term overwrites.
+  void Pack(int64_t first, int64_t count, int64_t k, int64_t num_k, T* to, int64_t to_stride) const {
+    // The last columns overlap those before. Columns behind the last one repeat it: nobody reads their sums.
+    int64_t begins[kMost], offsets[kMost];
+    for (int64_t i = 0; i < count; i += kLanesOf<T>) {
+      begins[i] = std::max<int64_t>(0, std::min(i, count - kLanesOf<T>));
+      for (int64_t q = 0; q < kLanesOf<T>; ++q) {
+        const int64_t column = std::min(first + begins[i] + q, num_columns - 1);
+        offsets[i + q] = (column / plan.num_taps() - table.first_channel) * images.plane_stride() +
+                         table.tap_offsets[column % plan.num_taps()];
+      }
     }
     for (int64_t done = 0; done < num_k;) {
       const int64_t position = (k + done) % plan.num_positions();
@@ -982,33 +1139,67 @@ class TapCols {
       const int64_t length = std::min(num_k - done, cols - col);
       const int64_t line = plan.OffsetOf(plan.FirstOfLine(position / cols));
       const T* source = images.Image((k + done) / plan.num_positions()) + line + col;
-      PackRun(source, offset, length, buffer + done * kTileColsOf<T>);
+      for (int64_t i = 0; i < count; i += kLanesOf<T>) {
+        PackRun(source, offsets + i, length, to + done * to_stride + begins[i], to_stride);
+      }
       done += length;
     }
-    PanelOf<T> panel{.b = buffer, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
-    if (plan.masked) {
-      for (int v = 0; v < kTileVecs; ++v) {
-        panel.present[v] =
-            table.present.data() + ((j - table.first_column) / kLanesOf<T> + v) * table.positions * kMaskBytesOf<T>;
-      }
-      panel.present_at = table.present_at.data() + k % table.positions;
-    }
-    return panel;
   }
 
-  /// to[i * kTileColsOf<T> + q] = source[i + offset[q]]
-  static void PackRun(const T* source, const int64_t* offset, int64_t length, T* to) {
+ private:
+  /// In whole vectors: the columns of a panel, or the rows of a tile.
+  static constexpr int64_t kMost = std::max<int64_t>(kTileColsOf<T>, kTileRows + kLanesOf<T>);
+
+  /// to[q * to_stride + i] = source[q + offsets[i]], for a vector of i.
+  static void PackRun(const T* source, const int64_t* offsets, int64_t length, T* to, int64_t to_stride) {
 #if HWY_TARGET == HWY_SCALAR
-    for (int64_t i = 0; i < length; ++i, ++source) {
-      for (int q = 0; q < kTileColsOf<T>; ++q) to[i * kTileColsOf<T> + q] = source[offset[q]];
-    }
+    for (int64_t q = 0; q < length; ++q) to[q * to_stride] = source[q + offsets[0]];
 #else
-    for (int q = 0; q < kTileColsOf<T>; q += kLanesOf<T>) {
-      PackTransposed([&](int64_t i) HWY_ATTR { return source + offset[q + i]; }, kLanesOf<T>, length, to + q,
-                     kTileColsOf<T>);
-    }
+    PackTransposed([&](int64_t i) HWY_ATTR { return source + offsets[i]; }, kLanesOf<T>, length, to, to_stride);
 #endif
   }
+};
+
+/// Right operand of the gradient by the weight: (channel, tap) as columns and (image, position) as k.
+template <class T>
+class TapCols {
+ public:
+  const TapReader<T>& reader;
+
+  static constexpr bool kByVector = false, kMayMask = true, kPacks = true;
+
+  void Get(int64_t j0, int64_t j1, int64_t k, int64_t num_k, T* buffer, int64_t buffer_stride,
+           PanelOf<T>* panels) const {
+    for (int64_t j = j0; j < j1; j += kTileColsOf<T>, buffer += buffer_stride, ++panels) {
+      reader.Pack(j, kTileColsOf<T>, k, num_k, buffer, kTileColsOf<T>);
+      *panels = {.b = buffer, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
+      if (reader.plan.masked) Mask(j, k, *panels);
+    }
+  }
+  void Prefetch(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) const {}
+
+ private:
+  void Mask(int64_t j, int64_t k, PanelOf<T>& panel) const {
+    const TapTable<T>& table = reader.table;
+    for (int v = 0; v < kTileVecs; ++v) {
+      panel.present[v] =
+          table.present.data() + ((j - table.first_column) / kLanesOf<T> + v) * table.positions * kMaskBytesOf<T>;
+    }
+    panel.present_at = table.present_at.data() + k % table.positions;
+  }
+};
+
+/// The same as a left operand, if no term is absent: rows from `first` on.
+template <class T>
+struct TapRows {
+  const TapReader<T>& reader;
+  int64_t first;
+
+  const T* Get(int64_t i, int rows, int64_t k, int64_t num_k, T* buffer) const {
+    reader.Pack(first + i, rows, k, num_k, buffer, rows);
+    return buffer;
+  }
+  void Prefetch(int64_t, int, int64_t, int64_t, int64_t, int64_t) const {}
 };
 
 /// Whether a group has one channel to read, and all terms are in a chain, present or zeros.
@@ -1145,11 +1336,12 @@ HWY_INLINE void RunRows(const T* plane, const T* weight, const std::vector<int64
 template <class T>
 void OverPlanes(const ConvArgs<T>& args, int64_t m) {
   const ConvPlan& plan = args.plan;
-  const ConvPlan::Slots slots = plan.MakeSlots(static_cast<int>(kLanesOf<T>));
+  // To store a slot of several fragments takes as long as some taps do.
+  const ConvPlan::Slots slots = plan.MakeSlots(static_cast<int>(kLanesOf<T>), 80);
   const std::vector<int64_t> offsets = plan.TapOffsets(), wholes = WholeSlots<T>(plan, slots);
   const int64_t num_taps = plan.num_taps(), rows = args.sizes.n * args.sizes.groups * m;
   // At least 3 µs of work a task, which pads its first plane; several tasks may share a plane.
-  const int64_t work = (plan.plane_size / m + num_taps * plan.num_positions()) * rows / 30000 + 1;
+  const int64_t work = (plan.plane_size / m + num_taps * plan.num_positions()) * rows / Grain(30000) + 1;
   const int64_t tasks = std::min({rows, work, int64_t{4} * GetNumThreads()});
   ParallelFor(tasks, [&](int64_t task) HWY_ATTR {
     Scratch scratch;
@@ -1294,38 +1486,69 @@ void OverChannels(const ConvArgs<T>& args) {
   });
 }
 
+/// Whether a number is NaN or a zero.
+template <class T>
+bool HasDoubt(const T* numbers, int64_t count) {
+  std::atomic<bool> found = false;
+  ParallelRanges(count, 1 << 14, [&](int64_t begin, int64_t end) HWY_ATTR {
+    Doubts<T> doubts;
+    ForVectors<T>(end - begin,
+                  [&](int64_t i, int64_t n) HWY_ATTR { doubts.Look(LoadN(numbers + begin + i, n, T{1})); });
+    if (doubts.Found()) found.store(true, std::memory_order_relaxed);
+  });
+  return found.load();
+}
+
+/// The gradient by the weight: a product of output channels by (channel, tap), or the same turned, over (image, position).
+template <class T>
+void OverTapsAndChannels(const ConvArgs<T>& args) {
+  const ConvPlan& plan = args.plan;
+  const int64_t groups = args.sizes.groups, m = args.sizes.o, n = plan.channels * plan.num_taps();
+  // The mask of absent terms is one of columns.
+  const bool turned = !plan.masked && CostOfShare<T>(n, m) < CostOfShare<T>(m, n);
+  const int64_t num_rows = turned ? n : m, num_cols = turned ? m : n;
+  const int64_t num_k = args.sizes.n * plan.num_positions();
+  const int64_t window = std::min(Blocking::kMaxBlockK, num_k) / plan.num_positions() + 2;
+  const int64_t parts = std::min<int64_t>(GetNumThreads(), groups * m * n * num_k / Grain(100000) + 1);
+  Grid grid = groups >= 2 * parts ? Grid{} : CutAmong<T>(num_rows, num_cols, (parts + groups - 1) / groups);
+  // A weight smaller than a tile is cut too: the long sum over positions is worth it.
+  if (grid.rows * grid.cols * groups < parts) grid.rows = std::min(num_rows, (parts + groups - 1) / groups);
+  const int64_t shares = grid.rows * grid.cols;
+  const int64_t panels = (num_cols + kTileColsOf<T> - 1) / kTileColsOf<T>;
+  const Chunks chunks(num_k, ChainLength(args.order, num_k));
+  ParallelFor(groups * shares, [&](int64_t task) HWY_ATTR {
+    const int64_t g = task / shares, row = task % shares / grid.cols, col = task % grid.cols;
+    const int64_t i0 = num_rows * row / grid.rows, i1 = num_rows * (row + 1) / grid.rows;
+    const int64_t j0 = panels * col / grid.cols * kTileColsOf<T>;
+    const int64_t j1 = std::min(num_cols, panels * (col + 1) / grid.cols * kTileColsOf<T>);
+    Scratch scratch;
+    const TapTable<T> table(plan, turned ? i0 : j0, turned ? i1 : j1);
+    const PaddedImages<T> images(args, g, table.first_channel, table.end_channel, window, scratch);
+    const TapReader<T> reader{plan, table, images, n};
+    const int64_t channel_step = args.result_last ? 1 : plan.num_positions(), first_row = turned ? 0 : i0;
+    const GradImages<T> grad{args.other + (g * m + first_row) * channel_step, groups * m * plan.num_positions(),
+                             channel_step, args.result_last ? groups * m : 1, plan.num_positions()};
+    T* const result = args.result + g * m * n;
+    if (turned) {
+      TileProduct<T>(i1 - i0, j0, j1, chunks, TapRows<T>{reader, i0}, GradCols<T>{grad, m},
+                     MatrixSink<T>{result + i0, 1, n, m, nullptr, nullptr}, {0, num_k});
+    } else {
+      TileProduct<T>(i1 - i0, j0, j1, chunks, GradRows<T>{grad}, TapCols<T>{reader},
+                     MatrixSink<T>{result + i0 * n, n, 1, n, nullptr, nullptr}, {0, num_k});
+    }
+  });
+}
+
 /// The gradient by the weight.
 template <class T>
 void OverTaps(const ConvArgs<T>& args) {
-  const ConvPlan& plan = args.plan;
-  if (args.sizes.o == 1 && plan.channels == 1 && !plan.masked && args.sizes.groups >= kLanesOf<T> &&
-      !args.source_last && !args.result_last) {
-    return OverChannels(args);
+  const ConvSizes& s = args.sizes;
+  const bool by_channel = s.o == 1 && args.plan.channels == 1 && !args.plan.masked && s.groups >= kLanesOf<T> &&
+                          !args.source_last && !args.result_last;
+  by_channel ? OverChannels(args) : OverTapsAndChannels(args);
+  if (args.sure != nullptr) {
+    *args.sure = !HasDoubt(args.result, s.groups * s.o * args.plan.channels * args.plan.num_taps());
   }
-  const int64_t groups = args.sizes.groups, m = args.sizes.o, n = plan.channels * plan.num_taps();
-  const int64_t num_k = args.sizes.n * plan.num_positions();
-  const int64_t grad_size = m * plan.num_positions();
-  const int64_t window = std::min(Blocking::kMaxBlockK, num_k) / plan.num_positions() + 2;
-  const int64_t parts = std::min<int64_t>(GetNumThreads(), groups * m * n * num_k / 100000 + 1);
-  Grid grid = groups >= 2 * parts ? Grid{} : CutAmong<T>(m, n, (parts + groups - 1) / groups);
-  // A weight smaller than a tile is cut too: the long sum over positions is worth it.
-  if (grid.rows * grid.cols * groups < parts) grid.rows = std::min(m, (parts + groups - 1) / groups);
-  const int64_t shares = grid.rows * grid.cols;
-  const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>;
-  ParallelFor(groups * shares, [&](int64_t task) HWY_ATTR {
-    const int64_t g = task / shares, row = task % shares / grid.cols, col = task % grid.cols;
-    const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;
-    const int64_t j0 = panels * col / grid.cols * kTileColsOf<T>;
-    const int64_t j1 = std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>);
-    Scratch scratch;
-    const TapTable<T> table(plan, j0, j1);
-    const PaddedImages<T> images(args, g, table.first_channel, table.end_channel, window, scratch);
-    const int64_t channel_step = args.result_last ? 1 : plan.num_positions();
-    const GradRows<T> left{args.other + (g * m + i0) * channel_step, groups * grad_size, channel_step,
-                           args.result_last ? groups * m : 1, plan.num_positions()};
-    TileProduct<T>(i1 - i0, j0, j1, {num_k, ChainLength(args.order, num_k)}, left, TapCols<T>{plan, table, images, n},
-                   MatrixSink<T>{args.result + (g * m + i0) * n, n, 1, n, nullptr, nullptr}, {0, num_k});
-  });
 }
 
 /// Where the columns of patches go: rows are (channel, tap), columns (image, place of the source).
@@ -1413,7 +1636,7 @@ void OverPatches(const ConvArgs<T>& args) {
     }
     source = turned;
   }
-  const int64_t parts = std::min<int64_t>(4 * GetNumThreads(), m * n * s.o / 100000 + 1);
+  const int64_t parts = std::min<int64_t>(4 * GetNumThreads(), m * n * s.o / Grain(100000) + 1);
   const int64_t pairs = products * s.groups;
   const Grid grid = pairs >= parts ? Grid{} : CutAmong<T>(m, n, (parts + pairs - 1) / pairs);
   const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>, shares = grid.rows * grid.cols;

@@ -103,8 +103,13 @@ void ConvPlan::Finish() {
     // A step from one position to the next passes all phases.
     masked = masked || !ReadSourceOnly(taps_[axis], positions[axis], phases_[axis], before_[axis], source[axis]);
   }
+  // The zeros behind a line that is not split are those before the next one too, as far as each position keeps a place of
+  // its own.
+  const int64_t behind = std::max<int64_t>(0, padded_[2] - before_[2] - source[2]);
+  const int64_t shared = phases_[2] > 1 ? 0 : std::min({before_[2], behind, padded_[2] - positions[2]});
+  parts[2] -= shared;
   step = {parts[1] * parts[2], parts[2], 1};
-  const int64_t phase_size = NumPlaces(parts);
+  const int64_t phase_size = NumPlaces(parts) + shared;
   phase_step_ = {phases_[1] * phases_[2] * phase_size, phases_[2] * phase_size, phase_size};
   plane_size = NumPlaces(phases_) * phase_size;
 }
@@ -127,6 +132,15 @@ std::vector<ConvPlan::Tap> ConvPlan::Taps() const {
     }
   }
   return taps;
+}
+
+bool ConvPlan::ReadsOnce() const {
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    const Progression& taps = taps_[axis];
+    if (taps.count > phases_[axis] || (taps.count > 1 && taps.step != 1)) return false;
+    if (!ReadSourceOnly(taps, positions[axis], phases_[axis], before_[axis], source[axis])) return false;
+  }
+  return true;
 }
 
 int64_t ConvPlan::NumPartsOfTaps() const {
@@ -162,9 +176,9 @@ template void ConvPlan::Pad(const uint16_t* from_plane, uint16_t* padded) const;
 template void ConvPlan::Pad(const uint32_t* from_plane, uint32_t* padded) const;
 template void ConvPlan::Pad(const uint64_t* from_plane, uint64_t* padded) const;
 
-ConvPlan::Slots ConvPlan::MakeSlots(int lanes) const {
+ConvPlan::Slots ConvPlan::MakeSlots(int lanes, int percent) const {
   Slots slots;
-  AddSlots(lanes, slots);
+  AddSlots(lanes, percent, slots);
   slots.first_fragment.push_back(slots.fragments.size());
   if (masked) MarkPresent(lanes, slots);
   return slots;
@@ -196,13 +210,13 @@ ConvPlan::Slots ConvPlan::MakeDenseSlots(int lanes, int64_t num_images) const {
   return slots;
 }
 
-void ConvPlan::AddSlots(int lanes, Slots& slots) const {
+void ConvPlan::AddSlots(int lanes, int percent, Slots& slots) const {
   // A slot may stay within a line of positions, or run over the padded plane as it lies, with the lanes between two
-  // lines idle: what takes fewer slots.
+  // lines idle.
   const int64_t cols = positions[2];
   const int64_t by_line = num_lines() * ((cols + lanes - 1) / lanes);
   const int64_t span = OffsetOf({positions[0] - 1, positions[1] - 1, cols});
-  const bool flat = (span + lanes - 1) / lanes * 10 < by_line * 9;
+  const bool flat = (span + lanes - 1) / lanes * 100 < by_line * percent;
   const auto add_slot = [&](int64_t offset) {
     slots.source.push_back(offset);
     slots.first_fragment.push_back(slots.fragments.size());

@@ -110,6 +110,9 @@ class ConvPlan {
   int64_t NumPartsOfTaps() const;
   int64_t part_size() const { return phase_step_[2]; }
 
+  /// Whether the taps are neighbours, all that they read are source places, and none is read twice.
+  bool ReadsOnce() const;
+
   /// Whether a padded plane is the source plane itself.
   bool IsPlain() const { return NumPlaces(phases_) == 1 && before_ == Axes{} && padded_ == source; }
   /// Copies a source plane of integers, row-major, into a padded one.
@@ -166,15 +169,16 @@ class ConvPlan {
     std::vector<uint8_t> present;
     std::vector<char> masked;
   };
-  /// All positions of an image in vectors of `lanes`.
-  Slots MakeSlots(int lanes) const;
+  /// All positions of an image in vectors of `lanes`. They run over the ends of lines, and then are in more fragments, if
+  /// that takes less than `percent` of the slots.
+  Slots MakeSlots(int lanes, int percent) const;
   /// All positions of several images, without idle lanes but behind the end: neighbours are in fragments alone.
   Slots MakeDenseSlots(int lanes, int64_t num_images) const;
 
  private:
   /// With the rest set.
   void Finish();
-  void AddSlots(int lanes, Slots& slots) const;
+  void AddSlots(int lanes, int percent, Slots& slots) const;
   void MarkPresent(int lanes, Slots& slots) const;
 
   // Source place i of an axis lands in padded place i + before_. Padded places are split by their remainders modulo

@@ -76,6 +76,19 @@ const Call kCalls[] = {
     // Several threads take rows and columns of the product; images together, and one by one.
     {{2, 40, 9, 9}, {40, 30, 2, 2}, {2}, {0}, {1}, true, 1},
     {{1, 40, 12, 12}, {40, 30, 2, 2}, {2}, {0}, {1}, true, 1},
+    // No place is read twice, and places at the ends are read by none.
+    {{3, 5, 17, 26}, {19, 5, 3, 5}, {3, 5}, {0}, {1}, false, 1},
+    {{2, 9, 3, 21}, {7, 9, 2, 4}, {2, 6}, {0}, {1}, false, 1},
+    {{2, 3, 8, 9, 12}, {6, 3, 2, 2, 6}, {2, 3, 6}, {0}, {1}, false, 1},
+    // Fewer taps than output channels.
+    {{3, 1, 29, 30}, {35, 1, 3, 3}, {1}, {1}, {1}, false, 1},
+    {{2, 2, 9, 37}, {70, 1, 2, 3}, {2}, {1}, {1}, false, 2},
+    {{2, 3, 700}, {40, 3, 1}, {1}, {0}, {1}, false, 1},
+    // Lines share the room between them: of one side more than of the other, and where the sources' ends are not read.
+    {{2, 17, 30, 28}, {20, 17, 3, 3}, {1}, {1}, {1}, false, 1},
+    {{2, 3, 20, 30}, {16, 3, 4, 6}, {1}, {2, 3}, {1, 2}, false, 1},
+    {{1, 4, 6, 7, 20}, {5, 4, 3, 1, 5}, {1}, {0, 0, 2}, {1}, false, 1},
+    {{2, 4, 30, 9}, {3, 4, 3, 2}, {3, 1}, {1}, {1}, false, 1},
 };
 
 enum class Which { kOutput, kByInput, kByWeight };

@@ -12,7 +12,7 @@ namespace repdl::HWY_NAMESPACE {
 namespace {
 
 /// Elements that are worth a fork.
-constexpr int64_t kGrain = 8192;
+constexpr int64_t kGrain = Grain(8192);
 
 /// Finds the bin of an element. Where edges ascend in equal steps, a guess is nearly always right.
 template <class T>

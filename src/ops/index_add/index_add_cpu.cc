@@ -9,7 +9,7 @@ namespace repdl::HWY_NAMESPACE {
 namespace {
 
 /// Additions that are worth a fork.
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kGrain = Grain(16384);
 
 /// With fewer threads, single numbers are added sooner than they are sorted.
 constexpr int kThreadsWorthSorting = 4;

@@ -22,7 +22,7 @@ static void Run(const ComplexTilesArgs<T>& args) {
     std::swap(a_batch, b_batch);
   }
   // A fork pays from about 3 µs of work on.
-  constexpr int64_t kWorthAFork = 25000;
+  constexpr int64_t kWorthAFork = Grain(25000);
   const int64_t work = args.batch * m * n * args.k;
   const int64_t parts = std::min<int64_t>(GetNumThreads(), work / kWorthAFork + 1);
   const Grid grid = args.batch >= 2 * parts ? Grid{} : CutAmong<T>(2 * m, 2 * n, (parts + args.batch - 1) / args.batch);

@@ -66,7 +66,7 @@ void Run(const MmArgs& args) {
     std::swap(a_batch, b_batch);
   }
   // A fork pays from about 3 µs of work on. To read a number of b takes as long as some multiplications.
-  constexpr int64_t kWorthAFork = 100000, kPerRead = 4;
+  constexpr int64_t kWorthAFork = Grain(100000), kPerRead = 4;
   const int64_t work = args.batch * std::max(m, kPerRead) * n * args.k;
   const int64_t parts = std::min<int64_t>(GetNumThreads(), work / kWorthAFork + 1);
   const Grid grid =

@@ -64,7 +64,7 @@ struct UnitRows {
 };
 
 /// Multiplications for which a fork pays.
-inline constexpr int64_t kWorthAFork = 100000;
+inline constexpr int64_t kWorthAFork = Grain(100000);
 /// Samples that a thread takes at least, if each has samples of its own.
 inline constexpr int64_t kFewestSamples = 4;
 

@@ -265,7 +265,7 @@ class Row {
 void SortKernel(const SortArgs& args) {
   DispatchKeys(args.dtype, [&]<class Keys>() HWY_ATTR {
     const int64_t threads = GetNumThreads();
-    if (args.rows < threads && args.n >= kLong && args.choice == Choice::kFirst && args.k > args.n / 8) {
+    if (args.rows < threads && args.n >= Grain(kLong) && args.choice == Choice::kFirst && args.k > args.n / 8) {
       for (int64_t r = 0; r < args.rows; ++r) Row<Keys>(args, r).Run(threads);
       return;
     }
