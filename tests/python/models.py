@@ -137,7 +137,7 @@ def digest(tensors: Iterable[torch.Tensor]) -> str:
 def train(build: Build, loss_of: Loss) -> dict[str, Any]:
     """Three steps: forward, backward, clipping, AdamW. And the results of evaluation afterwards."""
     torch.manual_seed(0)
-    model = build().train()
+    model = build().to(torch.get_default_device()).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     losses = []
     for _ in range(3):
