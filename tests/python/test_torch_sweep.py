@@ -297,6 +297,8 @@ def test_stock_is_no_judge_at_poles() -> None:
     ("arguments", "message"),
     [
         (["--torch", "--lines", "--target", "scalar"], "leave out --target"),
+        (["--torch", "--lines", "--device", "cuda:99"], "--device cuda:99: "),
+        (["--torch", "--lines", "--device", "moon"], "--device moon: "),
         (["--torch", "--threads", "2"], "--threads goes with --torch --lines"),
         (["--lines"], "--lines goes with --torch"),
         (["--torch", "--page", "/none/page.md"], "--page: there is no folder /none"),

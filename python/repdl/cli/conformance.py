@@ -174,8 +174,8 @@ def _run_torch(
     try:
         device = torch.device(devices[0] if devices else "cpu")
         torch.empty(0, device=device)
-    except RuntimeError as error:
-        raise ValueError(f"--device: {error}") from error
+    except (AssertionError, RuntimeError) as error:  # the former of a torch without CUDA
+        raise ValueError(f"--device {devices[0] if devices else 'cpu'}: {error}") from error
     counts = THREADS if threads is None else (threads,)
     folder = TORCH_GOLDEN if golden == GOLDEN else golden
     on_cpu = device.type == "cpu"
