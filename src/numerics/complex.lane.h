@@ -36,6 +36,12 @@ REPDL_LANE auto Rounded(D d, double value) {
   }
 }
 
+/// A number for its sign: 1 in the place of a NaN, whose sign is not the same everywhere, since GPUs do not change it.
+template <class D, class V>
+REPDL_LANE V WithASign(D d, V x) {
+  return IfThenElse(Eq(x, x), x, Set(d, 1));
+}
+
 // clang-format off: others use the first
 #include "numerics/functions/complex_arithmetic.lane.h"
 #include "numerics/functions/complex_exponential.lane.h"

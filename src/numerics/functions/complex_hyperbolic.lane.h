@@ -21,8 +21,7 @@ struct ComplexCosh {
   template <class D, class V>
   REPDL_LANE void operator()(D d, V a, V b, V& real, V& imaginary) const {
     real = Mul(RealCosh(d, a), RealCos(d, b));
-    // The sign of a NaN is not the same everywhere: GPUs do not change it.
-    const V one = Set(d, 1), of_zero = Mul(CopySign(one, IfThenElse(Eq(a, a), a, one)), b);
+    const V of_zero = Mul(CopySign(Set(d, 1), WithASign(d, a)), b);
     imaginary = IfThenElse(Eq(b, Zero(d)), of_zero, Mul(RealSinh(d, a), RealSin(d, b)));
   }
 };

@@ -3,8 +3,8 @@
 /*! complex_sqrt
 Of `a + bi` in the last dimension, of size 2, with `t = sqrt((hypot(a, b) + |a|) * 0.5)` and `u = |b| / (2 t)`, which is +0
 where t is 0 or a or b infinite: `t ± u i` for a >= 0, else `u ± t i`, with the sign of b, which is plus of a NaN; u is t
-where b is infinite. Each step is rounded to the type of `input`. Where the larger of |a| and |b| is above 2^100, t and u are those of `a 2^-20 + b
-2^-20 i`, times 2^10; where it is below 2^-60, those of `a 2^60 + b 2^60 i`, times 2^-30.
+where b is infinite. Each step is rounded to the type of `input`. Where the larger of |a| and |b| is above 2^100, t and u are
+those of `a 2^-20 + b 2^-20 i`, times 2^10; where it is below 2^-60, those of `a 2^60 + b 2^60 i`, times 2^-30.
 */
 struct ComplexSqrt {
   template <class D, class V>
@@ -21,7 +21,7 @@ struct ComplexSqrt {
     u = IfThenElse(Eq(Abs(b), infinity), t, Mul(u, back));
     const auto left = Lt(a, zero);
     real = IfThenElse(left, u, t);
-    imaginary = CopySign(IfThenElse(left, t, u), IfThenElse(Eq(b, b), b, one));
+    imaginary = CopySign(IfThenElse(left, t, u), WithASign(d, b));
   }
 };
 
