@@ -47,7 +47,7 @@ struct Slot {
   std::string name;
 };
 
-constexpr size_t kSlots = 256;
+constexpr size_t kSlots = 64;
 std::array<Slot, kSlots> slots;  // they and their objects live as long as the process
 size_t num_slots = 0;
 

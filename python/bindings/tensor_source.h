@@ -24,8 +24,8 @@ void SetTensorSource(const std::vector<uintptr_t>& functions, const nanobind::ob
 /// Writes a dense tensor of real numbers to `view`, which is new. False for other objects, and without a source.
 bool ReadTensor(PyObject* object, TensorView& view);
 
-/// An uninitialised tensor on a device of real or, with `is_complex`, of complex numbers, a new reference; `data` is where it lies.
-/// Null, and no error, without a source, or if torch does not give one.
+/// An uninitialised tensor on a device of real or, with `is_complex`, of complex numbers, a new reference; `data` is where
+/// it lies. Null, and no error, without a source, or if torch does not give one.
 PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
                     void*& data);
 

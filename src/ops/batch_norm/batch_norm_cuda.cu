@@ -16,12 +16,11 @@ struct ChannelNumbers {
   const T* data;
   int64_t places, stride;  // between samples
 
-  REPDL_ROW int64_t Offset(scalar::RowPlace at) const {
+  REPDL_ROW T operator()(scalar::RowPlace at) const {
     int64_t sample = at.index;
     const int64_t place = scalar::TakeRemainder(sample, places);
-    return sample * stride + place;
+    return data[sample * stride + place];
   }
-  REPDL_ROW T operator()(scalar::RowPlace at) const { return data[Offset(at)]; }
 };
 
 template <class T>
@@ -134,7 +133,9 @@ static void SumChannels(const Place& place, const BatchNormArgs<T>& args, const 
   const int64_t n = args.samples * args.places;
   SumEnd end{};
   end.factor = static_cast<double>(factor);
-  if (args.places == 1 && args.channels >= kWarpThreads / 2) {
+  Loops starts;
+  starts.Append(args.channels, args.places);
+  if (AreSideBySide(starts, args.places == 1 ? args.channels : 1)) {
     SumsSideBySide(place, args.channels, n, args.order, terms, end, out);
   } else {
     Sums(place, args.channels, n, args.order, terms, end, out);
