@@ -11,7 +11,7 @@ from repdl.interception import core
 from repdl.interception.aten.functions import pow_scalar
 from repdl.interception.dtypes import LOW, kinds_of
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.override import ANY_DTYPE, override
+from repdl.interception.override import ANY_DTYPE, on_devices, override
 from repdl.interception.rounding import rounded_once
 from repdl.interception.variants import fill
 
@@ -93,11 +93,15 @@ def arange(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.T
 
 @override("range.out", **ANY_DTYPE)
 def range_(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.Tensor:
-    """As arange, with the end. On devices torch counts the terms in float32, and has another number of them."""
-    if out.device.type != "cpu":
-        found = range_(start, end, step, out=torch.empty(0, dtype=out.dtype, device="cpu"))
-        return out.resize_(found.shape).copy_(found)
+    """As arange, with the end."""
     return _by_place(_native_range(start, end, step, out=out), start, end, step)
+
+
+@on_devices("range.out")
+def range_on_devices(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.Tensor:
+    """That of the CPU: on devices torch counts the terms in float32, and has another number of them."""
+    found = _native_range(start, end, step, out=torch.empty(0, dtype=out.dtype, device="cpu"))
+    return out.resize_(found.shape).copy_(found)
 
 
 def _by_place(out: torch.Tensor, start: Any, end: Any, step: Any) -> torch.Tensor:

@@ -109,10 +109,11 @@ def mode(self: torch.Tensor, dim: int = -1, keepdim: bool = False) -> _Found:
 
 
 def _first_of_each(
-    is_first: torch.Tensor, order: torch.Tensor, return_inverse: bool, return_counts: bool
+    differs: torch.Tensor, order: torch.Tensor, return_inverse: bool, return_counts: bool
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Of things in a stable order, of which some are not equal to the one before: where the first of each is, to which
-    each is equal, and how many there are."""
+    """Of things in a stable order, of which all but the first differ from the one before or do not: where the first of
+    each is, to which each is equal, and how many there are."""
+    is_first = torch.cat([differs.new_ones(1), differs])
     firsts = is_first.nonzero().reshape(-1)
     inverse, counts = order.new_empty(0), order.new_empty(0)
     if return_inverse:
@@ -132,9 +133,7 @@ def _unique_in_order(
         none = flat.new_empty(0, dtype=torch.int64)
         return flat.clone(), none.reshape(self.shape) if return_inverse else none, none.clone()
     values, order = sort(flat.to(torch.uint8) if flat.dtype == torch.bool else flat, 0)
-    is_first = torch.ones_like(order, dtype=torch.bool)
-    torch.ne(values[1:], values[:-1], out=is_first[1:])
-    firsts, inverse, counts = _first_of_each(is_first, order, return_inverse, return_counts)
+    firsts, inverse, counts = _first_of_each(values[1:] != values[:-1], order, return_inverse, return_counts)
     return flat[firsts], inverse.reshape(self.shape) if return_inverse else inverse, counts
 
 
@@ -148,7 +147,8 @@ def unique_consecutive(
     flat = self.reshape(-1)
     if not flat.numel():
         return native_of("unique_consecutive", "CUDA")(self, return_inverse, return_counts)
-    firsts, inverse, counts = _first_in_turn(flat[1:] != flat[:-1], return_inverse, return_counts)
+    order = torch.arange(len(flat))
+    firsts, inverse, counts = _first_of_each(flat[1:] != flat[:-1], order, return_inverse, return_counts)
     return flat[firsts], inverse.reshape(self.shape) if return_inverse else inverse, counts
 
 
@@ -160,16 +160,9 @@ def unique_dim_consecutive(
     if not self.numel() or not self.dim():
         return native_of("unique_dim_consecutive", "CUDA")(self, dim, return_inverse, return_counts)
     rows = self.movedim(dim, 0).reshape(self.shape[dim], -1)
-    firsts, inverse, counts = _first_in_turn((rows[1:] != rows[:-1]).any(1), return_inverse, return_counts)
+    differs = (rows[1:] != rows[:-1]).any(1)
+    firsts, inverse, counts = _first_of_each(differs, torch.arange(len(rows)), return_inverse, return_counts)
     return self.index_select(dim, firsts), inverse, counts
-
-
-def _first_in_turn(
-    differs: torch.Tensor, return_inverse: bool, return_counts: bool
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """`_first_of_each` of things in their order, of which all but the first differ from the one before or do not."""
-    is_first = torch.cat([differs.new_ones(1), differs])
-    return _first_of_each(is_first, torch.arange(len(is_first)), return_inverse, return_counts)
 
 
 def _unique_slices(
@@ -182,9 +175,8 @@ def _unique_slices(
     for column in reversed(rows.unbind(1)):
         order = order[sort(column[order], 0)[1]]
     sorted_rows = rows[order]
-    is_first = torch.ones_like(order, dtype=torch.bool)
-    torch.any(sorted_rows[1:] != sorted_rows[:-1], 1, out=is_first[1:])
-    firsts, inverse, counts = _first_of_each(is_first, order, True, return_counts)
+    differs = (sorted_rows[1:] != sorted_rows[:-1]).any(1)
+    firsts, inverse, counts = _first_of_each(differs, order, True, return_counts)
     return self.index_select(dim, firsts), inverse, counts
 
 
