@@ -71,7 +71,7 @@ class CaseOnDevice {
   /// Starts the op on the stream of this thread.
   void Run() const { op_.run(args_, outputs_); }
 
-  /// Makes what the op changes and makes what it was before, on the stream of this thread.
+  /// Makes what the op changes and makes what it was before, by copies of the default stream.
   void Reset() const {
     for (const Result& result : results_) {
       Must(cudaMemcpy(result.memory, result.before.data(), result.before.size(), cudaMemcpyHostToDevice));
