@@ -152,7 +152,7 @@ NB_MODULE(repdl_core, m) {
   m.def("set_has_keys", &SetHasKeys, nb::arg("has"));
   m.def("get_order", [] { return Name(CurrentOrder()); });
 
-  m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
+  m.def("set_num_threads", &SetFixedThreads, nb::arg("n"), nb::sig("def set_num_threads(n: int) -> None"));
   m.def("get_num_threads", &CurrentThreads);
   m.def("set_threads_source", &SetThreadsSource, nb::arg("source"));
 
