@@ -140,7 +140,14 @@ def facts() -> dict[str, str]:
     measured = status.Status.load(max((ROOT / "docs/status").glob("torch-*.json")))
     varying = next(row for row in summary(measured) if row[0] == "in any")[1:]
     (stock, ops), (deterministic, _), (ours, _) = (cell.strip("*").split(" of ") for cell in varying)
+    families = json.loads(FIGURES.read_text())["NVIDIA H200"]["families"]
+    calls = {call: row for family in families.values() for call, row in family.items()}
+    gpt2, resnet = (
+        next(f"{1 / row['ratio']:.1f}" for call, row in calls.items() if call.startswith(f"step of {model},"))
+        for model in ("GPT-2", "ResNet-50")
+    )
     return {
+        "cuda steps": f"{gpt2} times that of stock float32, and one\nof ResNet-50 {resnet} times",
         "torch versions": measured_versions(),
         "torch programs": str(len(json.loads((ROOT / "tests/python/torch_programs.json").read_text()))),
         "torch status": f"of {ops} ops of torch {measured.torch.rpartition('.')[0]}\n"
@@ -149,7 +156,7 @@ def facts() -> dict[str, str]:
     }
 
 
-FACT = re.compile(r"(<!-- (torch \w+) -->).*?(<!-- /\2 -->)", re.DOTALL)
+FACT = re.compile(r"(<!-- (\w+ \w+) -->).*?(<!-- /\2 -->)", re.DOTALL)
 
 
 def with_facts(path: Path) -> str:
