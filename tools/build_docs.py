@@ -11,8 +11,8 @@ likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/to
 each docs/status/torch-X.Y.Z.json, which `repdl status` writes, docs/status/torch-X.Y.md is made.
 docs_functions.py makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md,
 docs_calls.py makes docs/calls.md, docs_cuda.py docs/cuda.md once docs/cuda.json is there. Into README.md and
-docs/interception.md it writes which versions of torch were measured. With --check nothing is written, and a page that
-is not up to date is an error.
+docs/interception.md it writes the facts that stand between comments there. With --check nothing is written, and a page
+that is not up to date is an error.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from repdl import _core, status
 from repdl._op import Op, registry
 from repdl.conformance import golden_lines, torch_sweep
 from repdl.interception.versions import measured_versions
+from repdl.status.page import summary
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTRACT = re.compile(r"/\*! (\w+)\n(.*?)\*/", re.DOTALL)
@@ -133,14 +134,35 @@ def ops_page() -> str:
     return general_part("ops.in.md") + "\n" + markdown_table(columns, rows)
 
 
-VERSIONS = re.compile(r"(<!-- torch versions -->).*?(<!-- /torch versions -->)", re.DOTALL)
+@functools.cache
+def facts() -> dict[str, str]:
+    """What pages that are written by hand say of the sources, by the name of the comments around it."""
+    measured = status.Status.load(max((ROOT / "docs/status").glob("torch-*.json")))
+    varying = next(row for row in summary(measured) if row[0] == "in any")[1:]
+    (stock, ops), (deterministic, _), (ours, _) = (cell.strip("*").split(" of ") for cell in varying)
+    families = json.loads(FIGURES.read_text())["NVIDIA H200"]["families"]
+    calls = {call: row for family in families.values() for call, row in family.items()}
+    gpt2, resnet = (
+        next(f"{1 / row['ratio']:.1f}" for call, row in calls.items() if call.startswith(f"step of {model},"))
+        for model in ("GPT-2", "ResNet-50")
+    )
+    return {
+        "cuda steps": f"{gpt2} times that of stock float32, and one\nof ResNet-50 {resnet} times",
+        "torch versions": measured_versions(),
+        "torch programs": str(len(json.loads((ROOT / "tests/python/torch_programs.json").read_text()))),
+        "torch status": f"of {ops} ops of torch {measured.torch.rpartition('.')[0]}\n"
+        f"  bits vary, with threads, layouts, instruction sets or runs, in {stock} of stock torch, in {deterministic}\n"
+        f"  with deterministic algorithms, and in {ours} under `repdl.enable()`",
+    }
 
 
-def with_torch_versions(path: Path) -> str:
-    """A page written by hand, in which the measured versions of torch are filled in."""
-    page, places = VERSIONS.subn(rf"\g<1>{measured_versions()}\g<2>", path.read_text())
+FACT = re.compile(r"(<!-- (\w+ \w+) -->).*?(<!-- /\2 -->)", re.DOTALL)
+
+
+def with_facts(path: Path) -> str:
+    page, places = FACT.subn(lambda found: found[1] + facts()[found[2]] + found[3], path.read_text())
     if not places:
-        raise SystemExit(f"{path} does not say which versions of torch were measured")
+        raise SystemExit(f"{path} has no place for a fact")
     return page
 
 
@@ -233,7 +255,7 @@ def main() -> None:
         pages[name] = status.page(measured, f"docs/status/{recorded.name}", f"docs/{name}")
     pages |= function_pages(contracts(), general_part("functions.in.md"), markdown_table)
     written = {ROOT / "docs" / name: page for name, page in pages.items()}
-    written |= {path: with_torch_versions(path) for path in (ROOT / "README.md", ROOT / "docs/interception.md")}
+    written |= {path: with_facts(path) for path in (ROOT / "README.md", ROOT / "docs/interception.md")}
     for path, page in written.items():
         if path.exists() and path.read_text() == page:
             continue

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <climits>
 #include <deque>
 #include <new>
 
@@ -209,8 +210,13 @@ void SetThreadsSource(nb::object source) {
   if (!threads_fixed) threads_source = source.release().ptr();
 }
 
-void SetFixedThreads(int n) {
-  SetNumThreads(n);
+void SetFixedThreads(nb::handle n) {
+  if (PyBool_Check(n.ptr()) || PyIndex_Check(n.ptr()) == 0) {
+    throw TypeError(Message("[set_num_threads] n must be an integer, got ", Py_TYPE(n.ptr())->tp_name));
+  }
+  const Py_ssize_t number = PyNumber_AsSsize_t(n.ptr(), nullptr);  // the nearest one there is
+  if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  SetNumThreads(static_cast<int>(std::clamp<Py_ssize_t>(number, INT_MIN, INT_MAX)));
   threads_fixed = true;
   threads_source = nullptr;
 }

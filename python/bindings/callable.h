@@ -116,7 +116,7 @@ nanobind::object MakeFunction(const char* name, VectorCall call, void* data);
 /// Lets a Python function (torch.get_num_threads) say the number of threads at each call, unless SetFixedThreads
 /// has said it or will.
 void SetThreadsSource(nanobind::object source);
-void SetFixedThreads(int n);
+void SetFixedThreads(nanobind::handle n);
 int CurrentThreads();
 
 }  // namespace repdl

@@ -152,8 +152,12 @@ NB_MODULE(repdl_core, m) {
   m.def("set_has_keys", &SetHasKeys, nb::arg("has"));
   m.def("get_order", [] { return Name(CurrentOrder()); });
 
-  m.def("set_num_threads", &SetFixedThreads, nb::arg("n"));
-  m.def("get_num_threads", &CurrentThreads);
+  m.def("set_num_threads", &SetFixedThreads, nb::arg("n"), nb::sig("def set_num_threads(n: int) -> None"),
+        "Sets the number of threads of the ops in this process, from 1 to 1024; no result depends on it.\n\n"
+        "Raises:\n    TypeError: for what is no integer.\n    ValueError: for any other number.");
+  m.def("get_num_threads", &CurrentThreads,
+        "The number of threads of the ops: what was set, else torch's, else OMP_NUM_THREADS or the cores of this "
+        "process.");
   m.def("set_threads_source", &SetThreadsSource, nb::arg("source"));
 
   m.def("set_maker", &SetMaker, nb::arg("type"), nb::arg("make"), nb::arg("dtypes"));

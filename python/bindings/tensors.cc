@@ -232,6 +232,17 @@ std::optional<dlpack::Tensor> TensorOf(const Framework& framework, PyObject* obj
   return std::nullopt;
 }
 
+/// Of an array whose elements cannot be read, such as objects or numbers in the other byte order: what they are.
+std::string OfDType(PyObject* object) {
+  const nb::object dtype = nb::steal(PyObject_GetAttrString(object, "dtype"));
+  const nb::object text = nb::steal(dtype.is_valid() ? PyObject_Str(dtype.ptr()) : nullptr);
+  const char* chars = text.is_valid() ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
+  std::string result =
+      chars == nullptr ? "" : Message(" of dtype ", chars, "; convert it first, with .astype('float32')");
+  PyErr_Clear();
+  return result;
+}
+
 void SetPythonError(void*, const char* kind, const char* message) {
   const std::string line(message, std::strcspn(message, "\n"));  // the rest is a trace of the framework's own calls
   PyErr_SetString(std::strcmp(kind, "MemoryError") == 0 ? PyExc_MemoryError : PyExc_RuntimeError, line.c_str());
@@ -327,7 +338,8 @@ void Tensors::ReadArray(PyObject* object, const char* op, std::string_view arg, 
   } else {
     PyErr_Clear();
     throw TypeError(Message('[', op, "] ", arg, " must be a ", writable ? "writable " : "",
-                            "torch tensor or NumPy array, got ", Py_TYPE(object)->tp_name));
+                            "torch tensor or NumPy array, got ", Py_TYPE(object)->tp_name,
+                            writable ? "" : OfDType(object)));
   }
   const nb::ndarray<>& held = arrays_.back();
   CheckReadable(op, arg, held.ndim(), held.shape_ptr());

@@ -47,6 +47,14 @@ def test_prove_passes_its_arguments_and_the_exit_status_on(tmp_path: Path) -> No
     assert re.fullmatch(r"exp --results=proofs --commit=\w+.*\n", (tmp_path / "arguments").read_text())
 
 
+def test_prove_takes_a_program_of_this_folder_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["prove", "exp", "--program", "program"]).exit_code == 3
+
+
 def test_prove_says_how_to_build_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("REPDL_PROVE", raising=False)
     monkeypatch.setattr(prove, "find_program", lambda: None)

@@ -170,6 +170,9 @@ def test_the_report_of_a_script(folder: Path) -> None:
     [
         (["run", "nowhere.py"], "can't open 'nowhere.py'"),
         (["audit", "nowhere.py"], "can't open 'nowhere.py'"),
+        (["run", ""], "can't open ''"),
+        (["run", "."], "can't run the folder '.': it has no __main__.py"),
+        (["record", "--steps", "5:2", "seen.py"], "--steps: '5:2' is no step"),
         (["run", "--order", "random", "seen.py"], "'random'"),
         (["run", "--strict", "loud", "seen.py"], "'loud'"),
         (["audit", "--rng", "dice", "seen.py"], "'dice'"),

@@ -110,9 +110,21 @@ BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: F.batch_norm(X, None, None), ValueError, r"\[batch_norm\] running_mean and running_var are needed"),
     (lambda: repdl.set_order("fast"), ValueError, r"order must be one of"),
     (lambda: repdl.set_num_threads(0), ValueError, r"\[set_num_threads\] n must be between 1 and"),
+    (lambda: repdl.set_num_threads(10**30), ValueError, r"\[set_num_threads\] n must be between 1 and"),
+    (lambda: repdl.set_num_threads(True), TypeError, r"\[set_num_threads\] n must be an integer, got bool"),
+    (lambda: repdl.set_num_threads(1.5), TypeError, r"\[set_num_threads\] n must be an integer, got float"),  # type: ignore[arg-type]
+    (lambda: ops.exp(np.ones(3, ">f4")), TypeError, r"\[exp\] input must be .*, got numpy.ndarray of dtype >f4; conv"),
+    (lambda: ops.exp(np.ones(3, object)), TypeError, r"\[exp\] input must be .*, got numpy.ndarray of dtype object;"),
     (lambda: repdl.from_torch_module(3), TypeError, r"\[from_torch_module\] m must be a torch.nn.Module, got int"),  # type: ignore[arg-type]
     (lambda: repdl.utils.get_hash("x"), TypeError, r"\[get_hash\] x must be a tensor or a module, got str"),  # type: ignore[arg-type]
     (lambda: repdl.random.uniform_(X.double()), TypeError, r"\[uniform_\] tensor must be float32"),
+    (lambda: repdl.audit(None), TypeError, r"\[audit\] fn_or_model must be a function or a module, got NoneType"),  # type: ignore[arg-type]
+    (lambda: repdl.reveal("mm", 4), TypeError, r"\[reveal\] fn must be a function of .*, got str"),  # type: ignore[arg-type]
+    (lambda: repdl.declare(None, "why"), TypeError, r"\[declare\] op must be a text, .*, got NoneType"),  # type: ignore[arg-type]
+    (lambda: repdl.record(None), TypeError, r"\[record\] path must be a text or a path, got NoneType"),  # type: ignore[arg-type]
+    (lambda: repdl.checkpoint.save(0), TypeError, r"\[checkpoint.save\] path must be a text or a path, got int"),  # type: ignore[arg-type]
+    (lambda: repdl.checkpoint.load(0), TypeError, r"\[checkpoint.load\] path must be a text or a path, got int"),  # type: ignore[arg-type]
+    (lambda: repdl.checkpoint.read(0), TypeError, r"\[checkpoint.read\] path must be a text or a path, got int"),  # type: ignore[arg-type]
 ]  # fmt: skip
 
 

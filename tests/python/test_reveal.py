@@ -621,6 +621,7 @@ def test_the_command_prints_json() -> None:
         (["mm", "--order", "upward"], "order"),
         (["mm", "--target", "abacus"], "abacus"),
         (["sum", "--n", "0"], "n must be at least 1"),
+        (["sum", "--n", "100000000000000000000"], "n must be at most 1048576"),
         (["mm", "--dim", "1"], "mm takes no dim"),
         (["conv2d", "--dim", "-1"], "conv2d takes no dim"),
         (["batch_norm", "--sum", "median"], "choose one of mean, variance"),

@@ -304,6 +304,7 @@ def test_stock_is_no_judge_at_poles() -> None:
         (["--torch", "--page", "/none/page.md"], "--page: there is no folder /none"),
         (["--dtype", "float32"], "--dtype goes with --torch"),
         (["--slice"], "--slice goes with --torch"),
+        (["--torch", "--dtype", "float23"], "--dtype: there is no dtype 'float23' here; did you mean float"),
     ],
 )
 def test_wrong_calls(arguments: list[str], message: str) -> None:

@@ -42,10 +42,11 @@ def save(path: _Path, /, **parts: Any) -> None:
             arrays of numbers; all come back exactly. Tensors come back on the CPU.
 
     Raises:
-        TypeError: for what a checkpoint does not hold, naming where it is.
+        TypeError: for what a checkpoint does not hold, naming where it is; for what is no path.
         ValueError: for what holds itself, for texts that are not Unicode, or for too much outside of tensors.
         OSError: if the file cannot be written.
     """
+    _check_path("save", path)
     encoder = Encoder()
     encoded = {}
     try:
@@ -89,6 +90,7 @@ def load(path: _Path, /, **parts: Any) -> dict[str, Any]:
         VersionWarning: if a version of torch, NumPy, Python or this library is another one; without `repdl.enable`
             also for other threads or another instruction set of torch's, with which stock torch computes other bits.
     """
+    _check_path("load", path)
     with _about(path):
         saved, written = _read(path)
         settings.check(saved["settings"])
@@ -123,6 +125,7 @@ def read(path: _Path, /) -> dict[str, Any]:
         CheckpointError: for a file that is not a whole checkpoint.
         OSError: if it cannot be read.
     """
+    _check_path("read", path)
     with _about(path):
         return {name: value for name, (_, value) in _read(path)[1].items()}
 
@@ -168,6 +171,12 @@ def _put(name: str, part: Any, state: Any, get: Callable[[], Any], put: Callable
     is_checked = isinstance(part, torch.nn.Module | torch.optim.Optimizer)
     if is_checked and (difference := first_difference(state, get(), name)) is not None:
         raise CheckpointError(f"{difference}, so the run would go on with other bits")
+
+
+def _check_path(function: str, path: _Path) -> None:
+    """Numbers too, which `open` takes for files that are open already."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"[checkpoint.{function}] path must be a text or a path, got {type(path).__name__}")
 
 
 @contextmanager

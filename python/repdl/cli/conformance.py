@@ -12,7 +12,7 @@ from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from repdl.cli._failure import check_folder, fail
-from repdl.cli.torch_sweep import SweepOptions, run_sweep, swept_ops
+from repdl.cli.torch_sweep import SweepOptions, check_dtypes, run_sweep, swept_ops
 from repdl.conformance import GOLDEN, Comparison, IncomparableError, Progress, Report, ReportError, compare, run
 
 app = typer.Typer()
@@ -105,6 +105,8 @@ def conformance(
         fail("--threads goes with --torch --lines: the sweep tries several numbers")
     names = list(op or ())
     swept = swept_ops(names) if torch and not lines else []
+    if dtype:
+        check_dtypes(dtype)
     to_sweep = torch and not lines and (bool(swept) or not names)
     # Other names are those of golden lines, or wrong.
     names = [name for name in names if name not in swept or (TORCH_GOLDEN / f"{name}.txt").exists()]

@@ -44,7 +44,7 @@ def prove(
     if program is None:
         typer.echo(HOW_TO_BUILD, err=True)
         raise typer.Exit(2)
-    command = [str(program), *(functions or [])]
+    command = [str(program.absolute()), *(functions or [])]  # a name alone would be looked for on PATH
     command += [f"--target={name}" for name in target or []]
     command += [f"--dtype={name}" for name in dtype or []]
     single = {"stride": stride, "offset": offset, "pairs": pairs, "threads": threads, "results": results}

@@ -63,6 +63,8 @@ def _range(steps: str) -> range:
     if not (found := re.fullmatch(r"(\d*):(\d*)|", steps)):
         fail(f"--steps: {steps!r} is no A:B, such as 40:42")
     first, end = (int(text or default) for text, default in zip(found.groups(""), (0, sys.maxsize), strict=True))
+    if first >= end:
+        fail(f"--steps: {steps!r} is no step: in A:B the first number is the smaller one, such as 40:42")
     return range(first, min(end, sys.maxsize))
 
 

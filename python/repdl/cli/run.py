@@ -129,5 +129,9 @@ def audit(
 
 
 def check_script(script: str, module: bool) -> None:
-    if not module and not Path(script).exists():
+    if module:
+        return
+    if not script or not Path(script).exists():
         fail(f"can't open {script!r}: there is no such file")
+    if Path(script).is_dir() and not any(Path(script).glob("__main__.py*")):
+        fail(f"can't run the folder {script!r}: it has no __main__.py")

@@ -49,6 +49,17 @@ def swept_ops(names: Sequence[str]) -> list[str]:
     return [name for name in names if name in known]
 
 
+def check_dtypes(names: Sequence[str]) -> None:
+    """Before the golden lines, which take a minute."""
+    from repdl.conformance.suite import check_names
+    from repdl.conformance.torch_sweep.database import DTYPES
+
+    try:
+        check_names("dtype", names, DTYPES)
+    except ValueError as error:
+        fail(f"--dtype: {error}")
+
+
 def run_sweep(options: SweepOptions) -> bool:
     """Runs the sweep, prints what it found and writes its files; whether nothing was found."""
     try:

@@ -12,7 +12,9 @@ from repdl.interception.exact import why_exact
 
 
 def check_name(op: str) -> None:
-    """Raises ValueError for what cannot be declared."""
+    """Raises TypeError for what is no text, ValueError for what cannot be declared."""
+    if not isinstance(op, str):
+        raise TypeError(f'[declare] op must be a text, "library::name", got {type(op).__name__}')
     namespace, colons, name = op.partition("::")
     packet, _, overload = name.partition(".")
     if not (colons and namespace and packet):

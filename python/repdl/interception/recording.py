@@ -43,7 +43,10 @@ def audit(fn_or_model: Callable[..., Any], *inputs: Any, backward: bool = True) 
 
     Raises:
         RuntimeError: if an audit is running already.
+        TypeError: for what cannot be called.
     """
+    if not callable(fn_or_model):
+        raise TypeError(f"[audit] fn_or_model must be a function or a module, got {type(fn_or_model).__name__}")
     buffers = fn_or_model.buffers() if isinstance(fn_or_model, torch.nn.Module) else ()
     before = [(buffer, buffer.clone()) for buffer in buffers]
     try:

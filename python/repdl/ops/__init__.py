@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The ops: functions of torch tensors (with gradients) or NumPy arrays, with the same bits everywhere.
 
-docs/arithmetic.md defines every bit. Each op is declared in the file of its family; this page only gathers them.
+docs/arithmetic.md defines every bit. Wrong input raises TypeError or ValueError with the op, the argument and the
+remedy, as do tensors of more than 8 dimensions; a device for which an op has no kernel raises NotImplementedError.
+Each op is declared in the file of its family; this page only gathers them.
 """
 
 from repdl.ops._compat import (

@@ -296,8 +296,11 @@ def reveal(
 
     Raises:
         NotASumError: if there is no such tree.
+        TypeError: for what cannot be called.
         ValueError: for another n, and for results of another shape.
     """
+    if not callable(fn):
+        raise TypeError(f"[reveal] fn must be a function of an array of n terms, got {type(fn).__name__}")
     name = name or str(getattr(fn, "__name__", "the function"))
     if not 1 <= n <= MOST_TERMS:
         raise ValueError(f"[reveal] n must be 1 … {MOST_TERMS}, got {n}")

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from repdl.reveal.probing import MOST_TERMS
 from repdl.reveal.tree import Array
 
 Ints: TypeAlias = tuple[int, ...]
@@ -42,6 +43,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"[reveal] {name} must be at least 1, got {value}")
+        if self.terms > MOST_TERMS * self.every:
+            raise ValueError(f"[reveal] n must be at most {MOST_TERMS}, or that times every, got {self.n}")
 
     @property
     def terms(self) -> int:

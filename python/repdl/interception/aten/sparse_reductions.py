@@ -169,13 +169,19 @@ _native_mul = native_of("mul.Tensor", _CSR)
 @layout(_CSR, "mul.Tensor")
 def mul(self: Any, other: Any) -> torch.Tensor:
     """The products of the elements with a number, or with those of a matrix that has the same ones."""
-    if not isinstance(self, torch.Tensor) or self.layout != torch.sparse_csr:
+    if not _is_csr(self):
         self, other = other, self
+    if not _is_csr(self):
+        return not_reproducible("mul.Tensor", (other, self), {}, _native_mul, "layout")
     if not isinstance(other, torch.Tensor) or (other.layout == torch.strided and other.dim() == 0):
         return _like(self, self.values() * other)
-    if self.layout == other.layout == torch.sparse_csr and self.shape == other.shape and _meet(self, other):
+    if _is_csr(other) and self.shape == other.shape and _meet(self, other):
         return _like(self, self.values() * other.values())
     return not_reproducible("mul.Tensor", (self, other), {}, _native_mul, "layout")
+
+
+def _is_csr(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.layout == torch.sparse_csr
 
 
 def _meet(a: torch.Tensor, b: torch.Tensor) -> bool:
