@@ -153,6 +153,10 @@ def _no_forward_mode(op: Op[..., Any]) -> NotImplementedError:
     )
 
 
+def _living(tensor: Any) -> Any:
+    return None if tensor is None else torch._C._functorch.unwrap_if_dead(tensor)
+
+
 class _Context:
     """What a gradient needs of a call, worked out once for an op."""
 
@@ -185,7 +189,8 @@ class _Context:
         values = dict(zip(self.names, ctx.values, strict=True))
         for i in self.tensors:
             values[f"{self.names[i]}_shape"] = values.pop(self.names[i])
-        values.update(zip(self.gradient.saves, ctx.saved_tensors, strict=True))
+        # torch.func.vjp is over when the function that it gives is called, and its wrappers with it.
+        values.update(zip(self.gradient.saves, map(_living, ctx.saved_tensors), strict=True))
         grads = self.gradient.formula(Saved(values), *wanted)
         # The dispatcher leaves out trailing arguments that have their default.
         return tuple(

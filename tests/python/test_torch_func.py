@@ -54,6 +54,20 @@ def test_gradients_are_those_of_backward(function: Function) -> None:
 
 
 @each_function
+def test_gradients_after_the_function_has_returned(function: Function) -> None:
+    x = _numbers(2, 5, 6)
+    with sdpa_kernel(SDPBackend.MATH):
+        wide = torch.func.jacrev(function)(x.double())
+    with repdl.reproducible():
+        watched = x.clone().requires_grad_()
+        result = function(watched)
+        (expected,) = torch.autograd.grad(result, watched, result.detach())
+        output, pull_back = torch.func.vjp(function, x)
+        assert same_bits(pull_back(output)[0], expected)
+        assert torch.allclose(torch.func.jacrev(function)(x).double(), wide, rtol=1e-4, atol=1e-5)
+
+
+@each_function
 def test_second_derivatives(function: Function) -> None:
     x = _numbers(2, 5, 6)
 
