@@ -11,8 +11,10 @@ gradient by the first call that reaches the dispatcher's autograd, the shapes by
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, cached_property
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, cached_property, reduce
 from typing import Any
 
 import torch
@@ -70,7 +72,8 @@ class TorchOp:
                 watched = True
         if watched:
             if self.op.gradient is not None and _transform() is not None and not _is_traced():
-                return self.transformable.apply(*self.all_arguments(args, kwargs))
+                with _as_program():
+                    return self.transformable.apply(*self.all_arguments(args, kwargs))
             return self.dispatched(*args, **kwargs)
         if not needs_grad or self.function is None or not torch.is_grad_enabled():
             return self.kernel(*args, **kwargs)
@@ -85,6 +88,32 @@ class TorchOp:
 
 _transform = torch._C._functorch.peek_interpreter_stack
 """Of torch.func, which takes gradients of the calls that follow or maps them over a dimension; None outside of it."""
+
+
+_FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
+_HIDDEN = reduce(
+    operator.or_,
+    (
+        torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
+        for key in (
+            *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchBatched"),
+            *("Functionalize", "Conjugate", "Negative", "ZeroTensor", "PythonTLSSnapshot"),
+        )
+    ),
+)
+"""What torch.func hides from the ops that a composite op calls while it takes a gradient."""
+
+
+def _as_program() -> AbstractContextManager[Any]:
+    """In this block, the transforms of torch.func take a call as one of the program, from the outermost on.
+
+    A composite op of ours is called half-way through one, below which an autograd.Function finds no way.
+    """
+    hidden = torch._C._dispatch_tls_local_exclude_set()
+    if not hidden.has(_FRONT):
+        return nullcontext()
+    included = torch._C._dispatch_tls_local_include_set()
+    return torch._C._ForceDispatchKeyGuard(included, hidden - _HIDDEN)
 
 
 def _is_watched() -> bool:
@@ -112,11 +141,20 @@ def has_tangent(*values: Any) -> bool:
     return any(isinstance(v, torch.Tensor) and forward_ad.unpack_dual(v).tangent is not None for v in values)
 
 
+def may_have_tangents(*values: Any) -> bool:
+    """The same; or a transform of torch.func may hide a derivative of one outside of it."""
+    return forward_ad._current_level >= 0 and (_transform() is not None or has_tangent(*values))
+
+
 def _no_forward_mode(op: Op[..., Any]) -> NotImplementedError:
     return NotImplementedError(
         f"[{op.name}] has no derivative in forward mode, and an operand has a tangent; call torch's function under "
         "repdl.enable(), which has one, or use reverse mode (backward, torch.func.vjp)"
     )
+
+
+def _living(tensor: Any) -> Any:
+    return None if tensor is None else torch._C._functorch.unwrap_if_dead(tensor)
 
 
 class _Context:
@@ -151,7 +189,8 @@ class _Context:
         values = dict(zip(self.names, ctx.values, strict=True))
         for i in self.tensors:
             values[f"{self.names[i]}_shape"] = values.pop(self.names[i])
-        values.update(zip(self.gradient.saves, ctx.saved_tensors, strict=True))
+        # torch.func.vjp is over when the function that it gives is called, and its wrappers with it.
+        values.update(zip(self.gradient.saves, map(_living, ctx.saved_tensors), strict=True))
         grads = self.gradient.formula(Saved(values), *wanted)
         # The dispatcher leaves out trailing arguments that have their default.
         return tuple(

@@ -46,6 +46,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch calls them deprecated
     QUANTIZED = torch.quantize_per_tensor(ONES, 0.1, 0, torch.quint8)
 
+OPS = {
+    op: str(op) for op in (torch.ops.aten.empty_like, torch.ops.aten.empty_like.default, torch.ops.aten.resize_.default)
+}
+
 CALLS: dict[str, Callable[[], torch.Tensor]] = {
     "empty": lambda: torch.empty(3, 4),
     "empty, taken before": lambda: empty_taken_before(3, 4),
@@ -202,6 +206,17 @@ def test_modes_decide_what_they_return() -> None:
     dirty()
     repdl.audit(lambda: found.append(torch.empty(3)))
     assert torch.isnan(found[0]).all()
+
+
+def test_ops_are_found_in_tables() -> None:
+    """In those made before, such as torch's decompositions, which compilers read, and later in those made meanwhile."""
+    assert [OPS[op] for op in OPS] == [str(op) for op in OPS]
+    meanwhile = {torch.ops.aten.new_empty.default: 1}
+    with repdl.reproducible():
+        assert [meanwhile[op] for op in meanwhile] == [1]
+    assert torch.ops.aten.empty_like.default._op.__name__ == torch.ops.aten.zeros_like.default._op.__name__
+    decomposed = torch._decomp.get_decompositions([torch.ops.aten.empty_like, torch.ops.aten.empty_strided])
+    assert torch.ops.aten.empty_like.default in decomposed
 
 
 def test_everything_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

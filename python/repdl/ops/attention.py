@@ -81,7 +81,8 @@ attention_grad.shapes(lambda call: [call[name].shape for name in ("query", "key"
 def _(saved: Any, grad: Any) -> dict[str, Any]:
     import torch
 
-    if torch.is_grad_enabled():  # somebody differentiates the gradient
+    operands = (saved.query, saved.key, saved.value)
+    if torch.is_grad_enabled() and any(t.requires_grad for t in operands):  # somebody differentiates the gradient
         return _differentiable_gradients(saved, grad)
     grads = attention_grad(
         grad, saved.query, saved.key, saved.value, saved.attn_mask, saved.dropout_mask, saved.is_causal, saved.scale,

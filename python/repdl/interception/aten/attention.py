@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from repdl import ops
+from repdl._torch import may_have_tangents
 from repdl.interception.aten import random
 from repdl.interception.dtypes import FLOATING
 from repdl.interception.native import LOW_DTYPES, is_served
@@ -67,6 +68,8 @@ def _fits_the_op(
         return False
     if not (query.dtype == key.dtype == value.dtype and query.dtype in FLOATING):
         return False
+    if may_have_tangents(query, key, value, attn_mask):
+        return False
     if attn_mask is not None and (attn_mask.requires_grad or attn_mask.dim() > rank or attn_mask.dim() < 2):
         return False
     groups = 1 if rank == 3 else key.shape[heads]
@@ -95,7 +98,10 @@ def _in_steps(
     scale: float | None,
     enable_gqa: bool,
 ) -> torch.Tensor:
-    """Of any shapes, and with a gradient for the mask. The same bits, but that of an absent key the product is +0."""
+    """Of any shapes, with a gradient for the mask, and in forward mode.
+
+    The same bits, but that of an absent key the product is +0.
+    """
     dtype = query.dtype
     if dtype in LOW_DTYPES and dtype == key.dtype == value.dtype:  # rounded once, as by the op
         query, key, value = (t.to(torch.float32) for t in (query, key, value))

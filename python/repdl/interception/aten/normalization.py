@@ -7,13 +7,11 @@ import math
 from typing import Any
 
 import torch
-from torch._C._functorch import peek_interpreter_stack
-from torch.autograd import forward_ad
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from repdl import ops as repdl_ops
 from repdl._order import get_order
-from repdl._torch import PLAIN, has_tangent
+from repdl._torch import PLAIN, may_have_tangents
 from repdl.interception import core as _core
 from repdl.interception.dtypes import FLOATING
 from repdl.interception.native import is_served, native_of
@@ -88,8 +86,7 @@ def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.T
         return False
     if any(type(t) not in PLAIN and is_traceable_wrapper_subclass(t) for t in given):
         return False
-    # A transform of torch.func may hide the tangents of one outside of it.
-    if forward_ad._current_level >= 0 and (peek_interpreter_stack() is not None or has_tangent(*given)):
+    if may_have_tangents(*given):
         return False
     if input.dtype not in FLOATING or not is_served(input.device) or not input.numel() or not shape:
         return False

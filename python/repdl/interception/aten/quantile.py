@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from repdl import ops
+from repdl._torch import may_have_tangents
 from repdl.interception.native import native_of
 from repdl.interception.override import composite
 from repdl.interception.variants import fill
@@ -35,7 +36,8 @@ def quantile(
         below = ranks.to(torch.int64)
         weights = torch.full_like(ranks, 0.5) if interpolation == "midpoint" else ops.sub(ranks, below.to(ranks.dtype))
         lower, upper = (rows.gather(-1, at) for at in (below, ranks.detach().ceil().to(torch.int64)))
-        chosen = ops.lerp_tensor(lower, upper, weights.to(x.dtype))
+        lerp = torch.lerp if may_have_tangents(lower, upper) else ops.lerp_tensor
+        chosen = lerp(lower, upper, weights.to(x.dtype))
     chosen = chosen.reshape(*before, -1)
     if dim is None and keepdim:
         chosen = chosen.reshape((1,) * x.dim() + (-1,))
