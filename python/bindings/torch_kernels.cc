@@ -11,6 +11,7 @@
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "direct_call.h"
 #include "replaced_import.h"
@@ -39,10 +40,9 @@ std::atomic<Kernel> call_python = nullptr;
 
 /// What a kernel does: torch gives it nothing of ours that says which it is.
 struct Slot {
-  const OverrideCallable* override = nullptr;
   TorchSignature signature;
-  DirectPlan plan;
   size_t num_results = 0;
+  std::vector<std::pair<const OverrideCallable*, DirectPlan>> ways;  // each the fallback of the one before
 };
 
 constexpr size_t kSlots = 1024;
@@ -50,14 +50,17 @@ std::array<Slot, kSlots> slots;  // they and their objects live as long as the p
 
 bool CallDirectly(const Slot& slot, TorchStack& stack) {
   const std::span arguments = stack.Last(slot.signature.arguments.size());
-  DirectResults results;
-  if (!CallDirectly(*slot.override, slot.signature, slot.plan, arguments, slot.num_results, results)) return false;
-  size_t kept = 0;
-  if (results.argument) std::swap(arguments[kept++], arguments[*results.argument]);
-  for (TorchValue& argument : arguments.subspan(kept)) Release(argument);
-  for (size_t i = kept; i < slot.num_results; ++i) PutTensor(results.made[i], arguments[i]);
-  stack.end = arguments.data() + slot.num_results;
-  return true;
+  for (const auto& [function, plan] : slot.ways) {
+    DirectResults results;
+    if (!CallDirectly(*function, slot.signature, plan, arguments, slot.num_results, results)) continue;
+    size_t kept = 0;
+    if (results.argument) std::swap(arguments[kept++], arguments[*results.argument]);
+    for (TorchValue& argument : arguments.subspan(kept)) Release(argument);
+    for (size_t i = kept; i < slot.num_results; ++i) PutTensor(results.made[i], arguments[i]);
+    stack.end = arguments.data() + slot.num_results;
+    return true;
+  }
+  return false;
 }
 
 template <size_t N>
@@ -71,8 +74,8 @@ constexpr std::array<Kernel, sizeof...(N)> MakeKernels(std::index_sequence<N...>
 }
 
 std::optional<Slot> MakeSlot(PyObject* function, const nb::list& arguments, size_t num_results) {
-  Slot slot{OverrideOf(function), {}, {}, num_results};
-  if (slot.override == nullptr || num_results > arguments.size()) return std::nullopt;
+  Slot slot{{}, num_results, {}};
+  if (num_results > arguments.size()) return std::nullopt;
   for (nb::handle entry : arguments) {
     const auto [type, by_name, value] = nb::cast<std::tuple<std::string, nb::object, nb::object>>(entry);
     std::optional<TorchArgument> argument = ParseArgument(type, by_name, value);
@@ -80,10 +83,10 @@ std::optional<Slot> MakeSlot(PyObject* function, const nb::list& arguments, size
     if (argument->name == nullptr) ++slot.signature.num_positional;
     slot.signature.arguments.push_back(std::move(*argument));
   }
-  std::optional<DirectPlan> plan = MakeDirectPlan(*slot.override, slot.signature);
-  if (!plan) return std::nullopt;
-  slot.plan = std::move(*plan);
-  return slot;
+  for (const OverrideCallable* way = OverrideOf(function); way != nullptr; way = OverrideOf(way->fallback)) {
+    if (std::optional<DirectPlan> plan = MakeDirectPlan(*way, slot.signature)) slot.ways.emplace_back(way, *plan);
+  }
+  return slot.ways.empty() ? std::nullopt : std::optional(std::move(slot));
 }
 
 /// The same kernel for the same function each time; null if there is none.
