@@ -178,6 +178,16 @@ void Run(const OpInfo& op, std::span<const Value> values, std::span<const Tensor
   op.run(values, outputs);
 }
 
+void RunOutside(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs) {
+  if (IsSmall(values, outputs)) return op.run(values, outputs);
+  if (PyGILState_Check() != 0) return Run(op, values, outputs);
+  {
+    const nb::gil_scoped_acquire gil;
+    if (threads_source != nullptr) SetNumThreads(CurrentThreads());
+  }
+  op.run(values, outputs);
+}
+
 void SetPythonErrorFromException() {
   try {
     throw;

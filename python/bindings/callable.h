@@ -93,6 +93,8 @@ bool IsSmall(std::span<const Value> values, std::span<const TensorView> outputs)
 
 /// Calls the op; unless it is a small one, without the GIL and on as many threads as the source says.
 void Run(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs);
+/// The same where the GIL may not be held.
+void RunOutside(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs);
 
 /// Sets the Python error that belongs to the exception being handled.
 void SetPythonErrorFromException();

@@ -16,7 +16,6 @@ struct {
   PyObject* (*wrap)(Handle tensor);  // which takes what the tensor holds
   Failed (*empty_strided)(int64_t rank, const int64_t* shape, const int64_t* strides, int32_t dtype,
                           int32_t device_type, int32_t device_index, Handle* made);
-  Failed (*new_handle)(Handle tensor, Handle* made);
   Failed (*delete_tensor)(Handle tensor);
   Failed (*is_defined)(Handle tensor, bool* is);
   Failed (*get_data)(Handle tensor, void** data);
@@ -87,7 +86,9 @@ bool ReadHandle(Handle tensor, TensorView& view) {
 PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
                     void*& data) {
   Handle made = NewHandle(dtype, is_complex, shape, strides, device, data);
-  PyObject* tensor = made == nullptr ? nullptr : ObjectOf(made);
+  if (made == nullptr) return nullptr;
+  PyObject* const tensor = torch.wrap(made);
+  torch.delete_tensor(made);
   if (tensor == nullptr) PyErr_Clear();
   return tensor;
 }
@@ -109,33 +110,6 @@ Handle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntLi
   return nullptr;
 }
 
-int32_t TorchCodeOf(DType dtype, bool is_complex) {
-  const Code* const known = std::ranges::find(kCodes, dtype, &Code::dtype);
-  return known == std::end(kCodes) ? kNone : is_complex ? known->complex : known->real;
-}
-
-int32_t TorchCodeOfSingle(Handle tensor) {
-  bool is_defined = false;
-  int64_t rank = 0;
-  int32_t code = kNone;
-  if (torch.is_defined(tensor, &is_defined) != 0 || !is_defined) return kNone;
-  return torch.get_rank(tensor, &rank) == 0 && rank == 0 && torch.get_dtype(tensor, &code) == 0 ? code : kNone;
-}
-
 void DeleteHandle(Handle tensor) { torch.delete_tensor(tensor); }
-
-PyObject* ObjectOf(Handle tensor) {
-  PyObject* object = torch.wrap(tensor);
-  torch.delete_tensor(tensor);
-  return object;
-}
-
-Handle HandleOfObject(PyObject* object) {
-  // Objects of classes derived from a plain type begin as those of the type do.
-  const bool is_tensor = std::ranges::any_of(
-      plain_types, [&](PyTypeObject* type) { return PyType_IsSubtype(Py_TYPE(object), type) != 0; });
-  Handle made = nullptr;
-  return is_tensor && torch.new_handle(HandleOf(object), &made) == 0 ? made : nullptr;
-}
 
 }  // namespace repdl

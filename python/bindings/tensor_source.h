@@ -15,7 +15,7 @@
 namespace repdl {
 
 /// Says where torch has functions: `PyObject* THPVariable_Wrap(at::TensorBase&&)`, and of its C interface, aoti_torch_…,
-/// `empty_strided`, `new_tensor_handle`, `delete_tensor_object`, `is_defined`, `get_data_ptr`, `get_dim`, `get_sizes`,
+/// `empty_strided`, `delete_tensor_object`, `is_defined`, `get_data_ptr`, `get_dim`, `get_sizes`,
 /// `get_strides`, `get_dtype`, `get_device_type` and `get_layout`, in this order. A Python object is believed to hold its tensor behind its head if
 /// `sample`, whose tensor is at `address`, does; `plain` are the types of such objects.
 void SetTensorSource(const std::vector<uintptr_t>& functions, const nanobind::object& sample, uintptr_t address,
@@ -37,16 +37,5 @@ bool ReadHandle(TensorHandle tensor, TensorView& view);
 TensorHandle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
                        void*& data);
 void DeleteHandle(TensorHandle tensor);
-
-/// What torch calls a type of real numbers, or of pairs of them, in files and in C; -1 if it has none.
-int32_t TorchCodeOf(DType dtype, bool is_complex);
-/// The same of a tensor without dimensions; -1 for others.
-int32_t TorchCodeOfSingle(TensorHandle tensor);
-
-/// The Python object of a tensor, a new reference; null with a Python error. It deletes the handle.
-PyObject* ObjectOf(TensorHandle tensor);
-
-/// A new handle for the tensor of a Python object; null for other objects.
-TensorHandle HandleOfObject(PyObject* object);
 
 }  // namespace repdl

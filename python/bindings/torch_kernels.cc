@@ -4,119 +4,68 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
 #include <array>
-#include <cstring>
-#include <exception>
+#include <atomic>
 #include <map>
+#include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
+#include <vector>
 
-#include "small_call.h"
-
-/// What torch throws where Python's error indicator is set, and knows by this name: it has the error told as it is. Made
-/// as here it holds nothing; torch may move the error into it, to tell it in another thread.
-struct python_error : std::exception {
-  python_error() = default;
-  python_error(const python_error&) = delete;
-  ~python_error() override {
-    if (type == nullptr && value == nullptr && traceback == nullptr) return;
-    const nanobind::gil_scoped_acquire gil;
-    for (PyObject* object : {type, value, traceback}) Py_XDECREF(object);
-  }
-  const char* what() const noexcept override { return message.c_str(); }
-
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* traceback = nullptr;
-  std::string message;
-};
+#include "direct_call.h"
+#include "replaced_import.h"
 
 namespace nb = nanobind;
 
 namespace repdl {
 namespace {
 
-using Failed = int32_t;
-using Kernel = void (*)(TorchWord* stack, uint64_t num_arguments, uint64_t num_results);
+/// What c10::KernelFunction calls with the functor that it has, the op and the dispatch keys.
+using Kernel = void (*)(void* functor, const void* op, uint64_t keys, TorchStack* stack);
 
-struct {
-  Failed (*open)(const char* name_space, const char* key, const char* file, uint32_t line, void** library);
-  Failed (*put)(void* library, const char* name, Kernel kernel, uint64_t version);
-  Failed (*close)(void* library);
-} torch{};
-
-/// The version of torch whose interface this is.
-constexpr uint64_t kVersion = uint64_t{2} << 56 | uint64_t{13} << 48;
-
-/// What a kernel calls: torch gives it nothing that says which it is.
-struct Slot {
-  PyObject* function = nullptr;
-  const OverrideCallable* override = nullptr;
-  TorchSignature signature;
-  std::optional<SmallPlan> plan;
+/// The beginning of torch::CppFunction.
+struct CppFunction {
+  uint64_t key;
+  void* functor;
+  Kernel kernel;
+  void* unboxed;
+  void* unboxed_with_symbols;
 };
 
-constexpr size_t kSlots = 512;
+void* (*enter)(void* library, const char* name, CppFunction* function, int how) = nullptr;
+
+/// torch's kernel of all functors that are Python functions.
+std::atomic<Kernel> call_python = nullptr;
+
+/// What a kernel does: torch gives it nothing of ours that says which it is.
+struct Slot {
+  TorchSignature signature;
+  size_t num_results = 0;
+  std::vector<std::pair<const OverrideCallable*, DirectPlan>> ways;  // each the fallback of the one before
+};
+
+constexpr size_t kSlots = 1024;
 std::array<Slot, kSlots> slots;  // they and their objects live as long as the process
 
-/// Calls the function with Python objects of what is on the stack.
-void CallFunction(const Slot& slot, TorchWord* stack, size_t num_results) {
-  const nb::gil_scoped_acquire gil;
-  const auto& [arguments, num_positional] = slot.signature;
-  const size_t given_by_place = CountPositional(slot.signature, stack);
-  std::vector<nb::object> objects;
-  nb::list names;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (i < num_positional ? i >= given_by_place : IsDefault(arguments[i], stack[i])) {
-      Delete(arguments[i], stack[i]);
-      continue;
-    }
-    objects.push_back(nb::steal(TakeObject(arguments[i], stack[i])));
-    if (i >= num_positional) names.append(nb::borrow(arguments[i].name));
+bool CallDirectly(const Slot& slot, TorchStack& stack) {
+  const std::span arguments = stack.Last(slot.signature.arguments.size());
+  for (const auto& [function, plan] : slot.ways) {
+    DirectResults results;
+    if (!CallDirectly(*function, slot.signature, plan, arguments, slot.num_results, results)) continue;
+    size_t kept = 0;
+    if (results.argument) std::swap(arguments[kept++], arguments[*results.argument]);
+    for (TorchValue& argument : arguments.subspan(kept)) Release(argument);
+    for (size_t i = kept; i < slot.num_results; ++i) PutTensor(results.made[i], arguments[i]);
+    stack.end = arguments.data() + slot.num_results;
+    return true;
   }
-  std::vector<PyObject*> pointers;
-  for (const nb::object& object : objects) pointers.push_back(object.ptr());
-  if (std::ranges::find(pointers, nullptr) != pointers.end()) throw python_error();
-  const nb::tuple all_names(names);
-  const nb::object result = nb::steal(PyObject_Vectorcall(
-      slot.function, pointers.data(), given_by_place, given_by_place < pointers.size() ? all_names.ptr() : nullptr));
-  if (!result.is_valid()) throw python_error();
-  const bool is_tuple = num_results != 1;
-  if (is_tuple &&
-      (!PyTuple_Check(result.ptr()) || PyTuple_Size(result.ptr()) != static_cast<Py_ssize_t>(num_results))) {
-    PyErr_SetString(PyExc_TypeError, "a kernel in Python must return a tuple of its results");
-    throw python_error();
-  }
-  for (size_t i = 0; i < num_results; ++i) {
-    PyObject* one = is_tuple ? PyTuple_GetItem(result.ptr(), static_cast<Py_ssize_t>(i)) : result.ptr();
-    stack[i] = WordOfObject(one);
-    if (stack[i] != 0) continue;
-    PyErr_Format(PyExc_TypeError, "a kernel in Python must return tensors, got %R", Py_TYPE(one));
-    throw python_error();
-  }
-}
-
-void Call(const Slot& slot, TorchWord* stack, size_t num_results) {
-  SmallResults results;
-  if (!slot.plan || !CallSmall(*slot.override, slot.signature, *slot.plan, stack, num_results, results)) {
-    return CallFunction(slot, stack, num_results);
-  }
-  const std::vector<TorchArgument>& arguments = slot.signature.arguments;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (i != results.argument) Delete(arguments[i], stack[i]);
-  }
-  if (results.argument) {
-    stack[0] = stack[*results.argument];
-    return;
-  }
-  for (size_t i = 0; i < num_results; ++i) {
-    stack[i] = static_cast<TorchWord>(reinterpret_cast<uintptr_t>(std::exchange(results.made[i], nullptr)));
-  }
+  return false;
 }
 
 template <size_t N>
-void CallSlot(TorchWord* stack, uint64_t /*num_arguments*/, uint64_t num_results) {
-  Call(slots[N], stack, num_results);
+void CallSlot(void* functor, const void* op, uint64_t keys, TorchStack* stack) {
+  if (!CallDirectly(slots[N], *stack)) call_python.load()(functor, op, keys, stack);
 }
 
 template <size_t... N>
@@ -124,52 +73,70 @@ constexpr std::array<Kernel, sizeof...(N)> MakeKernels(std::index_sequence<N...>
   return {&CallSlot<N>...};
 }
 
-/// The same slot for the same function each time; null if there is none.
-Kernel KernelOf(const std::string& name, PyObject* function, const nb::list& arguments) {
-  static std::map<std::pair<PyObject*, std::string>, Kernel> known;
-  static size_t num_slots = 0;
-  static const std::array<Kernel, kSlots> kernels = MakeKernels(std::make_index_sequence<kSlots>());
-  Kernel& kernel = known[{function, name}];
-  if (kernel != nullptr || num_slots == kSlots) return kernel;
-  Slot slot{function, OverrideOf(function), {}, std::nullopt};
+std::optional<Slot> MakeSlot(PyObject* function, const nb::list& arguments, size_t num_results) {
+  Slot slot{{}, num_results, {}};
+  if (num_results > arguments.size()) return std::nullopt;
   for (nb::handle entry : arguments) {
     const auto [type, by_name, value] = nb::cast<std::tuple<std::string, nb::object, nb::object>>(entry);
     std::optional<TorchArgument> argument = ParseArgument(type, by_name, value);
-    if (!argument) return nullptr;
+    if (!argument) return std::nullopt;
     if (argument->name == nullptr) ++slot.signature.num_positional;
     slot.signature.arguments.push_back(std::move(*argument));
   }
-  if (slot.override == nullptr) return nullptr;
-  slot.plan = MakeSmallPlan(*slot.override, slot.signature);
-  Py_INCREF(function);
-  slots[num_slots] = std::move(slot);
-  return kernel = kernels[num_slots++];
+  for (const OverrideCallable* way = OverrideOf(function); way != nullptr; way = OverrideOf(way->fallback)) {
+    if (std::optional<DirectPlan> plan = MakeDirectPlan(*way, slot.signature)) slot.ways.emplace_back(way, *plan);
+  }
+  return slot.ways.empty() ? std::nullopt : std::optional(std::move(slot));
 }
+
+/// The same kernel for the same function each time; null if there is none.
+Kernel KernelOf(const std::string& name, PyObject* function, const nb::list& arguments, size_t num_results) {
+  static std::map<std::pair<PyObject*, std::string>, Kernel> known;
+  static size_t num_slots = 0;
+  static const std::array<Kernel, kSlots> kernels = MakeKernels(std::make_index_sequence<kSlots>());
+  const auto [found, is_new] = known.try_emplace({function, name}, nullptr);
+  if (!is_new) return found->second;
+  Py_INCREF(function);
+  std::optional<Slot> slot = MakeSlot(function, arguments, num_results);
+  if (!slot || num_slots == kSlots) return nullptr;
+  slots[num_slots] = std::move(*slot);
+  return found->second = kernels[num_slots++];
+}
+
+/// What the next Python function that this thread puts into the dispatcher gets in the place of torch's kernel.
+thread_local Kernel awaited = nullptr;
+
+/// In the place of torch::Library::_impl.
+void* Enter(void* library, const char* name, CppFunction* function, int how) {
+  const Kernel ours = std::exchange(awaited, nullptr);
+  Kernel known = nullptr;
+  if (ours != nullptr && function->unboxed == nullptr && function->unboxed_with_symbols == nullptr &&
+      (call_python.compare_exchange_strong(known, function->kernel) || known == function->kernel)) {
+    function->kernel = ours;
+  }
+  return enter(library, name, function, how);
+}
+
+std::optional<ReplacedImports> imports;
 
 }  // namespace
 
-void SetKernelFunctions(const std::vector<uintptr_t>& functions) {
-  constexpr size_t kOwn = sizeof torch / sizeof(uintptr_t);
-  if (functions.size() < kOwn) return;
-  SetWordFunctions({functions.begin() + kOwn, functions.end()});
-  if (HasWordFunctions()) std::memcpy(&torch, functions.data(), sizeof torch);
+void SetKernelFunctions(const std::vector<uintptr_t>& functions, uintptr_t in_python) {
+  if (functions.size() != 3 || !SetValueFunctions(functions[1], functions[2])) return;
+  enter = reinterpret_cast<decltype(enter)>(functions[0]);
+  const Import import{"_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE",
+                      reinterpret_cast<void*>(&Enter)};
+  imports.emplace(reinterpret_cast<void*>(in_python), std::span(&import, 1));
+  imports->Replace();
 }
 
-TorchKernels::TorchKernels(const std::string& name_space, const std::string& key, std::string file)
-    : file_(std::move(file)) {
-  if (torch.open != nullptr && torch.open(name_space.c_str(), key.c_str(), file_.c_str(), 0, &library_) != 0) {
-    library_ = nullptr;
-  }
-}
-
-bool TorchKernels::Put(const std::string& name, const nb::object& function, const nb::list& arguments) {
-  if (library_ == nullptr) return false;
-  const Kernel kernel = KernelOf(name, function.ptr(), arguments);
-  return kernel != nullptr && torch.put(library_, name.c_str(), kernel, kVersion) == 0;
-}
-
-void TorchKernels::End() {
-  if (library_ != nullptr) torch.close(std::exchange(library_, nullptr));
+void PutKernel(const std::string& name, const nb::object& function, const nb::list& arguments, size_t num_results,
+               const nb::object& put) {
+  struct Awaiting {
+    explicit Awaiting(Kernel kernel) { awaited = kernel; }
+    ~Awaiting() { awaited = nullptr; }
+  } const awaiting(KernelOf(name, function.ptr(), arguments, num_results));
+  put();
 }
 
 }  // namespace repdl

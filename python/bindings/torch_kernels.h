@@ -3,35 +3,26 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-// Kernels in torch's dispatcher by its stable C interface. What torch puts before a kernel in Python, which makes a
-// tuple and a dictionary of the arguments, takes longer than a small op.
+// Kernels in torch's dispatcher of which ordinary calls are done without Python. What torch puts before a kernel in Python,
+// which takes Python's lock and makes a tuple and a dictionary of the arguments, takes longer than a small op.
 
 namespace repdl {
 
-/// Says where torch has functions of that interface: aoti_torch_library_init_impl, torch_library_impl,
-/// aoti_torch_delete_library_object, and behind these what SetWordFunctions takes.
-void SetKernelFunctions(const std::vector<uintptr_t>& functions);
+/// Says where torch has torch::Library::_impl and what SetValueFunctions takes; and an address in the library that puts
+/// Python functions into the dispatcher.
+void SetKernelFunctions(const std::vector<uintptr_t>& functions, uintptr_t in_python);
 
-/// Kernels of a namespace at a dispatch key, until `End`. `file` is what the dispatcher names as their origin.
-class TorchKernels {
- public:
-  TorchKernels(const std::string& name_space, const std::string& key, std::string file);
-
-  /// Puts a function in the place of the kernel of an overload, "exp.out". `arguments` has its type, its name or None for
-  /// one that the function takes by its place, and its default or Ellipsis, of each argument of the schema; all results
-  /// are tensors. Ordinary calls of few numbers are done without Python. False, and nothing is changed, for functions
-  /// that MakeOverrideCallable did not give, and for types of arguments that torch's interface does not take.
-  bool Put(const std::string& name, const nanobind::object& function, const nanobind::list& arguments);
-
-  void End();
-
- private:
-  std::string file_;
-  void* library_ = nullptr;
-};
+/// Calls `put`, with which torch puts a Python function in the place of the kernel of an overload, "exp.out", and lets calls
+/// that are ordinary be done before it. `arguments` has the type, the name or None for one that the function takes by
+/// its place, and the default or Ellipsis, of each argument of the schema; all results are tensors. Nothing more than `put` is
+/// done for functions that MakeOverrideCallable did not give, for types of arguments that are not read here, and where torch's
+/// functions cannot be replaced.
+void PutKernel(const std::string& name, const nanobind::object& function, const nanobind::list& arguments,
+               size_t num_results, const nanobind::object& put);
 
 }  // namespace repdl

@@ -351,7 +351,6 @@ def _set_tensor_source() -> None:
     """Where torch's libraries name the functions that make and describe a tensor, they are called instead."""
     names = (
         "empty_strided",
-        "new_tensor_handle",
         "delete_tensor_object",
         "is_defined",
         "get_data_ptr",

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import BuiltinFunctionType
 from typing import Any
 
 import torch
-from torch._library.utils import RegistrationHandle
 from torch.utils._python_dispatch import _disable_current_modes
 
 from repdl import _core
@@ -29,84 +28,70 @@ def register(kernels: Kernels, namespace: str = "aten") -> torch.library.Library
     torch's warning, once a process, that a kernel is replaced is not given: here that is asked for.
     """
     library = torch.library.Library(namespace, "IMPL")
+    direct = namespace == "aten" and _reads_calls()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel.*")
         for key, of_key in kernels.items():
-            direct = _direct(library, key)
-            # Those first of which torch warns as Python does.
-            for name, kernel in sorted(of_key.items(), key=lambda item: isinstance(item[1], BuiltinFunctionType)):
-                if direct is None or not _put(direct, name, kernel):
-                    library.impl(name, kernel, key, allow_override=True)  # not what every torch does unasked
+            for name, kernel in of_key.items():
+                put = partial(library.impl, name, kernel, key, allow_override=True)  # not what every torch does unasked
+                arguments = _arguments(name) if direct and isinstance(kernel, BuiltinFunctionType) else None
+                if arguments is None:
+                    put()
+                else:
+                    _core.put_kernel(name, kernel, arguments, len(_schema(name).returns), put)
     return library
 
 
-def _direct(library: torch.library.Library, key: str) -> _core.TorchKernels | None:
-    """Kernels that torch calls by its stable C interface, beside those of a library; None where it cannot."""
-    if library.ns != "aten" or not _raises():
-        return None
-    direct = _core.TorchKernels(library.ns, key, __file__)
-    library._registration_handles.append(RegistrationHandle(direct.end))
-    return direct
-
-
-def _put(direct: _core.TorchKernels, name: str, kernel: Callable[..., Any]) -> bool:
-    arguments = _arguments(name) if isinstance(kernel, BuiltinFunctionType) else None
-    return arguments is not None and direct.put(name, kernel, arguments)
+def _schema(name: str) -> Any:
+    return schemas(name.partition(".")[0])[name]
 
 
 @cache
 def _arguments(name: str) -> list[tuple[str, str | None, object]] | None:
     """The type, the name of one that is given by it, and the default or `...`; None if not all results are tensors."""
-    schema = schemas(name.partition(".")[0])[name]
+    schema = _schema(name)
     if {str(result.type) for result in schema.returns} != {"Tensor"}:
         return None
     return [
-        (
-            f"{a.real_type}!" if a.is_write else str(a.real_type),
-            a.name if a.kwarg_only else None,
-            a.default_value if a.has_default_value() else ...,
-        )
+        (str(a.real_type), a.name if a.kwarg_only else None, a.default_value if a.has_default_value() else ...)
         for a in schema.arguments
     ]
 
 
 @cache
-def _raises() -> bool:
-    """Whether kernels can be put there so, and what they call may raise any exception, as torch then tells it.
+def _reads_calls() -> bool:
+    """Whether the core can do calls before torch hands them to Python, which calls of a sample op tell.
 
-    The core mirrors torch's C++ exception for it, whose members a version that was never measured may change.
+    It mirrors torch's C++ objects that hold a call, whose members a version that was never measured may change.
     """
     if not is_measured(str(torch.__version__)):
         return False
-    in_c = addresses(
-        "torch_cpu",
-        "aoti_torch_library_init_impl",
-        "torch_library_impl",
-        "aoti_torch_delete_library_object",
-        "torch_delete_generator",
-        "torch_list_size",
-        "torch_list_get_item",
-        "torch_delete_list",
-        "torch_delete_stable_ivalue",
-        "aoti_torch_new_uninitialized_tensor",
-        "_ZN2at4_ops18result_type_Tensor4callERKNS_6TensorES4_",
-    )
+    enter = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
+    in_c = addresses("torch_cpu", enter, "aoti_torch_new_uninitialized_tensor", "aoti_torch_assign_tensors")
     in_python = addresses("torch_python", "_Z17THPGenerator_WrapRKN2at9GeneratorE")
     if not in_c or not in_python:
         return False
-    _core.set_kernel_functions([*in_c[:3], *in_python, *in_c[3:]])
+    _core.set_kernel_functions(in_c, *in_python)
+    x, refused = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.int64)
+    calls: dict[str, tuple[str, tuple[str, ...], tuple[Any, ...]]] = {
+        "add": ("Tensor x, Tensor y, Scalar alpha", ("Tensor", "Tensor", "number"), (x, 0.5)),
+        "amax": ("Tensor x, int[]? dim, bool keepdim", ("Tensor", "Optional[List[int]]", "bool"), ([1], True)),
+    }
 
-    def fail(x: torch.Tensor) -> torch.Tensor:
-        raise _SampleError(x)
+    def fail(first: torch.Tensor, *_: Any) -> torch.Tensor:
+        raise _SampleError(first)
 
     library = torch.library.Library("repdl_sample", "FRAGMENT")
-    library.define("call(Tensor x) -> Tensor")
-    direct = _core.TorchKernels("repdl_sample", "CPU", __file__)
     try:
         with _disable_current_modes():  # it is nothing that the program computes, and somebody may be recording
-            return direct.put("call", op_or("exp", fail), [("Tensor", None, ...)]) and _is_told()
+            for op, (schema, types, _) in calls.items():
+                library.define(f"{op}({schema}) -> Tensor")
+                kernel = op_or(op, fail)
+                put = partial(library.impl, op, kernel, "CPU")
+                _core.put_kernel(op, kernel, [(type, None, ...) for type in types], 1, put)
+            ops = torch.ops.repdl_sample
+            return all(_is_done(getattr(ops, op), x, refused, rest) for op, (_, _, rest) in calls.items())
     finally:
-        direct.end()
         library._destroy()
 
 
@@ -114,12 +99,13 @@ class _SampleError(Exception):
     pass
 
 
-def _is_told() -> bool:
-    x = torch.zeros((), dtype=torch.int64)
+def _is_done(op: Any, taken: torch.Tensor, refused: torch.Tensor, rest: tuple[Any, ...]) -> bool:
+    """Whether the core does the first call and leaves the second, of integers, to Python."""
     try:
-        torch.ops.repdl_sample.call(x)
+        done = op(taken, *rest)
+        op(refused, *rest)
     except _SampleError as error:
-        return error.args[0] is x
+        return error.args[0] is refused and done.shape[0] == 2
     except RuntimeError:
         pass
     return False

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "small_call.h"
+#include "direct_call.h"
 
 #include <algorithm>
 
@@ -10,63 +10,63 @@ namespace nb = nanobind;
 namespace repdl {
 namespace {
 
-using Use = SmallPlan::Use;
+using Use = DirectPlan::Use;
 
-class SmallCall : public OverrideCall {
+class DirectCall : public OverrideCall {
  public:
-  SmallCall(const OverrideCallable& function, const TorchSignature& signature, const SmallPlan& plan)
+  DirectCall(const OverrideCallable& function, const TorchSignature& signature, const DirectPlan& plan)
       : OverrideCall(function), signature_(signature), plan_(plan) {}
 
-  bool Read(const TorchWord* stack) {
-    const size_t num_positional = CountPositional(signature_, stack);
+  bool Read(std::span<TorchValue> given) {
+    const size_t num_positional = CountPositional(signature_, given);
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const TorchArgument& argument = signature_.arguments[i];
-      const bool is_given = i < signature_.num_positional ? i < num_positional : !IsDefault(argument, stack[i]);
-      if (is_given && !Take(plan_.steps[i], argument, stack[i])) return false;
+      const bool is_given = i < signature_.num_positional ? i < num_positional : !IsDefault(argument, given[i]);
+      if (is_given && !Take(plan_.steps[i], argument, given[i])) return false;
     }
-    return Complete() && IsSmall(read_.Values(), {});
+    return Complete();
   }
 
-  bool Run(const TorchWord* stack, size_t num_results, SmallResults& results) {
+  bool Run(std::span<TorchValue> given, size_t num_results, DirectResults& results) {
     const OpInfo& op = *function_.callable.op;
     const Specs specs = op.infer(read_.Values());
     const auto size = static_cast<size_t>(specs.size);
     std::array<TensorView, kMaxOutputs> views;
     if (function_.ChangesFirst() || function_.target == Target::kOut) {
-      if (num_results != 1 || !FindTarget(specs, stack, views[0])) return false;
+      if (num_results != 1 || !FindTarget(specs, given, views[0])) return false;
       results.argument = plan_.target;
     } else if (num_results != size || !Make(specs, views, results)) {
       return false;
     }
     const std::span<const TensorView> outputs(views.data(), size);
-    if (!IsSmall({}, outputs) || !TakeKey()) return false;
-    op.run(read_.Values(), outputs);
+    if (!TakeKey()) return false;
+    RunOutside(op, read_.Values(), outputs);
     return true;
   }
 
  private:
-  bool Take(const SmallPlan::Step& step, const TorchArgument& argument, TorchWord word) {
+  bool Take(const DirectPlan::Step& step, const TorchArgument& argument, TorchValue& given) {
     switch (step.use) {
-      case Use::kParameter: read_.given.set(step.at); return TakeParameter(step, argument, word);
+      case Use::kParameter: read_.given.set(step.at); return TakeParameter(step, argument, given);
       case Use::kConstant: {
         Value value;
-        return !step.constant || (ReadWord(argument, word, value) && AreEqual(value, *step.constant));
+        return !step.constant || (ReadValue(given, value) && AreEqual(value, *step.constant));
       }
       case Use::kOut: return true;
       default: return false;  // of a generator too: in an ordinary call it is the default one
     }
   }
 
-  bool TakeParameter(const SmallPlan::Step& step, const TorchArgument& argument, TorchWord word) {
+  bool TakeParameter(const DirectPlan::Step& step, const TorchArgument& argument, TorchValue& given) {
     const Parameter& parameter = function_.callable.parameters[step.at];
     Value& value = read_.values[step.at];
-    if (argument.type == TorchArgument::Type::kTensor) {
-      const TensorHandle tensor = TensorIn(argument, word);
+    if (argument.is_tensor) {
+      const TensorHandle tensor = TensorIn(given);
       if (tensor != nullptr) return TakeTensorOrNumber(step.at, tensor);
       value = std::monostate();
       return parameter.info->IsOptional();
     }
-    if (!ReadWord(argument, word, value)) return false;
+    if (!ReadValue(given, value)) return false;
     if (std::holds_alternative<std::monostate>(value)) return parameter.info->IsOptional();
     const auto* number = std::get_if<int64_t>(&value);
     switch (parameter.kind) {
@@ -88,6 +88,12 @@ class SmallCall : public OverrideCall {
         if (number == nullptr || static_cast<uint64_t>(*number) >= step.names.size()) return false;
         value = step.names[static_cast<size_t>(*number)];
         return true;
+      }
+      case Kind::kTensor: {
+        if (!function_.ordinary.pointwise) return false;
+        if (number != nullptr) return TakeInteger(step.at, static_cast<double>(*number));
+        const auto* const real = std::get_if<double>(&value);
+        return real != nullptr && TakeNumber(step.at, *real, 0);
       }
       default: return false;
     }
@@ -112,13 +118,13 @@ class SmallCall : public OverrideCall {
   }
 
   /// The tensor for the result, which the op may change as its first argument.
-  bool FindTarget(const Specs& specs, const TorchWord* stack, TensorView& view) {
+  bool FindTarget(const Specs& specs, std::span<TorchValue> given, TensorView& view) {
     if (specs.size == 0) return true;
-    const TensorHandle tensor = TensorIn(signature_.arguments[plan_.target], stack[plan_.target]);
-    return specs.size == 1 && ReadTensorAt(tensor, view) && ArrangeTarget(specs, view);
+    const TensorHandle tensor = TensorIn(given[plan_.target]);
+    return specs.size == 1 && tensor != nullptr && ReadTensorAt(tensor, view) && ArrangeTarget(specs, view);
   }
 
-  bool Make(const Specs& specs, std::array<TensorView, kMaxOutputs>& views, SmallResults& results) const {
+  bool Make(const Specs& specs, std::array<TensorView, kMaxOutputs>& views, DirectResults& results) const {
     for (int i = 0; i < specs.size; ++i) {
       const TensorSpec& spec = specs.spec[i];
       const Placement placed = PlacementOf(spec, order_of_strides_ ? *order_of_strides_ : IntList(), /*pairs=*/false);
@@ -143,27 +149,27 @@ class SmallCall : public OverrideCall {
   }
 
   const TorchSignature& signature_;
-  const SmallPlan& plan_;
+  const DirectPlan& plan_;
 };
 
 }  // namespace
 
-size_t CountPositional(const TorchSignature& signature, const TorchWord* stack) {
+size_t CountPositional(const TorchSignature& signature, std::span<const TorchValue> given) {
   size_t count = signature.num_positional;
-  while (count > 0 && IsDefault(signature.arguments[count - 1], stack[count - 1])) --count;
+  while (count > 0 && IsDefault(signature.arguments[count - 1], given[count - 1])) --count;
   return count;
 }
 
-std::optional<SmallPlan> MakeSmallPlan(const OverrideCallable& function, const TorchSignature& signature) {
+std::optional<DirectPlan> MakeDirectPlan(const OverrideCallable& function, const TorchSignature& signature) {
   const auto& [numbers, pointwise, low, contiguous, rank, in_place, constants, choices, transposed, results] =
       function.ordinary;
   if (numbers != Numbers::kReal || !results.empty()) return std::nullopt;
   const size_t num_parameters = function.callable.parameters.size();
-  SmallPlan plan;
+  DirectPlan plan;
   size_t next = 0;
   for (size_t i = 0; i < signature.arguments.size(); ++i) {
     const PyObject* const name = signature.arguments[i].name;
-    SmallPlan::Step& step = plan.steps.emplace_back();
+    DirectPlan::Step& step = plan.steps.emplace_back();
     const auto place = static_cast<Py_ssize_t>(i);
     if (name == nullptr) {
       if (const Constant* constant = function.ConstantAt(place)) {
@@ -195,18 +201,18 @@ std::optional<SmallPlan> MakeSmallPlan(const OverrideCallable& function, const T
   return plan;
 }
 
-SmallResults::~SmallResults() {
+DirectResults::~DirectResults() {
   for (TensorHandle tensor : made) {
     if (tensor != nullptr) DeleteHandle(tensor);
   }
 }
 
-bool CallSmall(const OverrideCallable& function, const TorchSignature& signature, const SmallPlan& plan,
-               const TorchWord* stack, size_t num_results, SmallResults& results) {
+bool CallDirectly(const OverrideCallable& function, const TorchSignature& signature, const DirectPlan& plan,
+                  std::span<TorchValue> given, size_t num_results, DirectResults& results) {
   // What the op refuses, and whatever else goes wrong, is told by the call from Python that comes then.
   try {
-    SmallCall call(function, signature, plan);
-    return call.Read(stack) && call.Run(stack, num_results, results);
+    DirectCall call(function, signature, plan);
+    return call.Read(given) && call.Run(given, num_results, results);
   } catch (...) {
     return false;
   }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Calls that torch hands to kernels by its interface in C give what the same kernels give as Python functions."""
+"""Calls that the core does before torch hands them to Python give what the same kernels give as Python functions."""
 
 from __future__ import annotations
 
 import math
+import resource
 import sys
 import threading
 import warnings
@@ -83,7 +84,7 @@ def differing(calls: dict[str, Callable[[], Any]], monkeypatch: pytest.MonkeyPat
     with repdl.reproducible(**settings):
         direct = {name: outcome(call) for name, call in calls.items()}
     with monkeypatch.context() as patch:
-        patch.setattr(registration, "_direct", lambda library, key: None)
+        patch.setattr(registration, "_reads_calls", lambda: False)
         with repdl.reproducible(**settings):
             return [name for name, call in calls.items() if not alike(direct[name], outcome(call))]
 
@@ -156,6 +157,68 @@ def test_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
                 if in_place is not None:
                     calls[f"{name}_: {first}, {second}"] = lambda f=in_place, a=a, b=b: f(a.detach().clone(), b)
     assert not differing(calls, monkeypatch)
+
+
+def with_numbers(x: torch.Tensor, number: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Calls with arguments that torch calls a Scalar, and with lists beside them."""
+    y = torch.tensor(NUMBERS[::-1]).reshape(4, 4)
+    for name in ("add", "sub"):
+        function, in_place = getattr(torch, name), getattr(torch.Tensor, f"{name}_")
+        for other in (y, y[0], 3, True, 0.5):
+            yield f"{name}, {other}", lambda f=function, other=other: f(x, other, alpha=number)
+        yield f"{name}_", lambda f=in_place: f(x.detach().clone(), y, alpha=number)
+        yield f"{name}_ of itself", lambda f=in_place: f(*[x.detach().clone()] * 2, alpha=number)
+        yield f"{name}, out", lambda f=function: f(x, y, alpha=number, out=torch.empty(4, 4))
+    yield "addcmul_", lambda: x.detach().clone().addcmul_(y, y, value=number)
+    yield "lerp", lambda: torch.lerp(x, y, number)
+    yield "pow", lambda: torch.pow(x, number)
+    yield "pow, the other way", lambda: torch.pow(number, x)
+    yield "clamp", lambda: torch.clamp(x, number)
+    yield "clamp to", lambda: torch.clamp(x, -1, max=number)
+    yield "elu", lambda: F.elu(x, number)
+    yield "addmm", lambda: torch.addmm(y, x, y, beta=number, alpha=2)
+    for dim in (None, 1, (0, -1), (), (0, 0), 2):
+        yield f"std, {dim}", lambda dim=dim: torch.std(x, dim, correction=number)
+        yield f"var, {dim}", lambda dim=dim: torch.var(x, dim, correction=number, keepdim=True)
+        yield f"norm, {dim}", lambda dim=dim: torch.linalg.vector_norm(x, number, dim)
+
+
+@pytest.mark.parametrize("number", [n for n in beside().values() if not isinstance(n, torch.Tensor)], ids=str)
+def test_numbers(number: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = {f"{name}: {what}": call for what, x in hostile().items() for name, call in with_numbers(x, number)}
+    assert not differing(calls, monkeypatch)
+
+
+def test_types_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: dict[str, Callable[[], Any]] = {}
+    for what, x in hostile().items():
+        for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int64):
+            for name in ("sum", "mean", "cumsum", "softmax"):
+                for dim in (1, -3):
+                    function = getattr(torch, name)
+                    calls[f"{name}, {dim}, {dtype}: {what}"] = lambda f=function, x=x, d=dim, t=dtype: f(x, d, dtype=t)
+    assert not differing(calls, monkeypatch)
+
+
+def test_calls_let_go_of_their_arguments() -> None:
+    x, y, number = torch.rand(4, 4), torch.rand(4, 4), torch.tensor(0.5)
+    classes = torch.arange(4)
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: torch.add(x, y, alpha=0.5), lambda: y.zero_().add_(x, alpha=2), lambda: torch.exp(x, out=y),
+        lambda: torch.sum(x, [0, 1]), lambda: torch.std(x, (0, 1)), lambda: F.nll_loss(x, classes),
+        lambda: torch.mul(x, number), lambda: F.layer_norm(x, (4,), y[0], y[1]),
+    )  # fmt: skip
+    held = (x, y, number, classes)
+    with repdl.reproducible(), torch.no_grad():
+        for call in calls:
+            call()
+        before = [t._use_count() for t in held]
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for call in calls:
+            for _ in range(20000):
+                call()
+    assert [t._use_count() for t in held] == before
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < 1000  # a list for each call would take more
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
@@ -240,4 +303,4 @@ def test_threads_draw_and_compute_at_once() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="torch's functions are looked for in its libraries for Linux")
 def test_torch_has_what_it_takes() -> None:
-    assert registration._raises()
+    assert registration._reads_calls()

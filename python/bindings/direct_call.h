@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "override_call.h"
-#include "torch_word.h"
+#include "torch_value.h"
 
 // Calls of torch's dispatcher that are done without Python and its lock, which take longer than a small op.
 
@@ -21,10 +22,10 @@ struct TorchSignature {
 };
 
 /// How many arguments a Python function is given by their places: a default at their end is left out.
-size_t CountPositional(const TorchSignature& signature, const TorchWord* stack);
+size_t CountPositional(const TorchSignature& signature, std::span<const TorchValue> given);
 
 /// What becomes of each argument.
-struct SmallPlan {
+struct DirectPlan {
   enum class Use { kParameter, kConstant, kOut, kGenerator, kNothing };
   struct Step {
     Use use = Use::kNothing;
@@ -37,20 +38,20 @@ struct SmallPlan {
 };
 
 /// None for an override of which no call is done so.
-std::optional<SmallPlan> MakeSmallPlan(const OverrideCallable& function, const TorchSignature& signature);
+std::optional<DirectPlan> MakeDirectPlan(const OverrideCallable& function, const TorchSignature& signature);
 
 /// What a call gives: handles of new tensors, or the tensor of an argument.
-struct SmallResults {
-  SmallResults() = default;
-  SmallResults(const SmallResults&) = delete;
-  ~SmallResults();
+struct DirectResults {
+  DirectResults() = default;
+  DirectResults(const DirectResults&) = delete;
+  ~DirectResults();
 
   std::array<TensorHandle, kMaxOutputs> made{};
   std::optional<size_t> argument;
 };
 
-/// Does a call, if it is an ordinary one of few numbers. It leaves the words as they are.
-bool CallSmall(const OverrideCallable& function, const TorchSignature& signature, const SmallPlan& plan,
-               const TorchWord* stack, size_t num_results, SmallResults& results);
+/// Does a call, if it is an ordinary one. It leaves the arguments as they are.
+bool CallDirectly(const OverrideCallable& function, const TorchSignature& signature, const DirectPlan& plan,
+                  std::span<TorchValue> given, size_t num_results, DirectResults& results);
 
 }  // namespace repdl
