@@ -81,6 +81,16 @@ def test_arguments_are_written_as_they_were_given(tmp_path: Path) -> None:
     assert [call.text for call in named(run, "aten::index.Tensor")] == ["indices=[None, None, _]"]
 
 
+def test_a_new_size_writes_nothing(tmp_path: Path) -> None:
+    def program() -> None:
+        torch.empty(4).resize_(2).resize_(4)
+        torch.ones(4).resize_(2)
+
+    run = recorded(tmp_path / "a", program)
+    first, second, third = (call.outputs[0].hash for call in named(run, "aten::resize_"))
+    assert first == second == content.UNINITIALISED != third
+
+
 def test_an_input_knows_who_wrote_it(tmp_path: Path) -> None:
     def program() -> None:
         x = torch.ones(3, 4)

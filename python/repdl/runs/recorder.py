@@ -234,7 +234,7 @@ class Recorded:
             memory.forget()
         for tensor, size in zip(self.written, self.sizes, strict=True):
             memory = memory_of(tensor, epoch)
-            memory.written(number, tensor.nbytes)
+            memory.written(number, 0 if op.is_resize else tensor.nbytes)
             if op.is_resize:
                 memory.unwritten += max(0, _bytes_behind(tensor) - size)
             outputs.append(self._output(tensor, memory))
