@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -18,12 +19,7 @@ UNHASHED = bytes(16)
 UNINITIALISED = bytes(15) + b"\1"
 """In the place of a hash: memory that nothing has written yet."""
 
-_xxh3 = library("xxhash").xxh3_128
-_xxh3_digest = library("xxhash").xxh3_128_digest
-
-
-def digest(data: bytes | memoryview[int]) -> bytes:
-    return _xxh3_digest(data)  # type: ignore[no-any-return]
+digest: Callable[[bytes | memoryview[int]], bytes] = library("xxhash").xxh3_128_digest
 
 
 @cache
@@ -41,9 +37,8 @@ def of(tensor: torch.Tensor) -> bytes:
     return UNHASHED if raw is None else with_kind(raw, kind(tensor))
 
 
-def raw_hash(tensor: torch.Tensor) -> bytes | None:
-    """Of the bytes of the elements in the order of their indices; None if there are none to read."""
-    return _values.raw_hash(tensor, _xxh3)
+raw_hash: Callable[[torch.Tensor], bytes | None] = partial(_values.raw_hash, new=library("xxhash").xxh3_128)
+"""Of the bytes of the elements in the order of their indices; None if there are none to read."""
 
 
 def of_object(value: Any) -> tuple[str, bytes]:

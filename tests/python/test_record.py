@@ -62,6 +62,35 @@ def test_a_call_has_its_place_and_its_values(tmp_path: Path) -> None:
     assert run.end is not None and run.end["status"] == "ended"
 
 
+def test_arguments_are_written_as_they_were_given(tmp_path: Path) -> None:
+    def program() -> None:
+        x = torch.zeros(2, 3)
+        for number in (1, True, 1.0, 0.0, -0.0):  # of which some are equal to Python
+            x.mul(number)
+        x.sum((0, 1), True)
+        x.sum([], dtype=torch.float64)
+        x[None, :, torch.tensor([0, 2])]
+        x.add(x, alpha=float("nan"))
+
+    run = recorded(tmp_path / "a", program)
+    texts = [call.text for call in calls(run) if call.name.startswith(("aten::mul", "aten::sum", "aten::add"))]
+    assert texts == [
+        *("other=1", "other=True", "other=1.0", "other=0.0", "other=-0.0"),
+        *("dim=[0, 1], keepdim=True", "dim=[], dtype=torch.float64", "alpha=nan"),
+    ]
+    assert [call.text for call in named(run, "aten::index.Tensor")] == ["indices=[None, None, _]"]
+
+
+def test_a_new_size_writes_nothing(tmp_path: Path) -> None:
+    def program() -> None:
+        torch.empty(4).resize_(2).resize_(4)
+        torch.ones(4).resize_(2)
+
+    run = recorded(tmp_path / "a", program)
+    first, second, third = (call.outputs[0].hash for call in named(run, "aten::resize_"))
+    assert first == second == content.UNINITIALISED != third
+
+
 def test_an_input_knows_who_wrote_it(tmp_path: Path) -> None:
     def program() -> None:
         x = torch.ones(3, 4)

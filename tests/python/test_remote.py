@@ -12,7 +12,9 @@ import sys
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Thread
+from time import monotonic
 from typing import Any
 
 import msgpack
@@ -20,16 +22,18 @@ import pytest
 import torch
 import xxhash
 import zstandard
+from safetensors.torch import load_file, save_file
 from torch.utils.data import DataLoader, TensorDataset
 from typer.testing import CliRunner
 
 from faults import FAULTS, compared
 from repdl.cli.main import app
-from repdl.runs import difference, remote, serving
+from repdl.runs import capture as capturing, difference, remote, serving
+from repdl.runs.columns import Call
 from repdl.runs.file import Frames, RecordError, Writer
 from repdl.runs.log import Log
 from repdl.runs.page import page
-from repdl.runs.remote import RemoteRun, place
+from repdl.runs.remote import RemoteRun, SilentHostError, place
 from repdl.runs.run import Run
 from repdl.runs.sentence import as_json, sentence
 
@@ -58,9 +62,9 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None
 class Peer:
     """In the place of a process of ssh: the other side is a thread."""
 
-    def __init__(self, words: list[str], stdin: int, stdout: int) -> None:
+    def __init__(self, words: list[str], bufsize: int, stdin: int, stdout: int) -> None:
         questions, answers = os.pipe(), os.pipe()
-        self.stdin, self.stdout = os.fdopen(questions[1], "wb"), os.fdopen(answers[0], "rb")
+        self.stdin, self.stdout = os.fdopen(questions[1], "wb", bufsize), os.fdopen(answers[0], "rb", bufsize)
         self.sides = os.fdopen(questions[0], "rb"), os.fdopen(answers[1], "wb")
         self.thread = Thread(target=self._serve, args=(Path(shlex.split(words[2])[-1]),))
         self.thread.start()
@@ -182,8 +186,10 @@ class Liar:
 
     answers = b""
 
-    def __init__(self, words: list[str], stdin: int, stdout: int) -> None:
-        self.stdin, self.stdout = BytesIO(), BytesIO(self.answers)
+    def __init__(self, words: list[str], bufsize: int, stdin: int, stdout: int) -> None:
+        self.stdin, self.stdout = (TemporaryFile(buffering=bufsize) for _ in range(2))  # noqa: SIM115
+        self.stdout.write(self.answers)
+        self.stdout.seek(0)
 
     def terminate(self) -> None:
         pass
@@ -252,6 +258,38 @@ def test_answers_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         difference.find(Run(tmp_path / "a"), other)
 
 
+SILENCE = {
+    "from the first": "exec sleep 30",
+    "after a greeting": f"printf {serving.MAGIC.decode()}; exec sleep 30",
+    "of a child that holds the pipe": "sleep 30",
+}
+
+
+@pytest.mark.parametrize("how", SILENCE)
+def test_a_host_that_is_silent(ssh: Callable[[str], None], how: str) -> None:
+    ssh(SILENCE[how])
+    begin = monotonic()
+    with pytest.raises(SilentHostError, match=r"host has not answered for 0\.3 s: see whether `ssh host true`"):
+        RemoteRun("host", "run", "repdl", 0.3)
+    assert monotonic() - begin < 10
+
+
+def test_a_host_that_takes_no_question(tmp_path: Path, ssh: Callable[[str], None]) -> None:
+    (tmp_path / "begun").write_bytes(BEGUN)
+    ssh(f"cat {tmp_path}/begun; exec sleep 30")
+    with RemoteRun("host", "run", "repdl", 0.3) as other, pytest.raises(SilentHostError):
+        other.missing_entries({struct.pack("<QQ", number, 0) for number in range(5000)})  # more than a pipe holds
+
+
+def test_a_slow_host_is_waited_for(tmp_path: Path, ssh: Callable[[str], None]) -> None:
+    """Byte after byte, as long as each answer is there in time."""
+    half = len(BEGUN) // 2
+    (tmp_path / "begun").write_bytes(BEGUN)
+    ssh(f"head -c {half} {tmp_path}/begun; sleep 0.2; tail -c +{half + 1} {tmp_path}/begun")
+    with RemoteRun("host", "run", "repdl", 20) as other:
+        assert other.ops == 5
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -285,7 +323,31 @@ def test_the_command(tmp_path: Path, peer: None) -> None:
     values = json.loads(result.stdout)
     assert result.exit_code == 1 and values["runs"][1]["path"] == f"host:{tmp_path}/b"
     assert CliRunner().invoke(app, ["diff", f"host:{tmp_path}/a", f"host:{tmp_path}/a"]).exit_code == 0
-    for options, name in ((["--cause"], "A"), (["--capture", str(tmp_path / "c")], "B")):
-        places = (f"host:{tmp_path}/a", str(tmp_path / "b"))
-        result = CliRunner().invoke(app, ["diff", *(places if name == "A" else places[::-1]), *options])
-        assert result.exit_code == 2 and f"{options[0]} runs {name}'s program again, but host:" in result.output
+    result = CliRunner().invoke(app, ["diff", f"host:{tmp_path}/a", str(tmp_path / "b"), "--cause"])
+    assert result.exit_code == 2 and "--cause runs A's program again, but host:" in result.output
+
+
+def test_the_command_gives_up_on_a_silent_host(tmp_path: Path, ssh: Callable[[str], None]) -> None:
+    write(tmp_path / "a", 5)
+    ssh("exec sleep 30")
+    result = CliRunner().invoke(app, ["diff", str(tmp_path / "a"), "host:a", "--remote-timeout", "0.3"])
+    assert result.exit_code == 2 and "repdl diff: host has not answered for 0.3 s" in result.output
+
+
+def test_tensors_of_the_run_that_lies_here_are_captured(
+    tmp_path: Path, peer: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, _ = compared(tmp_path, shuffled(1), shuffled(2))
+    assert found is not None and found.a is not None
+    asked: list[str] = []
+
+    def run_again(name: str, call: Call, run: Run, job: dict[str, Any], command: Any) -> dict[str, Any]:
+        asked.append(name)
+        save_file({"input.self": torch.ones(2)}, job["capture"])
+        return {"untried": "", "here": [None] * len(call.outputs)}
+
+    monkeypatch.setattr(capturing, "run_again", run_again)
+    with RemoteRun("host", str(tmp_path / "b"), "repdl") as other:
+        captured = capturing.capture(found, Run(tmp_path / "a"), other, tmp_path / "tensors")
+    assert asked == ["A"] and list(load_file(tmp_path / "tensors")) == ["A.input.self"]
+    assert captured.problems == ["run B lies on another machine, where its program has to be run again"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,6 +44,10 @@ def diff(
     remote_repdl: Annotated[
         str, typer.Option(metavar="CMD", help="How repdl is called on that machine, as 'env/bin/python -m repdl'.")
     ] = "repdl",
+    remote_timeout: Annotated[
+        float,
+        typer.Option(min=0.1, max=86400, metavar="SECONDS", help="How long each answer of that machine may take."),
+    ] = 60,
 ) -> None:
     """Find where two recorded runs differ first: step, phase, module, op and line, and whether its inputs were equal.
 
@@ -63,17 +68,17 @@ def diff(
         from repdl.runs.sentence import as_json as values_of
 
         with ExitStack() as stack:
-            runs = _opened(a, remote_repdl, stack), _opened(b, remote_repdl, stack)
+            opened = partial(_opened, command=remote_repdl, timeout=remote_timeout, stack=stack)
+            runs = opened(a), opened(b)
             found = difference.find(*runs)
             if cause and found is not None:
                 from repdl.runs.cause import look_for
 
-                found.cause = look_for(found, _here("--cause", "A", runs[0]), runs[1])
+                found.cause = look_for(found, _here(runs[0]), runs[1])
             if capture is not None and found is not None:
                 from repdl.runs import capture as captured
 
-                files = _here("--capture", "A", runs[0]), _here("--capture", "B", runs[1])
-                found.captured = captured.capture(found, *files, capture)
+                found.captured = captured.capture(found, *runs, capture)
             if html is not None:
                 from repdl.runs.page import page
 
@@ -89,18 +94,19 @@ def diff(
     raise typer.Exit(int(found is not None))
 
 
-def _opened(text: str, command: str, stack: ExitStack) -> AnyRun:
+def _opened(text: str, command: str, timeout: float, stack: ExitStack) -> AnyRun:
     from repdl.runs import remote
     from repdl.runs.run import Run
 
     place = remote.place(text)
-    return Run(Path(text)) if place is None else stack.enter_context(remote.RemoteRun(*place, command))
+    return Run(Path(text)) if place is None else stack.enter_context(remote.RemoteRun(*place, command, timeout))
 
 
-def _here(option: str, name: str, run: AnyRun) -> Run:
-    """Of a run whose program is to be run again."""
+def _here(run: AnyRun) -> Run:
+    """Run A, whose program is to be run again."""
     from repdl.runs.run import Run
 
     if not isinstance(run, Run):
-        fail(f"repdl diff: {option} runs {name}'s program again, but {run.path} lies on another machine: ask there")
+        text = f"{run.path} lies on another machine: name the run that lies here first, or ask there"
+        fail(f"repdl diff: --cause runs A's program again, but {text}")
     return run

@@ -115,9 +115,9 @@ class _Measuring(TorchDispatchMode):
         return result
 
     def _origin(self) -> Origin:
-        module, line = self.origins.here()
-        is_backward = torch._C._current_autograd_node() is not None
-        return (f"{line} (backward)" if line and is_backward else line or places.place()), module
+        node = torch._C._current_autograd_node()
+        module, line = self.origins.here(node)
+        return (f"{line} (backward)" if line and node is not None else line or places.place()), module
 
     def _wanted(self, func: Any, args: Any, kwargs: Any) -> Call | None:
         """The call, if few like it have been made again."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import get_ident
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -40,21 +41,19 @@ class Origins:
         with self.modules.followed():
             yield
 
-    def here(self) -> Origin:
-        """Of the op that is called now: in a backward pass that of the op whose gradient it is."""
-        node = torch._C._current_autograd_node()
+    def here(self, node: Any) -> Origin:
+        """Of the op that is called now, by a node of a backward pass: that of the op whose gradient it is."""
         made = None
         if node is not None and not self.modules.in_backward:
             made = self.of_nodes.get(node._sequence_nr())
-        origin = made or Origin(self.modules.path, _line())
-        self._note_nodes(origin)
+        origin = made or _of_frame(self.modules.path, places.users_frame())
+        number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
+        if number != self.last_node:
+            self._note_nodes(number, origin)
         return origin
 
-    def _note_nodes(self, origin: Origin) -> None:
-        """Those that autograd has made for this op, before it called it."""
-        number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
-        if number == self.last_node:
-            return
+    def _note_nodes(self, number: int, origin: Origin) -> None:
+        """Those up to a number, that autograd has made for this op before it called it."""
         for n in range(max(self.last_node, number - _MOST_NODES), number):  # integers
             self.of_nodes[n] = origin
         self.last_node = number
@@ -62,15 +61,12 @@ class Origins:
             del self.of_nodes[next(iter(self.of_nodes))]
 
 
-_lines: dict[tuple[Any, int], str] = {}
+_origins: dict[tuple[str, str, int], Origin] = {}
 
 
-def _line() -> str:
-    frame = places.users_frame()
-    if frame is None:
-        return ""
-    key = (frame.f_code.co_filename, frame.f_lineno)
-    line = _lines.get(key)
-    if line is None:
-        line = _lines[key] = places.line(frame)
-    return line
+def _of_frame(module: str, frame: FrameType | None) -> Origin:
+    key = (module, "", 0) if frame is None else (module, frame.f_code.co_filename, frame.f_lineno)
+    origin = _origins.get(key)
+    if origin is None:
+        origin = _origins[key] = Origin(module, "" if frame is None else places.line(frame))
+    return origin

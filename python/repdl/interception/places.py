@@ -33,21 +33,30 @@ def edge(function: F) -> F:
     return function
 
 
+_USER, _US, _OTHERS = range(3)
+
+
 @cache
-def _is_users(path: str) -> bool:
-    if path.startswith((_OURS, _TORCH, "<frozen ")):
-        return False
-    return not path.startswith(_LIBRARY) or any(name in path for name in _PACKAGES)
+def _owner(path: str) -> int:
+    if path.startswith(_OURS):
+        return _US
+    if path.startswith((_TORCH, "<frozen ")):
+        return _OTHERS
+    return _OTHERS if path.startswith(_LIBRARY) and not any(name in path for name in _PACKAGES) else _USER
 
 
 def users_frame() -> FrameType | None:
     """The innermost frame outside torch, this package and Python's own library."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not _is_users(frame.f_code.co_filename):
-        if id(frame.f_code) in _edges:
+    while frame is not None:
+        code = frame.f_code
+        owner = _owner(code.co_filename)
+        if owner == _USER:
+            return frame
+        if owner == _US and id(code) in _edges:
             return None
         frame = frame.f_back
-    return frame
+    return None
 
 
 def warn(text: str, category: type[Warning], otherwise: str) -> None:
@@ -63,7 +72,7 @@ def place() -> str:
     layer, backward = "", False
     while frame is not None and id(frame.f_code) not in _edges:
         path = frame.f_code.co_filename
-        if _is_users(path):
+        if _owner(path) == _USER:
             return line(frame) + (" (backward)" if backward else "")
         if path.startswith(_LAYERS) and not layer:
             layer = line(frame)

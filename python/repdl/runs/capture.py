@@ -19,7 +19,7 @@ from repdl.experiments.compare import Difference as Distance, difference as dist
 from repdl.runs.again import NotRunAgainError, run_again
 from repdl.runs.command import Command
 from repdl.runs.difference import Difference
-from repdl.runs.run import Run
+from repdl.runs.run import AnyRun, Run
 
 
 @dataclass
@@ -42,15 +42,18 @@ class Captured:
 
 
 def capture(
-    found: Difference, a: Run, b: Run, path: Path, commands: tuple[Command | None, Command | None] = (None, None)
+    found: Difference, a: AnyRun, b: AnyRun, path: Path, commands: tuple[Command | None, Command | None] = (None, None)
 ) -> Captured:
-    """Runs both programs again, which print on the error output. commands: the runs', where they are known."""
+    """Runs the programs again of runs that lie here; they print on the error output. commands: where they are known."""
     load, save = library("safetensors.torch").load_file, library("safetensors.torch").save_file
     kept: dict[str, torch.Tensor] = {}
     problems = []
     for name, run, call, command in zip("AB", (a, b), (found.a, found.b), commands, strict=True):
         if call is None or "::" not in call.name:
             problems.append(f"run {name} has no such op")
+            continue
+        if not isinstance(run, Run):
+            problems.append(f"run {name} lies on another machine, where its program has to be run again")
             continue
         with TemporaryDirectory() as folder:
             file = Path(folder, "tensors")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ class Call:
         return op_digest(self.signature, [v.hash for v in self.inputs], [v.hash for v in self.outputs])
 
 
-def op_digest(signature: bytes, inputs: list[bytes], outputs: list[bytes]) -> bytes:
+def op_digest(signature: bytes, inputs: Iterable[bytes], outputs: Iterable[bytes]) -> bytes:
     """Of a call: its signature and contents; not where it stands in the program."""
     return content.digest(b"".join((signature, *inputs, b"|", *outputs)))
 
@@ -81,13 +81,12 @@ class ColumnWriter:
 
     def _new_part(self) -> None:
         self.columns: list[list[int]] = [[] for _ in range(7)]
-        self.hashes: list[bytes] = []
-        self.values: dict[bytes, int] = {}
+        self.values: dict[bytes, int] = {}  # hashes, and their numbers
         self.characters = 0  # of new strings
 
     @property
     def is_full(self) -> bool:
-        return len(self.hashes) > _PART_VALUES or self.characters > _PART_CHARACTERS
+        return len(self.values) > _PART_VALUES or self.characters > _PART_CHARACTERS
 
     def add(
         self,
@@ -102,21 +101,24 @@ class ColumnWriter:
         generator: bytes | None,
         is_evidence: bool,
     ) -> bytes:
-        """The digest of its signature."""
-        key = (name, text, tuple([v[0] for v in inputs]), tuple([v[0] for v in outputs]))
-        signature = self.signatures.get(key)
-        if signature is None:
-            signature = self._signature(key)
+        """The digest of the call."""
+        read_kinds, read, read_writers = zip(*inputs, strict=True) if inputs else ((), (), ())
+        made_kinds, wrote = zip(*outputs, strict=True) if outputs else ((), ())
+        key = (name, text, read_kinds, made_kinds)
+        signature, signed = self.signatures.get(key) or self._signature(key)
         signatures, wheres, phases, reads, writers, made, generators = self.columns
-        signatures.append(signature[0])
-        wheres += (self.string(module), self.string(line))
+        signatures.append(signature)
+        wheres += self.string(module), self.string(line)
         phases.append(NUMBER_OF_PHASE[phase] + 8 * is_evidence)
-        for _, value, writer in inputs:
-            reads.append(self._value(value))
+        values = self.values
+        for value in read:
+            reads.append(values.setdefault(value, len(values)))
+        for writer in read_writers:
             writers.append(number - writer if writer >= 0 else 0)
-        made += [self._value(value[1]) for value in outputs]
-        generators.append(0 if generator is None else 1 + self._value(generator))
-        return signature[1]
+        for value in wrote:
+            made.append(values.setdefault(value, len(values)))
+        generators.append(0 if generator is None else 1 + values.setdefault(generator, len(values)))
+        return op_digest(signed, read, wrote)
 
     def string(self, text: str) -> int:
         number = self.strings.get(text)
@@ -138,20 +140,13 @@ class ColumnWriter:
         self.signatures_written += 1
         return found
 
-    def _value(self, value: bytes) -> int:
-        number = self.values.get(value)
-        if number is None:
-            number = self.values[value] = len(self.hashes)
-            self.hashes.append(value)
-        return number
-
     def end_part(self, step: int, begin: int) -> None:
         """begin: the number of its first call."""
         if self.new_strings or self.new_signatures:
             self.frame(TABLE, [self.new_strings, self.new_signatures])
             self.new_strings, self.new_signatures = [], []
         if self.columns[0]:
-            self.frame(OPS, [step, begin, *self.columns, b"".join(self.hashes)])
+            self.frame(OPS, [step, begin, *self.columns, b"".join(self.values)])
         self._new_part()
 
 

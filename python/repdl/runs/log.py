@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from repdl._needs import library
-from repdl.runs.columns import NUMBER_OF_PHASE, ColumnWriter, Read, Written, op_digest
+from repdl.runs.columns import NUMBER_OF_PHASE, ColumnWriter, Read, Written
 from repdl.runs.file import BLOCK, END, HEADER, RecordError, Writer
 
 BLOCK_OPS = 1024
@@ -58,10 +58,9 @@ class Log:
         if self.is_closed:
             return -1
         number, drawn_from = self.ops, None if generator is None else generator[1]
-        signature = self.columns.add(number, name, text, phase, module, line, inputs, outputs, drawn_from, is_evidence)
+        digest = self.columns.add(number, name, text, phase, module, line, inputs, outputs, drawn_from, is_evidence)
         if not is_evidence:
             self.counted += 1
-            digest = op_digest(signature, [v[1] for v in inputs], [v[1] for v in outputs])
             self.block.update(digest)
             if self.segment != (phase, module):
                 self._end_segment()

@@ -20,7 +20,7 @@ _GIVES_AWAY = ("numpy", "__array__", "__dlpack__", "data_ptr", "share_memory_")
 
 
 class Memory:
-    __slots__ = ("epoch", "hashes", "is_shared", "unwritten", "version", "writer")
+    __slots__ = ("epoch", "hashes", "is_shared", "unwritten", "values", "version", "writer")
 
     def __init__(self, epoch: int, writer: int, is_shared: bool) -> None:
         self.epoch = epoch
@@ -28,11 +28,17 @@ class Memory:
         self.is_shared = is_shared
         self.unwritten = 0  # bytes
         self.version: int | None = None  # torch's count of writes, once the memory was read; seen by it or not by us
-        self.hashes: dict[Any, bytes] = {}
+        self.values: dict[Any, tuple[str, bytes]] = {}  # what tensors of it are, and the hashes of what they hold
+        self.hashes: dict[Any, bytes] = {}  # of bytes of it, which several of them may share
+
+    def forget(self) -> None:
+        self.values.clear()
+        self.hashes.clear()
 
     def written(self, writer: int, size: int) -> None:
         self.writer = writer
         self.version = None
+        self.values.clear()
         self.hashes.clear()
         if self.unwritten:
             self.unwritten = max(0, self.unwritten - size)
@@ -52,59 +58,59 @@ def is_of_others(found: Any) -> bool:
 
 
 def memory_of(tensor: torch.Tensor, epoch: int) -> Memory:
-    found = storage(tensor)
+    try:
+        found = _storage_of(tensor)
+    except (RuntimeError, NotImplementedError):
+        return Memory(epoch, -1, True)
     memory: Memory | None = getattr(found, "_repdl_memory", None)
     if memory is None:
         memory = Memory(epoch, -1, is_of_others(found))
-        if found is not None:
-            found._repdl_memory = memory
+        found._repdl_memory = memory  # type: ignore[attr-defined]
     elif memory.epoch != epoch:  # of what came in between nothing is known
         memory.epoch, memory.writer, memory.unwritten = epoch, -1, 0
-        memory.hashes.clear()
+        memory.forget()
     return memory
 
 
-def hash_of(tensor: torch.Tensor, memory: Memory) -> bytes:
+def value_of(tensor: torch.Tensor, memory: Memory) -> tuple[str, bytes]:
+    """What a tensor is, and the hash of what it holds."""
     if memory.unwritten:
-        return content.UNINITIALISED
+        return content.kind(tensor), content.UNINITIALISED
     if memory.is_shared or tensor.is_nested:
-        return content.of(tensor)
-    _look_at_version(tensor, memory)
-    offset, shape, dtype, is_changed = tensor.storage_offset(), tensor.shape, tensor.dtype, _is_changed(tensor)
-    key = (offset, shape, tensor.stride(), dtype, is_changed)
+        return content.kind(tensor), content.of(tensor)
+    version = -1 if tensor.is_inference() else tensor._version
+    if memory.version != version:
+        if memory.version is not None:  # somebody has written past us: another thread, or a kernel called directly
+            memory.forget()
+        memory.version = version
+    dtype = tensor.dtype
+    key = (
+        dtype,
+        tensor.shape,
+        tensor.stride(),
+        tensor.storage_offset(),
+        tensor.is_neg() + 2 * (dtype.is_complex and tensor.is_conj()),  # whether its elements are not as they lie there
+    )
     try:
-        found = memory.hashes.get(key)
+        found = memory.values.get(key)
     except TypeError:  # sizes that are symbols, while torch traces
-        return content.UNHASHED
+        return content.kind(tensor), content.UNHASHED
     if found is None:
-        found = memory.hashes[key] = _hashed(tensor, memory, is_changed)
+        found = memory.values[key] = _read(tensor, memory, is_changed=bool(key[-1]))
     return found
 
 
-def _is_changed(tensor: torch.Tensor) -> int:
-    """Whether its elements are not as they lie in memory, and how."""
-    return tensor.is_neg() + 2 * tensor.is_conj()
-
-
-def _look_at_version(tensor: torch.Tensor, memory: Memory) -> None:
-    """Forgets what is known if somebody has written past us: another thread, or a kernel that is called directly."""
-    version = -1 if tensor.is_inference() else tensor._version
-    if memory.version != version:
-        if memory.version is not None:
-            memory.hashes.clear()
-        memory.version = version
-
-
-def _hashed(tensor: torch.Tensor, memory: Memory, is_changed: int) -> bytes:
+def _read(tensor: torch.Tensor, memory: Memory, is_changed: bool) -> tuple[str, bytes]:
     """Views of the same bytes in the same order share what is read."""
-    if is_changed or not tensor.is_contiguous():
-        raw = content.raw_hash(tensor)
-    else:
+    what = content.kind(tensor)
+    if tensor.is_contiguous() and not is_changed:
         key = (tensor.storage_offset() * tensor.itemsize, tensor.nbytes)
         raw = memory.hashes.get(key)
         if raw is None and (raw := content.raw_hash(tensor)) is not None:
             memory.hashes[key] = raw
-    return content.UNHASHED if raw is None else content.with_kind(raw, content.kind(tensor))
+    else:
+        raw = content.raw_hash(tensor)
+    return what, content.UNHASHED if raw is None else content.with_kind(raw, what)
 
 
 @contextmanager

@@ -50,6 +50,8 @@ class Op:
             self.writes.update(self.overwrites, {"tensors"} & set(self.names))
         if "batch_norm" in base and "backward" not in base:
             self.writes.update(name for name in self.names if name in _STATISTICS)
+        self.is_hashed = not (self.is_view or self.is_handed or self.is_point_to_point)  # all that it gives
+        self.is_reading = self.is_hashed and self.is_of_torch and not (self.writes or self.is_seeded)  # and no more
 
 
 _known: dict[Any, Op] = {}

@@ -25,7 +25,7 @@ from repdl.interception.origins import Origins
 from repdl.runs import events, ops, randomness, settings
 from repdl.runs.file import Writer
 from repdl.runs.log import ALL_STEPS, Log
-from repdl.runs.memory import Memory, hash_of, is_of_others, memory_of, storage, watched
+from repdl.runs.memory import Memory, is_of_others, memory_of, storage, value_of, watched
 from repdl.runs.window import ALL_OPS, SAMPLE, Window
 
 _active: Recorder | None = None
@@ -93,10 +93,11 @@ class Recorder(TorchDispatchMode):
 
     def where(self) -> tuple[str, str, str]:
         """The phase, the module and the line of what runs now."""
-        phase = self.phase
+        phase, node = self.phase, torch._C._current_autograd_node()
         if phase is None or (phase == "optimizer" and self.modules.stack):  # a closure
-            phase = "forward" if torch._C._current_autograd_node() is None else "backward"
-        return phase, *self.origins.here()
+            phase = "forward" if node is None else "backward"
+        module, line = self.origins.here(node)
+        return phase, module, line
 
     @contextmanager
     def hidden(self, is_hidden: bool) -> Iterator[None]:
@@ -137,7 +138,7 @@ class Recorder(TorchDispatchMode):
     def _of_event(self, value: Any) -> tuple[str, bytes, int]:
         if isinstance(value, torch.Tensor):
             memory = memory_of(value, self.epoch)
-            return content.kind(value), hash_of(value, memory), memory.writer
+            return *value_of(value, memory), memory.writer
         return *value, -1
 
     def wrote(self, number: int, tensors: Any) -> None:
@@ -193,7 +194,7 @@ class Recorded:
     def _argument(self, name: str, value: Any) -> None:
         if isinstance(value, torch.Tensor):
             self._tensor(name, value)
-        elif isinstance(value, _SEQUENCES) and any(isinstance(v, _NESTED) for v in value):
+        elif isinstance(value, _SEQUENCES) and not _are_numbers(value) and any(isinstance(v, _NESTED) for v in value):
             for v in content.leaves(value):
                 if isinstance(v, torch.Tensor):
                     self._tensor(name, v)
@@ -205,19 +206,23 @@ class Recorded:
     def _tensor(self, name: str, tensor: torch.Tensor) -> None:
         op = self.op
         memory = memory_of(tensor, self.recorder.epoch)
-        if self.device is None:
-            self.device = tensor.device
-        if op.is_handed:
-            return
-        if not op.is_of_torch:
-            self.memories.append(memory)
-        if name in op.writes:
-            self.written.append(tensor)
-            self.sizes.append(_bytes_behind(tensor) if op.is_resize else 0)
-        if name not in op.overwrites:
-            is_read = not op.is_view or tensor.is_contiguous()
-            found = hash_of(tensor, memory) if is_read else content.UNHASHED
-            self.inputs.append((content.kind(tensor), found, memory.writer))
+        if not op.is_reading:
+            if op.is_seeded and self.device is None:
+                self.device = tensor.device
+            if op.is_handed:
+                return
+            if not op.is_of_torch:
+                self.memories.append(memory)
+            if name in op.writes:
+                self.written.append(tensor)
+                self.sizes.append(_bytes_behind(tensor) if op.is_resize else 0)
+            if name in op.overwrites:
+                return
+            if op.is_view and not tensor.is_contiguous():
+                self.inputs.append((content.kind(tensor), content.UNHASHED, memory.writer))
+                return
+        what, value = value_of(tensor, memory)
+        self.inputs.append((what, value, memory.writer))
 
     def end(self, result: Any) -> None:
         recorder, op = self.recorder, self.op
@@ -226,10 +231,10 @@ class Recorded:
         number, epoch = recorder.log.ops, recorder.epoch
         outputs = []
         for memory in self.memories:
-            memory.hashes.clear()
+            memory.forget()
         for tensor, size in zip(self.written, self.sizes, strict=True):
             memory = memory_of(tensor, epoch)
-            memory.written(number, tensor.nbytes)
+            memory.written(number, 0 if op.is_resize else tensor.nbytes)
             if op.is_resize:
                 memory.unwritten += max(0, _bytes_behind(tensor) - size)
             outputs.append(self._output(tensor, memory))
@@ -244,7 +249,10 @@ class Recorded:
             given = [result]
         else:
             given = [leaf for leaf in content.leaves(result) if isinstance(leaf, torch.Tensor)]
-        return self.written + [x for x in given if not any(x is other for other in self.written)]
+        if not self.written:
+            return given
+        known = {id(tensor) for tensor in self.written}
+        return self.written + [tensor for tensor in given if id(tensor) not in known]
 
     def _made(self, tensor: torch.Tensor, number: int) -> Memory:
         """Of new memory; or of that of an argument, where the op gave a view of it."""
@@ -260,10 +268,9 @@ class Recorded:
         return memory
 
     def _output(self, tensor: torch.Tensor, memory: Memory) -> tuple[str, bytes]:
-        what = content.kind(tensor)
-        if self.op.is_handed or self.op.is_point_to_point or (self.op.is_view and not tensor.is_contiguous()):
-            return what, content.UNHASHED
-        return what, hash_of(tensor, memory)
+        if self.op.is_hashed or (self.op.is_view and tensor.is_contiguous()):
+            return value_of(tensor, memory)
+        return content.kind(tensor), content.UNHASHED
 
 
 def _bytes_behind(tensor: torch.Tensor) -> int:
@@ -275,8 +282,12 @@ _LONGEST = 200
 
 # Tuples, since a union is made anew at each call.
 _SEQUENCES, _NESTED = (list, tuple), (torch.Tensor, list)
-_NUMBERS = (int, float, complex)
+_NUMBERS, _NUMBERS_OF_PYTHON = (int, float, complex), {bool, int, float, complex}
 _SHOWN = (str, torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+def _are_numbers(values: Any) -> bool:
+    return _NUMBERS_OF_PYTHON.issuperset(map(type, values))
 
 
 def _text(value: Any) -> str:
@@ -284,7 +295,7 @@ def _text(value: Any) -> str:
     if isinstance(value, _NUMBERS):
         text = repr(value)
     elif isinstance(value, _SEQUENCES):
-        text = f"[{', '.join(map(_text, value))}]"
+        text = repr([*value]) if _are_numbers(value) else f"[{', '.join(map(_text, value))}]"
     elif isinstance(value, _SHOWN):
         text = str(value)
     else:

@@ -7,14 +7,17 @@ What it answers is a stranger's: it is bounded, checked as a file is, and nothin
 from __future__ import annotations
 
 import json
+import os
 import re
+import select
 import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
+from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from repdl.runs.columns import PHASES, Call, Names, index
 from repdl.runs.file import HEAD_SIZE, OPS, TABLE, Frames, RecordError
@@ -27,7 +30,10 @@ _MOST_BYTES = 1 << 28
 """That all answers together may have."""
 
 _PATIENCE = 5.0
-"""Seconds."""
+"""Seconds that ssh is given to end."""
+
+TIMEOUT = 60.0
+"""Seconds that an answer may take: ssh has to log in, and the other side to start Python and to read the record."""
 
 _FIRST_CALLS = 128
 """That are asked for at once; each time twice as many."""
@@ -39,28 +45,44 @@ def place(text: str) -> tuple[str, str] | None:
     return (found[1], found[2]) if found else None
 
 
+class SilentHostError(RecordError):
+    """A host that takes no question, or gives no answer, in the time that it has for it."""
+
+    def __init__(self, host: str, timeout: float) -> None:
+        super().__init__(
+            f"{host} has not answered for {timeout:g} s: see whether `ssh {host} true` ends at once; "
+            "if the host is only slow, give it more time with --remote-timeout"
+        )
+
+
 class RemoteRun(AnyRun):
     """The record in a file on a host.
 
     command: how repdl is called there, in words of the host's shell.
+    timeout: seconds that each answer may take.
 
     Raises:
-        RecordError: if the host has no such record, or gives another answer than one.
+        RecordError: if the host has no such record, or gives another answer than one, or, SilentHostError, none.
         OSError: if there is no ssh.
     """
 
-    def __init__(self, host: str, path: str, command: str) -> None:
+    def __init__(self, host: str, path: str, command: str, timeout: float = TIMEOUT) -> None:
         if host.startswith("-"):
             raise RecordError(f"{host!r} is no host")
-        self.host, self.path = host, PurePosixPath(f"{host}:{path}")
+        self.host, self.path, self.timeout = host, PurePosixPath(f"{host}:{path}"), timeout
         self.received = self.sent = 0  # bytes
         self._frames = Frames()
         self._names = Names(self.path)
         self._prefixes = {0: NOTHING}
         self._process = subprocess.Popen(
-            ["ssh", host, f"{command} serve {shlex.quote(path)}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            ["ssh", host, f"{command} serve {shlex.quote(path)}"],
+            bufsize=0,  # so that what was not read is still in the pipe, which tells of it
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         try:
+            assert self._process.stdin is not None
+            os.set_blocking(self._process.stdin.fileno(), False)
             self._begin()
         except BaseException:
             self.close()
@@ -80,7 +102,11 @@ class RemoteRun(AnyRun):
         with suppress(BrokenPipeError):
             self._process.stdin.close()
         self._process.terminate()
-        self._process.wait()
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _status(self) -> str:
         """How ssh ended, which it does when the other side has closed."""
@@ -109,19 +135,32 @@ class RemoteRun(AnyRun):
         self.received += size
         if self.received > _MOST_BYTES:
             raise RecordError(f"{self.host} answers with more than {_MOST_BYTES} bytes")
-        data = self._process.stdout.read(size)
-        if len(data) < size:
-            raise RecordError(f"{self.host} gave no whole answer: {self._status()}")
-        return data
+        data, until = bytearray(), monotonic() + self.timeout
+        while len(data) < size:
+            self._await(self._process.stdout, select.POLLIN, until)
+            piece = os.read(self._process.stdout.fileno(), size - len(data))
+            if not piece:
+                raise RecordError(f"{self.host} gave no whole answer: {self._status()}")
+            data += piece
+        return bytes(data)
+
+    def _await(self, pipe: IO[bytes], event: int, until: float) -> None:
+        """Until a pipe has something to read, or room to write, or the other side has closed it."""
+        poll = select.poll()
+        poll.register(pipe, event)
+        if not poll.poll(max(0.0, 1000 * (until - monotonic()))):
+            raise SilentHostError(self.host, self.timeout)
 
     def _ask(self, question: str, argument: Any, most: int = 0) -> Any:
         """most: how many calls the answer may have."""
         line = json.dumps([question, argument]).encode() + b"\n"
         assert self._process.stdin is not None
         self.sent += len(line)
+        until = monotonic() + self.timeout
         try:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+            while line:
+                self._await(self._process.stdin, select.POLLOUT, until)
+                line = line[os.write(self._process.stdin.fileno(), line) :]
         except BrokenPipeError:
             raise RecordError(f"{self.host} takes no more questions: {self._status()}") from None
         return self._answer(most)
