@@ -31,6 +31,9 @@ SECONDS = 0.008
 BEFORE = 10
 """Calls in each turn that are not timed: at first a large result moves through fresh pages of the heap, which the
 kernel clears."""
+PAUSE = 0.02
+"""Seconds of rest before each turn on several threads: those of the other contender wait busily, torch's for some
+milliseconds after a call, and would take the processor from the threads that are measured."""
 LIMIT = 4.0
 """Seconds after which a call gets no more turns, if it had two."""
 SLOW = 0.3
@@ -83,7 +86,7 @@ def steps_of(function: Callable[..., object], operands: tuple[Any, ...]) -> dict
     return steps
 
 
-def measure(steps: dict[str, Run], rounds: int, clock: Callable[[], float]) -> Steps:
+def measure(steps: dict[str, Run], rounds: int, clock: Callable[[], float], pause: float) -> Steps:
     """Torch and this library take turns; a ratio is of two times in one turn, so that a busy machine slows both."""
     contenders: dict[str, Callable[[], AbstractContextManager[object]]] = {
         "torch": nullcontext, "ours": repdl.reproducible,
@@ -96,6 +99,7 @@ def measure(steps: dict[str, Run], rounds: int, clock: Callable[[], float]) -> S
         if turn > 2 and time.perf_counter() - began > LIMIT:
             break
         for who, context in contenders.items():
+            time.sleep(pause)
             with context():
                 for step, run in steps.items():
                     if step in found:
@@ -208,11 +212,11 @@ def run(threads: list[int], rounds: int, only: str | None, results: Path | None)
     for n in threads:
         torch.set_num_threads(n)
         repdl.set_num_threads(n)
-        clock = time.thread_time if n == 1 else time.perf_counter
+        clock, pause = (time.thread_time, 0.0) if n == 1 else (time.perf_counter, PAUSE)
         measured[n] = {}
         calls = track(chosen(only), "calls", sum(1 for _ in chosen(only)), console=Console(stderr=True), transient=True)
         for family, name, function, operands in calls:
-            measured[n].setdefault(family, {})[name] = measure(steps_of(function, operands), rounds, clock)
+            measured[n].setdefault(family, {})[name] = measure(steps_of(function, operands), rounds, clock, pause)
     if results is not None:
         save(results, measured)
     return [table for n in threads for table in tables(measured[n], n)]
