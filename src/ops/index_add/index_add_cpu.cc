@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "drivers/vector_cpu-inl.h"
@@ -28,6 +30,10 @@ class IndexSum {
     const int64_t threads = GetNumThreads();
     if (args_.outer * args_.terms * args_.width < kGrain || threads == 1) {
       return RunAlone();
+    }
+    if (args_.outer < threads && RowsAscend()) {
+      for (int64_t slice = 0; slice < args_.outer; ++slice) AddAscending(slice);
+      return;
     }
     // Pieces of a row are at least two cache lines, so that most of what is loaded is used.
     const int64_t most = std::max<int64_t>(args_.width / (2 * kLineOf<T>), 1);
@@ -73,6 +79,27 @@ class IndexSum {
       if (row != args_.left_out) AddRun(slice, row, first, last, end - i, [&](int64_t k) { return term(i + k); });
       i = end;
     }
+  }
+
+  /// Whether the terms come row by row, as those of a sorted matrix or of bags do, and no row has a thread's share of them.
+  bool RowsAscend() const {
+    const int64_t share = std::max<int64_t>(args_.terms / GetNumThreads(), 1);
+    for (int64_t t = share; t < args_.terms; t += share) {
+      if (args_.to[t] == args_.to[t - share]) return false;
+    }
+    return std::is_sorted(args_.to, args_.to + args_.terms);
+  }
+
+  /// A task adds neighbouring terms; those of one row stay together.
+  void AddAscending(int64_t slice) const {
+    const auto start_of_row = [this](int64_t t) {
+      while (t > 0 && t < args_.terms && args_.to[t] == args_.to[t - 1]) ++t;
+      return t;
+    };
+    ParallelRanges(args_.terms, kGrain / (4 * args_.width) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+      const int64_t first = start_of_row(begin);
+      AddTerms(slice, start_of_row(end) - first, 0, args_.width, [first](int64_t i) { return first + i; });
+    });
   }
 
   /// A stable counting sort of the terms into buckets of neighbouring rows; a task adds the terms of a bucket.
