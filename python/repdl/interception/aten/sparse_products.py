@@ -27,9 +27,14 @@ def wide(dtype: torch.dtype) -> torch.dtype:
 
 def product(sparse: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
     """Each term is rounded, and each sum; a low precision is widened, and not yet rounded again."""
-    sparse, dtype = sparse.to_sparse().coalesce(), wide(dense.dtype)
-    row, column = sparse._indices().unbind(0)
-    return product_of(sparse._values().to(dtype), row, column, dense.to(dtype), sparse.shape[0])
+    dtype = wide(dense.dtype)
+    if sparse.layout == torch.sparse_csr:  # as `to_sparse` does, which costs more around it
+        places = torch._convert_indices_from_csr_to_coo(sparse.crow_indices(), sparse.col_indices())
+        values = sparse.values()
+    else:
+        sparse = sparse.to_sparse().coalesce()
+        places, values = sparse._indices(), sparse._values()
+    return product_of(values.to(dtype), places[0], places[1], dense.to(dtype), sparse.shape[0])
 
 
 def product_of(
