@@ -134,7 +134,7 @@ def mv(self: torch.Tensor, vec: torch.Tensor, *, ops: Ops = _core.ops) -> torch.
         f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})",
     )
     _check_types(self, vec)
-    return product(self, vec[:, None], ops)[:, 0]
+    return product(self, vec.unsqueeze(1), ops).squeeze(1)
 
 
 @override("addmv", wide="float64", complex=True, low="alike", converts=False)
@@ -144,8 +144,7 @@ def addmv(
     return plus(self, mv(mat, vec, ops=ops), beta, alpha)
 
 
-@override("dot", wide="float64", complex=True, low="alike", converts=False)
-def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+def _refuse_dot(self: torch.Tensor, tensor: torch.Tensor) -> None:
     _check(
         self.dim() == 1 and tensor.dim() == 1,
         f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors",
@@ -159,7 +158,13 @@ def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> to
         self.dtype == tensor.dtype,
         f"dot : expected both vectors to have same dtype, but found {self.dtype} and {tensor.dtype}",
     )
-    return product(self[None], tensor[:, None], ops).reshape(())
+
+
+@override("dot", wide="float64", complex=True, low="alike", converts=False)
+def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    if not (self.dim() == 1 == tensor.dim() and self.shape == tensor.shape and self.dtype == tensor.dtype):
+        _refuse_dot(self, tensor)
+    return product(self.unsqueeze(0), tensor.unsqueeze(1), ops).reshape(())
 
 
 @override("vdot", wide="float64", complex=True, low="alike", converts=False)
