@@ -5,6 +5,7 @@
 
 #include "callable.h"
 #include "repdl/cuda.h"
+#include "repdl/held_launches.h"
 #include "repdl/threads.h"
 
 namespace nb = nanobind;
@@ -111,10 +112,12 @@ PyObject* CallOpFromPython(PyObject* self, PyObject* const* args, Py_ssize_t num
       const CudaStreamScope stream(tensors.Stream());
       SetNumThreads(CurrentThreads());
       const nb::gil_scoped_release release;
+      HeldLaunches steps;
       for (auto item = items.begin(); item != items.end();) {
         for (size_t at : of_lists) read.values[at] = *item++;
         callable.op->run(read.Values(), {});
       }
+      steps.Start();
     }
     return PyObject_Vectorcall(each.changed, args, 1, nullptr);
   });

@@ -20,7 +20,7 @@ nanobind::object MakeEachCallable(const nanobind::object& kernel, Py_ssize_t fir
                                   const nanobind::object& fallback);
 
 /// The same for an op that changes its first argument and has no outputs, given all arguments by position: they are read
-/// before the first step is done, and nothing but the op stands between two steps.
+/// before the first step is done, and nothing but the op stands between two steps. On a device many of them are one launch.
 nanobind::object MakeEachOp(const OpInfo& op, const nanobind::object& changed, const nanobind::object& fallback);
 
 }  // namespace repdl

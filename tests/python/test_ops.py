@@ -23,7 +23,7 @@ from support import run_python, same_bits
 
 suites.CONSTANT |= {
     "attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"},
-    "fake_quantize": {"scale", "zero_point"}, "hardtanh_grad": {"input"},
+    "fake_quantize": {"scale", "zero_point"}, "hardsigmoid_grad": {"input"}, "hardtanh_grad": {"input"},
     "multi_margin": {"weight"}, "nll_loss": {"weight"}, "roi_align": {"boxes"}, "roi_align_grad": {"boxes"},
     "roi_pool": {"boxes"}, "shrink_grad": {"input"}, "zeta": {"input"},
 }  # fmt: skip

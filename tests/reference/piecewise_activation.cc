@@ -51,6 +51,33 @@ static Results RunHardtanhGrad(const Case& test_case) {
   return MapSlope<T>(test_case, "input", [=](T g, T x) { return x <= low || x >= high ? T{0} : g; });
 }
 
+/// x + 3, at least 0 and at most 6; NaN stays.
+template <class T>
+static T Held(T x) {
+  const T moved = x + 3;
+  if (moved < 0) return T{0};
+  return moved > 6 ? T{6} : moved;
+}
+
+template <class T>
+static Results RunHardsigmoid(const Case& test_case) {
+  return Map<T>(test_case, [](T x) { return Held(x) / 6; });
+}
+
+template <class T>
+static Results RunHardsigmoidGrad(const Case& test_case) {
+  return MapSlope<T>(test_case, "input",
+                     [](T g, T x) { return x > -3 && x < 3 ? g * T{static_cast<float>(1.0 / 6.0)} : T{0}; });
+}
+
+template <class T>
+static Results RunHardswish(const Case& test_case) {
+  return Map<T>(test_case, [](T x) {
+    const T product = x * Held(x);
+    return product / 6;
+  });
+}
+
 template <class T>
 static Results RunHardswishGrad(const Case& test_case) {
   return MapSlope<T>(test_case, "input", [](T g, T x) {
@@ -136,6 +163,9 @@ static Results RunScaledSoftplusGrad(const Case& test_case) {
 static const Op kOps[] = {{"softshrink", REPDL_EITHER(RunSoftshrink)},
                           {"shrink_grad", REPDL_EITHER(RunShrinkGrad)},
                           {"hardtanh_grad", REPDL_EITHER(RunHardtanhGrad)},
+                          {"hardsigmoid", REPDL_EITHER(RunHardsigmoid)},
+                          {"hardsigmoid_grad", REPDL_EITHER(RunHardsigmoidGrad)},
+                          {"hardswish", REPDL_EITHER(RunHardswish)},
                           {"hardswish_grad", REPDL_EITHER(RunHardswishGrad)},
                           {"scaled_elu", REPDL_EITHER(RunScaledElu)},
                           {"scaled_elu_grad", REPDL_EITHER(RunScaledEluGrad)},

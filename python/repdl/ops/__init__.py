@@ -286,6 +286,7 @@ from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as gr
 from repdl.ops.histogram import histogram as histogram
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
 from repdl.ops.integer_convolution import integer_convolution as integer_convolution
+from repdl.ops.integer_mm import integer_mm as integer_mm
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
@@ -340,6 +341,9 @@ from repdl.ops.philox_choice import philox_multinomial as philox_multinomial, ph
 from repdl.ops.philox_counts import philox_binomial as philox_binomial, philox_poisson as philox_poisson
 from repdl.ops.philox_gamma import philox_gamma as philox_gamma
 from repdl.ops.piecewise_activation import (
+    hardsigmoid as hardsigmoid,
+    hardsigmoid_grad as hardsigmoid_grad,
+    hardswish as hardswish,
     hardswish_grad as hardswish_grad,
     hardtanh_grad as hardtanh_grad,
     logit_grad as logit_grad,

@@ -33,6 +33,29 @@ def hardtanh_grad(grad_output: Tensor, input: Tensor, min_val: float = -1.0, max
     """The gradient of hardtanh: grad_output, or +0 where the input is at a bound or beyond."""
 
 
+@op()
+def hardsigmoid(input: Tensor) -> Tensor:
+    """input / 6 + 1 / 2, held within 0 and 1: clamp(input + 3, 0, 6) / 6.
+
+    Args:
+        input: float32, float64, bfloat16 or float16, any shape.
+    """
+
+
+@op(outputs=("grad_input",))
+def hardsigmoid_grad(grad_output: Tensor, input: Tensor) -> Tensor:
+    """The gradient of hardsigmoid: grad_output / 6, by the float32 of 1 / 6, between -3 and 3, else +0."""
+
+
+@op()
+def hardswish(input: Tensor) -> Tensor:
+    """The input times its hardsigmoid: input * clamp(input + 3, 0, 6) / 6.
+
+    Args:
+        input: float32, float64, bfloat16 or float16, any shape.
+    """
+
+
 @op(outputs=("grad_input",), aten=["hardswish_backward"], promotion=GRADIENT)
 def hardswish_grad(grad_output: Tensor, input: Tensor) -> Tensor:
     """The gradient of hardswish: grad_output times 0 up to -3, input / 3 + 1 / 2 up to 3, and 1 from there on."""
@@ -108,6 +131,24 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
         ),
         "input": None,
     }
+
+
+@hardsigmoid.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: hardsigmoid_grad(grad, saved.input)}
+
+
+@hardsigmoid_grad.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {
+        "grad_output": lambda: to_shape(hardsigmoid_grad(grad, saved.input), saved.grad_output_shape),
+        "input": None,
+    }
+
+
+@hardswish.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: hardswish_grad(grad, saved.input)}
 
 
 @hardswish_grad.backward(saves=("grad_output", "input"))
@@ -224,6 +265,9 @@ _samples_of_one(softshrink, {"lambd": 0.5}, {"lambd": 0.0}, {"lambd": 0.1})
 _samples_of_one(scaled_elu, *_ELU_NUMBERS)
 _samples_of_slope(shrink_grad, {"lambd": 0.5}, {"lambd": 0.0}, {"lambd": -1.0})
 _samples_of_slope(hardtanh_grad, {"min_val": -1.0, "max_val": 1.0}, {"min_val": 0.0, "max_val": 0.1})
+_samples_of_one(hardsigmoid, {})
+_samples_of_one(hardswish, {})
+_samples_of_slope(hardsigmoid_grad, {})
 _samples_of_slope(hardswish_grad, {})
 _samples_of_slope(
     scaled_elu_grad,
@@ -259,6 +303,11 @@ shrink_grad.oracle(lambda grad_output, input, lambd: np.where(np.abs(input) <= l
 hardtanh_grad.oracle(
     lambda grad_output, input, min_val, max_val: np.where((input > min_val) & (input < max_val), grad_output, 0)
 )
+hardsigmoid.oracle(lambda input: np.clip(input + 3, 0, 6) / 6)
+hardsigmoid_grad.oracle(
+    lambda grad_output, input: np.where(np.abs(input) < 3, grad_output * float(np.float32(1 / 6)), 0)
+)
+hardswish.oracle(lambda input: input * (np.clip(input + 3, 0, 6) / 6))
 hardswish_grad.oracle(
     lambda grad_output, input: grad_output * np.where(input < 3, np.where(input <= -3, 0, input / 3 + 0.5), 1)
 )

@@ -12,6 +12,7 @@
 #include "base/op_scratch.h"
 #include "base/parallel.h"
 #include "drivers/contiguous.h"
+#include "drivers/unsigned.h"
 #include "ops/convolution/convolution_kernel.h"
 #include "ops/convolution/convolution_shapes.h"
 #include "ops/convolution/integer_convolution_kernel.h"

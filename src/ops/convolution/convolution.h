@@ -59,8 +59,6 @@ outside the image is absent.
 
 namespace repdl {
 
-inline constexpr DTypes kIntegers = {DType::kUInt8, DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64};
-
 /// As Convolution, of integers of one type.
 Specs InferIntegerConvolution(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
                               const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation, bool transposed,

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/op_scratch.h"
 #include "drivers/contiguous.h"
+#include "drivers/unsigned.h"
 #include "ops/convolution/convolution_shapes.h"
 #include "ops/convolution/integer_convolution_kernel.h"
 #include "repdl/ops/convolution.h"
@@ -13,16 +14,6 @@ namespace repdl {
 namespace {
 
 constexpr std::string_view kOp = "integer_convolution";
-
-void CheckInteger(std::string_view arg, const TensorView& tensor, const TensorView& like) {
-  const ArgName name{kOp, arg};
-  if (!kIntegers.Has(tensor.dtype)) {
-    throw TypeError(Message(name, " must be ", Name(kIntegers), ", got ", Name(tensor.dtype),
-                            "; use convolution for floating-point numbers"));
-  }
-  CheckDType(name, tensor, like.dtype);
-  CheckSameDevice(name, tensor, like);
-}
 
 /// The positions of one plan, for every image.
 class Integers {
@@ -80,12 +71,12 @@ class Integers {
 Specs InferIntegerConvolution(const TensorView& input, const TensorView& weight, const std::optional<TensorView>& bias,
                               const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation, bool transposed,
                               const PerAxis& output_padding, int64_t groups) {
-  CheckInteger("input", input, input);
-  CheckInteger("weight", weight, input);
+  CheckInteger({kOp, "input"}, input, input, "convolution");
+  CheckInteger({kOp, "weight"}, weight, input, "convolution");
   const ConvSettings settings{stride, padding, dilation, groups, transposed, output_padding};
   const ConvShapes shapes(kOp, input.shape, weight.shape, settings);
   if (bias) {
-    CheckInteger("bias", *bias, input);
+    CheckInteger({kOp, "bias"}, *bias, input, "convolution");
     CheckShape({kOp, "bias"}, *bias, {shapes.output_channels()});
   }
   return {{input.dtype, shapes.Output()}};

@@ -5,13 +5,14 @@
 
 #include "base/arena.h"
 #include "base/parallel.h"
+#include "drivers/unsigned.h"
 #include "drivers/vector_cpu-inl.h"
 #include "ops/convolution/integer_convolution_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-#include "ops/convolution/integer_convolution.lane.h"
+#include "drivers/add_product.lane.h"
 
 namespace {
 

@@ -3,11 +3,12 @@
 
 #include "base/cuda_launch.h"
 #include "drivers/loops_cuda_thread.h"
+#include "drivers/unsigned.h"
 #include "ops/convolution/integer_convolution_kernel.h"
 
 namespace repdl::scalar {
 
-#include "ops/convolution/integer_convolution.lane.h"
+#include "drivers/add_product.lane.h"
 
 }  // namespace repdl::scalar
 

@@ -23,15 +23,4 @@ struct IntegerConvArgs {
 
 REPDL_KERNEL(IntegerConvKernel, IntegerConvArgs)
 
-/// f.operator()<U>() for the unsigned integers that are as large as those of the dtype.
-template <class F>
-void DispatchUnsigned(DType dtype, const F& f) {
-  switch (ItemSize(dtype)) {
-    case 1: return f.template operator()<uint8_t>();
-    case 2: return f.template operator()<uint16_t>();
-    case 4: return f.template operator()<uint32_t>();
-    default: return f.template operator()<uint64_t>();
-  }
-}
-
 }  // namespace repdl

@@ -11,6 +11,7 @@
 #include "numerics/lanes/scalar.h"
 #include "numerics/power.h"
 #include "ops/fused_optimizer/fused_optimizer_kernel.h"
+#include "repdl/held_launches.h"
 
 namespace repdl {
 namespace {
@@ -46,12 +47,15 @@ void Run(std::string_view op, NamedTensors named, const Step& step) {
   FusedTensors tensors{.dtype = param.dtype, .n = param.numel(), .count = 0, .data = {}};
   bool is_flat = true;
   for (const Named& one : named) is_flat = is_flat && (one.tensor == nullptr || AreFlatAlike({&param, one.tensor}));
+  if (!is_flat) HeldLaunches::StartAll();  // before copies of what waiting steps may change
   OpScratch scratch(place);
   for (const Named& one : named) {
     if (one.tensor == nullptr) continue;
     tensors.data[tensors.count++] = is_flat ? one.tensor->data : Contiguous(*one.tensor, scratch).data;
   }
   DispatchReal(param.dtype, [&]<class T>() { step.template operator()<T>(place, tensors); });
+  if (is_flat) return;
+  HeldLaunches::StartAll();
   int at = 0;
   for (const Named& one : named) {
     if (one.tensor == nullptr) continue;
@@ -89,17 +93,17 @@ void FusedAdamStep(InOut param, const TensorView& grad, InOut exp_avg, InOut exp
       [&]<class T>(const Place& place, const FusedTensors& tensors) {
         const auto round = [](double x) { return static_cast<T>(x); };
         const T weight = round(1.0 - beta1);
-        FusedAdamKernel(place, FusedAdamArgs<T>{.tensors = tensors,
-                                                .gradient = GradientOf<T>(decoupled ? 0.0 : weight_decay, maximize),
-                                                .shrink = round(1.0 - lr * weight_decay),
-                                                .shrinks = decoupled && weight_decay != 0.0,
-                                                .weight = weight,
-                                                .rest = T{1} - weight,
-                                                .beta2 = round(beta2),
-                                                .one_minus_beta2 = round(1.0 - beta2),
-                                                .sqrt_correction2 = round(scalar::Sqrt(1.0 - PowReal(beta2, step))),
-                                                .eps = round(eps),
-                                                .minus_step_size = round(-(lr / (1.0 - PowReal(beta1, step))))});
+        const FusedAdamNumbers<T> numbers{.gradient = GradientOf<T>(decoupled ? 0.0 : weight_decay, maximize),
+                                          .shrink = round(1.0 - lr * weight_decay),
+                                          .shrinks = decoupled && weight_decay != 0.0,
+                                          .weight = weight,
+                                          .rest = T{1} - weight,
+                                          .beta2 = round(beta2),
+                                          .one_minus_beta2 = round(1.0 - beta2),
+                                          .sqrt_correction2 = round(scalar::Sqrt(1.0 - PowReal(beta2, step))),
+                                          .eps = round(eps),
+                                          .minus_step_size = round(-(lr / (1.0 - PowReal(beta1, step))))};
+        FusedAdamKernel(place, FusedAdamArgs<T>{tensors, numbers});
       });
 }
 
@@ -112,11 +116,10 @@ void FusedAdagradStep(InOut param, const TensorView& grad, InOut state_sum, doub
                       double eps, double weight_decay, bool maximize) {
   Run("fused_adagrad_step", {{"param", &param}, {"grad", &grad}, {"state_sum", &state_sum}},
       [&]<class T>(const Place& place, const FusedTensors& tensors) {
-        FusedAdagradKernel(place,
-                           FusedAdagradArgs<T>{.tensors = tensors,
-                                               .gradient = GradientOf<T>(weight_decay, maximize),
-                                               .eps = static_cast<T>(eps),
-                                               .minus_rate = static_cast<T>(-(lr / (1.0 + (step - 1.0) * lr_decay)))});
+        const FusedAdagradNumbers<T> numbers{.gradient = GradientOf<T>(weight_decay, maximize),
+                                             .eps = static_cast<T>(eps),
+                                             .minus_rate = static_cast<T>(-(lr / (1.0 + (step - 1.0) * lr_decay)))};
+        FusedAdagradKernel(place, FusedAdagradArgs<T>{tensors, numbers});
       });
 }
 
@@ -129,13 +132,13 @@ void FusedSgdStep(InOut param, const TensorView& grad, const std::optional<InOut
                   double lr, double momentum, double dampening, double weight_decay, bool nesterov, bool maximize) {
   Run("fused_sgd_step", {{"param", &param}, {"grad", &grad}, {"momentum_buffer", OrNull(momentum_buffer)}},
       [&]<class T>(const Place& place, const FusedTensors& tensors) {
-        FusedSgdKernel(place, FusedSgdArgs<T>{.tensors = tensors,
-                                              .gradient = GradientOf<T>(weight_decay, maximize),
-                                              .momentum = static_cast<T>(momentum),
-                                              .one_minus_dampening = static_cast<T>(1.0 - dampening),
-                                              .minus_lr = static_cast<T>(-lr),
-                                              .first_step = first_step,
-                                              .nesterov = nesterov});
+        const FusedSgdNumbers<T> numbers{.gradient = GradientOf<T>(weight_decay, maximize),
+                                         .momentum = static_cast<T>(momentum),
+                                         .one_minus_dampening = static_cast<T>(1.0 - dampening),
+                                         .minus_lr = static_cast<T>(-lr),
+                                         .first_step = first_step,
+                                         .nesterov = nesterov};
+        FusedSgdKernel(place, FusedSgdArgs<T>{tensors, numbers});
       });
 }
 

@@ -15,7 +15,7 @@ REPDL_LANE V FusedMove(D d, const R& round, V param, V x, T factor, V denom) {
 }
 
 template <class D, class T, class R, class V>
-REPDL_LANE void FusedAdamElement(D d, const FusedAdamArgs<T>& c, const R& round, V g, V& param, V& exp_avg,
+REPDL_LANE void FusedAdamElement(D d, const FusedAdamNumbers<T>& c, const R& round, V g, V& param, V& exp_avg,
                                  V& exp_avg_sq, V* max_exp_avg_sq) {
   g = FusedGradientElement(d, c.gradient, round, g, param);
   if (c.shrinks) param = round(Mul(param, Set(d, c.shrink)));
@@ -34,14 +34,14 @@ REPDL_LANE void FusedAdamElement(D d, const FusedAdamArgs<T>& c, const R& round,
 }
 
 template <class D, class T, class R, class V>
-REPDL_LANE void FusedAdagradElement(D d, const FusedAdagradArgs<T>& c, const R& round, V g, V& param, V& state_sum) {
+REPDL_LANE void FusedAdagradElement(D d, const FusedAdagradNumbers<T>& c, const R& round, V g, V& param, V& state_sum) {
   g = FusedGradientElement(d, c.gradient, round, g, param);
   state_sum = round(Add(state_sum, Mul(g, g)));
   param = FusedMove(d, round, param, g, c.minus_rate, round(Add(round(Sqrt(state_sum)), Set(d, c.eps))));
 }
 
 template <class D, class T, class R, class V>
-REPDL_LANE void FusedSgdElement(D d, const FusedSgdArgs<T>& c, const R& round, V g, V& param, V* buffer) {
+REPDL_LANE void FusedSgdElement(D d, const FusedSgdNumbers<T>& c, const R& round, V g, V& param, V* buffer) {
   g = FusedGradientElement(d, c.gradient, round, g, param);
   if (buffer != nullptr) {
     if (c.first_step) {

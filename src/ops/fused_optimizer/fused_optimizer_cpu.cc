@@ -90,13 +90,13 @@ static void Adam(const FusedAdamArgs<T>& args) {
   const TagOf<T> d;
   using V = VecOf<T>;
   if (args.tensors.count == 4) {
-    return StepEach<4, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+    return StepEach<4, T>(args.tensors, [d, c = args.numbers](const auto& round, VecElementOf<T>* v) HWY_ATTR {
       V param = v[0], exp_avg = v[2], exp_avg_sq = v[3];
       FusedAdamElement(d, c, round, V(v[1]), param, exp_avg, exp_avg_sq, static_cast<V*>(nullptr));
       v[0] = param, v[2] = exp_avg, v[3] = exp_avg_sq;
     });
   }
-  StepEach<5, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+  StepEach<5, T>(args.tensors, [d, c = args.numbers](const auto& round, VecElementOf<T>* v) HWY_ATTR {
     V param = v[0], exp_avg = v[2], exp_avg_sq = v[3], largest = v[4];
     FusedAdamElement(d, c, round, V(v[1]), param, exp_avg, exp_avg_sq, &largest);
     v[0] = param, v[2] = exp_avg, v[3] = exp_avg_sq, v[4] = largest;
@@ -107,7 +107,7 @@ template <class T>
 static void Adagrad(const FusedAdagradArgs<T>& args) {
   const TagOf<T> d;
   using V = VecOf<T>;
-  StepEach<3, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+  StepEach<3, T>(args.tensors, [d, c = args.numbers](const auto& round, VecElementOf<T>* v) HWY_ATTR {
     V param = v[0], state_sum = v[2];
     FusedAdagradElement(d, c, round, V(v[1]), param, state_sum);
     v[0] = param, v[2] = state_sum;
@@ -119,13 +119,13 @@ static void Sgd(const FusedSgdArgs<T>& args) {
   const TagOf<T> d;
   using V = VecOf<T>;
   if (args.tensors.count == 2) {
-    return StepEach<2, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+    return StepEach<2, T>(args.tensors, [d, c = args.numbers](const auto& round, VecElementOf<T>* v) HWY_ATTR {
       V param = v[0];
       FusedSgdElement(d, c, round, V(v[1]), param, static_cast<V*>(nullptr));
       v[0] = param;
     });
   }
-  StepEach<3, T>(args.tensors, [d, c = args](const auto& round, VecElementOf<T>* v) HWY_ATTR {
+  StepEach<3, T>(args.tensors, [d, c = args.numbers](const auto& round, VecElementOf<T>* v) HWY_ATTR {
     V param = v[0], buffer = v[2];
     FusedSgdElement(d, c, round, V(v[1]), param, &buffer);
     v[0] = param, v[2] = buffer;

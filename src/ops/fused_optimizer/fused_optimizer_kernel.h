@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "base/kernel.h"
 #include "repdl/tensor.h"
@@ -18,19 +19,23 @@ struct FusedTensors {
   void* data[kMaxCount];
 };
 
+/// Whether something is done. It is as large as a number, so that nothing lies between those of a step, whose bytes are
+/// compared with those of another.
+template <class T>
+using FusedFlag = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+
 /// What all steps do to the gradient.
 template <class T>
 struct FusedGradient {
   T weight_decay;  // 0 for none
-  bool maximize;
+  FusedFlag<T> maximize;
 };
 
 template <class T>
-struct FusedAdamArgs {
-  FusedTensors tensors;  // param, grad, exp_avg, exp_avg_sq and perhaps max_exp_avg_sq
+struct FusedAdamNumbers {
   FusedGradient<T> gradient;
   T shrink;  // of a decoupled weight decay
-  bool shrinks;
+  FusedFlag<T> shrinks;
   T weight, rest;  // of the gradient and of its mean before
   T beta2, one_minus_beta2;
   T sqrt_correction2;
@@ -39,22 +44,36 @@ struct FusedAdamArgs {
 };
 
 template <class T>
-struct FusedAdagradArgs {
-  FusedTensors tensors;  // param, grad, state_sum
+struct FusedAdagradNumbers {
   FusedGradient<T> gradient;
   T eps;
   T minus_rate;
 };
 
 template <class T>
-struct FusedSgdArgs {
-  FusedTensors tensors;  // param, grad and perhaps momentum_buffer
+struct FusedSgdNumbers {
   FusedGradient<T> gradient;
   T momentum;
   T one_minus_dampening;
   T minus_lr;
-  bool first_step, nesterov;
+  FusedFlag<T> first_step, nesterov;
 };
+
+template <class Numbers>
+struct FusedArgs {
+  FusedTensors tensors;
+  Numbers numbers;
+};
+
+/// param, grad, exp_avg, exp_avg_sq and perhaps max_exp_avg_sq.
+template <class T>
+using FusedAdamArgs = FusedArgs<FusedAdamNumbers<T>>;
+/// param, grad, state_sum.
+template <class T>
+using FusedAdagradArgs = FusedArgs<FusedAdagradNumbers<T>>;
+/// param, grad and perhaps momentum_buffer.
+template <class T>
+using FusedSgdArgs = FusedArgs<FusedSgdNumbers<T>>;
 
 REPDL_REAL_KERNEL(FusedAdamKernel, FusedAdamArgs)
 REPDL_REAL_KERNEL(FusedAdagradKernel, FusedAdagradArgs)

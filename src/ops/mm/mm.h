@@ -10,6 +10,11 @@
 serves the whole batch.
 */
 
+/*! integer_mm
+The product of two matrices, or matrix by matrix of a batch, in integers modulo 2^n, n being the bits of the type: a sum is exact
+in any order. An operand with two dimensions serves the whole batch.
+*/
+
 /*! complex_mm
 Complex numbers are pairs in a last dimension of size 2. With `a + bi` the numbers of `input`, `c + di` those of `mat2`,
 the imaginary parts negated first where `conjA` or `conjB` says so, the result is `mm(a, c) - mm(b, d)` and `mm(a, d) +
@@ -22,6 +27,10 @@ namespace repdl {
 /// input (…, m, k) or, with transA, (…, k, m); mat2 (…, k, n) or, with transB, (…, n, k); output (…, m, n).
 Specs InferMm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order);
 void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order, Out output);
+
+/// input (…, m, k), mat2 (…, k, n), output (…, m, n), of integers of one type.
+Specs InferIntegerMm(const TensorView& input, const TensorView& mat2);
+void IntegerMm(const TensorView& input, const TensorView& mat2, Out output);
 
 /// input (…, m, k, 2), mat2 (…, k, n, 2), output (…, m, n, 2).
 Specs InferComplexMm(const TensorView& input, const TensorView& mat2, bool conjA, bool conjB, Order order);

@@ -57,6 +57,30 @@ void HardtanhGrad(const TensorView& grad_output, const TensorView& input, double
       {&grad_output, &input}, {{min_val, max_val}}, grad_input);
 }
 
+Specs InferHardsigmoid(const TensorView& input) {
+  CheckFloating({"hardsigmoid", "input"}, input);
+  return {{input.dtype, input.shape}};
+}
+void Hardsigmoid(const TensorView& input, Out output) {
+  Run(PiecewiseActivation::kHardsigmoid, "hardsigmoid", InferHardsigmoid(input), {&input}, {}, output);
+}
+
+Specs InferHardsigmoidGrad(const TensorView& grad_output, const TensorView& input) {
+  return InferSlope("hardsigmoid_grad", grad_output, input);
+}
+void HardsigmoidGrad(const TensorView& grad_output, const TensorView& input, Out grad_input) {
+  Run(PiecewiseActivation::kHardsigmoidGrad, "hardsigmoid_grad", InferHardsigmoidGrad(grad_output, input),
+      {&grad_output, &input}, {}, grad_input);
+}
+
+Specs InferHardswish(const TensorView& input) {
+  CheckFloating({"hardswish", "input"}, input);
+  return {{input.dtype, input.shape}};
+}
+void Hardswish(const TensorView& input, Out output) {
+  Run(PiecewiseActivation::kHardswish, "hardswish", InferHardswish(input), {&input}, {}, output);
+}
+
 Specs InferHardswishGrad(const TensorView& grad_output, const TensorView& input) {
   return InferSlope("hardswish_grad", grad_output, input);
 }
@@ -126,6 +150,10 @@ REPDL_OPS(piecewise_activation,
                                                                          kUpToFloat64),
           MakeOp<InferHardtanhGrad, HardtanhGrad, PiecewiseActivationKernel>(
               "hardtanh_grad", "grad_output, input, min_val=-1.0, max_val=1.0", kUpToFloat64),
+          MakeOp<InferHardsigmoid, Hardsigmoid, PiecewiseActivationKernel>("hardsigmoid", "input", kUpToFloat64),
+          MakeOp<InferHardsigmoidGrad, HardsigmoidGrad, PiecewiseActivationKernel>("hardsigmoid_grad",
+                                                                                   "grad_output, input", kUpToFloat64),
+          MakeOp<InferHardswish, Hardswish, PiecewiseActivationKernel>("hardswish", "input", kUpToFloat64),
           MakeOp<InferHardswishGrad, HardswishGrad, PiecewiseActivationKernel>("hardswish_grad", "grad_output, input",
                                                                                kUpToFloat64),
           MakeOp<InferScaledElu, ScaledElu, PiecewiseActivationKernel>("scaled_elu",

@@ -20,6 +20,19 @@ grad_output. The operands are broadcast.
 The operands are broadcast.
 */
 
+/*! hardsigmoid
+`clamp(input + 3, 0, 6) / 6`, each rounded once.
+*/
+
+/*! hardsigmoid_grad
+`grad_output * s` where -3 < input < 3, with s = 1 / 6 rounded to float32, also of float64; else +0, also for NaN. The operands
+are broadcast.
+*/
+
+/*! hardswish
+`(input * clamp(input + 3, 0, 6)) / 6`, each rounded once.
+*/
+
 /*! hardswish_grad
 `+0` where input ≤ -3, `grad_output * ((input / 3) + 0.5)` where -3 < input < 3, else grad_output, also for NaN. The operands
 are broadcast.
@@ -63,6 +76,15 @@ void ShrinkGrad(const TensorView& grad_output, const TensorView& input, double l
 Specs InferHardtanhGrad(const TensorView& grad_output, const TensorView& input, double min_val, double max_val);
 void HardtanhGrad(const TensorView& grad_output, const TensorView& input, double min_val, double max_val,
                   Out grad_input);
+
+Specs InferHardsigmoid(const TensorView& input);
+void Hardsigmoid(const TensorView& input, Out output);
+
+Specs InferHardsigmoidGrad(const TensorView& grad_output, const TensorView& input);
+void HardsigmoidGrad(const TensorView& grad_output, const TensorView& input, Out grad_input);
+
+Specs InferHardswish(const TensorView& input);
+void Hardswish(const TensorView& input, Out output);
 
 Specs InferHardswishGrad(const TensorView& grad_output, const TensorView& input);
 void HardswishGrad(const TensorView& grad_output, const TensorView& input, Out grad_input);

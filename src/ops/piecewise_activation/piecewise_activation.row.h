@@ -34,6 +34,43 @@ struct HardtanhGradText {
   }
 };
 
+/// x + 3 within 0 and 6.
+template <class T, class D, class V>
+REPDL_ROW V HeldText(D d, V x, T three, T six) {
+  return ClampMax(ClampMin(Add(x, Set(d, three)), Zero(d)), Set(d, six));
+}
+
+template <class T>
+struct HardsigmoidText {
+  T three, six;
+
+  template <class D, class V>
+  REPDL_ROW V operator()(D d, V x) const {
+    return Div(HeldText(d, x, three, six), Set(d, six));
+  }
+};
+
+template <class T>
+struct HardsigmoidGradText {
+  T three, sixth;
+
+  template <class D, class V>
+  REPDL_ROW V operator()(D d, V g, V x) const {
+    const V bound = Set(d, three);
+    return IfThenElseZero(And(Gt(x, Neg(bound)), Lt(x, bound)), Mul(g, Set(d, sixth)));
+  }
+};
+
+template <class T>
+struct HardswishText {
+  T three, six;
+
+  template <class D, class V>
+  REPDL_ROW V operator()(D d, V x) const {
+    return Div(Mul(x, HeldText(d, x, three, six)), Set(d, six));
+  }
+};
+
 template <class T>
 struct HardswishGradText {
   T three, half;
@@ -135,6 +172,10 @@ void WithPiecewiseActivation(const PiecewiseActivationArgs& args, const Run& run
     case PiecewiseActivation::kSoftshrink: return run.template operator()<1>(SoftshrinkText<T>{a});
     case PiecewiseActivation::kShrinkGrad: return run.template operator()<2>(ShrinkGradText<T>{a});
     case PiecewiseActivation::kHardtanhGrad: return run.template operator()<2>(HardtanhGradText<T>{a, b});
+    case PiecewiseActivation::kHardsigmoid: return run.template operator()<1>(HardsigmoidText<T>{3, 6});
+    case PiecewiseActivation::kHardsigmoidGrad:
+      return run.template operator()<2>(HardsigmoidGradText<T>{3, T{0x1.555556p-3f}});
+    case PiecewiseActivation::kHardswish: return run.template operator()<1>(HardswishText<T>{3, 6});
     case PiecewiseActivation::kHardswishGrad: return run.template operator()<2>(HardswishGradText<T>{3, T{0.5}});
     case PiecewiseActivation::kScaledElu: return run.template operator()<1>(ScaledEluText<T>{a, b, c});
     case PiecewiseActivation::kScaledEluGrad: return run.template operator()<2>(ScaledEluGradText<T>{b, c, e});

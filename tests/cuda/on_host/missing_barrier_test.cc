@@ -90,6 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         Call{"cholesky_solve(factor=dominant[40, 40]#1, rows=normal[3, 40]#2)", 0},
         Call{"complex_geqrf(input=normal[37, 40, 2]#1)", 1}, Call{"ldl(input=normal[40, 40]#1)", 0},
         Call{"eigh(input=normal[36, 36]#1)", 1}, Call{"svd(input=normal[40, 36]#1)", 2},
+        Call{"integer_mm(input=classes99[40, 70]#1, mat2=classes50[70, 35]#2)", 0},
         Call{"lstsq(input=normal[36, 40]#1, rows=normal[3, 36]#2, rcond=1e-06)", 5}),
     [](const auto& param) {
       const std::string text = param.param.text;

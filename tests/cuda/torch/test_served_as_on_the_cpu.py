@@ -134,11 +134,11 @@ def test_integers(dtype: torch.dtype) -> None:
         same(call, a[:, :5], b[:7])
 
 
-def test_long_products_of_integers_are_added_in_parts(enabled: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from repdl.interception.aten import matmul
-
-    monkeypatch.setattr(matmul, "_AT_ONCE", 100)
-    same(torch.mm, whole(7, 33) << 58, whole(33, 5))
+@pytest.mark.usefixtures("enabled")
+def test_products_of_integers_larger_than_a_tile() -> None:
+    a, b = whole(3, 40, 70) << 58, whole(3, 70, 35)
+    same(torch.bmm, a, b)
+    same(torch.bmm, a.to(torch.uint8).transpose(1, 2).contiguous().mT, b.to(torch.uint8).mT.contiguous().mT)
 
 
 @pytest.mark.usefixtures("enabled")

@@ -223,17 +223,8 @@ def conv_tbc(
     return result[..., 0].permute(2, 0, 1).contiguous()
 
 
-_AT_ONCE = 2**24
-"""How many products of integers are kept until they are added."""
-
-
 def _product_of_integers(a: torch.Tensor, b: torch.Tensor, *_: Any) -> torch.Tensor:
-    """Modulo the power of two of the type, so that the order of the sums does not matter."""
-    result = torch.zeros((*a.shape[:-1], b.shape[-1]), dtype=a.dtype)
-    step = max(_AT_ONCE // max(result.numel(), 1), 1)
-    for left, right in zip(a.split(step, -1), b.split(step, -2), strict=True):
-        result += (left[..., None] * right[..., None, :, :]).sum(-2, dtype=a.dtype)  # integers
-    return result
+    return _core.ops["integer_mm"](a, b)
 
 
 _OF_INTEGERS: Ops = {

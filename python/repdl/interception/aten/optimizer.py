@@ -26,6 +26,13 @@ def _steps(op: str) -> Kernel:
 _adam_steps, _adagrad_steps, _sgd_steps = map(_steps, ("fused_adam_step", "fused_adagrad_step", "fused_sgd_step"))
 
 
+def _read(counts: Tensors) -> list[Any]:
+    """The counts of steps: all at once where they lie on a device, since the host waits for them."""
+    if counts and counts[0].is_cuda:
+        return torch.cat([count.reshape(1) for count in counts]).tolist()
+    return counts
+
+
 def _goes_on(grads: Tensors, grad_scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> bool:
     """Whether the step is done at all. The gradients are scaled in place, as torch's fused steps do it."""
     if found_inf is not None and float(found_inf) != 0:
@@ -58,7 +65,7 @@ def _adam(decoupled: bool) -> Any:
         if _goes_on(grads, grad_scale, found_inf):
             largest = max_exp_avg_sqs if amsgrad else None
             options = lr, beta1, beta2, eps, weight_decay, maximize, decoupled
-            _adam_steps(self, grads, exp_avgs, exp_avg_sqs, largest, state_steps, *options)
+            _adam_steps(self, grads, exp_avgs, exp_avg_sqs, largest, _read(state_steps), *options)
 
     return step
 
@@ -83,7 +90,7 @@ def fused_adagrad(
     found_inf: torch.Tensor | None = None,
 ) -> None:
     if _goes_on(grads, grad_scale, found_inf):
-        _adagrad_steps(self, grads, state_sums, state_steps, lr, lr_decay, eps, weight_decay, maximize)
+        _adagrad_steps(self, grads, state_sums, _read(state_steps), lr, lr_decay, eps, weight_decay, maximize)
 
 
 @override("_fused_sgd_", "_fused_sgd_.tensor_lr", **ANY_DTYPE)

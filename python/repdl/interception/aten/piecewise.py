@@ -9,42 +9,23 @@ import torch
 
 from repdl.interception.core import ops
 from repdl.interception.dtypes import to_floating
-from repdl.interception.native import LOW_DTYPES, Kernel, native_of
+from repdl.interception.native import native_of
 from repdl.interception.override import on_devices
-from repdl.interception.rounding import rounded_once
-
-_SIXTH = float.fromhex("0x1.555556p-3")
-"""1 / 6 as a float32, also among numbers of float64, as in torch's kernel."""
 
 
-def _number(value: float, x: torch.Tensor) -> torch.Tensor:
-    """Beside numbers of 16 bits it is not rounded to these."""
-    return torch.full((), value, dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
-
-
-def _held(x: torch.Tensor) -> torch.Tensor:
-    return ops["clamp"](ops["add"](x, _number(3.0, x)), 0.0, 6.0)
-
-
-def _declare(name: str, steps: Kernel) -> None:
-    """Numbers of 16 bits are rounded to at the end alone; what is not real torch refuses."""
-    rounded = rounded_once(steps)
+def _declare(name: str, op: str) -> None:
+    """What is not real torch refuses."""
 
     @on_devices(name)
-    def kernel(self: torch.Tensor) -> torch.Tensor:
-        if not self.is_floating_point():
-            return native_of(name, "CUDA")(self)
-        return (rounded if self.dtype in LOW_DTYPES else steps)(self)
+    def kernel(*tensors: torch.Tensor) -> torch.Tensor:
+        if not all(tensor.is_floating_point() for tensor in tensors):
+            return native_of(name, "CUDA")(*tensors)
+        return ops[op](*tensors)
 
 
-_declare("hardsigmoid", lambda x: ops["div"](_held(x), _number(6.0, x)))
-_declare("hardswish", lambda x: ops["div"](ops["mul"](x, _held(x)), _number(6.0, x)))
-
-
-@on_devices("hardsigmoid_backward")
-def hardsigmoid_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
-    is_between = (self > -3.0) & (self < 3.0)
-    return torch.where(is_between, ops["mul"](grad_output, _number(_SIXTH, grad_output)), 0.0).to(self.dtype)
+_declare("hardsigmoid", "hardsigmoid")
+_declare("hardsigmoid_backward", "hardsigmoid_grad")
+_declare("hardswish", "hardswish")
 
 
 @on_devices("_prelu_kernel_backward")

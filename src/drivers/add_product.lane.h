@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A step of integer_convolution; the contract stands in convolution.h.
+// A step of a product of integers.
 
 /// sum + a * b modulo 2^n. Smaller types would be multiplied as int, which overflows.
 template <class U>
