@@ -72,7 +72,8 @@ EXCEPTIONS: dict[str, str] = {
             aten/order_of_gradients.py::_between_points aten/order_of_gradients.py::poisson_nll_loss
         """,
         "Steps of torch's above autograd, whose gradients are added in another order than the op's.": """
-            aten/packed_steps.py::gru_layer
+            aten/recurrent_steps.py::gru_step aten/recurrent_steps.py::lstm_step
+            aten/recurrent_steps.py::rnn_step.step
         """,
         "Exact: powers of two, quotients that are checked, zeros, and a probe of the flush-to-zero mode.": """
             aten/remainders.py::_exactly.kernel aten/remainders.py::_of_magnitudes

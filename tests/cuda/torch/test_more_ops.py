@@ -14,8 +14,6 @@ from support_cuda import bits, to_cuda
 from torch import nn
 from torch.nn import functional as F
 
-from repdl.interception import NotReproducibleError
-
 MODULES: dict[str, Callable[[], tuple[nn.Module, torch.Tensor]]] = {
     "LSTM": lambda: (nn.LSTM(5, 7, num_layers=2, bidirectional=True), torch.randn(4, 3, 5)),
     "GRU": lambda: (nn.GRU(5, 7, batch_first=True), torch.randn(3, 4, 5)),
@@ -102,16 +100,6 @@ def test_calls_have_the_bits_of_the_cpu(name: str) -> None:
         torch.manual_seed(2)
         results.append(bits(CALLS[name](operand)))
     assert results[0] == results[1]
-
-
-@pytest.mark.usefixtures("enabled")
-def test_recurrent_steps_are_refused() -> None:
-    """torch takes others on a device, with other bits."""
-    module, x = on_cuda(nn.LSTM(5, 7, proj_size=3)), to_cuda(torch.randn(4, 3, 5))
-    packed = nn.utils.rnn.pack_sequence([torch.randn(4, 5), torch.randn(2, 5)])
-    for given in (x, packed._replace(data=to_cuda(packed.data))):
-        with pytest.raises(NotReproducibleError, match="device"):
-            module(given)
 
 
 @pytest.mark.usefixtures("enabled")
@@ -229,6 +217,38 @@ PACKED: dict[str, Callable[[], nn.RNNBase]] = {
     "RNN": lambda: nn.RNN(5, 7, bidirectional=True),
     "RNN of relu": lambda: nn.RNN(5, 7, nonlinearity="relu"),
 }
+
+
+IN_STEPS: dict[str, Callable[[], nn.RNNBase]] = {
+    "projected LSTM": lambda: nn.LSTM(5, 7, proj_size=3),
+    "two layers of projected LSTM": lambda: nn.LSTM(5, 7, num_layers=2, bidirectional=True, proj_size=3),
+    "projected LSTM without biases": lambda: nn.LSTM(5, 7, bias=False, batch_first=True, proj_size=3),
+    "LSTM of bfloat16": lambda: nn.LSTM(5, 7, num_layers=2, bidirectional=True, dtype=torch.bfloat16),
+    "projected LSTM of float16": lambda: nn.LSTM(5, 7, proj_size=3, dtype=torch.float16),
+    "GRU of bfloat16": lambda: nn.GRU(5, 7, bidirectional=True, dtype=torch.bfloat16),
+    "GRU of float16": lambda: nn.GRU(5, 7, num_layers=2, batch_first=True, dtype=torch.float16),
+    "RNN of bfloat16": lambda: nn.RNN(5, 7, dtype=torch.bfloat16),
+    "RNN of relu of float16": lambda: nn.RNN(5, 7, bidirectional=True, nonlinearity="relu", dtype=torch.float16),
+}
+
+
+@pytest.mark.usefixtures("enabled")
+@pytest.mark.parametrize("is_packed", [False, True], ids=["whole", "packed"])
+@pytest.mark.parametrize("name", IN_STEPS)
+def test_recurrent_steps_have_the_bits_of_the_cpu(name: str, is_packed: bool) -> None:
+    """On the CPU they are torch's; those that it takes on a device have other bits."""
+    torch.manual_seed(4)
+    module = IN_STEPS[name]()
+    x = torch.randn(3, 4, 5, dtype=next(module.parameters()).dtype)
+    packed = nn.utils.rnn.pack_sequence([x[0], x[1, :2], x[2, :1]])
+    results = []
+    for of_place, of_host in ((module, torch.clone), (on_cuda(module), to_cuda)):
+        data = of_host(packed.data if is_packed else x).requires_grad_()
+        output, last = of_place(packed._replace(data=data) if is_packed else data)
+        output, last = output.data if is_packed else output, last if isinstance(last, tuple) else (last,)
+        (output.square().sum() + sum((2 * state).sum() for state in last)).backward()
+        results.append(bits([output, *last, data.grad, *(p.grad for p in of_place.parameters())]))
+    assert results[0] == results[1]
 
 
 @pytest.mark.usefixtures("enabled")

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from repdl.interception.aten.packed_steps import gru_layer
+from repdl.interception.aten.recurrent_steps import gru_step, lstm_step
 from repdl.interception.native import Kernel, native_of
 from repdl.interception.override import composite
 
@@ -22,11 +22,8 @@ def lstm_cell(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     if not input.is_cuda:
         return _native["lstm_cell"](input, hx, w_ih, w_hh, b_ih, b_hh)
-    h, c = hx
-    gates = F.linear(h, w_hh, b_hh).add_(F.linear(input, w_ih, b_ih)).unsafe_chunk(4, 1)
-    enters, stays, shows = (gates[i].sigmoid_() for i in (0, 1, 3))
-    cy = (stays * c).add_(enters * gates[2].tanh_())
-    return shows * cy.tanh(), cy
+    h, c = lstm_step(F.linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+    return h, c
 
 
 @composite("gru_cell", on_devices=True)
@@ -35,4 +32,4 @@ def gru_cell(
 ) -> torch.Tensor:
     if not input.is_cuda:
         return _native["gru_cell"](input, hx, w_ih, w_hh, b_ih, b_hh)
-    return gru_layer(F.linear(input, w_ih, b_ih).unsqueeze(0), [hx], w_hh, b_hh, False)[1]
+    return gru_step(F.linear(input, w_ih, b_ih), [hx], w_hh, b_hh)[0]

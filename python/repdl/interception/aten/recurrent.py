@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """LSTM, GRU and RNN, above autograd: one op for each direction of each layer.
 
-Where the op does not serve, torch's own steps do, one call each, with the same bits.
+Where the op does not serve, torch's own steps do, one call each, with the same bits. On devices they are those
+of `recurrent_steps`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,8 +15,9 @@ from torch.nn import functional as F
 
 from repdl import ops
 from repdl._torch import PLAIN
-from repdl.interception.aten.packed_steps import Layer, gru_layer, over_packed_steps
-from repdl.interception.native import Kernel, elsewhere, is_served, native_of
+from repdl.interception.aten.packed_steps import over_packed_steps
+from repdl.interception.aten.recurrent_steps import Layer, Step, gru_step, in_steps, lstm_step, projected, rnn_step
+from repdl.interception.native import LOW_DTYPES, Kernel, elsewhere, is_served, native_of
 from repdl.interception.override import composite
 from repdl.interception.strict import not_reproducible
 from repdl.interception.unwatched import transformed
@@ -44,7 +46,7 @@ def _rnn_layer(nonlinearity: str) -> Layer:
 def _are_plain(input: torch.Tensor, states: Sequence[torch.Tensor], params: Sequence[torch.Tensor]) -> bool:
     """Whether the tensors are plain ones of one type and device, and nobody traces or transforms the call."""
     dtype, device = input.dtype, input.device
-    if dtype not in (torch.float32, torch.float64) or input.is_meta or not is_served(device):
+    if not dtype.is_floating_point or input.is_meta or not is_served(device):
         return False
     if torch.is_autocast_enabled(device.type) or transformed():
         return False
@@ -66,7 +68,9 @@ def _fits_the_op(
 ) -> bool:
     """Whether the tensors are plain ones whose shapes belong together."""
     each, layers = 4 if has_biases else 2, num_layers * (2 if bidirectional else 1)
-    if input.dim() != 3 or len(params) != layers * each or not _are_plain(input, states, params):
+    if input.dim() != 3 or len(params) != layers * each or input.dtype in LOW_DTYPES:
+        return False
+    if not _are_plain(input, states, params):
         return False
     steps, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
     hidden, width = states[0].shape[-1], input.shape[2]
@@ -82,7 +86,7 @@ def _fits_the_op(
 
 
 def _in_layers(
-    layer: Layer,
+    layer_of: Callable[[Any], Layer],
     x: torch.Tensor,
     states: Sequence[torch.Tensor],
     params: Sequence[torch.Tensor],
@@ -92,16 +96,17 @@ def _in_layers(
     train: bool,
     bidirectional: bool,
 ) -> tuple[torch.Tensor, ...]:
-    each, directions = 4 if has_biases else 2, 2 if bidirectional else 1
+    """`layer_of` makes a layer of its projection, or None."""
+    each, directions = _params_of_each(has_biases, states), 2 if bidirectional else 1
     states_of_layers = list(zip(*(state.unbind(0) for state in states), strict=True))
     last = []
     for number in range(num_layers):
         outputs = []
         for direction in range(directions):
             i = number * directions + direction
-            weight_ih, weight_hh, *biases = params[i * each : (i + 1) * each]
-            bias_ih, bias_hh = biases or (None, None)
-            output, *ends = layer(
+            weight_ih, weight_hh, *others = params[i * each : (i + 1) * each]
+            bias_ih, bias_hh = others[:2] if has_biases else (None, None)
+            output, *ends = layer_of(others[-1] if each % 2 else None)(
                 F.linear(x, weight_ih, bias_ih), states_of_layers[i], weight_hh, bias_hh, direction == 1
             )
             outputs.append(output)
@@ -112,25 +117,44 @@ def _in_layers(
     return x, *(torch.stack(ends) for ends in zip(*last, strict=True))
 
 
+def _params_of_each(has_biases: bool, states: Sequence[torch.Tensor]) -> int:
+    """An odd number with a projection."""
+    return (4 if has_biases else 2) + (len(states) == 2 and states[0].shape[-1:] != states[1].shape[-1:])
+
+
 def _apart(params: Sequence[torch.Tensor], has_biases: bool, states: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """The parameters, those of each step behind a view: their gradients are added before those of other calls."""
-    each = 4 if has_biases else 2
-    if len(states) == 2 and states[0].shape[-1:] != states[1].shape[-1:]:
-        each += 1  # a projection
+    each = _params_of_each(has_biases, states)
     return [p.view_as(p) if i % each in (1, 3) else p for i, p in enumerate(params)]
 
 
-def _in_steps(name: str, native: Kernel, args: tuple[Any, ...]) -> Any:
+def _natively(name: str, native: Kernel, args: tuple[Any, ...]) -> Any:
     """torch's own steps. On devices other than the CPU they are others, whose gradients have other sums."""
     if args[0].device.type in ("cpu", "meta"):
         return native(*args)
     return not_reproducible(name, args, {}, native, "device")
 
 
-def _declare(name: str, layer: Layer, gates: int) -> None:
+def _declare(name: str, layer: Layer, step: Step, gates: int) -> None:
     native, native_of_packed = native_of(f"{name}.input"), native_of(f"{name}.data")
     has_c = name == "lstm"
-    step = gru_layer if name == "gru" else layer
+
+    def steps_of(projection: Any) -> Layer:
+        return in_steps(step if projection is None else projected(step, projection))
+
+    def fits_the_steps(
+        input: torch.Tensor,
+        states: Sequence[torch.Tensor],
+        params: Sequence[torch.Tensor],
+        has_biases: bool,
+        num_layers: int,
+        bidirectional: bool,
+    ) -> bool:
+        """Whether the tensors are plain ones on a device, and as many as belong together."""
+        if input.device.type not in elsewhere or len(states) != 1 + has_c or any(state.dim() != 3 for state in states):
+            return False
+        count = num_layers * (2 if bidirectional else 1)
+        return len(params) == count * _params_of_each(has_biases, states) and _are_plain(input, states, params)
 
     @composite(f"{name}.input")
     def recurrent(
@@ -148,15 +172,23 @@ def _declare(name: str, layer: Layer, gates: int) -> None:
         sizes = has_biases, num_layers, bidirectional, batch_first
         if len(states) == 1 + has_c and _fits_the_op(input, states, params, *sizes, gates):
             x = input.transpose(0, 1) if batch_first else input
-            x, *last = _in_layers(layer, x, states, params, has_biases, num_layers, dropout, train, bidirectional)
+            x, *last = _in_layers(
+                lambda _: layer, x, states, params, has_biases, num_layers, dropout, train, bidirectional
+            )
             if not bidirectional and x.requires_grad:
                 x = x.clone()  # the op's own output is saved for its gradient, and a program may write to this one
             return x.transpose(0, 1) if batch_first else x, *last
-        args = (
-            input, hx, _apart(params, has_biases, states), has_biases, num_layers, dropout, train, bidirectional,
-            batch_first,
-        )  # fmt: skip
-        return _in_steps(f"{name}.input", native, args)
+        own = _apart(params, has_biases, states)
+        if (
+            fits_the_steps(input, states, params, has_biases, num_layers, bidirectional)
+            and input.dim() == 3
+            and input.shape[1 if batch_first else 0] > 0
+        ):
+            x = input.transpose(0, 1) if batch_first else input
+            x, *last = _in_layers(steps_of, x, states, own, has_biases, num_layers, dropout, train, bidirectional)
+            return x.transpose(0, 1) if batch_first else x, *last
+        args = input, hx, own, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        return _natively(f"{name}.input", native, args)
 
     @composite(f"{name}.data")
     def packed(
@@ -173,13 +205,18 @@ def _declare(name: str, layer: Layer, gates: int) -> None:
         states = list(hx) if has_c else [hx]
         own = _apart(params, has_biases, states)
         sizes = has_biases, num_layers, dropout, train, bidirectional
-        count = num_layers * (2 if bidirectional else 1) * (4 if has_biases else 2)  # more with a projection
-        if data.device.type in elsewhere and len(params) == count and _are_plain(data, states, params):
-            return _in_layers(over_packed_steps(step, batch_sizes.tolist()), data, states, own, *sizes)
-        return _in_steps(f"{name}.data", native_of_packed, (data, batch_sizes, hx, own, *sizes))
+        if fits_the_steps(data, states, params, has_biases, num_layers, bidirectional):
+            lengths = batch_sizes.tolist()
+
+            def packed_layer(projection: Any) -> Layer:
+                of_op = projection is None and data.dtype not in LOW_DTYPES and name != "gru"
+                return over_packed_steps(layer if of_op else steps_of(projection), lengths)
+
+            return _in_layers(packed_layer, data, states, own, *sizes)
+        return _natively(f"{name}.data", native_of_packed, (data, batch_sizes, hx, own, *sizes))
 
 
-_declare("lstm", _lstm_layer, 4)
-_declare("gru", _gru_layer, 3)
-_declare("rnn_tanh", _rnn_layer("tanh"), 1)
-_declare("rnn_relu", _rnn_layer("relu"), 1)
+_declare("lstm", _lstm_layer, lstm_step, 4)
+_declare("gru", _gru_layer, gru_step, 3)
+_declare("rnn_tanh", _rnn_layer("tanh"), rnn_step("tanh"), 1)
+_declare("rnn_relu", _rnn_layer("relu"), rnn_step("relu"), 1)
