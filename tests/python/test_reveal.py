@@ -91,7 +91,7 @@ def readings(table: Mapping[str, Sums]) -> list[tuple[str, str | None]]:
 
 
 CONVOLUTIONS = [f"{op}{by}" for op in ("conv2d", "convolution") for by in ("", "_grad_input", "_grad_kernel")]
-PRODUCTS = ["complex_mm", "mm", "addmm", "sampled_mm", "linear", *CONVOLUTIONS]
+PRODUCTS = ["complex_mm", "mm", "mv", "dot", "addmm", "sampled_mm", "linear", *CONVOLUTIONS]
 ORDERS = ("blocked", "sequential")
 
 

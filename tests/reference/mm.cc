@@ -121,7 +121,33 @@ static Results RunAddmm(const Case& test_case) {
   return results;
 }
 
-static const Op kOps[] = {
-    {"mm", REPDL_EITHER(RunMm)}, {"linear", REPDL_EITHER(RunLinear)}, {"addmm", REPDL_EITHER(RunAddmm)}};
+/// A matrix, or one row, times a column.
+template <class T>
+static Results TimesColumn(const Case& test_case, std::string_view name) {
+  const Arguments args(test_case);
+  const Numbers<T> input = args.NumbersOf<T>("input"), column = args.NumbersOf<T>(name);
+  const IntList shape = args.OutputShape();
+  const auto depth = static_cast<int64_t>(column.size());
+  Results results;
+  Append(results, Mm<T>({input.data(), depth, 1}, {column.data(), 1, 1}, Size(shape), 1, depth, args.TheOrder()),
+         shape);
+  return results;
+}
+
+template <class T>
+static Results RunMv(const Case& test_case) {
+  return TimesColumn<T>(test_case, "vec");
+}
+
+template <class T>
+static Results RunDot(const Case& test_case) {
+  return TimesColumn<T>(test_case, "tensor");
+}
+
+static const Op kOps[] = {{"mm", REPDL_EITHER(RunMm)},
+                          {"mv", REPDL_EITHER(RunMv)},
+                          {"dot", REPDL_EITHER(RunDot)},
+                          {"linear", REPDL_EITHER(RunLinear)},
+                          {"addmm", REPDL_EITHER(RunAddmm)}};
 
 }  // namespace repdl::reference

@@ -399,4 +399,5 @@ from repdl.ops.sparse_mm import sampled_mm as sampled_mm, sparse_mm as sparse_mm
 from repdl.ops.sum import mean as mean, norm as norm, std as std, sum as sum, var as var
 from repdl.ops.svd import svd as svd, svdvals as svdvals
 from repdl.ops.uniform import box_muller as box_muller, uniform as uniform
+from repdl.ops.vector_products import dot as dot, mv as mv
 from repdl.ops.weight_norm import weight_norm as weight_norm, weight_norm_grad as weight_norm_grad

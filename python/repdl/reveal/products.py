@@ -22,6 +22,19 @@ def mm(call: Callable[..., Any], options: Options, name: str) -> Setup:
 
 
 @takes("shape", "element")
+def mv(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    m, k = options.shape_or((32, options.terms), "M,K")
+    a, b, (row,) = ones(m, k), ones(k), options.element_of((m,))
+    return Setup(f"{name} of ({m}, {k}) and ({k},), element {row}, over k", a[row], lambda: call(a, b)[row], b)
+
+
+@takes()
+def dot(call: Callable[..., Any], options: Options, name: str) -> Setup:
+    a, b = ones(options.terms), ones(options.terms)
+    return Setup(f"{name} of ({len(a)},) and ({len(b)},)", a, lambda: call(a, b), b)
+
+
+@takes("shape", "element")
 def addmm(call: Callable[..., Any], options: Options, name: str) -> Setup:
     """Plus a row of 0."""
     return mm.make(lambda a, b: call(np.zeros(b.shape[1], np.float32), a, b), options, name)

@@ -19,6 +19,21 @@ MmShapes Check(const TensorView& input, const TensorView& mat2, bool transA, boo
   return MmShapes("mm", input, mat2, transA, transB);
 }
 
+/// A matrix, or one row, times a column.
+void TimesColumn(const Place& place, const TensorView& rows, const TensorView& column, Order order, Out output) {
+  if (output.numel() == 0) return;
+  const bool is_matrix = rows.rank() == 2;
+  MmArgs args{};
+  args.m = output.numel(), args.n = args.batch = 1, args.k = column.shape[0];
+  args.dtype = rows.dtype;
+  args.a = rows.data, args.b = column.data;
+  args.a_row_stride = is_matrix ? rows.strides[0] : 1, args.a_col_stride = rows.strides[is_matrix ? 1 : 0];
+  args.b_row_stride = column.strides[0], args.b_col_stride = 1;
+  args.c = output.data;
+  args.order = order;
+  MmKernel(place, args);
+}
+
 }  // namespace
 
 Specs InferMm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order) {
@@ -46,10 +61,46 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
   MmKernel(place, args);
 }
 
+Specs InferMv(const TensorView& input, const TensorView& vec, Order) {
+  constexpr ArgName kInput{"mv", "input"}, kVec{"mv", "vec"};
+  CheckFloat(kInput, input, input);
+  CheckFloat(kVec, vec, input);
+  CheckRank(kInput, input, 2, 2, "(m, k)");
+  CheckRank(kVec, vec, 1, 1, "(k)");
+  REPDL_CHECK(input.shape[1] == vec.shape[0], kVec, " has ", vec.shape[0], " elements, but input has ", input.shape[1],
+              " columns");
+  return {{input.dtype, {input.shape[0]}}};
+}
+
+void Mv(const TensorView& input, const TensorView& vec, Order order, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("mv", InferMv(input, vec, order), {&output}, input);
+  TimesColumn(PlaceOf("mv", input), input, vec, order, output);
+}
+
+Specs InferDot(const TensorView& input, const TensorView& tensor, Order) {
+  constexpr ArgName kInput{"dot", "input"}, kTensor{"dot", "tensor"};
+  CheckFloat(kInput, input, input);
+  CheckFloat(kTensor, tensor, input);
+  CheckRank(kInput, input, 1, 1, "(k)");
+  CheckRank(kTensor, tensor, 1, 1, "(k)");
+  REPDL_CHECK(input.shape[0] == tensor.shape[0], kTensor, " has ", tensor.shape[0], " elements, but input has ",
+              input.shape[0]);
+  return {{input.dtype, {}}};
+}
+
+void Dot(const TensorView& input, const TensorView& tensor, Order order, Out output) {
+  const FpEnvGuard guard;
+  CheckOutputs("dot", InferDot(input, tensor, order), {&output}, input);
+  TimesColumn(PlaceOf("dot", input), input, tensor, order, output);
+}
+
 }  // namespace repdl
 
 REPDL_OPS(mm,
           MakeOp<InferMm, Mm, MmKernel>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64),
+          MakeOp<InferMv, Mv, MmKernel>("mv", "input, vec, order='blocked'", kFloat32Or64),
+          MakeOp<InferDot, Dot, MmKernel>("dot", "input, tensor, order='blocked'", kFloat32Or64),
           MakeOp<InferComplexMm, ComplexMm, ComplexTilesKernel, MmKernel, SplitPairsKernel, JoinProductsKernel>(
               "complex_mm", "input, mat2, conjA=False, conjB=False, order='blocked'", kFloat32Or64),
           MakeOp<InferIntegerMm, IntegerMm, IntegerMmKernel>("integer_mm", "input, mat2", kIntegers))

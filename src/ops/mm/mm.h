@@ -10,6 +10,14 @@
 serves the whole batch.
 */
 
+/*! mv
+`output[i] = Product(input[i, k], vec[k])` over k, as a column of `mm`.
+*/
+
+/*! dot
+`Product(input[k], tensor[k])` over k, as an element of `mm`.
+*/
+
 /*! integer_mm
 The product of two matrices, or matrix by matrix of a batch, in integers modulo 2^n, n being the bits of the type: a sum is exact
 in any order. An operand with two dimensions serves the whole batch.
@@ -27,6 +35,14 @@ namespace repdl {
 /// input (…, m, k) or, with transA, (…, k, m); mat2 (…, k, n) or, with transB, (…, n, k); output (…, m, n).
 Specs InferMm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order);
 void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool transB, Order order, Out output);
+
+/// input (m, k), vec (k), output (m).
+Specs InferMv(const TensorView& input, const TensorView& vec, Order order);
+void Mv(const TensorView& input, const TensorView& vec, Order order, Out output);
+
+/// input (k), tensor (k), output ().
+Specs InferDot(const TensorView& input, const TensorView& tensor, Order order);
+void Dot(const TensorView& input, const TensorView& tensor, Order order, Out output);
 
 /// input (…, m, k), mat2 (…, k, n), output (…, m, n), of integers of one type.
 Specs InferIntegerMm(const TensorView& input, const TensorView& mat2);

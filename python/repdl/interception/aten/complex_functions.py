@@ -43,4 +43,12 @@ def _addmm(bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor, order: str) -> 
     return _mm(a, b, False, False, order) + bias
 
 
-complex_ops.update(mm=_mm, addmm=_addmm)
+def _mv(a: torch.Tensor, b: torch.Tensor, order: str) -> torch.Tensor:
+    return _mm(a, b.unsqueeze(1), False, False, order).squeeze(1)
+
+
+def _dot(a: torch.Tensor, b: torch.Tensor, order: str) -> torch.Tensor:
+    return _mv(a.unsqueeze(0), b, order).squeeze(0)
+
+
+complex_ops.update(mm=_mm, addmm=_addmm, mv=_mv, dot=_dot)

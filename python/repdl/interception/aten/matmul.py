@@ -126,7 +126,7 @@ def addbmm(
     return plus(self, product(wide, batch2.reshape(-1, batch2.shape[2]), ops), beta, alpha)
 
 
-@override("mv", wide="float64", complex=True, low="alike", converts=False)
+@override("mv", wide="float64", complex=True, op="mv", low="alike", converts=False)
 def mv(self: torch.Tensor, vec: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check(self.dim() == 2 and vec.dim() == 1, f"vector + matrix @ vector expected, got {self.dim()}, {vec.dim()}")
     _check(
@@ -134,7 +134,7 @@ def mv(self: torch.Tensor, vec: torch.Tensor, *, ops: Ops = _core.ops) -> torch.
         f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})",
     )
     _check_types(self, vec)
-    return product(self, vec.unsqueeze(1), ops).squeeze(1)
+    return ops["mv"](self, vec, get_order())
 
 
 @override("addmv", wide="float64", complex=True, low="alike", converts=False)
@@ -160,11 +160,11 @@ def _refuse_dot(self: torch.Tensor, tensor: torch.Tensor) -> None:
     )
 
 
-@override("dot", wide="float64", complex=True, low="alike", converts=False)
+@override("dot", wide="float64", complex=True, op="dot", rank=1, low="alike", converts=False)
 def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     if not (self.dim() == 1 == tensor.dim() and self.shape == tensor.shape and self.dtype == tensor.dtype):
         _refuse_dot(self, tensor)
-    return product(self.unsqueeze(0), tensor.unsqueeze(1), ops).reshape(())
+    return ops["dot"](self, tensor, get_order())
 
 
 @override("vdot", wide="float64", complex=True, low="alike", converts=False)
