@@ -274,6 +274,9 @@ kernels_on_devices: dict[str, Kernel] = {}
 layouts: dict[str, dict[str, Kernel]] = {}
 """By dispatch key, kernels for tensors that are not dense."""
 
+of_transforms: dict[str, dict[str, Kernel]] = {}
+"""By dispatch key of the transforms of torch.func, functions made of differentiable torch calls."""
+
 
 @dataclass(frozen=True)
 class OfLibrary:
@@ -360,6 +363,16 @@ def composite(name: str, on_devices: bool = False) -> Callable[[Kernel], Kernel]
 
     def declare(function: Kernel) -> Kernel:
         _enter_once(composites_on_devices if on_devices else composites, name, function)
+        return function
+
+    return declare
+
+
+def of_transform(key: str, name: str) -> Callable[[Kernel], Kernel]:
+    """Declares what stands for an overload at a key at which torch.func makes it of other steps than a call alone."""
+
+    def declare(function: Kernel) -> Kernel:
+        _enter_once(of_transforms.setdefault(key, {}), name, function)
         return function
 
     return declare

@@ -36,7 +36,14 @@ from repdl.interception import (
 )
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
 from repdl.interception.native import Native, is_there, lists_kept, native_of, registered_names
-from repdl.interception.override import composites, composites_on_devices, in_place_of_natives, layouts, overrides
+from repdl.interception.override import (
+    composites,
+    composites_on_devices,
+    in_place_of_natives,
+    layouts,
+    of_transforms,
+    overrides,
+)
 from repdl.interception.registration import register
 
 STREAMS = ("philox", "torch")
@@ -217,11 +224,21 @@ def _take_cuda() -> None:
 
 COMPOSITE = "CompositeImplicitAutograd"
 
+MAPPED = ("FuncTorchBatchedDecomposition", "FuncTorchVmapMode")
+"""Where torch has composites of its own for `torch.vmap`; a row would be made in other steps than one alone."""
+
+_has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+
 
 @cache
 def kernels() -> dict[str, dict[str, Callable[..., Any]]]:
     """What is registered, by dispatch key and overload. Made once: from then on torch's own kernels are hidden."""
     found = {"CPU": _dense()} | {key: _of_layout(key) for key in LAYOUTS} | {COMPOSITE: _made_of_others(composites)}
+    found |= {key: _made_of_others(declared) for key, declared in of_transforms.items()}
+    for key in MAPPED:
+        found[key] = {
+            name: function for name, function in found[COMPOSITE].items() if _has_kernel(f"aten::{name}", key)
+        }
     for key in found:
         for name in found[key]:
             hidden_by(key, name)  # for `local`, which may come to it when ours is on top
@@ -230,7 +247,7 @@ def kernels() -> dict[str, dict[str, Callable[..., Any]]]:
 
 def hidden_by(key: str, name: str) -> Native:
     """torch's kernel in the place of which ours is registered."""
-    return native_of(name, "CPU" if key == COMPOSITE else key)
+    return native_of(name, "CPU" if key in (COMPOSITE, *MAPPED, *of_transforms) else key)
 
 
 def _made_of_others(declared: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:

@@ -53,4 +53,5 @@ from repdl.interception.aten import (
     sparse_softmax as sparse_softmax,
     special as special,
     spectral as spectral,
+    transforms as transforms,
 )
