@@ -86,7 +86,7 @@ def steps_of(function: Callable[..., object], operands: tuple[Any, ...]) -> dict
     return steps
 
 
-def measure(steps: dict[str, Run], rounds: int, clock: Callable[[], float], pause: float) -> Steps:
+def measure(steps: dict[str, Run], rounds: int, clock: Callable[[], float], pause: float = 0.0) -> Steps:
     """Torch and this library take turns; a ratio is of two times in one turn, so that a busy machine slows both."""
     contenders: dict[str, Callable[[], AbstractContextManager[object]]] = {
         "torch": nullcontext, "ours": repdl.reproducible,
