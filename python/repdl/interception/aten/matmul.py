@@ -110,6 +110,11 @@ def baddbmm(
     return plus(self, product(batch1, batch2, ops), beta, alpha)
 
 
+def over_batch(batch1: torch.Tensor, batch2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The operands of the one product over (batch, k) that `addbmm` is."""
+    return batch1.transpose(0, 1).reshape(batch1.shape[1], -1), batch2.reshape(-1, batch2.shape[2])
+
+
 @override("addbmm", wide="float64", complex=True, low="alike", converts=False)
 def addbmm(
     self: torch.Tensor,
@@ -120,10 +125,8 @@ def addbmm(
     alpha: Any = 1,
     ops: Ops = _core.ops,
 ) -> torch.Tensor:
-    """One product over (batch, k)."""
     _check_bmm(batch1, batch2)
-    wide = batch1.transpose(0, 1).reshape(batch1.shape[1], -1)
-    return plus(self, product(wide, batch2.reshape(-1, batch2.shape[2]), ops), beta, alpha)
+    return plus(self, product(*over_batch(batch1, batch2), ops), beta, alpha)
 
 
 @override("mv", wide="float64", complex=True, op="mv", low="alike", converts=False)
@@ -144,7 +147,8 @@ def addmv(
     return plus(self, mv(mat, vec, ops=ops), beta, alpha)
 
 
-def _refuse_dot(self: torch.Tensor, tensor: torch.Tensor) -> None:
+@override("dot", wide="float64", complex=True, op="dot", rank=1, low="alike", converts=False)
+def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     _check(
         self.dim() == 1 and tensor.dim() == 1,
         f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors",
@@ -158,12 +162,6 @@ def _refuse_dot(self: torch.Tensor, tensor: torch.Tensor) -> None:
         self.dtype == tensor.dtype,
         f"dot : expected both vectors to have same dtype, but found {self.dtype} and {tensor.dtype}",
     )
-
-
-@override("dot", wide="float64", complex=True, op="dot", rank=1, low="alike", converts=False)
-def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
-    if not (self.dim() == 1 == tensor.dim() and self.shape == tensor.shape and self.dtype == tensor.dtype):
-        _refuse_dot(self, tensor)
     return ops["dot"](self, tensor, get_order())
 
 

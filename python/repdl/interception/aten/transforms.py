@@ -8,34 +8,30 @@ from typing import Any
 
 import torch
 
-from repdl.interception.aten.matmul import plus
+from repdl.interception.aten.matmul import over_batch, plus
 from repdl.interception.native import LOW_DTYPES
 from repdl.interception.override import of_transform
-
-
-def _of_batch(batch1: torch.Tensor, batch2: torch.Tensor) -> torch.Tensor:
-    """One product over (batch, k)."""
-    wide = batch1.transpose(0, 1).reshape(batch1.shape[1], -1)
-    return torch.mm(wide, batch2.reshape(-1, batch2.shape[2]))
+from repdl.interception.rounding import rounded_once
 
 
 def _add_product(name: str, product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:
-    """Of low types both in float32, rounded once."""
+    def compute(self: torch.Tensor, a: torch.Tensor, b: torch.Tensor, beta: Any, alpha: Any) -> torch.Tensor:
+        return plus(self, product(a, b), beta, alpha)
+
+    low = rounded_once(compute)
 
     @of_transform("FuncTorchBatched", name)
     def add_product(
         self: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
     ) -> torch.Tensor:
-        dtype = self.dtype
-        if dtype in LOW_DTYPES and a.dtype == b.dtype == dtype:
-            self, a, b = self.float(), a.float(), b.float()
-        return plus(self, product(a, b), beta, alpha).to(dtype)
+        are_low = self.dtype in LOW_DTYPES and self.dtype == a.dtype == b.dtype
+        return (low if are_low else compute)(self, a, b, beta, alpha)
 
 
 _add_product("addmm", torch.mm)
 _add_product("addmv", torch.mv)
 _add_product("baddbmm", torch.bmm)
-_add_product("addbmm", _of_batch)
+_add_product("addbmm", lambda batch1, batch2: torch.mm(*over_batch(batch1, batch2)))
 
 
 @of_transform("FuncTorchDynamicLayerFrontMode", "binary_cross_entropy_with_logits")
