@@ -228,6 +228,8 @@ def _product_of_integers(a: torch.Tensor, b: torch.Tensor, *_: Any) -> torch.Ten
 _OF_INTEGERS: Ops = {
     "mm": _product_of_integers,
     "addmm": lambda bias, a, b, *_: bias + _product_of_integers(a, b),  # integers
+    "mv": lambda a, b, *_: _product_of_integers(a, b[:, None])[:, 0],
+    "dot": lambda a, b, *_: _product_of_integers(a[None], b[:, None])[0, 0],
 }
 
 
