@@ -3,45 +3,60 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/device_memory.h"
 #include "base/parallel.h"
 #include "drivers/map.h"
+#include "drivers/turned.h"
 
 namespace repdl {
 namespace {
 
-/// Copies where dimension `turned` lies side by side in operand 0, and the last one in operand 1: in squares of whole
-/// cache lines, read once each, since lines that lie powers of two apart push one another out of the cache.
+/// A strip of so many columns that lie side by side, to rows. Squares of it are read whole, once each, since lines of the
+/// cache that lie powers of two apart push one another out.
+template <class T>
+void CopyStrip(const T* from, int64_t col_stride, T* to, int64_t row_stride, int64_t rows, int64_t cols) {
+  constexpr int64_t kSquare = kStripCols<T>;
+  int64_t done = 0;
+  if constexpr (sizeof(T) >= 4) {
+    using Real = std::conditional_t<sizeof(T) == 4, float, double>;
+    if (cols == kSquare) {
+      const auto* const x = reinterpret_cast<const Real*>(from);
+      return CopyTurnedStrip(Place(), TurnedArgs<Real>{x, col_stride, reinterpret_cast<Real*>(to), row_stride, rows});
+    }
+  } else if (cols == kSquare) {
+    for (; done + kSquare <= rows; done += kSquare) {
+      T square[kSquare][kSquare];
+      for (int64_t j = 0; j < kSquare; ++j) std::memcpy(square[j], from + done + j * col_stride, sizeof(square[j]));
+      for (int64_t i = 0; i < kSquare; ++i) {
+        for (int64_t j = 0; j < kSquare; ++j) to[(done + i) * row_stride + j] = square[j][i];
+      }
+    }
+  }
+  for (int64_t i = done; i < rows; ++i) {
+    for (int64_t j = 0; j < cols; ++j) to[i * row_stride + j] = from[i + j * col_stride];
+  }
+}
+
+/// Copies where dimension `turned` lies side by side in operand 0, and the last one in operand 1.
 template <class T>
 void CopyTurned(const MapArgs& map, int turned, T* to) {
-  constexpr int64_t kSquare = 64 / sizeof(T);
   const int inner = map.rank - 1;
   const int64_t rows = map.shape[turned], cols = map.shape[inner];
-  const int64_t from_step = map.strides[0][inner], to_step = map.strides[1][turned];
-  const int64_t squares = (cols + kSquare - 1) / kSquare;
-  ParallelRanges(map.numel / (rows * cols) * squares, 16384 / (rows * kSquare) + 1, [&](int64_t begin, int64_t end) {
+  const int64_t strips = (cols + kStripCols<T> - 1) / kStripCols<T>;
+  ParallelRanges(map.numel / (rows * cols) * strips, 16384 / (rows * kStripCols<T>)+1, [&](int64_t begin, int64_t end) {
     for (int64_t strip = begin; strip < end; ++strip) {
-      const int64_t first = strip % squares * kSquare, width = std::min(kSquare, cols - first);
-      const T* x = static_cast<const T*>(map.inputs[0]) + first * from_step;
+      const int64_t first = strip % strips * kStripCols<T>;
+      const T* x = static_cast<const T*>(map.inputs[0]) + first * map.strides[0][inner];
       T* y = to + first;
-      for (int64_t dim = inner - 1, rest = strip / squares; dim >= 0; --dim) {
+      for (int64_t dim = inner - 1, rest = strip / strips; dim >= 0; --dim) {
         if (dim == turned) continue;
         x += rest % map.shape[dim] * map.strides[0][dim];
         y += rest % map.shape[dim] * map.strides[1][dim];
         rest /= map.shape[dim];
       }
-      int64_t i0 = 0;
-      for (; width == kSquare && i0 + kSquare <= rows; i0 += kSquare) {
-        T square[kSquare][kSquare];
-        for (int64_t j = 0; j < kSquare; ++j) std::memcpy(square[j], x + i0 + j * from_step, sizeof(square[j]));
-        for (int64_t i = 0; i < kSquare; ++i) {
-          for (int64_t j = 0; j < kSquare; ++j) y[(i0 + i) * to_step + j] = square[j][i];
-        }
-      }
-      for (int64_t i = i0; i < rows; ++i) {
-        for (int64_t j = 0; j < width; ++j) y[i * to_step + j] = x[i + j * from_step];
-      }
+      CopyStrip(x, map.strides[0][inner], y, map.strides[1][turned], rows, std::min(kStripCols<T>, cols - first));
     }
   });
 }
