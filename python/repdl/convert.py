@@ -11,6 +11,7 @@ import torch
 
 from repdl import nn
 from repdl.interception import local
+from repdl.interception.untraced import untraced
 
 LAYERS: dict[type[torch.nn.Module], type[torch.nn.Module]] = {
     torch.nn.BatchNorm1d: nn.BatchNorm1d,
@@ -85,7 +86,7 @@ def _is_ours(module: torch.nn.Module) -> bool:
 class _Derived:
     """Mixed into the converted form of another class, which pickles as the original class and this conversion."""
 
-    @local.untraced
+    @untraced
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__dict__["_repdl_kernels"].call(super().__call__, *args, **kwargs)  # type: ignore[misc]
 

@@ -279,6 +279,42 @@ train_transformer()
 """
 
 
+def test_compiled_functions_run_eagerly_and_nothing_of_the_recorder_is_compiled(tmp_path: Path) -> None:
+    graphs: list[list[str]] = []
+
+    def backend(module: torch.fx.GraphModule, _: Any) -> Any:
+        graphs.append([str(node.target) for node in module.graph.nodes])
+        return module.forward
+
+    @torch.compile(backend=backend)
+    def compiled(x: torch.Tensor) -> torch.Tensor:
+        y = x.sin()
+        torch._dynamo.graph_break()
+        return (y + 1).cos().sum()
+
+    x = torch.linspace(0, 1, 4)
+    compiled(x)
+    before = len(graphs)
+    assert before == 2
+    with repdl.record(tmp_path / "a", quiet=True):
+        compiled(x)
+    compiled(x)
+    assert len(graphs) == before
+    names = {call.name for call in calls(Run(tmp_path / "a"))}
+    assert {"aten::sin", "aten::cos", "aten::sum"} <= names
+
+
+def test_the_compiler_is_not_imported(tmp_path: Path) -> None:
+    """Its import takes longer than the start of a program."""
+    program = (
+        "import sys, torch, repdl\n"
+        f"with repdl.record({str(tmp_path / 'a')!r}, quiet=True):\n    torch.ones(3).exp()\n"
+        "assert 'exp' in str(repdl.audit(torch.exp, torch.ones(3), backward=False))\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
 def record(folder: Path, script: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "script.py").write_text(SCRIPT.format(tests=str(ROOT / "tests" / "python")) + script)
     code = "import sys; from repdl.cli import main; sys.argv[0] = 'repdl'; main()"

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Protocol
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from repdl.experiments.call import Call, UntriedError, key, take
@@ -21,6 +20,7 @@ from repdl.experiments.remedies import mending
 from repdl.experiments.variations import KINDS
 from repdl.interception import places, settings
 from repdl.interception.origins import Origins
+from repdl.interception.untraced import UntracedMode
 
 TIMES = 2
 """Of calls that are alike but for their numbers, so many are made again."""
@@ -90,7 +90,7 @@ def measuring(
         measurement.seconds = time.monotonic() - begin
 
 
-class _Measuring(TorchDispatchMode):
+class _Measuring(UntracedMode):
     def __init__(self, engine: Engine, measurement: Measurement, times: int, progress: Progress) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.engine, self.measurement, self.times, self.progress = engine, measurement, times, progress

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -23,17 +23,6 @@ _current_pass = torch._C._current_graph_task_id
 _next_node = torch._C._autograd._get_sequence_nr
 
 _MARK = "repdl"
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def untraced(function: F) -> F:
-    """torch.compile passes over this function and all that it calls. `torch.compiler.disable` would import it first."""
-    dynamo = torch._C._dynamo.eval_frame
-    skip = dynamo._FrameAction.SKIP
-    dynamo.set_code_exec_strategy(function.__code__, dynamo._FrameExecStrategy(skip, skip))
-    function._torchdynamo_disable = True  # type: ignore[attr-defined]
-    return function
 
 
 class _Here(threading.local):

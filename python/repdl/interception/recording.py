@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from repdl.interception import classes, distributed, libraries, places, settings, strict, switch
@@ -23,6 +22,7 @@ from repdl.interception.native import native_of, qualified, registered_names
 from repdl.interception.override import layouts
 from repdl.interception.registration import register
 from repdl.interception.report import Report
+from repdl.interception.untraced import UntracedMode
 
 _lock = threading.Lock()
 
@@ -244,7 +244,7 @@ def _dtypes(values: list[Any]) -> set[str]:
     return {str(t.dtype).removeprefix("torch.") for t in tree_leaves(values) if isinstance(t, torch.Tensor)}
 
 
-class _OtherOps(TorchDispatchMode):
+class _OtherOps(UntracedMode):
     """Records what does not come by at the CPU key."""
 
     def __init__(self, recorder: Recorder) -> None:

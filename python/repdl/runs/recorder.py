@@ -15,13 +15,13 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from repdl import _content as content
 from repdl._core import __version__
 from repdl.interception import places, switch
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.origins import Origins
+from repdl.interception.untraced import UntracedMode
 from repdl.runs import events, ops, randomness, settings
 from repdl.runs.file import Writer
 from repdl.runs.log import ALL_STEPS, Log
@@ -32,7 +32,7 @@ _active: Recorder | None = None
 _epochs = count()
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(UntracedMode):
     """Sees each op of this thread, below autograd, in the order of the calls; backward passes too."""
 
     def __init__(self, log: Log, steps: range, window: Window = ALL_OPS) -> None:
