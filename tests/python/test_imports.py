@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-from repdl.interception import aten as aten, override
+from repdl.interception import aten as aten, override, vision as vision
 from support import ROOT, run_python
 
 PACKAGE = ROOT / "python"
@@ -88,6 +88,14 @@ def test_an_import_gives_torch_what_costs_time_only_when_it_is_asked_for() -> No
 
 
 def test_two_kernels_of_one_overload_raise() -> None:
-    for declare in (override.override("mm"), override.composite("linear"), override.layout("SparseCsrCPU", "mm")):
+    nms = "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+    for declare in (
+        override.override("mm"),
+        override.override("linear"),
+        override.composite("linear"),
+        override.composite("mm"),
+        override.layout("SparseCsrCPU", "mm"),
+        override.of_library(nms),
+    ):
         with pytest.raises(ValueError, match="has two kernels"):
             declare(lambda *args: args)
