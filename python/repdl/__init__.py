@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,6 @@ from repdl._core import (
 )
 
 # isort: split
-from repdl import ops as ops
 from repdl._order import get_order as get_order, order as order, set_order as set_order
 from repdl._seeds import Seeder as Seeder, manual_seed as manual_seed, seed_worker as seed_worker
 
@@ -53,6 +53,15 @@ if TYPE_CHECKING:
     )
     from repdl.reveal import reveal as reveal
     from repdl.runs import record as record
+
+# What is declared stays: a collection of garbage would find nothing, and go through all objects of torch.
+_collects = gc.isenabled()
+gc.disable()
+try:
+    from repdl import ops as ops
+finally:
+    if _collects:
+        gc.enable()
 
 _MODULES = {
     "checkpoint", "conformance", "experiments", "func", "interception", "library", "nn", "optim", "random", "receipts",

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "numerics/composite_scalar.h"
 #include "numerics/special_of_two_scalar.h"
@@ -85,6 +87,25 @@ void DoubleAgainstReference::Check(const std::vector<double>& x, const std::vect
   for (size_t i = 0; i < x.size(); ++i) out[i] = ForOneNumber(row.function, x[i], y[i]);
   Compare("one number", x, y, out, expected);
   CheckMore(x, y, expected);
+}
+
+void DoubleAgainstReference::CheckHardCases() {
+  const char* more = std::getenv("REPDL_DOUBLE_INPUTS");
+  for (const std::string folder : {REPDL_HARD_CASES "_double", more == nullptr ? "" : more}) {
+    std::vector<double> x, y;
+    std::ifstream file(folder + "/" + GetParam().op + ".txt");
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line.substr(0, line.find('#')));
+      std::string first, second = "0";
+      if (!(words >> first)) continue;
+      words >> second;
+      for (const double sign : {1.0, -1.0}) {
+        x.push_back(sign * std::strtod(first.c_str(), nullptr));
+        y.push_back(std::strtod(second.c_str(), nullptr));
+      }
+    }
+    if (!x.empty()) Check(x, y);
+  }
 }
 
 void DoubleAgainstReference::Compare(std::string_view where, const std::vector<double>& x, const std::vector<double>& y,

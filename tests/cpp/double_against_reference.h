@@ -57,6 +57,8 @@ class DoubleAgainstReference : public ::testing::TestWithParam<DoubleRow> {
 
   /// Compares a block with the reference, on every target and for one number.
   void Check(const std::vector<double>& x, const std::vector<double>& y);
+  /// The inputs of a file <op>.txt, with both signs: of our own folder, and of the one that REPDL_DOUBLE_INPUTS names.
+  void CheckHardCases();
   /// Tells the first differences; `where` is a target, or another way to compute `out`.
   void Compare(std::string_view where, const std::vector<double>& x, const std::vector<double>& y,
                const std::vector<double>& out, const std::vector<double>& expected);

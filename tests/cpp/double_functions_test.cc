@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The functions of doubles against MPFR, on every CPU target and as the text for one number. REPDL_DOUBLE_CASES is the
 // number of random inputs for each function, REPDL_DOUBLE_SEED chooses others, REPDL_DOUBLE_INPUTS names a folder of
-// more inputs.
+// more hard cases.
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -229,24 +227,8 @@ TEST_P(DoubleFunctions, RoundSpecialValues) {
   EXPECT_EQ(wrong_, 0);
 }
 
-/// The inputs of a file <op>.txt: of our own folder, and of the one that REPDL_DOUBLE_INPUTS names.
 TEST_P(DoubleFunctions, RoundHardCases) {
-  const char* more = std::getenv("REPDL_DOUBLE_INPUTS");
-  for (const std::string folder : {REPDL_HARD_CASES "_double", more == nullptr ? "" : more}) {
-    std::vector<double> x, y;
-    std::ifstream file(folder + "/" + GetParam().op + ".txt");
-    for (std::string line; std::getline(file, line);) {
-      std::istringstream words(line.substr(0, line.find('#')));
-      std::string first, second = "0";
-      if (!(words >> first)) continue;
-      words >> second;
-      for (const double sign : {1.0, -1.0}) {
-        x.push_back(sign * std::strtod(first.c_str(), nullptr));
-        y.push_back(std::strtod(second.c_str(), nullptr));
-      }
-    }
-    if (!x.empty()) Check(x, y);
-  }
+  CheckHardCases();
   EXPECT_EQ(wrong_, 0);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Trigonometric functions, roots, error functions and special functions of doubles against MPFR, on every CPU target and for one number.
-// REPDL_DOUBLE_CASES is the number of random inputs for each function, REPDL_DOUBLE_SEED chooses others.
+// Trigonometric functions, roots, error functions and special functions of doubles against MPFR, on every CPU target and
+// for one number. REPDL_DOUBLE_CASES is the number of random inputs for each function, REPDL_DOUBLE_SEED chooses others,
+// REPDL_DOUBLE_INPUTS names a folder of more hard cases.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -178,6 +179,11 @@ TEST_P(DoubleTrigFunctions, RoundSpecialValues) {
   } else {
     Check(all, std::vector<double>(all.size()));
   }
+  EXPECT_EQ(wrong_, 0);
+}
+
+TEST_P(DoubleTrigFunctions, RoundHardCases) {
+  CheckHardCases();
   EXPECT_EQ(wrong_, 0);
 }
 

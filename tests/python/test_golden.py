@@ -8,6 +8,7 @@ import numpy as np
 from repdl import _core
 from repdl._op import registry
 from repdl.testing.suites import (
+    test_golden_files_have_every_dtype as test_golden_files_have_every_dtype,
     test_golden_files_hold_the_declared_samples as test_golden_files_hold_the_declared_samples,
     test_numpy_arrays_give_the_golden_digests as test_numpy_arrays_give_the_golden_digests,
     test_torch_tensors_give_the_golden_digests as test_torch_tensors_give_the_golden_digests,

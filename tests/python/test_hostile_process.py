@@ -229,6 +229,40 @@ check()
 """)
 
 
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="tells glibc to keep nothing that is given back")
+def test_memory_that_runs_out_ends_the_call_and_not_the_library() -> None:
+    run("""
+import resource
+ctypes.CDLL(None).mallopt(-3, 1 << 16)  # M_MMAP_THRESHOLD
+repdl.set_num_threads(2)
+wide = np.tile(A, (20, 3))
+calls = [
+    lambda: repdl.ops.mm(wide, wide.T), lambda: repdl.ops.softmax(wide), lambda: repdl.ops.cumsum(wide, 0),
+    lambda: repdl.ops.conv2d(wide.reshape(1, 7, 200, -1), wide[:7, :63].reshape(7, 7, 3, 3)),
+    lambda: repdl.ops.sort(wide, 1)[0],
+    lambda: repdl.ops.solve(wide[:900, :900] + np.eye(900, dtype=np.float32) * 99, wide[:3, :900])[0],
+]
+expected = [call().tobytes() for call in calls]
+failed = 0
+for more in (0, 1, 2, 3, 5, 8, 13, 21):
+    for call, bits in zip(calls, expected):
+        with open("/proc/self/statm") as sizes:
+            used = int(sizes.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + more * 2**20, resource.RLIM_INFINITY))
+        try:
+            result = call()
+        except MemoryError:
+            result = None
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+        failed += result is None
+        assert result is None or result.tobytes() == bits
+assert failed > 5, failed
+assert [call().tobytes() for call in calls] == expected
+check()
+""")
+
+
 @pytest.mark.skipif(not X86, reason="the modes of x86")
 def test_python_threads_with_modes_of_their_own(tmp_path: Path) -> None:
     run(

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-from repdl.interception import aten as aten, override
+from repdl.interception import aten as aten, override, vision as vision
 from support import ROOT, run_python
 
 PACKAGE = ROOT / "python"
@@ -87,7 +87,25 @@ def test_an_import_gives_torch_what_costs_time_only_when_it_is_asked_for() -> No
     assert run_python(program).split() == ["True", "False"]
 
 
+def test_no_collection_goes_through_the_objects_of_torch_meanwhile() -> None:
+    """It would find nothing, and take longer than the import."""
+    program = (
+        "import gc, torch; seen = [];"
+        "gc.callbacks.append(lambda phase, info: seen.append(info['generation']));"
+        "import repdl; print(2 in seen, gc.isenabled())"
+    )
+    assert run_python(program).split() == ["False", "True"]
+
+
 def test_two_kernels_of_one_overload_raise() -> None:
-    for declare in (override.override("mm"), override.composite("linear"), override.layout("SparseCsrCPU", "mm")):
+    nms = "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+    for declare in (
+        override.override("mm"),
+        override.override("linear"),
+        override.composite("linear"),
+        override.composite("mm"),
+        override.layout("SparseCsrCPU", "mm"),
+        override.of_library(nms),
+    ):
         with pytest.raises(ValueError, match="has two kernels"):
             declare(lambda *args: args)

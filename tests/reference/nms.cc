@@ -41,7 +41,7 @@ static Results RunNms(const Case& test_case) {
   const double threshold = args.Number("iou_threshold");
   Indices order;
   for (size_t i = 0; i < scores.size(); ++i) order.push_back(static_cast<int64_t>(i));
-  // NaN stands above all numbers, and equal scores in the order of their places.
+  // A NaN counts as higher than every number, and equal scores keep the order of their places.
   std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
     const T a = scores[i], b = scores[j];
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);

@@ -76,7 +76,7 @@ class Kernels:
                 _here.calls = 0
 
     def _marked(self, first: int, outputs: Any) -> Any:
-        """Hooks the nodes made since `first` that the outputs hang on, so that their backward is ours."""
+        """Hooks the nodes made since `first` that the outputs depend on, so that their backward is ours."""
         if torch.is_grad_enabled():
             tensors = [outputs] if isinstance(outputs, torch.Tensor) else tree_leaves(outputs)
             nodes = [t.grad_fn for t in tensors if isinstance(t, torch.Tensor)]

@@ -304,15 +304,21 @@ of_libraries: list[OfLibrary] = []
 
 
 def enter(declared: Override) -> None:
-    """Enters an override in the table, which has one for each overload."""
+    """Enters an override in the table, which has one for each overload, none where a composite has a function."""
     if (other := overrides.get(declared.name)) is not None:
-        raise ValueError(f"{declared.name} has two kernels: {other.compute} and {declared.compute}")
+        raise _second(declared.name, other.compute, declared.compute)
+    if (function := composites.get(declared.name)) is not None:
+        raise _second(declared.name, function, declared.compute)
     overrides[declared.name] = declared
 
 
 def _enter_once(table: dict[str, Kernel], name: str, kernel: Kernel) -> None:
     if table.setdefault(name, kernel) is not kernel:
-        raise ValueError(f"{name} has two kernels: {table[name]} and {kernel}")
+        raise _second(name, table[name], kernel)
+
+
+def _second(name: str, first: Kernel, second: Kernel) -> ValueError:
+    return ValueError(f"{name} has two kernels: {first} and {second}")
 
 
 def override(*names: str, **settings: Any) -> Callable[[Kernel], Kernel]:
@@ -352,7 +358,11 @@ def of_library(schema: str, low: str = "alike") -> Callable[[Kernel], Kernel]:
 
     def declare(compute: Kernel) -> Kernel:
         override = Override(parsed.name, compute, low=low, wide="float64", integers="compute")
-        of_libraries.append(OfLibrary(override, tuple((a.name, str(a.type)) for a in parsed.arguments)))
+        declared = OfLibrary(override, tuple((a.name, str(a.type)) for a in parsed.arguments))
+        for other in of_libraries:
+            if (other.name, other.arguments) == (declared.name, declared.arguments):
+                raise _second(declared.name, other.override.compute, compute)
+        of_libraries.append(declared)
         return compute
 
     return declare
@@ -362,6 +372,8 @@ def composite(name: str, on_devices: bool = False) -> Callable[[Kernel], Kernel]
     """Declares a function as the composite op of that name, or only while the program uses other devices."""
 
     def declare(function: Kernel) -> Kernel:
+        if (other := overrides.get(name)) is not None:
+            raise _second(name, other.compute, function)
         _enter_once(composites_on_devices if on_devices else composites, name, function)
         return function
 

@@ -44,7 +44,7 @@ def replaced(owner: Any, name: str, make: Callable[[Function], Function]) -> Ite
 def _check_kind(function: Function) -> None:
     """Raises TypeError for a function made by pybind11, as the core does where its calls are of a kind of their own.
 
-    That hangs on the version of pybind11 that torch was built with. There are many, and the core has places for few.
+    That depends on the version of pybind11 that torch was built with. There are many, and the core has places for few.
     """
     if type(getattr(function, "__self__", None)).__name__.startswith("pybind11_"):
         raise TypeError(f"{function!r} is replaced at its owner")

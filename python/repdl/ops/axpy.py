@@ -134,7 +134,8 @@ def _() -> Iterator[Sample]:
         yield sample(**_operands(("input", "end", "weight"), kind, "300", "300", "300"))
     yield sample(input="normal[20000]#1", end="normal[20000]#2", weight="uniform[20000]#3")
     yield sample(input="normal[5, 7, 9]#1", end="normal[7, 1]#2", weight="normal[9]#3")
-    yield sample(input="normal.bfloat16[3, 50]#1", end="normal.bfloat16[50]#2", weight="normal.bfloat16[3, 1]#3")
+    for low in ("bfloat16", "float16"):
+        yield sample(input=f"normal.{low}[3, 50]#1", end=f"normal.{low}[50]#2", weight=f"normal.{low}[3, 1]#3")
 
 
 @add.oracle

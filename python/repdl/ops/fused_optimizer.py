@@ -109,7 +109,8 @@ def _() -> Iterator[Sample]:
     yield sample(**state, weight_decay=0.1, maximize=True)
     yield sample(param="special[300]#1", grad="bits[300]#2", state_sum="special[300]#3")
     yield sample(param="normal[20000]#1", grad="wide[20000]#2", state_sum="zeros[20000]#3")
-    yield sample(param="normal.bfloat16[600]#1", grad="normal.bfloat16[600]#2", state_sum="positive.bfloat16[600]#3")
+    for t in ("bfloat16", "float16"):
+        yield sample(param=f"normal.{t}[600]#1", grad=f"normal.{t}[600]#2", state_sum=f"positive.{t}[600]#3")
 
 
 @fused_sgd_step.samples
@@ -122,7 +123,8 @@ def _() -> Iterator[Sample]:
     yield sample(
         param="special[300]#1", grad="bits[300]#2", momentum_buffer="special[300]#3", momentum=0.5, nesterov=True
     )
-    yield sample(
-        param="normal.float16[600]#1", grad="special.float16[600]#2", momentum_buffer="normal.float16[600]#3",
-        momentum=0.9, weight_decay=0.1,
-    )  # fmt: skip
+    for t in ("bfloat16", "float16"):
+        yield sample(
+            param=f"normal.{t}[600]#1", grad=f"special.{t}[600]#2", momentum_buffer=f"normal.{t}[600]#3",
+            momentum=0.9, weight_decay=0.1,
+        )  # fmt: skip

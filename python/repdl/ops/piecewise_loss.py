@@ -61,7 +61,8 @@ def _declare(loss: Op[..., Any], slopes: Op[..., Any], bound: str) -> None:
             yield sample(input=f"{kind}[300]#1", target=f"{kind}[300]#2", **{bound: 0.3})
         yield sample(input="special[203]#1", target="special[203]#2", **{bound: 1.0})
         yield sample(input="normal[20000]#1", target="normal[]#2", **{bound: 2.0})
-        yield sample(input="normal.bfloat16[5, 7]#1", target="normal.bfloat16[7]#2", **{bound: 1e-3})
+        for low in ("bfloat16", "float16"):
+            yield sample(input=f"normal.{low}[5, 7]#1", target=f"normal.{low}[7]#2", **{bound: 1e-3})
 
     @slopes.samples
     def _() -> Iterator[Sample]:
@@ -70,8 +71,9 @@ def _declare(loss: Op[..., Any], slopes: Op[..., Any], bound: str) -> None:
             yield sample(**operands, **{bound: 0.3, "part": 0.7})
         yield sample(grad_output="normal[]#3", input="special[203]#1", target="special[203]#2", **{bound: 1.0})
         yield sample(grad_output="normal[]#3", input="normal[20000]#1", target="normal[20000]#2", part=1 / 20000)
-        operands = {"input": "normal.bfloat16[5, 7]#1", "target": "normal.bfloat16[7]#2"}
-        yield sample(grad_output="normal.bfloat16[5, 7]#3", **operands)
+        for low in ("bfloat16", "float16"):
+            operands = {"input": f"normal.{low}[5, 7]#1", "target": f"normal.{low}[7]#2"}
+            yield sample(grad_output=f"normal.{low}[5, 7]#3", **operands)
 
 
 _declare(smooth_l1, smooth_l1_grad, "beta")

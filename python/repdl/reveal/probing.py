@@ -3,7 +3,7 @@
 
 By cancelling: term i is +BIG, term j is -BIG, and all others are 1. What is added to one of the two before they meet
 is lost, so the result counts the terms outside the smallest subtree that holds both; n minus the result is its size.
-From a pivot these sizes are the path to its root, and what hangs on each node of the path is found in the same way.
+From a pivot these sizes are the path to its root, and the other subtree of each node on it is found in the same way.
 Published as FPRev: Xie, Gao, Xue, "Revealing floating-point accumulation orders in software/hardware
 implementations", 2025.
 

@@ -72,6 +72,15 @@ def test_golden_files_hold_the_declared_samples(op: AnyOp) -> None:
 
 
 @each_op()
+def test_golden_files_have_every_dtype(op: AnyOp) -> None:
+    """In each order, since `Op.cases` writes every sample in both."""
+    texts = [text for _, text in golden_lines(op.name)]
+    arrays = [v for text in texts for v in _core.read_case(text)[1].values() if isinstance(v, np.ndarray)]
+    found = {"bfloat16" if array.dtype == np.uint16 else str(array.dtype) for array in arrays}
+    assert not set(_core.dtypes[op.name]) - found, "declare samples of these, and make the golden file anew"
+
+
+@each_op()
 def test_every_target_gives_the_golden_digests(op: AnyOp) -> None:
     for expected, text in golden_lines(op.name):
         for target in TARGETS:

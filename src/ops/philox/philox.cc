@@ -22,6 +22,8 @@
 namespace repdl {
 namespace {
 
+constexpr DTypes kInt64Only = {DType::kInt64};
+
 void CheckFilled(std::string_view op, const TensorView& tensor, int64_t offset) {
   REPDL_CHECK(!ElementsOverlap(tensor.shape, tensor.strides), ArgName{op, "tensor"},
               " has elements that share memory; fill one without, such as its .contiguous()");
@@ -230,12 +232,12 @@ REPDL_OPS(philox,
                                           "weights, num_samples, replacement, seed, call, offset=0", kUpToFloat64),
           MakeOp<InferPhiloxRandperm, PhiloxRandperm, PhiloxRandpermKernel, PhiloxRandintKernel>("philox_randperm",
                                                                                                  "tensor, seed, call",
-                                                                                                 kUpToFloat32),
+                                                                                                 kInt64Only),
           MakeOp<InferPhiloxBernoulli, PhiloxBernoulli, PhiloxBernoulliKernel>("philox_bernoulli",
                                                                                "tensor, seed, call, p=0.5, offset=0",
                                                                                kUpToFloat32),
           MakeOp<InferPhiloxBits, PhiloxBits, PhiloxBitsKernel>("philox_bits", "tensor, seed, call, offset=0",
-                                                                kUpToFloat32),
+                                                                kInt64Only),
           MakeOp<InferPhiloxCauchy, PhiloxCauchy, PhiloxCauchyKernel>(
               "philox_cauchy", "tensor, seed, call, median=0.0, sigma=1.0, offset=0", kUpToFloat32),
           MakeOp<InferPhiloxExponential, PhiloxExponential, PhiloxExponentialKernel>(
@@ -249,6 +251,6 @@ REPDL_OPS(philox,
                                                                       kUpToFloat32),
           MakeOp<InferPhiloxRandint, PhiloxRandint, PhiloxRandintKernel>("philox_randint",
                                                                          "tensor, seed, call, first, last, offset=0",
-                                                                         kUpToFloat32),
+                                                                         kInt64Only),
           MakeOp<InferPhiloxUniform, PhiloxUniform, PhiloxUniformKernel, PhiloxUniformDoubleKernel>(
               "philox_uniform", "tensor, seed, call, low=0.0, high=1.0, offset=0", kUpToFloat64))

@@ -33,9 +33,11 @@ def grid_sampler_backward(
     padding_mode: int,
     align_corners: bool,
     output_mask: Any,
-) -> tuple[torch.Tensor | None, torch.Tensor]:
+) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     settings = _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners
-    by_grid = core.ops["grid_sample_grad_grid"](grad_output, input, grid, *settings, get_order())
-    if not output_mask[0]:
-        return None, by_grid
-    return core.ops["grid_sample_grad_input"](grad_output, grid, list(input.shape[2:]), *settings), by_grid
+    by_input = by_grid = None
+    if output_mask[0]:
+        by_input = core.ops["grid_sample_grad_input"](grad_output, grid, list(input.shape[2:]), *settings)
+    if output_mask[1]:
+        by_grid = core.ops["grid_sample_grad_grid"](grad_output, input, grid, *settings, get_order())
+    return by_input, by_grid
