@@ -21,7 +21,7 @@ from typing import IO, Any, Self
 
 from repdl.runs.columns import PHASES, Call, Names, index
 from repdl.runs.file import HEAD_SIZE, OPS, TABLE, Frames, RecordError
-from repdl.runs.run import MOST_SEGMENTS, NOTHING, AnyRun, Checked, Prefix, Segment, plain
+from repdl.runs.run import MOST_SEGMENTS, NOTHING, AnyRun, Checked, Prefix, Segment, header, plain
 from repdl.runs.serving import ANSWER, FAILURE, MAGIC, MOST_CALLS, PROTOCOL
 
 _PLACE = re.compile(r"([^:/]+):(.+)", re.DOTALL)
@@ -122,8 +122,11 @@ class RemoteRun(AnyRun):
         about = self._answer(0)
         with self._checked():
             if about["protocol"] != PROTOCOL:
-                raise RecordError(f"{self.host} has another version of repdl, with which it cannot be compared")
-            self.header = plain(about["header"])
+                raise RecordError(
+                    f"{self.host} has another version of repdl, with which it cannot be compared: install one version "
+                    "on both, or bring the file here"
+                )
+            self.header = header(about["header"], self.path)
             self.end = None if about["end"] is None else plain(about["end"])
             self.ops, self.steps, self.count = map(index, about["counts"])
 
