@@ -275,6 +275,16 @@ def test_a_host_that_is_silent(ssh: Callable[[str], None], how: str) -> None:
     assert monotonic() - begin < 10
 
 
+def test_a_host_without_repdl_or_login(ssh: Callable[[str], None]) -> None:
+    for status, remedy in (
+        (127, "say with --remote-repdl how it is called there"),
+        (255, "see whether `ssh host true`"),
+    ):
+        ssh(f"exit {status}")
+        with pytest.raises(RecordError, match=f"exit status {status}; .*{remedy}"):
+            RemoteRun("host", "run", "repdl")
+
+
 def test_a_host_that_takes_no_question(tmp_path: Path, ssh: Callable[[str], None]) -> None:
     (tmp_path / "begun").write_bytes(BEGUN)
     ssh(f"cat {tmp_path}/begun; exec sleep 30")

@@ -35,6 +35,12 @@ _PATIENCE = 5.0
 TIMEOUT = 60.0
 """Seconds that an answer may take: ssh has to log in, and the other side to start Python and to read the record."""
 
+_REMEDIES = {
+    127: "; if there is no repdl in its path, say with --remote-repdl how it is called there",
+    255: "; see whether `ssh {host} true` ends well",
+}
+"""By the exit status of ssh, which is the one of the command, or 255 if it could not log in."""
+
 _FIRST_CALLS = 128
 """That are asked for at once; each time twice as many."""
 
@@ -111,9 +117,11 @@ class RemoteRun(AnyRun):
     def _status(self) -> str:
         """How ssh ended, which it does when the other side has closed."""
         try:
-            return f"ssh ended with exit status {self._process.wait(_PATIENCE)}"
+            status = self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             return "ssh has not ended"
+        remedy = _REMEDIES.get(status, "").format(host=self.host)
+        return f"ssh ended with exit status {status}{remedy}"
 
     def _begin(self) -> None:
         magic = self._read(len(MAGIC))
