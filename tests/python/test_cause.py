@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -369,3 +370,15 @@ def test_runs_of_which_no_cause_is_looked_for(tmp_path: Path) -> None:
     assert shown.exit_code == 1 and "not looked for: experiments find it only of an op" in shown.stdout
     shown = CliRunner().invoke(app, ["diff", paths[0], paths[0], "--cause"])
     assert shown.exit_code == 0 and "cause" not in shown.stdout
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    """In the process that runs the program again, which ends there."""
+    (tmp_path / "part").symlink_to("/dev/full")
+    program = (
+        "import sys; from pathlib import Path; from repdl.runs.rerun import _answer; _answer(Path(sys.argv[1]), {})"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 1 and "answer cannot be written: No space left on device" in result.stderr
+    assert not (tmp_path / "answer").exists()

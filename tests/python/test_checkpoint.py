@@ -603,6 +603,9 @@ def test_foreign_files(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     os.mkfifo(tmp_path / "pipe")
     with open(os.open(tmp_path / "pipe", os.O_RDWR)), pytest.raises(CheckpointError, match="it is no safetensors"):
         checkpoint.load(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe is a device or a pipe"):
+        checkpoint.save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
     for other, error in ((tmp_path, IsADirectoryError), (tmp_path / "none", FileNotFoundError)):
         with pytest.raises(error):
             checkpoint.load(other)

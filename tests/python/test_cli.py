@@ -67,3 +67,17 @@ def test_help_names_the_commands() -> None:
     for arguments in (["--help"], ["-h"], []):
         output = CliRunner().invoke(app, arguments).output
         assert "info" in output and "prove" in output and "reveal" in output
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra"), [("torch", r"pip install 'repdl\[torch\]'"), ("xxhash", r"pip install 'repdl\[record\]'")]
+)
+def test_a_missing_library_is_told_with_what_installs_it(missing: str, extra: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("x")
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['repdl', 'diff', *2 * sys.argv[1:]]; "
+        "from repdl.cli import main; main()"
+    )
+    arguments = [sys.executable, "-c", program, str(tmp_path / "run")]
+    result = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert result.returncode == 2 and re.search(rf"^.*{missing}, which is not installed: {extra}$", result.stderr)

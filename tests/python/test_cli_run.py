@@ -160,6 +160,8 @@ def test_the_report_of_a_script(folder: Path) -> None:
     assert "program.py:3" in result.stdout and "Not reproducible: 1 not, 1 reproducible" in result.stdout
     report = json.loads((folder / "report.json").read_text())
     assert not report["ok"] and report["ops"][0]["places"] == ["program.py:3"]
+    result = repdl(folder, "audit", "--json", "/dev/full", "program.py")
+    assert result.returncode == 2 and "--json: /dev/full: No space left on device" in result.stderr
     result = repdl(folder, "audit", "program.py", "many")
     assert result.returncode == 1
     assert "ValueError" in result.stderr and "Not reproducible" in result.stdout
@@ -177,6 +179,9 @@ def test_the_report_of_a_script(folder: Path) -> None:
         (["run", "--strict", "loud", "seen.py"], "'loud'"),
         (["audit", "--rng", "dice", "seen.py"], "'dice'"),
         (["audit", "--json", "no/where", "seen.py"], "there is no folder"),
+        (["audit", "--json", "seen.py", "seen.py"], "--json: seen.py is what the command reads"),
+        (["record", "-o", "seen.py", "seen.py"], "-o: seen.py is what the command reads"),
+        (["run", "--receipt", "./seen.py", "seen.py"], "--receipt: seen.py is what the command reads"),
     ],
 )
 def test_wrong_calls(folder: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:

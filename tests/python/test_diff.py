@@ -99,6 +99,9 @@ def test_a_difference_in_the_terminal_as_json_and_as_a_page(tmp_path: Path) -> N
     assert values["a"]["outputs"] != values["b"]["outputs"] and values["a"]["inputs"] == values["b"]["inputs"]
     page = (tmp_path / "page.html").read_text()
     assert "encoder.layers.0.attn.out" in page and "id=first" in page
+    for path, text in (("/dev/full", "No space left on device"), (paths[0], "is what the command reads")):
+        result = CliRunner().invoke(app, ["diff", *paths, "--html", path])
+        assert result.exit_code == 2 and f"--html: {path}" in result.output and text in result.output
 
 
 def test_a_page_has_no_markup_of_a_program(tmp_path: Path) -> None:

@@ -1095,7 +1095,8 @@ def test_a_full_disk_ends_the_receipt_alone(party: Party, capsys: pytest.Capture
     with writing(Path("/dev/full"), Program(__file__, [], False, Path.cwd())) as writer:
         ran.append(1)
     assert ran and writer.failure is not None
-    assert "/dev/full ends here, since it cannot be written: No space left on device" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told == "repdl run: /dev/full ends here, since it cannot be written: No space left on device\n"
 
 
 def test_a_process_that_is_forked_writes_nothing(party: Party) -> None:

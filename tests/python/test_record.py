@@ -345,6 +345,13 @@ def test_a_script_that_forks_and_raises(tmp_path: Path) -> None:
     assert named(run, "aten::cosh")[0].line.startswith("script.py:")
 
 
+def test_a_program_that_enables_itself_has_its_own_ops_alone(tmp_path: Path) -> None:
+    begun = "import repdl\ntorch.ones(3).sinh()\n"
+    assert record(tmp_path, begun + "repdl.enable()\ntorch.ones(3).cosh()\n").returncode == 0
+    names = [call.name for call in calls(Run(tmp_path / "run"))]
+    assert names[names.index("aten::sinh") :] == ["aten::sinh", "aten::ones", "aten::cosh"]
+
+
 def test_a_run_that_is_killed_is_readable(tmp_path: Path) -> None:
     result = record(
         tmp_path,
@@ -427,6 +434,7 @@ FOREIGN: dict[str, Callable[[], bytes]] = {
     "a bomb that says it is small": lambda: HEAD + frame(b"T", BOMB, 100),
     "lists in lists": lambda: HEAD + frame(b"T", b"\x91" * 100_000),
     "a header of numbers": lambda: file.MAGIC + frame(b"H", 5),
+    "another format": lambda: file.MAGIC + frame(b"H", {"format": file.VERSION + 1, "every": 1}),
     "names that are missing": lambda: HEAD + frame(b"T", [["a"], [[0, 7, [], []]]]),
     "names before the first": lambda: HEAD + frame(b"T", [["a"], [[-1, 0, [], []]]]),
     "an op of no signature": lambda: HEAD + frame(b"O", [0, 0, [3], [0, 0], [0], [], [], [], [0], b""]),

@@ -228,6 +228,7 @@ LIES: dict[str, tuple[bytes, str]] = {
     "no mapping": (serving.MAGIC + frame(b"A", [1]), "the answer of host is damaged"),
     "counts": (serving.MAGIC + frame(b"A", ABOUT | {"counts": [-1, 1, 1]}), "-1 is no index"),
     "another version": (serving.MAGIC + frame(b"A", ABOUT | {"protocol": 2}), "host has another version of repdl"),
+    "another format": (serving.MAGIC + frame(b"A", ABOUT | {"header": {"format": 2}}), "run is a record of format 2"),
     "a message": (serving.MAGIC + frame(b"X", "a\x1b[31mb"), r"host: a \[31mb"),
     "no digest": (BEGUN + frame(b"A", [3, 4]), "it has no digest"),
     "no number": (BEGUN + frame(b"A", [bytes(16), "x"]), "'x' is no index"),
@@ -272,6 +273,16 @@ def test_a_host_that_is_silent(ssh: Callable[[str], None], how: str) -> None:
     with pytest.raises(SilentHostError, match=r"host has not answered for 0\.3 s: see whether `ssh host true`"):
         RemoteRun("host", "run", "repdl", 0.3)
     assert monotonic() - begin < 10
+
+
+def test_a_host_without_repdl_or_login(ssh: Callable[[str], None]) -> None:
+    for status, remedy in (
+        (127, "say with --remote-repdl how it is called there"),
+        (255, "see whether `ssh host true`"),
+    ):
+        ssh(f"exit {status}")
+        with pytest.raises(RecordError, match=f"exit status {status}; .*{remedy}"):
+            RemoteRun("host", "run", "repdl")
 
 
 def test_a_host_that_takes_no_question(tmp_path: Path, ssh: Callable[[str], None]) -> None:
@@ -323,8 +334,9 @@ def test_the_command(tmp_path: Path, peer: None) -> None:
     values = json.loads(result.stdout)
     assert result.exit_code == 1 and values["runs"][1]["path"] == f"host:{tmp_path}/b"
     assert CliRunner().invoke(app, ["diff", f"host:{tmp_path}/a", f"host:{tmp_path}/a"]).exit_code == 0
+    compared(tmp_path, FAULTS["another kernel"].a, FAULTS["another kernel"].b)
     result = CliRunner().invoke(app, ["diff", f"host:{tmp_path}/a", str(tmp_path / "b"), "--cause"])
-    assert result.exit_code == 2 and "--cause runs A's program again, but host:" in result.output
+    assert result.exit_code == 1 and f"not looked for: host:{tmp_path}/a lies on another machine" in result.output
 
 
 def test_the_command_gives_up_on_a_silent_host(tmp_path: Path, ssh: Callable[[str], None]) -> None:
@@ -351,3 +363,6 @@ def test_tensors_of_the_run_that_lies_here_are_captured(
         captured = capturing.capture(found, Run(tmp_path / "a"), other, tmp_path / "tensors")
     assert asked == ["A"] and list(load_file(tmp_path / "tensors")) == ["A.input.self"]
     assert captured.problems == ["run B lies on another machine, where its program has to be run again"]
+    with pytest.raises(OSError, match=r"No space left on device: ./dev/full"):
+        capturing.capture(found, Run(tmp_path / "a"), Run(tmp_path / "b"), Path("/dev/full"))
+    assert Path("/dev/full").is_char_device()

@@ -45,6 +45,8 @@ def write(path: str | os.PathLike[str], text: str, tensors: dict[str, torch.Tens
             "long lists of numbers"
         )
     target = Path(os.path.realpath(path))
+    if not (target.is_file() or target.is_dir()) and target.exists():
+        raise ValueError(f"[checkpoint.save] {target} is a device or a pipe, which a checkpoint cannot replace")
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         metadata = {"repdl.checkpoint": FORMAT, "sha256": "0" * 64, "state": text}

@@ -43,7 +43,8 @@ def save(path: _Path, /, **parts: Any) -> None:
 
     Raises:
         TypeError: for what a checkpoint does not hold, naming where it is; for what is no path.
-        ValueError: for what holds itself, for texts that are not Unicode, or for too much outside of tensors.
+        ValueError: for what holds itself, for texts that are not Unicode, for too much outside of tensors, or for a
+            path that is a device or a pipe.
         OSError: if the file cannot be written.
     """
     _check_path("save", path)

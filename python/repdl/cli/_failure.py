@@ -13,7 +13,25 @@ def fail(message: object, status: int = 2) -> NoReturn:
     raise typer.Exit(status)
 
 
-def check_folder(option: str, path: Path | None) -> None:
-    """Before a long run: its result can be written."""
-    if path is not None and not path.absolute().parent.is_dir():
+def check_folder(option: str, path: Path | None, *read: Path | str) -> None:
+    """Before a long run: its result can be written, and not over one of the files that the command reads."""
+    if path is None:
+        return
+    if not path.absolute().parent.is_dir():
         fail(f"{option}: there is no folder {path.absolute().parent}")
+    for other in map(Path, read):
+        if path.is_file() and other.is_file() and path.samefile(other):
+            fail(f"{option}: {path} is what the command reads, and would be overwritten; name another file")
+
+
+def write(option: str, path: Path, text: str) -> None:
+    """A result, into the file that an option names."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        fail(f"{option}: {path}: {error.strerror}")
+
+
+def told(error: OSError) -> str:
+    """With the file that it is of; of a write to a full disk none is known."""
+    return str(error.strerror) if error.filename is None else f"{error.filename}: {error.strerror}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from repdl.cli._failure import fail
+from repdl.cli._failure import fail, told
 from repdl.cli._program import run_program
 
 
@@ -32,6 +32,6 @@ def run_with_receipt(
     except (ValueError, ModuleNotFoundError) as error:
         fail(f"repdl run: --receipt: {error}")
     except OSError as error:
-        fail(f"repdl run: {error.filename}: {error.strerror}")
+        fail(f"repdl run: {told(error)}")
     if writer.failure is not None:
         raise typer.Exit(2)

@@ -7,6 +7,8 @@ from typing import Protocol
 import typer
 from rich.console import Console
 
+from repdl.cli._failure import write
+
 
 class Report(Protocol):
     """What a command has found: a table on a terminal, text elsewhere, and JSON."""
@@ -22,4 +24,4 @@ def give(report: Report, json: Path | None) -> None:
     else:
         typer.echo(str(report))
     if json is not None:
-        json.write_text(report.to_json() + "\n", encoding="utf-8")
+        write("--json", json, report.to_json() + "\n")

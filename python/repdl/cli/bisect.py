@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from repdl.cli._failure import check_folder, fail
+from repdl.cli._failure import check_folder, fail, told, write
 from repdl.cli.run import check_script
 
 _COMMAND = "as one types it: 'train.py --lr 1', 'python -m package', 'OMP_NUM_THREADS=1 train.py'."
@@ -80,7 +80,7 @@ def bisect(
                 commands_of = result.a.command, result.b.command
                 found.captured = captured.capture(found, *runs, capture, commands_of)
             if html is not None:
-                html.write_text(page(found, *runs), encoding="utf-8")
+                write("--html", html, page(found, *runs))
             if as_json:
                 values = values_of(found, *runs) | {"notes": result.notes, "runs_made": bisection.runs}
                 typer.echo(json.dumps(values, indent=2))
@@ -89,7 +89,7 @@ def bisect(
     except (RecordError, MissingLibraryError) as error:
         fail(f"repdl bisect: {error}")
     except OSError as error:
-        fail(f"repdl bisect: {error.filename}: {error.strerror}")
+        fail(f"repdl bisect: {told(error)}")
     raise typer.Exit(int(found is not None))
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from repdl.cli._failure import check_folder, fail
+from repdl.cli._failure import check_folder, fail, told, write
 
 if TYPE_CHECKING:
-    from repdl.runs.run import AnyRun, Run
+    from repdl.runs.run import AnyRun
 
 Place = Annotated[
     str,
@@ -61,8 +61,8 @@ def diff(
     from repdl._needs import MissingLibraryError
     from repdl.runs.file import RecordError
 
-    check_folder("--html", html)
-    check_folder("--capture", capture)
+    check_folder("--html", html, a, b)
+    check_folder("--capture", capture, a, b)
     try:
         from repdl.runs import difference, report
         from repdl.runs.sentence import as_json as values_of
@@ -74,7 +74,7 @@ def diff(
             if cause and found is not None:
                 from repdl.runs.cause import look_for
 
-                found.cause = look_for(found, _here(runs[0]), runs[1])
+                found.cause = look_for(found, *runs)
             if capture is not None and found is not None:
                 from repdl.runs import capture as captured
 
@@ -82,11 +82,11 @@ def diff(
             if html is not None:
                 from repdl.runs.page import page
 
-                html.write_text(page(found, *runs), encoding="utf-8")
+                write("--html", html, page(found, *runs))
     except (RecordError, MissingLibraryError) as error:
         fail(f"repdl diff: {error}")
     except OSError as error:
-        fail(f"repdl diff: {error.filename}: {error.strerror}")
+        fail(f"repdl diff: {told(error)}")
     if as_json:
         typer.echo(json.dumps(values_of(found, *runs), indent=2))
     else:
@@ -100,13 +100,3 @@ def _opened(text: str, command: str, timeout: float, stack: ExitStack) -> AnyRun
 
     place = remote.place(text)
     return Run(Path(text)) if place is None else stack.enter_context(remote.RemoteRun(*place, command, timeout))
-
-
-def _here(run: AnyRun) -> Run:
-    """Run A, whose program is to be run again."""
-    from repdl.runs.run import Run
-
-    if not isinstance(run, Run):
-        text = f"{run.path} lies on another machine: name the run that lies here first, or ask there"
-        fail(f"repdl diff: --cause runs A's program again, but {text}")
-    return run

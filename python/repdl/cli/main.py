@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import sys
+from typing import NoReturn
+
 import typer
 
+from repdl._needs import MissingLibraryError
 from repdl.cli import conformance
 from repdl.cli.bisect import bisect
 from repdl.cli.diff import diff
@@ -38,4 +42,16 @@ app.command()(status)
 
 
 def main() -> None:
-    app()
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        _end("this command needs torch, which is not installed: pip install 'repdl[torch]'")
+    except MissingLibraryError as error:
+        _end(str(error))
+
+
+def _end(message: str) -> NoReturn:
+    print(message, file=sys.stderr)
+    sys.exit(2)

@@ -43,7 +43,7 @@ def record(
     from repdl.interception import reproducible
 
     check_script(script, module)
-    check_folder("-o", output)
+    check_folder("-o", output, script)
     chosen = _range(steps)[::every]
     program = command(script, args or [], module)
     try:

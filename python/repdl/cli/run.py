@@ -54,7 +54,7 @@ def run(
         fail("repdl run: --checkpoints is of --receipt")
     if checkpoints is None and every is not None:
         fail("repdl run: --checkpoint-every is of --checkpoints")
-    check_folder("--receipt", receipt)
+    check_folder("--receipt", receipt, script)
     try:
         enable_program(strict, order, rng)
     except ValueError as error:
@@ -104,7 +104,7 @@ def audit(
     vary, where, how far, and which line mends it. If the program ends well, exit status 1 says that an op varies.
     """
     check_script(script, module)
-    check_folder("--json", json)
+    check_folder("--json", json, script)
     if measure:
         from repdl.cli._measure import measure_program
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from repdl.cli._failure import fail
+from repdl.cli._failure import fail, told
 
 
 def verify(
@@ -55,7 +55,7 @@ def verify(
     except (ValueError, ModuleNotFoundError) as error:
         fail(f"repdl verify: {error}")
     except OSError as error:
-        fail(f"repdl verify: {error.filename}: {error.strerror}")
+        fail(f"repdl verify: {told(error)}")
     values: dict[str, Any] = {
         "confirmed": difference is None,
         "step": None if difference is None else difference.step,

@@ -72,7 +72,8 @@ def _reads_calls() -> bool:
     if not in_c or not in_python:
         return False
     _core.set_kernel_functions(in_c, *in_python)
-    x, refused = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.int64)
+    with _disable_current_modes():  # it is nothing that the program computes, and somebody may be recording
+        x, refused = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.int64)
     calls: dict[str, tuple[str, tuple[str, ...], tuple[Any, ...]]] = {
         "add": ("Tensor x, Tensor y, Scalar alpha", ("Tensor", "Tensor", "number"), (x, 0.5)),
         "amax": ("Tensor x, int[]? dim, bool keepdim", ("Tensor", "Optional[List[int]]", "bool"), ([1], True)),
@@ -83,7 +84,7 @@ def _reads_calls() -> bool:
 
     library = torch.library.Library("repdl_sample", "FRAGMENT")
     try:
-        with _disable_current_modes():  # it is nothing that the program computes, and somebody may be recording
+        with _disable_current_modes():
             for op, (schema, types, _) in calls.items():
                 library.define(f"{op}({schema}) -> Tensor")
                 kernel = op_or(op, fail)

@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from repdl.interception import places
 from repdl.interception.replaced import replaced
@@ -30,7 +31,9 @@ def check() -> None:
         raise ValueError(
             "torch.backends.cuda.matmul.allow_tf32 is on, which lets products have fewer bits; set it to False first"
         )
-    if torch.full((1,), 1e-40, device="cpu").mul(1.0).item() == 0.0:
+    with _disable_current_modes():  # it is nothing that the program computes, and somebody may be recording
+        smallest = torch.full((1,), 1e-40, device="cpu").mul(1.0).item()
+    if smallest == 0.0:
         raise ValueError(
             "this thread flushes subnormal numbers to zero, which changes bits; "
             "call torch.set_flush_denormal(False) first, or find the library that was built with -ffast-math"

@@ -51,6 +51,8 @@ def writing(path: Path, program: Program, every: int = 0, folder: Path | None = 
     def add(kind: str, content: dict[str, Any]) -> None:
         if kind == END:
             writer.end(content, {"versions": programs.versions()})
+            if writer.failure is not None:
+                return  # which it has told
             saved = f", {writer.checkpoints} checkpoints" if folder is not None else ""
             of = f" of {len(writer.processes)} processes" if writer.processes - {None} else ""
             print(f"repdl run: {path} has {writer.steps} steps{of}{saved}; chain {writer.link}", file=sys.stderr)

@@ -119,11 +119,13 @@ class Bisection:
         if window[:2] != ALL_OPS[:2]:
             ops = f"the ops from {window.first} to before {window.end}"
         self.tell(f"runs with {ops if steps else 'what is cheap'} recorded, as the {name} one: {command.text}")
+        path.unlink(missing_ok=True)  # of an earlier bisection
         status = command.record(path, steps, window)
         try:
             return Recorded(name, command, Run(path), status)
-        except (RecordError, OSError):
-            raise RecordError(f"the {name} command could not be run: it ended with exit status {status}") from None
+        except (RecordError, OSError) as error:
+            why = f"; {error}" if isinstance(error, RecordError) else ""
+            raise RecordError(f"the {name} command could not be run: it ended with exit status {status}{why}") from None
 
 
 def _narrow(outline: Difference, a: Run, b: Run) -> Iterator[tuple[range, Window]]:

@@ -45,7 +45,7 @@ def capture(
     found: Difference, a: AnyRun, b: AnyRun, path: Path, commands: tuple[Command | None, Command | None] = (None, None)
 ) -> Captured:
     """Runs the programs again of runs that lie here; they print on the error output. commands: where they are known."""
-    load, save = library("safetensors.torch").load_file, library("safetensors.torch").save_file
+    load, save = library("safetensors.torch").load_file, library("safetensors.torch").save
     kept: dict[str, torch.Tensor] = {}
     problems = []
     for name, run, call, command in zip("AB", (a, b), (found.a, found.b), commands, strict=True):
@@ -72,7 +72,10 @@ def capture(
             )
     if not kept:
         return Captured(None, problems)
-    save(kept, path)
+    try:
+        path.write_bytes(save(kept))  # save_file would put a file of its own in the place of a device or a link
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     results = [[x for i in range(len(kept)) if (x := kept.get(f"{name}.output.{i}")) is not None] for name in "AB"]
     alike = [[(x.shape, x.dtype) for x in side] for side in results]
     return Captured(path, problems, distance(*results) if results[0] and alike[0] == alike[1] else None)

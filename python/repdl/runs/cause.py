@@ -158,10 +158,15 @@ def gives(hashes: Sequence[str | None], a: Call, b: Call) -> str:
     return "other"
 
 
-def look_for(found: Difference, a: Run, b: AnyRun, command: Command | None = None) -> Cause:
+def look_for(found: Difference, a: AnyRun, b: AnyRun, command: Command | None = None) -> Cause:
     """Runs the program of A, in the environment of a command if that is known; it prints on the error output."""
     if not _is_of_an_op(found):
         return Cause("experiments find it only of an op that gave other bits on equal inputs")
+    if not isinstance(a, Run):
+        return Cause(
+            f"{a.path} lies on another machine, where its program would have to be run again: name the run first that "
+            "lies here, or ask on that machine"
+        )
     assert found.a is not None and found.b is not None
     wanted = [value.hash.hex() for value in found.b.outputs]
     try:

@@ -18,6 +18,7 @@ from repdl._needs import library
 
 MAGIC = b"RepDLrun"
 VERSION = 1
+"""Of what frames hold, which the header has as "format"; those before it have none."""
 
 HEADER, TABLE, OPS, BLOCK, END = b"H", b"T", b"O", b"B", b"E"
 
@@ -88,6 +89,8 @@ class Writer:
         self._write(MAGIC)
 
     def frame(self, kind: bytes, value: Any) -> None:
+        if kind == HEADER:
+            value = {"format": VERSION} | value
         self._write(self.frames.write(kind, value))
 
     def _write(self, data: bytes) -> None:
@@ -110,7 +113,7 @@ class Reader:
     """The frames of a file, and what they hold.
 
     Raises:
-        RecordError: if it is no record, of another version, or damaged where it is read.
+        RecordError: if it is no record, or damaged where it is read.
         OSError: if it cannot be read.
     """
 

@@ -21,7 +21,7 @@ from typing import IO, Any, Self
 
 from repdl.runs.columns import PHASES, Call, Names, index
 from repdl.runs.file import HEAD_SIZE, OPS, TABLE, Frames, RecordError
-from repdl.runs.run import MOST_SEGMENTS, NOTHING, AnyRun, Checked, Prefix, Segment, plain
+from repdl.runs.run import MOST_SEGMENTS, NOTHING, AnyRun, Checked, Prefix, Segment, header, plain
 from repdl.runs.serving import ANSWER, FAILURE, MAGIC, MOST_CALLS, PROTOCOL
 
 _PLACE = re.compile(r"([^:/]+):(.+)", re.DOTALL)
@@ -34,6 +34,12 @@ _PATIENCE = 5.0
 
 TIMEOUT = 60.0
 """Seconds that an answer may take: ssh has to log in, and the other side to start Python and to read the record."""
+
+_REMEDIES = {
+    127: "; if there is no repdl in its path, say with --remote-repdl how it is called there",
+    255: "; see whether `ssh {host} true` ends well",
+}
+"""By the exit status of ssh, which is the one of the command, or 255 if it could not log in."""
 
 _FIRST_CALLS = 128
 """That are asked for at once; each time twice as many."""
@@ -111,9 +117,11 @@ class RemoteRun(AnyRun):
     def _status(self) -> str:
         """How ssh ended, which it does when the other side has closed."""
         try:
-            return f"ssh ended with exit status {self._process.wait(_PATIENCE)}"
+            status = self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             return "ssh has not ended"
+        remedy = _REMEDIES.get(status, "").format(host=self.host)
+        return f"ssh ended with exit status {status}{remedy}"
 
     def _begin(self) -> None:
         magic = self._read(len(MAGIC))
@@ -122,8 +130,11 @@ class RemoteRun(AnyRun):
         about = self._answer(0)
         with self._checked():
             if about["protocol"] != PROTOCOL:
-                raise RecordError(f"{self.host} has another version of repdl, with which it cannot be compared")
-            self.header = plain(about["header"])
+                raise RecordError(
+                    f"{self.host} has another version of repdl, with which it cannot be compared: install one version "
+                    "on both, or bring the file here"
+                )
+            self.header = header(about["header"], self.path)
             self.end = None if about["end"] is None else plain(about["end"])
             self.ops, self.steps, self.count = map(index, about["counts"])
 

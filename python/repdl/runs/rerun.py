@@ -198,6 +198,17 @@ def _settings_of_b(call: Call, whole: Results, of_b: dict[str, Any]) -> Iterator
             yield from workers.answers().items()
 
 
+def _answer(folder: Path, told: dict[str, Any]) -> None:
+    """All of it or, on a full disk, nothing; the program must not catch that either."""
+    whole, part = folder / "answer", folder / "part"
+    try:
+        part.write_text(json.dumps(told), encoding="utf-8")
+        part.replace(whole)
+    except OSError as error:
+        print(f"repdl: {whole} cannot be written: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(1)
+
+
 def main(folder: Path) -> None:
     job = json.loads(Path(folder, "job").read_text(encoding="utf-8"))
 
@@ -214,7 +225,7 @@ def main(folder: Path) -> None:
                 told = of_job(found)
             except Exception as error:  # the program must not catch it
                 told = {"untried": f"making the call again failed: {error!r}", "here": [], "ways": []}
-            Path(folder, "answer").write_text(json.dumps(told), encoding="utf-8")
+            _answer(folder, told)
         sys.stdout.flush()
         os._exit(0)  # the program is not to go on, nor to handle its end
 

@@ -115,7 +115,7 @@ class Run(AnyRun):
     """The record in a file. What it takes of memory is the names, and one line for each block.
 
     Raises:
-        RecordError: if the file is no record, or damaged.
+        RecordError: if the file is no record, of another version, or damaged.
         OSError: if it cannot be read.
     """
 
@@ -156,7 +156,7 @@ class Run(AnyRun):
                 continue
             value = self.reader.read(frame)
             if frame.kind == file.HEADER:
-                self.header = plain(value)
+                self.header = header(value, self.path)
             elif frame.kind == file.TABLE:
                 if (tables := tables + frame.raw) > _MOST_BYTES:
                     raise RecordError(f"{self.path} has more than {_MOST_BYTES} bytes of names")
@@ -240,6 +240,17 @@ class Run(AnyRun):
         if block.digest is None:
             block.digest = digest(b"".join(call.digest for call in self.calls(block) if not call.is_evidence))
         return block.digest
+
+
+def header(values: Any, where: object) -> dict[str, Any]:
+    """Of a record. where: for errors."""
+    header = plain(values)
+    if (version := header.get("format", 1)) != file.VERSION:
+        raise RecordError(
+            f"{where} is a record of format {version}, and this version of repdl reads format {file.VERSION}: record "
+            "the program anew, or compare with the version that wrote it"
+        )
+    return header
 
 
 def plain(values: Any) -> dict[str, Any]:
