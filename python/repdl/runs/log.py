@@ -120,6 +120,7 @@ class Log:
         self.leave()
 
     def summary(self, seconds: float, own: float) -> str:
-        size, ops = self.writer.size, self.ops
+        size, ops = self.writer.size, self.counted
         times = f"; {seconds:.2f} s, of them {own:.2f} s to record: {seconds / max(seconds - own, 1e-9):.2f} times"
-        return f"{ops:,} ops in {self.step} whole steps, {size:,} bytes, {size / max(ops, 1):.0f} an op{times}"
+        what = f"{ops:,} ops in {self.step} whole steps, {size:,} bytes, {size / max(ops, 1):.0f} an op"
+        return f"{self.writer.path} has {what}{times}"
