@@ -362,6 +362,7 @@ def test_a_run_that_is_killed_is_readable(tmp_path: Path) -> None:
     assert run.end is None and run.steps == 4 and named(run, "aten::sinh")
     shown = CliRunner().invoke(app, ["diff", str(tmp_path / "run"), str(tmp_path / "run")])
     assert shown.exit_code == 0 and "is cut off after" in shown.stdout
+    assert "No difference up to where A and B were cut off: " in " ".join(shown.stdout.split())
 
 
 def test_a_disk_that_fills_up(tmp_path: Path) -> None:

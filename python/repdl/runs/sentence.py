@@ -14,14 +14,20 @@ from repdl.runs.run import AnyRun
 
 
 def sentence(found: Difference | None, a: AnyRun, b: AnyRun) -> str:
-    if found is None and a.sampling[1] == 0:
-        what = "batches, parameters, optimizers, results of models and numbers that the programs read"
-        return f"No difference: the {what} are equal in {a.steps} steps."
     if found is None:
-        return f"No difference: {a.ops} ops in {a.steps} steps are equal."
+        what = f"{a.ops} ops"
+        if a.sampling[1] == 0:
+            what = "the batches, parameters, optimizers, results of models and numbers that the programs read"
+        return f"No difference{_until(a, b)}: {what} are equal in {a.steps} steps."
     parts = [_first(found, a, b), _loading(found), _settings(found)]
     parts += [more.sentence for more in (found.cause, found.captured) if more is not None]
     return " ".join(filter(None, parts))
+
+
+def _until(a: AnyRun, b: AnyRun) -> str:
+    """Where equal runs end, if not with their programs."""
+    cut_off = [name for name, run in zip("AB", (a, b), strict=True) if not run.end]
+    return f" up to where {' and '.join(cut_off)} {'was' if len(cut_off) == 1 else 'were'} cut off" if cut_off else ""
 
 
 def _first(found: Difference, a: AnyRun, b: AnyRun) -> str:
