@@ -6,9 +6,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from repdl._op import registry as ops
 from repdl.conformance.torch_case import TensorText
+from repdl.interception.native import overload as overload_of
 
-from ..registry import Arguments, from_core, text_of
+from ..registry import Arguments, from_core, registry, text_of
 from ..tensors import Shape
 
 
@@ -27,11 +29,16 @@ def _renamed(op: str, overload: str, more: str = "", **names: str) -> None:
         return ", ".join(f"{names.get(name, name)}={text_of(value)}" for name, value in arguments.items()) + more
 
 
-_OF_ONE = """
-    acos acosh asin asinh atan atanh cos cosh erf erfc erfinv exp exp2 expm1 log log10 log1p log2 mish reciprocal rsqrt
-    sigmoid silu sin sinh softplus sqrt square tan tanh
-"""
-for _name in _OF_ONE.split():
+def declare_rest() -> None:
+    """The overloads that an op is as it stands (`@op(aten=…)`) and that nothing else was declared for."""
+    for op in ops.values():
+        for overload in op.aten:
+            if overload not in registry.of and overload not in registry.of_core:
+                names = {argument.name for argument in overload_of(overload)._schema.arguments}
+                _renamed(op.name, overload, **({"input": "self"} if "self" in names else {}))
+
+
+for _name in ("reciprocal", "softplus", "square"):
     _renamed(_name, _name, input="self")
 _renamed("square", "pow.Tensor_Scalar", ", exponent=2", input="self")
 _renamed("cube", "pow.Tensor_Scalar", ", exponent=3", input="self")
@@ -50,12 +57,6 @@ def log_sigmoid_backward(arguments: Arguments) -> str:
     return f"grad_output={text_of(grad)}, self={text_of(x)}, buffer={_other(grad, (0,))}"
 
 
-_renamed("sigmoid_grad", "sigmoid_backward")
-_renamed("standard_gamma_grad", "_standard_gamma_grad", input="self")
-_renamed("dirichlet_grad", "_dirichlet_grad")
-_renamed("tanh_grad", "tanh_backward")
-_renamed("silu_grad", "silu_backward", input="self")
-_renamed("mish_grad", "mish_backward", input="self")
 _renamed("glu", "glu", input="self")
 _renamed("glu_grad", "glu_backward", input="self")
 _renamed("scaled_softplus", "softplus", input="self")
