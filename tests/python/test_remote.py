@@ -414,6 +414,7 @@ def test_the_cause_is_looked_for_where_a_lies(
     assert there["cause"] == reached("", "--cause")["cause"]
     assert reached("host:")["cause"] is None
     assert printed.err.count("of the program") == 1 and "of the program" not in printed.out
+    assert "Traceback" not in printed.err
     serve = f"host {sys.executable} -m repdl serve"
     asked = [f"-o ServerAliveInterval=20 {serve} --again {tmp_path}/a", f"{serve} {tmp_path}/a"]
     assert (tmp_path / "asked").read_text().splitlines() == asked

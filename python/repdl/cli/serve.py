@@ -24,6 +24,8 @@ def serve(
     if again:
         _end_with_the_questions()
     answer(path.expanduser(), sys.stdin.buffer, sys.stdout.buffer, again)  # the shell of ssh is given it in quotes
+    if again:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends by itself
 
 
 def _end_with_the_questions() -> None:
