@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -66,6 +67,14 @@ def again(
     with pytest.raises(StopError), recording(folder / "again", quiet=True, kind=kind):
         program()
     return found[0]
+
+
+def of_script(path: Path, script: Path) -> Run:
+    """As `repdl record` does, in this process."""
+    program = {"program": [script.name], "is_module": False, "directory": str(script.parent)}
+    with recording(path, quiet=True, program=program):
+        runpy.run_path(str(script))
+    return Run(path)
 
 
 def job_of(call: Call) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,9 +29,8 @@ from repdl.runs.again import unlike
 from repdl.runs.cause import Cause, Way
 from repdl.runs.columns import Call, Value
 from repdl.runs.difference import Difference
-from repdl.runs.recorder import recording
 from repdl.runs.run import Run
-from runs import Program, again, recorded, with_threads
+from runs import Program, again, of_script, recorded, with_threads
 
 planted = torch.ops.planted_ops
 aten = torch.ops.aten
@@ -229,14 +227,6 @@ def test_the_command_of_one_process_of_several_is_not_recorded(monkeypatch: pyte
     assert command("a.py", ["--x"], True) == {"program": ["a.py", "--x"], "is_module": True, "directory": os.getcwd()}
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert command("a.py", ["--x"], True) == {}
-
-
-def of_script(path: Path, script: Path) -> Run:
-    """As `repdl record` does, in this process."""
-    program = {"program": [script.name], "is_module": False, "directory": str(script.parent)}
-    with recording(path, quiet=True, program=program):
-        runpy.run_path(str(script))
-    return Run(path)
 
 
 def test_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

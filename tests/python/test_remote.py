@@ -8,13 +8,14 @@ import json
 import os
 import shlex
 import struct
+import subprocess
 import sys
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import msgpack
@@ -28,14 +29,17 @@ from typer.testing import CliRunner
 
 from faults import FAULTS, compared
 from repdl.cli.main import app
+from repdl.experiments.settings import threads
 from repdl.runs import capture as capturing, difference, remote, serving
-from repdl.runs.columns import Call
+from repdl.runs.columns import Call, Value
 from repdl.runs.file import Frames, RecordError, Writer
 from repdl.runs.log import Log
 from repdl.runs.page import page
 from repdl.runs.remote import RemoteRun, SilentHostError, place
 from repdl.runs.run import Run
 from repdl.runs.sentence import as_json, sentence
+from repdl.runs.settings import harmless
+from runs import of_script
 
 HEADER = {"first_step": 0, "end_step": sys.maxsize, "every": 1, "threads": 1}
 
@@ -66,7 +70,7 @@ class Peer:
         questions, answers = os.pipe(), os.pipe()
         self.stdin, self.stdout = os.fdopen(questions[1], "wb", bufsize), os.fdopen(answers[0], "rb", bufsize)
         self.sides = os.fdopen(questions[0], "rb"), os.fdopen(answers[1], "wb")
-        self.thread = Thread(target=self._serve, args=(Path(shlex.split(words[2])[-1]),))
+        self.thread = Thread(target=self._serve, args=(Path(shlex.split(words[-1])[-1]),))
         self.thread.start()
 
     def _serve(self, path: Path) -> None:
@@ -314,13 +318,17 @@ def test_a_slow_host_is_waited_for(tmp_path: Path, ssh: Callable[[str], None]) -
         "[" * 99999,
         '["missing", ["x"]]',
         '["segments"]',
+        '["again", 1]',
+        '["again", [99, {}, []]]',
+        '["again", [0, [], []]]',
+        '["again", [0, {"environment": 5}, []]]',
         "\xff",
     ],
 )
 def test_questions_that_are_none(tmp_path: Path, question: str) -> None:
     write(tmp_path / "a", 5)
     answers = BytesIO()
-    serving.serve(tmp_path / "a", BytesIO(question.encode() + b"\n"), answers)
+    serving.serve(tmp_path / "a", BytesIO(question.encode() + b"\n"), answers, again=True)
     codec, data = Frames(), answers.getvalue()
     second = 8 + 25 + struct.unpack("<I", data[9:13])[0]
     head = codec.head(data[second : second + 25], 0, (b"X",), "it")
@@ -336,7 +344,7 @@ def test_the_command(tmp_path: Path, peer: None) -> None:
     assert CliRunner().invoke(app, ["diff", f"host:{tmp_path}/a", f"host:{tmp_path}/a"]).exit_code == 0
     compared(tmp_path, FAULTS["another kernel"].a, FAULTS["another kernel"].b)
     result = CliRunner().invoke(app, ["diff", f"host:{tmp_path}/a", str(tmp_path / "b"), "--cause"])
-    assert result.exit_code == 1 and f"not looked for: host:{tmp_path}/a lies on another machine" in result.output
+    assert result.exit_code == 1 and "not looked for: where A lies no program is run again" in result.output
 
 
 def test_the_command_gives_up_on_a_silent_host(tmp_path: Path, ssh: Callable[[str], None]) -> None:
@@ -366,3 +374,173 @@ def test_tensors_of_the_run_that_lies_here_are_captured(
     with pytest.raises(OSError, match=r"No space left on device: ./dev/full"):
         capturing.capture(found, Run(tmp_path / "a"), Run(tmp_path / "b"), Path("/dev/full"))
     assert Path("/dev/full").is_char_device()
+
+
+@pytest.fixture
+def reached(ssh: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Asks `repdl diff --cause` of the runs "a", here or on a host, and "b" of scripts that are in a folder."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    ssh(f'echo "$@" >> {tmp_path}/asked\nfor word; do :; done\nexec sh -c "$word"')
+
+    def ask(place: str, *options: str) -> Any:
+        command = ["--remote-repdl", f"{sys.executable} -m repdl", "--json", *options]
+        result = CliRunner().invoke(app, ["diff", f"{place}{tmp_path}/a", str(tmp_path / "b"), *command])
+        return json.loads(result.stdout) if result.exit_code == 1 else result
+
+    return ask
+
+
+def runs_of(folder: Path, text: str, again: str = "pass") -> Path:
+    """again: what the program does first when it is run again."""
+    script, flag = folder / "script.py", folder / "recorded"
+    script.write_text(f"import os, planted_ops, torch\nif os.path.exists('{flag}'):\n    {again}\n{text}\n")
+    for name, count in (("a", 1), ("b", 2)):
+        torch.manual_seed(12)
+        with threads(count):
+            of_script(folder / name, script)
+    flag.touch()
+    return script
+
+
+def test_the_cause_is_looked_for_where_a_lies(
+    tmp_path: Path, reached: Callable[..., Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    runs_of(tmp_path, "print('of the program')\ntorch.ops.planted_ops.threads(torch.linspace(-3, 3, 24))")
+    capfd.readouterr()
+    there = reached("host:", "--cause", "--remote-timeout", "20")
+    printed = capfd.readouterr()
+    assert there["cause"]["sentence"].startswith("The cause is the number of threads: made again with 2 threads it giv")
+    assert "24 of 24 numbers differ" in there["cause"]["sentence"] and len(there["cause"]["ways"]) > 8
+    assert there["cause"] == reached("", "--cause")["cause"]
+    assert reached("host:")["cause"] is None
+    assert printed.err.count("of the program") == 1 and "of the program" not in printed.out
+    assert "Traceback" not in printed.err
+    serve = f"host {sys.executable} -m repdl serve"
+    asked = [f"-o ServerAliveInterval=20 {serve} --again {tmp_path}/a", f"{serve} {tmp_path}/a"]
+    assert (tmp_path / "asked").read_text().splitlines() == asked
+
+
+def test_what_cannot_be_run_again_there_is_told_as_here(tmp_path: Path, reached: Callable[..., Any]) -> None:
+    script = runs_of(tmp_path, "torch.ops.planted_ops.threads(torch.rand(3))")
+    there = reached("host:", "--cause")
+    assert "not looked for: A's program does not run alike" in there["cause"]["sentence"]
+    assert there["cause"] == reached("", "--cause")["cause"]
+    script.unlink()
+    there = reached("host:", "--cause")
+    assert there["cause"]["untried"] == f"run A cannot be run again, since there is no {script}"
+    assert there["cause"] == reached("", "--cause")["cause"]
+
+
+def test_a_host_that_ends_amid_the_experiments(tmp_path: Path, reached: Callable[..., Any]) -> None:
+    runs_of(tmp_path, "torch.ops.planted_ops.threads(torch.ones(3))", "os.kill(os.getppid(), 9)")
+    result = reached("host:", "--cause")
+    assert result.exit_code == 2 and "host gave no whole answer: ssh ended with exit status" in result.output
+
+
+def test_a_program_ends_with_those_who_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And leaves nothing behind, though it handles the signal."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    pid = tmp_path / "pid"
+    again = (
+        f"signal.signal(15, signal.SIG_IGN); print(os.getpid(), file=open('{pid}', 'w'), flush=True); time.sleep(99)"
+    )
+    runs_of(tmp_path, "torch.ones(3).exp()", f"import signal, time; {again}")
+    command = [sys.executable, "-m", "repdl", "serve", "--again", str(tmp_path / "a")]
+    serving_side = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert serving_side.stdin is not None
+    serving_side.stdin.write(b'["again", [1, {}, []]]\n')
+    serving_side.stdin.flush()
+    while not (pid.exists() and pid.read_text()):
+        assert serving_side.poll() is None
+        sleep(0.1)
+    assert len(os.listdir(tmp_path / "temporary")) == 1
+    serving_side.stdin.close()
+    assert serving_side.wait(20) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert os.listdir(tmp_path / "temporary") == []
+
+
+def test_a_host_whose_repdl_is_older(tmp_path: Path, ssh: Callable[[str], None]) -> None:
+    write(tmp_path / "b", 5)
+    ssh("exit 2")
+    result = CliRunner().invoke(app, ["diff", "host:a", str(tmp_path / "b"), "--cause"])
+    assert result.exit_code == 2 and "install one version on both, or ask without --cause" in result.output
+
+
+WAY = {"kind": "threads", "name": "2 threads", "answer": {"difference": None, "refused": None, "hashes": ["00" * 16]}}
+FAR = {"elements": 1, "of": 1, "ulps": 2, "first": [0, [3], "1.0", "2.0"]}
+TOLD: dict[str, Any] = {"untried": "", "here": ["00" * 16], "ways": [WAY]}
+
+
+def way_with(**answer: Any) -> dict[str, Any]:
+    return TOLD | {"ways": [WAY | {"answer": WAY["answer"] | answer}]}  # type: ignore[operator]
+
+
+LIES_OF_EXPERIMENTS: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "host gave no whole answer: ssh ended with exit status 255"),
+    "half": (frame(b"A", TOLD)[:-3], "host gave no whole answer: ssh ended with exit status 255"),
+    "a bomb": (frame(b"A", None, bytes(1 << 26)), "no frame begins there"),
+    "garbage": (b"\x80\x04K\x01." * 20, "no frame begins there"),
+    "an older version": (frame(b"X", "no question that"), "host: no question that"),
+    "a number": (frame(b"A", 5), "the answer of host is damaged"),
+    "nothing told": (frame(b"A", {}), "the answer of host is damaged"),
+    "a list for a text": (frame(b"A", TOLD | {"untried": [1]}), "the answer of host is damaged"),
+    "no hash": (frame(b"A", TOLD | {"here": ["xy"]}), "the answer of host is damaged"),
+    "too few hashes": (frame(b"A", TOLD | {"here": []}), "it has other hashes than of the results"),
+    "too many hashes": (frame(b"A", TOLD | {"here": [None] * 9}), "it has no list of at most 1 values"),
+    "too many ways": (frame(b"A", TOLD | {"ways": [WAY] * 1001}), "it has no list of at most 1000 values"),
+    "a kind": (frame(b"A", TOLD | {"ways": [WAY | {"kind": "magic"}]}), "a way of no kind that this version"),
+    "a way": (frame(b"A", TOLD | {"ways": ["threads"]}), "the answer of host is damaged"),
+    "a way without hashes": (frame(b"A", way_with(hashes=[])), "it has other hashes than of the results"),
+    "a distance": (frame(b"A", way_with(difference=0)), "the answer of host is damaged"),
+    "elements": (frame(b"A", way_with(difference=FAR | {"elements": "1"})), "'1' is no index"),
+    "ulps": (frame(b"A", way_with(difference=FAR | {"ulps": -1})), "-1 is no index"),
+    "where": (frame(b"A", way_with(difference=FAR | {"first": [0, [1.5], "", ""]})), "1.5 is no index"),
+    "too few": (frame(b"A", way_with(difference=FAR | {"first": [0, [0], ""]})), "the answer of host is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", LIES_OF_EXPERIMENTS)
+def test_answers_to_experiments_that_are_lies(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    answers, text = LIES_OF_EXPERIMENTS[name]
+    monkeypatch.setattr(remote.subprocess, "Popen", type("Peer", (Liar,), {"answers": BEGUN + answers}))
+    with RemoteRun("host", "run", "repdl", again=True) as other, pytest.raises(RecordError, match=text):
+        other.experiments(OP, {}, [])
+
+
+OP = Call(3, 0, "aten::exp", "", "forward", "", "", (), (Value("float32[1]", bytes(16)),), None, False, bytes(16))
+
+
+def test_what_a_terminal_may_obey_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = way_with(difference=FAR | {"first": [0, [3], "\x1b[2J", "2.0"]}) | {"here": [None], "more": "x"}
+    told["ways"] += [WAY | {"name": "a\x1bb"}, *way_with(refused="\x07" * 9999, hashes=[])["ways"]]
+    answers = BEGUN + frame(b"A", told) + frame(b"A", {"untried": "no\nway\x1b"})
+    monkeypatch.setattr(remote.subprocess, "Popen", type("Peer", (Liar,), {"answers": answers}))
+    with RemoteRun("host", "run", "repdl", again=True) as other:
+        found = other.experiments(OP, {}, [])
+        assert other.experiments(OP, {}, []) == {"untried": "no way "}
+    assert found.keys() == {"untried", "here", "ways"} and found["here"] == [None]
+    far, named, refused = found["ways"]
+    assert far["answer"]["difference"]["first"] == [0, [3], " [2J", "2.0"] and named["name"] == "a b"
+    assert refused["answer"]["refused"] == " " * 2000
+
+
+def test_settings_of_a_stranger_load_no_library() -> None:
+    sent = {
+        "threads": 10**9,
+        "capability": "avx1024",
+        "program": ["x"],
+        "environment": {
+            "OMP_TOOL_LIBRARIES": "/x.so", "CUDA_INJECTION64_PATH": "/x.so", "MKL_VERBOSE_OUTPUT_FILE": "x",
+            "LD_PRELOAD": "x.so", "CUBLAS_LOGDEST_DBG": "x", "MKL_CBWR": "COMPATIBLE",
+        },
+    }  # fmt: skip
+    assert harmless(sent) == {"environment": {"MKL_CBWR": "COMPATIBLE"}}
+    assert harmless({"threads": 2, "enabled": None, "capability": "default"}) == {
+        "threads": 2,
+        "enabled": False,
+        "capability": "default",
+    }

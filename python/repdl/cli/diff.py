@@ -46,13 +46,18 @@ def diff(
     ] = "repdl",
     remote_timeout: Annotated[
         float,
-        typer.Option(min=0.1, max=86400, metavar="SECONDS", help="How long each answer of that machine may take."),
+        typer.Option(
+            min=0.1,
+            max=86400,
+            metavar="SECONDS",
+            help="How long each answer of that machine may take, but for --cause.",
+        ),
     ] = 60,
 ) -> None:
     """Find where two recorded runs differ first: step, phase, module, op and line, and whether its inputs were equal.
 
-    --cause executes the command that A names, and --capture those of both: use them on records that you trust. The
-    error output has what they print.
+    --cause executes the command that A names, on the machine where A lies, and --capture those of both: use them on
+    records that you trust. The error output has what they print.
 
     Of a run on another machine the digests are asked for, and the calls around the first difference: kilobytes.
 
@@ -69,7 +74,7 @@ def diff(
 
         with ExitStack() as stack:
             opened = partial(_opened, command=remote_repdl, timeout=remote_timeout, stack=stack)
-            runs = opened(a), opened(b)
+            runs = opened(a, again=cause), opened(b)
             found = difference.find(*runs)
             if cause and found is not None:
                 from repdl.runs.cause import look_for
@@ -94,9 +99,11 @@ def diff(
     raise typer.Exit(int(found is not None))
 
 
-def _opened(text: str, command: str, timeout: float, stack: ExitStack) -> AnyRun:
+def _opened(text: str, command: str, timeout: float, stack: ExitStack, again: bool = False) -> AnyRun:
     from repdl.runs import remote
     from repdl.runs.run import Run
 
     place = remote.place(text)
-    return Run(Path(text)) if place is None else stack.enter_context(remote.RemoteRun(*place, command, timeout))
+    if place is None:
+        return Run(Path(text))
+    return stack.enter_context(remote.RemoteRun(*place, command, timeout, again))

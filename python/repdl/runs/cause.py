@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What makes the op that differs first give other bits: `repdl diff --cause`.
 
-The program of run A is run again in a process of its own, `rerun`, up to that call, which is then made in every way.
-A way whose results have the hashes that B recorded is the cause.
+The program of run A is run again where that run lies, in a process of its own, `rerun`, up to that call, which is then
+made in every way. A way whose results have the hashes that B recorded is the cause.
 """
 
 from __future__ import annotations
@@ -18,17 +18,10 @@ from repdl.runs.again import NotRunAgainError, capability, run_again
 from repdl.runs.columns import Call
 from repdl.runs.command import Command
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
+from repdl.runs.remote import RemoteRun
 from repdl.runs.run import AnyRun, Run
-from repdl.runs.settings import variables
-
-SETTINGS = "settings"
-"""The kind of the ways with settings of B's that no other kind has."""
-
-ROUNDING = "rounding"
-"""The kind of the ways whose inputs have fewer bits."""
-
-RESULT = "result"
-"""The kind of a way that makes nothing again: a small change of A's result, which is then B's."""
+from repdl.runs.settings import harmless, variables
+from repdl.runs.told import RESULT, ROUNDING, SETTINGS
 
 _NOUNS = {
     RUN: "the run",
@@ -69,11 +62,15 @@ class Way:
 
 @dataclass
 class Cause:
-    """What was found. untried: why nothing was tried. here: what the op gave where the program was run again."""
+    """What was found.
+
+    untried: why nothing was tried. here: what the op gave where the program was run again, and machine: which that is.
+    """
 
     untried: str = ""
     here: str = ""
     ways: list[Way] = field(default_factory=list)
+    machine: str = "this machine"
 
     @property
     def wanted(self) -> str:
@@ -91,7 +88,7 @@ class Cause:
         if self.untried:
             return f"The cause was not looked for: {self.untried}."
         result = {"B": "B's result", "other": "the result of neither run"}.get(self.here)
-        again = f"In A's program, run again on this machine, it gives {result}. " if result else ""
+        again = f"In A's program, run again on {self.machine}, it gives {result}. " if result else ""
         return again + (self._named() if self.found else self._nothing())
 
     def _named(self) -> str:
@@ -159,21 +156,30 @@ def gives(hashes: Sequence[str | None], a: Call, b: Call) -> str:
 
 
 def look_for(found: Difference, a: AnyRun, b: AnyRun, command: Command | None = None) -> Cause:
-    """Runs the program of A, in the environment of a command if that is known; it prints on the error output."""
+    """Runs the program of A, in the environment of a command if that is known; it prints on the error output.
+
+    Raises RecordError: of what another machine answers.
+    """
     if not _is_of_an_op(found):
         return Cause("experiments find it only of an op that gave other bits on equal inputs")
-    if not isinstance(a, Run):
-        return Cause(
-            f"{a.path} lies on another machine, where its program would have to be run again: name the run first that "
-            "lies here, or ask on that machine"
-        )
     assert found.a is not None and found.b is not None
-    wanted = [value.hash.hex() for value in found.b.outputs]
+    of_b, wanted = _of_b(a, b, found), [value.hash.hex() for value in found.b.outputs]
+    if isinstance(a, RemoteRun):
+        cause = read(a.experiments(found.a, of_b, wanted), found.a, found.b)
+        cause.machine = a.host
+        return cause
+    assert isinstance(a, Run)
+    return read(experiments(found.a, a, of_b, wanted, command), found.a, found.b)
+
+
+def experiments(
+    call: Call, run: Run, of_b: dict[str, Any], wanted: list[str], command: Command | None = None
+) -> dict[str, Any]:
+    """What `rerun` tells of a call of A, or why it tells nothing. of_b, wanted: the settings and hashes of B."""
     try:
-        told = run_again("A", found.a, a, {"of_b": _of_b(a, b, found), "wanted": wanted}, command)
+        return run_again("A", call, run, {"of_b": harmless(of_b), "wanted": wanted}, command)
     except NotRunAgainError as error:
-        return Cause(str(error))
-    return read(told, found.a, found.b)
+        return {"untried": str(error)}
 
 
 def read(told: dict[str, Any], a: Call, b: Call) -> Cause:
@@ -192,7 +198,7 @@ def _is_of_an_op(found: Difference) -> bool:
     return found.kind == "result" and "::" in call.name and not found.generators and not unwritten_inputs(call)
 
 
-def _of_b(a: Run, b: AnyRun, found: Difference) -> dict[str, Any]:
+def _of_b(a: AnyRun, b: AnyRun, found: Difference) -> dict[str, Any]:
     """The settings that were others in B."""
     settings = {key: b.header.get(key) for key in ("threads", "enabled") if a.header.get(key) != b.header.get(key)}
     if (threads := found.settings.get("threads", ("", ""))[1]).isdecimal():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A run on another machine, of which `repdl serve` there tells, by ssh; kilobytes travel for runs of a million ops.
 
-What it answers is a stranger's: it is bounded, checked as a file is, and nothing of it is executed.
+What it answers is a stranger's: it is bounded, checked as a file is, and nothing of it is executed. With `again` that
+machine runs the program of its run again; this one never does.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from math import inf
 from pathlib import PurePosixPath
 from time import monotonic
 from types import TracebackType
@@ -23,6 +25,7 @@ from repdl.runs.columns import PHASES, Call, Names, index
 from repdl.runs.file import HEAD_SIZE, OPS, TABLE, Frames, RecordError
 from repdl.runs.run import MOST_SEGMENTS, NOTHING, AnyRun, Checked, Prefix, Segment, header, plain
 from repdl.runs.serving import ANSWER, FAILURE, MAGIC, MOST_CALLS, PROTOCOL
+from repdl.runs.told import checked, printable
 
 _PLACE = re.compile(r"([^:/]+):(.+)", re.DOTALL)
 
@@ -35,7 +38,11 @@ _PATIENCE = 5.0
 TIMEOUT = 60.0
 """Seconds that an answer may take: ssh has to log in, and the other side to start Python and to read the record."""
 
+_ALIVE = ("-o", "ServerAliveInterval=20")
+"""Options of ssh: it ends a minute after the host has fallen silent, as experiments are waited for without a limit."""
+
 _REMEDIES = {
+    2: "; the repdl there may be an older one: install one version on both, or ask without --cause",
     127: "; if there is no repdl in its path, say with --remote-repdl how it is called there",
     255: "; see whether `ssh {host} true` ends well",
 }
@@ -66,13 +73,14 @@ class RemoteRun(AnyRun):
 
     command: how repdl is called there, in words of the host's shell.
     timeout: seconds that each answer may take.
+    again: whether `experiments` are asked for, which run the program again there.
 
     Raises:
         RecordError: if the host has no such record, or gives another answer than one, or, SilentHostError, none.
         OSError: if there is no ssh.
     """
 
-    def __init__(self, host: str, path: str, command: str, timeout: float = TIMEOUT) -> None:
+    def __init__(self, host: str, path: str, command: str, timeout: float = TIMEOUT, again: bool = False) -> None:
         if host.startswith("-"):
             raise RecordError(f"{host!r} is no host")
         self.host, self.path, self.timeout = host, PurePosixPath(f"{host}:{path}"), timeout
@@ -81,7 +89,7 @@ class RemoteRun(AnyRun):
         self._names = Names(self.path)
         self._prefixes = {0: NOTHING}
         self._process = subprocess.Popen(
-            ["ssh", host, f"{command} serve {shlex.quote(path)}"],
+            ["ssh", *_ALIVE * again, host, f"{command} serve {'--again ' * again}{shlex.quote(path)}"],
             bufsize=0,  # so that what was not read is still in the pipe, which tells of it
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -159,11 +167,11 @@ class RemoteRun(AnyRun):
         """Until a pipe has something to read, or room to write, or the other side has closed it."""
         poll = select.poll()
         poll.register(pipe, event)
-        if not poll.poll(max(0.0, 1000 * (until - monotonic()))):
+        if not poll.poll(None if until == inf else max(0.0, 1000 * (until - monotonic()))):
             raise SilentHostError(self.host, self.timeout)
 
-    def _ask(self, question: str, argument: Any, most: int = 0) -> Any:
-        """most: how many calls the answer may have."""
+    def _ask(self, question: str, argument: Any, most: int = 0, patiently: bool = False) -> Any:
+        """most: how many calls the answer may have. patiently: without a limit until it begins."""
         line = json.dumps([question, argument]).encode() + b"\n"
         assert self._process.stdin is not None
         self.sent += len(line)
@@ -174,6 +182,9 @@ class RemoteRun(AnyRun):
                 line = line[os.write(self._process.stdin.fileno(), line) :]
         except BrokenPipeError:
             raise RecordError(f"{self.host} takes no more questions: {self._status()}") from None
+        assert self._process.stdout is not None
+        if patiently:
+            self._await(self._process.stdout, select.POLLIN, inf)
         return self._answer(most)
 
     def _answer(self, most: int) -> Any:
@@ -190,8 +201,7 @@ class RemoteRun(AnyRun):
                 elif frame.kind == OPS:
                     self._calls += self._names.calls(value)
                 elif frame.kind == FAILURE:
-                    text = "".join(c if c.isprintable() else " " for c in str(value)[:2000])
-                    raise RecordError(f"{self.host}: {text}")
+                    raise RecordError(f"{self.host}: {printable(str(value))}")
                 else:
                     if len(self._calls) > most:
                         raise ValueError("it has more calls than were asked for")
@@ -241,3 +251,9 @@ class RemoteRun(AnyRun):
                 Segment(PHASES[index(phase)], str(module), index(begin), digest)
                 for phase, module, begin, digest in found
             ]
+
+    def experiments(self, call: Call, of_b: dict[str, Any], wanted: list[str]) -> dict[str, Any]:
+        """As `cause.experiments`, on that machine: it may take as long as ssh lives."""
+        told = self._ask("again", [call.number, of_b, wanted], patiently=True)
+        with self._checked():
+            return checked(told, len(call.outputs))

@@ -29,10 +29,11 @@ from repdl.experiments.settings import State
 from repdl.experiments.variations import BATCH, KINDS, NUMBERS_OF_THREADS, PROCESS, RUN
 from repdl.experiments.workers import Workers, instruction_sets
 from repdl.interception import reproducible, strict
-from repdl.runs.cause import RESULT, ROUNDING, SETTINGS, Way
+from repdl.runs.cause import Way
 from repdl.runs.columns import as_written
 from repdl.runs.log import Log
 from repdl.runs.recorder import Recorded, Recorder, recording
+from repdl.runs.told import RESULT, ROUNDING, SETTINGS
 from repdl.runs.window import Window
 
 VARIED = tuple(kind for kind in KINDS if kind != BATCH)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Answers what `repdl diff` on another machine asks of a run: `repdl serve`, which `remote` starts there by ssh.
 
+It executes nothing but, where it is started with `--again` and asked for it, the program of that run.
+
 A question is a line of JSON, its name and one argument; an answer is frames as those of a file, the last of them of the
 kind `ANSWER`. The first answer comes unasked, after eight bytes, and tells of the run as a whole.
 """
@@ -13,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from repdl.runs.columns import NUMBER_OF_PHASE, Call, ColumnWriter
+from repdl.runs.columns import NUMBER_OF_PHASE, Call, ColumnWriter, index
 from repdl.runs.file import Frames, RecordError
 from repdl.runs.run import Run
 
@@ -22,14 +24,14 @@ PROTOCOL = 1
 
 ANSWER, FAILURE = b"A", b"X"
 
-MOST_ASKED = 1 << 16
+MOST_ASKED = 1 << 20
 """Bytes of a question."""
 MOST_CALLS = 1024
 """Of an answer."""
 
 
-def serve(path: Path, questions: BinaryIO, answers: BinaryIO) -> None:
-    """Until there are no more questions."""
+def serve(path: Path, questions: BinaryIO, answers: BinaryIO, again: bool = False) -> None:
+    """Until there are no more questions. again: whether the program of the run may be run again."""
     frames = Frames()
 
     def send(kind: bytes, value: Any) -> None:
@@ -37,7 +39,7 @@ def serve(path: Path, questions: BinaryIO, answers: BinaryIO) -> None:
 
     answers.write(MAGIC)
     try:
-        answering = _Answering(Run(path), send)
+        answering = _Answering(Run(path), send, again)
         send(ANSWER, answering.about())
         answers.flush()
         while line := questions.readline(MOST_ASKED):
@@ -47,14 +49,14 @@ def serve(path: Path, questions: BinaryIO, answers: BinaryIO) -> None:
     except (RecordError, OSError) as error:
         send(FAILURE, f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error))
         answers.flush()
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         send(FAILURE, f"no question that this version of repdl answers: {error!r}"[:1000])
         answers.flush()
 
 
 class _Answering:
-    def __init__(self, run: Run, send: Any) -> None:
-        self.run = run
+    def __init__(self, run: Run, send: Any, again: bool) -> None:
+        self.run, self.is_again_allowed = run, again
         self.columns = ColumnWriter(send)  # so that a name travels once
         self.questions: dict[str, Callable[[Any], Any]] = {
             "prefix": self.prefix,
@@ -62,6 +64,7 @@ class _Answering:
             "state": self.state,
             "missing": self.missing,
             "segments": self.segments,
+            "again": self.again,
         }
 
     def about(self) -> dict[str, Any]:
@@ -93,6 +96,18 @@ class _Answering:
         return [
             [NUMBER_OF_PHASE[phase], module, begin, digest] for phase, module, begin, digest in self.run.segments(step)
         ]
+
+    def again(self, asked: list[Any]) -> dict[str, Any]:
+        """The number of a call, the settings that B had, and the hashes that it gave: what `rerun` tells."""
+        if not self.is_again_allowed:
+            return {"untried": "where A lies no program is run again, as `repdl serve` was started without --again"}
+        from repdl.runs.cause import experiments  # imports torch
+
+        number, of_b, wanted = asked
+        call = self.run.call(index(number))
+        if call is None:
+            raise IndexError(f"there is no call {number}")
+        return experiments(call, self.run, of_b, [str(item) for item in wanted])
 
     def _send(self, calls: Iterator[Call]) -> int:
         sent, part = 0, None

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from repdl.interception import switch
+from repdl.interception.machine import CAPABILITIES
 
 NAMES = ("threads", "precision of float32 products", "deterministic algorithms", "oneDNN", "repdl.enable()")
 
@@ -18,6 +20,11 @@ _VARIABLES = (
     "REPDL_TARGET",
 )  # fmt: skip
 """Environment variables begin so that libraries of kernels read."""
+
+_HARMLESS = re.compile(r"(?!.*(TOOL|INJECT|PATH|FILE|DIR|DUMP|LOG|VERBOSE|DISPLAY))[A-Z0-9_]+")
+"""Others may name a file that a library loads or writes: OMP_TOOL_LIBRARIES, CUDA_INJECTION64_PATH."""
+
+_MOST_THREADS = 1024
 
 
 def now() -> tuple[object, ...]:
@@ -46,6 +53,21 @@ def variables(header: Mapping[str, Any]) -> dict[str, str]:
     written = header.get("environment")
     items = written if isinstance(written, list) else []
     return dict(item.split("=", 1) for item in items if "=" in item and item.startswith(_VARIABLES))
+
+
+def harmless(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Of settings that a stranger may have recorded, or sent, those that can be tried here without harm."""
+    kept: dict[str, Any] = {}
+    if "enabled" in wanted:
+        kept["enabled"] = bool(wanted["enabled"])
+    if isinstance(threads := wanted.get("threads"), int) and 0 < threads <= _MOST_THREADS:
+        kept["threads"] = threads
+    if (capability := wanted.get("capability")) in CAPABILITIES:
+        kept["capability"] = capability
+    given = variables({"environment": [f"{name}={value}" for name, value in wanted.get("environment", {}).items()]})
+    if environment := {name: value for name, value in given.items() if _HARMLESS.fullmatch(name)}:
+        kept["environment"] = environment
+    return kept
 
 
 def environment() -> list[str]:
