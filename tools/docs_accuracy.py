@@ -98,7 +98,7 @@ def accuracy_page(general: str, table: Table) -> str:
     )
     raises = sum(len(row) != 4 for calls in families.values() for dtypes in calls.values() for row in dtypes.values())
     page = (
-        f"{general}\n## Where ours is the larger error\n\n"
+        f"{general}\n## How often it is\n\n"
         f"In {len(worse)} of {len(measured)} calls the root mean square of our errors is the larger one: {counts}.\n"
         f"In {sum(m.ratio > 1.1 for m in worse)} it is larger by more than a tenth, in "
         f"{sum(m.ratio > 1.5 for m in worse)} by more than half, in {sum(m.ratio > 2 for m in worse)} more than twice "

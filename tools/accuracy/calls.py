@@ -25,31 +25,35 @@ class Call(NamedTuple):
 
 
 class Draw:
-    """Numbers of a dtype from a fixed seed."""
+    """Numbers of a dtype from a fixed seed, the same ones on every machine."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = dtype
-        self.generator = torch.Generator().manual_seed(16)
+        self.generator = np.random.default_rng(16)
+
+    def of(self, array: np.ndarray) -> Tensor:
+        """An array, rounded to the dtype."""
+        array = np.ascontiguousarray(array)
+        return torch.from_numpy(array.astype(np.float32 if self.dtype == torch.float32 else np.float64))
 
     def normal(self, *shape: int) -> Tensor:
-        return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(self.dtype)
+        return self.of(self.generator.standard_normal(shape))
 
     def between(self, low: float, high: float, *shape: int) -> Tensor:
-        drawn = torch.rand(*shape, generator=self.generator, dtype=torch.float64)
-        return (low + (high - low) * drawn).to(self.dtype)
+        return self.of(self.generator.uniform(low, high, shape))
 
-    def wide(self, *shape: int, bits: float = 20) -> Tensor:
-        """Normal numbers times powers of two with exponents up to `bits`, positive and negative."""
-        return self.normal(*shape) * torch.exp2(self.between(-bits, bits, *shape).round())
+    def wide(self, *shape: int) -> Tensor:
+        """Normal numbers times powers of two from 2^-20 to 2^20."""
+        return self.of(np.ldexp(self.generator.standard_normal(shape), self.generator.integers(-20, 21, shape)))
 
     def cancelling(self, rows: int, length: int) -> Tensor:
         """Rows of `length` numbers, each of which is there with both signs, but for a small change of one."""
-        half = self.normal(rows, length // 2)
-        row = torch.cat([half, -half * (1 + 1e-3 * self.normal(rows, length // 2))], 1)
-        return row[:, torch.randperm(length, generator=self.generator)]
+        half = self.generator.standard_normal((rows, length // 2))
+        change = 1 + 1e-3 * self.generator.standard_normal(half.shape)
+        return self.of(self.generator.permutation(np.concatenate([half, -half * change], 1), axis=1))
 
     def places(self, size: int, *shape: int) -> Tensor:
-        return torch.randint(size, shape, generator=self.generator)
+        return torch.from_numpy(self.generator.integers(0, size, shape))
 
 
 Family = Callable[[Draw], Iterator[Call]]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, linalg
 
 from accuracy.calls import Call, Draw, family
-from accuracy.precise import Array
+from accuracy.precise import Array, LongDouble
 from accuracy.precise_matrices import (
     cholesky,
     determinant,
@@ -27,13 +27,17 @@ from accuracy.precise_matrices import (
 
 def _conditioned(draw: Draw, n: int) -> Tensor:
     """A matrix whose singular values go from 1 down to 1e-3, or to 1e-8 for float64."""
-    left, right = (torch.linalg.qr(draw.normal(n, n).double())[0] for _ in range(2))
-    return ((left * torch.logspace(0, -3 if draw.dtype == torch.float32 else -8, n)) @ right).to(draw.dtype)
+    a = np.diag(np.logspace(0, -3 if draw.dtype == torch.float32 else -8, n)).astype(LongDouble)
+    for _ in range(4):
+        v = draw.generator.standard_normal(n).astype(LongDouble)
+        a = (a - np.outer(v, (v @ a) * (2 / (v @ v)))).T
+    return draw.of(a)
 
 
-def _positive(a: Tensor) -> Tensor:
-    """Its numbers are rounded sums, which are symmetric: the operand, not the call, that is measured."""
-    return a @ a.mT / a.shape[-1] + torch.eye(a.shape[-1], dtype=a.dtype)
+def _positive(draw: Draw, a: Tensor) -> Tensor:
+    exact = a.numpy().astype(LongDouble)
+    n = a.shape[-1]
+    return draw.of(exact @ exact.swapaxes(-1, -2) / n + np.eye(n))
 
 
 def _orthogonality(q: Array, _: Array) -> Array:
@@ -75,8 +79,8 @@ def _matrices(draw: Draw) -> Iterator[Call]:
         (many,),
         lambda a: np.log(np.abs(each_matrix(determinant)(a))),
     )
-    yield Call("cholesky, 100²", linalg.cholesky, (_positive(square),), cholesky)
-    yield Call("cholesky, 100 of 24²", linalg.cholesky, (_positive(many),), each_matrix(cholesky))
+    yield Call("cholesky, 100²", linalg.cholesky, (_positive(draw, square),), cholesky)
+    yield Call("cholesky, 100 of 24²", linalg.cholesky, (_positive(draw, many),), each_matrix(cholesky))
     tall = draw.normal(100, 32, 16)
     yield Call("qr, 100², R", lambda a: linalg.qr(a)[1], (square,), lambda a: triangular_of_qr(a)[0])
     yield Call(
