@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""On tensors larger than those of test_aten_ops, results are as near to float64's as stock torch's own."""
+"""On tensors larger than those of test_aten_ops, results are as near to float64's as stock torch's own.
+
+docs/accuracy.md has the errors of many more calls.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ import torch
 
 import repdl
 
-ALLOWED = 1.25
-"""Times the error of stock torch."""
+LARGER = {"gradient of logcumsumexp": 1.01}
+"""Errors that are larger than stock torch's, and how many times."""
 
 
 def normal(*shape: int) -> torch.Tensor:
@@ -61,7 +64,7 @@ def test_as_near_as_torch(name: str) -> None:
     def error(value: torch.Tensor) -> float:
         return float((value.double() - exact).square().mean().sqrt() / exact.abs().max())
 
-    assert error(ours) <= ALLOWED * error(stock), f"{error(ours):.3g}, torch's {error(stock):.3g}"
+    assert error(ours) <= LARGER.get(name, 1) * error(stock), f"{error(ours):.3g}, torch's {error(stock):.3g}"
 
 
 def test_logcumsumexp_of_odd_numbers() -> None:
