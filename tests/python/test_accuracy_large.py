@@ -15,8 +15,8 @@ import torch
 import repdl
 
 ALLOWED = 1.25
-"""Times the error of stock torch, which goes by the machine; ours is the smaller one on those that were tried, but for the
-gradient of logcumsumexp, 1.005 times as large."""
+"""Times the error of stock torch, which goes by the machine; on those that were tried ours is the smaller one, but for
+the gradient of logcumsumexp, 1.005 times as large."""
 
 
 def normal(*shape: int) -> torch.Tensor:
