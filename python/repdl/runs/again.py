@@ -16,7 +16,7 @@ from repdl.runs.command import Command
 from repdl.runs.file import RecordError
 from repdl.runs.run import AnyRun, Run
 from repdl.runs.sentence import place
-from repdl.runs.settings import variables
+from repdl.runs.settings import harmless, variables
 
 
 class NotRunAgainError(Exception):
@@ -78,3 +78,13 @@ def unlike(name: str, run: Run, path: Path, status: int) -> str:
             found.kind, "another op is called"
         )
     return f"{name}'s program does not run alike when it is run again: in {place(found.call)}, {how}"
+
+
+def experiments(
+    call: Call, run: Run, of_b: dict[str, Any], wanted: list[str], command: Command | None = None
+) -> dict[str, Any]:
+    """What `rerun` tells of a call of A, or why it tells nothing. of_b, wanted: the settings and hashes of B."""
+    try:
+        return run_again("A", call, run, {"of_b": harmless(of_b), "wanted": wanted}, command)
+    except NotRunAgainError as error:
+        return {"untried": str(error)}

@@ -14,13 +14,13 @@ from typing import Any
 from repdl._content import UNHASHED, UNINITIALISED
 from repdl.experiments.compare import Answer
 from repdl.experiments.variations import INSTRUCTIONS, LAYOUT, PRECISION, PROCESS, RUN, THREADS
-from repdl.runs.again import NotRunAgainError, capability, run_again
+from repdl.runs.again import capability, experiments
 from repdl.runs.columns import Call
 from repdl.runs.command import Command
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
 from repdl.runs.remote import RemoteRun
 from repdl.runs.run import AnyRun, Run
-from repdl.runs.settings import harmless, variables
+from repdl.runs.settings import variables
 from repdl.runs.told import RESULT, ROUNDING, SETTINGS
 
 _NOUNS = {
@@ -170,16 +170,6 @@ def look_for(found: Difference, a: AnyRun, b: AnyRun, command: Command | None = 
         return cause
     assert isinstance(a, Run)
     return read(experiments(found.a, a, of_b, wanted, command), found.a, found.b)
-
-
-def experiments(
-    call: Call, run: Run, of_b: dict[str, Any], wanted: list[str], command: Command | None = None
-) -> dict[str, Any]:
-    """What `rerun` tells of a call of A, or why it tells nothing. of_b, wanted: the settings and hashes of B."""
-    try:
-        return run_again("A", call, run, {"of_b": harmless(of_b), "wanted": wanted}, command)
-    except NotRunAgainError as error:
-        return {"untried": str(error)}
 
 
 def read(told: dict[str, Any], a: Call, b: Call) -> Cause:

@@ -253,7 +253,7 @@ class RemoteRun(AnyRun):
             ]
 
     def experiments(self, call: Call, of_b: dict[str, Any], wanted: list[str]) -> dict[str, Any]:
-        """As `cause.experiments`, on that machine: it may take as long as ssh lives."""
+        """As `again.experiments`, on that machine: it may take as long as ssh lives."""
         told = self._ask("again", [call.number, of_b, wanted], patiently=True)
         with self._checked():
             return checked(told, len(call.outputs))

@@ -15,10 +15,11 @@ from repdl.runs.run import AnyRun
 
 def sentence(found: Difference | None, a: AnyRun, b: AnyRun) -> str:
     if found is None:
-        what = f"{a.ops} ops"
+        equal = f"{a.ops} ops in {a.steps} steps are equal"
         if a.sampling[1] == 0:
-            what = "the batches, parameters, optimizers, results of models and numbers that the programs read"
-        return f"No difference{_until(a, b)}: {what} are equal in {a.steps} steps."
+            what = "batches, parameters, optimizers, results of models and numbers that the programs read"
+            equal = f"the {what} are equal in {a.steps} steps"
+        return f"No difference{_until(a, b)}: {equal}."
     parts = [_first(found, a, b), _loading(found), _settings(found)]
     parts += [more.sentence for more in (found.cause, found.captured) if more is not None]
     return " ".join(filter(None, parts))

@@ -101,7 +101,7 @@ class _Answering:
         """The number of a call, the settings that B had, and the hashes that it gave: what `rerun` tells."""
         if not self.is_again_allowed:
             return {"untried": "where A lies no program is run again, as `repdl serve` was started without --again"}
-        from repdl.runs.cause import experiments  # imports torch
+        from repdl.runs.again import experiments  # imports torch
 
         number, of_b, wanted = asked
         call = self.run.call(index(number))
