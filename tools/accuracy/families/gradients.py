@@ -13,6 +13,7 @@ from torch import Tensor, linalg
 from torch.nn import functional as F
 
 from accuracy.calls import Call, Draw, family
+from accuracy.families.recurrent import lstm
 
 
 def gradient(function: Callable[..., Any], of: int = 0) -> Callable[..., Tensor]:
@@ -75,14 +76,9 @@ def _gradients(draw: Draw) -> Iterator[Call]:
     yield of("bilinear, 32² to 50²", partial(F.interpolate, size=50, mode="bilinear"), normal(2, 8, 32, 32))
     size = 0.125
     weights = [draw.between(-size, size, 256, *of) for of in ((64,), (64,), (), ())]
-    yield of("LSTM, by input", _lstm_of_training, normal(32, 16, 64), *weights)
-    yield of("LSTM, by weight", _lstm_of_training, normal(32, 16, 64), *weights, by=1)
+    yield of("LSTM, by input", partial(lstm, training=True), normal(32, 16, 64), *weights)
+    yield of("LSTM, by weight", partial(lstm, training=True), normal(32, 16, 64), *weights, by=1)
 
 
 def _layer_norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return F.layer_norm(x, weight.shape, weight, bias)
-
-
-def _lstm_of_training(x: Tensor, *weights: Tensor) -> Tensor:
-    start = x.new_zeros(1, x.shape[1], 64)
-    return torch._VF.lstm(x, (start, start), weights, True, 1, 0.0, True, False, False)[0]
