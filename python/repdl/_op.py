@@ -40,10 +40,16 @@ PerAxis: TypeAlias = int | Sequence[int]
 
 
 class Saved:
-    """What a gradient may read: the saved tensors and all other arguments of the call, by name."""
+    """What a gradient may read: the saved tensors and all other arguments of the call, by name.
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    `needed` has the names of the arguments whose gradient is asked for.
+    """
+
+    needed: frozenset[str]
+
+    def __init__(self, values: Mapping[str, Any], needed: frozenset[str]) -> None:
         self.__dict__.update(values)
+        self.needed = needed
 
     def __getattr__(self, name: str) -> Any:  # only reached for a name that is not there
         raise AttributeError(f"the gradient did not save {name!r}")
@@ -275,6 +281,15 @@ def rows_of(*names: str) -> Callable[[Mapping[str, Any], slice], dict[str, Any]]
 
     def take(arguments: Mapping[str, Any], rows: slice) -> dict[str, Any]:
         return {k: v[rows] if k in names and v is not None else v for k, v in arguments.items()}
+
+    return take
+
+
+def matrices_of(*names: str) -> Callable[[Mapping[str, Any], slice], Mapping[str, Any] | None]:
+    """For `Op.rows`: the batch is the first dimension of these tensors of matrices, if they have one."""
+
+    def take(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+        return rows_of(*names)(arguments, rows) if arguments[names[0]].ndim > 2 else None
 
     return take
 

@@ -191,12 +191,11 @@ class _Context:
             values[f"{self.names[i]}_shape"] = values.pop(self.names[i])
         # torch.func.vjp is over when the function that it gives is called, and its wrappers with it.
         values.update(zip(self.gradient.saves, map(_living, ctx.saved_tensors), strict=True))
-        grads = self.gradient.formula(Saved(values), *wanted)
         # The dispatcher leaves out trailing arguments that have their default.
-        return tuple(
-            self.evaluate(name, grads) if needed else None
-            for name, needed in zip(self.names, ctx.needs_input_grad, strict=False)
-        )
+        needed = dict(zip(self.names, ctx.needs_input_grad, strict=False))
+        saved = Saved(values, frozenset(name for name in needed if needed[name]))
+        grads = self.gradient.formula(saved, *wanted)
+        return tuple(self.evaluate(name, grads) if needed[name] else None for name in needed)
 
     def evaluate(self, argument: str, gradients: Mapping[str, Any]) -> Any:
         if argument not in gradients:

@@ -66,8 +66,9 @@ static Results RunGroupNorm(const Case& test_case) {
   return results;
 }
 
+/// By the input, and by weight and bias where they are asked for.
 template <class T>
-static Results RunGroupNormGrad(const Case& test_case) {
+static Results Gradients(const Case& test_case, bool of_parameters) {
   const Groups<T> groups(test_case, true);
   const Numbers<T> g = groups.args.template NumbersOf<T>("grad_output");
   const Numbers<T> mean = groups.args.template NumbersOf<T>("mean");
@@ -103,12 +104,24 @@ static Results RunGroupNormGrad(const Case& test_case) {
   for (SumOf<T>& sum : bias_sums) grad_bias.push_back(sum.Result());
   Results results;
   Append(results, grad_input, groups.args.OutputShape(0));
+  if (!of_parameters) return results;
   Append(results, grad_weight, groups.args.OutputShape(1));
   Append(results, grad_bias, groups.args.OutputShape(2));
   return results;
 }
 
+template <class T>
+static Results RunGroupNormGrad(const Case& test_case) {
+  return Gradients<T>(test_case, true);
+}
+
+template <class T>
+static Results RunGroupNormGradInput(const Case& test_case) {
+  return Gradients<T>(test_case, false);
+}
+
 static const Op kOps[] = {{"group_norm", REPDL_EITHER(RunGroupNorm)},
-                          {"group_norm_grad", REPDL_EITHER(RunGroupNormGrad)}};
+                          {"group_norm_grad", REPDL_EITHER(RunGroupNormGrad)},
+                          {"group_norm_grad_input", REPDL_EITHER(RunGroupNormGradInput)}};
 
 }  // namespace repdl::reference

@@ -54,8 +54,9 @@ Results Forward(const Case& test_case, bool of_mean) {
   return results;
 }
 
+/// By the input, and by the parameters where they are asked for.
 template <class T>
-Results Gradients(const Case& test_case, bool of_mean) {
+Results Gradients(const Case& test_case, bool of_mean, bool of_parameters) {
   const Rows<T> rows(test_case, of_mean);
   const Numbers<T> g = rows.args.template NumbersOf<T>("grad_output");
   const Numbers<T> mean = of_mean ? rows.args.template NumbersOf<T>("mean") : Numbers<T>();
@@ -86,7 +87,7 @@ Results Gradients(const Case& test_case, bool of_mean) {
   }
   Results results;
   Append(results, grad_input, rows.args.OutputShape(0));
-  for (int i = 1; i <= (of_mean ? 2 : 1); ++i) {
+  for (int i = 1; of_parameters && i <= (of_mean ? 2 : 1); ++i) {
     Numbers<T> totals;
     for (SumOf<T>& sum : i == 1 ? grad_weight : grad_bias) totals.push_back(sum.Result());
     Append(results, totals, rows.args.OutputShape(i));
@@ -103,7 +104,12 @@ static Results RunLayerNorm(const Case& test_case) {
 
 template <class T>
 static Results RunLayerNormGrad(const Case& test_case) {
-  return Gradients<T>(test_case, true);
+  return Gradients<T>(test_case, true, true);
+}
+
+template <class T>
+static Results RunLayerNormGradInput(const Case& test_case) {
+  return Gradients<T>(test_case, true, false);
 }
 
 template <class T>
@@ -113,12 +119,19 @@ static Results RunRmsNorm(const Case& test_case) {
 
 template <class T>
 static Results RunRmsNormGrad(const Case& test_case) {
-  return Gradients<T>(test_case, false);
+  return Gradients<T>(test_case, false, true);
+}
+
+template <class T>
+static Results RunRmsNormGradInput(const Case& test_case) {
+  return Gradients<T>(test_case, false, false);
 }
 
 static const Op kOps[] = {{"layer_norm", REPDL_EITHER(RunLayerNorm)},
                           {"layer_norm_grad", REPDL_EITHER(RunLayerNormGrad)},
+                          {"layer_norm_grad_input", REPDL_EITHER(RunLayerNormGradInput)},
                           {"rms_norm", REPDL_EITHER(RunRmsNorm)},
-                          {"rms_norm_grad", REPDL_EITHER(RunRmsNormGrad)}};
+                          {"rms_norm_grad", REPDL_EITHER(RunRmsNormGrad)},
+                          {"rms_norm_grad_input", REPDL_EITHER(RunRmsNormGradInput)}};
 
 }  // namespace repdl::reference

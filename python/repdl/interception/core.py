@@ -100,11 +100,13 @@ def _of_rows(op: _Kernel, x: torch.Tensor, shape: Any, *args: Any) -> tuple[torc
 
 def _of_rows_backward(
     op: _Kernel, grad: torch.Tensor, x: torch.Tensor, shape: Any, *args: Any
-) -> tuple[torch.Tensor, ...]:
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
     *statistics, weight, order = args
     columns = (t.reshape(-1, 1) for t in statistics)
-    first, *others = op(_rows(grad, shape), _rows(x, shape), (math.prod(shape),), *columns, _flat(weight), order)
-    return first.reshape(x.shape), *(t.reshape(tuple(shape)) for t in others)
+    results = op(_rows(grad, shape), _rows(x, shape), (math.prod(shape),), *columns, _flat(weight), order)
+    if isinstance(results, torch.Tensor):
+        return results.reshape(x.shape)
+    return results[0].reshape(x.shape), *(t.reshape(tuple(shape)) for t in results[1:])
 
 
 def _flattened(value: Any) -> Any:
@@ -177,11 +179,11 @@ _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"), _of_lines),
     **dict.fromkeys(("glu", "glu_grad"), _of_halves),
     **dict.fromkeys(("layer_norm", "rms_norm"), _of_rows),
-    **dict.fromkeys(("layer_norm_grad", "rms_norm_grad"), _of_rows_backward),
     **dict.fromkeys(
-        ("group_norm", "group_norm_grad", "batch_norm", "batch_norm_grad", "batch_norm_eval", "batch_norm_eval_grad"),
-        _of_channels,
+        ("layer_norm_grad", "layer_norm_grad_input", "rms_norm_grad", "rms_norm_grad_input"), _of_rows_backward
     ),
+    **dict.fromkeys(("group_norm", "group_norm_grad", "group_norm_grad_input"), _of_channels),
+    **dict.fromkeys(("batch_norm", "batch_norm_grad", "batch_norm_eval", "batch_norm_eval_grad"), _of_channels),
     "batch_norm_stats": _of_channels_alone,
     "mm": _of_matrices,
     **dict.fromkeys(("weight_norm", "weight_norm_grad"), _of_weights),

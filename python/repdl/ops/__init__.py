@@ -282,7 +282,11 @@ from repdl.ops.grid_sample import (
     grid_sample_grad_grid as grid_sample_grad_grid,
     grid_sample_grad_input as grid_sample_grad_input,
 )
-from repdl.ops.group_norm import group_norm as group_norm, group_norm_grad as group_norm_grad
+from repdl.ops.group_norm import (
+    group_norm as group_norm,
+    group_norm_grad as group_norm_grad,
+    group_norm_grad_input as group_norm_grad_input,
+)
 from repdl.ops.histogram import histogram as histogram
 from repdl.ops.index_add import index_add as index_add, scatter_add as scatter_add
 from repdl.ops.integer_convolution import integer_convolution as integer_convolution
@@ -290,8 +294,10 @@ from repdl.ops.integer_mm import integer_mm as integer_mm
 from repdl.ops.layer_norm import (
     layer_norm as layer_norm,
     layer_norm_grad as layer_norm_grad,
+    layer_norm_grad_input as layer_norm_grad_input,
     rms_norm as rms_norm,
     rms_norm_grad as rms_norm_grad,
+    rms_norm_grad_input as rms_norm_grad_input,
 )
 from repdl.ops.ldl import (
     complex_ldl as complex_ldl,

@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, rows_of, sample
-
-
-def matrices_of(*names: str) -> Callable[[Mapping[str, Any], slice], Mapping[str, Any] | None]:
-    """For `Op.rows`: the batch is the first dimension of these tensors of matrices, if they have one."""
-
-    def take(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
-        return rows_of(*names)(arguments, rows) if arguments[names[0]].ndim > 2 else None
-
-    return take
+from repdl._op import Sample, Tensor, matrices_of, op, sample
+from repdl.ops.mm import mm
+from repdl.ops.solve_triangular import solve_triangular
 
 
 @op(outputs=("output", "info"))
 def cholesky(input: Tensor) -> tuple[Tensor, Tensor]:
-    """U of UᵀU = A for symmetric, positive definite matrices A; it has no gradient.
+    """U of UᵀU = A for symmetric, positive definite matrices A. The gradient is by the lower triangles.
 
     Args:
         input: float32 or float64, (…, n, n), of which the lower triangles are read.
@@ -32,6 +25,26 @@ def cholesky(input: Tensor) -> tuple[Tensor, Tensor]:
 
 
 cholesky.rows(matrices_of("input"))
+
+
+@cholesky.backward(saves=("output",), non_differentiable=("info",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    def of_input() -> Any:
+        # With L = Uᵀ, the gradient by a symmetric A is L⁻ᵀ phi(Lᵀ grad_L) L⁻¹, where phi takes the lower triangle and
+        # half of the diagonal: Murray, "Differentiation of the Cholesky decomposition", arXiv 1602.07527, equation 8.
+        u = saved.output
+        product = mm(u, grad.triu(), transB=True)
+        phi = product.tril(-1) + (product.diagonal(dim1=-2, dim2=-1) * 0.5).diag_embed()
+        half = solve_triangular(u, solve_triangular(u, phi.mT, upper=True).mT, upper=True)
+        return gradient_of_triangle(half, upper=False)
+
+    return {"input": of_input}
+
+
+def gradient_of_triangle(by_matrix: Any, upper: bool) -> Any:
+    """From the gradient by all numbers of a symmetric matrix, that by one triangle, which stands for both."""
+    both = by_matrix + by_matrix.mT
+    return (both.triu(1) if upper else both.tril(-1)) + by_matrix.diagonal(dim1=-2, dim2=-1).diag_embed()
 
 
 @cholesky.samples

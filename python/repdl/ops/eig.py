@@ -3,8 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.cholesky import matrices_of
+from repdl._op import Sample, Tensor, matrices_of, op, sample
 
 
 @op(outputs=("values", "vectors", "info"))

@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.cholesky import matrices_of
+from repdl._op import Sample, Tensor, matrices_of, op, sample
+from repdl.ops.cholesky import gradient_of_triangle
+from repdl.ops.elementwise.arithmetic import div
+from repdl.ops.mm import mm
 
 
 @op(outputs=("values", "vectors", "info"))
 def eigh(input: Tensor, upper: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of symmetric matrices; it has no gradient.
+    """Eigenvalues and eigenvectors of symmetric matrices.
 
     Args:
         input: float32 or float64, (…, n, n), of which the lower triangles are read.
@@ -24,7 +27,7 @@ def eigh(input: Tensor, upper: bool = False) -> tuple[Tensor, Tensor, Tensor]:
 
 @op(outputs=("values", "info"))
 def eigvalsh(input: Tensor, upper: bool = False) -> tuple[Tensor, Tensor]:
-    """Eigenvalues of symmetric matrices, the bits of `eigh`; it has no gradient.
+    """Eigenvalues of symmetric matrices, the bits of `eigh`.
 
     Args:
         input: float32 or float64, (…, n, n), of which the lower triangles are read.
@@ -37,6 +40,34 @@ def eigvalsh(input: Tensor, upper: bool = False) -> tuple[Tensor, Tensor]:
 
 eigh.rows(matrices_of("input"))
 eigvalsh.rows(matrices_of("input"))
+
+
+@eigh.backward(saves=("values", "vectors"), non_differentiable=("info",))
+def _(saved: Any, grad_values: Any, grad_vectors: Any) -> dict[str, Any]:
+    """Not finite where vectors are asked for and values are equal, and unique up to the signs of vectors."""
+
+    def of_input() -> Any:
+        values, rows = saved.values, saved.vectors
+        inner = values.new_zeros(rows.shape)
+        if grad_vectors is not None:
+            distances = values.unsqueeze(-2) - values.unsqueeze(-1)
+            inner = div(mm(rows, grad_vectors, transB=True), distances)
+            inner.diagonal(dim1=-2, dim2=-1).zero_()
+        if grad_values is not None:
+            inner.diagonal(dim1=-2, dim2=-1).copy_(grad_values)
+        return gradient_of_triangle(mm(mm(rows, inner, transA=True), rows), saved.upper)
+
+    return {"input": of_input}
+
+
+@eigvalsh.backward(saves=("input",), non_differentiable=("info",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    def of_input() -> Any:
+        rows = eigh(saved.input, saved.upper)[1]
+        by_matrix = mm(rows, grad.unsqueeze(-1) * rows, transA=True)
+        return gradient_of_triangle(by_matrix, saved.upper)
+
+    return {"input": of_input}
 
 
 @eigh.samples

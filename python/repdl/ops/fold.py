@@ -47,6 +47,30 @@ def pad_grad(grad_output: Tensor, padding: Sequence[int], mode: str = "reflect",
     """
 
 
+@fold.backward(saves=())
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: _blocks(saved, grad).reshape(saved.input_shape)}
+
+
+def _blocks(saved: Any, grad: Any) -> Any:
+    """What the blocks read where they were added up; of padding, zeros."""
+    import torch
+
+    rank = len(saved.output_size)
+    given = (saved.kernel_size, saved.stride, saved.padding, saved.dilation)
+    kernel, stride, padding, dilation = ([v] * rank if isinstance(v, int) else list(v) for v in given)
+    places = torch.nn.functional.pad(grad, [p for p in reversed(padding) for _ in range(2)]).contiguous()
+    outer, steps = places.dim() - rank, places.stride()
+    counts = [
+        (size - d * (k - 1) - 1) // s + 1
+        for size, k, s, d in zip(places.shape[outer:], kernel, stride, dilation, strict=True)
+    ]
+    of_places = [step * d for step, d in zip(steps[outer:], dilation, strict=True)]
+    of_blocks = [step * s for step, s in zip(steps[outer:], stride, strict=True)]
+    shape, strides = [*places.shape[:outer], *kernel, *counts], [*steps[:outer], *of_places, *of_blocks]
+    return places.as_strided(shape, strides)
+
+
 @fold.rows
 def _(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
     return rows_of("input")(arguments, rows) if arguments["input"].ndim == 3 else None

@@ -48,13 +48,28 @@ def group_norm_grad(
     """The gradients of group_norm by input, weight and bias; mean and rstd are what group_norm returned."""
 
 
+@op(outputs=("grad_input",))
+def group_norm_grad_input(
+    grad_output: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None = None,
+    order: str | None = None,
+) -> Tensor:
+    """The gradient of group_norm by input alone, for a weight and a bias that are frozen."""
+
+
 @group_norm.backward(saves=("input", "mean", "rstd", "weight"), non_differentiable=("mean", "rstd"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    grads = group_norm_grad(grad, saved.input, saved.mean, saved.rstd, saved.weight, saved.order)
-    return dict(zip(("input", "weight", "bias"), grads, strict=True))
+    args = (grad, saved.input, saved.mean, saved.rstd, saved.weight, saved.order)
+    if saved.needed <= {"input"}:
+        return {"input": group_norm_grad_input(*args)}
+    return dict(zip(("input", "weight", "bias"), group_norm_grad(*args), strict=True))
 
 
 group_norm.rows(rows_of("input"))
+group_norm_grad_input.rows(rows_of("grad_output", "input", "mean", "rstd"))
 # The gradients of weight and bias are sums over the batch.
 group_norm_grad.rows(no_rows)
 
@@ -82,8 +97,7 @@ def _() -> Iterator[Sample]:
         yield sample(input=f"{kind}[6, 8, 5]#3", num_groups=2, weight=f"{kind}[8]#4", bias=f"{kind}[8]#5")
 
 
-@group_norm_grad.samples
-def _() -> Iterator[Sample]:
+def _gradient_samples() -> Iterator[Sample]:
     for shape, num_groups in (*_SHAPES, ((0, 4, 2), 2), ((2, 4, 0), 2)):
         n, c = shape[:2]
         common = {
@@ -97,6 +111,10 @@ def _() -> Iterator[Sample]:
             grad_output=f"{g}[6, 8, 5]#1", input=f"{x}[6, 8, 5]#2", mean=f"{g}[6, 2]#3", rstd=f"{g}[6, 2]#4",
             weight=f"{x}[8]#5",
         )  # fmt: skip
+
+
+group_norm_grad.samples(_gradient_samples)
+group_norm_grad_input.samples(_gradient_samples)
 
 
 @group_norm.oracle

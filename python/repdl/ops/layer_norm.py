@@ -52,6 +52,19 @@ def layer_norm_grad(
     """The gradients of layer_norm by input, weight and bias; mean and rstd are what layer_norm returned."""
 
 
+@op(outputs=("grad_input",))
+def layer_norm_grad_input(
+    grad_output: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None = None,
+    order: str | None = None,
+) -> Tensor:
+    """The gradient of layer_norm by input alone, for a weight and a bias that are frozen."""
+
+
 @op(outputs=("output", "rstd"))
 def rms_norm(
     input: Tensor,
@@ -83,8 +96,21 @@ def rms_norm_grad(
     """The gradients of rms_norm by input and weight; rstd is what rms_norm returned."""
 
 
+@op(outputs=("grad_input",))
+def rms_norm_grad_input(
+    grad_output: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    rstd: Tensor,
+    weight: Tensor | None = None,
+    order: str | None = None,
+) -> Tensor:
+    """The gradient of rms_norm by input alone, for a weight that is frozen."""
+
+
 rms_norm.shapes(lambda call: [call["input"].shape, _statistics_of(call["input"].shape, len(call["normalized_shape"]))])
 rms_norm_grad.shapes(lambda call: [call["input"].shape, call["normalized_shape"]])
+rms_norm_grad_input.shapes(lambda call: [call["input"].shape])
 
 
 def _statistics_of(shape: Sequence[Any], normalized: int) -> list[Any]:
@@ -94,10 +120,10 @@ def _statistics_of(shape: Sequence[Any], normalized: int) -> list[Any]:
 
 @layer_norm.backward(saves=("input", "mean", "rstd", "weight"), non_differentiable=("mean", "rstd"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    grads = layer_norm_grad(
-        grad, saved.input, saved.normalized_shape, saved.mean, saved.rstd, saved.weight, saved.order
-    )
-    return dict(zip(("input", "weight", "bias"), grads, strict=True))
+    args = (grad, saved.input, saved.normalized_shape, saved.mean, saved.rstd, saved.weight, saved.order)
+    if saved.needed <= {"input"}:
+        return {"input": layer_norm_grad_input(*args)}
+    return dict(zip(("input", "weight", "bias"), layer_norm_grad(*args), strict=True))
 
 
 @rms_norm.backward(saves=("input", "rstd", "weight"), non_differentiable=("rstd",))
@@ -106,8 +132,10 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
 
     if torch.is_grad_enabled():  # somebody differentiates the gradient
         return _differentiable_gradients(saved, grad)
-    grads = rms_norm_grad(grad, saved.input, saved.normalized_shape, saved.rstd, saved.weight, saved.order)
-    return dict(zip(("input", "weight"), grads, strict=True))
+    args = (grad, saved.input, saved.normalized_shape, saved.rstd, saved.weight, saved.order)
+    if saved.needed <= {"input"}:
+        return {"input": rms_norm_grad_input(*args)}
+    return dict(zip(("input", "weight"), rms_norm_grad(*args), strict=True))
 
 
 def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
@@ -128,11 +156,13 @@ def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
 def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
     if arguments["input"].ndim == len(arguments["normalized_shape"]):
         return None
-    return rows_of("input")(arguments, rows)
+    return rows_of("grad_output", "input", "mean", "rstd")(arguments, rows)
 
 
 layer_norm.rows(_rows)
 rms_norm.rows(_rows)
+layer_norm_grad_input.rows(_rows)
+rms_norm_grad_input.rows(_rows)
 # The gradients of weight and bias are sums over the batch.
 layer_norm_grad.rows(no_rows)
 rms_norm_grad.rows(no_rows)
@@ -179,6 +209,8 @@ layer_norm.samples(lambda: _forward_samples("weight", "bias"))
 rms_norm.samples(lambda: _forward_samples("weight"))
 layer_norm_grad.samples(lambda: _gradient_samples("mean", "rstd"))
 rms_norm_grad.samples(lambda: _gradient_samples("rstd"))
+layer_norm_grad_input.samples(lambda: _gradient_samples("mean", "rstd"))
+rms_norm_grad_input.samples(lambda: _gradient_samples("rstd"))
 
 
 @layer_norm.oracle

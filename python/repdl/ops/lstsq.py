@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.cholesky import matrices_of
+from repdl._op import Sample, Tensor, matrices_of, op, sample
 from repdl.ops.complex_factors import complex_of, pair_matrices_of, pairs_of
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.cholesky import matrices_of
+from repdl._op import Sample, Tensor, matrices_of, op, sample
+from repdl.ops.mm import mm
 
 
 @op(outputs=("output", "sign", "factors", "pivots"))
 def det(input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Determinants, and what `lu` returns but info; it has no gradient.
+    """Determinants, and what `lu` returns but info. The gradient is not finite for a singular matrix.
 
     Args:
         input: float32 or float64, (…, n, n).
@@ -25,7 +25,7 @@ def det(input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 @op(outputs=("sign", "logabsdet", "factors", "pivots"))
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Signs of determinants and logarithms of their sizes, and what `lu` returns but info; it has no gradient.
+    """Signs of determinants and logarithms of their sizes, and what `lu` returns but info.
 
     Args:
         input: float32 or float64, (…, n, n).
@@ -52,7 +52,7 @@ def lu(input: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
 
 @op()
 def lu_solve(factors: Tensor, pivots: Tensor, rows: Tensor, adjoint: bool = False) -> Tensor:
-    """The solutions x of A x = b from what `lu` returned for square matrices A; it has no gradient.
+    """The solutions x of A x = b from what `lu` returned for square matrices A. The gradient is by `rows` alone.
 
     Args:
         factors: float32 or float64, (…, n, n).
@@ -67,7 +67,7 @@ def lu_solve(factors: Tensor, pivots: Tensor, rows: Tensor, adjoint: bool = Fals
 
 @op(outputs=("output", "factors", "pivots", "info"))
 def solve(input: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The solutions x of A x = b for square matrices A, and what `lu` returns; it has no gradient.
+    """The solutions x of A x = b for square matrices A, and what `lu` returns.
 
     Args:
         input: float32 or float64, (…, n, n).
@@ -80,7 +80,7 @@ def solve(input: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 @op(outputs=("output", "info"))
 def inv(input: Tensor) -> tuple[Tensor, Tensor]:
-    """Inverse matrices; it has no gradient.
+    """Inverse matrices.
 
     Args:
         input: float32 or float64, (…, n, n).
@@ -97,6 +97,41 @@ inv.rows(matrices_of("input"))
 det.rows(matrices_of("input"))
 slogdet.rows(matrices_of("input"))
 lu_solve.rows(matrices_of("factors", "pivots", "rows"))
+
+
+def _inverse_by_columns(factors: Any, pivots: Any) -> Any:
+    """Row j is column j of the inverse."""
+    n = factors.shape[-1]
+    return lu_solve(factors, pivots, factors.new_ones(n).diag_embed().expand(factors.shape).contiguous())
+
+
+_NO_FACTORS = ("factors", "pivots")
+
+
+@det.backward(saves=("output", "factors", "pivots"), non_differentiable=("sign", *_NO_FACTORS))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: (grad * saved.output)[..., None, None] * _inverse_by_columns(saved.factors, saved.pivots)}
+
+
+@slogdet.backward(saves=("factors", "pivots"), non_differentiable=("sign", *_NO_FACTORS))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: grad[..., None, None] * _inverse_by_columns(saved.factors, saved.pivots)}
+
+
+@lu_solve.backward(saves=("factors", "pivots"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"rows": lambda: lu_solve(saved.factors, saved.pivots, grad, not saved.adjoint)}
+
+
+@solve.backward(saves=("output", "factors", "pivots"), non_differentiable=(*_NO_FACTORS, "info"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    rows = lu_solve(saved.factors, saved.pivots, grad, True)
+    return {"input": lambda: -mm(rows, saved.output, transA=True), "rows": rows}
+
+
+@inv.backward(saves=("output",), non_differentiable=("info",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    return {"input": lambda: -mm(mm(saved.output, grad, transB=True), saved.output)}
 
 
 @lu.samples

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.cholesky import matrices_of
+from repdl._op import Sample, Tensor, matrices_of, op, sample
 
 
 @op()
 def matrix_exp(input: Tensor) -> Tensor:
-    """Exponentials of square matrices; it has no gradient.
+    """Exponentials of square matrices.
 
     Args:
         input: float32 or float64, (…, n, n).
@@ -23,6 +22,20 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 
 matrix_exp.rows(matrices_of("input"))
+
+
+@matrix_exp.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    def of_input() -> Any:
+        # Above the diagonal of exp([[Aᵀ, G], [0, Aᵀ]]): Mathias, "A chain rule for matrix functions and applications",
+        # SIAM Journal on Matrix Analysis and Applications 17 (1996).
+        n = grad.shape[-1]
+        blocks = grad.new_zeros((*grad.shape[:-2], 2 * n, 2 * n))
+        blocks[..., :n, :n] = blocks[..., n:, n:] = saved.input.mT
+        blocks[..., :n, n:] = grad
+        return matrix_exp(blocks)[..., :n, n:]
+
+    return {"input": of_input}
 
 
 @matrix_exp.samples

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.sum import rows_of_reduction
+from repdl.ops.cumulative import cumprod
+from repdl.ops.sum import count_and_expand, reduced_dims, rows_of_reduction
 
 
 @op()
@@ -22,6 +23,30 @@ def prod(input: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool 
 
 
 prod.rows(rows_of_reduction)
+
+
+@prod.backward(saves=("input",))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    def of_input() -> Any:
+        """Times the product of the others: of those before it, and of those after it, which zeros do not spoil."""
+        x = saved.input
+        if not x.dim():
+            return grad
+        dims = reduced_dims(saved.dim, x.dim())
+        last = list(range(-len(dims), 0))
+        moved = x.movedim(dims, last)
+        rows = moved.reshape(*moved.shape[: x.dim() - len(dims)], -1)
+        others = _before(rows) * _before(rows.flip(-1)).flip(-1)
+        return count_and_expand(saved, grad)[1] * others.reshape(moved.shape).movedim(last, dims)
+
+    return {"input": of_input}
+
+
+def _before(rows: Any) -> Any:
+    """The product of the numbers before each of a row."""
+    products = rows.new_ones(rows.shape)
+    products[..., 1:] = cumprod(rows[..., :-1].contiguous(), -1)
+    return products
 
 
 @prod.samples

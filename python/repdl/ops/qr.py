@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.cholesky import matrices_of
+from repdl._op import Sample, Tensor, matrices_of, op, sample
 
 
 @op(outputs=("factors", "tau", "order"))

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, sample
-from repdl.ops.cholesky import matrices_of
+from repdl._op import Sample, Tensor, matrices_of, op, sample
+from repdl.ops.mm import mm
 
 
 @op()
 def solve_triangular(input: Tensor, rows: Tensor, upper: bool = False, unitriangular: bool = False) -> Tensor:
-    """The solutions x of A x = b for triangular matrices A; it has no gradient.
+    """The solutions x of A x = b for triangular matrices A.
 
     Args:
         input: float32 or float64, (…, n, n), of which one triangle is read.
@@ -27,7 +27,7 @@ def solve_triangular(input: Tensor, rows: Tensor, upper: bool = False, unitriang
 
 @op()
 def cholesky_solve(factor: Tensor, rows: Tensor) -> Tensor:
-    """The solutions x of L Lᵀ x = b for lower triangular matrices L; it has no gradient.
+    """The solutions x of L Lᵀ x = b for lower triangular matrices L.
 
     Args:
         factor: float32 or float64, (…, n, n), of which the lower triangles are read.
@@ -40,6 +40,30 @@ def cholesky_solve(factor: Tensor, rows: Tensor) -> Tensor:
 
 cholesky_solve.rows(matrices_of("factor", "rows"))
 solve_triangular.rows(matrices_of("input", "rows"))
+
+
+@solve_triangular.backward(saves=("input", "output"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    rows = solve_triangular(saved.input.mT, grad, not saved.upper, saved.unitriangular)
+
+    def of_input() -> Any:
+        of_all = -mm(rows, saved.output, transA=True)
+        unread = 1 if saved.unitriangular else 0
+        return of_all.triu(unread) if saved.upper else of_all.tril(-unread)
+
+    return {"input": of_input, "rows": rows}
+
+
+@cholesky_solve.backward(saves=("factor", "output"))
+def _(saved: Any, grad: Any) -> dict[str, Any]:
+    factor = saved.factor.tril()
+    rows = cholesky_solve(factor, grad)
+
+    def of_factor() -> Any:
+        of_matrix = mm(rows, saved.output, transA=True)
+        return -mm(of_matrix + of_matrix.mT, factor).tril()
+
+    return {"factor": of_factor, "rows": rows}
 
 
 @solve_triangular.samples

@@ -78,13 +78,17 @@ def std(
     """Standard deviation over some dimensions, or over all: the square root of `var`, with its arguments."""
 
 
+def reduced_dims(dim: Any, rank: int) -> list[int]:
+    """The dimensions that a reduction is over, in order, from 0; None and an empty list are all."""
+    if dim is None or dim == [] or dim == ():
+        return list(range(rank))
+    return sorted({d % max(rank, 1) for d in ([dim] if isinstance(dim, int) else dim)})
+
+
 def count_and_expand(saved: Any, grad: Any) -> tuple[int, Any]:
     """The number of terms of a sum, and the gradient of the result in the shape of the input."""
     shape = saved.input_shape
-    dims = saved.dim
-    if dims is None or dims == [] or dims == ():
-        dims = range(len(shape))
-    reduced = {d % max(len(shape), 1) for d in ([dims] if isinstance(dims, int) else dims)}
+    reduced = reduced_dims(saved.dim, len(shape))
     count = int(np.prod([shape[d] for d in reduced if d < len(shape)], dtype=np.int64))
     with_ones = [1 if d in reduced else size for d, size in enumerate(shape)]
     return count, grad.reshape(with_ones).expand(shape)

@@ -54,13 +54,18 @@ def _torch_rms_norm(call: Callable[..., Any], x: Array) -> tuple[Array, ...]:
     return (call(x, x.shape[1:], eps=0.0)[at] / x[at],)
 
 
+def _results(results: Array | tuple[Array, ...]) -> tuple[Array, ...]:
+    """By the input and the parameters, or by the input alone."""
+    return results if isinstance(results, tuple) else (results,)
+
+
 def _layer_norm_grad(call: Callable[..., Any], grad: Array, x: Array, weight: Array) -> tuple[Array, ...]:
     rstd = np.ones_like(x[:, :1])
-    return tuple(call(grad, x, x.shape[1:], np.zeros_like(rstd), rstd, weight))
+    return _results(call(grad, x, x.shape[1:], np.zeros_like(rstd), rstd, weight))
 
 
 def _rms_norm_grad(call: Callable[..., Any], grad: Array, x: Array, weight: Array) -> tuple[Array, ...]:
-    return tuple(call(grad, x, x.shape[1:], np.ones_like(x[:, :1]), weight))
+    return _results(call(grad, x, x.shape[1:], np.ones_like(x[:, :1]), weight))
 
 
 def _channels(x: Array) -> Array:
@@ -74,7 +79,8 @@ def _group_norm(call: Callable[..., Any], x: Array) -> tuple[Array, ...]:
 
 def _group_norm_grad(call: Callable[..., Any], grad: Array, x: Array, weight: Array) -> tuple[Array, ...]:
     rstd = np.ones(x.shape[:2], np.float32)
-    grad_x, *of_channels = call(_channels(grad), _channels(x), np.zeros_like(rstd), rstd, weight.ravel())
+    args = (_channels(grad), _channels(x), np.zeros_like(rstd), rstd, weight.ravel())
+    grad_x, *of_channels = _results(call(*args))
     return (grad_x.reshape(x.shape), *(of.reshape(weight.shape) for of in of_channels))
 
 
@@ -175,18 +181,24 @@ def _gradients(rows: Rows, gradients: Gradients) -> dict[str, Adapter]:
     return {
         "bias": _over_rows(rows, gradients, "bias", 2),
         "weight": _over_rows(rows, gradients, "weight", 1),
-        "a": _over_row(rows, gradients, "a"),
-        "b": _over_row(rows, gradients, "b"),
+        **_gradient_by_input(rows, gradients),
     }
+
+
+def _gradient_by_input(rows: Rows, gradients: Gradients) -> dict[str, Adapter]:
+    return {"a": _over_row(rows, gradients, "a"), "b": _over_row(rows, gradients, "b")}
 
 
 layer_norm = {"mean": _mean(LAYERS, _layer_norm), "variance": _squares(LAYERS, _layer_norm, "variance")}
 layer_norm_grad = _gradients(LAYERS, _layer_norm_grad)
+layer_norm_grad_input = _gradient_by_input(LAYERS, _layer_norm_grad)
 group_norm = {"mean": _mean(GROUPS, _group_norm), "variance": _squares(GROUPS, _group_norm, "variance")}
 group_norm_grad = _gradients(GROUPS, _group_norm_grad)
+group_norm_grad_input = _gradient_by_input(GROUPS, _group_norm_grad)
 rms_norm = _squares(LAYERS, _layer_norm, "mean square")
 torch_rms_norm = _squares(LAYERS, _torch_rms_norm, "mean square")
 rms_norm_grad = {
     "weight": _over_rows(LAYERS, _rms_norm_grad, "weight", 1),
     "b": _over_row(LAYERS, _rms_norm_grad, "b"),
 }
+rms_norm_grad_input = {"b": rms_norm_grad["b"]}

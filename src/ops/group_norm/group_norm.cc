@@ -57,6 +57,55 @@ LayerNormArgs<T> MakeRows(const TensorView& input, int64_t num_groups, const Opt
   return args;
 }
 
+void CheckGrad(std::string_view op, const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+               const TensorView& rstd, const OptionalTensor& weight) {
+  CheckInput(op, input);
+  const int64_t channels = input.shape[1];
+  CheckFloat({op, "grad_output"}, grad_output, input.shape, input);
+  CheckFloat({op, "mean"}, mean, input);
+  CheckRank({op, "mean"}, mean, 2, 2, "(n, num_groups)");
+  const int64_t num_groups = mean.shape[1];
+  REPDL_CHECK(mean.shape[0] == input.shape[0] && num_groups > 0 && channels % num_groups == 0, ArgName{op, "mean"},
+              " must have the shape (", input.shape[0], ", num_groups) with a divisor of the ", channels,
+              " channels of input, got ", Name(mean.shape));
+  CheckFloat({op, "rstd"}, rstd, mean.shape, input);
+  CheckFloat({op, "weight"}, weight, {channels}, input);
+}
+
+/// The gradients by weight and bias are both null where only that by the input is asked for.
+void RunGrad(std::string_view op, const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+             const TensorView& rstd, const OptionalTensor& weight, Order order, const TensorView& grad_input,
+             const TensorView* grad_weight, const TensorView* grad_bias) {
+  const Place place = PlaceOf(op, input);
+  const bool of_parameters = grad_weight != nullptr;
+  if (input.numel() == 0) {
+    if (of_parameters) FillWithZero(place, *grad_weight);
+    if (of_parameters) FillWithZero(place, *grad_bias);
+    return;
+  }
+  DispatchReal(input.dtype, [&]<class T>() {
+    OpScratch scratch(place);
+    LayerNormArgs<T> rows = MakeRows<T>(input, mean.shape[1], weight, order, scratch);
+    rows.grad_output = Contiguous(grad_output, scratch).Data<const T>();
+    rows.mean = Contiguous(mean, scratch).Data<T>();
+    rows.rstd = Contiguous(rstd, scratch).Data<T>();
+    rows.grad_input = grad_input.Data<T>();
+    LayerNormGradKernel(place, rows);
+    if (!of_parameters) return;
+    GroupNormGradKernel(place, GroupNormGradArgs<T>{.samples = input.shape[0],
+                                                    .channels = input.shape[1],
+                                                    .places = Places(input),
+                                                    .groups = mean.shape[1],
+                                                    .grad_output = rows.grad_output,
+                                                    .input = rows.input,
+                                                    .mean = rows.mean,
+                                                    .rstd = rows.rstd,
+                                                    .order = order,
+                                                    .grad_weight = grad_weight->Data<T>(),
+                                                    .grad_bias = grad_bias->Data<T>()});
+  });
+}
+
 }  // namespace
 
 Specs InferGroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor& weight,
@@ -94,18 +143,9 @@ void GroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor
 
 Specs InferGroupNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
                          const TensorView& rstd, const OptionalTensor& weight, Order) {
-  CheckInput("group_norm_grad", input);
-  const int64_t channels = input.shape[1];
-  CheckFloat({"group_norm_grad", "grad_output"}, grad_output, input.shape, input);
-  CheckFloat({"group_norm_grad", "mean"}, mean, input);
-  CheckRank({"group_norm_grad", "mean"}, mean, 2, 2, "(n, num_groups)");
-  const int64_t num_groups = mean.shape[1];
-  REPDL_CHECK(mean.shape[0] == input.shape[0] && num_groups > 0 && channels % num_groups == 0,
-              ArgName{"group_norm_grad", "mean"}, " must have the shape (", input.shape[0],
-              ", num_groups) with a divisor of the ", channels, " channels of input, got ", Name(mean.shape));
-  CheckFloat({"group_norm_grad", "rstd"}, rstd, mean.shape, input);
-  CheckFloat({"group_norm_grad", "weight"}, weight, {channels}, input);
-  return {{input.dtype, input.shape}, {input.dtype, {channels}}, {input.dtype, {channels}}};
+  CheckGrad("group_norm_grad", grad_output, input, mean, rstd, weight);
+  const IntList channels{input.shape[1]};
+  return {{input.dtype, input.shape}, {input.dtype, channels}, {input.dtype, channels}};
 }
 
 void GroupNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
@@ -114,32 +154,21 @@ void GroupNormGrad(const TensorView& grad_output, const TensorView& input, const
   const FpEnvGuard guard;
   CheckOutputs("group_norm_grad", InferGroupNormGrad(grad_output, input, mean, rstd, weight, order),
                {&grad_input, &grad_weight, &grad_bias}, input);
-  const Place place = PlaceOf("group_norm_grad", input);
-  if (input.numel() == 0) {
-    FillWithZero(place, grad_weight);
-    FillWithZero(place, grad_bias);
-    return;
-  }
-  DispatchReal(input.dtype, [&]<class T>() {
-    OpScratch scratch(place);
-    LayerNormArgs<T> rows = MakeRows<T>(input, mean.shape[1], weight, order, scratch);
-    rows.grad_output = Contiguous(grad_output, scratch).Data<const T>();
-    rows.mean = Contiguous(mean, scratch).Data<T>();
-    rows.rstd = Contiguous(rstd, scratch).Data<T>();
-    rows.grad_input = grad_input.Data<T>();
-    LayerNormGradKernel(place, rows);
-    GroupNormGradKernel(place, GroupNormGradArgs<T>{.samples = input.shape[0],
-                                                    .channels = input.shape[1],
-                                                    .places = Places(input),
-                                                    .groups = mean.shape[1],
-                                                    .grad_output = rows.grad_output,
-                                                    .input = rows.input,
-                                                    .mean = rows.mean,
-                                                    .rstd = rows.rstd,
-                                                    .order = order,
-                                                    .grad_weight = grad_weight.Data<T>(),
-                                                    .grad_bias = grad_bias.Data<T>()});
-  });
+  RunGrad("group_norm_grad", grad_output, input, mean, rstd, weight, order, grad_input, &grad_weight, &grad_bias);
+}
+
+Specs InferGroupNormGradInput(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                              const TensorView& rstd, const OptionalTensor& weight, Order) {
+  CheckGrad("group_norm_grad_input", grad_output, input, mean, rstd, weight);
+  return {{input.dtype, input.shape}};
+}
+
+void GroupNormGradInput(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                        const TensorView& rstd, const OptionalTensor& weight, Order order, Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("group_norm_grad_input", InferGroupNormGradInput(grad_output, input, mean, rstd, weight, order),
+               {&grad_input}, input);
+  RunGrad("group_norm_grad_input", grad_output, input, mean, rstd, weight, order, grad_input, nullptr, nullptr);
 }
 
 }  // namespace repdl
@@ -148,4 +177,6 @@ REPDL_OPS(group_norm,
           MakeOp<InferGroupNorm, GroupNorm, LayerNormKernel>(
               "group_norm", "input, num_groups, weight=None, bias=None, eps=1e-05, order='blocked'", kFloat32Or64),
           MakeOp<InferGroupNormGrad, GroupNormGrad, LayerNormGradKernel, GroupNormGradKernel>(
-              "group_norm_grad", "grad_output, input, mean, rstd, weight=None, order='blocked'", kFloat32Or64))
+              "group_norm_grad", "grad_output, input, mean, rstd, weight=None, order='blocked'", kFloat32Or64),
+          MakeOp<InferGroupNormGradInput, GroupNormGradInput, LayerNormGradKernel>(
+              "group_norm_grad_input", "grad_output, input, mean, rstd, weight=None, order='blocked'", kFloat32Or64))

@@ -21,6 +21,10 @@ and `u = g * weight`, u = g without a weight: in each group of each sample `a = 
 `grad_weight = Sum(g * h)` and `grad_bias = Sum(g)`.
 */
 
+/*! group_norm_grad_input
+The grad_input of group_norm_grad alone, where nobody asks for the gradients of weight and bias.
+*/
+
 namespace repdl {
 
 /// input (n, c) or (n, c, …); weight, bias (c); mean, rstd (n, num_groups).
@@ -35,5 +39,10 @@ Specs InferGroupNormGrad(const TensorView& grad_output, const TensorView& input,
 void GroupNormGrad(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
                    const TensorView& rstd, const std::optional<TensorView>& weight, Order order, Out grad_input,
                    Out grad_weight, Out grad_bias);
+
+Specs InferGroupNormGradInput(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                              const TensorView& rstd, const std::optional<TensorView>& weight, Order order);
+void GroupNormGradInput(const TensorView& grad_output, const TensorView& input, const TensorView& mean,
+                        const TensorView& rstd, const std::optional<TensorView>& weight, Order order, Out grad_input);
 
 }  // namespace repdl

@@ -92,12 +92,13 @@ void RunOn(std::string_view op, const TensorView& input, const IntList& normaliz
 template <class T>
 void RunGradOn(std::string_view op, const TensorView& grad_output, const TensorView& input,
                const IntList& normalized_shape, const OptionalTensor& mean, const TensorView& rstd,
-               const OptionalTensor& weight, Order order, const TensorView& grad_input, const TensorView& grad_weight,
+               const OptionalTensor& weight, Order order, const TensorView& grad_input, const TensorView* grad_weight,
                const TensorView* grad_bias) {
   const Place place = PlaceOf(op, input);
   if (input.numel() == 0) {
-    FillWithZero(place, grad_weight);
-    if (grad_bias != nullptr) FillWithZero(place, *grad_bias);
+    for (const TensorView* grad : {grad_weight, grad_bias}) {
+      if (grad != nullptr) FillWithZero(place, *grad);
+    }
     return;
   }
   OpScratch scratch(place);
@@ -106,7 +107,7 @@ void RunGradOn(std::string_view op, const TensorView& grad_output, const TensorV
   if (mean) args.mean = Contiguous(*mean, scratch).Data<T>();
   args.rstd = Contiguous(rstd, scratch).Data<T>();
   args.grad_input = grad_input.Data<T>();
-  args.grad_weight = grad_weight.Data<T>();
+  if (grad_weight != nullptr) args.grad_weight = grad_weight->Data<T>();
   if (grad_bias != nullptr) args.grad_bias = grad_bias->Data<T>();
   LayerNormGradKernel(place, args);
 }
@@ -149,8 +150,25 @@ void LayerNormGrad(const TensorView& grad_output, const TensorView& input, const
   const FpEnvGuard guard;
   CheckOutputs("layer_norm_grad", InferLayerNormGrad(grad_output, input, normalized_shape, mean, rstd, weight, order),
                {&grad_input, &grad_weight, &grad_bias}, input);
-  RunGrad("layer_norm_grad", grad_output, input, normalized_shape, mean, rstd, weight, order, grad_input, grad_weight,
+  RunGrad("layer_norm_grad", grad_output, input, normalized_shape, mean, rstd, weight, order, grad_input, &grad_weight,
           &grad_bias);
+}
+
+Specs InferLayerNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                              const TensorView& mean, const TensorView& rstd, const OptionalTensor& weight, Order) {
+  CheckGrad("layer_norm_grad_input", grad_output, input, normalized_shape, mean, rstd, weight);
+  return {{input.dtype, input.shape}};
+}
+
+void LayerNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                        const TensorView& mean, const TensorView& rstd, const OptionalTensor& weight, Order order,
+                        Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("layer_norm_grad_input",
+               InferLayerNormGradInput(grad_output, input, normalized_shape, mean, rstd, weight, order), {&grad_input},
+               input);
+  RunGrad("layer_norm_grad_input", grad_output, input, normalized_shape, mean, rstd, weight, order, grad_input, nullptr,
+          nullptr);
 }
 
 Specs InferRmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double,
@@ -178,7 +196,22 @@ void RmsNormGrad(const TensorView& grad_output, const TensorView& input, const I
   CheckOutputs("rms_norm_grad", InferRmsNormGrad(grad_output, input, normalized_shape, rstd, weight, order),
                {&grad_input, &grad_weight}, input);
   RunGrad("rms_norm_grad", grad_output, input, normalized_shape, std::nullopt, rstd, weight, order, grad_input,
-          grad_weight, nullptr);
+          &grad_weight, nullptr);
+}
+
+Specs InferRmsNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                            const TensorView& rstd, const OptionalTensor& weight, Order) {
+  CheckGrad("rms_norm_grad_input", grad_output, input, normalized_shape, std::nullopt, rstd, weight);
+  return {{input.dtype, input.shape}};
+}
+
+void RmsNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                      const TensorView& rstd, const OptionalTensor& weight, Order order, Out grad_input) {
+  const FpEnvGuard guard;
+  CheckOutputs("rms_norm_grad_input",
+               InferRmsNormGradInput(grad_output, input, normalized_shape, rstd, weight, order), {&grad_input}, input);
+  RunGrad("rms_norm_grad_input", grad_output, input, normalized_shape, std::nullopt, rstd, weight, order, grad_input,
+          nullptr, nullptr);
 }
 
 }  // namespace repdl
@@ -194,12 +227,22 @@ REPDL_OPS(
         "grad_output, input, normalized_shape, mean, rstd, weight=None, "
         "order='blocked'",
         kFloat32Or64),
+    MakeOp<InferLayerNormGradInput, LayerNormGradInput, LayerNormGradKernel>(
+        "layer_norm_grad_input",
+        "grad_output, input, normalized_shape, mean, rstd, weight=None, "
+        "order='blocked'",
+        kFloat32Or64),
     MakeOp<InferRmsNorm, RmsNorm, LayerNormKernel>("rms_norm",
                                                    "input, normalized_shape, weight=None, eps=1.1920928955078125e-07, "
                                                    "order='blocked'",
                                                    kFloat32Or64),
     MakeOp<InferRmsNormGrad, RmsNormGrad, LayerNormGradKernel>(
         "rms_norm_grad",
+        "grad_output, input, normalized_shape, rstd, weight=None, "
+        "order='blocked'",
+        kFloat32Or64),
+    MakeOp<InferRmsNormGradInput, RmsNormGradInput, LayerNormGradKernel>(
+        "rms_norm_grad_input",
         "grad_output, input, normalized_shape, rstd, weight=None, "
         "order='blocked'",
         kFloat32Or64))

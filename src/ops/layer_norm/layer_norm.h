@@ -20,6 +20,10 @@ and `u = g * weight`, u = g without a weight: in each row `a = Sum(u)`, `b = Sum
 `grad_bias = Sum(g)`.
 */
 
+/*! layer_norm_grad_input
+The grad_input of layer_norm_grad alone, where nobody asks for the gradients of weight and bias.
+*/
+
 /*! rms_norm
 For each row, the N values x of the trailing dimensions normalized_shape in row-major order:
 `rstd = 1 / sqrt(Sum(x * x) * r + eps)` with r = float32(1 / N), the quotient in double. Then
@@ -30,6 +34,10 @@ For each row, the N values x of the trailing dimensions normalized_shape in row-
 The gradients of rms_norm by input and weight. With g the gradient of the output, r as above, `h = x * rstd` and
 `u = g * weight`, u = g without a weight: in each row `b = Sum(u * h)` and `grad_input = rstd * (u - h * (b * r))`; in each
 column, over the rows, `grad_weight = Sum(g * h)`.
+*/
+
+/*! rms_norm_grad_input
+The grad_input of rms_norm_grad alone, where nobody asks for the gradient of the weight.
 */
 
 namespace repdl {
@@ -47,6 +55,13 @@ void LayerNormGrad(const TensorView& grad_output, const TensorView& input, const
                    const TensorView& mean, const TensorView& rstd, const std::optional<TensorView>& weight, Order order,
                    Out grad_input, Out grad_weight, Out grad_bias);
 
+Specs InferLayerNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                              const TensorView& mean, const TensorView& rstd, const std::optional<TensorView>& weight,
+                              Order order);
+void LayerNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                        const TensorView& mean, const TensorView& rstd, const std::optional<TensorView>& weight,
+                        Order order, Out grad_input);
+
 Specs InferRmsNorm(const TensorView& input, const IntList& normalized_shape, const std::optional<TensorView>& weight,
                    double eps, Order order);
 void RmsNorm(const TensorView& input, const IntList& normalized_shape, const std::optional<TensorView>& weight,
@@ -57,5 +72,10 @@ Specs InferRmsNormGrad(const TensorView& grad_output, const TensorView& input, c
 void RmsNormGrad(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
                  const TensorView& rstd, const std::optional<TensorView>& weight, Order order, Out grad_input,
                  Out grad_weight);
+
+Specs InferRmsNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                            const TensorView& rstd, const std::optional<TensorView>& weight, Order order);
+void RmsNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
+                      const TensorView& rstd, const std::optional<TensorView>& weight, Order order, Out grad_input);
 
 }  // namespace repdl

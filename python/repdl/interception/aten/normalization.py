@@ -54,8 +54,10 @@ def native_layer_norm_backward(
     shape = tuple(normalized_shape)
     if not input.numel():
         return _masked((torch.zeros_like(input), *(input.new_zeros(shape) for _ in range(2))), output_mask)
-    grads = ops["layer_norm_grad"](grad_out, input, shape, mean, rstd, weight, get_order())
-    return _masked(grads, output_mask)
+    args = (grad_out, input, shape, mean, rstd, weight, get_order())
+    if not any(output_mask[1:]):  # the parameters are frozen
+        return ops["layer_norm_grad_input"](*args) if output_mask[0] else None, None, None
+    return _masked(ops["layer_norm_grad"](*args), output_mask)
 
 
 _native_rms_norm = native_of("rms_norm")
@@ -130,7 +132,10 @@ def native_group_norm_backward(
 ) -> Tensors3:
     if not input.numel():
         return _masked((torch.zeros_like(input), *(input.new_zeros(C) for _ in range(2))), output_mask)
-    grads = ops["group_norm_grad"](grad_out, input, mean, rstd, weight, get_order())
+    args = (grad_out, input, mean, rstd, weight, get_order())
+    if not any(output_mask[1:]):
+        return _like_input(ops["group_norm_grad_input"](*args), input) if output_mask[0] else None, None, None
+    grads = ops["group_norm_grad"](*args)
     return _masked((_like_input(grads[0], input), *grads[1:]), output_mask)
 
 
@@ -278,6 +283,11 @@ def native_batch_norm_backward(
         # torch saves 1 / std; the gradient is defined by the variance, which is taken again.
         mean, var = ops["batch_norm_stats"](x, get_order())
         grads = ops["batch_norm_grad"](g, x, mean, var, scale, eps, get_order())
+    elif not any(output_mask[1:]):
+        std = ops["sqrt"](ops["add"](var, var.new_full((), eps)))
+        by_channel = [1, -1, *[1] * (x.dim() - 2)]
+        factor = ops["div"](torch.ones_like(std) if scale is None else scale, std).reshape(by_channel)
+        return _like_input(ops["mul"](factor, g), input) if output_mask[0] else None, None, None
     else:
         grads = ops["batch_norm_eval_grad"](g, x, mean, var, scale, eps, get_order())
     return _masked((_like_input(grads[0], input), *(t.to(given) for t in grads[1:])), output_mask)
