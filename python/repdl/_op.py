@@ -276,6 +276,12 @@ class Op(Generic[P, R]):
             )
 
 
+def per_axis(value: PerAxis, rank: int) -> tuple[int, ...]:
+    """A number for each of `rank` dimensions, from such numbers or one for all."""
+    numbers = (value,) if isinstance(value, int) else tuple(value)
+    return numbers * rank if len(numbers) == 1 else numbers
+
+
 def rows_of(*names: str) -> Callable[[Mapping[str, Any], slice], dict[str, Any]]:
     """For `Op.rows`: the batch is the first dimension of these arguments; others serve every row."""
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import torch
-from support import same_bits
 
 import repdl
 from repdl.interception.aten import normalization
+from support import same_bits
 
 LAYERS: dict[str, tuple[Callable[[], torch.nn.Module], tuple[int, ...]]] = {
     "layer_norm": (lambda: torch.nn.LayerNorm((3, 7)), (300, 3, 7)),

@@ -24,8 +24,8 @@ from support import run_python, same_bits
 suites.CONSTANT |= {
     "attention": {"attn_mask", "dropout_mask"}, "cross_entropy": {"weight"},
     "fake_quantize": {"scale", "zero_point"}, "hardsigmoid_grad": {"input"}, "hardtanh_grad": {"input"},
-    "multi_margin": {"weight"}, "nll_loss": {"weight"}, "roi_align": {"boxes"}, "roi_align_grad": {"boxes"},
-    "roi_pool": {"boxes"}, "shrink_grad": {"input"}, "zeta": {"input"},
+    "lu_solve": {"factors"}, "multi_margin": {"weight"}, "nll_loss": {"weight"}, "roi_align": {"boxes"},
+    "roi_align_grad": {"boxes"}, "roi_pool": {"boxes"}, "shrink_grad": {"input"}, "zeta": {"input"},
 }  # fmt: skip
 suites.AWAY_FROM_ZERO |= {"cbrt", "div", "hypot", "atan2", "pow", "reciprocal", "xlogy"}
 suites.DOMAIN |= {

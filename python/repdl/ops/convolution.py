@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from repdl._op import Pair, PerAxis, Sample, Tensor, no_rows, op, rows_of, sample
+from repdl._op import Pair, PerAxis, Sample, Tensor, no_rows, op, per_axis, rows_of, sample
 from repdl.ops.sum import sum as sum_of
 
 
@@ -318,7 +318,7 @@ def _sizes(input: Shape, weight: Shape, options: Mapping[str, Any]) -> Shape:
     """Shape of the output."""
     rank = len(input) - 2
     stride, padding, dilation, more = (
-        _per_axis(options.get(name, first), rank)
+        per_axis(options.get(name, first), rank)
         for name, first in (("stride", 1), ("padding", 0), ("dilation", 1), ("output_padding", 0))
     )
     axes = zip(input[2:], weight[2:], stride, padding, dilation, more, strict=True)
@@ -326,10 +326,6 @@ def _sizes(input: Shape, weight: Shape, options: Mapping[str, Any]) -> Shape:
         sizes = [(n - 1) * s - 2 * p + d * (k - 1) + m + 1 for n, k, s, p, d, m in axes]
         return (input[0], weight[1] * options.get("groups", 1), *sizes)
     return (input[0], weight[0], *[(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d, _ in axes])
-
-
-def _per_axis(value: Any, rank: int) -> Shape:
-    return (value,) * rank if isinstance(value, int) else tuple(value)
 
 
 def _calls() -> Iterator[tuple[Shape, Shape, dict[str, Any]]]:
@@ -454,7 +450,7 @@ def _(
 ) -> Any:
     rank = input.ndim - 2
     options = {
-        "stride": _per_axis(stride, rank), "padding": _per_axis(padding, rank), "dilation": _per_axis(dilation, rank),
+        "stride": per_axis(stride, rank), "padding": per_axis(padding, rank), "dilation": per_axis(dilation, rank),
         "output_padding": output_padding, "transposed": transposed, "groups": groups,
     }  # fmt: skip
     output: Any = np.zeros(_sizes(input.shape, weight.shape, options))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,13 +49,11 @@ def _(saved: Any, grad_values: Any, grad_vectors: Any) -> dict[str, Any]:
 
     def of_input() -> Any:
         values, rows = saved.values, saved.vectors
-        inner = values.new_zeros(rows.shape)
+        inner = rows.new_zeros(rows.shape) if grad_values is None else grad_values.diag_embed()
         if grad_vectors is not None:
-            distances = values.unsqueeze(-2) - values.unsqueeze(-1)
-            inner = div(mm(rows, grad_vectors, transB=True), distances)
-            inner.diagonal(dim1=-2, dim2=-1).zero_()
-        if grad_values is not None:
-            inner.diagonal(dim1=-2, dim2=-1).copy_(grad_values)
+            distances = (values.unsqueeze(-2) - values.unsqueeze(-1)).clone()
+            distances.diagonal(dim1=-2, dim2=-1).fill_(math.inf)  # a vector's length does not change
+            inner = inner + div(mm(rows, grad_vectors, transB=True), distances)
         return gradient_of_triangle(mm(mm(rows, inner, transA=True), rows), saved.upper)
 
     return {"input": of_input}

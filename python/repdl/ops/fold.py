@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from repdl._op import PerAxis, Sample, Tensor, op, rows_of, sample
+from repdl._op import PerAxis, Sample, Tensor, op, per_axis, rows_of, sample
 
 
 @op()
@@ -58,7 +58,7 @@ def _blocks(saved: Any, grad: Any) -> Any:
 
     rank = len(saved.output_size)
     given = (saved.kernel_size, saved.stride, saved.padding, saved.dilation)
-    kernel, stride, padding, dilation = ([v] * rank if isinstance(v, int) else list(v) for v in given)
+    kernel, stride, padding, dilation = (per_axis(value, rank) for value in given)
     places = torch.nn.functional.pad(grad, [p for p in reversed(padding) for _ in range(2)]).contiguous()
     outer, steps = places.dim() - rank, places.stride()
     counts = [

@@ -99,23 +99,19 @@ slogdet.rows(matrices_of("input"))
 lu_solve.rows(matrices_of("factors", "pivots", "rows"))
 
 
-def _inverse_by_columns(factors: Any, pivots: Any) -> Any:
-    """Row j is column j of the inverse."""
-    n = factors.shape[-1]
-    return lu_solve(factors, pivots, factors.new_ones(n).diag_embed().expand(factors.shape).contiguous())
+_OF_LU = ("factors", "pivots")
+
+# Gradients are made of the matrices, and not of their factors, which carry no gradient: they have gradients themselves.
 
 
-_NO_FACTORS = ("factors", "pivots")
-
-
-@det.backward(saves=("output", "factors", "pivots"), non_differentiable=("sign", *_NO_FACTORS))
+@det.backward(saves=("input", "output"), non_differentiable=("sign", *_OF_LU))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    return {"input": lambda: (grad * saved.output)[..., None, None] * _inverse_by_columns(saved.factors, saved.pivots)}
+    return {"input": lambda: (grad * saved.output)[..., None, None] * inv(saved.input)[0]}
 
 
-@slogdet.backward(saves=("factors", "pivots"), non_differentiable=("sign", *_NO_FACTORS))
+@slogdet.backward(saves=("input",), non_differentiable=("sign", *_OF_LU))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    return {"input": lambda: grad[..., None, None] * _inverse_by_columns(saved.factors, saved.pivots)}
+    return {"input": lambda: grad[..., None, None] * inv(saved.input)[0]}
 
 
 @lu_solve.backward(saves=("factors", "pivots"))
@@ -123,9 +119,9 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"rows": lambda: lu_solve(saved.factors, saved.pivots, grad, not saved.adjoint)}
 
 
-@solve.backward(saves=("output", "factors", "pivots"), non_differentiable=(*_NO_FACTORS, "info"))
+@solve.backward(saves=("input", "output"), non_differentiable=(*_OF_LU, "info"))
 def _(saved: Any, grad: Any) -> dict[str, Any]:
-    rows = lu_solve(saved.factors, saved.pivots, grad, True)
+    rows = solve(saved.input.mT, grad)[0]
     return {"input": lambda: -mm(rows, saved.output, transA=True), "rows": rows}
 
 
