@@ -83,8 +83,8 @@ def error(name: str, results: list[dict[str, Any]], table: Table) -> str:
         )
         claim = f"{whose} most half a unit in the last place: [{how}](../proofs.md)."
     rows: dict[tuple[str, ...], list[str]] = {}
-    for r in sorted(results, key=lambda r: ["float32", "bfloat16", "float16"].index(r["dtype"])):
-        inputs = f"{'all ' if r['tried'] == 'all' else ''}{r['inputs']:,}"
+    for r in sorted(results, key=lambda r: ["float32", "bfloat16", "float16", "float64"].index(r["dtype"])):
+        inputs = f"{'all ' if r['tried'] == 'all' else ''}{r['inputs']:,}{' random' if r['tried'] == 'random' else ''}"
         rows.setdefault((r["dtype"], inputs, f"{r['wrong']:,}"), []).append(r["target"])
     columns = ["dtype", "inputs", "wrong results", "targets"]
     return f"{claim}\n\n{table(columns, [[*key, ', '.join(targets)] for key, targets in rows.items()])}"
