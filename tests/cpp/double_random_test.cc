@@ -58,8 +58,10 @@ class RandomDoublesOf : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RandomDoublesOf, AreRoundedOnce) {
   const Function& function = *FindFunction(GetParam());
+  RandomDoubles tried = kFew;
+  if (function.is_formula || GetParam() == "erfc") tried.an_interval = 8192;  // whose values take longer
   const RandomResults results = reference::TryRandomDoubles(
-      function, kFew, {ByOp(function)},
+      function, tried, {ByOp(function)},
       [](size_t, double x, double y, double got, double expected) {
         ADD_FAILURE() << std::hexfloat << GetParam() << "(" << x << ", " << y << ") = " << got << ", not " << expected;
       },
@@ -67,11 +69,11 @@ TEST_P(RandomDoublesOf, AreRoundedOnce) {
   EXPECT_EQ(results.wrong[0], 0);
   EXPECT_EQ(results.bad, 0);
   EXPECT_GE(results.inputs, kFew.inputs);
-  EXPECT_LT(results.inputs, kFew.inputs + 16 * kFew.an_interval);
+  EXPECT_LT(results.inputs, tried.inputs + 16 * tried.an_interval);
   // Nearly all by polynomials, of which ties of exact results are left to MPFR.
   EXPECT_LT(results.by_mpfr, results.inputs / 20);
   EXPECT_LT(results.undecided, 10);
-  EXPECT_GT(results.checked, 100);
+  EXPECT_GT(results.checked, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RandomDoublesOf, ::testing::ValuesIn(Names()),
@@ -170,13 +172,15 @@ void ExpectRounded(const char* name, const reference::Operands& around, bool has
 }
 
 TEST(Intervals, RoundOnceWhereResultsAreAtTheEndsOfTheFormat) {
-  ExpectRounded("exp", {.x = -0x1.6232bdd7abcd2p+9}, true);  // at the largest subnormal number
-  ExpectRounded("exp", {.x = -0x1.74385446d71c3p+9}, true);  // at the smallest
-  ExpectRounded("exp", {.x = -0x1.74910d52d3051p+9}, true);  // at half of it, where results become 0
-  ExpectRounded("exp", {.x = 0x1.62e42fefa39efp+9}, true);   // at the largest number
-  ExpectRounded("exp", {.x = 1e5}, true);                    // all infinite
-  ExpectRounded("exp", {.x = -1e5}, true);                   // all 0
-  ExpectRounded("exp2", {.x = -1022.1}, true);               // subnormal
+  ExpectRounded("exp", {.x = -0x1.6232bdd7abcd2p+9}, false);  // at the smallest normal number, of both kinds
+  ExpectRounded("exp", {.x = -0x1.6232bep+9}, true);          // below
+  ExpectRounded("exp", {.x = -0x1.6232bdp+9}, true);          // above
+  ExpectRounded("exp", {.x = -0x1.74385446d71c3p+9}, true);   // at the smallest
+  ExpectRounded("exp", {.x = -0x1.74910d52d3051p+9}, true);   // at half of it, where results become 0
+  ExpectRounded("exp", {.x = 0x1.62e42fefa39efp+9}, true);    // at the largest number
+  ExpectRounded("exp", {.x = 1e5}, true);                     // all infinite
+  ExpectRounded("exp", {.x = -1e5}, true);                    // all 0
+  ExpectRounded("exp2", {.x = -1022.1}, true);                // subnormal
   ExpectRounded("exp2", {.x = -1030.3}, true);
   ExpectRounded("sinh", {.x = -0x1.6p-1040}, true);
   ExpectRounded("expm1", {.x = -0x1.6p-1074}, false);  // too few doubles, of both signs
@@ -235,15 +239,15 @@ TEST(Intervals, DecideUpToTheBoundOfMidpoints) {
 }
 
 TEST(Intervals, DecideUpToTheBoundOfMidpointsOfSubnormalNumbers) {
-  // Over 2^-1070 the quantum is 2^-4.
-  const double high[] = {0.75, -0.75, 0.78125, 0.78125, 0.78125, -0.84375, 0.84375, 0.84375, 0x1p-5, -0x1p-9};
-  const double low[] = {0, 0, 0, 0x1p-80, -0x1p-80, -0x1p-80, -0x1p-80, -0x1p-95, -0x1p-80, 0};
-  const uint64_t expected[] = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
-  const double quanta[] = {12, -12, 0, 13, 12, -14, 13, 0, 0, -0.0};
-  double results[10];
-  uint64_t undecided[10];
-  EXPECT_EQ(RoundPairs(Line(0, 0, -1070, true), high, low, 10, 0x1p-89, results, undecided), 2);
-  for (int i = 0; i < 10; ++i) {
+  // Over 2^-1070 the quantum is 2^-4. What a large part adds to 2^-5 is a double, so that far smaller parts are lost there.
+  const double high[] = {0.75, -0.75, 0.78125, 0.78125, 0.78125, -0.84375, 0.84375, 0.84375, 0.84375, 0x1p-5, -0x1p-9};
+  const double low[] = {0, 0, 0, 0x1p-56, -0x1p-56, -0x1p-56, -0x1p-56, -0x1p-80, -0x1p-95, -0x1p-56, 0};
+  const uint64_t expected[] = {0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0};
+  const double quanta[] = {12, -12, 0, 13, 12, -14, 13, 0, 0, 0, -0.0};
+  double results[11];
+  uint64_t undecided[11];
+  EXPECT_EQ(RoundPairs(Line(0, 0, -1070, true), high, low, 11, 0x1p-89, results, undecided), 3);
+  for (int i = 0; i < 11; ++i) {
     EXPECT_EQ(undecided[i], expected[i]) << i;
     EXPECT_TRUE(undecided[i] == 1 || Bits(results[i]) == Bits(quanta[i] * 0x1p-1074)) << i << " " << results[i];
   }

@@ -15,7 +15,7 @@ namespace repdl::reference {
 struct RandomDoubles {
   uint64_t seed = 1;
   int64_t inputs = 10'000'000;
-  int64_t an_interval = 4096;
+  int64_t an_interval = 16384;
   double test_bound = kTestBound;
 };
 
