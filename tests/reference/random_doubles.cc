@@ -145,10 +145,12 @@ Operands OfQuotient(Random& random, int64_t i) {
     case 1: return {.x = OfExponents(random, turn, -14, 14), .y = OfExponents(random, random.Integer(0, 1), 0, 0)};
     case 2: return {.x = y * OfExponents(random, turn, -60, 60), .y = y};
     default: {
+      if (i / 4 % 4 != 0) break;
       const double large = OfExponents(random, turn, 0, 1000);
       return {.x = large * OfExponents(random, random.Integer(0, 2 * 60 - 1), -1075, -1016), .y = large};
     }
   }
+  return {.x = random.OfExponent(random.Integer(-300, 300)), .y = OfExponents(random, turn, -300, 300)};
 }
 
 /// Sums of which both terms count, and those near 0.
