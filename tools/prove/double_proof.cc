@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "double_proof.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -55,13 +56,14 @@ bool TryDoubles(const reference::Function& function, const OpInfo& op, const std
     std::printf("%s(%s) is %a on %s, should be %a\n", std::string(function.name).c_str(), operands, got,
                 targets[t].name.c_str(), expected);
   };
+  reference::RandomDoubles tried = options.random;
+  tried.an_interval = std::clamp<int64_t>(tried.inputs / 1024, 256, tried.an_interval);  // so that there are many
   reference::SetThreads(GetNumThreads());
   const Clock::time_point start = Clock::now();
   reference::RandomResults results;
   {
     Progress progress(name, options.random.inputs);
-    results =
-        reference::TryRandomDoubles(function, options.random, ways, show, [&](int64_t done) { progress.Show(done); });
+    results = reference::TryRandomDoubles(function, tried, ways, show, [&](int64_t done) { progress.Show(done); });
   }
   PrintResults(name, results, SecondsSince(start));
   bool good = results.bad == 0;
