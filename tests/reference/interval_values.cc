@@ -8,7 +8,7 @@
 #include "random.h"
 
 // Loops that a compiler vectorises, for the machine at hand; they compute the same bits on all.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__linux__) && !defined(__clang__) && __GNUC__ >= 12
 #define REPDL_FOR_EACH_CPU __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define REPDL_FOR_EACH_CPU
