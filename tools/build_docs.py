@@ -175,6 +175,12 @@ PROOF_PARTS = {
         "cases (`tests/reference/hard_cases`) and random pairs of several kinds, among them any bits and, for each\n"
         "function, operands whose results are near its edges or cancel.\n\n",
     ),
+    "random": (
+        "Random inputs of float64",
+        "These are tests, not proofs: 2⁶⁴ numbers are too many. How their results are found is said above.\n"
+        "Functions that do not stand here were tried at 10⁷ random numbers each, against MPFR alone (by\n"
+        "`REPDL_DOUBLE_CASES` of `tests/cpp/double_functions_test.cc` and `double_trig_test.cc`).\n\n",
+    ),
     "sample": ("Samples", "Not all inputs of these were tried yet: these are tests, not proofs.\n\n"),
 }
 
@@ -194,13 +200,16 @@ def proofs_page() -> str:
             r["processor"],
             r.get("commit", "–"),
             r.get("date", "–"),
+            *([f"`{r['command']}`"] if "command" in r else []),
         )
-        rows[r["tried"]].setdefault(key, []).append(f"{r['target']} {r['seconds']:.0f} s")
-    columns = ["function", "dtype", "inputs", "wrong", "compiler", "processor", "commit", "date", "targets"]
+        seconds = "" if r["tried"] == "random" else f" {r['seconds']:.0f} s"
+        rows[r["tried"]].setdefault(key, []).append(r["target"] + seconds)
+    columns = ["function", "dtype", "inputs", "wrong", "compiler", "processor", "commit", "date"]
     page = general_part("proofs.in.md")
     for part, (title, text) in PROOF_PARTS.items():
         if rows[part]:
-            table = markdown_table(columns, [[*key, ", ".join(targets)] for key, targets in sorted(rows[part].items())])
+            of_part = [*columns, *(["command"] if part == "random" else []), "targets"]
+            table = markdown_table(of_part, [[*key, ", ".join(targets)] for key, targets in sorted(rows[part].items())])
             page += f"\n## {title}\n\n{text}{table}"
     return page
 

@@ -81,10 +81,11 @@ def error(name: str, results: list[dict[str, Any]], table: Table) -> str:
         how = (
             "proven" if any(r["dtype"] == "float32" and r["tried"] == "all" for r in results) else "tested, not proven"
         )
-        claim = f"{whose} most half a unit in the last place: [{how}](../proofs.md)."
+        doubles = ", for float64 tested" if how == "proven" and any(r["dtype"] == "float64" for r in results) else ""
+        claim = f"{whose} most half a unit in the last place: [{how}](../proofs.md){doubles}."
     rows: dict[tuple[str, ...], list[str]] = {}
-    for r in sorted(results, key=lambda r: ["float32", "bfloat16", "float16"].index(r["dtype"])):
-        inputs = f"{'all ' if r['tried'] == 'all' else ''}{r['inputs']:,}"
+    for r in sorted(results, key=lambda r: ["float32", "bfloat16", "float16", "float64"].index(r["dtype"])):
+        inputs = f"{'all ' if r['tried'] == 'all' else ''}{r['inputs']:,}{' random' if r['tried'] == 'random' else ''}"
         rows.setdefault((r["dtype"], inputs, f"{r['wrong']:,}"), []).append(r["target"])
     columns = ["dtype", "inputs", "wrong results", "targets"]
     return f"{claim}\n\n{table(columns, [[*key, ', '.join(targets)] for key, targets in rows.items()])}"

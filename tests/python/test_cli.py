@@ -43,6 +43,9 @@ def test_prove_passes_its_arguments_and_the_exit_status_on(tmp_path: Path) -> No
     result = CliRunner().invoke(app, [*arguments, "--program", str(program)])
     assert result.exit_code == 1
     assert (tmp_path / "arguments").read_text() == "exp log --target=scalar --target=avx2 --stride=5\n"
+    doubles = ["prove", "exp", "--dtype", "float64", "--random", "7", "--seed", "3", "--threads", "1"]
+    CliRunner().invoke(app, [*doubles, "--program", str(program)])
+    assert (tmp_path / "arguments").read_text() == "exp --dtype=float64 --random=7 --seed=3 --threads=1\n"
     CliRunner().invoke(app, ["prove", "exp", "--results", "proofs", "--program", str(program)])
     assert re.fullmatch(r"exp --results=proofs --commit=\w+.*\n", (tmp_path / "arguments").read_text())
 

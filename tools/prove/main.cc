@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Compares elementwise functions with MPFR, for all inputs, on every target. `repdl_prove --help` says how to call it.
+// Compares elementwise functions with MPFR, for all inputs or at random doubles, on every target. `repdl_prove --help` says how to call it.
 #include <cstdio>
 
+#include "double_proof.h"
 #include "proof.h"
 #include "repdl/error.h"
 
@@ -49,7 +50,14 @@ bool ProveAll(const Options& options) {
       for (const Target& target : targets) {
         if (!target.cuda || op->HasCuda()) able.push_back(target);
       }
-      right = Prove(*function, op, dtype, able, options) && right;
+      if (dtype != DType::kFloat64) {
+        right = Prove(*function, op, dtype, able, options) && right;
+      } else if (!able.empty() && reference::HasRandomDoubles(*function)) {
+        right = TryDoubles(*function, *op, able, options) && right;
+      } else if (!able.empty() && !options.functions.empty()) {
+        throw ValueError(
+            Message("no random float64 inputs are drawn for '", function->name, "'; see random_doubles.cc"));
+      }
     }
   }
   return right;

@@ -18,17 +18,20 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: repdl_prove [FUNCTION...] [--target T]... [--dtype D]... [--stride N] [--offset K] [--pairs N]\n"
-    "                   [--checks N] [--threads N] [--results FILE] [--commit C]\n"
+    "                   [--random N] [--seed S] [--checks N] [--threads N] [--results FILE] [--commit C]\n"
     "                   [--check-filters] [--hard-cases]\n"
     "\n"
     "Compares elementwise functions with MPFR: all float32 inputs of each function of one number, random pairs and\n"
-    "known hard cases of those of two; all that there are if no FUNCTION is named.\n"
+    "known hard cases of those of two; all that there are if no FUNCTION is named. Of float64, which has to be named,\n"
+    "random inputs.\n"
     "\n"
     "  --target T       scalar, sse4, avx2, avx512, neon or cuda:0; all that this machine can run\n"
-    "  --dtype D        float32, bfloat16 or float16; all that the function takes\n"
+    "  --dtype D        float32, bfloat16, float16 or float64; all that the function takes but float64\n"
     "  --stride N       every Nth float32 input only\n"
     "  --offset K       begin with input K; another K makes other random pairs\n"
     "  --pairs N        random pairs of functions of two numbers (10000000)\n"
+    "  --random N       random inputs of float64 (10000000)\n"
+    "  --seed S         another S makes other random inputs of float64 (1)\n"
     "  --checks N       inputs at which the filter is checked, besides those that it leaves to MPFR (1048576)\n"
     "  --threads N      default: as the library\n"
     "  --results FILE   put a line for each function, dtype and target into FILE\n"
@@ -50,10 +53,10 @@ int64_t ParseCount(const char* option, std::string_view text, int64_t least) {
 }
 
 DType ParseDType(std::string_view text) {
-  for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+  for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16, DType::kFloat64}) {
     if (Name(dtype) == text) return dtype;
   }
-  throw ValueError(Message("--dtype must be float32, bfloat16 or float16, got '", text, "'"));
+  throw ValueError(Message("--dtype must be float32, bfloat16, float16 or float64, got '", text, "'"));
 }
 
 }  // namespace
@@ -65,6 +68,8 @@ Options ParseOptions(int argc, char** argv) {
     kStride,
     kOffset,
     kPairs,
+    kRandom,
+    kSeed,
     kChecks,
     kThreads,
     kResults,
@@ -78,6 +83,8 @@ Options ParseOptions(int argc, char** argv) {
                                  {"stride", required_argument, nullptr, kStride},
                                  {"offset", required_argument, nullptr, kOffset},
                                  {"pairs", required_argument, nullptr, kPairs},
+                                 {"random", required_argument, nullptr, kRandom},
+                                 {"seed", required_argument, nullptr, kSeed},
                                  {"checks", required_argument, nullptr, kChecks},
                                  {"threads", required_argument, nullptr, kThreads},
                                  {"results", required_argument, nullptr, kResults},
@@ -95,6 +102,8 @@ Options ParseOptions(int argc, char** argv) {
       case kStride: result.amount.stride = ParseCount("stride", optarg, 1); break;
       case kOffset: result.amount.offset = ParseCount("offset", optarg, 0); break;
       case kPairs: result.amount.pairs = ParseCount("pairs", optarg, 0); break;
+      case kRandom: result.random.inputs = ParseCount("random", optarg, 1); break;
+      case kSeed: result.random.seed = static_cast<uint64_t>(ParseCount("seed", optarg, 0)); break;
       case kChecks: result.checks = ParseCount("checks", optarg, 1); break;
       case kThreads:
         SetNumThreads(static_cast<int>(std::min<int64_t>(ParseCount("threads", optarg, 1), INT_MAX)));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "inputs.h"
+#include "random_doubles.h"
 #include "repdl/tensor.h"
 
 namespace repdl::prove {
@@ -15,6 +16,7 @@ struct Options {
   std::vector<std::string> functions, targets;  // all if empty
   std::vector<DType> dtypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
   Inputs::Amount amount = {1, 0, 10'000'000};
+  reference::RandomDoubles random;  // of float64
   int64_t checks = 1 << 20;
   bool check_filters = false;
   bool hard_cases = false;

@@ -5,35 +5,20 @@
 #include <bit>
 #include <cmath>
 
+#include "random.h"
+
 namespace repdl::prove {
 namespace {
 
-/// SplitMix64 of Steele, Lea and Flood.
-class Random {
- public:
-  explicit Random(uint64_t state) : state_(state) { Next(); }
+using reference::Random;
 
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
-  /// In [low, high].
-  int64_t Integer(int64_t low, int64_t high) { return low + static_cast<int64_t>(Next() % (high - low + 1)); }
-  /// In [low, high).
-  double Number(double low, double high) { return low + (high - low) * static_cast<double>(Next() >> 11) * 0x1p-53; }
-  /// A pattern with this exponent, biased, and a random sign and fraction.
-  uint32_t WithExponent(int64_t exponent, int bits, int fraction_bits) {
-    const uint64_t random = Next();
-    const uint32_t sign = static_cast<uint32_t>(random >> 63) << (bits - 1);
-    const uint32_t fraction = static_cast<uint32_t>(random) & ((uint32_t{1} << fraction_bits) - 1);
-    return sign | static_cast<uint32_t>(exponent) << fraction_bits | fraction;
-  }
-
- private:
-  uint64_t state_;
-};
+/// A pattern with this exponent, biased, and a random sign and fraction.
+uint32_t WithExponent(Random& random, int64_t exponent, int bits, int fraction_bits) {
+  const uint64_t drawn = random.Next();
+  const uint32_t sign = static_cast<uint32_t>(drawn >> 63) << (bits - 1);
+  const uint32_t fraction = static_cast<uint32_t>(drawn) & ((uint32_t{1} << fraction_bits) - 1);
+  return sign | static_cast<uint32_t>(exponent) << fraction_bits | fraction;
+}
 
 using Floats = std::pair<double, double>;
 
@@ -70,16 +55,16 @@ std::pair<uint32_t, uint32_t> RandomPair(std::string_view op, DType dtype, int64
   switch (i % 5) {
     case 0: break;
     case 1:
-      return {random.WithExponent(bias + random.Integer(-8, 8), bits, fraction_bits),
-              random.WithExponent(bias + random.Integer(-8, 8), bits, fraction_bits)};
+      return {WithExponent(random, bias + random.Integer(-8, 8), bits, fraction_bits),
+              WithExponent(random, bias + random.Integer(-8, 8), bits, fraction_bits)};
     case 2: {
       const int64_t e = random.Integer(0, 2 * bias);
-      return {random.WithExponent(e, bits, fraction_bits),
-              random.WithExponent(exponent(e + random.Integer(-14, 14)), bits, fraction_bits)};
+      return {WithExponent(random, e, bits, fraction_bits),
+              WithExponent(random, exponent(e + random.Integer(-14, 14)), bits, fraction_bits)};
     }
     case 3: {  // the upper bits of the fractions only
-      const uint32_t x = random.WithExponent(bias + random.Integer(-12, 12), bits, fraction_bits);
-      const uint32_t y = random.WithExponent(bias + random.Integer(-3, 5), bits, fraction_bits);
+      const uint32_t x = WithExponent(random, bias + random.Integer(-12, 12), bits, fraction_bits);
+      const uint32_t y = WithExponent(random, bias + random.Integer(-3, 5), bits, fraction_bits);
       const auto shift_x = random.Integer(0, fraction_bits), shift_y = random.Integer(0, fraction_bits);
       return {x >> shift_x << shift_x, y >> shift_y << shift_y};
     }

@@ -41,7 +41,8 @@ std::string Rest(const Result& result) {
   return "\"tried\": " + Quoted(result.tried) + ", \"inputs\": " + std::to_string(result.inputs) +
          ", \"wrong\": " + std::to_string(result.wrong) + ", \"seconds\": " + seconds +
          ", \"compiler\": " + Quoted(result.compiler) + ", \"processor\": " + Quoted(result.processor) +
-         ", \"commit\": " + Quoted(result.commit) + ", \"date\": " + Quoted(Today()) + "}";
+         ", \"commit\": " + Quoted(result.commit) + ", \"date\": " + Quoted(Today()) +
+         (result.command.empty() ? "" : ", \"command\": " + Quoted(result.command)) + "}";
 }
 
 }  // namespace

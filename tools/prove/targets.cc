@@ -134,4 +134,25 @@ void Evaluate(const OpInfo& op, const reference::Function& function, DType dtype
   });
 }
 
+void EvaluateDoubles(const OpInfo& op, const reference::Function& function, const Target& target,
+                     const std::vector<double>& x, const std::vector<double>& y, std::vector<double>& out) {
+  const double one = 1.0;
+  const auto view = [](const double* data, size_t size) {
+    return MakeView(const_cast<double*>(data), DType::kFloat64, {static_cast<int64_t>(size)});
+  };
+  std::vector<TensorView> operands = {view(x.data(), x.size())};
+  if (function.kind == Kind::kDerivative) operands.insert(operands.begin(), view(&one, 1));
+  if (function.kind == Kind::kBinary) operands.push_back(view(y.data(), y.size()));
+  const TensorView result = view(out.data(), out.size());
+  const auto run = [&](const std::vector<TensorView>& inputs, const TensorView& output) {
+    op.run(ArgumentsOf(op, inputs), std::vector<TensorView>{output});
+  };
+  if (target.cuda) {
+    RunOnDevice(operands, result, run);
+  } else {
+    SetTarget(target.name);
+    run(operands, result);
+  }
+}
+
 }  // namespace repdl::prove

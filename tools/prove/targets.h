@@ -29,4 +29,8 @@ bool Takes(const OpInfo& op, const reference::Function& function, DType dtype);
 void Evaluate(const OpInfo& op, const reference::Function& function, DType dtype, const Target& target,
               const Batch& batch, std::vector<uint32_t>& bits);
 
+/// The same for float64, with the results as they are; functions of one number ignore y.
+void EvaluateDoubles(const OpInfo& op, const reference::Function& function, const Target& target,
+                     const std::vector<double>& x, const std::vector<double>& y, std::vector<double>& out);
+
 }  // namespace repdl::prove
