@@ -7,6 +7,7 @@ import importlib
 import json
 import sys
 import tomllib
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,25 @@ from repdl._op import registry
 from repdl.cli.main import app
 from repdl.conformance import digests
 from repdl.conformance.report import Report
-from repdl.conformance.torch_case import FLOATS, INTEGERS, read_torch_case
-from repdl.conformance.torch_golden import TORCH_GOLDEN, run_torch_golden, tensor_of
+from repdl.conformance.torch_case import FLOATS, INTEGERS, PARTS, read_torch_case
+from repdl.conformance.torch_golden import TORCH_GOLDEN, as_read, run_torch_golden, sparse_of, tensor_of
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.native import native_of
+from repdl.interception.override import (
+    ForComplex,
+    Kernel,
+    composites,
+    composites_on_devices,
+    kernels_on_devices,
+    layouts,
+    of_transforms,
+    overrides,
+)
 from repdl.interception.registration import register
+from repdl.interception.variants import variants
 from support import CAPABILITIES, ROOT, run_with_capability
 
-PARTS = 6
+SHARES = 6
 """Into which all lines are cut, to run side by side."""
 
 
@@ -38,9 +50,9 @@ def failures(report: Report) -> list[str]:
     return [f"{failure.case}: {failure.detail}" for failure in report.failures]
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", range(SHARES))
 def test_every_line_passes(part: int) -> None:
-    report = run_torch_golden(sorted(path.stem for path in TORCH_GOLDEN.glob("*.txt"))[part::PARTS])
+    report = run_torch_golden(sorted(path.stem for path in TORCH_GOLDEN.glob("*.txt"))[part::SHARES])
     assert failures(report) == []
     assert all(result.status == "passed" for result in report.results)
 
@@ -123,8 +135,64 @@ def test_generators_give_the_bits_that_the_core_gives(dtype: str) -> None:
     if dtype not in FLOATS:
         assert np.array_equal(tensor.numpy(), arguments["input"].astype(dtype))
     else:
-        bits = tensor.view(torch.int32 if dtype == "float32" else torch.int16).numpy()
-        assert bits.tobytes() == arguments["input"].tobytes()
+        assert tensor.view(torch.uint8).numpy().tobytes() == arguments["input"].tobytes()
+
+
+def made(text: str) -> torch.Tensor:
+    return tensor_of(read_torch_case(f"aten::neg(self={text})").arguments["self"])
+
+
+@pytest.mark.parametrize(("dtype", "parts"), PARTS.items())
+def test_complex_numbers_have_the_parts_of_pairs(dtype: str, parts: str) -> None:
+    text = "" if parts == "float32" else f".{parts}"
+    assert torch.equal(torch.view_as_real(made(f"wide.{dtype}[3, 4]#5")), made(f"wide{text}[3, 4, 2]#5"))
+    turned = made(f"wide.{dtype}[2, 3, 4]#5.mT")
+    assert turned.is_contiguous()
+    assert torch.equal(turned, made(f"wide.{dtype}[2, 3, 4]#5").mT)
+
+
+def test_matrices_have_large_diagonals() -> None:
+    assert (made("dominant[2, 3, 5]#1").diagonal(dim1=1, dim2=2) >= 5).all()
+    pairs = made("dominant_pairs.complex64[3, 3]#1")
+    assert (pairs.diagonal().real >= 3).all()
+    assert (pairs.real.triu(1).abs() < 3).all()
+
+
+def test_sizes_fall_and_zeros_have_both_signs() -> None:
+    assert made("falling.int64[5]#0").tolist() == [3, 2, 2, 1, 1]
+    assert made("signed[50]#1").signbit().unique().tolist() == [False, True]
+    assert not made("signed[50]#1").any()
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+def test_sparse_tensors_have_the_elements_that_the_text_says() -> None:
+    places = "values=normal[6]#1, indices=[classes2[6]#2, classes3[6]#3], size=[2, 3]"
+    coo, csr = (
+        sparse_of(read_torch_case(f"aten::neg(self={kind}({places}))").arguments["self"]) for kind in ("coo", "csr")
+    )
+    values, rows, columns = (made(text).tolist() for text in ("normal[6]#1", "classes2[6]#2", "classes3[6]#3"))
+    assert coo._indices().tolist() == [rows, columns]
+    assert coo._values().tolist() == values
+    expected = torch.zeros(2, 3)
+    for row, column, value in reversed(list(zip(rows, columns, values, strict=True))):
+        expected[row, column] = value
+    assert csr._nnz() == len(set(zip(rows, columns, strict=True))) < 6  # some place comes twice
+    assert torch.equal(csr.to_dense(), expected)
+
+
+def test_results_are_read_as_the_words_say() -> None:
+    words = "['left out', 'columns', 'int64', 'blocks', 'info', 'order']"
+    case = read_torch_case(f"aten::neg(self=normal[2, 4, 3]#1, read={words})")
+    pivots = torch.tensor([1, -3, -3, 4, -6, -6], dtype=torch.int32)
+    results = [torch.ones(9), torch.arange(6).reshape(2, 3), torch.arange(2, dtype=torch.int32), pivots]
+    assert [t.tolist() for t in as_read(results, case)] == [
+        [[0, 3], [1, 4], [2, 5]],
+        [0, 1],
+        [1, 9, 0, 4, 12, 0],
+        [0, 0],
+        [[0, 1, 2], [0, 1, 2]],
+    ]
+    assert all(t.dtype == torch.int64 for t in as_read(results, case))
 
 
 def test_digest_and_marks_are_those_of_the_core() -> None:
@@ -207,6 +275,55 @@ def test_every_exact_op_has_golden_lines() -> None:
     assert exact_ops - there == {op for ops in WITHOUT_LINES.values() for op in ops.split()}
 
 
+# Of what is ours, that which has no golden line, by the dispatch key, if it is not that of dense tensors, and why.
+WITHOUT_LINES_OF_OURS = {
+    "reads memory as it lies, whatever the tensor; test_index_sums has it": "as_strided_scatter",
+    "made of _fft_r2c and _fft_c2c, which have lines; test_fourier has its `out`": "fft_ihfft2.out fft_ihfftn.out",
+    "takes blocks in LAPACK's words, which those of the core cannot all be put into; test_ldl": "linalg_ldl_solve",
+    "made of eigenvalues or singular values and products, which have lines; test_linalg": "linalg_matrix_sqrth "
+    "linalg_pinv.atol_rtol_tensor linalg_polar",
+    "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
+    "the composites of devices, of ops that have lines; tests/cuda/torch": "dropout gru_cell lstm_cell",
+    "for torch.func alone, which gives no call of an overload; test_vmap": "FuncTorchBatched:addbmm "
+    "FuncTorchBatched:addmm FuncTorchBatched:addmv FuncTorchBatched:baddbmm",
+    "for torch.func alone; test_torch_func": "FuncTorchDynamicLayerFrontMode:binary_cross_entropy_with_logits",
+    "torch's own on the CPU, without a line; tests/cuda/torch has that of devices": "round.decimals "
+    "scatter.value_reduce unique_dim_consecutive",
+}
+
+_KINDS_OF_TENSORS = {"SparseCPU": "coo(", "SparseCsrCPU": "csr(", "QuantizedCPU": "quantized("}
+"""By the dispatch key of a kernel, what a case of it has."""
+
+
+def _with_lines(text: str) -> set[str]:
+    """The overloads of lines that have a text, and of those that write into a tensor, which run with them."""
+    found = set()
+    for path in TORCH_GOLDEN.glob("*.txt"):
+        for line in path.read_text().splitlines():
+            if "  aten::" in line and text in line:
+                found.add(line.partition("  aten::")[2].partition("(")[0])
+    return found | {name for overload in found for name, *_ in variants(overload)}
+
+
+def _ours() -> Iterator[tuple[str, str]]:
+    """Everything that is ours, and what a golden line of it has."""
+    dense: list[dict[str, Kernel]] = [composites, composites_on_devices, kernels_on_devices]
+    for table in (overrides, *dense):
+        for name in table:
+            yield name, "("
+    yield from ((name, "complex") for name, override in overrides.items() if isinstance(override, ForComplex))
+    for key, kernels in (layouts | of_transforms).items():
+        for name in kernels:
+            yield f"{key}:{name}", _KINDS_OF_TENSORS.get(key, key)
+
+
+def test_every_override_has_golden_lines_or_a_reason() -> None:
+    """A new one needs either."""
+    with_lines = {text: _with_lines(text) for text in {text for _, text in _ours()}}
+    without = {name for name, text in _ours() if name.rpartition(":")[2] not in with_lines[text]}
+    assert without == {name for names in WITHOUT_LINES_OF_OURS.values() for name in names.split()}
+
+
 def test_the_reference_gives_the_golden_files() -> None:
     """Of a few ops, in seconds; `make golden` makes all."""
     sys.path.insert(0, str(ROOT / "tools"))
@@ -215,7 +332,7 @@ def test_the_reference_gives_the_golden_files() -> None:
     finally:
         sys.path.pop(0)
     reference.load()
-    ops = ("kthvalue", "mv", "_fused_sgd_", "segment_reduce", "bitwise_not", "erf")
+    ops = ("kthvalue", "mv", "_fused_sgd_", "segment_reduce", "bitwise_not", "erf", "_coalesce", "linalg_det", "geqrf")
     for op, lines in reference.golden_lines(ops).items():
         assert [line for line in (TORCH_GOLDEN / f"{op}.txt").read_text().splitlines() if line[0] != "#"] == lines
 

@@ -83,6 +83,12 @@ def sigmoid(x: float) -> float:
     return _rounded(lambda v: 1 / (1 + mpmath.exp(-v)), x)
 
 
+def tanh(x: float) -> float:
+    if x != x or x == 0:
+        return x
+    return math.copysign(1.0, x) if abs(x) > 50 else _rounded(mpmath.tanh, x)
+
+
 def softplus(x: float) -> float:
     if x != x:
         return x
@@ -151,6 +157,15 @@ def xlog1py(x: float, y: float) -> float:
     if y == 0 or not (math.isfinite(x) and -1 < y < math.inf):
         return x * log1p(y)
     return _rounded(lambda v: v * mpmath.log1p(mpmath.mpf(y)), x)
+
+
+def xlogy(x: float, y: float) -> float:
+    """x log(y), +0 where x is 0 and y is not NaN."""
+    if x == 0 and y == y:
+        return 0.0
+    if y == 1 or not (math.isfinite(x) and 0 < y < math.inf):
+        return x * log(y)
+    return _rounded(lambda v: v * mpmath.log(mpmath.mpf(y)), x)
 
 
 def logaddexp2(x: float, y: float) -> float:

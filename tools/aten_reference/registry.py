@@ -12,7 +12,8 @@ An op that is one of the core has lines of the golden file of that op, digests t
     @from_core("mm", "mm")
     def mm(arguments: Arguments) -> str | None: ...
 
-gets the arguments of each line, and returns those of the call of torch, or None to leave it out.
+gets the arguments of each line, and returns those of the call of torch, or None to leave it out. With `wide` it gets
+the lines of float64, too.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from repdl.conformance import digests, golden_lines as core_lines
-from repdl.conformance.torch_case import DtypeName, TensorText, read_torch_case
+from repdl.conformance.torch_case import DtypeName, QuantizedText, SparseText, TensorText, read_torch_case
 
-from .tensors import Tensor, decode, encode
+from .tensors import Quantized, Sparse, Tensor, decode, decode_sparse, encode
 
 
 @dataclass
@@ -42,8 +43,8 @@ Translate = Callable[[Arguments], str | None]
 class _Registry:
     of: dict[str, list[Reference]] = field(default_factory=dict)
     """By overload."""
-    of_core: dict[str, list[tuple[str, Translate]]] = field(default_factory=dict)
-    """By overload, an op of the core, and what its calls are in torch's words."""
+    of_core: dict[str, list[tuple[str, Translate, bool]]] = field(default_factory=dict)
+    """By overload, an op of the core, what its calls are in torch's words, and whether those of float64 are."""
 
 
 registry = _Registry()
@@ -61,11 +62,11 @@ def reference(*names: str, cases: Iterable[str]) -> Callable[[Callable[..., Any]
     return declare
 
 
-def from_core(op: str, overload: str) -> Callable[[Translate], Translate]:
+def from_core(op: str, overload: str, wide: bool = False) -> Callable[[Translate], Translate]:
     """Declares that calls of an overload are those of an op of the core."""
 
     def declare(translate: Translate) -> Translate:
-        registry.of_core.setdefault(overload, []).append((op, translate))
+        registry.of_core.setdefault(overload, []).append((op, translate, wide))
         return translate
 
     return declare
@@ -73,17 +74,22 @@ def from_core(op: str, overload: str) -> Callable[[Translate], Translate]:
 
 def text_of(value: Any) -> str:
     """An argument as a case writes it."""
-    return value.text if isinstance(value, TensorText) else repr(value)
+    return value.text if isinstance(value, (TensorText, SparseText)) else repr(value)
 
 
 LARGEST = 70_000
 """Lines of the core with more elements in all stay with the core: theirs are the loops."""
 
 
+def is_of_complex(op: str) -> bool:
+    """Whether an op of the core takes pairs."""
+    return op.startswith("complex_")
+
+
 def _from_core(overload: str) -> Iterator[str]:
-    for op, translate in registry.of_core.get(overload, []):
+    for op, translate, wide in sorted(registry.of_core.get(overload, []), key=lambda found: is_of_complex(found[0])):
         for digest, marks, text in core_lines(op):
-            if ".float64[" in text:  # which calls of torch have no lines of yet
+            if ".float64[" in text and not wide:
                 continue
             arguments = read_torch_case(f"aten::{text}").arguments
             tensors = [value for value in arguments.values() if isinstance(value, TensorText)]
@@ -95,6 +101,10 @@ def _from_core(overload: str) -> Iterator[str]:
 def _decoded(value: Any) -> Any:
     if isinstance(value, TensorText):
         return decode(value)
+    if isinstance(value, SparseText):
+        return decode_sparse(value)
+    if isinstance(value, QuantizedText):
+        return Quantized(decode(value.steps), value.scale, value.zero_point)
     if isinstance(value, list):
         return [_decoded(item) for item in value]
     return value.name if isinstance(value, DtypeName) else value
@@ -105,6 +115,8 @@ def _tensors(results: Any) -> list[Tensor]:
         return []
     if isinstance(results, Tensor):
         return [results]
+    if isinstance(results, Sparse):
+        return results.tensors()
     return [tensor for item in results for tensor in _tensors(item)]
 
 

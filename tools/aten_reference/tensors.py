@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from repdl.conformance import digests
-from repdl.conformance.torch_case import DTYPES, FLOATS, Bits, TensorText
+from repdl.conformance.torch_case import DTYPES, FLOATS, PARTS, Bits, SparseText, TensorText
 
 from .numbers import ROUND
 
@@ -63,8 +63,59 @@ def offset(shape: Shape, index: Sequence[int]) -> int:
     return place
 
 
+@dataclass
+class Sparse:
+    """A sparse tensor: its values, a number each, and where they lie, in the order of the memory."""
+
+    layout: str
+    size: Shape
+    places: list[Shape]
+    values: Tensor
+
+    def items(self) -> Iterable[tuple[Shape, Any]]:
+        return zip(self.places, self.values.data, strict=True)
+
+    def tensors(self) -> list[Tensor]:
+        """What a digest reads: of coo the indices and the values, of csr the beginnings of rows, columns and values."""
+        count = len(self.places)
+        if self.layout == "coo":
+            rank = len(self.size)
+            indices = [place[d] for d in range(rank) for place in self.places]
+            return [Tensor("int64", (rank, count), indices), self.values]
+        begins = [sum(place[0] < row for place in self.places) for row in range(self.size[0] + 1)]
+        columns = [place[1] for place in self.places]
+        return [Tensor("int64", (len(begins),), begins), Tensor("int64", (count,), columns), self.values]
+
+
+@dataclass
+class Quantized:
+    """A quantised tensor: the numbers (step - zero_point) * scale."""
+
+    steps: Tensor
+    scale: float
+    zero_point: int
+
+
+def decode_sparse(text: SparseText) -> Sparse:
+    values = decode(text.values)
+    places = list(zip(*text.places().tolist(), strict=True))
+    if text.layout == "csr":
+        firsts: dict[Shape, Any] = {}
+        for place, value in zip(places, values.data, strict=True):
+            firsts.setdefault(place, value)
+        places = sorted(firsts)
+        values = Tensor(values.dtype, (len(places),), [firsts[place] for place in places])
+    return Sparse(text.layout, text.size, places, values)
+
+
 def decode(text: TensorText) -> Tensor:
     bits = text.bits()
+    if text.dtype in PARTS:
+        form = "f" if text.dtype == "complex64" else "d"
+        parts = struct.unpack(f"<{bits.size}{form}", bits.tobytes())
+        return Tensor(text.dtype, text.shape, [complex(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)])
+    if text.dtype == "float64":
+        return Tensor(text.dtype, text.shape, list(struct.unpack(f"<{bits.size}d", bits.tobytes())))
     if text.dtype == "float32":
         data: list[Any] = list(struct.unpack(f"<{bits.size}f", bits.astype("<u4").tobytes()))
     elif text.dtype == "float16":
@@ -79,7 +130,12 @@ def decode(text: TensorText) -> Tensor:
 def encode(tensor: Tensor) -> Bits:
     """The elements as digests read them. A number that its dtype does not have is an error."""
     count = len(tensor.data)
-    if tensor.dtype == "float32":
+    if tensor.dtype in PARTS:
+        parts = [part for value in tensor.data for part in (value.real, value.imag)]
+        return encode(Tensor(PARTS[tensor.dtype], (len(parts),), parts))
+    if tensor.dtype == "float64":
+        bits = np.frombuffer(struct.pack(f"<{count}d", *tensor.data), "<u8")
+    elif tensor.dtype == "float32":
         bits = np.frombuffer(struct.pack(f"<{count}f", *tensor.data), "<u4")
     elif tensor.dtype == "float16":
         bits = np.frombuffer(struct.pack(f"<{count}e", *tensor.data), "<u2")
@@ -89,7 +145,7 @@ def encode(tensor: Tensor) -> Bits:
     else:
         bits = np.array(tensor.data, dtype=DTYPES[tensor.dtype])
     result = digests.with_one_nan(bits, tensor.dtype)
-    for value in tensor.data if tensor.is_float else ():
+    for value in tensor.data if tensor.dtype in ROUND else ():
         if value == value and ROUND[tensor.dtype](value) != value:
             raise ValueError(f"{value!r} is no {tensor.dtype}")
     return result

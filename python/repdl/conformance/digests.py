@@ -12,7 +12,12 @@ import numpy as np
 
 Bits = np.ndarray[Any, Any]
 
-_NANS = {"float32": (0x7F800000, 0x7FC00000), "bfloat16": (0x7F80, 0x7FC0), "float16": (0x7C00, 0x7E00)}
+_NANS = {
+    "float32": (0x7F800000, 0x7FC00000),
+    "bfloat16": (0x7F80, 0x7FC0),
+    "float16": (0x7C00, 0x7E00),
+    "float64": (0x7FF0 << 48, 0x7FF8 << 48),
+}
 """The bits of infinity, and of the quiet NaN that stands for all, by dtype."""
 
 MAX_MARKS = 64

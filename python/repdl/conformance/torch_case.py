@@ -5,7 +5,8 @@
     aten::index_add(self=normal.bfloat16[3, 4]#1, dim=0, index=classes3[9]#2, source=bits.bfloat16[9, 4]#3, alpha=0.3)
 
 The name is that of an overload; arguments go by the names of its schema, and those that are left out take their
-defaults. Two more are none of torch's: `order`, that of sums, and `seed`, which `torch.manual_seed` gets before.
+defaults. Three more are none of torch's: `order`, that of sums; `seed`, which `torch.manual_seed` gets before; and
+`read`, how results are read for a digest that the core's reference gave of the same numbers in another form (below).
 
 A tensor is a generator, a dtype (float32 if none is said), a shape and a seed. The generators are those of the core
 (`include/repdl/conformance.h`) and these, whose element is chosen by the core's `classesN` of the same seed:
@@ -14,8 +15,32 @@ A tensor is a generator, a dtype (float32 if none is said), a shape and a seed. 
     ties       halves from -4 to 4, with both zeros; of integers, -8 to 8
     extreme    of integers: the least and the largest numbers of the dtype, and those about 0
     rising     0, 0, 1/2, 1/2, 1, …, of integers 0, 0, 1, 1, …: in order, with repetitions
+    falling    …, 2, 2, 1, 1, of integers: sizes that fall
+    signed     +0 and -0, which the core calls zeros
 
-The core's `classesN` has the integers from 0 to N - 1, also as floating-point numbers.
+The core's `classesN` has the integers from 0 to N - 1, also as floating-point numbers. A tensor of complex numbers has
+the real ones of its generator by turns as real and imaginary parts: normal.complex64[3]#1 those of normal[3, 2]#1.
+
+`normal[3, 4]#1.mT` has the elements of normal[3, 4]#1 transposed, and the shape [4, 3]: where the core has the right
+sides and results of linear algebra in rows, torch has columns. The words of `read` are, one result after the other,
+
+    as is      all its elements
+    columns    its matrices transposed
+    int64      its elements, in that dtype
+    left out   nothing of it
+
+and two stand for what the core returns there and torch does not:
+
+    info       a 0 of int64 for each matrix of the first operand
+    order      for each of these matrices the numbers 0, 1, … of its columns, of int64
+
+and one takes the pivots of linalg_ldl_factor_ex, in which LAPACK has -p twice for a block of two:
+
+    blocks     n + p and 0 for these, of matrices with n columns; of int64
+
+A sparse tensor is `coo(values=normal[33]#1, indices=[classes7[33]#2, classes9[33]#3], size=[7, 9])`, with elements that
+lie anywhere, several at one place; or `csr(…)`, with the first element of each place, row by row. A quantised one is
+`quantized(steps=extreme.uint8[3, 4]#1, scale=0.3, zero_point=7)`.
 """
 
 from __future__ import annotations
@@ -33,8 +58,16 @@ from repdl import _core
 
 Bits = np.ndarray[Any, Any]
 
-FLOATS: dict[str, np.dtype[Any]] = {"float32": np.dtype("u4"), "bfloat16": np.dtype("u2"), "float16": np.dtype("u2")}
+FLOATS: dict[str, np.dtype[Any]] = {
+    "float32": np.dtype("u4"),
+    "bfloat16": np.dtype("u2"),
+    "float16": np.dtype("u2"),
+    "float64": np.dtype("u8"),
+}
 """Floating-point dtypes, and what holds their bits."""
+
+PARTS = {"complex64": "float32", "complex128": "float64"}
+"""Dtypes of complex numbers, and that of their parts."""
 
 INTEGERS: dict[str, np.dtype[Any]] = {
     name: np.dtype(name) for name in ("int64", "int32", "int16", "int8", "uint8", "bool")
@@ -42,7 +75,7 @@ INTEGERS: dict[str, np.dtype[Any]] = {
 
 DTYPES = FLOATS | INTEGERS
 
-_ONLY_NAMED = ("float64", "qint8", "quint8", "qint32")
+_ONLY_NAMED = ("qint8", "quint8", "qint32")
 """Dtypes that a result may have, but no tensor of a case."""
 
 _ZEROS = (0.0, -0.0, 0.0, -0.0, 0.0, -0.0, 1.0, -1.0)
@@ -53,11 +86,11 @@ def _narrow(values: Bits, dtype: str) -> Bits:
     """The bits of float32 numbers that a floating-point dtype has exactly."""
     if dtype == "bfloat16":
         return (values.view(np.uint32) >> 16).astype(np.uint16)
-    return values.astype(np.float16).view(np.uint16) if dtype == "float16" else values.view(np.uint32)
+    return values.astype(np.dtype(dtype)).view(FLOATS[dtype])
 
 
 def _choice(table: tuple[float, ...], dtype: str, count: int, seed: int) -> Bits:
-    chosen = np.array(table, np.float32)[_of_core(f"classes{len(table)}", "int64", count, seed)]
+    chosen = np.array(table, np.float32)[_classes(len(table), count, seed)]
     return _narrow(chosen, dtype) if dtype in FLOATS else chosen.astype(DTYPES[dtype])
 
 
@@ -68,7 +101,7 @@ def _zeros(dtype: str, count: int, seed: int) -> Bits:
 def _ties(dtype: str, count: int, seed: int) -> Bits:
     if dtype in FLOATS:
         return _choice(_TIES, dtype, count, seed)
-    return (_of_core("classes17", "int64", count, seed) - 8).astype(DTYPES[dtype])
+    return (_classes(17, count, seed) - 8).astype(DTYPES[dtype])
 
 
 def _extreme(dtype: str, count: int, seed: int) -> Bits:
@@ -76,7 +109,7 @@ def _extreme(dtype: str, count: int, seed: int) -> Bits:
     table = [limits.min, limits.min + 1, 0, 1, 2, 3, 7, limits.max - 1, limits.max]
     if limits.min < 0:
         table += [-1, -2, -3, -7]
-    return np.array(table, DTYPES[dtype])[_of_core(f"classes{len(table)}", "int64", count, seed)]
+    return np.array(table, DTYPES[dtype])[_classes(len(table), count, seed)]
 
 
 def _rising(dtype: str, count: int, seed: int) -> Bits:
@@ -84,11 +117,24 @@ def _rising(dtype: str, count: int, seed: int) -> Bits:
     return _narrow((place * 0.5).astype(np.float32), dtype) if dtype in FLOATS else place.astype(DTYPES[dtype])
 
 
-def _of_core(generator: str, dtype: str, count: int, seed: int) -> Bits:
+def _falling(dtype: str, count: int, seed: int) -> Bits:
+    return (_rising("int64", count, seed)[::-1] + 1).astype(DTYPES[dtype])
+
+
+def _signed(dtype: str, count: int, seed: int) -> Bits:
+    return _of_core("zeros", dtype, (count,), seed)
+
+
+def _classes(n: int, count: int, seed: int) -> Bits:
+    return _of_core(f"classes{n}", "int64", (count,), seed)
+
+
+def _of_core(generator: str, dtype: str, shape: tuple[int, ...], seed: int) -> Bits:
     """By the reader of the core's cases: some op that takes a tensor."""
-    of_dtype = f".{dtype}" if dtype in ("bfloat16", "float16") else ""
-    _, arguments = _core.read_case(f"relu(input={generator}{of_dtype}[{count}]#{seed})")
-    elements: Bits = arguments["input"]
+    is_whole = generator.startswith(("classes", "offsets"))
+    of_dtype = f".{dtype}" if dtype in FLOATS and dtype != "float32" and not is_whole else ""
+    _, arguments = _core.read_case(f"relu(input={generator}{of_dtype}[{', '.join(map(str, shape))}]#{seed})")
+    elements: Bits = arguments["input"].reshape(-1)
     if elements.dtype != np.int64:
         return elements.view(DTYPES[dtype])
     return _narrow(elements.astype(np.float32), dtype) if dtype in FLOATS else elements.astype(DTYPES[dtype])
@@ -99,14 +145,16 @@ _OWN: dict[str, Callable[[str, int, int], Bits]] = {
     "ties": _ties,
     "extreme": _extreme,
     "rising": _rising,
+    "falling": _falling,
+    "signed": _signed,
 }
 
 
 @lru_cache(256)
-def _generate(generator: str, dtype: str, count: int, seed: int) -> Bits:
+def _generate(generator: str, dtype: str, shape: tuple[int, ...], seed: int) -> Bits:
     if generator in _OWN:
-        return _OWN[generator](dtype, count, seed)
-    return _of_core(generator, dtype, count, seed)
+        return _OWN[generator](dtype, int(np.prod(shape, dtype=np.int64)), seed)
+    return _of_core(generator, dtype, shape, seed)
 
 
 @dataclass(frozen=True)
@@ -118,10 +166,55 @@ class TensorText:
     dtype: str
     shape: tuple[int, ...]
     seed: int
+    is_turned: bool = False
 
     def bits(self) -> Bits:
-        """Its elements, in row-major order; of a floating-point dtype their bits, as unsigned integers."""
-        return _generate(self.generator, self.dtype, int(np.prod(self.shape, dtype=np.int64)), self.seed)
+        """Its elements, in row-major order; of a floating-point dtype their bits, as unsigned integers.
+
+        Of complex numbers they are the parts.
+        """
+        shape = (*self.shape[:-2], self.shape[-1], self.shape[-2]) if self.is_turned else self.shape
+        parts = (2,) if self.dtype in PARTS else ()
+        bits = _generate(self.generator, PARTS.get(self.dtype, self.dtype), (*shape, *parts), self.seed)
+        if not self.is_turned:
+            return bits
+        last = len(shape)
+        turned = bits.reshape(*shape, *parts).swapaxes(last - 1, last - 2)
+        return np.ascontiguousarray(turned).reshape(-1)
+
+
+@dataclass(frozen=True)
+class SparseText:
+    """A sparse tensor of a case, "coo" or "csr"."""
+
+    text: str
+    layout: str
+    values: TensorText
+    indices: tuple[TensorText, ...]
+    size: tuple[int, ...]
+
+    def places(self) -> Bits:
+        """The indices of its elements, a row for each sparse dimension."""
+        return np.stack([index.bits() for index in self.indices])
+
+    def rows(self) -> tuple[Bits, Bits, Bits]:
+        """Of a csr matrix: where each row begins, the columns, and which of the values these are."""
+        firsts: dict[tuple[int, ...], int] = {}
+        for number, place in enumerate(zip(*self.places().tolist(), strict=True)):
+            firsts.setdefault(place, number)
+        places = sorted(firsts)
+        begins = np.searchsorted([row for row, _ in places], np.arange(self.size[0] + 1))
+        columns = np.array([column for _, column in places], np.int64)
+        return begins.astype(np.int64), columns, np.array([firsts[place] for place in places], np.int64)
+
+
+@dataclass(frozen=True)
+class QuantizedText:
+    """A quantised tensor of a case: the numbers (step - zero_point) * scale."""
+
+    steps: TensorText
+    scale: float
+    zero_point: int
 
 
 @dataclass(frozen=True)
@@ -138,14 +231,14 @@ class TorchCase:
     text: str
     overload: str
     arguments: dict[str, Any]
-    """Tensors are TensorText, and all else as Python has it."""
+    """Tensors are TensorText, SparseText or QuantizedText, and all else as Python has it."""
 
     @property
     def packet(self) -> str:
         return self.overload.partition(".")[0]
 
 
-_TENSOR = re.compile(r"([a-z]\w*)(?:\.(\w+))?\[([\d, ]*)\]#(\d+)")
+_TENSOR = re.compile(r"([a-z]\w*)(?:\.(\w+))?\[([\d, ]*)\]#(\d+)(\.mT)?")
 _CALL = re.compile(r"aten::(\w+(?:\.\w+)?)(\(.*\))")
 
 
@@ -157,13 +250,20 @@ def read_torch_case(text: str) -> TorchCase:
     tensors: list[TensorText] = []
 
     def replace(found: re.Match[str]) -> str:
-        generator, dtype, shape, seed = found.groups()
+        generator, dtype, shape, seed, turned = found.groups()
         dtype = dtype or ("int64" if generator.startswith(("classes", "offsets")) else "float32")
-        if dtype not in DTYPES:
+        if dtype not in DTYPES and dtype not in PARTS:
             raise ValueError(f"case `{text}`: there is no dtype '{dtype}'")
         sizes = tuple(int(size) for size in shape.split(",") if size.strip())
-        tensors.append(TensorText(found[0], generator, dtype, sizes, int(seed)))
+        if turned:
+            sizes = (*sizes[:-2], sizes[-1], sizes[-2])
+        tensors.append(TensorText(found[0], generator, dtype, sizes, int(seed), bool(turned)))
         return f"tensors[{len(tensors) - 1}]"
+
+    def sparse(layout: str, values: TensorText, indices: list[TensorText], size: list[int]) -> SparseText:
+        places = ", ".join(index.text for index in indices)
+        text_of = f"{layout}(values={values.text}, indices=[{places}], size={size})"
+        return SparseText(text_of, layout, values, tuple(indices), tuple(size))
 
     def value(node: ast.expr) -> Any:
         match node:
@@ -171,8 +271,12 @@ def read_torch_case(text: str) -> TorchCase:
                 return tensors[place]
             case ast.Name(id="inf" | "nan" as name):
                 return float(name)
-            case ast.Name(id=name) if name in DTYPES or name in _ONLY_NAMED:
+            case ast.Name(id=name) if name in DTYPES or name in PARTS or name in _ONLY_NAMED:
                 return DtypeName(name)
+            case ast.Call(func=ast.Name(id="quantized"), args=[], keywords=keywords):
+                return QuantizedText(**{str(keyword.arg): value(keyword.value) for keyword in keywords})
+            case ast.Call(func=ast.Name(id="coo" | "csr" as layout), args=[], keywords=keywords):
+                return sparse(layout, **{str(keyword.arg): value(keyword.value) for keyword in keywords})
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -value(operand)
             case ast.List(elts=items):

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 import repdl
@@ -24,10 +23,20 @@ from repdl.conformance import digests
 from repdl.conformance.layouts import LAYOUTS, Layout, stepped
 from repdl.conformance.report import Report, Result
 from repdl.conformance.suite import GOLDEN, Progress, check_names
-from repdl.conformance.torch_case import FLOATS, DtypeName, TensorText, TorchCase, read_torch_case
+from repdl.conformance.torch_case import (
+    FLOATS,
+    PARTS,
+    DtypeName,
+    QuantizedText,
+    SparseText,
+    TensorText,
+    TorchCase,
+    read_torch_case,
+)
 from repdl.interception.dtypes import map_tensors
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.native import overload
+from repdl.interception.override import layouts
 from repdl.interception.strict import NotReproducibleError
 from repdl.interception.variants import variants
 
@@ -103,7 +112,7 @@ def _run_line(line: tuple[str, str, str], place: str, threads: Sequence[int], de
                 results = run()
                 if results is None:
                     continue
-                bits = [bits_of(result) for result in results]
+                bits = [bits_of(result) for result in as_read(results, case)]
                 if (found := digests.digest(bits)) != expected:
                     detail = f"{form}: {digests.first_difference(bits, marks)}"
                     return Result(op, text, place, "failed", found, detail)
@@ -116,32 +125,93 @@ def _run_line(line: tuple[str, str, str], place: str, threads: Sequence[int], de
     return Result(op, text, place, "passed", expected)
 
 
+def _blocks(pivots: torch.Tensor) -> torch.Tensor:
+    rows = pivots.flatten(0, -2).tolist() if pivots.dim() > 1 else [pivots.tolist()]
+    for row in rows:
+        k = 0
+        while k < len(row):
+            if row[k] < 0:
+                row[k], row[k + 1] = len(row) - row[k], 0
+                k += 1
+            k += 1
+    return torch.tensor(rows, dtype=torch.int64).reshape(pivots.shape)
+
+
+_READ: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "as is": lambda x: x,
+    "columns": lambda x: x.mT,
+    "int64": lambda x: x.to(torch.int64),
+    "blocks": _blocks,
+}
+"""What words of `read` make of a result."""
+
+_NOT_RETURNED: dict[str, Callable[[Sequence[int]], torch.Tensor]] = {
+    "info": lambda shape: torch.zeros(shape[:-2], dtype=torch.int64),
+    "order": lambda shape: torch.arange(shape[-1]).expand(*shape[:-2], shape[-1]),
+}
+"""What words of `read` stand for, by the shape of the first operand."""
+
+
+def as_read(results: Sequence[torch.Tensor], case: TorchCase) -> Iterator[torch.Tensor]:
+    """What the digest of a case is of."""
+    words, left = case.arguments.get("read", ["as is"] * len(results)), iter(results)
+    for word in words:
+        if word in _NOT_RETURNED:
+            yield _NOT_RETURNED[word](next(iter(case.arguments.values())).shape)
+        elif (x := next(left)).layout == torch.sparse_coo:
+            yield from (x._indices(), x._values())
+        elif x.layout == torch.sparse_csr:
+            yield from (x.crow_indices(), x.col_indices(), x.values())
+        elif word != "left out":
+            yield _READ[word](x)
+
+
 def bits_of(x: torch.Tensor) -> digests.Bits:
     """The elements of a result as its digest reads them: of complex numbers both parts, of quantised ones the steps."""
     if x.is_complex():
-        x = torch.view_as_real(x)
+        x = torch.view_as_real(x.resolve_conj())
     if x.is_quantized:
         x = x.int_repr()
     name = str(x.dtype).removeprefix("torch.")
-    x = x.detach().cpu().contiguous()
+    x = x.detach().resolve_neg().cpu().contiguous()
     if name in FLOATS:
-        x = x.view(torch.int32 if name == "float32" else torch.int16)
-        return digests.with_one_nan(x.numpy().view(FLOATS[name]), name)
+        return digests.with_one_nan(x.view(_WHOLE[x.element_size()]).numpy().view(FLOATS[name]), name)
     return digests.with_one_nan(x.numpy(), name)
+
+
+_WHOLE = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+"""By their size, integers that hold the bits of numbers."""
 
 
 def tensor_of(text: TensorText) -> torch.Tensor:
     """A tensor of a case, packed in memory of its own."""
-    bits = text.bits()
-    if text.dtype in FLOATS:
-        bits = bits.view(np.int32 if text.dtype == "float32" else np.int16)
-    dtype: torch.dtype = getattr(torch, text.dtype)
-    return torch.tensor(bits).view(dtype).reshape(text.shape)
+    bits, shape, parts = text.bits(), text.shape, PARTS.get(text.dtype, text.dtype)
+    if text.dtype in PARTS:
+        shape = (*shape, 2)
+    if parts in FLOATS:
+        bits = bits.view(f"i{bits.itemsize}")
+    dtype: torch.dtype = getattr(torch, parts)
+    tensor = torch.tensor(bits).view(dtype).reshape(shape)
+    return torch.view_as_complex(tensor) if text.dtype in PARTS else tensor
+
+
+def sparse_of(text: SparseText) -> torch.Tensor:
+    """A sparse tensor of a case."""
+    values = tensor_of(text.values)
+    if text.layout == "csr":
+        begins, columns, numbers = map(torch.tensor, text.rows())
+        return torch.sparse_csr_tensor(begins, columns, values[numbers], text.size, check_invariants=True)
+    return torch.sparse_coo_tensor(torch.tensor(text.places()), values, text.size, check_invariants=True)
 
 
 def _made(value: Any, layout: Layout) -> Any:
     if isinstance(value, TensorText):
         return layout(tensor_of(value))
+    if isinstance(value, SparseText):
+        return sparse_of(value).to(layout(torch.empty(0)).device)
+    if isinstance(value, QuantizedText):
+        steps = tensor_of(value.steps)
+        return torch._make_per_tensor_quantized_tensor(layout(steps), value.scale, value.zero_point)
     if isinstance(value, list):
         return [_made(item, layout) for item in value]
     return getattr(torch, value.name) if isinstance(value, DtypeName) else value
@@ -190,7 +260,9 @@ def _arguments(case: TorchCase, function: Any, layout: Layout) -> tuple[dict[str
     for before, now in _RENAMED.items():
         if before in made and before not in known and now in known:
             made[now] = made.pop(before)
-    ours: dict[str, Any] = {name: made.pop(name) for name in ("order", "seed") if name not in known and name in made}
+    ours: dict[str, Any] = {
+        name: made.pop(name) for name in ("order", "seed", "read") if name not in known and name in made
+    }
     if "device" in known and (device := layout(torch.empty(0)).device) != _CPU:  # for what makes tensors of numbers
         made["device"] = device
     return made, ours
@@ -219,9 +291,16 @@ def _run(case: TorchCase, function: Any, layout: Layout) -> list[torch.Tensor]:
     return [t for t in _flat([*changed, *new]) if isinstance(t, torch.Tensor)]
 
 
+_KEYS = {"coo": "SparseCPU", "csr": "SparseCsrCPU"}
+"""The dispatch keys of sparse tensors."""
+
+
 def _other_forms(case: TorchCase, function: Any, here: Callable[[Layout], Layout]) -> Iterator[Form]:
-    """In place and with out=."""
+    """In place and with out=; of sparse tensors those that are ours, as torch refuses most others."""
+    keys = [_KEYS[value.layout] for value in case.arguments.values() if isinstance(value, SparseText)]
     for name, _, _ in variants(case.overload):
+        if any(name not in layouts[key] for key in keys):
+            continue
         other = overload(name)
         outs = [a.name for a in other._schema.arguments if a.is_out]
         if outs:
@@ -247,7 +326,8 @@ def _run_out(
 ) -> list[torch.Tensor] | None:
     made, ours = _arguments(case, other, packed)
     expected = _call(function, *_arguments(case, function, packed))
-    if any(value is None or value.is_quantized for value in _flat([expected])):  # no memory for those is made here
+    if any(t is None or t.is_quantized or t.layout != torch.strided for t in _flat([expected])):
+        # no memory for those is made here
         return None
     targets = map_tensors(lambda t: layout(torch.full_like(t, 1, memory_format=torch.contiguous_format)), expected)
     named = targets if isinstance(targets, tuple) else (targets,)

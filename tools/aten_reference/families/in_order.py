@@ -482,6 +482,7 @@ def _pool(rank: int) -> None:
 
     @reference(
         name,
+        name.removeprefix("_"),
         cases=[
             f"self={g}{t}[2, 3, {size}]#1, output_size={shares}"
             for t in _FLOATS

@@ -10,7 +10,7 @@ from repdl._op import registry as ops
 from repdl.conformance.torch_case import TensorText
 from repdl.interception.native import overload as overload_of
 
-from ..registry import Arguments, from_core, registry, text_of
+from ..registry import Arguments, from_core, is_of_complex, registry, text_of
 from ..tensors import Shape
 
 
@@ -30,10 +30,16 @@ def _renamed(op: str, overload: str, more: str = "", **names: str) -> None:
 
 
 def declare_rest() -> None:
-    """The overloads that an op is as it stands (`@op(aten=…)`) and that nothing else was declared for."""
+    """The overloads that an op is as it stands (`@op(aten=…)`) and that nothing else was declared for.
+
+    Lines of complex numbers come on top.
+    """
+    known = {
+        overload for overload, found in registry.of_core.items() if not all(is_of_complex(name) for name, *_ in found)
+    }
     for op in ops.values():
         for overload in op.aten:
-            if overload not in registry.of and overload not in registry.of_core:
+            if overload not in registry.of and overload not in known:
                 names = {argument.name for argument in overload_of(overload)._schema.arguments}
                 _renamed(op.name, overload, **({"input": "self"} if "self" in names else {}))
 

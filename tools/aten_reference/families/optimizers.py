@@ -36,17 +36,21 @@ def _root(x: Tensor, over: float, more: float) -> Tensor:
     return _step(lambda v: add(div(sqrt(v), over), more), x)
 
 
+_BY_TENSOR = "lr=unit[]#5, weight_decay=0.1, maximize=True"
+"""With a learning rate that is a tensor."""
+
+
+def _of_adam(setting: str) -> list[str]:
+    return [
+        f"{_PARAMS}, exp_avgs=[normal[303]#5, normal[3, 7]#6], exp_avg_sqs=[positive[303]#7, positive[3, 7]#8], "
+        f"max_exp_avg_sqs={peaks}, state_steps=[unit[]#1, positive[]#2], {setting}, beta1=0.9, beta2=0.999, "
+        f"eps=1e-08, amsgrad={amsgrad}"
+        for amsgrad, peaks in ((False, "[]"), (True, "[positive[303]#9, positive[3, 7]#10]"))
+    ]
+
+
 def _adam(name: str, decoupled: bool) -> None:
-    @reference(
-        name,
-        cases=[
-            f"{_PARAMS}, exp_avgs=[normal[303]#5, normal[3, 7]#6], exp_avg_sqs=[positive[303]#7, positive[3, 7]#8], "
-            f"max_exp_avg_sqs={peaks}, state_steps=[unit[]#1, positive[]#2], {setting}, beta1=0.9, beta2=0.999, "
-            f"eps=1e-08, amsgrad={amsgrad}"
-            for setting in _SETTINGS
-            for amsgrad, peaks in ((False, "[]"), (True, "[positive[303]#9, positive[3, 7]#10]"))
-        ],
-    )
+    @reference(name, cases=[case for setting in _SETTINGS for case in _of_adam(setting)])
     def run(
         self: list[Tensor],
         grads: list[Tensor],
@@ -81,6 +85,10 @@ def _adam(name: str, decoupled: bool) -> None:
             for held, value in zip(results, (param, grads[i], mean, square), strict=False):
                 held.append(value)
         return results
+
+    @reference(f"{name}.tensor_lr", cases=_of_adam(_BY_TENSOR))
+    def by_tensor(lr: Tensor, **arguments: Any) -> list[list[Tensor]]:
+        return run(lr=lr.item(), **arguments)
 
 
 _adam("_fused_adam_", decoupled=False)
@@ -128,19 +136,19 @@ def fused_adagrad_by_tensor(lr: Tensor, **arguments: Any) -> list[list[Tensor]]:
     return fused_adagrad(lr=lr.item(), **arguments)[:3]
 
 
-@reference(
-    "_fused_sgd_",
-    cases=[
+def _of_sgd(setting: str) -> list[str]:
+    return [
         f"{_PARAMS}, momentum_buffer_list={buffers}, {setting}, momentum={momentum}, dampening={dampening}, "
         f"nesterov={nesterov}, is_first_step={first}"
-        for setting in _SETTINGS
         for buffers, momentum, dampening, nesterov, first in (
             ("[]", 0.0, 0.0, False, False),
             ("[normal[303]#5, normal[3, 7]#6]", 0.9, 0.1, False, False),
             ("[normal[303]#5, normal[3, 7]#6]", 0.9, 0.0, True, True),
         )
-    ],
-)
+    ]
+
+
+@reference("_fused_sgd_", cases=[case for setting in _SETTINGS for case in _of_sgd(setting)])
 def fused_sgd(
     self: list[Tensor],
     grads: list[Tensor],
@@ -169,6 +177,11 @@ def fused_sgd(
         results[0].append(_step(lambda p, g: add(p, mul(g, float32(-lr))), param, grad))
         results[1].append(grads[i])
     return results
+
+
+@reference("_fused_sgd_.tensor_lr", cases=_of_sgd(_BY_TENSOR))
+def fused_sgd_by_tensor(lr: Tensor, **arguments: Any) -> list[list[Tensor]]:
+    return fused_sgd(lr=lr.item(), **arguments)
 
 
 # Lists of tensors: each as by itself.

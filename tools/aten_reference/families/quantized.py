@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 from ..cases import LARGE
-from ..numbers import add, div, float32, mul, sub
+from ..numbers import add, div, float32, mul, nearest, sub
 from ..registry import reference
 from ..sums import sum_of
-from ..tensors import Tensor, expand, groups, rounded
+from ..tensors import Quantized, Tensor, expand, groups, rounded
 from .choices import larger, smaller, to_even
 from .rounded import held
 
@@ -383,3 +384,36 @@ def quantize_dynamic(self: Tensor, dtype: str, reduce_range: bool) -> Tensor:
     first, last = (int(end / 2) if reduce_range else end for end in ends)
     scale, zero = _chosen(min(self.data), max(self.data), first, last, False)
     return quantize(self, scale, zero, dtype)
+
+
+# Quantised tensors as operands.
+
+_QUANTIZED = [
+    f"quantized(steps=extreme.{t}[{shape}]#1, scale={scale}, zero_point={zero})"
+    for t, zero in (("uint8", 7), ("int8", -3), ("int32", 1 << 30))
+    for shape in ("5, 43", "")
+    for scale in (0.3, 1e-40, 3e38)
+]
+
+
+def _numbers(x: Quantized) -> Tensor:
+    """(step - zero) in float32, times the scale in float32."""
+    scale = float32(x.scale)
+    values = [mul(nearest(Fraction(step - x.zero_point), "float32"), scale) for step in x.steps.data]
+    return Tensor("float32", x.steps.shape, values)
+
+
+@reference("dequantize.self", cases=[f"self={x}" for x in _QUANTIZED])
+def dequantize(self: Quantized) -> Tensor:
+    return _numbers(self)
+
+
+@reference("dequantize.tensors", cases=[f"tensors=[{_QUANTIZED[0]}, {_QUANTIZED[6]}]"])
+def dequantize_each(tensors: list[Quantized]) -> list[Tensor]:
+    return [_numbers(x) for x in tensors]
+
+
+@reference("copy_", cases=[f"self={x.replace('#1', '#2').replace('=0.3', '=0.7')}, src={x}" for x in _QUANTIZED[::3]])
+def copy_steps(self: Quantized, src: Quantized) -> Tensor:
+    """Steps as they are, whatever they stand for."""
+    return src.steps

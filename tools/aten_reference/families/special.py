@@ -103,6 +103,13 @@ def polygamma(n: int, self: Tensor) -> Tensor:
     return of_floats(one, self)
 
 
+@reference(
+    "polygamma_", cases=[f"self=positive{t}[33]#1, n={n}" for t in ("", ".bfloat16", ".float16") for n in (0, 1, 2)]
+)
+def polygamma_in_place(self: Tensor, n: int) -> Tensor:
+    return polygamma(n, self)
+
+
 # Bessel's functions.
 
 

@@ -180,4 +180,4 @@ def linalg_lu_factor_ex(
 @override("linalg_lu", wide="float64", complex=True, converts=False)
 def linalg_lu(A: torch.Tensor, *, pivot: bool = True) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     factors, pivots, _ = torch.linalg.lu_factor_ex(A, pivot=pivot)
-    return torch.lu_unpack(factors, pivots)
+    return torch.lu_unpack(factors, pivots, unpack_pivots=pivot)  # without pivots torch has no P

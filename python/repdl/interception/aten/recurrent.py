@@ -213,7 +213,8 @@ def _declare(name: str, layer: Layer, step: Step, gates: int) -> None:
                 return over_packed_steps(layer if of_op else steps_of(projection), lengths)
 
             return _in_layers(packed_layer, data, states, own, *sizes)
-        return _natively(f"{name}.data", native_of_packed, (data, batch_sizes, hx, own, *sizes))
+        # torch reads them one after another in memory, whatever their strides.
+        return _natively(f"{name}.data", native_of_packed, (data, batch_sizes.contiguous(), hx, own, *sizes))
 
 
 _declare("lstm", _lstm_layer, lstm_step, 4)
