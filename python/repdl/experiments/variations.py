@@ -112,12 +112,12 @@ def device(call: Call, whole: Results) -> Iterator[Again]:
     other = devices.at_hand() if call.device == devices.CPU else devices.CPU
     if other is None:
         return
-    expected, there = whole, None
+    expected, got = whole, None
     with suppress(RuntimeError):  # of a device without enough memory
-        there = call.on_device(other)
+        got = call.on_device(other).attempt()
     if call.is_random:
         expected = call.on_device(call.device).attempt() or whole
-    yield Again(other, expected, there and there.attempt())
+    yield Again(other, expected, got)
 
 
 HERE: dict[str, Callable[[Call, Results], Iterator[Again]]] = {

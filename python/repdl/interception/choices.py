@@ -22,7 +22,7 @@ def float32_precision() -> str:
     """As `torch.get_float32_matmul_precision()`, or "cuda.matmul=tf32 …" where a program has used torch's newer names,
     after which that one raises."""
     try:
-        return torch._C._get_float32_matmul_precision()  # type: ignore[no-any-return]
+        return torch._C._get_float32_matmul_precision()
     except RuntimeError:
         get: Any = getattr(torch._C, "_get_fp32_precision_getter")  # noqa: B009  (older versions lack it)
         return " ".join(f"{backend}.{op}={get(backend, op)}" for backend, op in _NEWER)
