@@ -106,11 +106,14 @@ def test_what_varies_on_the_device_by_itself_says_nothing_of_the_cpu(engine: Eng
 
 
 def test_random_numbers_begin_with_one_seed(engine: Engine, enabled: None) -> None:
-    before = [g.get_state() for g in (torch.default_generator, torch.cuda.default_generators[0])]
+    generators = torch.default_generator, torch.cuda.default_generators[0]
+    for seed, generator in enumerate(generators):
+        generator.manual_seed(5 + seed)
+    before = [g.get_state() for g in generators]
     for x in (X, to_cuda(X)):
         drawn_there = trial(engine, planted.drawn.default, x)
         assert found(drawn_there) == {} and len(drawn_there["device"].same) == 1
-    after = [g.get_state() for g in (torch.default_generator, torch.cuda.default_generators[0])]
+    after = [g.get_state() for g in generators]
     assert all(map(torch.equal, before, after))
 
 
