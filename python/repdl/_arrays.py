@@ -20,6 +20,9 @@ _ON_CPU = (1, 3)
 _ALIGNMENT = 64
 """Bytes at whose multiples an array begins that is given to another library. TensorFlow ends the process at others."""
 
+_WITHOUT_NUMBERS = ("string", "resource", "variant")
+"""Are in the names of dtypes of TensorFlow, which ends the process if it is asked for their memory."""
+
 _USUAL = frozenset({np.ndarray, type(None), bool, int, float, str, tuple, list})
 """Types of arguments that are none of these, found in no time."""
 
@@ -52,7 +55,10 @@ def check(op: str, name: str, value: Any, changed: bool) -> None:
     """
     if not _is_of_another(value) or value.__dlpack_device__()[0] not in _ON_CPU:
         return
-    if "bfloat16" in str(getattr(value, "dtype", "")):
+    dtype = str(getattr(value, "dtype", ""))
+    if any(word in dtype for word in _WITHOUT_NUMBERS):
+        raise TypeError(f"[{op}] {name} must hold numbers, got {type(value).__name__} of {dtype}")
+    if "bfloat16" in dtype:
         raise TypeError(
             f"[{op}] {name} is bfloat16, of which NumPy has no arrays; give a torch tensor, by torch.from_dlpack, "
             "or convert it to float32 first"

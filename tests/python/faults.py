@@ -22,7 +22,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import planted_ops
 from repdl.experiments.rounding import ROUNDINGS
-from repdl.experiments.settings import precision
+from repdl.interception import choices
 from repdl.interception.native import native_of
 from repdl.interception.registration import register
 from repdl.runs import difference
@@ -311,7 +311,7 @@ FAULTS: dict[str, Fault] = {
         *("made again on inputs rounded to bfloat16 it gives B's result", True),
     ),
     "precision": Fault(
-        *(TF32, PLANTED_PRECISION, with_fault(PLANTED_PRECISION, lambda: precision("high"))),
+        *(TF32, PLANTED_PRECISION, with_fault(PLANTED_PRECISION, lambda: choices.PRECISION.made("high"))),
         *(("result", "planted_ops::precision"), "precision of float32 products (highest in A, high in B)"),
     ),
     "seed of a worker": Fault(WORKER, load(1, 2, 3, 4), load(1, 2, 7, 4), ("result", "batch of DataLoader"), WORKERS),

@@ -54,6 +54,14 @@ def precision(x: torch.Tensor) -> torch.Tensor:
     return x + len(torch.get_float32_matmul_precision())
 
 
+def deterministic(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.are_deterministic_algorithms_enabled()
+
+
+def onednn(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.backends.mkldnn.enabled
+
+
 def ends_elsewhere(x: torch.Tensor) -> torch.Tensor:
     if os.environ[PARENT] != str(os.getpid()):
         os._exit(3)
@@ -80,6 +88,8 @@ KINDS = {
     capability: "instructions",
     libraries: "instructions",
     precision: "precision",
+    deterministic: None,
+    onednn: None,
     seeded: None,
     written: None,
 }

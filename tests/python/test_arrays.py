@@ -192,6 +192,10 @@ def test_what_is_refused_is_named() -> None:
         patch.setattr(Array, "dtype", "<dtype: 'bfloat16'>")
         with pytest.raises(TypeError, match=r"\[exp\] input is bfloat16, of which NumPy has no arrays; give a torch"):
             repdl.ops.exp(low)
+        patch.setattr(Array, "dtype", "<dtype: 'string'>")  # of whose memory TensorFlow ends the process
+        patch.setattr(Array, "__dlpack__", None)
+        with pytest.raises(TypeError, match=r"\[exp\] input must hold numbers, got Array of <dtype: 'string'>"):
+            repdl.ops.exp(low)
     with pytest.raises(TypeError, match=r"\[exp\] input must be .*complex|\[exp\] input .*unsupported"):
         repdl.ops.exp(Array(X.astype(np.complex64)))
     with pytest.raises(TypeError, match=r"\[exp\] has no argument 'other'"):
@@ -243,3 +247,6 @@ def test_tensorflow() -> None:
         x = tf.constant(np.ones((n, 3), np.float32))
         result = repdl.ops.exp(x)
         assert type(result) is type(x) and float(tf.reduce_max(result)) == float(repdl.ops.exp(np.float32([1]))[0])
+    for refused, text in ((tf.constant("a"), "must hold numbers"), (tf.cast(x, tf.bfloat16), "is bfloat16")):
+        with pytest.raises(TypeError, match=text):
+            repdl.ops.exp(refused)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,7 @@ from repdl.runs.command import Command
 from repdl.runs.file import RecordError
 from repdl.runs.recorder import recording
 from repdl.runs.run import Run
-from repdl.runs.sentence import sentence
+from repdl.runs.sentence import place, sentence
 from repdl.runs.stretch import Stretch
 from repdl.runs.window import Window
 from runs import Program
@@ -82,7 +83,7 @@ def trained(fault: Callable[[int, nn.Module, torch.Tensor], torch.Tensor] = lamb
     return program
 
 
-def at_step(number: int, change: Callable[[nn.Module, torch.Tensor], torch.Tensor]) -> Program:
+def at_step(number: int, change: Callable[..., torch.Tensor]) -> Program:
     return trained(lambda step, model, x: change(model, x) if step == number else x)
 
 
@@ -121,8 +122,26 @@ def test_before_the_first_step(tmp_path: Path) -> None:
 
 def test_equal_commands(tmp_path: Path) -> None:
     result, text, bisection = bisected(tmp_path, trained(), trained())
+    assert result.found is None and bisection.runs == 4 and result.notes == []
+    assert re.fullmatch(r"No difference: \d{3} ops in 7 steps are equal\.", text)
+
+
+def test_long_commands_are_compared_whole_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum that differs, of which the program reads nothing."""
+    monkeypatch.setattr(bisect, "SAMPLED", 50)
+    monkeypatch.setattr(bisect, "SHORT", 1)
+    good, bad = (at_step(3, lambda model, x, factor=factor: [x, x.sum().mul(factor)][0]) for factor in (2, 3))
+    result, text, bisection = bisected(tmp_path, good, bad)
     assert result.found is None and bisection.runs == 2
     assert text.startswith("No difference: the batches, parameters, optimizers,") and text.endswith("in 7 steps.")
+    assert result.notes == ["Of ops the result of one in 50 was compared: `repdl bisect --every-op` compares each."]
+    thorough = Bisection({"good": here(good), "bad": here(bad)}, tmp_path, lambda text: None, is_thorough=True).find()
+    assert thorough.found is not None and place(thorough.found.call).startswith("step 3, forward, aten::mul.Tensor at")
+
+
+def test_what_no_read_number_shows_is_found_in_short_commands(tmp_path: Path) -> None:
+    result, text, bisection = bisected(tmp_path, trained(), at_step(3, lambda model, x: [x, x.sum().mul(3)][0]))
+    assert "is in step 3, forward, aten::sum at" in text and bisection.runs == 5 and result.notes == []
 
 
 def test_a_command_that_fails(tmp_path: Path) -> None:
@@ -209,7 +228,7 @@ def test_programs_without_optimizers_are_narrowed_down(
         programs = [without_steps(each, has_model) for each in (nothing, change)]
         result, text, bisection = bisected(tmp_path, *programs)
         ops = [call for call in result.a.run.calls_from(0) if "::" in call.name]
-        assert result.notes == []
+        assert result.notes == [] or result.found is None
         return text, len(ops), bisection.runs
 
     text, ops, runs = compared(another_op)

@@ -115,8 +115,8 @@ def test_an_op_that_was_replaced(tmp_path: Path, engine: Engine, monkeypatch: py
     found = cause_of(tmp_path, constant, one_bit_off, engine)
     assert found.here == "A" and not found.found
     assert found.sentence == (
-        "Nothing that was tried gives B's result; its bits do not depend on the run, the number of threads or "
-        "the layout of its inputs."
+        "Nothing that was tried gives B's result; its bits do not depend on the run, the choice of torch's "
+        "algorithms, the number of threads or the layout of its inputs."
     )
 
 

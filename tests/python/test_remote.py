@@ -361,16 +361,17 @@ def test_tensors_of_the_run_that_lies_here_are_captured(
     assert found is not None and found.a is not None
     asked: list[str] = []
 
-    def run_again(name: str, call: Call, run: Run, job: dict[str, Any], command: Any) -> dict[str, Any]:
+    def captured_here(name: str, call: Call, run: Run, path: Path, command: Any) -> dict[str, Any]:
         asked.append(name)
-        save_file({"input.self": torch.ones(2)}, job["capture"])
+        save_file({"input.self": torch.ones(2)}, path)
         return {"untried": "", "here": [None] * len(call.outputs)}
 
-    monkeypatch.setattr(capturing, "run_again", run_again)
+    monkeypatch.setattr(capturing, "captured", captured_here)
     with RemoteRun("host", str(tmp_path / "b"), "repdl") as other:
         captured = capturing.capture(found, Run(tmp_path / "a"), other, tmp_path / "tensors")
     assert asked == ["A"] and list(load_file(tmp_path / "tensors")) == ["A.input.self"]
-    assert captured.problems == ["run B lies on another machine, where its program has to be run again"]
+    why = "there no program is run again, as `repdl serve` was started without --again"
+    assert captured.problems == [why]
     with pytest.raises(OSError, match=r"No space left on device: ./dev/full"):
         capturing.capture(found, Run(tmp_path / "a"), Run(tmp_path / "b"), Path("/dev/full"))
     assert Path("/dev/full").is_char_device()
@@ -432,9 +433,31 @@ def test_what_cannot_be_run_again_there_is_told_as_here(tmp_path: Path, reached:
 
 
 def test_a_host_that_ends_amid_the_experiments(tmp_path: Path, reached: Callable[..., Any]) -> None:
+    """What is known without it is told, and what went wrong."""
     runs_of(tmp_path, "torch.ops.planted_ops.threads(torch.ones(3))", "os.kill(os.getppid(), 9)")
-    result = reached("host:", "--cause")
-    assert result.exit_code == 2 and "host gave no whole answer: ssh ended with exit status" in result.output
+    result = reached("host:", "--cause", "--html", str(tmp_path / "page.html"))
+    there = json.loads(result.stdout)
+    failed = "host gave no whole answer: ssh ended with exit status"
+    assert there["a"]["op"] == "planted_ops::threads" and there["kind"] == "result"
+    assert f"The cause is not known, as looking for it failed: {failed}" in there["sentence"]
+    assert failed in there["cause"]["failure"] and there["cause"]["ways"] == []
+    assert result.exit_code == 2 and "repdl diff: host takes no more questions" in result.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_tensors_are_captured_where_a_run_lies(tmp_path: Path, reached: Callable[..., Any]) -> None:
+    """In pieces of a megabyte."""
+    runs_of(tmp_path, "torch.ops.planted_ops.threads(torch.arange(600_000.0).reshape(600, 1000).t())")
+    captured = reached("host:", "--capture", str(tmp_path / "tensors"))["captured"]
+    assert captured["problems"] == []
+    assert ", first [0, 0] of output 0, 1.0 in A and 2.0 in B." in captured["sentence"]
+    x = torch.arange(600_000.0).reshape(600, 1000).t()
+    tensors = load_file(tmp_path / "tensors")
+    expected = {"A.input.x": x, "A.output.0": x + 1, "B.input.x": x, "B.output.0": x + 2}
+    assert tensors.keys() == expected.keys()
+    assert all(torch.equal(tensors[name], expected[name]) for name in expected)
+    asked = [*shlex.split((tmp_path / "asked").read_text())]
+    assert asked.count("--again") == 1
 
 
 def test_a_program_ends_with_those_who_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,7 +490,9 @@ def test_a_host_whose_repdl_is_older(tmp_path: Path, ssh: Callable[[str], None])
     write(tmp_path / "b", 5)
     ssh("exit 2")
     result = CliRunner().invoke(app, ["diff", "host:a", str(tmp_path / "b"), "--cause"])
-    assert result.exit_code == 2 and "install one version on both, or ask without --cause" in result.output
+    assert (
+        result.exit_code == 2 and "install one version on both, or ask without --cause and --capture" in result.output
+    )
 
 
 WAY = {"kind": "threads", "name": "2 threads", "answer": {"difference": None, "refused": None, "hashes": ["00" * 16]}}
@@ -522,10 +547,63 @@ def test_what_a_terminal_may_obey_is_left_out(monkeypatch: pytest.MonkeyPatch) -
     with RemoteRun("host", "run", "repdl", again=True) as other:
         found = other.experiments(OP, {}, [])
         assert other.experiments(OP, {}, []) == {"untried": "no way "}
-    assert found.keys() == {"untried", "here", "ways"} and found["here"] == [None]
+    assert found.keys() == {"untried", "without", "here", "ways"} and found["here"] == [None]
     far, named, refused = found["ways"]
     assert far["answer"]["difference"]["first"] == [0, [3], " [2J", "2.0"] and named["name"] == "a b"
     assert refused["answer"]["refused"] == " " * 2000
+
+
+LIES_OF_TENSORS: dict[str, tuple[list[Any], str]] = {
+    "a list": ([[1]], "the answer of host is damaged"),
+    "no size": ([{"untried": "", "here": [None]}], "the answer of host is damaged"),
+    "a size below 0": ([{"untried": "", "here": [None], "size": -1}], "-1 is no index"),
+    "no hash": ([{"untried": "", "here": ["x"], "size": 1}], "the answer of host is damaged"),
+    "too many hashes": ([{"untried": "", "here": [None] * 2, "size": 1}], "it has no list of at most 1 values"),
+    "too large": ([{"untried": "", "here": [None], "size": 1 << 31}], "host has 2147483648 bytes of tensors"),
+    "a text": ([{"untried": "", "here": [None], "size": 9}, "x"], "it has other bytes than were asked for"),
+    "nothing": ([{"untried": "", "here": [None], "size": 9}, b""], "it has other bytes than were asked for"),
+    "too much": ([{"untried": "", "here": [None], "size": 9}, bytes(10)], "it has other bytes than were asked for"),
+    "half": ([{"untried": "", "here": [None], "size": 9}, bytes(4)], "host gave no whole answer"),
+    "no tensors": ([{"untried": "", "here": [None], "size": 9}, bytes(9)], ""),
+    "a pickle": ([{"untried": "", "here": [None], "size": 11}, b"cos\nsystem\n"[:11]], ""),
+}
+
+
+@pytest.mark.parametrize("name", LIES_OF_TENSORS)
+def test_tensors_that_are_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    told, text = LIES_OF_TENSORS[name]
+    answers = BEGUN + b"".join(frame(b"A", value) for value in told)
+    monkeypatch.setattr(remote.subprocess, "Popen", type("Peer", (Liar,), {"answers": answers}))
+    found = difference.Difference("result", OP, None, [], 0)
+    with RemoteRun("host", "run", "repdl", again=True) as other:
+        captured = capturing.capture(found, other, other, tmp_path / "tensors")
+    assert captured.path is None and not (tmp_path / "tensors").exists()
+    assert captured.problems[0].startswith("capturing on host failed: ") and text in captured.problems[0]
+    assert captured.problems[1:] == ["run B has no such op"]
+
+
+def test_all_of_a_file_is_read_if_asked(tmp_path: Path, peer: None) -> None:
+    """A part that is damaged, or of another hand, behind the digests of its blocks."""
+    write(tmp_path / "a", 5000)
+    whole = (tmp_path / "a").read_bytes()
+    command = ["diff", str(tmp_path / "a"), str(tmp_path / "b")]
+    parts = [f for f in Run(tmp_path / "a").reader.frames() if f.kind == b"O"]
+    at = parts[2].offset
+    (tmp_path / "b").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    assert CliRunner().invoke(app, command).exit_code == 0
+    damaged = CliRunner().invoke(app, [*command, "--verify"])
+    assert damaged.exit_code == 2 and f"b is damaged at byte {at}: its checksum is another" in damaged.output
+    there = CliRunner().invoke(app, ["diff", str(tmp_path / "a"), f"host:{tmp_path}/b", "--verify"])
+    assert there.exit_code == 2 and "host: " in there.output and "its checksum is another" in there.output
+    values = Run(tmp_path / "a").reader.read(parts[2])
+    values[-1] = values[-1][:-1] + b"?"
+    forged = frame(b"O", values)
+    (tmp_path / "b").write_bytes(whole[: at - 25] + forged + whole[at + parts[2].packed :])
+    assert CliRunner().invoke(app, command).exit_code == 0
+    damaged = CliRunner().invoke(app, [*command, "--verify"])
+    assert damaged.exit_code == 2 and "have another digest" in damaged.output
+    same = ["diff", str(tmp_path / "a"), f"host:{tmp_path}/a", "--verify"]
+    assert CliRunner().invoke(app, same).exit_code == 0
 
 
 def test_settings_of_a_stranger_load_no_library() -> None:
@@ -533,6 +611,9 @@ def test_settings_of_a_stranger_load_no_library() -> None:
         "threads": 10**9,
         "capability": "avx1024",
         "program": ["x"],
+        "precision": "none",
+        "deterministic": "yes",
+        "onednn": 1,
         "environment": {
             "OMP_TOOL_LIBRARIES": "/x.so", "CUDA_INJECTION64_PATH": "/x.so", "MKL_VERBOSE_OUTPUT_FILE": "x",
             "LD_PRELOAD": "x.so", "CUBLAS_LOGDEST_DBG": "x", "MKL_CBWR": "COMPATIBLE",
@@ -544,3 +625,4 @@ def test_settings_of_a_stranger_load_no_library() -> None:
         "enabled": False,
         "capability": "default",
     }
+    assert harmless(kept := {"precision": "medium", "deterministic": True, "onednn": False}) == kept

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -29,7 +31,22 @@ def write(option: str, path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        fail(f"{option}: {path}: {error.strerror}")
+        raise OSError(error.errno, error.strerror, f"{option}: {path}") from None
+
+
+@contextmanager
+def kept_failure() -> Iterator[list[str]]:
+    """What goes wrong in a block, to be told after what is known without it."""
+    from repdl._needs import MissingLibraryError
+    from repdl.runs.file import RecordError
+
+    failures: list[str] = []
+    try:
+        yield failures
+    except (RecordError, MissingLibraryError) as error:
+        failures.append(str(error))
+    except OSError as error:
+        failures.append(told(error))
 
 
 def told(error: OSError) -> str:

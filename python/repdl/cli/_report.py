@@ -7,7 +7,7 @@ from typing import Protocol
 import typer
 from rich.console import Console
 
-from repdl.cli._failure import write
+from repdl.cli._failure import fail, told, write
 
 
 class Report(Protocol):
@@ -24,4 +24,7 @@ def give(report: Report, json: Path | None) -> None:
     else:
         typer.echo(str(report))
     if json is not None:
-        write("--json", json, report.to_json() + "\n")
+        try:
+            write("--json", json, report.to_json() + "\n")
+        except OSError as error:
+            fail(told(error))

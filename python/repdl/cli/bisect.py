@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from repdl.cli._failure import check_folder, fail, told, write
+from repdl.cli._failure import check_folder, fail, kept_failure, told, write
 from repdl.cli.run import check_script
 
 _COMMAND = "as one types it: 'train.py --lr 1', 'python -m package', 'OMP_NUM_THREADS=1 train.py'."
@@ -31,6 +31,10 @@ def bisect(
         Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Draw both timelines into FILE, a page of its own."),
     ] = None,
+    every_op: Annotated[
+        bool,
+        typer.Option("--every-op", help="Record all ops of long runs too, if nothing that is cheap differs."),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FOLDER", file_okay=False, help="Keep the records in FOLDER."),
@@ -40,7 +44,8 @@ def bisect(
 
     First batches, parameters, the state of optimizers, results of models and the numbers that the program reads are
     recorded; then the ops of the first step that differs, after which the programs are ended. So long runs cost little
-    more than two of them. The error output has what they print.
+    more than two of them. If nothing of that differs, all ops of short runs are recorded, and of long ones with
+    --every-op. The error output has what they print.
 
     Exit status: 0 the runs are equal, 1 they differ, 2 an error, as of a command that cannot be run.
     """
@@ -67,20 +72,22 @@ def bisect(
         from repdl.runs.sentence import as_json as values_of
 
         with TemporaryDirectory() if output is None else nullcontext(output) as folder:
-            bisection = Bisection(commands, Path(folder).absolute(), _tell)
+            bisection = Bisection(commands, Path(folder).absolute(), _tell, every_op)
             result = bisection.find()
             found, runs = result.found, (result.a.run, result.b.run)
-            if cause and found is not None:
-                from repdl.runs.cause import look_for
+            with kept_failure() as failure:
+                if cause and found is not None:
+                    from repdl.runs.cause import look_for
 
-                found.cause = look_for(found, *runs, result.a.command)
-            if capture is not None and found is not None:
-                from repdl.runs import capture as captured
+                    found.cause = look_for(found, *runs, result.a.command)
+                if capture is not None and found is not None:
+                    from repdl.runs import capture as captured
 
-                commands_of = result.a.command, result.b.command
-                found.captured = captured.capture(found, *runs, capture, commands_of)
-            if html is not None:
-                write("--html", html, page(found, *runs))
+                    commands_of = result.a.command, result.b.command
+                    found.captured = captured.capture(found, *runs, capture, commands_of)
+            with kept_failure() as failure_of_page:
+                if html is not None:
+                    write("--html", html, page(found, *runs))
             if as_json:
                 values = values_of(found, *runs) | {"notes": result.notes, "runs_made": bisection.runs}
                 typer.echo(json.dumps(values, indent=2))
@@ -90,6 +97,8 @@ def bisect(
         fail(f"repdl bisect: {error}")
     except OSError as error:
         fail(f"repdl bisect: {told(error)}")
+    if failures := failure + failure_of_page:
+        fail("\n".join(f"repdl bisect: {text}" for text in failures))
     raise typer.Exit(int(found is not None))
 
 

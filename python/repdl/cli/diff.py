@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from repdl.cli._failure import check_folder, fail, told, write
+from repdl.cli._failure import check_folder, fail, kept_failure, told, write
 
 if TYPE_CHECKING:
     from repdl.runs.run import AnyRun
@@ -41,6 +41,10 @@ def diff(
         Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Draw both timelines into FILE, a page of its own."),
     ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Read all of both files first: else only what may differ is read, by digests."),
+    ] = False,
     remote_repdl: Annotated[
         str, typer.Option(metavar="CMD", help="How repdl is called on that machine, as 'env/bin/python -m repdl'.")
     ] = "repdl",
@@ -50,14 +54,14 @@ def diff(
             min=0.1,
             max=86400,
             metavar="SECONDS",
-            help="How long each answer of that machine may take, but for --cause.",
+            help="How long each answer of that machine may take, but for --cause and --capture.",
         ),
     ] = 60,
 ) -> None:
     """Find where two recorded runs differ first: step, phase, module, op and line, and whether its inputs were equal.
 
-    --cause executes the command that A names, on the machine where A lies, and --capture those of both: use them on
-    records that you trust. The error output has what they print.
+    --cause executes the command that A names, on the machine where A lies, and --capture those of both, where they lie:
+    use them on records that you trust. The error output has what they print.
 
     Of a run on another machine the digests are asked for, and the calls around the first difference: kilobytes.
 
@@ -74,20 +78,24 @@ def diff(
 
         with ExitStack() as stack:
             opened = partial(_opened, command=remote_repdl, timeout=remote_timeout, stack=stack)
-            runs = opened(a, again=cause), opened(b)
+            runs = opened(a, again=cause or capture is not None), opened(b, again=capture is not None)
+            for run in runs if verify else ():
+                run.verify()
             found = difference.find(*runs)
-            if cause and found is not None:
-                from repdl.runs.cause import look_for
+            with kept_failure() as failure:
+                if cause and found is not None:
+                    from repdl.runs.cause import look_for
 
-                found.cause = look_for(found, *runs)
-            if capture is not None and found is not None:
-                from repdl.runs import capture as captured
+                    found.cause = look_for(found, *runs)
+                if capture is not None and found is not None:
+                    from repdl.runs import capture as captured
 
-                found.captured = captured.capture(found, *runs, capture)
-            if html is not None:
-                from repdl.runs.page import page
+                    found.captured = captured.capture(found, *runs, capture)
+            with kept_failure() as failure_of_page:
+                if html is not None:
+                    from repdl.runs.page import page
 
-                write("--html", html, page(found, *runs))
+                    write("--html", html, page(found, *runs))
     except (RecordError, MissingLibraryError) as error:
         fail(f"repdl diff: {error}")
     except OSError as error:
@@ -96,6 +104,8 @@ def diff(
         typer.echo(json.dumps(values_of(found, *runs), indent=2))
     else:
         report.show(found, *runs, Console(highlight=False))
+    if failures := failure + failure_of_page:
+        fail("\n".join(f"repdl diff: {text}" for text in failures))
     raise typer.Exit(int(found is not None))
 
 

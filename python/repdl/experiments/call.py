@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
+from repdl.experiments import devices
+
 MOST_BYTES = 256 << 20
 """Of the memory of a call; larger ones are not tried."""
 
@@ -46,6 +48,7 @@ class Seeded:
     """Stands for a generator in the arguments."""
 
     state: torch.Tensor
+    device: str = devices.CPU
 
 
 @dataclass(frozen=True)
@@ -61,14 +64,18 @@ class View:
 
 @dataclass(frozen=True)
 class Call:
-    """args and kwargs have slots in the place of tensors. random: the state of torch's generator before the call."""
+    """args and kwargs have slots in the place of tensors. random: the states of torch's generators before the call.
+
+    device: "cpu", or the one on which the call works; single numbers among its tensors may lie on the CPU then.
+    """
 
     op: torch._ops.OpOverload
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     views: list[View]
     memory: list[torch.Tensor]
-    random: torch.Tensor
+    random: list[torch.Tensor]
+    device: str = devices.CPU
 
     @property
     def bytes(self) -> int:
@@ -78,7 +85,9 @@ class Call:
         """Copies, which share memory as those of the program did."""
         memory = [part.clone() for part in self.memory]
         return [
-            torch.empty(0, dtype=v.dtype).set_(memory[v.memory].untyped_storage(), v.offset, v.shape, v.stride)
+            torch.empty(0, dtype=v.dtype, device=memory[v.memory].device).set_(
+                memory[v.memory].untyped_storage(), v.offset, v.shape, v.stride
+            )
             for v in self.views
         ]
 
@@ -100,17 +109,17 @@ class Call:
         return any(lies.count(lies[i]) > 1 for i in slots)
 
     def run(self, tensors: Sequence[torch.Tensor] | None = None) -> Results:
-        """Makes the call on copies, or on other tensors in their places, with the generator as it was then."""
+        """Makes the call on copies, or on other tensors in their places, with the generators as they were then."""
         given = self.tensors() if tensors is None else tensors
         args, kwargs = tree_map(lambda leaf: _filled(leaf, given), (self.args, self.kwargs))
-        before = torch.get_rng_state()
-        torch.set_rng_state(self.random)
-        try:
-            with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                outcome = self.op(*args, **kwargs)
-        finally:
-            torch.set_rng_state(before)
+        with (
+            devices.drawing(self.device, self.random),
+            torch.no_grad(),
+            torch._C._AutoDispatchBelowAutograd(),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            outcome = self.op(*args, **kwargs)
         return self.results(args, kwargs, outcome)
 
     def results(self, args: Sequence[Any], kwargs: dict[str, Any], outcome: Any) -> Results:
@@ -122,15 +131,31 @@ class Call:
         return tree_leaves((kept, [names[name] for name in sorted(self.written & names.keys())]))
 
     def attempt(self, tensors: Sequence[torch.Tensor] | None = None) -> Results | None:
-        """`run`; None if the op refuses that."""
+        """`run`, with results on the CPU; None if the op refuses that, also where a device says so later."""
         with suppress(RuntimeError, NotImplementedError, ValueError, IndexError, TypeError):
-            return self.run(tensors)
+            return [x.cpu() if isinstance(x, torch.Tensor) else x for x in self.run(tensors)]
         return None
 
     def on(self, tensors: Sequence[torch.Tensor]) -> Call:
         """The call of other tensors."""
         views, memory = _snapshot(tensors)
         return replace(self, views=views, memory=memory)
+
+    @property
+    def is_random(self) -> bool:
+        return torch.Tag.nondeterministic_seeded in self.op.tags
+
+    def on_device(self, device: str) -> Call:
+        """All of it there. Random numbers begin with one seed, whatever was drawn before."""
+
+        def moved(leaf: Any) -> Any:
+            if isinstance(leaf, Seeded):
+                return Seeded(torch.Generator(device).manual_seed(devices.SEED).get_state(), device)
+            return torch.device(device) if isinstance(leaf, torch.device) else leaf
+
+        args, kwargs = tree_map(moved, (self.args, self.kwargs))
+        memory = [part.to(device) for part in self.memory]
+        return replace(self, args=args, kwargs=kwargs, memory=memory, random=devices.seeded(device), device=device)
 
     def __str__(self) -> str:
         name = {dtype: str(dtype).removeprefix("torch.") for dtype in {v.dtype for v in self.views}}
@@ -142,8 +167,9 @@ class Call:
 def take(op: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """Copies what a call reads. UntriedError says why it cannot be made again."""
     given, named, tensors = _outline(args, kwargs)
+    device = _device((given, named), tensors)
     views, memory = _snapshot(tensors)
-    return Call(op, given, named, views, memory, torch.get_rng_state())
+    return Call(op, given, named, views, memory, devices.states(device), device)
 
 
 def key(op: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -157,7 +183,7 @@ def key(op: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]
         return (str(op),)
     plain = {float: "float", Seeded: "generator"}
     words = repr(tree_map(lambda leaf: plain.get(type(leaf), leaf), (given, named)))
-    return str(op), words, *((x.dtype, x.shape, x.stride()) for x in tensors)
+    return str(op), words, *((x.dtype, x.device, x.shape, x.stride()) for x in tensors)
 
 
 def _outline(
@@ -172,11 +198,9 @@ def _outline(
             tensors.append(leaf)
             return Slot(len(tensors) - 1)
         if isinstance(leaf, torch.Generator):
-            return Seeded(leaf.get_state())
+            return Seeded(leaf.get_state(), str(leaf.device))
         if not isinstance(leaf, PLAIN):
             raise UntriedError(f"an argument is of {type(leaf).__name__}")
-        if isinstance(leaf, torch.device) and leaf.type != "cpu":
-            raise UntriedError("they are not on the CPU")
         return leaf
 
     given, named = tree_map(emptied, (tuple(args), dict(kwargs)))
@@ -186,29 +210,42 @@ def _outline(
 def _check(x: torch.Tensor) -> None:
     if type(x) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
         raise UntriedError("a tensor is of a class of its own")
-    if x.device.type != "cpu":
-        raise UntriedError("they are not on the CPU")
     if x.layout != torch.strided or x.is_nested or x.is_quantized or x.is_conj() or x.is_neg():
         raise UntriedError("a tensor is not plain: sparse, nested, quantized or lazily conjugated")
 
 
+def _device(values: Any, tensors: Sequence[torch.Tensor]) -> str:
+    """The one on which a call works: of its tensors, or where it is asked to make them."""
+    found = {leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.device)} | {x.device for x in tensors}
+    others = sorted({str(device) for device in found if device.type != devices.CPU}, key=len)
+    if any(torch.device(name).type != "cuda" for name in others):
+        raise UntriedError("they are neither on the CPU nor on a GPU")
+    if len({torch.device(name).index for name in others} - {None}) > 1:
+        raise UntriedError("they are on several GPUs")
+    return others[-1] if others else devices.CPU
+
+
 def _snapshot(tensors: Sequence[torch.Tensor]) -> tuple[list[View], list[torch.Tensor]]:
     """Copies of the parts of memory in which the tensors lie."""
-    parts: dict[int, tuple[int, int, int]] = {}
+    parts: dict[tuple[torch.device, int], tuple[int, int, int]] = {}
     spans = [_span(x) for x in tensors]
     for x, (low, high) in zip(tensors, spans):
-        index, first, last = parts.get(x.untyped_storage().data_ptr(), (len(parts), low, high))
-        parts[x.untyped_storage().data_ptr()] = index, min(first, low), max(last, high)
+        index, first, last = parts.get(_memory(x), (len(parts), low, high))
+        parts[_memory(x)] = index, min(first, low), max(last, high)
     if sum(high - low for _, low, high in parts.values()) > MOST_BYTES:
         raise UntriedError(f"their tensors take more than {MOST_BYTES >> 20} MiB")
     views, memory = [], [torch.empty(0)] * len(parts)
     for x in tensors:
-        index, low, high = parts[x.untyped_storage().data_ptr()]
-        raw = torch.empty(0, dtype=torch.uint8).set_(x.untyped_storage(), low, (high - low,), (1,))
+        index, low, high = parts[_memory(x)]
+        raw = torch.empty(0, dtype=torch.uint8, device=x.device).set_(x.untyped_storage(), low, (high - low,), (1,))
         memory[index] = raw.clone() if memory[index].dtype != torch.uint8 else memory[index]
         offset = int(x.storage_offset()) - low // x.element_size()
         views.append(View(x.dtype, index, tuple(x.shape), x.stride(), offset))
     return views, memory
+
+
+def _memory(x: torch.Tensor) -> tuple[torch.device, int]:
+    return x.device, x.untyped_storage().data_ptr()
 
 
 def _span(x: torch.Tensor) -> tuple[int, int]:
@@ -222,7 +259,7 @@ def _filled(leaf: Any, tensors: Sequence[torch.Tensor]) -> Any:
     if isinstance(leaf, Slot):
         return tensors[leaf.index]
     if isinstance(leaf, Seeded):
-        generator = torch.Generator()
+        generator = torch.Generator(leaf.device)
         generator.set_state(leaf.state)
         return generator
     return leaf

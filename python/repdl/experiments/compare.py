@@ -109,6 +109,7 @@ def difference(expected: Sequence[Any], got: Sequence[Any]) -> Difference | None
 def bits(x: torch.Tensor) -> np.ndarray[Any, Any]:
     """The numbers as integers of their width, in the order of the indices."""
     x = torch.view_as_real(x.detach()) if x.is_complex() else x.detach()
+    x = x.cpu()
     return x.contiguous().reshape(-1).view(INTEGERS[x.element_size()]).numpy()
 
 

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from repdl.experiments import devices
 from repdl.experiments.call import Call, Results
 from repdl.experiments.compare import Answer, Difference
-from repdl.experiments.variations import HERE, INSTRUCTIONS, KINDS, PROCESS, RUN
+from repdl.experiments.variations import DEVICE, HERE, INSTRUCTIONS, KINDS, PROCESS, RUN
 from repdl.experiments.workers import SAME, Workers, instruction_sets
 
 
@@ -60,6 +61,13 @@ class Engine:
         elsewhere = [SAME] if {PROCESS, INSTRUCTIONS} & set(kinds) else []
         self.workers = Workers([*elsewhere, *(instruction_sets() if INSTRUCTIONS in kinds else [])])
 
+    @property
+    def without(self) -> dict[str, str]:
+        """Of the kinds that are wanted those that cannot be tried here, and why."""
+        if DEVICE in self.kinds and devices.at_hand() is None:
+            return {DEVICE: "torch sees no GPU on this machine"}
+        return {}
+
     def trial(self, call: Call, kinds: Collection[str] | None = None) -> Trial:
         """Makes the call in the settings of this moment, and from there in each way; one kind is always RUN."""
         wanted = {RUN} | set(self.kinds if kinds is None else kinds) & set(self.kinds)
@@ -69,9 +77,12 @@ class Engine:
         trial = {RUN: self._here(RUN, call, whole)}
         if trial[RUN].found:
             return trial
+        if call.device != devices.CPU:
+            wanted -= {INSTRUCTIONS}  # which are the CPU's
         elsewhere = bool({PROCESS, INSTRUCTIONS} & wanted)
         if elsewhere:
-            self.workers.ask(call, whole, hashing=self.hashing)  # they run while this process does
+            only = None if INSTRUCTIONS in wanted else [SAME.name]
+            self.workers.ask(call, whole, hashing=self.hashing, only=only)  # they run while this process does
         trial |= {kind: self._here(kind, call, whole) for kind in KINDS if kind in wanted & HERE.keys() - {RUN}}
         if elsewhere:
             trial |= _elsewhere(self.workers.answers())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from repdl.experiments.call import Call
 from repdl.experiments.compare import Difference
 from repdl.experiments.engine import Trial
-from repdl.experiments.variations import KINDS
+from repdl.experiments.variations import KINDS, PRECISION
 
 if TYPE_CHECKING:  # imported where a table is made
     from rich.console import Group
@@ -24,6 +24,9 @@ Origin = tuple[str, str]
 
 MOST_KEPT = 2 << 30
 """Bytes of calls that are kept to find out what mends them."""
+
+_NONE_TRIED = {PRECISION: "torch allows no fewer bits than all"}
+"""Why a kind may be tried of no call."""
 
 
 @dataclass
@@ -67,13 +70,14 @@ class Measured:
 class Measurement:
     """Iterable ops, those that vary first; `print(measurement)` a table, `to_json()` for other programs.
 
-    first: for each op and kind that varies the first call that did.
+    first: for each op and kind that varies the first call that did. without: kinds that are not tried here, and why.
     """
 
     def __init__(self) -> None:
         self.ops: dict[str, Measured] = {}
         self.first: dict[tuple[str, str], Call] = {}
         self.compiled: Counter[str] = Counter()
+        self.without: dict[str, str] = {}
         self.seconds = 0.0
 
     def ran_eagerly(self, function: str) -> None:
@@ -112,12 +116,20 @@ class Measurement:
     def tried(self) -> int:
         return sum(measured.tried for measured in self)
 
+    @property
+    def not_tried(self) -> dict[str, str]:
+        """The kinds of which nothing is said, since no call was made so, and why."""
+        tried = {kind for measured in self for kind, count in measured.kinds.items() if count}
+        why = {kind: _NONE_TRIED.get(kind, "no call can be made so") for kind in KINDS} | self.without
+        return {kind: why[kind] for kind in KINDS if kind not in tried}
+
     def __iter__(self) -> Iterator[Measured]:
         return iter(sorted(self.ops.values(), key=lambda measured: (-len(measured.varies), -measured.calls)))
 
     def to_json(self) -> str:
         ops = [asdict(measured) | {"varies": [asdict(v) for v in _in_order(measured)]} for measured in self]
-        return json.dumps({"ok": self.ok, "seconds": round(self.seconds, 1), "ops": ops}, indent=1)
+        values = {"ok": self.ok, "seconds": round(self.seconds, 1), "not_tried": self.not_tried, "ops": ops}
+        return json.dumps(values, indent=1)
 
     def summary(self) -> str:
         varying = [measured for measured in self if measured.varies]
@@ -128,7 +140,7 @@ class Measurement:
         if not self.tried:
             return head
         if not varying:
-            return head + "All gave the same bits in every way."
+            return head + "All gave the same bits in every way that was tried."
         counts = {kind: sum(kind in m.varies for m in varying) for kind in KINDS}
         told = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)
         return head + f"{len(varying)} ops vary: {told}."
@@ -151,7 +163,8 @@ class Measurement:
         untried: Counter[str] = Counter()
         for measured in self:
             untried.update(measured.untried)
-        lines = [f"Not tried: {count} calls, since {why}." for why, count in untried.items()]
+        lines = [f"Nothing is said of {kind}: {why}." for kind, why in self.not_tried.items()]
+        lines += [f"Not tried: {count} calls, since {why}." for why, count in untried.items()]
         lines += [f"Ran eagerly: {function}, which is compiled." for function in self.compiled]
         text = escape("\n".join([self.summary(), *lines]))
         return Group(text) if self.ok else Group(table, "", text)

@@ -17,7 +17,7 @@ from repdl.experiments.call import Call, UntriedError, key, take
 from repdl.experiments.engine import Engine
 from repdl.experiments.measurement import Measurement, Origin
 from repdl.experiments.remedies import mending
-from repdl.experiments.variations import KINDS
+from repdl.experiments.variations import KINDS, RUN
 from repdl.interception import places, settings
 from repdl.interception.origins import Origins
 from repdl.interception.untraced import UntracedMode
@@ -49,7 +49,8 @@ def measure(
     """Calls a function or model with torch's own kernels, and makes each call of an op again in other settings.
 
     Each op gets the inputs that it had: again, with 1, 2, 3 and 7 threads, in other layouts of memory, with fewer
-    entries in the batch, in another process, and in others with other instruction sets. The result tells which ops
+    entries in the batch, in another process, in others with other instruction sets, and on a GPU, if torch sees one,
+    or on the CPU, if it was on a GPU. The result tells which ops
     gave other bits in which of these, where they were called, how far the results were apart, and which single line
     was tried and mends that. Where the program has called `repdl.enable()`, our kernels are measured. Buffers of a
     model and gradients are changed as by any call.
@@ -76,6 +77,8 @@ def measuring(
     """Measures in a block; the result is complete when it ends."""
     begin = time.monotonic()
     measurement = Measurement()
+    not_wanted = set(KINDS) - {RUN, *engine.kinds}
+    measurement.without = dict.fromkeys(not_wanted, "that was not asked for") | engine.without
     try:
         settings.watch = measurement.ran_eagerly
         mode = _Measuring(engine, measurement, times, progress)

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from repdl.experiments import settings
+from repdl.experiments import devices, settings
 from repdl.experiments.call import Call
 from repdl.experiments.engine import Engine
-from repdl.experiments.variations import BATCH, INSTRUCTIONS, KINDS, LAYOUT, PRECISION, PROCESS, RUN, THREADS
-from repdl.interception import switch
+from repdl.experiments.variations import BATCH, DEVICE, INSTRUCTIONS, KINDS, LAYOUT, PRECISION, PROCESS, RUN, THREADS
+from repdl.interception import choices, switch
 
 Found = tuple[str, str]
 """An op, and a kind in which it varies."""
@@ -21,12 +22,27 @@ Found = tuple[str, str]
 
 @dataclass(frozen=True)
 class Remedy:
-    """A line, what it does for a while, whether that is in force already, and for which kinds it is tried."""
+    """A line, what it does for a while, whether that is in force already, and for which kinds it is tried.
+
+    on: "cpu" or "device" for calls there alone, but for those that differ between the two.
+    """
 
     line: str
     block: Callable[[], AbstractContextManager[None]]
     in_force: Callable[[], bool]
     kinds: tuple[str, ...]
+    on: str = ""
+
+    def is_for(self, call: Call, kind: str) -> bool:
+        place = "cpu" if call.device == devices.CPU else "device"
+        return kind in self.kinds and (kind == DEVICE or self.on in ("", place))
+
+
+def _choice(choice: choices.Choice, value: Any, *kinds: str) -> Remedy:
+    def in_force() -> bool:
+        return choice.now() in (value, None)
+
+    return Remedy(choice.line.format(value), lambda: choice.made(value), in_force, kinds, choice.on)
 
 
 ONE_THREAD = Remedy(
@@ -34,22 +50,14 @@ ONE_THREAD = Remedy(
     lambda: settings.threads(1),
     lambda: torch.get_num_threads() == 1,
     (RUN, THREADS, LAYOUT, BATCH),
+    "cpu",
 )
 REMEDIES = (
     Remedy("repdl.enable()", lambda: switch.reproducible("error"), switch.is_enabled, KINDS),
-    Remedy(
-        "torch.use_deterministic_algorithms(True)",
-        settings.deterministic,
-        torch.are_deterministic_algorithms_enabled,
-        (RUN, THREADS, LAYOUT, BATCH, PROCESS, INSTRUCTIONS),
-    ),
+    _choice(choices.DETERMINISTIC, True, RUN, THREADS, LAYOUT, BATCH, PROCESS, INSTRUCTIONS),
     ONE_THREAD,
-    Remedy(
-        'torch.set_float32_matmul_precision("highest")',
-        lambda: settings.precision("highest"),
-        lambda: torch.get_float32_matmul_precision() == "highest",
-        (PRECISION,),
-    ),
+    *(_choice(choice, choice.values[0], PRECISION, DEVICE) for choice in choices.CHOICES if choice.fewer),
+    _choice(choices.CUDNN_DETERMINISTIC, True, RUN, PROCESS),
 )
 
 
@@ -66,12 +74,15 @@ def mending(
     """
     lines: dict[Found, list[str]] = {key: [] for key in found}
     for remedy in REMEDIES:
-        wanted = {key: call for key, call in found.items() if key[1] in remedy.kinds}
+        wanted = {key: call for key, call in found.items() if remedy.is_for(call, key[1])}
         if not wanted or remedy.in_force():
             continue
         progress(remedy.line)
-        # A line that raises in this program mends nothing.
-        with suppress(ValueError), remedy.block():
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(remedy.block())
+            except (ValueError, RuntimeError):  # a line that raises in this program mends nothing
+                continue
             for key, call in wanted.items():
                 if _is_gone(remedy, engine, call, key[1]):
                     lines[key].append(remedy.line)
@@ -79,8 +90,8 @@ def mending(
 
 
 def _is_gone(remedy: Remedy, engine: Engine, call: Call, kind: str) -> bool:
-    """That of one thread leaves no other number of threads to try, and that of all bits no other precision."""
-    taken_away = (remedy is ONE_THREAD and kind == THREADS) or kind == PRECISION
+    """That of one thread leaves no other number of threads to try, and of all bits maybe no other precision."""
+    taken_away = remedy is ONE_THREAD and kind == THREADS
     trial = engine.trial(call, {RUN} if taken_away else {RUN, kind})
-    shown = trial.get(RUN if taken_away else kind)
+    shown = trial.get(RUN if taken_away or kind == PRECISION else kind)
     return shown is not None and shown.tried and not any(outcome.found for outcome in trial.values())

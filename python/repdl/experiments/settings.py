@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from repdl import _core, _order
-from repdl.interception import strict, switch
+from repdl.interception import choices, strict, switch
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class State:
             torch.get_num_threads(),
             _core.get_num_threads(),
             torch.are_deterministic_algorithms_enabled(),
-            torch.get_float32_matmul_precision(),
+            choices.float32_precision(),
             torch._C._get_mkldnn_enabled(),
             torch.full((1,), 1e-40).mul(1.0).item() == 0.0,
             enabled,
@@ -44,9 +44,9 @@ class State:
         """In a process that is not enabled: a worker."""
         torch.set_num_threads(self.threads)
         _core.set_num_threads(self.own_threads)
-        torch.set_float32_matmul_precision(self.precision)
+        choices.set_float32_precision(self.precision)
         torch.set_flush_denormal(self.flushes)
-        with deterministic(self.deterministic):
+        with choices.DETERMINISTIC.made(self.deterministic):
             if self.enabled is None:
                 torch._C._set_mkldnn_enabled(self.onednn)
                 yield
@@ -66,25 +66,3 @@ def threads(count: int) -> Iterator[None]:
     finally:
         torch.set_num_threads(before[0])
         _core.set_num_threads(before[1])
-
-
-@contextmanager
-def deterministic(wanted: bool = True) -> Iterator[None]:
-    """torch's deterministic algorithms; an op that has none raises."""
-    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(wanted)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
-
-
-@contextmanager
-def precision(wanted: str) -> Iterator[None]:
-    """Of products of float32 matrices."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(wanted)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)

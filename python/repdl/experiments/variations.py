@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from repdl.conformance.layouts import LAYOUTS, misaligned
-from repdl.experiments import rows, settings
+from repdl.experiments import devices, rows, settings
 from repdl.experiments.call import Call, Results, Slot
+from repdl.interception import choices
 
 RUN, THREADS, LAYOUT, BATCH = "run to run", "threads", "layout", "batch"
-PROCESS, INSTRUCTIONS, PRECISION = "process", "instructions", "precision"
+PROCESS, INSTRUCTIONS, PRECISION, DEVICE = "process", "instructions", "precision", "device"
 
-KINDS = (RUN, THREADS, LAYOUT, BATCH, PROCESS, INSTRUCTIONS, PRECISION)
-"""What is varied. "process": another one with the same settings. "precision": torch.set_float32_matmul_precision."""
+KINDS = (RUN, THREADS, LAYOUT, BATCH, PROCESS, INSTRUCTIONS, PRECISION, DEVICE)
+"""What is varied. "process": another one with the same settings. "precision": what lets products and sums have fewer
+bits. "device": the CPU and a GPU."""
 
 RUNS = 4
 NUMBERS_OF_THREADS = (1, 2, 3, 7)
@@ -46,18 +50,20 @@ class Again:
 
 def run_to_run(call: Call, whole: Results) -> Iterator[Again]:
     for i in range(1, RUNS):
-        leave_behind(whole, i, len(call.memory) + 2)
+        leave_behind(whole, i, len(call.memory) + 2, call.device)
         yield Again(f"run {i + 1}", whole, call.attempt())
 
 
-def leave_behind(whole: Results, i: int, times: int) -> None:
+def leave_behind(whole: Results, i: int, times: int, device: str = devices.CPU) -> None:
     """Other numbers in freed memory, where an op may find them that reads what it has not written."""
     sizes = [x.nbytes for x in whole if isinstance(x, torch.Tensor)] * times
-    left = [torch.full((size,), 0x3B + 0x22 * i, dtype=torch.uint8) for size in sizes]
+    left = [torch.full((size,), 0x3B + 0x22 * i, dtype=torch.uint8, device=device) for size in sizes]
     del left
 
 
 def threads(call: Call, whole: Results) -> Iterator[Again]:
+    if call.device != devices.CPU:  # where threads of the host compute nothing
+        return
     for count in NUMBERS_OF_THREADS:
         if count != torch.get_num_threads():
             with settings.threads(count):
@@ -88,10 +94,30 @@ def batch(call: Call, whole: Results) -> Iterator[Again]:
 
 def precision(call: Call, whole: Results) -> Iterator[Again]:
     """Where fewer bits are allowed: with all of them."""
-    if torch.get_float32_matmul_precision() != "highest":
-        with settings.precision("highest"):
-            got = call.attempt()
-        yield Again("highest precision", whole, got)
+    for choice, now in choices.of_calls(call.device != devices.CPU):
+        if choice.fewer and now not in (choice.values[0], "none"):
+            yield chosen(call, whole, choice, choice.values[0])
+
+
+def chosen(call: Call, whole: Results, choice: choices.Choice, value: Any) -> Again:
+    """With another choice for torch's kernels."""
+    got = None
+    with suppress(RuntimeError), choice.made(value):
+        got = call.attempt()
+    return Again(choice.line.format(value), whole, got)
+
+
+def device(call: Call, whole: Results) -> Iterator[Again]:
+    """On a GPU, if there is one; of a call on one, on the CPU."""
+    other = devices.at_hand() if call.device == devices.CPU else devices.CPU
+    if other is None:
+        return
+    expected, got = whole, None
+    with suppress(RuntimeError):  # of a device without enough memory
+        got = call.on_device(other).attempt()
+    if call.is_random:
+        expected = call.on_device(call.device).attempt() or whole
+    yield Again(other, expected, got)
 
 
 HERE: dict[str, Callable[[Call, Results], Iterator[Again]]] = {
@@ -100,5 +126,6 @@ HERE: dict[str, Callable[[Call, Results], Iterator[Again]]] = {
     LAYOUT: layout,
     BATCH: batch,
     PRECISION: precision,
+    DEVICE: device,
 }
 """By kind; those that are missing need other processes."""

@@ -16,7 +16,10 @@ NAMED = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.me
 
 
 def write(file: BinaryIO, value: Any) -> Any:
-    """The value as JSON, whose tensors then lie in the file, each packed, and nothing else does."""
+    """The value as JSON, whose tensors then lie in the file, each packed, and nothing else does.
+
+    Those of a device are read as tensors of the CPU.
+    """
     file.seek(0)
     file.truncate()
     file.write(bytes(ALIGNMENT))  # a file of no bytes cannot be mapped
@@ -39,13 +42,13 @@ def _encoded(value: Any, file: BinaryIO) -> Any:
     if isinstance(value, torch.Tensor):
         file.write(bytes(-file.tell() % ALIGNMENT))
         place = file.tell()
-        x = value.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
+        x = value.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
         file.write(x.view(torch.uint8).numpy().data if x.numel() else b"")
         return {"tensor": [place, _encoded(value.dtype, file), list(value.shape)]}
     if isinstance(value, Slot):
         return {"slot": value.index}
     if isinstance(value, Seeded):
-        return {"seeded": _encoded(value.state, file)}
+        return {"seeded": [_encoded(value.state, file), value.device]}
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
     if isinstance(value, torch.device):
@@ -73,7 +76,7 @@ def _decoded(value: Any, memory: np.ndarray[Any, Any]) -> Any:
     if word == "slot":
         return Slot(what)
     if word == "seeded":
-        return Seeded(_decoded(what, memory))
+        return Seeded(_decoded(what[0], memory), what[1])
     if word == "complex":
         return complex(*what)
     return torch.device(what) if word == "device" else getattr(torch, what)

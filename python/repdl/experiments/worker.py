@@ -53,7 +53,11 @@ def _answer(line: dict[str, Any], settings: _Settings) -> Answer:
     except (AttributeError, ValueError) as error:
         return Answer(refused=str(error))
     args, kwargs, views, memory, random, expected = wire.read(line["file"], line["value"])
-    got = Call(op, args, kwargs, [View(*view) for view in views], memory, random).attempt()
+    try:
+        memory = [part.to(place) for part, place in zip(memory, line["places"], strict=True)]
+    except (RuntimeError, AssertionError) as error:  # AssertionError: of a torch without that device
+        return Answer(refused=str(error))
+    got = Call(op, args, kwargs, [View(*view) for view in views], memory, random, line["device"]).attempt()
     return Answer.to(expected, got, line["hashing"])
 
 

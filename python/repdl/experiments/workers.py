@@ -9,7 +9,7 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, astuple
 from pathlib import Path
 from types import TracebackType
@@ -125,29 +125,41 @@ class Workers:
         self.file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed by __exit__)
         self.load: dict[str, list[str]] = {}
         self.number = 0
+        self.asked = self.workers
 
-    def send(self, question: dict[str, Any], value: Any) -> None:
-        """Asks all of them; the tensors of the value are in the file. `replies` must be called next."""
+    def send(self, question: dict[str, Any], value: Any, only: Collection[str] | None = None) -> None:
+        """Asks them, all or those of some settings; the tensors of the value are in the file. `replies` must be called
+        next."""
         self.number += 1
         line = question | {"number": self.number, "file": self.file.fileno(), "value": wire.write(self.file, value)}
-        for worker in self.workers:
+        self.asked = [worker for worker in self.workers if only is None or worker.setting.name in only]
+        for worker in self.asked:
             worker.ask(json.dumps(line).encode() + b"\n", self.file.fileno())
 
     def replies(self) -> dict[str, dict[str, Any]]:
         """To the last question, by the name of the setting; "refused" says why there is none."""
-        return {worker.setting.name: worker.answer(self.number) for worker in self.workers}
+        return {worker.setting.name: worker.answer(self.number) for worker in self.asked}
 
-    def ask(self, call: Call, expected: Results, state: State | None = None, hashing: bool = False) -> None:
-        """Has all of them make the call, in the settings of this process or others; `answers` must be called next."""
+    def ask(
+        self,
+        call: Call,
+        expected: Results,
+        state: State | None = None,
+        hashing: bool = False,
+        only: Collection[str] | None = None,
+    ) -> None:
+        """Has them make the call, in the settings of this process or others; `answers` must be called next."""
         name, overload = call.op._schema.name, call.op._schema.overload_name or "default"
         question = {
             "op": [name, overload],
             "load": self._libraries(name.partition("::")[0]),
             "state": asdict(state or State.now()),
             "hashing": hashing,
+            "device": call.device,
+            "places": [str(part.device) for part in call.memory],
         }
         views = [astuple(view) for view in call.views]
-        self.send(question, (call.args, call.kwargs, views, call.memory, call.random, expected))
+        self.send(question, (call.args, call.kwargs, views, call.memory, call.random, expected), only)
 
     def answers(self) -> dict[str, Answer]:
         """To the last call, by the name of the setting."""

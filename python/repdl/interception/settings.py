@@ -17,15 +17,16 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from repdl.interception import places
+from repdl.interception.choices import float32_precision
 from repdl.interception.replaced import replaced
 
 
 def check() -> None:
     """Raises ValueError for a setting of the process that changes bits."""
-    if torch.get_float32_matmul_precision() != "highest":
+    if (precision := float32_precision()) != "highest":
         raise ValueError(
-            f"torch.get_float32_matmul_precision() is {torch.get_float32_matmul_precision()!r}, which lets products "
-            'have fewer bits; call torch.set_float32_matmul_precision("highest") first'
+            f"torch.get_float32_matmul_precision() is {precision!r}, which lets products have fewer bits; call "
+            'torch.set_float32_matmul_precision("highest") first'
         )
     if torch.backends.cuda.matmul.allow_tf32:
         raise ValueError(

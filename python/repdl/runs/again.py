@@ -88,3 +88,12 @@ def experiments(
         return run_again("A", call, run, {"of_b": harmless(of_b), "wanted": wanted}, command)
     except NotRunAgainError as error:
         return {"untried": str(error)}
+
+
+def captured(name: str, call: Call, run: Run, path: Path, command: Command | None = None) -> dict[str, Any]:
+    """What `rerun` tells of a call whose tensors it keeps in a file, or why it keeps none."""
+    try:
+        told = run_again(name, call, run, {"capture": str(path)}, command)
+    except NotRunAgainError as error:
+        return {"untried": str(error)}
+    return told | {"untried": told["untried"] and f"of run {name}, {told['untried']}"}

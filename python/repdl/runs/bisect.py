@@ -4,7 +4,7 @@
 First only what is cheap is recorded, of all steps: batches, parameters and the state of optimizers, results of models,
 numbers that the program reads, and the result of one op in so many. Then the ops of the first step that differs, and of
 the one before; in the first step, those between the two of these results where the difference is. If what differs was
-written before, all ops up to there.
+written before, all ops up to there. If nothing differs, all ops of short runs, or where that is asked for.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ NO_STEP = range(0)
 SAMPLED = 1000
 """Of how many ops the result of one is recorded."""
 
+SHORT = 20
+"""Up to so many of these results a run is short."""
+
+_NOT_ALL = "Of ops the result of one in {} was compared: `repdl bisect --every-op` compares each."
+
 _ITSELF = "The {} command differs from itself: A and B are two runs of it."
 
 
@@ -54,21 +59,26 @@ class Bisected:
 
 class Bisection:
     """commands: "good" and "bad". folder: for the records. tell: is told what is run. runs: how many were made.
+    is_thorough: whether all ops of long runs are recorded too, if nothing that is cheap differs.
 
     Raises RecordError: of a command that cannot be run.
     """
 
-    def __init__(self, commands: dict[str, Command], folder: Path, tell: Callable[[str], None]) -> None:
-        self.commands, self.folder, self.tell = commands, folder, tell
+    def __init__(
+        self, commands: dict[str, Command], folder: Path, tell: Callable[[str], None], is_thorough: bool = False
+    ) -> None:
+        self.commands, self.folder, self.tell, self.is_thorough = commands, folder, tell, is_thorough
         self.runs = 0
 
     def find(self) -> Bisected:
         a, b = (self._record(name, NO_STEP, ALL_OPS._replace(sample=SAMPLED)) for name in ("good", "bad"))
         outline = difference.find(a.run, b.run)
-        if outline is None and not any(call.name != SAMPLE for run in (a.run, b.run) for call in _events(run)):
-            return self._of_all_ops()
         if outline is None:
-            return Bisected(a, b, None, _ends(a, b))
+            names = [call.name for call in _events(a.run)]
+            if self.is_thorough or names.count(SAMPLE) <= SHORT or {*names} == {SAMPLE}:
+                self.tell("nothing that is cheap to record differs")
+                return self._of_all_ops()
+            return Bisected(a, b, None, [*_ends(a, b), _NOT_ALL.format(SAMPLED)])
         self.tell(f"the first difference is in {place(outline.call)}")
         for steps, window in _narrow(outline, a.run, b.run):
             result = self._compared(steps, window)
@@ -87,7 +97,7 @@ class Bisection:
         return result
 
     def _of_all_ops(self) -> Bisected:
-        """Of programs that have nothing else."""
+        """Of programs in which nothing else differs."""
         result = self._compared(ALL_STEPS, ALL_OPS)
         if result.found is not None:
             again = self._record("good", ALL_STEPS, ALL_OPS)

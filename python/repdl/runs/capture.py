@@ -16,10 +16,14 @@ import torch
 
 from repdl._needs import library
 from repdl.experiments.compare import Difference as Distance, difference as distance
-from repdl.runs.again import NotRunAgainError, run_again
+from repdl.runs.again import captured
+from repdl.runs.columns import Call
 from repdl.runs.command import Command
 from repdl.runs.difference import Difference
+from repdl.runs.file import RecordError
+from repdl.runs.remote import RemoteRun
 from repdl.runs.run import AnyRun, Run
+from repdl.runs.told import printable
 
 
 @dataclass
@@ -44,32 +48,23 @@ class Captured:
 def capture(
     found: Difference, a: AnyRun, b: AnyRun, path: Path, commands: tuple[Command | None, Command | None] = (None, None)
 ) -> Captured:
-    """Runs the programs again of runs that lie here; they print on the error output. commands: where they are known."""
-    load, save = library("safetensors.torch").load_file, library("safetensors.torch").save
+    """Runs the programs again, each where its run lies; they print on the error output. commands: where they are
+    known."""
+    save = library("safetensors.torch").save
     kept: dict[str, torch.Tensor] = {}
     problems = []
     for name, run, call, command in zip("AB", (a, b), (found.a, found.b), commands, strict=True):
         if call is None or "::" not in call.name:
             problems.append(f"run {name} has no such op")
             continue
-        if not isinstance(run, Run):
-            problems.append(f"run {name} lies on another machine, where its program has to be run again")
+        told, tensors = _there(run, call) if isinstance(run, RemoteRun) else _here(name, run, call, command)
+        if told["untried"]:
+            problems.append(told["untried"])
             continue
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "tensors")
-            try:
-                told = run_again(name, call, run, {"capture": str(file)}, command)
-            except NotRunAgainError as error:
-                problems.append(str(error))
-                continue
-            if told["untried"]:
-                problems.append(f"of run {name}, {told['untried']}")
-                continue
-            kept |= {f"{name}.{key}": tensor for key, tensor in load(file).items()}
+        kept |= {f"{name}.{key}": tensor for key, tensor in tensors.items()}
         if any(mine not in (None, value.hash.hex()) for mine, value in zip(told["here"], call.outputs, strict=True)):
-            problems.append(
-                f"in {name}'s program, run again on this machine, it gives another result than was recorded"
-            )
+            where = run.host if isinstance(run, RemoteRun) else "this machine"
+            problems.append(f"in {name}'s program, run again on {where}, it gives another result than was recorded")
     if not kept:
         return Captured(None, problems)
     try:
@@ -79,3 +74,24 @@ def capture(
     results = [[x for i in range(len(kept)) if (x := kept.get(f"{name}.output.{i}")) is not None] for name in "AB"]
     alike = [[(x.shape, x.dtype) for x in side] for side in results]
     return Captured(path, problems, distance(*results) if results[0] and alike[0] == alike[1] else None)
+
+
+Kept = tuple[dict[str, Any], dict[str, torch.Tensor]]
+"""What `rerun` tells, and the tensors."""
+
+
+def _here(name: str, run: AnyRun, call: Call, command: Command | None) -> Kept:
+    assert isinstance(run, Run)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "tensors")
+        told = captured(name, call, run, file, command)
+        return told, {} if told["untried"] else library("safetensors.torch").load_file(file)
+
+
+def _there(run: RemoteRun, call: Call) -> Kept:
+    try:
+        told, data = run.capture(call)
+        tensors = {} if told["untried"] else library("safetensors.torch").load(data)
+    except (RecordError, library("safetensors").SafetensorError) as error:
+        return {"untried": f"capturing on {run.host} failed: {error}"}, {}
+    return told, {printable(key): tensor for key, tensor in tensors.items()}

@@ -13,15 +13,16 @@ from typing import Any
 
 from repdl._content import UNHASHED, UNINITIALISED
 from repdl.experiments.compare import Answer
-from repdl.experiments.variations import INSTRUCTIONS, LAYOUT, PRECISION, PROCESS, RUN, THREADS
+from repdl.experiments.variations import DEVICE, INSTRUCTIONS, LAYOUT, PRECISION, PROCESS, RUN, THREADS
 from repdl.runs.again import capability, experiments
 from repdl.runs.columns import Call
 from repdl.runs.command import Command
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
+from repdl.runs.file import RecordError
 from repdl.runs.remote import RemoteRun
 from repdl.runs.run import AnyRun, Run
-from repdl.runs.settings import variables
-from repdl.runs.told import RESULT, ROUNDING, SETTINGS
+from repdl.runs.settings import of_state, variables
+from repdl.runs.told import CHOICES, FEWER, RESULT, ROUNDING, SETTINGS
 
 _NOUNS = {
     RUN: "the run",
@@ -30,6 +31,9 @@ _NOUNS = {
     PROCESS: "the process",
     INSTRUCTIONS: "the instruction set",
     PRECISION: "the precision",
+    FEWER: "the precision",
+    DEVICE: "the device",
+    CHOICES: "the choice of torch's algorithms",
     SETTINGS: "the settings of the runs",
     ROUNDING: "the rounding of its inputs",
 }
@@ -37,6 +41,7 @@ _HOW = {
     RUN: "with nothing changed, {},",
     LAYOUT: "on inputs that are {}",
     PROCESS: "in {}",
+    DEVICE: "on {}",
     ROUNDING: "on inputs rounded to {}",
 }
 _ITSELF = "the op itself, which varies from run to run"
@@ -64,13 +69,16 @@ class Way:
 class Cause:
     """What was found.
 
-    untried: why nothing was tried. here: what the op gave where the program was run again, and machine: which that is.
+    untried: why nothing was tried. failure: what went wrong while something was. here: what the op gave where the
+    program was run again, and machine: which that is. without: kinds that could not be tried there, and why.
     """
 
     untried: str = ""
     here: str = ""
     ways: list[Way] = field(default_factory=list)
     machine: str = "this machine"
+    without: dict[str, str] = field(default_factory=dict)
+    failure: str = ""
 
     @property
     def wanted(self) -> str:
@@ -85,6 +93,8 @@ class Cause:
 
     @property
     def sentence(self) -> str:
+        if self.failure:
+            return f"The cause is not known, as looking for it failed: {self.failure}."
         if self.untried:
             return f"The cause was not looked for: {self.untried}."
         result = {"B": "B's result", "other": "the result of neither run"}.get(self.here)
@@ -101,7 +111,7 @@ class Cause:
         how = [
             _HOW.get(kind, "with {}").format(_listed([w.name for w in self.found if w.kind == kind])) for kind in kinds
         ]
-        what = _listed([_ITSELF if kind == RUN else _NOUNS[kind] for kind in kinds])
+        what = _listed(list(dict.fromkeys(_ITSELF if kind == RUN else _NOUNS[kind] for kind in kinds)))
         return (
             f"The cause is {what}: made again {_listed(how)} it gives {self.wanted}'s result{self._far(self.found[0])}."
         )
@@ -113,7 +123,7 @@ class Cause:
         return f"; {far.told(self.here or 'A', self.wanted)}"
 
     def _nothing(self) -> str:
-        tried = [way for way in self.ways if way.gives != "refused" and way.kind not in (ROUNDING, RESULT)]
+        tried = [way for way in self.ways if way.gives != "refused" and way.kind not in (ROUNDING, FEWER, RESULT)]
         ran = {way.kind: True for way in tried}
         vary = {way.kind: True for way in tried if way.gives != self.here}
         parts = [f"Nothing that was tried gives {self.wanted}'s result"]
@@ -123,6 +133,7 @@ class Cause:
             parts.append(
                 f"they do not depend on {_listed(kept)}" if vary else f"its bits do not depend on {_listed(kept)}"
             )
+        parts += [f"nothing is said of {_NOUNS[kind]}, since {why}" for kind, why in self.without.items()]
         return "; ".join(parts) + "."
 
     @property
@@ -139,7 +150,14 @@ class Cause:
 
     def as_json(self) -> dict[str, Any]:
         ways = [{"kind": w.kind, "way": w.name, "gives": w.gives, **asdict(w.answer)} for w in self.ways]
-        return {"sentence": self.sentence, "untried": self.untried or None, "here": self.here or None, "ways": ways}
+        return {
+            "sentence": self.sentence,
+            "untried": self.untried or None,
+            "failure": self.failure or None,
+            "not_tried": self.without,
+            "here": self.here or None,
+            "ways": ways,
+        }
 
 
 def _listed(words: Sequence[str], last: str = "or") -> str:
@@ -158,14 +176,17 @@ def gives(hashes: Sequence[str | None], a: Call, b: Call) -> str:
 def look_for(found: Difference, a: AnyRun, b: AnyRun, command: Command | None = None) -> Cause:
     """Runs the program of A, in the environment of a command if that is known; it prints on the error output.
 
-    Raises RecordError: of what another machine answers.
+    What goes wrong on another machine is part of the answer: the difference is known without it.
     """
     if not _is_of_an_op(found):
         return Cause("experiments find it only of an op that gave other bits on equal inputs")
     assert found.a is not None and found.b is not None
     of_b, wanted = _of_b(a, b, found), [value.hash.hex() for value in found.b.outputs]
     if isinstance(a, RemoteRun):
-        cause = read(a.experiments(found.a, of_b, wanted), found.a, found.b)
+        try:
+            cause = read(a.experiments(found.a, of_b, wanted), found.a, found.b)
+        except RecordError as error:
+            return Cause(failure=str(error))
         cause.machine = a.host
         return cause
     assert isinstance(a, Run)
@@ -179,8 +200,10 @@ def read(told: dict[str, Any], a: Call, b: Call) -> Cause:
     if all(told["here"][i] is None for i in different_values(a.outputs, b.outputs) if i < len(told["here"])):
         return Cause("what differs of its results cannot be made again")
     ways = [Way.read(way, a, b) for way in told["ways"]]
-    # Fewer bits always give others; only those of B say something.
-    return Cause("", gives(told["here"], a, b), [way for way in ways if way.kind != ROUNDING or way.gives == "B"])
+    found = Cause("", gives(told["here"], a, b), without=told["without"])
+    # Fewer bits always give others; only those that are looked for say something.
+    found.ways = [way for way in ways if way.kind not in (ROUNDING, FEWER) or way.gives == found.wanted]
+    return found
 
 
 def _is_of_an_op(found: Difference) -> bool:
@@ -193,6 +216,7 @@ def _of_b(a: AnyRun, b: AnyRun, found: Difference) -> dict[str, Any]:
     settings = {key: b.header.get(key) for key in ("threads", "enabled") if a.header.get(key) != b.header.get(key)}
     if (threads := found.settings.get("threads", ("", ""))[1]).isdecimal():
         settings["threads"] = int(threads)
+    settings |= of_state({name: values[1] for name, values in found.settings.items()})
     if capability(a) != capability(b) and a.header.get("machine") == b.header.get("machine"):
         settings["capability"] = capability(b)
     its, mine = variables(b.header), variables(a.header)

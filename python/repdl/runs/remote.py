@@ -2,7 +2,7 @@
 """A run on another machine, of which `repdl serve` there tells, by ssh; kilobytes travel for runs of a million ops.
 
 What it answers is a stranger's: it is bounded, checked as a file is, and nothing of it is executed. With `again` that
-machine runs the program of its run again; this one never does.
+machine runs the program of its run again, for experiments or the tensors of a call; this one never does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from repdl.runs.columns import PHASES, Call, Names, index
 from repdl.runs.file import HEAD_SIZE, OPS, TABLE, Frames, RecordError
 from repdl.runs.run import MOST_SEGMENTS, NOTHING, AnyRun, Checked, Prefix, Segment, header, plain
 from repdl.runs.serving import ANSWER, FAILURE, MAGIC, MOST_CALLS, PROTOCOL
-from repdl.runs.told import checked, printable
+from repdl.runs.told import checked, hashes, printable
 
 _PLACE = re.compile(r"([^:/]+):(.+)", re.DOTALL)
 
@@ -42,11 +42,14 @@ _ALIVE = ("-o", "ServerAliveInterval=20")
 """Options of ssh: it ends a minute after the host has fallen silent, as experiments are waited for without a limit."""
 
 _REMEDIES = {
-    2: "; the repdl there may be an older one: install one version on both, or ask without --cause",
+    2: "; the repdl there may be an older one: install one version on both, or ask without --cause and --capture",
     127: "; if there is no repdl in its path, say with --remote-repdl how it is called there",
     255: "; see whether `ssh {host} true` ends well",
 }
 """By the exit status of ssh, which is the one of the command, or 255 if it could not log in."""
+
+_MOST_CAPTURED = 1 << 30
+"""Bytes of the tensors of a call, which come beside the answers."""
 
 _FIRST_CALLS = 128
 """That are asked for at once; each time twice as many."""
@@ -73,7 +76,7 @@ class RemoteRun(AnyRun):
 
     command: how repdl is called there, in words of the host's shell.
     timeout: seconds that each answer may take.
-    again: whether `experiments` are asked for, which run the program again there.
+    again: whether `experiments` or `capture` are asked for, which run the program again there.
 
     Raises:
         RecordError: if the host has no such record, or gives another answer than one, or, SilentHostError, none.
@@ -85,6 +88,7 @@ class RemoteRun(AnyRun):
             raise RecordError(f"{host!r} is no host")
         self.host, self.path, self.timeout = host, PurePosixPath(f"{host}:{path}"), timeout
         self.received = self.sent = 0  # bytes
+        self.most = _MOST_BYTES
         self._frames = Frames()
         self._names = Names(self.path)
         self._prefixes = {0: NOTHING}
@@ -152,8 +156,8 @@ class RemoteRun(AnyRun):
     def _read(self, size: int) -> bytes:
         assert self._process.stdout is not None
         self.received += size
-        if self.received > _MOST_BYTES:
-            raise RecordError(f"{self.host} answers with more than {_MOST_BYTES} bytes")
+        if self.received > self.most:
+            raise RecordError(f"{self.host} answers with more than {self.most} bytes")
         data, until = bytearray(), monotonic() + self.timeout
         while len(data) < size:
             self._await(self._process.stdout, select.POLLIN, until)
@@ -244,6 +248,9 @@ class RemoteRun(AnyRun):
         with self._checked():
             return wanted & {bytes.fromhex(item) for item in self._ask("missing", [item.hex() for item in wanted])}
 
+    def verify(self) -> None:
+        self._ask("verify", None)
+
     def segments(self, step: int) -> list[Segment]:
         with self._checked():
             found = self._ask("segments", step)[:MOST_SEGMENTS]
@@ -257,3 +264,22 @@ class RemoteRun(AnyRun):
         told = self._ask("again", [call.number, of_b, wanted], patiently=True)
         with self._checked():
             return checked(told, len(call.outputs))
+
+    def capture(self, call: Call) -> tuple[dict[str, Any], bytes]:
+        """As the program of this run is run again on that machine: what is told of it, and its file of safetensors."""
+        told = self._ask("capture", call.number, patiently=True)
+        with self._checked():
+            untried, size = printable(told["untried"]), index(told["size"])
+            if untried:
+                return {"untried": untried}, b""
+            kept = {"untried": "", "here": hashes(told["here"], len(call.outputs))}
+        if size > _MOST_CAPTURED:
+            raise RecordError(f"{self.host} has {size} bytes of tensors, more than {_MOST_CAPTURED}")
+        self.most += 2 * size  # what cannot be compressed is larger with it
+        data = bytearray()
+        while len(data) < size:
+            piece = self._ask("piece", len(data))
+            if not isinstance(piece, bytes) or not 0 < len(piece) <= size - len(data):
+                raise RecordError(f"the answer of {self.host} is damaged: it has other bytes than were asked for")
+            data += piece
+        return kept, bytes(data)

@@ -20,20 +20,21 @@ from repdl import _order
 from repdl._needs import library
 from repdl.cli._program import run_program
 from repdl.conformance.settings import Setting
+from repdl.experiments import devices
 from repdl.experiments.call import Call, Results, Slot, UntriedError, take
 from repdl.experiments.compare import Answer, hashes
 from repdl.experiments.edits import edit
 from repdl.experiments.engine import Engine
 from repdl.experiments.rounding import rounded
 from repdl.experiments.settings import State
-from repdl.experiments.variations import BATCH, KINDS, NUMBERS_OF_THREADS, PROCESS, RUN
+from repdl.experiments.variations import BATCH, KINDS, NUMBERS_OF_THREADS, PROCESS, RUN, Again, chosen
 from repdl.experiments.workers import Workers, instruction_sets
-from repdl.interception import reproducible, strict
+from repdl.interception import choices, reproducible, strict
 from repdl.runs.cause import Way
 from repdl.runs.columns import as_written
 from repdl.runs.log import Log
 from repdl.runs.recorder import Recorded, Recorder, recording
-from repdl.runs.told import RESULT, ROUNDING, SETTINGS
+from repdl.runs.told import CHOICES, FEWER, RESULT, ROUNDING, SETTINGS
 from repdl.runs.window import Window
 
 VARIED = tuple(kind for kind in KINDS if kind != BATCH)
@@ -96,7 +97,8 @@ def experiments(reached: Reached, of_b: dict[str, Any], wanted: list[str], engin
 
     wanted: those of B.
     """
-    told = {"untried": "", "here": _in_order(Answer(hashes=hashes(reached.results)), reached.places).hashes, "ways": []}
+    here = _in_order(Answer(hashes=hashes(reached.results)), reached.places).hashes
+    told: dict[str, Any] = {"untried": "", "here": here, "without": engine.without, "ways": []}
     if isinstance(reached.call, UntriedError):
         return told | {"untried": f"the call cannot be made again: {reached.call}"}
     whole = reached.call.attempt()
@@ -136,22 +138,32 @@ def _ways(reached: Reached, whole: Results, of_b: dict[str, Any], engine: Engine
             yield way(SETTINGS, name, answer)
         for again in rounded(reached.call, whole):
             yield way(ROUNDING, again.name, Answer.to(again.expected, again.got, True))
+        for kind, again in _other_choices(reached.call, whole):
+            yield way(kind, again.name, Answer.to(again.expected, again.got, True))
     for kind, outcome in trial.items():
         for name, found in outcome.hashes.items():
             yield way(kind, name, Answer(outcome.found.get(name), None, found))
         yield from (Way(kind, name, Answer(refused="the op does not run there")) for name in outcome.refused)
 
 
+def _other_choices(call: Call, whole: Results) -> Iterator[tuple[str, Again]]:
+    """Each that the engine does not try: it goes back to all bits alone."""
+    for choice, now in choices.of_calls(call.device != devices.CPU):
+        for value in choice.values:
+            if value != now and not (choice.fewer and value == choice.values[0]):
+                yield FEWER if choice.fewer else CHOICES, chosen(call, whole, choice, value)
+
+
 def _edits(reached: Reached, wanted: list[str]) -> Iterator[Way]:
     """The result of the program, with a small change that gives it the hash of B."""
-    changed, names = list(reached.results), []
+    changed, names = [x.cpu() if isinstance(x, torch.Tensor) else x for x in reached.results], []
     mine = hashes(reached.results)
     for place, hash_of_b in zip(reached.places, wanted, strict=False):
         if place is None or mine[place] in (hash_of_b, None):
             continue
         if (found := edit(changed[place], hash_of_b)) is None:
             return
-        changed[place] = found[1]
+        changed[place] = found[1]  # on the CPU, as all are that are edited
         names.append(found[0])
     if names:
         answer = _in_order(Answer.to(reached.results, changed, True), reached.places)
@@ -188,6 +200,10 @@ def _settings_of_b(call: Call, whole: Results, of_b: dict[str, Any]) -> Iterator
         enabled = (strict.DEFAULT_LEVEL, _order.get_order(), "philox") if of_b["enabled"] else None
         alone.append((names[-1], replace(State.now(), enabled=enabled), {}))
         state = replace(state, enabled=enabled)
+    for name in ("deterministic", "precision", "onednn"):  # each of which is tried alone as a choice
+        if name in of_b:
+            names.append(f"{name}={of_b[name]}")
+            state = replace(state, **{name: of_b[name]})
     if variables := of_b.get("environment"):
         names.append(" ".join(f"{name}={value}" for name, value in variables.items()))
         alone.append((names[-1], State.now(), variables))

@@ -99,6 +99,13 @@ class AnyRun(ABC):
         """Of hashes those that no batch among the first calls has as entries."""
 
     @abstractmethod
+    def verify(self) -> None:
+        """Reads all calls, and compares them with the digests by which runs are compared.
+
+        Raises RecordError: if they differ.
+        """
+
+    @abstractmethod
     def segments(self, step: int) -> list[Segment]:
         """The first ones of a step."""
 
@@ -231,6 +238,12 @@ class Run(AnyRun):
             if not missing:
                 break
         return missing
+
+    def verify(self) -> None:
+        for block in self.blocks:
+            calls = digest(b"".join(call.digest for call in self.calls(block) if not call.is_evidence))
+            if block.digest not in (None, calls):
+                raise RecordError(f"{self.path} is damaged: ops {block.begin} to {block.end - 1} have another digest")
 
     def segments(self, step: int) -> list[Segment]:
         found = [segment for block in self.blocks if block.step == step for segment in block.segments]

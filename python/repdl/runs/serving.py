@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from repdl.runs.columns import NUMBER_OF_PHASE, Call, ColumnWriter, index
@@ -28,6 +29,11 @@ MOST_ASKED = 1 << 20
 """Bytes of a question."""
 MOST_CALLS = 1024
 """Of an answer."""
+
+_PIECE = 1 << 20
+"""Bytes of tensors in an answer."""
+
+_NOT_ALLOWED = "{} no program is run again, as `repdl serve` was started without --again"
 
 
 def serve(path: Path, questions: BinaryIO, answers: BinaryIO, again: bool = False) -> None:
@@ -64,7 +70,10 @@ class _Answering:
             "state": self.state,
             "missing": self.missing,
             "segments": self.segments,
+            "verify": self.verify,
             "again": self.again,
+            "capture": self.capture,
+            "piece": self.piece,
         }
 
     def about(self) -> dict[str, Any]:
@@ -97,17 +106,40 @@ class _Answering:
             [NUMBER_OF_PHASE[phase], module, begin, digest] for phase, module, begin, digest in self.run.segments(step)
         ]
 
+    def verify(self, nothing: None) -> None:
+        self.run.verify()
+
     def again(self, asked: list[Any]) -> dict[str, Any]:
         """The number of a call, the settings that B had, and the hashes that it gave: what `rerun` tells."""
         if not self.is_again_allowed:
-            return {"untried": "where A lies no program is run again, as `repdl serve` was started without --again"}
+            return {"untried": _NOT_ALLOWED.format("where A lies")}
         from repdl.runs.again import experiments  # imports torch
 
         number, of_b, wanted = asked
+        return experiments(self._call(number), self.run, of_b, [str(item) for item in wanted])
+
+    def capture(self, number: int) -> dict[str, Any]:
+        """Keeps the tensors of a call in a file, of which `piece` then gives the bytes: what `rerun` tells, and how
+        many these are."""
+        if not self.is_again_allowed:
+            return {"untried": _NOT_ALLOWED.format("there"), "size": 0}
+        from repdl.runs.again import captured  # imports torch
+
+        self.tensors = TemporaryDirectory()
+        file = Path(self.tensors.name, "tensors")
+        told = captured("there", self._call(number), self.run, file)
+        return told | {"size": file.stat().st_size if file.exists() else 0}
+
+    def piece(self, begin: int) -> bytes:
+        with open(Path(self.tensors.name, "tensors"), "rb") as file:
+            file.seek(index(begin))
+            return file.read(_PIECE)
+
+    def _call(self, number: int) -> Call:
         call = self.run.call(index(number))
         if call is None:
             raise IndexError(f"there is no call {number}")
-        return experiments(call, self.run, of_b, [str(item) for item in wanted])
+        return call
 
     def _send(self, calls: Iterator[Call]) -> int:
         sent, part = 0, None

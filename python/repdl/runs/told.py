@@ -14,6 +14,12 @@ SETTINGS = "settings"
 ROUNDING = "rounding"
 """The kind of the ways whose inputs have fewer bits."""
 
+CHOICES = "choices"
+"""The kind of the ways with another choice for torch's kernels, of algorithms or of as many bits."""
+
+FEWER = "fewer bits"
+"""The kind of the ways with a choice that allows fewer bits."""
+
 RESULT = "result"
 """The kind of a way that makes nothing again: a small change of A's result, which is then B's."""
 
@@ -31,7 +37,8 @@ def checked(told: Any, outputs: int) -> dict[str, Any]:
         return {"untried": untried}
     return {
         "untried": "",
-        "here": _hashes(told["here"], outputs),
+        "without": _without(told.get("without", {})),
+        "here": hashes(told["here"], outputs),
         "ways": [_way(way, outputs) for way in _list(told["ways"], _MOST_WAYS)],
     }
 
@@ -41,15 +48,19 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text[:2000])
 
 
+def _without(kinds: dict[str, str]) -> dict[str, str]:
+    return {kind: printable(kinds[kind]) for kind in KINDS if kind in kinds}
+
+
 def _way(way: Any, outputs: int) -> dict[str, Any]:
     kind, answer = way["kind"], way["answer"]
-    if kind not in (*KINDS, SETTINGS, ROUNDING, RESULT):
+    if kind not in (*KINDS, SETTINGS, ROUNDING, CHOICES, FEWER, RESULT):
         raise ValueError("it has a way of no kind that this version of repdl knows")
     found, refused = answer["difference"], answer["refused"]
     kept = {
         "difference": None if found is None else _difference(found),
         "refused": None if refused is None else printable(refused) or "it was refused",
-        "hashes": _hashes(answer["hashes"], 0 if refused is not None else outputs),
+        "hashes": hashes(answer["hashes"], 0 if refused is not None else outputs),
     }
     return {"kind": kind, "name": printable(way["name"]), "answer": kept}
 
@@ -68,10 +79,10 @@ def _difference(found: Any) -> dict[str, Any]:
     }
 
 
-def _hashes(hashes: Any, count: int) -> list[str | None]:
-    if len(_list(hashes, count)) != count:
+def hashes(values: Any, count: int) -> list[str | None]:
+    if len(_list(values, count)) != count:
         raise ValueError("it has other hashes than of the results")
-    return [None if item is None else bytes.fromhex(item).hex() for item in hashes]
+    return [None if item is None else bytes.fromhex(item).hex() for item in values]
 
 
 def _list(values: Any, most: int) -> list[Any]:

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
-from repdl.experiments.settings import deterministic
+from repdl.interception import choices
 from repdl.interception.switch import reproducible
 from repdl.status.table import DETERMINISTIC, OURS, STOCK
 
 BLOCKS: dict[str, Callable[[], AbstractContextManager[None]]] = {
     STOCK: nullcontext,
-    DETERMINISTIC: deterministic,
+    DETERMINISTIC: lambda: choices.DETERMINISTIC.made(True),
     OURS: lambda: reproducible("error"),
 }
 

@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-import torch
-
 from repdl import allow_native
 from repdl.conformance.settings import Setting
 from repdl.conformance.torch_sweep import settings as places
@@ -20,6 +18,7 @@ from repdl.conformance.torch_sweep.outcome import Run
 from repdl.conformance.torch_sweep.samples import Sample
 from repdl.conformance.torch_sweep.stock import attempt
 from repdl.conformance.torch_sweep.worker import read_job
+from repdl.experiments import devices
 from repdl.experiments.settings import threads
 from repdl.experiments.workers import SAME, Workers
 from repdl.status import elsewhere
@@ -41,10 +40,6 @@ Named = dict[str, Call]
 def settings() -> list[Setting]:
     """Of the other processes: as this one is, and with the least of all instruction sets."""
     return [SAME, places.settings(short=True)[-1]]
-
-
-def gpu() -> str | None:
-    return "cuda" if torch.cuda.is_available() else None
 
 
 class Measurer:
@@ -151,7 +146,7 @@ class Measurer:
                 "inputs": elsewhere.inputs(call.sample),
             }
             self.workers.send(question, trial.results)
-        for again in trial.ways(pair[0], gpu()):
+        for again in trial.ways(pair[0], devices.at_hand()):
             for direction in again.expected.keys() & again.got.keys():
                 found = distance(again.expected[direction], again.got[direction])
                 cells[direction].note(again.kind, found, f"{label}, {again.name}")
