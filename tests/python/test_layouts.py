@@ -132,7 +132,6 @@ MOVES: dict[str, Callable[[], Any]] = {
     "quantised copy": lambda: TENSORS["QuantizedCPU"].clone().copy_(TENSORS["QuantizedCPU"]),
     "quantised print": lambda: repr(TENSORS["QuantizedCPU"]),
     "mkldnn": lambda: TENSORS["MkldnnCPU"].clone().reshape(3, 16).to_dense(),
-    "to mkldnn": lambda: IMAGE.to_mkldnn(),
 }
 
 
