@@ -23,10 +23,12 @@ NAMES = {
     "q": _A[None, None],
     "i": torch.arange(16, dtype=torch.int8).reshape(4, 4),
     "mask": torch.eye(3, 4, dtype=torch.bool),
+    "net": torch.nn.Sequential(torch.nn.Conv1d(1, 2, 1), torch.nn.BatchNorm1d(2)).eval(),
     "sparse": torch.eye(3, 4).to_sparse(),
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # torch.jit
 @pytest.mark.parametrize("call", sorted({remedy.call for remedy in remedies().values()}))
 def test_it_runs(call: str) -> None:
     with repdl.reproducible(strict="error"):

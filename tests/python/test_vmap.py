@@ -49,6 +49,134 @@ def test_what_torch_makes_of_other_steps(function: Function, dtype: torch.dtype)
         assert same_bits(torch.vmap(function)(x), torch.stack([function(row) for row in x]))
 
 
+def _losses(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """Each loss by itself, so that a rounding more shows."""
+    y = x.flip(0)
+    chance, other, weight = x.sigmoid(), y.sigmoid().detach(), w[0].abs().detach()
+    classes = torch.arange(12, device="cpu").reshape(2, 6) % 6
+    losses = [f(x, y, reduction=r) for f in (F.mse_loss, F.smooth_l1_loss, F.huber_loss) for r in ("mean", "sum")]
+    for r in ("mean", "sum"):
+        losses += [F.binary_cross_entropy(chance, other, weight, reduction=r)]
+        losses += [F.nll_loss(x, classes, weight[0], reduction=r)]
+        losses += [F.nll_loss(x.reshape(12, 6), classes.flatten(), weight[0], reduction=r)]
+    return torch.stack([*losses, F.cross_entropy(x, classes, ignore_index=2, label_smoothing=0.1)])
+
+
+STEPS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "batch_norm": lambda x, w: F.batch_norm(x, None, None, w[0, :, 0], w[1, :, 0], training=True),
+    "conv1d": lambda x, w: F.conv1d(x, w, w[0, 0], padding=1),
+    "conv_transpose1d": lambda x, w: F.conv_transpose1d(x, w.mT, w[0, 0]),
+    "conv2d": lambda x, w: F.conv2d(x[None], w[:, :2, None], w[0, 0], padding=1),
+    "group_norm": lambda x, w: F.group_norm(x, 2, w[0, :, 0], w[1, :, 0]),
+    "instance_norm": lambda x, w: F.instance_norm(x, weight=w[0, :, 0], bias=w[1, :, 0]),
+    "layer_norm": lambda x, w: F.layer_norm(x, (6,), w[0, 0], w[1, 0]),
+    "layer_norm of float32 weights": lambda x, w: F.layer_norm(x, (6,), w[0, 0].float(), w[1, 0].float()),
+    "linear": lambda x, w: F.linear(x, w[0], w[1, :, 0]),
+    "losses": _losses,
+}
+
+
+def _x_and_w(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(5)
+    x, w = torch.randn(3, 2, 6, 6, generator=generator) * 1.3, torch.randn(3, 6, 6, 6, generator=generator)
+    x[1, 0, 0, 0], x[2, 1, 2, 3] = torch.tensor([-0.0, torch.finfo(dtype).tiny / 4])
+    return x.to(dtype), w.to(dtype)
+
+
+def _loss(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
+    result = function(*operands).float()
+    return (result * torch.arange(result.numel(), device="cpu").reshape(result.shape).cos()).sum()
+
+
+TRANSFORMS: dict[str, Callable[[Callable[..., torch.Tensor]], Callable[..., Any]]] = {
+    "call": lambda f: f,
+    "grad": lambda f: torch.func.grad(lambda *operands: _loss(f, *operands), (0, 1)),
+    "jacrev": lambda f: torch.func.jacrev(lambda x, w: f(x, w).flatten()[:3]),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_that_would_round_more_often(name: str, transform: str, dtype: torch.dtype) -> None:
+    """With both operands from the batch, or either of them."""
+    function = TRANSFORMS[transform](STEPS[name])
+    x, w = _x_and_w(dtype)
+    with repdl.reproducible():
+        for dims in ((0, 0), (0, None), (None, 0)):
+            given = [t if dim == 0 else t[0] for t, dim in zip((x, w), dims, strict=True)]
+            rows = [
+                function(*(t if dim is None else t[i] for t, dim in zip(given, dims, strict=True))) for i in range(3)
+            ]
+            mapped = torch.vmap(function, dims)(*given)
+            alone = pytree.tree_map(lambda *row: torch.stack(row), *rows)
+            assert all(map(same_bits, pytree.tree_leaves(mapped), pytree.tree_leaves(alone))), dims
+
+
+class _Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution, self.norm = torch.nn.Conv1d(2, 4, 3, padding=1), torch.nn.GroupNorm(2, 4)
+        self.last, self.out = torch.nn.LayerNorm(6), torch.nn.Linear(24, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(F.gelu(self.last(self.norm(self.convolution(x)).relu())).flatten(1))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_gradients_of_a_model_for_each_sample(dtype: torch.dtype) -> None:
+    """As privacy and curvature ask for; of many models with their own weights too, and by forward mode."""
+    torch.manual_seed(0)
+    x = torch.randn(3, 2, 6, generator=torch.Generator().manual_seed(5)).to(dtype)
+    with repdl.reproducible():
+        model = _Net().to(dtype)
+        weights = {name: w.detach() for name, w in model.named_parameters()}
+
+        def loss(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+            result = torch.func.functional_call(model, weights, (x[None],))
+            return F.cross_entropy(result, torch.tensor([1]))
+
+        one = torch.func.grad(loss)
+        mapped = torch.vmap(one, (None, 0))(weights, x)
+        alone = [one(weights, row) for row in x]
+        assert all(same_bits(mapped[name], torch.stack([a[name] for a in alone])) for name in weights)
+        many = {name: torch.stack([w, w / 3]) for name, w in weights.items()}
+        mapped = torch.vmap(one, (0, None))(many, x[0])
+        alone = [one({name: w[i] for name, w in many.items()}, x[0]) for i in range(2)]
+        assert all(same_bits(mapped[name], torch.stack([a[name] for a in alone])) for name in weights)
+        rows = [torch.func.jvp(lambda y: loss(weights, y), (x[0],), (unit,))[1] for unit in x]
+        assert same_bits(
+            torch.vmap(lambda unit: torch.func.jvp(lambda y: loss(weights, y), (x[0],), (unit,))[1])(x),
+            torch.stack(rows),
+        )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("name", ["layer_norm", "batch_norm", "losses"])
+def test_a_batch_of_batches(name: str, dtype: torch.dtype) -> None:
+    x, w = _x_and_w(dtype)
+    one = torch.func.grad(lambda x, w: _loss(STEPS[name], x, w))
+    with repdl.reproducible():
+        mapped = torch.vmap(torch.vmap(one, (None, 0)), (0, None))(x, w)
+        assert same_bits(mapped, torch.stack([torch.stack([one(a, b) for b in w]) for a in x]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_running_statistics_are_those_of_each(dtype: torch.dtype) -> None:
+    x, _ = _x_and_w(dtype)
+
+    def train(x: torch.Tensor, mean: torch.Tensor, var: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return F.batch_norm(x, mean, var, training=True), mean, var
+
+    with repdl.reproducible():
+        mean, var = torch.zeros(3, 6, dtype=dtype), torch.ones(3, 6, dtype=dtype)
+        rows = [train(*(t.clone() for t in entry)) for entry in zip(x, mean, var, strict=True)]
+        mapped = torch.vmap(train)(x, mean, var)
+    for result, *alone in zip(mapped, *rows, strict=True):
+        assert same_bits(result, torch.stack(alone))
+    assert not same_bits(mean, torch.zeros(3, 6, dtype=dtype))
+
+
 _OTHERS = (
     *("bernoulli", "cauchy", "empty", "exponential", "geometric", "log_normal", "multinomial", "new_empty", "normal"),
     *("nn.functional.alpha_dropout", "nn.functional.dropout", "nn.functional.feature", "nn.functional.rrelu", "rand"),

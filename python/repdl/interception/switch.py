@@ -30,6 +30,7 @@ from repdl.interception import (
     seeding,
     settings,
     strict,
+    torchscript,
     versions,
     vision as vision,
     writes,
@@ -179,6 +180,7 @@ def _install() -> None:
         writes.defined,
         python_math.ours,
         seeding.told,
+        torchscript.as_written,
     ):
         _undo.enter_context(change())
     _undo.enter_context(children.told(_enable_in_child, _of_child))

@@ -48,6 +48,7 @@ from repdl.interception.aten import (
     softmax as softmax,
     solving as solving,
     sparse as sparse,
+    sparse_compressed as sparse_compressed,
     sparse_products as sparse_products,
     sparse_reductions as sparse_reductions,
     sparse_softmax as sparse_softmax,

@@ -138,8 +138,19 @@ _sum("add")
 _sum("sub")
 
 
+def _common(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The product of two sparse tensors: of the elements that both have."""
+    a, b = a.coalesce(), b.coalesce()
+    sizes = a.shape[: a.sparse_dim()]
+    places, others = places_of(a._indices(), sizes), places_of(b._indices(), sizes)
+    at = torch.searchsorted(others, places).clamp(max=max(others.numel() - 1, 0))
+    found = others[at] == places if others.numel() else torch.zeros_like(places, dtype=torch.bool)
+    values = overload("mul.Tensor")(a._values()[found], b._values()[at[found]])
+    return made(a, a._indices()[:, found], values, True)
+
+
 def _scaled(name: str) -> None:
-    """mul or div of a sparse tensor by a number, and mul by a dense tensor of its shape."""
+    """mul or div of a sparse tensor by a number, and mul by a dense or a sparse tensor of its shape."""
     functional, changing = f"{name}.Tensor", f"{name}_.Tensor"
     native, native_changing = native_of(functional, _KEY), native_of(changing, _KEY)
     dense, dense_changing = overload(functional), overload(changing)
@@ -151,10 +162,17 @@ def _scaled(name: str) -> None:
         is_dense = name == "mul" and other.layout == torch.strided and other.shape == self.shape
         return other[tuple(self._indices().unbind(0))] if is_dense and self.sparse_dim() else None
 
+    def are_alike(self: Any, other: Any) -> bool:
+        if name != "mul" or not isinstance(other, torch.Tensor) or not self.is_sparse or not other.is_sparse:
+            return False
+        return self.shape == other.shape and self.sparse_dim() == other.sparse_dim() > 0
+
     @layout(_KEY, functional)
     def new(self: Any, other: Any) -> torch.Tensor:
         if name == "mul" and not (isinstance(self, torch.Tensor) and self.is_sparse):
             self, other = other, self
+        if are_alike(self, other):
+            return _common(self, other)
         by = factors(self, other) if self.is_sparse else None
         if by is None:
             return not_reproducible(functional, (self, other), {}, native, "layout")
@@ -165,6 +183,8 @@ def _scaled(name: str) -> None:
 
     @layout(_KEY, changing)
     def in_place(self: Any, other: Any) -> torch.Tensor:
+        if are_alike(self, other) and torch.can_cast(torch.result_type(self, other), self.dtype):
+            return torch.ops.aten.copy_sparse_to_sparse_(self, _common(self, other).to(self.dtype))
         by = factors(self, other) if self.is_sparse else None
         if by is None:
             return not_reproducible(changing, (self, other), {}, native_changing, "layout")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Products of sparse matrices, COO and CSR: terms of the elements that are present, added in the order of the index."""
+"""Products of sparse matrices: terms of the elements that are present, added in the order of the index.
+
+Of blocks (BSR, BSC) all elements are present.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from repdl.interception.strict import not_reproducible
 from repdl.interception.variants import fill
 
 _COO, _CSR = "SparseCPU", "SparseCsrCPU"
-_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 TERMS = 1 << 22  # at once, for memory
 
 
@@ -58,7 +61,10 @@ def _terms(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def _of_sparse(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
-    """For each element of mat1 the row of mat2 that it meets. In order, so that `coalesce` adds in the order of k."""
+    """For each element of mat1 the row of mat2 that it meets, in order, so that `coalesce` adds in the order of k.
+
+    A low precision is widened, and not yet rounded again.
+    """
     a, b, dtype = mat1.coalesce(), mat2.coalesce(), wide(mat1.dtype)
     (row, k), (of_row, column) = a._indices().unbind(0), b._indices().unbind(0)
     met = torch.bincount(of_row, minlength=b.shape[0])
@@ -68,7 +74,26 @@ def _of_sparse(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
     right = torch.arange(left.numel()) - (count.cumsum(0) - count - first[k])[left]
     terms = _terms(a._values().to(dtype)[left], b._values().to(dtype)[right])
     product = torch.empty(mat1.shape[0], mat2.shape[1], dtype=dtype, layout=torch.sparse_coo)
-    return made(product, torch.stack([row[left], column[right]]), terms, False).coalesce().to(mat1.dtype)
+    return made(product, torch.stack([row[left], column[right]]), terms, False).coalesce()
+
+
+def _by_sparse(dense: torch.Tensor, sparse: torch.Tensor) -> torch.Tensor:
+    return product(sparse.to_sparse().t(), dense.t()).t()
+
+
+_OF_SPARSE = {torch.sparse_csr, torch.sparse_csc}
+"""Of two of these torch makes a product, which is sparse."""
+
+
+def _whole(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor | None:
+    """The product for a dense sum, a low precision widened; None where torch has none, or of sparse ones alone."""
+    if mat1.layout in _SPARSE and mat2.layout == torch.strided:
+        return product(mat1, mat2)
+    if mat1.layout == torch.strided and mat2.layout in _SPARSE:
+        return _by_sparse(mat1, mat2)
+    if {mat1.layout, mat2.layout} <= _OF_SPARSE:
+        return _of_sparse(mat1.to_sparse(), mat2.to_sparse()).to_dense()
+    return None
 
 
 def fit(*operands: torch.Tensor) -> bool:
@@ -86,13 +111,13 @@ def _mm(key: str) -> None:
         if not fit(self, mat2):
             return native(self, mat2)
         if layouts == (torch.sparse_coo, torch.sparse_coo):
-            return _of_sparse(self, mat2)
-        if set(layouts) <= {torch.sparse_csr, torch.sparse_csc}:
-            return _of_sparse(self.to_sparse(), mat2.to_sparse()).to_sparse_csr()
+            return _of_sparse(self, mat2).to(self.dtype)
+        if set(layouts) <= _OF_SPARSE:
+            return _of_sparse(self.to_sparse(), mat2.to_sparse()).to(self.dtype).to_sparse_csr()
         if self.layout in _SPARSE and mat2.layout == torch.strided:
             return product(self, mat2).to(self.dtype)
         if self.layout == torch.strided and mat2.layout in _SPARSE:
-            return product(mat2.to_sparse().t(), self.t()).t().to(self.dtype)
+            return _by_sparse(self, mat2).to(self.dtype)
         return not_reproducible("mm", (self, mat2), {}, native, "layout")
 
 
@@ -106,10 +131,11 @@ def _addmm(name: str, key: str) -> None:
         numbers = {"beta": beta, "alpha": alpha, **out}
         if not fit(mat1, mat2) or self.dtype != mat1.dtype:
             return native(self, mat1, mat2, **numbers)
-        if not (mat1.layout in _SPARSE and self.layout == torch.strided == mat2.layout):
+        product = _whole(mat1, mat2) if self.layout == torch.strided else None
+        if product is None:
             return not_reproducible(name, (self, mat1, mat2), numbers, native, "layout")
         whole = self.to(wide(self.dtype)).expand(mat1.shape[0], mat2.shape[1])
-        result = plus(whole, product(mat1, mat2), beta, alpha).to(self.dtype)
+        result = plus(whole, product, beta, alpha).to(self.dtype)
         return self.copy_(result) if name == "addmm_" else fill(out["out"], result) if out else result
 
 
@@ -130,6 +156,25 @@ def mv(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
 
 
 layout(_COO, "_sparse_sparse_matmul")(torch.mm)
+
+_native_bmm = native_of("bmm", _COO)
+
+
+@layout(_COO, "bmm")
+def bmm(self: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+    """One product, of a matrix whose blocks are the batch."""
+    fits = self.dim() == 3 == mat2.dim() and self.shape[::2] == (mat2.shape[0], mat2.shape[1])
+    if not fits or self.dtype != mat2.dtype:
+        return _native_bmm(self, mat2)  # which says what is wrong
+    if self.layout != torch.sparse_coo or mat2.layout != torch.strided or self.sparse_dim() != 3:
+        return not_reproducible("bmm", (self, mat2), {}, _native_bmm, "layout")
+    sparse, dtype = self.coalesce(), wide(self.dtype)
+    batch, row, column = sparse._indices().unbind(0)
+    at, met = batch * self.shape[1] + row, batch * self.shape[2] + column  # integers
+    dense = mat2.to(dtype).reshape(-1, mat2.shape[2])
+    result = product_of(sparse._values().to(dtype), at, met, dense, self.shape[0] * self.shape[1])
+    return result.reshape(*self.shape[:2], mat2.shape[2]).to(self.dtype)
+
 
 _native_addmv = native_of("addmv.out", _CSR)
 

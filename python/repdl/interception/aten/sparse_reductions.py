@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of a sparse matrix (CSR) that are reduced by a mean or a largest term; and what is taken at its elements."""
+"""Products of a sparse matrix (CSR) that are reduced by a mean or a largest term, and products at its elements."""
 
 from __future__ import annotations
 
@@ -161,28 +161,3 @@ def _sampled_addmm(name: str) -> None:
 
 _sampled_addmm("sparse_sampled_addmm")
 _sampled_addmm("sparse_sampled_addmm.out")
-
-
-_native_mul = native_of("mul.Tensor", _CSR)
-
-
-@layout(_CSR, "mul.Tensor")
-def mul(self: Any, other: Any) -> torch.Tensor:
-    """The products of the elements with a number, or with those of a matrix that has the same ones."""
-    if not _is_csr(self):
-        self, other = other, self
-    if not _is_csr(self):
-        return not_reproducible("mul.Tensor", (other, self), {}, _native_mul, "layout")
-    if not isinstance(other, torch.Tensor) or (other.layout == torch.strided and other.dim() == 0):
-        return _like(self, self.values() * other)
-    if _is_csr(other) and self.shape == other.shape and _meet(self, other):
-        return _like(self, self.values() * other.values())
-    return not_reproducible("mul.Tensor", (self, other), {}, _native_mul, "layout")
-
-
-def _is_csr(x: Any) -> bool:
-    return isinstance(x, torch.Tensor) and x.layout == torch.sparse_csr
-
-
-def _meet(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return torch.equal(a.crow_indices(), b.crow_indices()) and torch.equal(a.col_indices(), b.col_indices())
