@@ -35,7 +35,6 @@ from repdl.interception.override import (
     composites_on_devices,
     kernels_on_devices,
     layouts,
-    of_transforms,
     overrides,
 )
 from repdl.interception.registration import register
@@ -260,6 +259,8 @@ def test_the_command_refuses(arguments: list[str], message: str) -> None:
 WITHOUT_LINES = {
     "asserts; gives no number": "_assert_async _assert_scalar _assert_tensor_metadata _functional_assert_async "
     "_functional_assert_scalar",
+    "that of COO tensors, of values or as of matrices, which have lines; test_sparse_compressed": "SparseCPU:bmm "
+    "SparseCsrCPU:add.Tensor SparseCsrCPU:sum",
     "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
     "no reference; test_exact_ops compares layouts and threads": "fractional_max_pool2d fractional_max_pool3d "
     "unique_dim_consecutive hash_tensor",
@@ -282,11 +283,10 @@ WITHOUT_LINES_OF_OURS = {
     "takes blocks in LAPACK's words, which those of the core cannot all be put into; test_ldl": "linalg_ldl_solve",
     "made of eigenvalues or singular values and products, which have lines; test_linalg": "linalg_matrix_sqrth "
     "linalg_pinv.atol_rtol_tensor linalg_polar",
+    "that of COO tensors, of values or as of matrices, which have lines; test_sparse_compressed": "SparseCPU:bmm "
+    "SparseCsrCPU:add.Tensor SparseCsrCPU:sum",
     "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
     "the composites of devices, of ops that have lines; tests/cuda/torch": "dropout gru_cell lstm_cell",
-    "for torch.func alone, which gives no call of an overload; test_vmap": "FuncTorchBatched:addbmm "
-    "FuncTorchBatched:addmm FuncTorchBatched:addmv FuncTorchBatched:baddbmm",
-    "for torch.func alone; test_torch_func": "FuncTorchDynamicLayerFrontMode:binary_cross_entropy_with_logits",
     "torch's own on the CPU, without a line; tests/cuda/torch has that of devices": "round.decimals "
     "scatter.value_reduce unique_dim_consecutive",
 }
@@ -306,15 +306,16 @@ def _with_lines(text: str) -> set[str]:
 
 
 def _ours() -> Iterator[tuple[str, str]]:
-    """Everything that is ours, and what a golden line of it has."""
+    """Everything that is ours, and what a golden line of it has; but what stands below torch.func alone, which gives no
+    call of an overload, and which test_vmap and test_torch_func have."""
     dense: list[dict[str, Kernel]] = [composites, composites_on_devices, kernels_on_devices]
     for table in (overrides, *dense):
         for name in table:
             yield name, "("
     yield from ((name, "complex") for name, override in overrides.items() if isinstance(override, ForComplex))
-    for key, kernels in (layouts | of_transforms).items():
+    for key, kernels in layouts.items():
         for name in kernels:
-            yield f"{key}:{name}", _KINDS_OF_TENSORS.get(key, key)
+            yield f"{key}:{name}", _KINDS_OF_TENSORS[key]
 
 
 def test_every_override_has_golden_lines_or_a_reason() -> None:
