@@ -36,7 +36,7 @@ WITHOUT_GRADIENT = ("log_softmax", "sum")
 
 
 def _heads(x: torch.Tensor) -> torch.Tensor:
-    return x.unflatten(-1, (2, 4)).transpose(-2, -3)
+    return x.unflatten(-1, (2, 4)).transpose(-2, -3)  # type: ignore[no-any-return]
 
 
 def _given(dtype: torch.dtype) -> tuple[list[torch.Tensor], torch.Tensor]:
