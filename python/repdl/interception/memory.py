@@ -12,7 +12,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -61,7 +61,7 @@ def filled() -> Iterator[None]:
         for name in _RESIZING:
             replace(methods, name, _resizing)
         replace(functions, "resize_as_", _resizing)
-        replace(methods, "new", _constructing)
+        replace(methods, "new", partial(_making_of_sizes, lambda tensor: _is_left_to_others((tensor,))))
         replace(methods, "set_", _setting)
         replace(torch._C.StorageBase, "resize_", _resizing_storage)
         for packet in (getattr(ops, name) for name in (*_FUNCTIONS, *_METHODS, *_RESIZING) if hasattr(ops, name)):
@@ -89,16 +89,22 @@ def _making(original: Function) -> Function:
     return make
 
 
-def _constructing(original: Function) -> Function:
-    """For a constructor: what it makes of sizes is new, and of anything else has data."""
+def _making_of_sizes(is_left: Callable[[Any], bool], original: Function) -> Function:
+    """For what makes something new of sizes; what it makes of anything else has data."""
 
     def make(owner: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(owner, *args, **kwargs)
-        if (_are_sizes(args) or kwargs.get("size") is not None) and not _is_left_to_others((owner,)):
+        if (_are_sizes(args) or kwargs.get("size") is not None) and not is_left(owner):
             _fill(result)
         return result
 
     return make
+
+
+def _constructing(original: Function) -> Function:
+    """For a constructor. It asks no mode of functions, as that of `torch.device` is; one of operations makes the memory
+    by an operation, which fills it."""
+    return _making_of_sizes(lambda owner: torch._C._len_torch_dispatch_stack() > 0, original)
 
 
 def _constructing_storage(original: Function) -> Function:
