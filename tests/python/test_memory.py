@@ -77,7 +77,10 @@ CALLS: dict[str, Callable[[], torch.Tensor]] = {
     "aten, packet": lambda: torch.ops.aten.empty_like(ONES),
     "vmap": lambda: torch.vmap(lambda row: row.new_empty(2))(ONES),
     "vmap, like": lambda: torch.vmap(torch.empty_like)(ONES),
-    "a device": lambda: with_device(),
+    "a device": lambda: with_device(lambda: torch.empty(3)),
+    "a device, Tensor": lambda: with_device(lambda: torch.Tensor(3, 4)),
+    "a device, FloatTensor": lambda: with_device(lambda: torch.FloatTensor(3, 4)),
+    "a device, new": lambda: with_device(lambda: ONES.new(3, 2)),
     "inference": lambda: in_inference_mode(),
 }
 
@@ -88,9 +91,9 @@ def storage_resized() -> torch.Tensor:
     return x.set_(x.untyped_storage(), 2, (18,))  # type: ignore[call-overload, no-any-return]
 
 
-def with_device() -> torch.Tensor:
+def with_device(make: Callable[[], torch.Tensor]) -> torch.Tensor:
     with torch.device("cpu"):
-        return torch.empty(3)
+        return make()
 
 
 def in_inference_mode() -> torch.Tensor:

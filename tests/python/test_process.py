@@ -67,6 +67,62 @@ def test_every_cpu_is_told_alike() -> None:
     assert (capability_taken_before(), torch.cpu.get_capabilities()) == before
 
 
+def test_questions_about_the_cpu_have_one_answer() -> None:
+    answers = {
+        "nnpack": lambda: torch.backends.nnpack.is_available(),
+        "nnpack, the op": lambda: torch.ops.aten._nnpack_available(),
+        "bfloat16": lambda: torch.ops.mkldnn._is_mkldnn_bf16_supported(),
+        "float16": lambda: torch.ops.mkldnn._is_mkldnn_fp16_supported.default(),
+        "configuration": lambda: re.findall("CPU capability usage: (.*)", torch.__config__.show()),
+        "engines": lambda: torch.backends.quantized.supported_engines,
+        "engine": lambda: torch.backends.quantized.engine,
+    }
+    with repdl.reproducible():
+        told = {name: answer() for name, answer in answers.items()}
+    assert told == {
+        **dict.fromkeys(("nnpack", "nnpack, the op", "bfloat16", "float16"), False),
+        "configuration": ["DEFAULT"],
+        "engines": ["qnnpack"],
+        "engine": "qnnpack",
+    }
+
+
+def test_an_engine_that_the_program_chose_stays() -> None:
+    quantized = torch.backends.quantized
+    best = quantized.engine
+    others = [engine for engine in quantized.supported_engines if engine not in (best, "qnnpack")]
+    try:
+        with repdl.reproducible():
+            quantized.engine = best
+            assert quantized.engine == best
+        for other in others:
+            quantized.engine = other
+            with repdl.reproducible():
+                assert quantized.engine == other
+    finally:
+        quantized.engine = best
+
+
+class _FromTheRight:
+    """Stands for the package opt_einsum, whose order depends on sizes."""
+
+    @staticmethod
+    def contract_path(equation: str, *operands: torch.Tensor, optimize: object) -> tuple[list[tuple[int, int]]]:
+        return ([(1, 2), (0, 1)],)
+
+
+def test_the_order_of_einsum_is_not_that_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b, c = (torch.randn(9, 9, generator=torch.Generator().manual_seed(seed)) for seed in (1, 2, 3))
+    module = torch.backends.opt_einsum.m
+    for name, value in {"enabled": True, "is_available": lambda: True, "_opt_einsum": _FromTheRight}.items():
+        monkeypatch.setattr(module, name, value)
+    with repdl.reproducible():
+        left, right = a @ b @ c, a @ (b @ c)
+        assert torch.equal(torch.einsum("ij,jk,kl->il", a, b, c), left)
+        assert torch.equal(torch.einsum("ij,jk,kl->il", [a, b, c]), left)
+    assert not torch.equal(left, right)
+
+
 @pytest.mark.parametrize("rng", ["philox", "torch"])
 def test_a_program_without_a_seed_is_told_how_to_repeat_it(rng: str) -> None:
     code = """

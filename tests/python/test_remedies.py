@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -53,3 +55,24 @@ def test_the_error_says_it() -> None:
     with repdl.reproducible(), pytest.raises(repdl.NotReproducibleError) as raised:
         torch.special.airy_ai(_A)
     assert "No other call gives it here" in str(raised.value)
+
+
+def _raised(call: Callable[[], object], rng: str = "philox") -> str:
+    with repdl.reproducible(rng=rng), pytest.raises(repdl.NotReproducibleError) as raised:
+        call()
+    return str(raised.value)
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+def test_complex_numbers_are_not_to_become_real_ones() -> None:
+    half, whole = torch.ones(4, dtype=torch.complex32), torch.ones(4, 4, dtype=torch.complex64)
+    assert "Convert to complex64; or" in _raised(lambda: half.var())
+    assert "Compute with its parts, which torch.view_as_real gives; or" in _raised(lambda: torch.xlogy(_A, whole))
+    with repdl.reproducible():
+        assert half.to(torch.complex64).var() == 0
+
+
+def test_a_sampler_that_the_stream_of_torch_lacks_is_there_by_default() -> None:
+    assert 'Draw with `repdl.enable(rng="philox")`' in _raised(lambda: torch.poisson(_A.abs()), rng="torch")
+    with repdl.reproducible(rng="philox"):
+        torch.poisson(_A.abs())

@@ -305,6 +305,10 @@ def test_stock_is_no_judge_at_poles() -> None:
         (["--dtype", "float32"], "--dtype goes with --torch"),
         (["--slice"], "--slice goes with --torch"),
         (["--torch", "--dtype", "float23"], "--dtype: there is no dtype 'float23' here; did you mean float"),
+        (
+            ["--torch", "--op", "nn.functional.geluu"],
+            "no op of torch 'nn.functional.geluu' here; did you mean nn.functional.gelu",
+        ),
     ],
 )
 def test_wrong_calls(arguments: list[str], message: str) -> None:

@@ -104,12 +104,12 @@ def conformance(
     if torch and not lines and threads is not None:
         fail("--threads goes with --torch --lines: the sweep tries several numbers")
     names = list(op or ())
-    swept = swept_ops(names) if torch and not lines else []
+    golden_ops = {path.stem for path in _golden_of_torch(golden).glob("*.txt")}
+    swept = swept_ops(names, golden_ops) if torch and not lines else []
     if dtype:
         check_dtypes(dtype)
     to_sweep = torch and not lines and (bool(swept) or not names)
-    # Other names are those of golden lines, or wrong.
-    names = [name for name in names if name not in swept or (TORCH_GOLDEN / f"{name}.txt").exists()]
+    names = [name for name in names if name not in swept or name in golden_ops]
     passed = True
     if names or not (op or missing):
         passed = _run_lines(torch, names, target, device, threads, json, golden)
@@ -157,6 +157,10 @@ def _run_lines(
     return report.passed
 
 
+def _golden_of_torch(golden: Path) -> Path:
+    return TORCH_GOLDEN if golden == GOLDEN else golden
+
+
 def _run_torch(
     ops: Sequence[str],
     targets: Sequence[str] | None,
@@ -179,7 +183,7 @@ def _run_torch(
     except (AssertionError, RuntimeError) as error:  # the former of a torch without CUDA
         raise ValueError(f"--device {devices[0] if devices else 'cpu'}: {error}") from error
     counts = THREADS if threads is None else (threads,)
-    folder = TORCH_GOLDEN if golden == GOLDEN else golden
+    folder = _golden_of_torch(golden)
     on_cpu = device.type == "cpu"
     return run_torch_golden(ops, progress, threads=counts if on_cpu else counts[:1], golden=folder, device=device)
 

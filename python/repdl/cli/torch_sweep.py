@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,9 +33,11 @@ class SweepOptions:
     page: Path | None
 
 
-def swept_ops(names: Sequence[str]) -> list[str]:
-    """Those of the names that torch's databases have; says what is missing if these cannot be read."""
+def swept_ops(names: Sequence[str], others: Collection[str]) -> list[str]:
+    """Those of the names that torch's databases have; says what is missing if these cannot be read, and what is wrong
+    with a name that is not one of the others either."""
     try:
+        from repdl.conformance.suite import check_names
         from repdl.conformance.torch_sweep import MissingError
         from repdl.conformance.torch_sweep.database import entries
     except ModuleNotFoundError as error:
@@ -46,6 +48,10 @@ def swept_ops(names: Sequence[str]) -> list[str]:
         known = entries(None)
     except MissingError as error:
         fail(f"--torch: {error}")
+    try:
+        check_names("op of torch", names, sorted({*known, *others}))
+    except ValueError as error:
+        fail(f"--op: {error}")
     return [name for name in names if name in known]
 
 

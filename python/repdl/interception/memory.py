@@ -12,14 +12,14 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache, partial, update_wrapper
+from functools import cache, partial
 from typing import Any
 
 import torch
 
 from repdl import _core
 from repdl._torch import PLAIN
-from repdl.interception.replaced import replaced
+from repdl.interception.replaced import replaced, replaced_in_ops
 
 Function = Callable[..., Any]
 
@@ -61,35 +61,17 @@ def filled() -> Iterator[None]:
         for name in _RESIZING:
             replace(methods, name, _resizing)
         replace(functions, "resize_as_", _resizing)
-        replace(methods, "new", _constructing)
+        replace(methods, "new", partial(_making_of_sizes, lambda tensor: _is_left_to_others((tensor,))))
         replace(methods, "set_", _setting)
         replace(torch._C.StorageBase, "resize_", _resizing_storage)
         for packet in (getattr(ops, name) for name in (*_FUNCTIONS, *_METHODS, *_RESIZING) if hasattr(ops, name)):
-            make = _resizing if packet.__name__ in _RESIZING else _making
-            for op in (packet, *(getattr(packet, overload) for overload in packet.overloads())):
-                replace(op, "_op", partial(_InOp.of, make))
+            stack.enter_context(replaced_in_ops(packet, _resizing if packet.__name__ in _RESIZING else _making))
         legacy = [getattr(torch, f"{kind}Tensor") for kind in _LEGACY.split() if hasattr(torch, f"{kind}Tensor")]
         for made in (torch.Tensor, *legacy, torch.UntypedStorage):
             is_storage = made is torch.UntypedStorage
             _core.replace_new(made, _constructing_storage if is_storage else _constructing)
             stack.callback(_core.restore_function, made)
         yield
-
-
-class _InOp(partial[Any]):
-    """What an op of `torch.ops` calls in the place of torch's function. It has that one's hash, which is the op's too.
-
-    So an op is still found in dictionaries, such as torch's tables of decompositions, which compilers and export read.
-    """
-
-    @classmethod
-    def of(cls, make: Callable[[Function], Function], original: Function) -> _InOp:
-        made = cls(make(original))
-        update_wrapper(made, original)
-        return made
-
-    def __hash__(self) -> int:
-        return hash(self.__dict__["__wrapped__"])
 
 
 def _making(original: Function) -> Function:
@@ -107,16 +89,22 @@ def _making(original: Function) -> Function:
     return make
 
 
-def _constructing(original: Function) -> Function:
-    """For a constructor: what it makes of sizes is new, and of anything else has data."""
+def _making_of_sizes(is_left: Callable[[Any], bool], original: Function) -> Function:
+    """For what makes something new of sizes; what it makes of anything else has data."""
 
     def make(owner: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(owner, *args, **kwargs)
-        if (_are_sizes(args) or kwargs.get("size") is not None) and not _is_left_to_others((owner,)):
+        if (_are_sizes(args) or kwargs.get("size") is not None) and not is_left(owner):
             _fill(result)
         return result
 
     return make
+
+
+def _constructing(original: Function) -> Function:
+    """For a constructor. It asks no mode of functions, as that of `torch.device` is; one of operations makes the memory
+    by an operation, which fills it."""
+    return _making_of_sizes(lambda owner: torch._C._len_torch_dispatch_stack() > 0, original)
 
 
 def _constructing_storage(original: Function) -> Function:

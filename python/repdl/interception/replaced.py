@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial, update_wrapper
 from typing import Any
 
 from repdl import _core
@@ -48,3 +49,28 @@ def _check_kind(function: Function) -> None:
     """
     if type(getattr(function, "__self__", None)).__name__.startswith("pybind11_"):
         raise TypeError(f"{function!r} is replaced at its owner")
+
+
+@contextmanager
+def replaced_in_ops(packet: Any, make: Callable[[Function], Function]) -> Iterator[None]:
+    """In this block, an op of `torch.ops` and its overloads call `make(original)`."""
+    with ExitStack() as stack:
+        for op in (packet, *(getattr(packet, overload) for overload in packet.overloads())):
+            stack.enter_context(replaced(op, "_op", partial(_InOp.of, make)))
+        yield
+
+
+class _InOp(partial[Any]):
+    """What an op of `torch.ops` calls in the place of torch's function. It has that one's hash, which is the op's too.
+
+    So an op is still found in dictionaries, such as torch's tables of decompositions, which compilers and export read.
+    """
+
+    @classmethod
+    def of(cls, make: Callable[[Function], Function], original: Function) -> _InOp:
+        made = cls(make(original))
+        update_wrapper(made, original)
+        return made
+
+    def __hash__(self) -> int:
+        return hash(self.__dict__["__wrapped__"])

@@ -74,13 +74,27 @@ def _routed() -> Iterator[None]:
     torch._C._set_mkldnn_enabled(False)  # LSTM in single ops
     torch._C._set_cudnn_enabled(False)  # batch norm by the op that it has on the CPU
     try:
-        with eager(), _one_by_one(), replaced(torch._C, "set_flush_denormal", _refusing_flushing):
+        with (
+            eager(),
+            _one_by_one(),
+            replaced(torch._C._VariableFunctions, "einsum", _from_the_left),
+            replaced(torch._C, "set_flush_denormal", _refusing_flushing),
+        ):
             yield
     finally:
         if not sys.is_finalizing():  # then torch may be half gone
             torch.backends.mha.set_fastpath_enabled(fast_path)
             torch._C._set_mkldnn_enabled(onednn)
             torch._C._set_cudnn_enabled(cudnn)
+
+
+def _from_the_left(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Without the path that `torch.einsum` asks the package opt_einsum for, which follows all sizes, a batch's too."""
+
+    def einsum(*args: Any, path: Any = None, **kwargs: Any) -> torch.Tensor:
+        return original(*args, **kwargs)
+
+    return einsum
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class NotReproducibleError(RuntimeError):
         self.op, self.device, self.tensors, self.reason = op, device, tensors, reason
         of = f" of {', '.join(tensors)}" if tensors else ""
         on = f" on {device}" if device else ""
-        remedy = _remedy(op, reason)
+        remedy = _remedy(op, reason, tensors)
         super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {remedy}")
 
     def __reduce__(self) -> Any:
@@ -62,7 +62,12 @@ REASONS = {
     "unknown": "nobody has shown that torch's kernel gives the same bits everywhere",
 }
 _PERMIT = 'use `with repdl.allow_native("why"):` where its bits do not matter, or strict="warn"'
+_PARTS = f"Compute with its parts, which torch.view_as_real gives; or {_PERMIT}."
 _REMEDIES = {
+    "complex32": f"Convert to complex64; or {_PERMIT}.",
+    "complex64": _PARTS,
+    "complex128": _PARTS,
+    "random": f'Draw with `repdl.enable(rng="philox")`, if it is not what is in force; or {_PERMIT}.',
     "dtype": f"Convert to float32, bfloat16 or float16; or {_PERMIT}.",
     "layout": f"Convert with .to_dense(), .to_padded_tensor() or .dequantize(); or {_PERMIT}.",
     "device": f"Move its tensors to the CPU, with .cpu(); or {_PERMIT}.",
@@ -71,11 +76,14 @@ _REMEDIES = {
 }
 
 
-def _remedy(op: str, reason: str) -> str:
+def _remedy(op: str, reason: str, tensors: tuple[str, ...]) -> str:
     known = remedies().get(op_of(op.removeprefix("aten::")))
     if known is not None and reason not in ("dtype", "device"):
         return f"{known}; or {_PERMIT}."
-    said = _REMEDIES.get(reason, f"No other call gives it here: {_PERMIT}.")
+    kinds = [reason]
+    if reason == "dtype":
+        kinds[:0] = [tensor.partition("[")[0] for tensor in tensors]
+    said = next((_REMEDIES[kind] for kind in kinds if kind in _REMEDIES), f"No other call gives it here: {_PERMIT}.")
     return said.replace("{op}", op.partition(".")[0])
 
 
