@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -12,6 +14,13 @@ from repdl.interception.native import registered_names
 from repdl.interception.override import overrides
 from repdl.interception.remedies import remedies
 from repdl.interception.strict import op_of
+
+
+def _scripted() -> torch.jit.ScriptModule:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return torch.jit.script(torch.nn.Conv2d(1, 2, 3).eval())
+
 
 _A = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
 NAMES = {
@@ -24,9 +33,11 @@ NAMES = {
     "i": torch.arange(16, dtype=torch.int8).reshape(4, 4),
     "mask": torch.eye(3, 4, dtype=torch.bool),
     "sparse": torch.eye(3, 4).to_sparse(),
+    "scripted": _scripted(),
 }
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 @pytest.mark.parametrize("call", sorted({remedy.call for remedy in remedies().values()}))
 def test_it_runs(call: str) -> None:
     with repdl.reproducible(strict="error"):
@@ -34,7 +45,11 @@ def test_it_runs(call: str) -> None:
 
 
 def test_it_is_for_an_op_of_torch() -> None:
-    known = {op_of(name) for key in ("CPU", "SparseCPU", "SparseCsrCPU", "CUDA") for name in registered_names(key)}
+    known = {
+        op_of(name)
+        for key in ("CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "CUDA")
+        for name in registered_names(key)
+    }
     assert not {op for op in remedies() if op_of(op) not in known}
 
 
