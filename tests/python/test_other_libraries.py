@@ -246,6 +246,7 @@ print(told(torch.deg2rad), told(torch.exp))
 def test_nothing_is_left_of_the_watch() -> None:
     watched = [
         lambda: importlib.machinery.ExtensionFileLoader.create_module,
+        lambda: importlib.machinery.ExtensionFileLoader.exec_module,
         lambda: ctypes.CDLL.__init__,
         lambda: torch._ops._OpNamespace.__getattr__,
     ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +15,13 @@ from repdl.interception.native import registered_names
 from repdl.interception.override import overrides
 from repdl.interception.remedies import remedies
 from repdl.interception.strict import op_of
+
+
+def _scripted() -> torch.jit.ScriptModule:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return torch.jit.script(torch.nn.Conv2d(1, 2, 3).eval())
+
 
 _A = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
 NAMES = {
@@ -27,6 +35,7 @@ NAMES = {
     "mask": torch.eye(3, 4, dtype=torch.bool),
     "net": torch.nn.Sequential(torch.nn.Conv1d(1, 2, 1), torch.nn.BatchNorm1d(2)).eval(),
     "sparse": torch.eye(3, 4).to_sparse(),
+    "scripted": _scripted(),
 }
 
 
@@ -38,7 +47,11 @@ def test_it_runs(call: str) -> None:
 
 
 def test_it_is_for_an_op_of_torch() -> None:
-    known = {op_of(name) for key in ("CPU", "SparseCPU", "SparseCsrCPU", "CUDA") for name in registered_names(key)}
+    known = {
+        op_of(name)
+        for key in ("CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "CUDA")
+        for name in registered_names(key)
+    }
     assert not {op for op in remedies() if op_of(op) not in known}
 
 

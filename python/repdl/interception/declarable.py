@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 import torch
 
-from repdl.interception import libraries
+from repdl.interception import extensions, libraries
 from repdl.interception.exact import why_exact
 
 
@@ -26,7 +26,7 @@ def check_name(op: str) -> None:
     if found and overload and wanted not in [schema.overload_name for schema in found]:
         names = ", ".join(f"{packet}.{schema.overload_name or 'default'}" for schema in found)
         raise ValueError(f"[declare] {namespace}::{packet} has no overload {overload!r}; there are: {names}")
-    if not found:
+    if not found and not extensions.is_held(op):
         _refuse_unknown(op, namespace, f"{namespace}::{packet}")
     of_torch = namespace == "aten" and not libraries.is_held(op)
     if of_torch and (why := why_exact(f"{packet}.{wanted}" if wanted else packet)):

@@ -11,5 +11,8 @@ def why_declared(op: str) -> str | None:
     """What was said of an overload, "boxes::inside" or "my::add.Scalar"; None if nothing."""
     if not reasons:
         return None
-    packet, _, overload = op.partition(".")
-    return reasons.get(op) or reasons.get(packet) or reasons.get(op if overload else f"{op}.default")
+    namespace, colons, name = op.rpartition("::")
+    packet, _, overload = name.partition(".")
+    return (
+        reasons.get(op) or reasons.get(namespace + colons + packet) or reasons.get(op if overload else f"{op}.default")
+    )

@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from repdl.interception import devices, loading, registration, strict
+from repdl.interception import devices, extensions, loading, registration, strict
 from repdl.interception.exact import LAYOUTS
 from repdl.interception.native import BACKENDS, Kernel, Native, registrations
 from repdl.interception.override import of_libraries
@@ -74,7 +74,8 @@ def hold(in_force: Callable[[], bool]) -> Callable[[], None]:
                 _ours.clear()
                 _stubs.update(_found())
             _register(_stubs)
-            _undo.enter_context(loading.told(look))
+            _undo.enter_context(extensions.watched(_in_force))
+            _undo.enter_context(loading.told(look, extensions.imported))
         _holders.append(in_force)
 
     def release() -> None:
@@ -86,6 +87,10 @@ def hold(in_force: Callable[[], bool]) -> Callable[[], None]:
                     _libraries.pop()._destroy()
 
     return release
+
+
+def _in_force() -> bool:
+    return any(in_force() for in_force in _holders)
 
 
 def held() -> dict[Op, Callable[..., Any]]:
@@ -233,7 +238,7 @@ def registered(kernels: dict[Op, Callable[..., Any]]) -> Iterator[torch.library.
 
 def _stub(name: str, native: Native, why: str) -> Callable[..., Any]:
     def raise_or_run(*args: Any, **kwargs: Any) -> Any:
-        if any(in_force() for in_force in _holders) and _has_numbers([*args, *kwargs.values()]):
+        if _in_force() and _has_numbers([*args, *kwargs.values()]):
             return strict.not_reproducible(name, args, kwargs, native, why)
         return native(*args, **kwargs)
 

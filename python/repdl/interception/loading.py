@@ -21,10 +21,14 @@ import torch
 
 
 @contextmanager
-def told(loaded: Callable[[bool], None]) -> Iterator[None]:
-    """In this block, calls a function after each load, with whether the file may have to do with torch."""
+def told(loaded: Callable[[bool], None], imported: Callable[[Any], None]) -> Iterator[None]:
+    """In this block, calls a function after each load, with whether the file may have to do with torch.
+
+    The other is called with each extension module, once its functions are there.
+    """
     after: dict[tuple[type, str], Callable[..., None]] = {
         (ExtensionFileLoader, "create_module"): lambda loader, *rest: loaded(speaks_of_torch(loader.path)),
+        (ExtensionFileLoader, "exec_module"): lambda loader, module: imported(module),
         (ctypes.CDLL, "__init__"): lambda library, name=None, *rest, **options: loaded(speaks_of_torch(name)),
         (torch._ops._OpNamespace, "__getattr__"): lambda namespace, name: (
             None if namespace.name == "aten" else loaded(False)

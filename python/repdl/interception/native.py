@@ -20,6 +20,12 @@ def qualified(name: str) -> str:
     return name if "::" in name else f"aten::{name}"
 
 
+def packet(name: str) -> str:
+    """The name without that of the overload: "add", "quantized::linear"; of "package.module::function" all of it."""
+    namespace, colons, op = name.rpartition("::")
+    return namespace + colons + op.partition(".")[0]
+
+
 def overload(name: str) -> Any:
     """The OpOverload of "add.Tensor", "mm", "quantized::linear", …"""
     namespace, _, op = qualified(name).partition("::")

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from repdl.interception import classes, distributed, libraries, places, settings, strict, switch
+from repdl.interception import classes, distributed, extensions, libraries, places, settings, strict, switch
 from repdl.interception.exact import LAYOUTS, why_exact
 from repdl.interception.native import native_of, qualified, registered_names
 from repdl.interception.override import layouts
@@ -102,11 +102,12 @@ def recording(order: str | None = None, rng: str | None = None) -> Iterator[Reco
             try:
                 strict.watch, settings.watch = recorder.refused, recorder.compiled
                 switch.over_all.append(recorder.register)
+                extensions.recorded = recorder.extension
                 libraries.on_new.append(recorder.register_libraries)
                 with _OtherOps(recorder):
                     yield recorder
             finally:
-                strict.watch = settings.watch = None
+                strict.watch = settings.watch = extensions.recorded = None
                 switch.over_all.remove(recorder.register)
                 libraries.on_new.remove(recorder.register_libraries)
                 recorder.undo.close()
@@ -149,6 +150,9 @@ class Recorder:
             kernels[op] = self.passing(name, stubs[op], why, inner)
         for library in libraries.registered(kernels):
             self.undo.callback(library._destroy)
+
+    def extension(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return self.passing(name, function, classes.always("not", strict.REASONS["extension"]), "told")
 
     def kernels(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """For each overload, one that records and passes on to ours or to torch's own."""

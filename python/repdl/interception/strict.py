@@ -16,7 +16,7 @@ import torch
 from repdl import _core
 from repdl._context import InContext
 from repdl.interception.declared import why_declared
-from repdl.interception.native import native_of, overload, qualified
+from repdl.interception.native import native_of, overload, packet, qualified
 from repdl.interception.remedies import remedies
 
 LEVELS = ("error", "warn", "off")
@@ -37,7 +37,8 @@ class NotReproducibleError(RuntimeError):
         op: the overload, "aten::special_bessel_j0".
         device: of its first tensor, or None.
         tensors: dtype and shape of each tensor, "float32[2, 3]", and its layout if it is not dense.
-        reason: "reduction", "transcendental", "random", "dtype", "layout", "device", "library" or "unknown".
+        reason: "reduction", "transcendental", "random", "dtype", "layout", "device", "library", "extension" or
+            "unknown".
     """
 
     def __init__(self, op: str, device: str | None, tensors: tuple[str, ...], reason: str) -> None:
@@ -59,6 +60,7 @@ REASONS = {
     "layout": "there is no kernel for tensors of this layout",
     "device": "there is no kernel for this device, and torch's own depends on it",
     "library": "it is compiled code of a library, which may compute otherwise on another machine",
+    "extension": "it is compiled code of an extension module, which may compute otherwise on another machine",
     "unknown": "nobody has shown that torch's kernel gives the same bits everywhere",
 }
 _PERMIT = 'use `with repdl.allow_native("why"):` where its bits do not matter, or strict="warn"'
@@ -73,6 +75,7 @@ _REMEDIES = {
     "device": f"Move its tensors to the CPU, with .cpu(); or {_PERMIT}.",
     "library": 'If it gives the same bits everywhere, say so: `repdl.declare("{op}", "why")`, which '
     f"`repdl.conformance.check_declared` tries; or {_PERMIT}.",
+    "extension": f'If it gives the same bits everywhere, say so: `repdl.declare("{{op}}", "why")`; or {_PERMIT}.',
 }
 
 
@@ -84,7 +87,7 @@ def _remedy(op: str, reason: str, tensors: tuple[str, ...]) -> str:
     if reason == "dtype":
         kinds[:0] = [tensor.partition("[")[0] for tensor in tensors]
     said = next((_REMEDIES[kind] for kind in kinds if kind in _REMEDIES), f"No other call gives it here: {_PERMIT}.")
-    return said.replace("{op}", op.partition(".")[0])
+    return said.replace("{op}", packet(op))
 
 
 class NotReproducibleWarning(UserWarning):
@@ -225,7 +228,7 @@ def _run_native(name: str, native: Callable[..., Any], args: Sequence[Any], kwar
 
 def op_of(name: str) -> str:
     """What an overload has in common with its in-place and out= variants: "exp" of "exp_" and "exp.out"."""
-    return name.partition(".")[0].rstrip("_")
+    return packet(name).rstrip("_")
 
 
 def runs_native(name: str) -> bool:
