@@ -208,8 +208,8 @@ Specs InferRmsNormGradInput(const TensorView& grad_output, const TensorView& inp
 void RmsNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
                       const TensorView& rstd, const OptionalTensor& weight, Order order, Out grad_input) {
   const FpEnvGuard guard;
-  CheckOutputs("rms_norm_grad_input",
-               InferRmsNormGradInput(grad_output, input, normalized_shape, rstd, weight, order), {&grad_input}, input);
+  CheckOutputs("rms_norm_grad_input", InferRmsNormGradInput(grad_output, input, normalized_shape, rstd, weight, order),
+               {&grad_input}, input);
   RunGrad("rms_norm_grad_input", grad_output, input, normalized_shape, std::nullopt, rstd, weight, order, grad_input,
           nullptr, nullptr);
 }
