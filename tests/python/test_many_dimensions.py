@@ -34,6 +34,11 @@ def scattered(x: torch.Tensor) -> torch.Tensor:
     return wide.permute([ORDER.index(d) for d in range(x.dim())])
 
 
+def turned(x: torch.Tensor) -> torch.Tensor:
+    """The same numbers in another order of strides, without gaps."""
+    return x.permute(ORDER).contiguous().permute([ORDER.index(d) for d in range(x.dim())])
+
+
 X = numbers()
 FINITE = X.nan_to_num(0.0, 1.0, -1.0)
 
@@ -62,6 +67,12 @@ def lines(f: Callable[..., torch.Tensor], dim: int) -> Pair:
     ), lambda x: f(x.movedim(dim, -1).reshape(-1, SHAPE[dim]), 1).reshape(x.movedim(dim, -1).shape).movedim(-1, dim)
 
 
+def in_lines(x: torch.Tensor) -> torch.Tensor:
+    """(before, along, after) of the sixth dimension."""
+    return x.reshape(24, 3, -1)
+
+
+TO = torch.arange(X.numel()).reshape(SHAPE) * 7 % 5 % 3
 WEIGHT = torch.linspace(-1, 2, 12).reshape(2, 2, 3)
 PAIRS: dict[str, Pair] = {
     "exp": flat(torch.exp),
@@ -77,6 +88,35 @@ PAIRS: dict[str, Pair] = {
     "var": reduced(lambda x, dims: torch.var(x, dims, correction=0), 1, 5),
     "std": reduced(lambda x, dims: torch.std(x, dims), 0, 9),
     "norm": reduced(lambda x, dims: torch.linalg.vector_norm(x, 2, dims), 1, 3, 8),
+    "amax of all": ((lambda x: x.amax()), lambda x: x.reshape(-1).amax()),
+    "amax of all, kept": ((lambda x: x.amax((), True)), lambda x: x.reshape(-1).amax().reshape([1] * len(SHAPE))),
+    "aminmax": ((lambda x: torch.stack(torch.aminmax(x))), lambda x: torch.stack(torch.aminmax(x.reshape(-1)))),
+    "logsumexp": reduced(torch.logsumexp, 0, 6, 10),
+    "cdist": (
+        lambda x: torch.cdist(x, x[:1], p=1.5),
+        lambda x: torch.cdist(x.reshape(2, -1, 2, 3), x[:1].reshape(1, -1, 2, 3), p=1.5).reshape(*SHAPE[:-1], 2),
+    ),
+    "index_add": (
+        lambda x: x.index_add(5, torch.tensor([2, 0, 2]), x, alpha=0.3),
+        lambda x: in_lines(x).index_add(1, torch.tensor([2, 0, 2]), in_lines(x), alpha=0.3).reshape(x.shape),
+    ),
+    "scatter_add": (
+        lambda x: x.scatter_add(5, TO, x),
+        lambda x: in_lines(x).scatter_add(1, in_lines(TO), in_lines(x)).reshape(x.shape),
+    ),
+    "mean of places": (
+        lambda x: x.scatter_reduce(5, TO, x, "mean"),
+        lambda x: in_lines(x).scatter_reduce(1, in_lines(TO), in_lines(x), "mean").reshape(x.shape),
+    ),
+    "gather": ((lambda x: x.gather(5, TO)), lambda x: in_lines(x).gather(1, in_lines(TO)).reshape(x.shape)),
+    "segment_reduce": (
+        lambda x: torch.segment_reduce(x.contiguous(), "sum", lengths=torch.tensor([2, 0]), axis=0),
+        lambda x: torch.segment_reduce(x.reshape(2, -1), "sum", lengths=torch.tensor([2, 0])).reshape(x.shape),
+    ),
+    "embedding": (
+        lambda x: F.embedding(TO, x.reshape(-1, 3)[:3]),
+        lambda x: F.embedding(TO.reshape(-1), x.reshape(-1, 3)[:3]).reshape(*SHAPE, 3),
+    ),
     "softmax": lines(torch.softmax, 5),
     "log_softmax": lines(torch.log_softmax, -1),
     "layer_norm": (
@@ -126,6 +166,30 @@ def test_bits_of_fewer_dimensions(name: str, dtype: torch.dtype) -> None:
         for function, operand in zip((of_many, of_few), operands, strict=True):
             torch.autograd.backward(function(operand * 1).square().sum())
     assert same_bits(operands[0].grad, operands[1].grad)  # type: ignore[arg-type]
+
+
+def test_empty_tensors() -> None:
+    x = torch.ones([1] * 7 + [0, 3, 2])
+    with repdl.reproducible():
+        assert x.sum().item() == 0 and x.sum(7).shape == x.shape[:7] + x.shape[8:]
+        assert x.exp().shape == x.softmax(8).shape == x.cumsum(7).shape == x.shape
+        assert torch.isnan(x.var()) and torch.equal(x.logsumexp(7), torch.full([1] * 7 + [3, 2], -torch.inf))
+        assert torch.cdist(x, x).shape == (*x.shape[:-1], 3)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad"])
+def test_fused_steps(name: str) -> None:
+    found = []
+    with repdl.reproducible():
+        for shape in (lambda x: x, turned, lambda x: x.reshape(-1)):
+            parameter = shape(FINITE).clone().requires_grad_()
+            optimizer = getattr(torch.optim, name)([parameter], lr=0.1, fused=True)
+            for _ in range(2):
+                parameter.grad = shape(FINITE) * 0.3
+                optimizer.step()
+            found.append(parameter.detach().reshape(-1))
+    assert all(same_bits(x, found[0]) for x in found)
+    assert not torch.equal(found[0], FINITE.reshape(-1))
 
 
 def test_more_than_twenty() -> None:

@@ -56,12 +56,43 @@ def convolutions(x: torch.Tensor) -> list[Callable[[], Any]]:
     ]
 
 
+TYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16, torch.int32)
+
+
+def losses(name: str) -> list[Callable[[], Any]]:
+    """Of two types, and their gradients; but not where torch has none, of huber_loss of two types."""
+
+    def call(of_input: torch.dtype, of_target: torch.dtype, reduction: str) -> Any:
+        x = ROW.clone().to(of_input).requires_grad_(of_input.is_floating_point)
+        loss = getattr(F, name)(x, ROW.sign().to(of_target), reduction=reduction)
+        is_plain = x.requires_grad and (of_input == of_target or name != "huber_loss")
+        return (loss.detach(), *torch.autograd.grad(loss.sum(), x)) if is_plain else loss.detach()
+
+    pairs = [(a, b) for a in TYPES for b in TYPES if a.is_floating_point or (b.is_floating_point and "smooth" in name)]
+    return [lambda pair=pair, how=how: call(*pair, how) for pair in pairs for how in ("none", "mean")]
+
+
 CALLS: dict[str, list[Callable[[], Any]]] = {
     "norms of bfloat16": norms(LOW, LOW),
     "norms of float16": norms(torch.float16, torch.float16),
     "norms of bfloat16 with float32": norms(LOW, torch.float32),
     "norms of float32": norms(torch.float32, torch.float32),
     "norms of float64": norms(torch.float64, torch.float64),
+    "huber_loss of two types": losses("huber_loss"),
+    "smooth_l1_loss of two types": losses("smooth_l1_loss"),
+    "soft_margin_loss of two types": losses("soft_margin_loss"),
+    "sums to integers": [
+        lambda: X.sum(dtype=torch.int32),
+        lambda: X.sum((0, 2), dtype=torch.int16),
+        lambda: X.bfloat16().prod(dtype=torch.int32),
+        lambda: X.double().prod(1, dtype=torch.uint8),
+    ],
+    "products of integers": [
+        lambda: torch.addcmul(PLACES, PLACES, PLACES, value=0.5),
+        lambda: torch.addcmul(PLACES, PLACES, PLACES, value=2),
+        lambda: PLACES.clone().addcmul_(PLACES, PLACES, value=2.5),
+        lambda: torch._foreach_addcmul([PLACES], [PLACES], [PLACES], 1.5),
+    ],
     "volumes": convolutions(VOLUME),
     "volumes, channels last": convolutions(LAST),
     "histograms": [

@@ -27,7 +27,7 @@ def outcome(case: Case, dtype: torch.dtype) -> BaseException | None:
     return None
 
 
-@pytest.mark.parametrize("dtype", [torch.complex64, HALF], ids=str)
+@pytest.mark.parametrize("dtype", [torch.complex64, HALF, torch.int32, torch.uint16], ids=str)
 def test_every_case_ends(dtype: torch.dtype) -> None:
     with repdl.reproducible(strict="off"):
         errors = {name: outcome(case, dtype) for name, case in CASES.items()}

@@ -17,7 +17,7 @@ import torch
 from repdl import _core
 from repdl.interception.dtypes import map_tensors
 
-_RANKS = 8
+RANKS = 8
 _Kernel = Callable[..., Any]
 
 
@@ -41,10 +41,11 @@ def _of_sums(op: _Kernel, x: torch.Tensor, dims: Any = None, *args: Any) -> torc
     at = 1 if op in _CORRECTED else 0
     shape, parts = (x.shape[:-1], x.shape[-1:]) if op in _PAIRED else (x.shape, ())
     rank = len(shape)
-    given = range(rank) if dims is None else (dims,) if isinstance(dims, int) else dims
+    given = (dims,) if isinstance(dims, int) else dims or range(rank)
     reduced = sorted(d % rank for d in given)
     kept = [d for d in range(rank) if d not in reduced]
-    rows = x.permute(*kept, *reduced, *range(rank, x.dim())).reshape(-1, math.prod(shape[d] for d in reduced), *parts)
+    sizes = (math.prod(shape[d] for d in dims) for dims in (kept, reduced))
+    rows = x.permute(*kept, *reduced, *range(rank, x.dim())).reshape(*sizes, *parts)
     keepdim = len(args) > at and args[at]
     result = op(rows, (1,), *(False if i == at else a for i, a in enumerate(args)))
     left = [1 if d in reduced else n for d, n in enumerate(shape) if keepdim or d in kept]
@@ -69,6 +70,33 @@ def _along(op: _Kernel, x: torch.Tensor, dim: int) -> torch.Tensor:
     dim %= len(shape)
     lines = x.reshape(math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]), *parts)
     return op(lines, 1).reshape(x.shape)  # type: ignore[no-any-return]
+
+
+def _by_index(op: _Kernel, x: torch.Tensor, dim: int, *args: Any) -> torch.Tensor:
+    """Of index_add and scatter_add: (before, along, after). An index of places in one line stays as it is."""
+    rank = x.dim()
+    dim %= rank
+
+    def lines(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value.dim() != rank:
+            return value
+        return value.reshape(math.prod(value.shape[:dim]), value.shape[dim], math.prod(value.shape[dim + 1 :]))
+
+    return op(lines(x), 1, *map(lines, args)).reshape(x.shape)  # type: ignore[no-any-return]
+
+
+def _of_segments(op: _Kernel, *args: Any) -> torch.Tensor:
+    """Of segment_reduce and its gradient: (before, along, after), and the lengths of the segments before each."""
+    *tensors, lengths, reduce, initial, dim = args
+    before, behind = tensors[-1].shape[:dim], tensors[-1].shape[dim + 1 :]
+    lines = (t.reshape(math.prod(before), t.shape[dim], math.prod(behind)) for t in tensors)
+    result = op(*lines, lengths.reshape(math.prod(before), lengths.shape[dim]), reduce, initial, 1)
+    return result.reshape(*before, result.shape[1], *behind)  # type: ignore[no-any-return]
+
+
+def _of_indices(op: _Kernel, grad: torch.Tensor, indices: torch.Tensor, *args: Any) -> torch.Tensor:
+    """Of embedding_grad, with the indices in one line."""
+    return op(grad.reshape(indices.numel(), grad.shape[-1]), indices.reshape(-1), *args)  # type: ignore[no-any-return]
 
 
 def _of_halves(op: _Kernel, *args: Any) -> torch.Tensor:
@@ -123,7 +151,7 @@ def _statistics(x: torch.Tensor, shape: Any) -> list[int]:
 
 def _of_channels(op: _Kernel, *args: Any) -> Any:
     """Of group_norm, batch_norm and what takes (sample, channel, places): the places become one dimension."""
-    shape = next(a.shape for a in args if isinstance(a, torch.Tensor) and a.dim() > _RANKS)
+    shape = next(a.shape for a in args if isinstance(a, torch.Tensor) and a.dim() > RANKS)
     places = (*shape[:2], math.prod(shape[2:]))
     results = op(*(a.reshape(places) if isinstance(a, torch.Tensor) and a.shape == shape else a for a in args))
     if isinstance(results, torch.Tensor):
@@ -171,7 +199,7 @@ _of_pair_systems = partial(_of_systems, matrix=3)
 
 
 _WAYS: dict[str, _Kernel] = {
-    **dict.fromkeys(("sum", "mean", "norm", "prod", "var", "std", "amax", "amin"), _of_sums),
+    **dict.fromkeys(("sum", "mean", "norm", "prod", "var", "std", "amax", "amin", "logsumexp"), _of_sums),
     **dict.fromkeys([f"complex_{name}" for name in ("sum", "mean", "norm", "prod", "var", "std")], _of_sums),
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), _along),
     **dict.fromkeys(("complex_cumsum", "complex_cumprod", "complex_logcumsumexp"), _along),
@@ -186,9 +214,14 @@ _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("batch_norm", "batch_norm_grad", "batch_norm_eval", "batch_norm_eval_grad"), _of_channels),
     "batch_norm_stats": _of_channels_alone,
     "mm": _of_matrices,
+    **dict.fromkeys(("index_add", "scatter_add"), _by_index),
+    **dict.fromkeys(("segment_reduce", "segment_reduce_grad"), _of_segments),
+    "embedding_grad": _of_indices,
     **dict.fromkeys(("weight_norm", "weight_norm_grad"), _of_weights),
     **dict.fromkeys(
         (
+            "cdist",
+            "cdist_grad",
             "cholesky",
             "cholesky_solve",
             "det",
@@ -253,7 +286,7 @@ def _of_any_rank(name: str, op: _Kernel) -> _Kernel:
         try:
             return op(*args)
         except ValueError:
-            if not any(isinstance(a, torch.Tensor) and a.dim() > _RANKS for a in args):
+            if not any(isinstance(a, torch.Tensor) and a.dim() > RANKS for a in args):
                 raise
         return way(op, *args)
 

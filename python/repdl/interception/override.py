@@ -39,7 +39,7 @@ from repdl.interception.exact import is_exact_on_cuda
 from repdl.interception.native import Kernel, Native, device_of, elsewhere, is_there, native_of
 from repdl.interception.ops_by_dtype import complex_ops
 from repdl.interception.rounding import as_operands, first_rounded, of_one_type, rounded_once
-from repdl.interception.strict import native_within, not_reproducible
+from repdl.interception.strict import native_within, not_reproducible, with_variants
 from repdl.interception.strides import laid_out
 from repdl.interception.variants import variants
 
@@ -54,8 +54,9 @@ class Override:
     name: "add.Tensor".
     compute: the function, of float32 tensors.
     low: what a call with bfloat16 or float16 does: "widen"; "first", which also widens, and rounds the first result to
-        the type of the first operand, and others to that of the next one, if any; "alike", which widens operands of one
-        type, and refuses others as torch does; or "compute" if the function takes them.
+        the type of the first operand, as with float64 a single one, and others to that of the next one, if any;
+        "alike", which widens operands of one type, and refuses others as torch does; or "compute" if the function takes
+        them.
     wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
         exact; or "float64", which calls the function and refuses complex numbers.
     complex: whether, with "float64", complex numbers are not refused, but go to the op of `complex_ops` if the function
@@ -154,7 +155,7 @@ class Override:
 
         ways: dict[str, Kernel] = {
             "compute": compute,
-            "native": native,
+            "native": with_variants(self.name, native),
             "refuse": refuse,
             "float64": self.in_float64(refuse) if self.wide == "float64" else refuse,
             "widen": rounded_once(compute),
@@ -205,8 +206,10 @@ class Override:
                 return compute(*args, **kwargs)
             if narrowed(args) is not None:
                 return refuse(*args, **kwargs)
-            return compute(*map(to_float64, args), **{name: to_float64(value) for name, value in kwargs.items()})
+            result = compute(*map(to_float64, args), **{name: to_float64(value) for name, value in kwargs.items()})
+            return result.to(args[0].dtype) if of_first and isinstance(result, torch.Tensor) else result
 
+        of_first = self.low == "first"
         return of_one_type(kernel) if self.low == "alike" else kernel
 
     def _of_complex(self, refuse: Kernel) -> Kernel:

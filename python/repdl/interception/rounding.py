@@ -40,7 +40,10 @@ def first_rounded(compute: Kernel) -> Kernel:
 
     def low(input: torch.Tensor, *args: Any) -> Any:
         given = next((a.dtype for a in args if isinstance(a, torch.Tensor)), input.dtype)
-        first, *others = compute(widen(input), *map(widen, args))
+        result = compute(widen(input), *map(widen, args))
+        if isinstance(result, torch.Tensor):
+            return result.to(input.dtype)
+        first, *others = result
         return first.to(input.dtype), *(t.to(given) for t in others)
 
     return low

@@ -208,22 +208,34 @@ def refuses_overlap() -> bool:
 
 
 _running: dict[int, list[str]] = {}
-"""By thread, the ops whose kernels of torch's own run for what was not reproducible."""
+"""By thread, the ops whose kernels of torch's own run, for what was not reproducible or is exact."""
+
+
+def with_variants(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
+    """torch's own kernel of an op, within which its variants are torch's own too: see `native_within`."""
+    op = op_of(name)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        here = _running.setdefault(threading.get_ident(), [])
+        here.append(op)
+        try:
+            return native(*args, **kwargs)
+        finally:
+            here.pop()
+            if not here:
+                _running.pop(threading.get_ident(), None)
+
+    return run
 
 
 def _run_native(name: str, native: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    here = _running.setdefault(threading.get_ident(), [])
-    here.append(op_of(name))
     # A kernel that Python calls keeps the interpreter to itself. What its threads call, to allocate memory say, has
     # kernels in Python: each would wait for the interpreter, and this thread for them. So it has no others.
     threads = _core.set_openmp_threads(1)
     try:
-        return native(*args, **kwargs)
+        return with_variants(name, native)(*args, **kwargs)
     finally:
         _core.set_openmp_threads(threads)
-        here.pop()
-        if not here:
-            _running.pop(threading.get_ident(), None)
 
 
 def op_of(name: str) -> str:
@@ -232,7 +244,7 @@ def op_of(name: str) -> str:
 
 
 def runs_native(name: str) -> bool:
-    """Whether this thread runs torch's own kernel of an op, or of a variant of it, for what was not reproducible."""
+    """Whether this thread runs torch's own kernel of an op, or of a variant of it."""
     return bool(_running) and op_of(name) in _running.get(threading.get_ident(), ())
 
 

@@ -50,8 +50,9 @@ def rsub_tensor(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
     return torch.sub(other, self, alpha=alpha)
 
 
-@override("addcmul", op="addcmul", elementwise=True, **_STEPS)
+@override("addcmul", op="addcmul", elementwise=True, wide="compute")
 def addcmul(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
+    """Of integers torch's own kernel, which cuts the value to one."""
     return self + (tensor1 if value == 1 else tensor1 * value) * tensor2
 
 

@@ -120,6 +120,18 @@ def binary_cross_entropy_backward(
     return _binary_cross_entropy_grad(grad_output, self, target, weight, _part(reduction, self))
 
 
+def _floating(self: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both of the floating-point type that one of them has, as torch's pointwise kernels take them."""
+    dtype = self.dtype if self.is_floating_point() else target.dtype
+    return self.to(dtype), target if target.is_floating_point() else target.to(dtype)
+
+
+def _check_of_input(self: torch.Tensor, target: torch.Tensor) -> None:
+    """For losses whose result has the type of the input, and so none for integers."""
+    if not self.is_floating_point():
+        raise RuntimeError(f"result type {target.dtype} can't be cast to the desired output type {self.dtype}")
+
+
 # Losses that are linear far from the target. torch's gradients multiply in another order in vectors.
 
 
@@ -128,7 +140,7 @@ def smooth_l1_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _M
     """0.5 * d * d / beta for a distance d below beta, d - 0.5 * beta for others."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    return _reduce(_smooth_l1(self, target, float(beta)), reduction)
+    return _reduce(_smooth_l1(*_floating(self, target), float(beta)), reduction)
 
 
 @override("smooth_l1_loss_backward", wide="float64")
@@ -137,15 +149,16 @@ def smooth_l1_loss_backward(
 ) -> torch.Tensor:
     """The part times d times the gradient over beta, or plus or minus the part times the gradient."""
     part = _part(reduction, self, target)
-    return _smooth_l1_grad(grad_output, self, target, float(beta), part)
+    return _smooth_l1_grad(grad_output, *_floating(self, target), float(beta), part)
 
 
-@override("huber_loss", wide="float64")
+@override("huber_loss", low="first", wide="float64")
 def huber_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN, delta: Any = 1.0) -> torch.Tensor:
     """0.5 * d * d for a distance d up to delta, delta * (d - 0.5 * delta) for others."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    return _reduce(_huber(self, target, float(delta)), reduction)
+    _check_of_input(self, target)
+    return _reduce(_huber(*_floating(self, target), float(delta)), reduction)
 
 
 @override("huber_loss_backward", wide="float64")
@@ -154,7 +167,7 @@ def huber_loss_backward(
 ) -> torch.Tensor:
     """The part times d times the gradient, or plus or minus the part times the gradient times delta."""
     part = _part(reduction, self, target)
-    return _huber_grad(grad_output, self, target, float(delta), part)
+    return _huber_grad(grad_output, *_floating(self, target), float(delta), part)
 
 
 # Losses of margins.
@@ -178,16 +191,17 @@ _multi_margin, _multi_margin_grad, _multilabel_margin, _multilabel_margin_grad =
 )
 
 
-@override("soft_margin_loss", wide="float64")
+@override("soft_margin_loss", low="first", wide="float64")
 def soft_margin_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = _MEAN) -> torch.Tensor:
-    return _reduce(_soft_margin(self, target), reduction)
+    _check_of_input(self, target)
+    return _reduce(_soft_margin(*_floating(self, target)), reduction)
 
 
 @override("soft_margin_loss_backward", wide="float64")
 def soft_margin_loss_backward(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int
 ) -> torch.Tensor:
-    return _soft_margin_grad(grad_output, self, target, _part(reduction, self, target))
+    return _soft_margin_grad(grad_output, *_floating(self, target), _part(reduction, self, target))
 
 
 def _of_rows(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch.autograd.graph import increment_version
 
 from repdl import _core
+from repdl.interception.core import RANKS
 from repdl.interception.native import Kernel
 from repdl.interception.override import ANY_DTYPE, override
 
@@ -20,7 +21,26 @@ def _steps(op: str) -> Kernel:
         if params:
             raise RuntimeError(f"[{op}] needs as many gradients and states as parameters")
 
-    return _core.make_each_op(op, increment_version, refuse)
+    step_each: Kernel = _core.make_each_op(op, increment_version, refuse)
+
+    def step(params: Tensors, *others: Any) -> None:
+        if all(param.dim() <= RANKS for param in params):
+            step_each(params, *others)
+            return
+        lists = params, *others
+        rows = [[_row(x) for x in values] if isinstance(values, list) else values for values in lists]
+        step_each(*rows)
+        for values, changed in zip(lists, rows, strict=True):
+            for x, row in zip(values, changed, strict=True) if isinstance(values, list) else ():
+                if row is not x and row.data_ptr() != x.data_ptr():
+                    x.copy_(row.reshape(x.shape))
+
+    return step
+
+
+def _row(x: Any) -> Any:
+    """A tensor of more dimensions than the op takes as a row: a view of it, or a copy."""
+    return x.reshape(-1) if isinstance(x, torch.Tensor) and x.dim() > RANKS else x
 
 
 _adam_steps, _adagrad_steps, _sgd_steps = map(_steps, ("fused_adam_step", "fused_adagrad_step", "fused_sgd_step"))

@@ -56,7 +56,7 @@ def _typed(name: str, compute: Kernel) -> Kernel:
             return compute(x, *args, ops=ops, **kwargs)
         if x.dtype in LOW_DTYPES:
             return compute(x.to(torch.float32), *args, **kwargs).to(x.dtype)
-        return overload(name)(x, *args, **kwargs)  # once more, now by the type that it shall have
+        return overload(name)(x, *args, dtype=x.dtype, **kwargs)  # once more, now by the type that it shall have
 
     return kernel
 
