@@ -414,6 +414,22 @@ def test_any_damage_is_named(tmp_path: Path) -> None:
             calls(Run(tmp_path / "damaged"))
 
 
+def test_a_damaged_length_is_no_end(tmp_path: Path) -> None:
+    """A frame that reaches over the end of a whole file is damaged, and the run was not cut off."""
+    recorded(tmp_path / "a", train_convolutions)
+    data = (tmp_path / "a").read_bytes()
+    frames = list(file.Reader(tmp_path / "a").frames())
+    for found in (*frames[:3], *frames[-3:]):
+        damaged = bytearray(data)
+        damaged[found.offset - file.HEAD_SIZE + 2] ^= 0x80  # 32,768 bytes more, or less
+        (tmp_path / "damaged").write_bytes(damaged)
+        with pytest.raises(RecordError, match="is damaged at byte"):
+            calls(Run(tmp_path / "damaged"))
+    cut = frames[len(frames) // 2]
+    (tmp_path / "cut").write_bytes(data[: cut.offset + cut.packed - 1])
+    assert len(list(file.Reader(tmp_path / "cut").frames())) == len(frames) // 2
+
+
 def frame(kind: bytes, value: Any, raw: int | None = None) -> bytes:
     packed = value if isinstance(value, bytes) else msgpack.packb(value)
     payload = zstandard.compress(packed)

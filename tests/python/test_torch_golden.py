@@ -259,8 +259,6 @@ def test_the_command_refuses(arguments: list[str], message: str) -> None:
 WITHOUT_LINES = {
     "asserts; gives no number": "_assert_async _assert_scalar _assert_tensor_metadata _functional_assert_async "
     "_functional_assert_scalar",
-    "that of COO tensors, of values or as of matrices, which have lines; test_sparse_compressed": "SparseCPU:bmm "
-    "SparseCsrCPU:add.Tensor SparseCsrCPU:sum",
     "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
     "no reference; test_exact_ops compares layouts and threads": "fractional_max_pool2d fractional_max_pool3d "
     "unique_dim_consecutive hash_tensor",

@@ -26,6 +26,8 @@ _HEAD = struct.Struct("<cII16s")
 HEAD_SIZE = _HEAD.size
 _LARGEST = 1 << 21
 """Bytes that a payload may unpack to."""
+_LAST = 1 << 16
+"""Bytes at the end of a file in which the frame of its end is looked for, a much smaller one."""
 
 
 class RecordError(ValueError):
@@ -63,8 +65,11 @@ class Frames:
             raise RecordError(f"{where} is damaged at byte {offset - HEAD_SIZE}: no frame begins there")
         return Frame(kind, offset, packed, raw, digest)
 
+    def is_whole(self, payload: bytes, digest: bytes) -> bool:
+        return bool(self._digest(payload) == digest)
+
     def read(self, frame: Frame, payload: bytes, where: object) -> Any:
-        if self._digest(payload) != frame.digest:
+        if not self.is_whole(payload, frame.digest):
             raise RecordError(f"{where} is damaged at byte {frame.offset}: its checksum is another")
         try:
             # The size that the payload itself declares is what would be allocated.
@@ -142,8 +147,22 @@ class Reader:
             frame = self.codec.head(head, offset, (HEADER, TABLE, OPS, BLOCK, END), self.path)
             offset += frame.packed
             if offset > self.size:
+                if self._is_ended():
+                    raise RecordError(f"{self.path} is damaged at byte {frame.offset - HEAD_SIZE}: its size is another")
                 return
             yield frame
+
+    def _is_ended(self) -> bool:
+        """Whether the file ends with a whole frame of the end of a run, of whatever length it says to be."""
+        tail = self._at(max(self.size - _LAST, 0), _LAST)
+        at = tail.rfind(END)
+        while at >= 0:
+            if len(tail) - at >= HEAD_SIZE:
+                *_, digest = _HEAD.unpack_from(tail, at)
+                if self.codec.is_whole(tail[at + HEAD_SIZE :], digest):
+                    return True
+            at = tail.rfind(END, 0, at)
+        return False
 
     def read(self, frame: Frame) -> Any:
         return self.codec.read(frame, self._at(frame.offset, frame.packed), self.path)
