@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from torch.utils import cpp_extension
 
 import repdl
 from repdl.interception import declared, permissions, strict
@@ -25,13 +26,17 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled("bound.c", tmp_path_factory.mktemp("bound") / f"{NAME}.so", "-Wl,--no-as-needed", "-ltorch_python")
 
 
-def load(path: Path, name: str = NAME) -> ModuleType:
-    """Under another name it is a module of its own, with the functions of this file."""
+def load(path: Path, name: str = NAME, kept: bool = True) -> ModuleType:
+    """Under another name it is a module of its own, with the functions of this file.
+
+    kept: in sys.modules, as by import; torch.utils.cpp_extension keeps it out.
+    """
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    if kept:
+        sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -77,6 +82,22 @@ def test_they_raise_whenever_the_module_was_loaded(path: Path, when: str) -> Non
     assert torch.equal(module.add_third(x()), ADDED)
     assert torch.equal(from_it(x()), ADDED)
     assert module.add_third is original if when == "before" else type(module.add_third) is type(len)
+
+
+@pytest.mark.parametrize("when", ["before", "while enabled"])
+def test_they_raise_where_the_module_is_out_of_sight(path: Path, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if when == "before":
+        module = load(path, kept=False)
+        monkeypatch.setitem(cpp_extension.JIT_EXTENSION_VERSIONER.entries, NAME, "as load() leaves it")
+        repdl.enable()
+    else:
+        repdl.enable()
+        module = load(path, kept=False)
+    refused(module.add_third, x())
+    repdl.disable()
+    assert torch.equal(module.add_third(x()), ADDED)
+    repdl.enable()
+    refused(module.add_third, x())
 
 
 def test_the_level_and_permissions_hold(path: Path) -> None:

@@ -149,6 +149,25 @@ print(torch.ones(2) + 1, torch.randn(5).tolist(), torch.nn.Dropout(0.5)(torch.on
     assert "manual_seed" not in nothing
 
 
+def test_a_program_that_takes_a_seed_from_the_system_is_told() -> None:
+    code = """
+import torch, repdl
+torch.manual_seed(1)
+original = torch.seed
+repdl.enable()
+seeds = torch.seed(), torch.random.seed(), torch.seed()
+print(seeds[0], torch.initial_seed() == seeds[2], len(set(seeds)))
+torch.randn(2)
+repdl.disable()
+assert torch.seed is torch.random.seed is original
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    seed, *rest = done.stdout.split()
+    assert rest == ["True", "3"]
+    assert done.stderr.count("This is said once") == 1
+    assert f"call torch.manual_seed({seed}) in its place" in done.stderr
+
+
 def test_a_seeded_program_is_told_nothing(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING), repdl.reproducible():
         torch.manual_seed(3)

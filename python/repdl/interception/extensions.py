@@ -9,8 +9,10 @@ raises, or does what `strict` says, unless it was declared: `repdl.declare("pack
 from __future__ import annotations
 
 import functools
+import gc
 import mmap
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -30,6 +32,10 @@ recorded: Callable[[str, Function], Function] | None = None
 _in_force: Callable[[], bool] | None = None
 _replaced: list[tuple[ModuleType, str, Function, Function]] = []
 
+_met: weakref.WeakSet[ModuleType] = weakref.WeakSet()
+_searched: dict[str, Any] = {}
+"""What torch.utils.cpp_extension had loaded when its modules were searched for last."""
+
 _TORCH = {"torch", "functorch", "repdl"}
 """Packages whose functions are not another library's."""
 
@@ -39,7 +45,7 @@ def watched(in_force: Callable[[], bool]) -> Iterator[None]:
     """In this block, the functions of modules that are there raise while it is in force; of others, see `imported`."""
     global _in_force
     _in_force = in_force
-    for module in list(sys.modules.values()):
+    for module in _there():
         imported(module)
     try:
         yield
@@ -51,14 +57,27 @@ def watched(in_force: Callable[[], bool]) -> Iterator[None]:
                 setattr(module, name, original)
 
 
+def _there() -> list[Any]:
+    """The modules of the process. torch.utils.cpp_extension keeps what it loads out of sys.modules."""
+    global _searched
+    there = [*sys.modules.values(), *_met]
+    extensions = sys.modules.get("torch.utils.cpp_extension")
+    loaded = {} if extensions is None else dict(extensions.JIT_EXTENSION_VERSIONER.entries)
+    if loaded != _searched:
+        _searched = loaded
+        there += [value for value in gc.get_objects() if issubclass(type(value), ModuleType)]
+    return there
+
+
 def imported(module: Any) -> None:
     """Replaces the functions of a module, if it is one of those that are meant."""
-    loader = getattr(getattr(module, "__spec__", None), "loader", None)
+    loader = getattr(vars(module).get("__spec__"), "loader", None) if issubclass(type(module), ModuleType) else None
     if not isinstance(loader, ExtensionFileLoader) or module.__name__.partition(".")[0] in _TORCH:
         return
     functions = {name: value for name, value in vars(module).items() if _is_bound(value)}
     if not functions or not _takes_tensors(loader.path):
         return
+    _met.add(module)
     for name, original in functions.items():
         ours = _stub(f"{module.__name__}::{name}", original)
         _replaced.append((module, name, original, ours))
@@ -77,10 +96,10 @@ def _is_bound(value: Any) -> bool:
 
 @cache
 def _takes_tensors(path: str) -> bool:
-    """Whether a file has the name of torch's functions that make a C++ tensor of one in Python, and the reverse."""
+    """Whether a file was linked with the part of torch that makes a C++ tensor of one in Python, and the reverse."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            return text.find(b"THPVariable") >= 0
+            return text.find(b"torch_python") >= 0
     except (OSError, ValueError):  # it is gone
         return False
 

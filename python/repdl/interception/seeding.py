@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import torch
 
 from repdl import _core
+from repdl.interception.replaced import replaced
 
 _logger = logging.getLogger("repdl")
 
@@ -20,6 +22,7 @@ _OF_THE_SYSTEM = 2**53
 
 _waits = False
 _told = False
+_told_of_seed = False
 
 
 @contextmanager
@@ -29,10 +32,30 @@ def told() -> Iterator[None]:
     _waits = not _told
     _core.set_first_draw(_first_draw if _waits else None)
     try:
-        yield
+        with replaced(torch, "seed", _telling), replaced(torch.random, "seed", _telling):
+            yield
     finally:
         _waits = False
         _core.set_first_draw(None)
+
+
+def _telling(original: Callable[[], int]) -> Callable[[], int]:
+    """torch.seed, which takes a seed from the system: some libraries call it by themselves."""
+
+    @wraps(original)
+    def seed() -> int:
+        global _told_of_seed
+        found = original()
+        if not _told_of_seed:
+            _told_of_seed = True
+            _logger.warning(
+                "repdl is enabled, but torch.seed() took a seed from the system: random numbers differ from run to "
+                "run. For those of this run, call torch.manual_seed(%d) in its place. This is said once.",
+                found,
+            )
+        return found
+
+    return seed
 
 
 def draws(generator: Any) -> None:
