@@ -16,6 +16,7 @@ import torch
 from repdl import _core
 from repdl._context import InContext
 from repdl.interception.declared import why_declared
+from repdl.interception.dtypes import OTHER, kinds_of
 from repdl.interception.native import native_of, overload, packet, qualified
 from repdl.interception.remedies import remedies
 
@@ -207,17 +208,18 @@ def refuses_overlap() -> bool:
     return True
 
 
-_running: dict[int, list[str]] = {}
-"""By thread, the ops whose kernels of torch's own run, for what was not reproducible or is exact."""
+_running: dict[int, list[tuple[str, bool]]] = {}
+"""By thread, the ops whose kernels of torch's own run, and whether only because these are exact for integers."""
 
 
-def with_variants(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
-    """torch's own kernel of an op, within which its variants are torch's own too: see `native_within`."""
-    op = op_of(name)
+def with_variants(name: str, native: Callable[..., Any], of_integers: bool = True) -> Callable[..., Any]:
+    """torch's own kernel of an op, within which its variants, or those of integers, are torch's own too: see
+    `native_within`."""
+    entry = op_of(name), of_integers
 
     def run(*args: Any, **kwargs: Any) -> Any:
         here = _running.setdefault(threading.get_ident(), [])
-        here.append(op)
+        here.append(entry)
         try:
             return native(*args, **kwargs)
         finally:
@@ -233,7 +235,7 @@ def _run_native(name: str, native: Callable[..., Any], args: Sequence[Any], kwar
     # kernels in Python: each would wait for the interpreter, and this thread for them. So it has no others.
     threads = _core.set_openmp_threads(1)
     try:
-        return with_variants(name, native)(*args, **kwargs)
+        return with_variants(name, native, of_integers=False)(*args, **kwargs)
     finally:
         _core.set_openmp_threads(threads)
 
@@ -244,8 +246,17 @@ def op_of(name: str) -> str:
 
 
 def runs_native(name: str) -> bool:
-    """Whether this thread runs torch's own kernel of an op, or of a variant of it."""
-    return bool(_running) and op_of(name) in _running.get(threading.get_ident(), ())
+    """Whether this thread runs torch's own kernel of an op, or of a variant of it, for what was not reproducible."""
+    return bool(_running) and (op_of(name), False) in _running.get(threading.get_ident(), ())
+
+
+def _runs_of_integers(name: str, values: Sequence[Any]) -> bool:
+    """Whether it runs for integers, and these are such: no operand, number or result is a floating-point one."""
+    return (
+        (op_of(name), True) in _running.get(threading.get_ident(), ())
+        and not kinds_of(values) & ~OTHER
+        and not any(isinstance(value, float | complex) for value in values)
+    )
 
 
 def native_within(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -255,7 +266,7 @@ def native_within(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def choose(*args: Any, **kwargs: Any) -> Any:
-        if _running and runs_native(name):
+        if _running and (runs_native(name) or _runs_of_integers(name, [*args, *kwargs.values()])):
             return native_of(name)(*args, **kwargs)
         return kernel(*args, **kwargs)
 
