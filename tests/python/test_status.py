@@ -39,7 +39,7 @@ def planted() -> Found:
     known = entries(source)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(Path(__file__).parent)
-        patch.setattr(worker, "gpu", lambda: "cpu")  # stands for a GPU
+        patch.setattr(worker.devices, "at_hand", lambda: "cpu")  # stands for a GPU
         measurer = worker.Measurer(known, RUN, worker.settings(), source)
         return {pair[0]: row for pair, row in measurer.measure([(name, "float32") for name in known])}
 
