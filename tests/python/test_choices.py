@@ -19,6 +19,7 @@ from repdl.experiments.settings import State
 from repdl.interception import choices
 from repdl.runs import cause, difference, settings
 from runs import Program, again, recorded
+from support import run_python
 
 planted = torch.ops.planted_ops
 X = torch.linspace(-3, 3, 24).reshape(6, 4)
@@ -90,6 +91,25 @@ def test_each_choice_is_made_and_given_back() -> None:
         assert torch.is_deterministic_algorithms_warn_only_enabled()
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+def test_choices_are_made_where_a_program_lets_nobody_set_them() -> None:
+    """As torch's own tests do, for the rest of the process."""
+    code = """
+import torch
+from repdl.interception import choices
+torch.backends.disable_global_flags()
+for choice, now in choices.of_calls(True) + choices.of_calls(False):
+    for value in choice.values:
+        with choice.made(value):
+            assert choice.now() == value, choice
+    assert choice.now() == now, choice
+try:
+    torch.backends.mkldnn.enabled = False
+except RuntimeError:
+    print("still refused")
+"""
+    assert run_python(code).strip() == "still refused"
 
 
 def made(choice: choices.Choice, value: Any, op: Any) -> Program:

@@ -7,7 +7,7 @@ Nothing here needs a device: torch keeps these choices without one too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,13 +89,25 @@ class _Deterministic(Choice):
             torch.use_deterministic_algorithms(before, warn_only=warns)
 
 
+_settable: Callable[[], AbstractContextManager[None]] = getattr(
+    torch.backends, "__allow_nonbracketed_mutation", nullcontext
+)
+"""A block as that of `torch.backends.….flags`, without which torch refuses once `disable_global_flags` was called, as
+by its own tests."""
+
+
 def _attribute(on: str, place: str, name: str, values: tuple[Any, ...] = (False, True), fewer: bool = False) -> Choice:
     owner: Any = torch
     for part in place.split("."):
         owner = getattr(owner, part)
     value = '"{}"' if isinstance(values[0], str) else "{}"
     line = f"torch.{place}.{name} = {value}"
-    return Choice(line, lambda: getattr(owner, name), lambda x: setattr(owner, name, x), values, fewer, on)
+
+    def write(value: Any) -> None:
+        with _settable():
+            setattr(owner, name, value)
+
+    return Choice(line, lambda: getattr(owner, name), write, values, fewer, on)
 
 
 _MKLDNN, _CUDNN, _MATMUL = "backends.mkldnn", "backends.cudnn", "backends.cuda.matmul"
