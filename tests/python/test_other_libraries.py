@@ -155,8 +155,9 @@ def test_those_of_torch_itself(call: Callable[[], Any]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
-def test_a_quantised_model_is_loaded_and_then_raises() -> None:
-    torch.backends.quantized.engine = "fbgemm" if "fbgemm" in torch.backends.quantized.supported_engines else "qnnpack"
+def test_a_quantised_model_is_loaded_and_then_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = "fbgemm" if "fbgemm" in torch.backends.quantized.supported_engines else "qnnpack"
+    monkeypatch.setattr(torch.backends.quantized, "engine", engine)
     weight = torch._make_per_tensor_quantized_tensor(torch.ones(4, 4, dtype=torch.int8), 0.1, 0)
     x = torch._make_per_tensor_quantized_tensor(torch.ones(2, 4, dtype=torch.uint8), 0.1, 0)
     repdl.enable()

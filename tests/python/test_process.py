@@ -67,6 +67,15 @@ def test_every_cpu_is_told_alike() -> None:
     assert (capability_taken_before(), torch.cpu.get_capabilities()) == before
 
 
+@pytest.fixture
+def engine_of_torch(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The engine of quantised kernels that torch takes on this machine, whatever was chosen in this process before."""
+    engine = run_python("import torch; print(torch.backends.quantized.engine)").strip()
+    monkeypatch.setattr(torch.backends.quantized, "engine", engine)
+    return engine
+
+
+@pytest.mark.usefixtures("engine_of_torch")
 def test_questions_about_the_cpu_have_one_answer() -> None:
     answers = {
         "nnpack": lambda: torch.backends.nnpack.is_available(),
@@ -87,20 +96,15 @@ def test_questions_about_the_cpu_have_one_answer() -> None:
     }
 
 
-def test_an_engine_that_the_program_chose_stays() -> None:
+def test_an_engine_that_the_program_chose_stays(engine_of_torch: str) -> None:
     quantized = torch.backends.quantized
-    best = quantized.engine
-    others = [engine for engine in quantized.supported_engines if engine not in (best, "qnnpack")]
-    try:
+    with repdl.reproducible():
+        quantized.engine = engine_of_torch
+        assert quantized.engine == engine_of_torch
+    for other in set(quantized.supported_engines) - {engine_of_torch, "qnnpack"}:
+        quantized.engine = other
         with repdl.reproducible():
-            quantized.engine = best
-            assert quantized.engine == best
-        for other in others:
-            quantized.engine = other
-            with repdl.reproducible():
-                assert quantized.engine == other
-    finally:
-        quantized.engine = best
+            assert quantized.engine == other
 
 
 class _FromTheRight:
