@@ -52,11 +52,11 @@ def expected(run: str) -> dict[str, str]:
     return {name: str(value) for name, value in DIGESTS[run].items()}
 
 
-# Every target in both orders; 1, 2 and 3 threads and torch's own instruction sets take turns.
+# Every target; orders, 1, 2 and 3 threads, and torch's own instruction sets take turns. Both orders on each are tested
+# in C++, where they take less time: install.lenet in tests/install.
 MATRIX = [
-    (target, order, (i + j) % 3 + 1, {"ATEN_CPU_CAPABILITY": "default"} if (i + j) % 2 else {})
+    (target, ORDERS[i % 2], i % 3 + 1, {"ATEN_CPU_CAPABILITY": "default"} if i % 4 < 2 else {})
     for i, target in enumerate(TARGETS)
-    for j, order in enumerate(ORDERS)
 ]
 
 

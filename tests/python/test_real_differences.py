@@ -47,14 +47,12 @@ def causes(found: dict[str, Any]) -> str:
     return str(found["cause"]["sentence"]).partition(": made again")[0]
 
 
-@pytest.mark.parametrize("model", ["convolutions", "transformer"])
-def test_threads(tmp_path: Path, model: str) -> None:
-    found = difference(tmp_path, model, ("1", "default"), ("2", "default"))
+def test_threads_of_a_transformer(tmp_path: Path) -> None:
+    found = difference(tmp_path, "transformer", ("1", "default"), ("2", "default"))
     assert found["a"]["phase"] == "backward" and "number of threads" in causes(found)
 
 
 @pytest.mark.skipif(len(CAPABILITIES) < 2, reason="this CPU runs one target only")
-@pytest.mark.parametrize("model", ["convolutions", "transformer"])
-def test_instruction_sets(tmp_path: Path, model: str) -> None:
-    found = difference(tmp_path, model, ("1", "avx2"), ("1", "default"))
+def test_instruction_sets_of_convolutions(tmp_path: Path) -> None:
+    found = difference(tmp_path, "convolutions", ("1", "avx2"), ("1", "default"))
     assert "instruction set" in causes(found)
