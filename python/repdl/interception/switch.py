@@ -257,7 +257,7 @@ def _made_of_others(declared: Mapping[str, Callable[..., Any]]) -> dict[str, Cal
 
 
 def _dense() -> dict[str, Callable[..., Any]]:
-    found = dict(_ours())
+    found = _ours() | memory.kernels()
     for name in registered_names():
         if name not in found and why_exact(name) is None and name != "detach":
             found[name] = _stub(name, native_of(name))
