@@ -36,7 +36,7 @@ from repdl.interception.dtypes import (
     to_floating,
 )
 from repdl.interception.exact import is_exact_on_cuda
-from repdl.interception.native import Kernel, Native, device_of, elsewhere, is_there, native_of
+from repdl.interception.native import Kernel, Native, Recorded, device_of, elsewhere, is_there, native_of
 from repdl.interception.ops_by_dtype import complex_ops
 from repdl.interception.rounding import as_operands, first_rounded, of_one_type, rounded_once
 from repdl.interception.strict import native_within, not_reproducible, with_variants
@@ -280,6 +280,9 @@ layouts: dict[str, dict[str, Kernel]] = {}
 of_transforms: dict[str, dict[str, Kernel]] = {}
 """By dispatch key of the transforms of torch.func, functions made of differentiable torch calls."""
 
+recorded: dict[str, Recorded] = {}
+"""What stands for an overload at the key of autograd, where torch gives it a gradient."""
+
 
 @dataclass(frozen=True)
 class OfLibrary:
@@ -388,6 +391,18 @@ def of_transform(key: str, name: str) -> Callable[[Kernel], Kernel]:
 
     def declare(function: Kernel) -> Kernel:
         _enter_once(of_transforms.setdefault(key, {}), name, function)
+        return function
+
+    return declare
+
+
+def with_gradient(name: str) -> Callable[[Kernel], Kernel]:
+    """Declares what stands for an overload where autograd records it: it gives the gradient and the tangent too."""
+
+    def declare(function: Kernel) -> Kernel:
+        if name in recorded:
+            raise _second(name, recorded[name].function, function)
+        recorded[name] = Recorded(name, function)
         return function
 
     return declare
