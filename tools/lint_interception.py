@@ -47,7 +47,8 @@ ASKS = _words(
 """Methods of a tensor that give none."""
 
 TORCH_ASKS = _words(
-    "_dispatch_keys _dispatch_tls_local_exclude_set _dispatch_tls_local_include_set broadcast_shapes can_cast dtype finfo get_default_dtype get_num_threads iinfo is_storage promote_types "
+    "_dispatch_keys _dispatch_tls_local_exclude_set _dispatch_tls_local_include_set "
+    "broadcast_shapes can_cast dtype finfo get_default_dtype get_num_threads iinfo is_storage promote_types "
     "result_type typename device Generator Size"
 )
 """Functions of torch that give no tensor."""

@@ -172,6 +172,8 @@ class Override:
                 return compute(*args, **kwargs)
             except ValueError as error:
                 raise RuntimeError(str(error)) from error
+            except TypeError as error:  # of dtypes
+                raise NotImplementedError(str(error)) from error
 
         if low is wide is integers is compute:
             return of_any_dtype
@@ -190,6 +192,8 @@ class Override:
                 return integers(*args, **kwargs)
             except ValueError as error:  # of an op of the core; torch's kernels raise RuntimeError
                 raise RuntimeError(str(error)) from error
+            except TypeError as error:  # of dtypes
+                raise NotImplementedError(str(error)) from error
 
         return kernel
 

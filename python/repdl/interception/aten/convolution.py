@@ -73,6 +73,8 @@ def convolution(
         return not_reproducible("convolution", args, {}, _native, why="layout")
     if not input.is_floating_point() and input.dtype != torch.bool:
         _check_one_type(input, weight, bias)
+        if input.dtype in (torch.uint16, torch.uint32, torch.uint64):
+            raise NotImplementedError(f"[convolution] there is no kernel for {input.dtype}; convert it to torch.int64")
         return core.ops["integer_convolution"](*args).contiguous(memory_format=memory_format(input, weight))
     return _call("convolution", (input, weight), *args, get_order())
 
