@@ -90,7 +90,7 @@ def _remedy(op: str, reason: str, tensors: tuple[str, ...]) -> str:
     if reason == "dtype":
         kinds[:0] = [tensor.partition("[")[0] for tensor in tensors]
     said = next((_REMEDIES[kind] for kind in kinds if kind in _REMEDIES), f"No other call gives it here: {_PERMIT}.")
-    return said.replace("{op}", packet(op))
+    return said.replace("{op}", op if reason == "extension" else packet(op))
 
 
 class NotReproducibleWarning(UserWarning):
