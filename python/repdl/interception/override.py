@@ -61,6 +61,8 @@ class Override:
         exact; or "float64", which calls the function and refuses complex numbers.
     complex: whether, with "float64", complex numbers are not refused, but go to the op of `complex_ops` if the function
         is the op itself, or to the function, with these as its argument `ops` if it takes one.
+    alike: the places of operands that torch wants of one type.
+    beside_float32: whether the others of these may be float32 where the first one is bfloat16 or float16.
     integers: what a call without floating-point tensors does: "native", "float32" (a conversion first, to torch's
         default type), or "compute".
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
@@ -87,6 +89,8 @@ class Override:
     low: str = "widen"
     wide: str = "refuse"
     complex: bool = False
+    alike: tuple[int, ...] = ()
+    beside_float32: bool = False
     integers: str = "native"
     elementwise: bool = False
     op: str = ""
@@ -145,6 +149,10 @@ class Override:
 
     def bind(self, native: Kernel) -> Kernel:
         """The kernel, given torch's own."""
+        kernel = self._of_dtypes(native)
+        return of_one_type(kernel, self.alike, self.beside_float32) if self.alike else kernel
+
+    def _of_dtypes(self, native: Kernel) -> Kernel:
         compute = self._laid_out(self.compute)
 
         def refuse(*args: Any, **kwargs: Any) -> Any:
