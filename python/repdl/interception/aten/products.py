@@ -19,12 +19,12 @@ from repdl.interception.override import with_gradient
 def prod_along(
     self: torch.Tensor, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
-    return Prod.apply(self, dim, keepdim, dtype)  # type: ignore[no-any-return, no-untyped-call]
+    return Prod.apply(self, dim, keepdim, dtype)  # type: ignore[no-untyped-call]
 
 
 @with_gradient("prod")
 def prod(self: torch.Tensor, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    return Prod.apply(self, None, False, dtype)  # type: ignore[no-any-return, no-untyped-call]
+    return Prod.apply(self, None, False, dtype)  # type: ignore[no-untyped-call]
 
 
 class Prod(torch.autograd.Function):
@@ -37,8 +37,8 @@ class Prod(torch.autograd.Function):
         ctx.dim, ctx.keepdim, ctx.dtype = dim, keepdim, dtype or x.dtype
         with torch._C._AutoDispatchBelowAutograd():
             if dim is None:
-                return overload("prod")(x, dtype=dtype)  # type: ignore[no-any-return]
-            return overload("prod.dim_int")(x, dim, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+                return overload("prod")(x, dtype=dtype)
+            return overload("prod.dim_int")(x, dim, keepdim, dtype=dtype)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:
