@@ -247,6 +247,7 @@ def test_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not differing(calls, monkeypatch)
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
 def test_an_error_of_a_kernel_is_told_as_it_is() -> None:
     x = torch.rand(2, 2)
     with repdl.reproducible():
