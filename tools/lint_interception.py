@@ -47,6 +47,7 @@ ASKS = _words(
 """Methods of a tensor that give none."""
 
 TORCH_ASKS = _words(
+    "_dispatch_keys _dispatch_tls_local_exclude_set _dispatch_tls_local_include_set "
     "broadcast_shapes can_cast dtype finfo get_default_dtype get_num_threads iinfo is_storage promote_types "
     "result_type typename device Generator Size"
 )
@@ -70,6 +71,9 @@ EXCEPTIONS: dict[str, str] = {
         "Differentiable steps above autograd, where the op has no gradient by an operand.": """
             aten/attention.py::_in_steps aten/attention.py::scaled_dot_product_attention aten/composites.py::dropout
             aten/order_of_gradients.py::_between_points aten/order_of_gradients.py::poisson_nll_loss
+        """,
+        "Gradients and tangents in steps that have gradients themselves.": """
+            aten/products.py::Prod.backward aten/products.py::Prod.jvp aten/products.py::_others
         """,
         "Steps of torch's above autograd, whose gradients are added in another order than the op's.": """
             aten/recurrent_steps.py::gru_step aten/recurrent_steps.py::lstm_step

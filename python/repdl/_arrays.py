@@ -70,6 +70,14 @@ def check(op: str, name: str, value: Any, changed: bool) -> None:
         )
 
 
+def check_scalars(op: str, arguments: Mapping[str, Any]) -> None:
+    """TypeError for one of NumPy's scalars that is no number: a date, text or a record."""
+    for name, value in arguments.items():
+        if isinstance(value, np.generic) and value.dtype.kind not in "biufc":
+            kind = type(value).__name__
+            raise TypeError(f"[{op}] {name} must be a torch tensor or NumPy array, got {kind} of dtype {value.dtype}")
+
+
 def _is_writable(value: Any) -> bool:
     """What says nothing about it is read-only, as the arrays of JAX are."""
     try:

@@ -191,9 +191,14 @@ class Op(Generic[P, R]):
 
     def _of_arrays(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         other = _arrays.first_of_others(arguments, named)
+        given = {**dict(zip(self.defaults, arguments, strict=False)), **named}
         if other is None:
-            return self.kernel(*arguments, **named)
-        for name, value in {**dict(zip(self.defaults, arguments, strict=False)), **named}.items():
+            try:
+                return self.kernel(*arguments, **named)
+            except TypeError:
+                _arrays.check_scalars(self.name, given)  # NumPy shows some as bytes
+                raise
+        for name, value in given.items():
             _arrays.check(self.name, name, value, name in self.changed)
         return _arrays.given_back(self.name, other, self.kernel(*arguments, **named))
 

@@ -355,3 +355,20 @@ def test_its_own_pickling_is_kept() -> None:
     again = pickle.loads(pickle.dumps(model))
     assert again.cache == "made anew" and isinstance(again, Stateful)
     assert same_bits(again(X), model(X))
+
+
+def test_gradients_of_a_product_are_ours_in_the_model_alone() -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.prod(1)
+
+    def gradient(model: nn.Module) -> torch.Tensor:
+        x = X.clone().requires_grad_()
+        return torch.autograd.grad(model(x).sum(), x)[0]
+
+    stock = gradient(Model())
+    with repdl.reproducible():
+        ours = gradient(Model())
+    assert not same_bits(stock, ours)
+    model = repdl.from_torch_module(Model())
+    assert same_bits(gradient(model), ours) and same_bits(gradient(Model()), stock)

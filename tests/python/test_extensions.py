@@ -100,6 +100,47 @@ def test_they_raise_where_the_module_is_out_of_sight(path: Path, when: str, monk
     refused(module.add_third, x())
 
 
+@pytest.mark.parametrize("when", ["before", "while enabled"])
+def test_methods_raise_and_modules_within(path: Path, when: str) -> None:
+    if when == "before":
+        module = load(path)
+    repdl.enable()
+    if when == "while enabled":
+        module = load(path)
+    adder = module.Adder()
+
+    class Derived(module.Adder):
+        pass
+
+    error = refused(adder.add_third, x())
+    assert error.op == f"{NAME}::Adder.add_third" and f'repdl.declare("{error.op}", "why")' in str(error)
+    assert refused(module.Adder.added, x()).op == f"{NAME}::Adder.added"
+    assert refused(module.inner.add_third, x()).op == f"{NAME}.inner::add_third"
+    refused(Derived().add_third, x())
+    repdl.declare(f"{NAME}::Adder.add_third", "one addition each")
+    assert torch.equal(adder.add_third(x()), ADDED)
+    refused(adder.added, x())
+    repdl.declare(f"{NAME}::Adder", "one addition each")
+    assert torch.equal(adder.added(x()), ADDED)
+    declared.reasons.clear()
+    repdl.disable()
+    assert torch.equal(adder.add_third(x()), ADDED) and torch.equal(module.Adder.added(x()), ADDED)
+    assert type(vars(module.Adder)["add_third"]).__name__ == "instancemethod"
+    assert type(module.inner.add_third) is type(vars(module.Adder)["added"].__func__) is type(len)
+
+
+def test_functions_raise_that_were_taken_by_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, module = ModuleType("repdl_test_program"), load(path)
+    monkeypatch.setitem(sys.modules, program.__name__, program)
+    exec(f"from {NAME} import add_third as third, doubled", vars(program))
+    original = program.third
+    repdl.enable()
+    assert refused(program.third, x()).op == f"{NAME}::add_third"
+    assert program.doubled(21) == 42
+    repdl.disable()
+    assert program.third is original is module.add_third
+
+
 def test_the_level_and_permissions_hold(path: Path) -> None:
     module = load(path)
     repdl.enable()

@@ -60,7 +60,7 @@ def test_special_numbers() -> None:
             assert torch.allclose(ours, stock, rtol=1e-14, atol=0, equal_nan=True)
         assert torch.polygamma(1, x[:2]).tolist() == [np.inf, np.inf]
         assert torch.allclose(torch.mvlgamma(x[3:4] + 1, 2), several)
-        with pytest.raises(repdl.NotReproducibleError):
+        with pytest.raises(NotImplementedError, match="not implemented for"):
             torch.lgamma(torch.ones(2, dtype=torch.complex64))
 
 

@@ -250,6 +250,7 @@ for text in sys.argv[1:]:
     said = run_python(code, *texts).splitlines()
     assert len(said) == len(texts) == 19
     assert all(line.startswith("[exp] input must be") for line in said), said
+    assert "datetime64" in said[0] and "timedelta64" in said[1], said
 
 
 def test_buffers_without_strides_are_read() -> None:

@@ -46,6 +46,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch calls them deprecated
     QUANTIZED = torch.quantize_per_tensor(ONES, 0.1, 0, torch.quint8)
 
+RESIZE_STORAGE = torch.ops.inductor.resize_storage_bytes_
+
 OPS = {
     op: str(op) for op in (torch.ops.aten.empty_like, torch.ops.aten.empty_like.default, torch.ops.aten.resize_.default)
 }
@@ -68,11 +70,22 @@ CALLS: dict[str, Callable[[], torch.Tensor]] = {
     "resize_, method of the class": lambda: torch.Tensor.resize_(torch.ones(0), (50,)),
     "resize_as_": lambda: torch.ones(0).resize_as_(ONES),
     "set_": lambda: torch.ones(0).set_(torch.UntypedStorage([0] * 8), 0, (20,))[2:],  # type: ignore[call-overload]
+    "set_, op": lambda: torch.ops.aten.set_(torch.ones(0), torch.UntypedStorage([0] * 8), 0, (20,))[2:],
+    "set_, overload": lambda: torch.ops.aten.set_.source_Tensor_storage_offset(torch.ones(0), ONES, 0, (20,))[12:],
+    "set": lambda: torch.ops.aten.set(torch.ones(0), torch.UntypedStorage([0] * 8), 0, (20,))[2:],
+    "resize, op": lambda: torch.ops.aten.resize(torch.ones(2), (50,))[2:],
+    "resize, expanded": lambda: torch.ops.aten.resize(torch.ones(1).expand(3), (50,))[3:],
+    "resize, out": lambda: torch.ops.aten.resize.out(torch.ones(2), (50,), out=torch.ones(0))[2:],
+    "resize_as, op": lambda: torch.ops.aten.resize_as(torch.ones(2), ONES).flatten()[2:],
+    "resize_, functionalized": lambda: functionalized(lambda x: x.clone().resize_(50), torch.ones(2))[2:],
+    "resize_as_, functionalized": lambda: functionalized(lambda x: x.clone().resize_as_(ONES), torch.ones(2))[1:],
+    "resize_, vmap": lambda: torch.vmap(lambda row: row.clone().resize_(50))(torch.ones(2, 2)).flatten()[4:],
     "Tensor": lambda: torch.Tensor(3, 4),
     "Tensor of a size": lambda: torch.Tensor(torch.Size([3])),
     "FloatTensor": lambda: torch.FloatTensor(3, 4),
     "a storage": lambda: torch.ones(0).set_(torch.UntypedStorage(24)),  # type: ignore[call-overload]
-    "a storage, resized": lambda: storage_resized(),
+    "a storage, resized": lambda: storage_resized(lambda x: x.untyped_storage().resize_(80)),
+    "a storage, resized by an op": lambda: storage_resized(lambda x: RESIZE_STORAGE(x, 80)),
     "aten": lambda: torch.ops.aten.empty.memory_format([3]),
     "aten, packet": lambda: torch.ops.aten.empty_like(ONES),
     "vmap": lambda: torch.vmap(lambda row: row.new_empty(2))(ONES),
@@ -85,9 +98,13 @@ CALLS: dict[str, Callable[[], torch.Tensor]] = {
 }
 
 
-def storage_resized() -> torch.Tensor:
+def functionalized(function: Callable[..., torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    return torch.func.functionalize(function)(x)  # type: ignore[no-any-return]
+
+
+def storage_resized(resize: Callable[[torch.Tensor], object]) -> torch.Tensor:
     x = torch.ones(2)
-    x.untyped_storage().resize_(80)
+    resize(x)
     return x.set_(x.untyped_storage(), 2, (18,))  # type: ignore[call-overload, no-any-return]
 
 

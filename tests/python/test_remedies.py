@@ -78,9 +78,8 @@ def _raised(call: Callable[[], object], rng: str = "philox") -> str:
 
 @pytest.mark.filterwarnings("ignore:ComplexHalf")
 def test_complex_numbers_are_not_to_become_real_ones() -> None:
-    half, whole = torch.ones(4, dtype=torch.complex32), torch.ones(4, 4, dtype=torch.complex64)
+    half = torch.ones(4, dtype=torch.complex32)
     assert "Convert to complex64; or" in _raised(lambda: half.var())
-    assert "Compute with its parts, which torch.view_as_real gives; or" in _raised(lambda: torch.xlogy(_A, whole))
     with repdl.reproducible():
         assert half.to(torch.complex64).var() == 0
 
@@ -89,3 +88,54 @@ def test_a_sampler_that_the_stream_of_torch_lacks_is_there_by_default() -> None:
     assert 'Draw with `repdl.enable(rng="philox")`' in _raised(lambda: torch.poisson(_A.abs()), rng="torch")
     with repdl.reproducible(rng="philox"):
         torch.poisson(_A.abs())
+
+
+_Z = torch.ones(4, 4, dtype=torch.complex64)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.xlogy(_A, _Z),
+        lambda: F.gelu(_Z),
+        lambda: F.layer_norm(_Z, (4,)),
+        lambda: F.elu(_Z.clone(), inplace=True),
+        lambda: torch.erf(_Z, out=torch.empty_like(_Z)),
+        lambda: F.embedding_bag(torch.tensor([[0, 1]]), _Z),
+    ],
+    ids=["xlogy", "gelu", "layer_norm", "elu_", "erf.out", "embedding_bag"],
+)
+def test_a_permission_is_none_where_torch_has_no_kernel(call: Callable[[], object]) -> None:
+    """Then the error is torch's own, as without this library, and its note has the remedy."""
+    with pytest.raises(RuntimeError) as stock:
+        call()
+    with repdl.reproducible(), pytest.raises(RuntimeError) as raised:
+        call()
+    assert type(raised.value) is type(stock.value) and str(raised.value) == str(stock.value)
+    (note,) = raised.value.__notes__
+    assert note.endswith("Compute with its parts, which torch.view_as_real gives.")
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda x: x.exponential_(),
+        lambda x: x.geometric_(0.5),
+        lambda x: x.cauchy_(),
+        lambda x: x.log_normal_(),
+        lambda x: x.random_(),
+        lambda x: x.random_(0, 5),
+        lambda x: x.bernoulli_(0.5),
+        lambda x: torch.poisson(x),
+        lambda x: torch.multinomial(x, 2),
+        lambda x: torch._sample_dirichlet(x),
+        lambda x: torch.normal(torch.zeros(4), x),
+        lambda x: torch.randperm(5, dtype=x.dtype),
+        lambda x: F.conv1d(x.abs().to(torch.uint16), x.abs().to(torch.uint16)),
+    ],
+)
+def test_a_dtype_that_torch_lacks_is_an_error_of_its_kind(fill: Callable[[torch.Tensor], object]) -> None:
+    with pytest.raises(RuntimeError):
+        fill(_Z.clone())
+    with repdl.reproducible(), pytest.raises(RuntimeError, match=r"complex|uint16"):
+        fill(_Z.clone())

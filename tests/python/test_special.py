@@ -238,7 +238,7 @@ def test_types_and_layouts() -> None:
         assert torch.i0(x.bfloat16()).dtype == torch.bfloat16 and torch.i0(torch.arange(3)).dtype == torch.float32
         assert torch.igamma(x, x[:1].double()).dtype == torch.float64
         for dtype in (torch.complex64, torch.complex128):
-            with pytest.raises(repdl.NotReproducibleError):
+            with pytest.raises(NotImplementedError, match="not implemented for"):
                 torch.i0(x.to(dtype))
 
 

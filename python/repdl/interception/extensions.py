@@ -3,7 +3,10 @@
 
 A library that compiles its own kernels with torch.utils.cpp_extension calls them so, often with `-march=native`. While
 the ops of libraries are held, each such function of a module that was built against torch is replaced in it by one that
-raises, or does what `strict` says, unless it was declared: `repdl.declare("package.module::function", "why")`.
+raises, or does what `strict` says, unless it was declared: `repdl.declare("package.module::function", "why")`. So are
+the methods of its classes, `package.module::Class.method`, the functions of modules within it, and names that other
+modules have for the functions. Attributes that are read by a function, and what a program keeps elsewhere, in a list or
+a partial, are not.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import ExtensionFileLoader
 from types import BuiltinFunctionType, ModuleType
@@ -26,11 +30,30 @@ from repdl.interception import strict
 
 Function = Callable[..., Any]
 
+
+@dataclass(frozen=True)
+class _Replaced:
+    """What stands in the place of an attribute of a module or of a class.
+
+    name: what `repdl.declare` takes, "module::function".
+    """
+
+    owner: Any
+    attribute: str
+    name: str
+    original: Any
+    ours: Any
+
+    def give_back(self) -> None:
+        if vars(self.owner).get(self.attribute) is self.ours:
+            setattr(self.owner, self.attribute, self.original)
+
+
 recorded: Callable[[str, Function], Function] | None = None
 """Set while `audit` records: makes of a function, by name, one that tells of its call."""
 
 _in_force: Callable[[], bool] | None = None
-_replaced: list[tuple[ModuleType, str, Function, Function]] = []
+_replaced: list[_Replaced] = []
 
 _met: weakref.WeakSet[ModuleType] = weakref.WeakSet()
 _searched: dict[str, Any] = {}
@@ -47,14 +70,13 @@ def watched(in_force: Callable[[], bool]) -> Iterator[None]:
     _in_force = in_force
     for module in _there():
         imported(module)
+    _replace_other_names()
     try:
         yield
     finally:
         _in_force = None
         while _replaced:
-            module, name, original, ours = _replaced.pop()
-            if vars(module).get(name) is ours:
-                setattr(module, name, original)
+            _replaced.pop().give_back()
 
 
 def _there() -> list[Any]:
@@ -74,19 +96,57 @@ def imported(module: Any) -> None:
     loader = getattr(vars(module).get("__spec__"), "loader", None) if issubclass(type(module), ModuleType) else None
     if not isinstance(loader, ExtensionFileLoader) or module.__name__.partition(".")[0] in _TORCH:
         return
-    functions = {name: value for name, value in vars(module).items() if _is_bound(value)}
-    if not functions or not _takes_tensors(loader.path):
+    found = [
+        (owner, name, prefix + name, value)
+        for owner, prefix in _owners(module)
+        for name, value in vars(owner).items()
+        if _is_bound(_function_of(value))
+    ]
+    if not found or not _takes_tensors(loader.path):
         return
     _met.add(module)
-    for name, original in functions.items():
-        ours = _stub(f"{module.__name__}::{name}", original)
-        _replaced.append((module, name, original, ours))
-        setattr(module, name, ours)
+    for owner, attribute, name, original in found:
+        stub = _stub(name, _function_of(original))
+        _replace(owner, attribute, name, staticmethod(stub) if isinstance(original, staticmethod) else stub)
+
+
+def _owners(module: ModuleType) -> Iterator[tuple[Any, str]]:
+    """The module, its classes and the modules within it, and how the names of their functions begin."""
+    yield module, f"{module.__name__}::"
+    for value in vars(module).values():
+        if isinstance(value, type):
+            if value.__module__ == module.__name__:
+                yield value, f"{module.__name__}::{value.__qualname__}."
+        elif type(value) is ModuleType and value.__name__.startswith(f"{module.__name__}.") and value.__spec__ is None:
+            yield from _owners(value)
+
+
+def _replace(owner: Any, attribute: str, name: str, ours: Any) -> None:
+    _replaced.append(_Replaced(owner, attribute, name, vars(owner)[attribute], ours))
+    setattr(owner, attribute, ours)
+
+
+def _replace_other_names() -> None:
+    """Those by which other modules took functions before."""
+    ours = {id(entry.original): entry for entry in _replaced if isinstance(entry.owner, ModuleType)}
+    if not ours:
+        return
+    for module in list(sys.modules.values()):
+        if issubclass(type(module), ModuleType):
+            for attribute, value in list(vars(module).items()):
+                if (entry := ours.get(id(value))) is not None:
+                    _replace(module, attribute, entry.name, entry.ours)
 
 
 def is_held(name: str) -> bool:
-    """Whether it is the name of a function that was replaced."""
-    return any(f"{module.__name__}::{function}" == name for module, function, _, _ in _replaced)
+    """Whether it is the name of a function that was replaced, or of a class with such methods."""
+    return any(entry.name == name or entry.name.startswith(f"{name}.") for entry in _replaced)
+
+
+def _function_of(value: Any) -> Any:
+    """The function of a method or a static one, as pybind11 makes them."""
+    is_method = isinstance(value, staticmethod) or type(value).__name__ == "instancemethod"
+    return value.__func__ if is_method else value
 
 
 def _is_bound(value: Any) -> bool:

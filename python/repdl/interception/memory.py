@@ -13,12 +13,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
+from itertools import chain
 from typing import Any
 
 import torch
 
 from repdl import _core
 from repdl._torch import PLAIN
+from repdl.interception.native import is_there, native_of
 from repdl.interception.replaced import replaced, replaced_in_ops
 
 Function = Callable[..., Any]
@@ -40,6 +42,8 @@ _FUNCTIONS = (
 )
 _METHODS = ("new_empty", "new_empty_strided")
 _RESIZING = ("resize_", "resize_as_")
+_GROWING = ("resize", "resize_as")
+_SETTING = ("set_", "set")
 _LEGACY = "Float Double Half BFloat16 Byte Char Short Int Long Bool"
 _STORAGE_BYTE = b"\xff"
 _NO_NUMBERS = (torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4)
@@ -64,8 +68,12 @@ def filled() -> Iterator[None]:
         replace(methods, "new", partial(_making_of_sizes, lambda tensor: _is_left_to_others((tensor,))))
         replace(methods, "set_", _setting)
         replace(torch._C.StorageBase, "resize_", _resizing_storage)
-        for packet in (getattr(ops, name) for name in (*_FUNCTIONS, *_METHODS, *_RESIZING) if hasattr(ops, name)):
-            stack.enter_context(replaced_in_ops(packet, _resizing if packet.__name__ in _RESIZING else _making))
+        stack.enter_context(replaced_in_ops(torch.ops.inductor.resize_storage_bytes_, _resizing))
+        made = ((name, _making) for name in (*_FUNCTIONS, *_METHODS))
+        grown = ((name, _resizing) for name in _RESIZING), ((name, _setting) for name in _SETTING)
+        for name, make in chain(made, *grown):
+            if hasattr(ops, name):
+                stack.enter_context(replaced_in_ops(getattr(ops, name), make))
         legacy = [getattr(torch, f"{kind}Tensor") for kind in _LEGACY.split() if hasattr(torch, f"{kind}Tensor")]
         for made in (torch.Tensor, *legacy, torch.UntypedStorage):
             is_storage = made is torch.UntypedStorage
@@ -121,14 +129,30 @@ def _resizing(original: Function) -> Function:
     """For what may give a tensor more memory than it had."""
 
     def resize(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _is_left_to_others((self,)) or _is_ours() or not _has_memory(self):
+        memory = _unwrapped(self)
+        if _is_left_to_others((self,)) or _is_ours() or not _has_memory(memory):
             return original(self, *args, **kwargs)
-        before = self.untyped_storage().nbytes()
+        before = memory.untyped_storage().nbytes()
         result = original(self, *args, **kwargs)
-        _fill_storage(self.untyped_storage(), before, _PATTERNS[self.dtype])
+        _fill_storage(memory.untyped_storage(), before, _PATTERNS[memory.dtype])
         return result
 
     return resize
+
+
+def kernels() -> dict[str, Function]:
+    """Those of the CPU for what gives a copy more memory, which torch makes of `resize_` where it is functionalized."""
+
+    return {name: _growing(native_of(name)) for name in _GROWING if is_there(name)}
+
+
+def _growing(native: Function) -> Function:
+    def grow(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = native(self, *args, **kwargs)
+        _fill_storage(result.untyped_storage(), self.numel() * self.element_size(), _PATTERNS[self.dtype])
+        return result
+
+    return grow
 
 
 def _setting(original: Function) -> Function:
@@ -202,9 +226,15 @@ def _has_memory(tensor: Any) -> bool:
     )
 
 
-def _fill(tensor: Any) -> None:
+def _unwrapped(tensor: Any) -> Any:
+    """The tensor with the memory of one of `torch.vmap`, say."""
     while isinstance(tensor, torch.Tensor) and _is_wrapped(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def _fill(tensor: Any) -> None:
+    tensor = _unwrapped(tensor)
     if type(tensor) not in PLAIN or tensor.is_meta or torch._is_functional_tensor(tensor):
         return
     if not _core.fill_tensor(tensor, _PATTERNS[tensor.dtype]) and _has_memory(tensor):

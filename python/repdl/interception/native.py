@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 Kernel = Callable[..., Any]
 
@@ -182,6 +183,36 @@ _cached = cache(Native)
 def native_of(name: str, key: str = "CPU") -> Native:
     """The kernel of an overload: looked up once, so that nothing that comes on top of it later is taken for it."""
     return _cached(name, key)
+
+
+class Recorded:
+    """torch's kernel of an overload where autograd records it, and a function in its place where that is so.
+
+    That is so where its first operand requires a gradient or a tangent may be taken, but not within a transform of
+    torch.func: there torch's own stands.
+    """
+
+    def __init__(self, name: str, function: Kernel) -> None:
+        self.function = function
+        self.native = torch._C._dispatch_get_computed_kernel_for_dispatch_key(
+            qualified(name), torch._C.DispatchKey.AutogradCPU
+        )
+
+    def __call__(self, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        is_recorded = x.requires_grad and torch.is_grad_enabled()
+        if (is_recorded or forward_ad._current_level >= 0) and not torch._C._are_functorch_transforms_active():
+            return self.function(x, *args, **kwargs)
+        return self.pass_on(x, *args, **kwargs)
+
+    def pass_on(self, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        """Calls torch's kernel, which goes on to the kernel below by these keys, with those of modes."""
+        keys = torch._C._dispatch_keys(x) | torch._C._dispatch_tls_local_include_set()
+        keys = keys - torch._C._dispatch_tls_local_exclude_set() - _WITHOUT_KERNELS
+        return self.native.call_boxed(keys, x, *args, **kwargs)
+
+
+_WITHOUT_KERNELS: Any = _parsed("ADInplaceOrView")[1] | _parsed("BackendSelect")[1]
+"""Keys of a call that torch's dispatcher would leave out for an op that writes and makes nothing by itself."""
 
 
 def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Tensor:

@@ -36,7 +36,7 @@ from repdl.interception.dtypes import (
     to_floating,
 )
 from repdl.interception.exact import is_exact_on_cuda
-from repdl.interception.native import Kernel, Native, device_of, elsewhere, is_there, native_of
+from repdl.interception.native import Kernel, Native, Recorded, device_of, elsewhere, is_there, native_of
 from repdl.interception.ops_by_dtype import complex_ops
 from repdl.interception.rounding import as_operands, first_rounded, of_one_type, rounded_once
 from repdl.interception.strict import native_within, not_reproducible, with_variants
@@ -61,6 +61,8 @@ class Override:
         exact; or "float64", which calls the function and refuses complex numbers.
     complex: whether, with "float64", complex numbers are not refused, but go to the op of `complex_ops` if the function
         is the op itself, or to the function, with these as its argument `ops` if it takes one.
+    alike: the places of operands that torch wants of one type.
+    beside_float32: whether the others of these may be float32 where the first one is bfloat16 or float16.
     integers: what a call without floating-point tensors does: "native", "float32" (a conversion first, to torch's
         default type), or "compute".
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
@@ -87,6 +89,8 @@ class Override:
     low: str = "widen"
     wide: str = "refuse"
     complex: bool = False
+    alike: tuple[int, ...] = ()
+    beside_float32: bool = False
     integers: str = "native"
     elementwise: bool = False
     op: str = ""
@@ -145,6 +149,10 @@ class Override:
 
     def bind(self, native: Kernel) -> Kernel:
         """The kernel, given torch's own."""
+        kernel = self._of_dtypes(native)
+        return of_one_type(kernel, self.alike, self.beside_float32) if self.alike else kernel
+
+    def _of_dtypes(self, native: Kernel) -> Kernel:
         compute = self._laid_out(self.compute)
 
         def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -172,6 +180,8 @@ class Override:
                 return compute(*args, **kwargs)
             except ValueError as error:
                 raise RuntimeError(str(error)) from error
+            except TypeError as error:  # of dtypes
+                raise NotImplementedError(str(error)) from error
 
         if low is wide is integers is compute:
             return of_any_dtype
@@ -190,6 +200,8 @@ class Override:
                 return integers(*args, **kwargs)
             except ValueError as error:  # of an op of the core; torch's kernels raise RuntimeError
                 raise RuntimeError(str(error)) from error
+            except TypeError as error:  # of dtypes
+                raise NotImplementedError(str(error)) from error
 
         return kernel
 
@@ -279,6 +291,9 @@ layouts: dict[str, dict[str, Kernel]] = {}
 
 of_transforms: dict[str, dict[str, Kernel]] = {}
 """By dispatch key of the transforms of torch.func, functions made of differentiable torch calls."""
+
+recorded: dict[str, Recorded] = {}
+"""What stands for an overload at the key of autograd, where torch gives it a gradient."""
 
 
 @dataclass(frozen=True)
@@ -388,6 +403,18 @@ def of_transform(key: str, name: str) -> Callable[[Kernel], Kernel]:
 
     def declare(function: Kernel) -> Kernel:
         _enter_once(of_transforms.setdefault(key, {}), name, function)
+        return function
+
+    return declare
+
+
+def with_gradient(name: str) -> Callable[[Kernel], Kernel]:
+    """Declares what stands for an overload where autograd records it: it gives the gradient and the tangent too."""
+
+    def declare(function: Kernel) -> Kernel:
+        if name in recorded:
+            raise _second(name, recorded[name].function, function)
+        recorded[name] = Recorded(name, function)
         return function
 
     return declare

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from repdl.interception.dtypes import FLOAT32, floating_type, kinds_of, map_tensors, widen
-from repdl.interception.native import Kernel
+from repdl.interception.native import LOW_DTYPES, Kernel
 
 
 def rounded_once(compute: Kernel) -> Kernel:
@@ -49,11 +50,19 @@ def first_rounded(compute: Kernel) -> Kernel:
     return low
 
 
-def of_one_type(kernel: Kernel) -> Kernel:
+def of_one_type(kernel: Kernel, places: tuple[int, ...] | None = None, beside_float32: bool = False) -> Kernel:
+    """Checks all operands, or those at these places."""
+
     def checked(*args: Any, **kwargs: Any) -> Any:
-        dtypes = {a.dtype for a in args if isinstance(a, torch.Tensor)}
-        if len(dtypes) > 1:
-            raise RuntimeError(f"expected operands of the same dtype, but got {' and '.join(sorted(map(str, dtypes)))}")
+        check_one_type(args if places is None else [args[i] for i in places if i < len(args)], beside_float32)
         return kernel(*args, **kwargs)
 
     return checked
+
+
+def check_one_type(operands: Sequence[Any], beside_float32: bool = False) -> None:
+    """Refuses operands of several types; `beside_float32` lets float32 follow a first one of bfloat16 or float16."""
+    dtypes = {a.dtype for a in operands if isinstance(a, torch.Tensor)}
+    is_wide = beside_float32 and operands[0].dtype in LOW_DTYPES and dtypes == {operands[0].dtype, torch.float32}
+    if len(dtypes) > 1 and not is_wide:
+        raise RuntimeError(f"expected operands of the same dtype, but got {' and '.join(sorted(map(str, dtypes)))}")

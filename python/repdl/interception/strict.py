@@ -40,14 +40,15 @@ class NotReproducibleError(RuntimeError):
         tensors: dtype and shape of each tensor, "float32[2, 3]", and its layout if it is not dense.
         reason: "reduction", "transcendental", "random", "dtype", "layout", "device", "library", "extension" or
             "unknown".
+        remedy: what to do instead, in words.
     """
 
     def __init__(self, op: str, device: str | None, tensors: tuple[str, ...], reason: str) -> None:
         self.op, self.device, self.tensors, self.reason = op, device, tensors, reason
         of = f" of {', '.join(tensors)}" if tensors else ""
         on = f" on {device}" if device else ""
-        remedy = _remedy(op, reason, tensors)
-        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {remedy}")
+        self.remedy = _remedy(op, reason, tensors)
+        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {self.remedy}")
 
     def __reduce__(self) -> Any:
         return type(self), (self.op, self.device, self.tensors, self.reason)
@@ -65,6 +66,7 @@ REASONS = {
     "unknown": "nobody has shown that torch's kernel gives the same bits everywhere",
 }
 _PERMIT = 'use `with repdl.allow_native("why"):` where its bits do not matter, or strict="warn"'
+_OR_PERMIT = f"; or {_PERMIT}."
 _PARTS = f"Compute with its parts, which torch.view_as_real gives; or {_PERMIT}."
 _REMEDIES = {
     "complex32": f"Convert to complex64; or {_PERMIT}.",
@@ -88,7 +90,7 @@ def _remedy(op: str, reason: str, tensors: tuple[str, ...]) -> str:
     if reason == "dtype":
         kinds[:0] = [tensor.partition("[")[0] for tensor in tensors]
     said = next((_REMEDIES[kind] for kind in kinds if kind in _REMEDIES), f"No other call gives it here: {_PERMIT}.")
-    return said.replace("{op}", packet(op))
+    return said.replace("{op}", op if reason == "extension" else packet(op))
 
 
 class NotReproducibleWarning(UserWarning):
@@ -174,9 +176,27 @@ def not_reproducible(
         return _run_native(name, native, args, kwargs)
     error = _describe(name, args, kwargs, why)
     if now != "warn":
+        if why == "dtype":
+            _raise_as_torch(name, native, args, kwargs, error.remedy)
         raise error
     _warn_once(name, str(error))
     return _run_native(name, native, args, kwargs)
+
+
+def _raise_as_torch(
+    name: str, native: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], remedy: str
+) -> None:
+    """Raises torch's own error where it has no kernel for these dtypes either: a permission would be no remedy."""
+    op = overload(name)
+    if op._schema.is_mutable or torch.Tag.nondeterministic_seeded in op.tags:  # to run it would leave traces
+        return
+    try:
+        _run_native(name, native, args, kwargs)
+    except NotReproducibleError:  # of a step of it
+        return
+    except Exception as error:
+        error.add_note(f"[{qualified(name)}] {remedy.removesuffix(_OR_PERMIT)}.")
+        raise
 
 
 def _count(used: Permission) -> None:

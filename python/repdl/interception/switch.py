@@ -36,7 +36,7 @@ from repdl.interception import (
     writes,
 )
 from repdl.interception.exact import LAYOUTS, hidden, why_exact
-from repdl.interception.native import Native, is_there, lists_kept, native_of, registered_names
+from repdl.interception.native import is_there, lists_kept, native_of, registered_names
 from repdl.interception.override import (
     composites,
     composites_on_devices,
@@ -44,6 +44,7 @@ from repdl.interception.override import (
     layouts,
     of_transforms,
     overrides,
+    recorded,
 )
 from repdl.interception.registration import register
 
@@ -229,6 +230,8 @@ COMPOSITE = "CompositeImplicitAutograd"
 MAPPED = ("FuncTorchBatchedDecomposition", "FuncTorchVmapMode")
 """Where torch has composites of its own for `torch.vmap`; a row would be made in other steps than one alone."""
 
+RECORDED = "AutogradCPU"
+
 _has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
 
 
@@ -237,6 +240,7 @@ def kernels() -> dict[str, dict[str, Callable[..., Any]]]:
     """What is registered, by dispatch key and overload. Made once: from then on torch's own kernels are hidden."""
     found = {"CPU": _dense()} | {key: _of_layout(key) for key in LAYOUTS} | {COMPOSITE: _made_of_others(composites)}
     found |= {key: _made_of_others(declared) for key, declared in of_transforms.items()}
+    found[RECORDED] = _made_of_others(recorded)
     for key in MAPPED:
         found[key] = {
             name: function for name, function in found[COMPOSITE].items() if _has_kernel(f"aten::{name}", key)
@@ -247,8 +251,10 @@ def kernels() -> dict[str, dict[str, Callable[..., Any]]]:
     return found
 
 
-def hidden_by(key: str, name: str) -> Native:
+def hidden_by(key: str, name: str) -> Callable[..., Any]:
     """torch's kernel in the place of which ours is registered."""
+    if key == RECORDED:
+        return recorded[name].pass_on
     return native_of(name, "CPU" if key in (COMPOSITE, *MAPPED, *of_transforms) else key)
 
 
@@ -257,7 +263,7 @@ def _made_of_others(declared: Mapping[str, Callable[..., Any]]) -> dict[str, Cal
 
 
 def _dense() -> dict[str, Callable[..., Any]]:
-    found = dict(_ours())
+    found = _ours() | memory.kernels()
     for name in registered_names():
         if name not in found and why_exact(name) is None and name != "detach":
             found[name] = _stub(name, native_of(name))
@@ -293,6 +299,7 @@ def _of_devices(keys: list[str]) -> dict[str, dict[str, Callable[..., Any]]]:
     found = {key: _of_device(key) for key in keys}
     if devices.SERVED in keys:
         found[COMPOSITE] = _made_of_others(composites | composites_on_devices)
+        found[f"Autograd{devices.SERVED}"] = _made_of_others(recorded)
     return found
 
 

@@ -267,6 +267,7 @@ def dirichlet(alpha: torch.Tensor, generator: torch.Generator | None = None) -> 
         TypeError: for a tensor that is not floating.
         ValueError: for an alpha that is not above 0.
     """
+    _check_floating("dirichlet", alpha)
     parts = standard_gamma(alpha.detach().to(torch.float32), generator)
     total = ops.sum.kernel(parts, [-1], True, order=get_order())
     shares: torch.Tensor = ops.div.kernel(parts, total)

@@ -20,6 +20,14 @@ static PyObject* AddThird(PyObject* self, PyObject* args, PyObject* kwargs) {
   return Py_NewRef(tensor);
 }
 
+// The same as a method, whose first argument is the object.
+static PyObject* AddThirdTo(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* others = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
+  PyObject* result = others == NULL ? NULL : AddThird(self, others, kwargs);
+  Py_XDECREF(others);
+  return result;
+}
+
 static PyObject* Kept = NULL;
 
 static PyObject* Keep(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -45,12 +53,33 @@ static PyMethodDef functions[] = {
     {"doubled", (PyCFunction)(void (*)(void))Doubled, BOTH, NULL},
 };
 
+static PyMethodDef method = {"add_third", (PyCFunction)(void (*)(void))AddThirdTo, BOTH, "Adds a third."};
+
+// A class with a method and a static one, as pybind11 makes them.
+static int BindClass(PyObject* module, PyObject* capsule) {
+  PyObject* made = PyObject_CallFunction((PyObject*)&PyType_Type, "s(O){}", "Adder", &PyBaseObject_Type);
+  if (made == NULL) return -1;
+  PyObject_SetAttrString(made, "__module__", PyModule_GetNameObject(module));
+  PyObject_SetAttrString(made, "add_third", PyInstanceMethod_New(PyCFunction_New(&method, capsule)));
+  PyObject_SetAttrString(made, "added", PyStaticMethod_New(PyCFunction_New(&functions[0], capsule)));
+  return PyModule_AddObject(module, "Adder", made);
+}
+
+static int BindInner(PyObject* module, PyObject* capsule) {
+  PyObject* inner = PyModule_New("inner");
+  PyObject* name = PyUnicode_FromFormat("%U.inner", PyModule_GetNameObject(module));
+  PyObject_SetAttrString(inner, "__name__", name);
+  PyModule_AddObject(inner, "add_third", PyCFunction_New(&functions[0], capsule));
+  return PyModule_AddObject(module, "inner", inner);
+}
+
 static int Bind(PyObject* module) {
   static int record;
   PyObject* capsule = PyCapsule_New(&record, NULL, NULL);
   for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); ++i) {
     PyModule_AddObject(module, functions[i].ml_name, PyCFunction_New(&functions[i], capsule));
   }
+  if (BindClass(module, capsule) != 0 || BindInner(module, capsule) != 0) return -1;
   Py_DECREF(capsule);
   return 0;
 }

@@ -35,6 +35,7 @@ from repdl.interception.aten import (
     ordering as ordering,
     piecewise as piecewise,
     pooling as pooling,
+    products as products,
     quantile as quantile,
     quantized as quantized,
     random as random,

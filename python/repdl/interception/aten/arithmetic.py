@@ -30,6 +30,8 @@ def _with_alpha(name: str, op: str) -> None:
     def kernel(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
         if alpha == 1:
             return native(self, other)
+        if op == "sub" and torch.bool in (getattr(self, "dtype", None), getattr(other, "dtype", None)):
+            return native(self, other, alpha=alpha)  # which refuses it
         if isinstance(alpha, float) and not _may_be_scaled(self, other):
             raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
         return (rounded if kinds_of((self, other)) & LOW else in_steps)(self, other, alpha)
@@ -56,18 +58,25 @@ def addcmul(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *,
     return self + (tensor1 if value == 1 else tensor1 * value) * tensor2
 
 
+_native_addcdiv = native_of("addcdiv")
+
+
 @override("addcdiv", op="addcdiv", elementwise=True, **_STEPS)
 def addcdiv(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
+    if not _may_be_scaled(tensor1, tensor2):
+        return _native_addcdiv(self, tensor1, tensor2, value=value)  # which refuses integers
     return self + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 
-@override("lerp.Scalar", op="lerp", elementwise=True, **_STEPS)
+@override("lerp.Scalar", op="lerp", elementwise=True, wide="compute", alike=(0, 1))
 def lerp_scalar(self: torch.Tensor, end: torch.Tensor, weight: Any) -> torch.Tensor:
     return _lerp(self, end, torch.full((), weight, dtype=self.dtype))
 
 
-@override("lerp.Tensor", op="lerp_tensor", elementwise=True, **_STEPS)
+@override("lerp.Tensor", op="lerp_tensor", elementwise=True, wide="compute", alike=(0, 1))
 def lerp_tensor(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    if weight.dim() and weight.dtype != self.dtype:
+        raise RuntimeError(f"expected a weight of {self.dtype}, or a single number, but got {weight.dtype}")
     return _lerp(self, end, weight)
 
 

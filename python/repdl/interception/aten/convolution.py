@@ -14,6 +14,7 @@ from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import native_of
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
+from repdl.interception.rounding import check_one_type
 from repdl.interception.strict import not_reproducible
 from repdl.interception.strides import memory_format
 
@@ -44,12 +45,6 @@ def _call(name: str, operands: tuple[torch.Tensor, torch.Tensor], *args: Any) ->
     return turned.squeeze(2) if x.dim() == 3 else turned
 
 
-def _check_one_type(*operands: torch.Tensor | None) -> None:
-    dtypes = {x.dtype for x in operands if x is not None}
-    if len(dtypes) > 1:
-        raise RuntimeError(f"expected operands of the same dtype, but got {' and '.join(sorted(map(str, dtypes)))}")
-
-
 _QUICK = {"op": "convolution", "contiguous": True, "unless": torch._C._is_tracing}
 
 
@@ -72,7 +67,9 @@ def convolution(
     if rank not in _RANKS:
         return not_reproducible("convolution", args, {}, _native, why="layout")
     if not input.is_floating_point() and input.dtype != torch.bool:
-        _check_one_type(input, weight, bias)
+        check_one_type((input, weight, bias))
+        if input.dtype in (torch.uint16, torch.uint32, torch.uint64):
+            raise NotImplementedError(f"[convolution] there is no kernel for {input.dtype}; convert it to torch.int64")
         return core.ops["integer_convolution"](*args).contiguous(memory_format=memory_format(input, weight))
     return _call("convolution", (input, weight), *args, get_order())
 

@@ -15,7 +15,7 @@ def _of_one_batch(x1: torch.Tensor, x2: torch.Tensor) -> tuple[torch.Tensor, tor
     return x1.expand(*batch, *x1.shape[-2:]), x2.expand(*batch, *x2.shape[-2:])
 
 
-@override("_cdist_forward", wide="float64")
+@override("_cdist_forward", wide="float64", alike=(0, 1))
 def cdist(x1: torch.Tensor, x2: torch.Tensor, p: float, compute_mode: int | None = None) -> torch.Tensor:
     result: torch.Tensor = core.ops["cdist"](*_of_one_batch(x1, x2), p, get_order())
     return result

@@ -33,6 +33,7 @@ def embedding_dense_backward(
     "_embedding_bag_forward_only",
     op="embedding_bag",
     wide="float64",
+    alike=(0, 6),
     constants={3: ..., 5: ...},
     choices={4: _MODES},
 )

@@ -36,21 +36,18 @@ _POLYNOMIALS = (
 )
 
 
-def _binary(name: str, op: str) -> None:
+def _binary(name: str, op: str, integers: str = "float32") -> None:
     def kernel(self: Any, other: Any, ops: Ops = _core.ops) -> torch.Tensor:
         return ops[op](*alike(self, other))
 
     pairs = f"complex_{op}"
     of_complex = {"pairs": pairs, "complex": True} if pairs in _core.ops else {}
-    override(name, op=op, low="compute", wide="float64", integers="float32", **of_complex, **_POINTWISE)(kernel)
+    override(name, op=op, low="compute", wide="float64", integers=integers, **of_complex, **_POINTWISE)(kernel)
 
 
 _binary("atan2", "atan2")
-_binary("hypot", "hypot")
-_binary("igamma", "igamma")
-_binary("igammac", "igammac")
-_binary("logaddexp", "logaddexp")
-_binary("logaddexp2", "logaddexp2")
+for _name in ("hypot", "igamma", "igammac", "logaddexp", "logaddexp2"):
+    _binary(_name, _name, integers="native")  # which refuses them
 for _name in ("special_xlog1py", "special_xlog1py.other_scalar", "special_xlog1py.self_scalar"):
     _binary(_name, "xlog1py")
 for _name in ("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar"):

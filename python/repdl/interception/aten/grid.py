@@ -15,7 +15,7 @@ _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
 
 
-@override("grid_sampler_2d", "grid_sampler_3d", wide="float64")
+@override("grid_sampler_2d", "grid_sampler_3d", wide="float64", alike=(0, 1))
 def grid_sampler(
     input: torch.Tensor, grid: torch.Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> torch.Tensor:

@@ -20,7 +20,7 @@ _PAIRED = (torch.complex64, torch.complex128)
 _INDICES = (torch.int64, torch.int32)
 
 
-@override("_index_put_impl_", **ANY_DTYPE)
+@override("_index_put_impl_", alike=(0, 2), **ANY_DTYPE)
 def index_put_(
     self: torch.Tensor, indices: Any, values: torch.Tensor, accumulate: bool = False, unsafe: bool = False
 ) -> torch.Tensor:
@@ -140,7 +140,7 @@ def as_strided_scatter(
 _native_index_add, _native_scatter_add = native_of("index_add"), native_of("scatter_add")
 
 
-@override("index_add", op="index_add", wide="compute", converts=False, in_place=True)
+@override("index_add", op="index_add", wide="compute", alike=(0, 3), converts=False, in_place=True)
 def index_add(
     self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: Any = 1
 ) -> torch.Tensor:
@@ -167,7 +167,7 @@ def index_add(
     return core.ops["index_add"](self, dim, index.to(torch.int64), source, alpha)
 
 
-@override("scatter_add", op="scatter_add", wide="compute", converts=False, in_place=True)
+@override("scatter_add", op="scatter_add", wide="compute", alike=(0, 3), converts=False, in_place=True)
 def scatter_add(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
     """Elements that the index does not reach stay as they are."""
     fit = (

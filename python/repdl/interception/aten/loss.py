@@ -61,7 +61,9 @@ def _part(reduction: int, *operands: torch.Tensor) -> float:
     return 1 / count if count else 1.0
 
 
-@override("nll_loss_forward", "nll_loss2d_forward", op="nll_loss", wide="float64", choices={3: _REDUCTIONS})
+@override(
+    "nll_loss_forward", "nll_loss2d_forward", op="nll_loss", wide="float64", alike=(0, 2), choices={3: _REDUCTIONS}
+)
 def nll_loss_forward(
     self: torch.Tensor,
     target: torch.Tensor,
@@ -98,7 +100,7 @@ def nll_loss_backward(
         raise
 
 
-@override("binary_cross_entropy", wide="float64")
+@override("binary_cross_entropy", wide="float64", alike=(0, 1))
 def binary_cross_entropy(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = _MEAN
 ) -> torch.Tensor:
@@ -109,7 +111,7 @@ def binary_cross_entropy(
     return loss
 
 
-@override("binary_cross_entropy_backward", wide="float64")
+@override("binary_cross_entropy_backward", wide="float64", alike=(1, 2))
 def binary_cross_entropy_backward(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -209,7 +211,7 @@ def _of_rows(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
     return grad_output.expand(self.shape[0]) if grad_output.dim() == 0 else grad_output
 
 
-@override("multi_margin_loss", wide="float64")
+@override("multi_margin_loss", wide="float64", alike=(0, 4))
 def multi_margin_loss(
     self: torch.Tensor,
     target: torch.Tensor,

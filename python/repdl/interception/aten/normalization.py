@@ -22,7 +22,7 @@ from repdl.interception.strides import memory_format
 Tensors3 = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]
 
 
-@override("native_layer_norm", op="layer_norm", low="first", wide="float64")
+@override("native_layer_norm", op="layer_norm", low="first", wide="float64", alike=(0, 2, 3), beside_float32=True)
 def native_layer_norm(
     input: torch.Tensor,
     normalized_shape: list[int],
@@ -95,7 +95,7 @@ def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.T
     return tuple(input.shape[-len(shape) :]) == shape and (weight is None or tuple(weight.shape) == shape)
 
 
-@override("native_group_norm", low="first", wide="float64")
+@override("native_group_norm", low="first", wide="float64", alike=(0, 1, 2), beside_float32=True)
 def native_group_norm(
     input: torch.Tensor,
     weight: torch.Tensor | None,
@@ -148,7 +148,13 @@ def _widened(first: torch.Tensor, *tensors: torch.Tensor | None) -> list[Any]:
     return [None if t is None else t.to(dtype) for t in (first, *tensors)]
 
 
-@override("native_batch_norm", "_native_batch_norm_legit", low="compute", wide="float64")
+@override(
+    *("native_batch_norm", "_native_batch_norm_legit"),
+    low="compute",
+    wide="float64",
+    alike=(0, 1, 2, 3, 4),
+    beside_float32=True,
+)
 def _batch_norm(
     input: torch.Tensor,
     weight: torch.Tensor | None,
@@ -184,7 +190,7 @@ def _batch_norm(
     return _like_input(output, input), mean.to(given), rstd.to(given)
 
 
-@override("_native_batch_norm_legit.no_stats", low="compute", wide="float64")
+@override("_native_batch_norm_legit.no_stats", low="compute", wide="float64", alike=(0, 1, 2), beside_float32=True)
 def _native_batch_norm_legit_no_stats(
     input: torch.Tensor,
     weight: torch.Tensor | None,
@@ -303,7 +309,7 @@ def _like_input(output: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
     return output.to(input.dtype).contiguous(memory_format=memory_format(input))
 
 
-@override("_weight_norm_interface", op="weight_norm", wide="float64")
+@override("_weight_norm_interface", op="weight_norm", wide="float64", alike=(0, 1))
 def _weight_norm_interface(v: torch.Tensor, g: torch.Tensor, dim: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return _core.ops["weight_norm"](v, g, dim, get_order())
 

@@ -160,6 +160,7 @@ def bernoulli(self: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
 
 @override("normal.Tensor_Tensor", **ANY_DTYPE)
 def normal_tensor_tensor(mean: torch.Tensor, std: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
+    _check_deviation(std)
     shape = torch.broadcast_shapes(mean.shape, std.shape)
     drawn = torch.empty(shape, dtype=mean.dtype).normal_(0.0, 1.0, generator=generator)
     return _spread(drawn, mean, std)
@@ -167,8 +168,14 @@ def normal_tensor_tensor(mean: torch.Tensor, std: torch.Tensor, *, generator: An
 
 @override("normal.Tensor_float", "normal.float_Tensor", **ANY_DTYPE)
 def normal_tensor_float(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
+    _check_deviation(std)
     like = mean if isinstance(mean, torch.Tensor) else std
     return _spread(torch.empty_like(like).normal_(0.0, 1.0, generator=generator), mean, std)
+
+
+def _check_deviation(std: Any) -> None:
+    if isinstance(std, torch.Tensor) and std.is_complex():
+        raise RuntimeError("normal expects standard deviation to be non-complex")
 
 
 def _spread(drawn: torch.Tensor, mean: Any, std: Any) -> torch.Tensor:

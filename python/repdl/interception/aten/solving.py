@@ -114,6 +114,7 @@ def linalg_ldl_solve(
     "_linalg_solve_ex",
     op="solve",
     wide="float64",
+    alike=(0, 1),
     complex=True,
     converts=False,
     transposed=("rows",),

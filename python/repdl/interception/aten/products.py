@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Gradients of products of many numbers, by one formula wherever they are taken.
+
+torch divides the product by each number where none of the whole tensor is 0, and multiplies the other numbers where one
+is, or where a transform or a mode is there: a zero in one row would change the bits of the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from repdl.interception.native import LOW_DTYPES, overload
+from repdl.interception.override import with_gradient
+
+
+@with_gradient("prod.dim_int")
+def prod_along(
+    self: torch.Tensor, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    return Prod.apply(self, dim, keepdim, dtype)  # type: ignore[no-untyped-call]
+
+
+@with_gradient("prod")
+def prod(self: torch.Tensor, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    return Prod.apply(self, None, False, dtype)  # type: ignore[no-untyped-call]
+
+
+class Prod(torch.autograd.Function):
+    """Gradients and tangents are computed in the type of the result, or in float32, and rounded once."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, dim: int | None, keepdim: bool, dtype: torch.dtype | None) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+        ctx.dim, ctx.keepdim, ctx.dtype = dim, keepdim, dtype or x.dtype
+        with torch._C._AutoDispatchBelowAutograd():
+            if dim is None:
+                return overload("prod")(x, dtype=dtype)
+            return overload("prod.dim_int")(x, dim, keepdim, dtype=dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        if ctx.dim is not None and not ctx.keepdim and x.dim():
+            grad = grad.unsqueeze(ctx.dim)
+        found = grad * _others(x.to(_wide(ctx.dtype)), ctx.dim).conj()
+        return (found if x.is_complex() else torch.real(found)).to(x.dtype), None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, dx: torch.Tensor, *_: Any) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        wide = _wide(ctx.dtype)
+        terms = _others(x.to(wide), ctx.dim) * dx.to(wide)
+        along = () if ctx.dim is None or not x.dim() else (ctx.dim, ctx.keepdim)
+        return terms.sum(*along).to(ctx.dtype)
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.float32 if dtype in LOW_DTYPES else dtype
+
+
+def _others(x: torch.Tensor, dim: int | None) -> torch.Tensor:
+    """In each place the product of the numbers before it times that of those behind it."""
+    if dim is None:
+        return _others(x.reshape(-1), 0).view(x.shape)
+    if not x.dim() or x.shape[dim] <= 1:
+        return torch.ones_like(x)
+    one = torch.ones_like(x.narrow(dim, 0, 1))
+    length = x.shape[dim] - 1
+    before = torch.cat((one, x.narrow(dim, 0, length)), dim).cumprod(dim)
+    behind = torch.cat((one, x.narrow(dim, 1, length).flip(dim)), dim).cumprod(dim).flip(dim)
+    return before * behind
