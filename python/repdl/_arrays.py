@@ -45,7 +45,11 @@ def _is_of_another(value: Any) -> bool:
 
 @cache
 def _is_kind_of_another(kind: Any) -> bool:
-    return hasattr(kind, "__dlpack__") and not issubclass(kind, np.ndarray)
+    return hasattr(kind, "__dlpack__") and (not issubclass(kind, np.ndarray) or _has_mask(kind))
+
+
+def _has_mask(kind: Any) -> bool:
+    return any(base.__module__.startswith("numpy.ma") for base in kind.__mro__)
 
 
 def check(op: str, name: str, value: Any, changed: bool) -> None:
@@ -53,7 +57,18 @@ def check(op: str, name: str, value: Any, changed: bool) -> None:
 
     What is not such an array passes, and so does one on another device, which the core names.
     """
-    if not _is_of_another(value) or value.__dlpack_device__()[0] not in _ON_CPU:
+    if not _is_of_another(value):
+        return
+    if _has_mask(type(value)):
+        raise TypeError(f"[{op}] {name} has a mask, which no op looks at; give its numbers, as by .filled(0)")
+    try:
+        device = value.__dlpack_device__()[0]
+    except AttributeError:  # as of JAX, while it traces a function
+        raise TypeError(
+            f"[{op}] {name} is a {type(value).__name__}, which has no numbers to read; call the op outside of "
+            "functions that are compiled or differentiated, or by a callback"
+        ) from None
+    if device not in _ON_CPU:
         return
     dtype = str(getattr(value, "dtype", ""))
     if any(word in dtype for word in _WITHOUT_NUMBERS):

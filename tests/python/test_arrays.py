@@ -155,6 +155,22 @@ def test_an_op_that_changes_an_array() -> None:
         assert not array.values.any()
 
 
+class Traced(Array):
+    """As JAX's, while a function is compiled."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        raise AttributeError("it has no device")
+
+
+def test_arrays_whose_numbers_are_not_all_that_they_say() -> None:
+    """A mask would be dropped, and an array that is being traced has no numbers."""
+    masked = np.ma.masked_array(X, mask=X > 1)
+    for array, text in ((masked, r"has a mask, .* \.filled\(0\)"), (Traced(X), "is a Traced, which has no numbers")):
+        for call in (lambda a: repdl.ops.mul(X, a), lambda a: repdl.ops.mul(X, other=a)):
+            with pytest.raises(TypeError, match=rf"\[mul\] other {text}"):
+                call(array)
+
+
 def test_numbers_that_a_library_does_not_keep() -> None:
     _, index = repdl.ops.topk(Narrow(X[1]), 2)
     assert index.values.dtype == np.int32 and index.values.tolist() == repdl.ops.topk(X[1], 2)[1].tolist()
@@ -227,14 +243,17 @@ def test_jax() -> None:
         "assert type(result) is type(x) and np.asarray(result).tobytes() == repdl.ops.exp(X).tobytes()\n"
         "_, index = repdl.ops.topk(x[1], 2)\n"
         "assert type(index) is type(x) and index.tolist() == repdl.ops.topk(X[1], 2)[1].tolist()\n"
-        "for call in (lambda: repdl.ops.philox_uniform(x, 1, 2), lambda: repdl.ops.exp(x.astype(jnp.bfloat16))):\n"
+        "import jax\n"
+        "for call in (lambda: repdl.ops.philox_uniform(x, 1, 2), lambda: repdl.ops.exp(x.astype(jnp.bfloat16)),\n"
+        "             lambda: jax.jit(repdl.ops.exp)(x)):\n"
         "    try:\n"
         "        call()\n"
         "    except TypeError as error:\n"
         "        print(error)\n"
     )
-    read_only, bfloat16 = run_python(program).splitlines()
+    read_only, bfloat16, traced = run_python(program).splitlines()
     assert "got a read-only ArrayImpl" in read_only and "is bfloat16" in bfloat16
+    assert traced.startswith("[exp] input is a ") and "which has no numbers to read" in traced
 
 
 def test_tensorflow() -> None:

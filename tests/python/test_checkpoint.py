@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import math
 import os
@@ -18,7 +19,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 import repdl
@@ -601,7 +604,7 @@ def test_foreign_files(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(CheckpointError, match="it has format '2', and this version"):
         checkpoint.load(path)
     os.mkfifo(tmp_path / "pipe")
-    with open(os.open(tmp_path / "pipe", os.O_RDWR)), pytest.raises(CheckpointError, match="it is no safetensors"):
+    with pytest.raises(CheckpointError, match="it is a pipe, not a file"):
         checkpoint.load(tmp_path / "pipe")
     with pytest.raises(ValueError, match="pipe is a device or a pipe"):
         checkpoint.save(tmp_path / "pipe")
@@ -610,6 +613,23 @@ def test_foreign_files(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(error):
             checkpoint.load(other)
     assert not (tmp_path / "exploded").exists()
+
+
+def test_where_no_checkpoint_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors of the system, with the path that the program gave, and nothing is left behind."""
+    for place, text in ((tmp_path, "it is a folder"), (tmp_path / "none" / "run.ckpt", "there is no such folder")):
+        with pytest.raises(OSError, match=text) as caught:
+            checkpoint.save(place, x=torch.ones(3))
+        assert caught.value.filename in (str(tmp_path), str(tmp_path / "none"))
+
+    def full(*_: object) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(safetensors.torch, "save_file", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        checkpoint.save(tmp_path / "run.ckpt", x=torch.ones(3))
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path / "run.ckpt"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_replaced_while_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

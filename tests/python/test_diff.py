@@ -19,6 +19,7 @@ import repdl
 from faults import FAULTS, compared
 from repdl.cli.main import app
 from repdl.runs import difference
+from repdl.runs.recorder import recording
 from repdl.runs.run import Run
 from repdl.runs.sentence import sentence
 from runs import Program, Transformer, recorded, train_convolutions, train_transformer
@@ -79,6 +80,31 @@ def test_long_runs_that_differ_late(tmp_path: Path) -> None:
     assert found is not None and found.call.number > 5000 and "aten::mul.Tensor" in text
     missing, text = compared(tmp_path, program(2), lambda: [program(2)(), torch.ones(1)])
     assert missing is not None and "run A ended and run B went on" in text
+
+
+def test_nothing_is_said_of_what_a_run_that_was_cut_off_has_not_told(tmp_path: Path) -> None:
+    with recording(tmp_path / "a", quiet=True) as recorder:
+        for batch in DataLoader(torch.rand(4, 2), batch_size=2):
+            batch.sinh()
+            recorder.log.write()
+    a = Run(tmp_path / "a")
+    for name, count in (("head", 1), ("half", 3)):
+        ends = [frame.offset + frame.packed for frame in a.reader.frames()]
+        (tmp_path / name).write_bytes((tmp_path / "a").read_bytes()[: ends[count - 1]])
+        for one, other in (("a", name), (name, "a")):
+            runs = Run(tmp_path / one), Run(tmp_path / other)
+            found = difference.find(*runs)
+            assert found is not None and found.kind == "end"
+            assert not found.settings and not found.generators, sentence(found, *runs)
+
+
+def test_ops_are_counted_as_the_summary_counts_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "ab":
+        with repdl.record(tmp_path / name):
+            torch.ones(3).sinh()
+    assert " has 2 ops in 0 whole steps" in capsys.readouterr().err
+    a, b = Run(tmp_path / "a"), Run(tmp_path / "b")
+    assert sentence(difference.find(a, b), a, b) == "No difference: 2 ops in 1 step are equal."
 
 
 def test_other_samplings_are_refused(tmp_path: Path) -> None:

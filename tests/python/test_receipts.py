@@ -679,6 +679,7 @@ def test_a_rank_that_differs_is_named(of_two: Party, name: str) -> None:
         of_two.script.write_text(of_ranks(of_two, here="pass"))
         _, found = of_two.verify()
         assert found is not None and found.what == ["sources"]
+        assert found.sentence == "at the end the run differs in the sources that were imported (train.py)", found
     else:
         assert found is not None and found.process is not None, found
         assert found.sentence.startswith(sentence) and found.process in sentence
@@ -1038,6 +1039,25 @@ def test_entries_that_are_made_up(honest: Party, tmp_path: Path, at: int, name: 
     with pytest.raises(ReceiptError) as caught:
         file.read(tmp_path / "made up")
     assert text in str(caught.value)
+
+
+def test_a_source_is_named_without_what_a_terminal_obeys(honest: Party, tmp_path: Path) -> None:
+    lines = lines_of(honest.path)
+    lines[-1]["end"]["sources"] = {f"{number}\x1b[2J.py": "0" * 64 for number in range(9)}
+    write_chain(tmp_path / "made up", lines)
+    receipt = file.read(tmp_path / "made up")
+    at = len(receipt.entries)
+    answer = {"at": at, "found": ["end", receipt.end | {"sources": {}}]}
+    _, found = judge(receipt, [stretches.whole(receipt)], [answer])
+    assert found is not None and "\x1b" not in found.sentence
+    assert "in the sources that were imported (0\\x1b[2J.py, 1" in found.sentence and "and 4 more)" in found.sentence
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+    path, this = tmp_path / "pipe", Program(__file__, [], False, Path.cwd())
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="it is a pipe that nobody reads"), writing(path, this):
+        pass
 
 
 def test_lines_that_are_made_up(honest: Party, tmp_path: Path) -> None:

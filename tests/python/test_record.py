@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import signal
 import struct
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import permutations, product
 from pathlib import Path
@@ -365,6 +367,72 @@ def test_a_run_that_is_killed_is_readable(tmp_path: Path) -> None:
     assert "No difference up to where A and B were cut off: " in " ".join(shown.stdout.split())
 
 
+WAYS_OUT: dict[str, Callable[[], object]] = {
+    "_exit": lambda: os._exit(4),
+    "abort": lambda: os.abort(),
+    "exec": lambda: os.execlp("true", "true"),
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_the_last_ops_before_a_program_leaves_its_process_are_written(tmp_path: Path, way: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, in a process that forks
+        child = os.fork()
+    if child == 0:
+        try:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            with repdl.record(tmp_path / "run", quiet=True):
+                torch.ones(3).sinh()
+                WAYS_OUT[way]()
+        finally:
+            os._exit(77)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == {"_exit": 4, "abort": -signal.SIGABRT, "exec": 0, "kill": -signal.SIGKILL}[way]
+    run = Run(tmp_path / "run")
+    assert [call.name for call in calls(run)] == ["aten::ones", "aten::sinh"]
+    assert (run.end is not None) == (way == "_exit")
+
+
+def test_a_signal_or_a_program_that_cannot_be_started_ends_nothing(tmp_path: Path) -> None:
+    was = os._exit, os.abort, os.execv, os.execve, os.kill
+    with repdl.record(tmp_path / "run", quiet=True):
+        torch.ones(3).sinh()
+        os.kill(os.getpid(), 0)
+        with pytest.raises(FileNotFoundError):
+            os.execv(tmp_path / "none", ["none"])
+        torch.ones(3).cosh()
+    run = Run(tmp_path / "run")
+    assert run.end is not None and len(named(run, "aten::cosh")) == 1
+    assert (os._exit, os.abort, os.execv, os.execve, os.kill) == was
+
+
+def test_a_program_that_closes_all_files_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a daemon does; what it opens then may get the number that the record had."""
+    with recording(tmp_path / "run") as recorder:
+        number = recorder.log.writer.file
+        os.close(number)
+        assert os.open(tmp_path / "other", os.O_WRONLY | os.O_CREAT) == number
+        torch.ones(3).sinh()
+        recorder.log.write()
+        torch.ones(3).cosh()
+    os.close(number)  # it is still open
+    assert (tmp_path / "other").read_bytes() == b""
+    with recording(tmp_path / "closed") as recorder:
+        os.close(recorder.log.writer.file)
+        torch.ones(3).sinh()
+    told = capsys.readouterr().err
+    assert told.count("ends here, since it cannot be written: the program has closed it\n") == 2
+    assert Run(tmp_path / "run").end is None
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe that nobody reads"), repdl.record(tmp_path / "pipe"):
+        pass
+
+
 def test_a_disk_that_fills_up(tmp_path: Path) -> None:
     result = record(
         tmp_path,
@@ -412,6 +480,15 @@ def test_any_damage_is_named(tmp_path: Path) -> None:
         (tmp_path / "damaged").write_bytes(damaged)
         with pytest.raises(RecordError):
             calls(Run(tmp_path / "damaged"))
+
+
+def test_what_stands_behind_the_end_is_named(tmp_path: Path) -> None:
+    recorded(tmp_path / "a", train_convolutions)
+    data = (tmp_path / "a").read_bytes()
+    for more in (b"x", data):
+        (tmp_path / "more").write_bytes(data + more)
+        with pytest.raises(RecordError, match=f"is damaged at byte {len(data)}: it goes on after its end"):
+            Run(tmp_path / "more")
 
 
 def test_a_damaged_length_is_no_end(tmp_path: Path) -> None:

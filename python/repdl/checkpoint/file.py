@@ -7,6 +7,7 @@ with "0" in the places of the checksum's own 64 digits.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -45,7 +46,11 @@ def write(path: str | os.PathLike[str], text: str, tensors: dict[str, torch.Tens
             "long lists of numbers"
         )
     target = Path(os.path.realpath(path))
-    if not (target.is_file() or target.is_dir()) and target.exists():
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder, which a checkpoint cannot replace", str(target))
+    if target.exists() and not target.is_file():
         raise ValueError(f"[checkpoint.save] {target} is a device or a pipe, which a checkpoint cannot replace")
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
@@ -61,6 +66,9 @@ def write(path: str | os.PathLike[str], text: str, tensors: dict[str, torch.Tens
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, target)
+    except safetensors.SafetensorError as error:  # a full disk, as a rule
+        unfinished.unlink(missing_ok=True)
+        raise _of_system(error, target) from None
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
@@ -69,6 +77,8 @@ def write(path: str | os.PathLike[str], text: str, tensors: dict[str, torch.Tens
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, torch.Tensor]]:
     """The text and the tensors of a whole file. CheckpointError, without its path, for any other."""
+    if Path(path).is_fifo():  # opening it would wait for a writer
+        raise CheckpointError("it is a pipe, not a file")
     with open(path, "rb") as file:
         _, computed, stated = _checksum(file)
     if computed != stated:
@@ -87,6 +97,12 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, torch.Tensor]]:
             return metadata["state"], {name: opened.get_tensor(name).clone() for name in opened.keys()}  # noqa: SIM118
     except safetensors.SafetensorError as error:
         raise CheckpointError(f"it is no safetensors file: {error}") from None
+
+
+def _of_system(error: Exception, path: Path) -> Exception:
+    """An error of safetensors while it writes, as the OSError that it is by its text."""
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return error if found is None else OSError(int(found[1]), os.strerror(int(found[1])), str(path))
 
 
 def _checksum(file: BinaryIO) -> tuple[int, bytes, bytes]:

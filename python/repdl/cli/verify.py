@@ -38,7 +38,7 @@ def verify(
         fail("repdl verify: --seed and --checkpoints are of --steps")
     try:
         from repdl.receipts import file, stretches, verifying
-        from repdl.receipts.verifying import shown
+        from repdl.receipts.entries import shown
 
         said = file.read(receipt)
         found = verifying.place_of(said, program)

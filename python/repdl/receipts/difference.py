@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from repdl.receipts.entries import CHECKPOINT, END, PROCESS, READ, STEP, Entry, part_order, process_order
+from repdl.receipts.entries import CHECKPOINT, END, PROCESS, READ, STEP, Entry, part_order, process_order, shown
 from repdl.receipts.file import Receipt
 from repdl.receipts.stretches import Stretch
 
@@ -21,6 +21,9 @@ _NAMES = {
     "sources": "the sources that were imported",
     "generators": "the generators",
 }
+
+_MOST_SOURCES = 5
+"""That are named."""
 
 
 @dataclass(frozen=True)
@@ -142,9 +145,12 @@ def _described(name: str, expected: dict[str, Any], found: dict[str, Any]) -> st
         pairs = list(zip(expected[name], found[name], strict=False))
         first = next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs))
         return f"the batches (from {first} on, of {len(expected[name])} in the receipt and {len(found[name])} here)"
-    if name in ("states", "generators"):
+    if name in ("states", "generators", "sources"):
         both = expected[name].keys() | found[name].keys()
         names = sorted(n for n in both if expected[name].get(n) != found[name].get(n))
+        if name == "sources":
+            more = [f"{len(names) - _MOST_SOURCES} more"] if len(names) > _MOST_SOURCES else []
+            return f"{_NAMES[name]} ({_listed([*map(shown, names[:_MOST_SOURCES]), *more])})"
         what = "the state" if name == "states" else f"the generator{'s' * (len(names) > 1)}"
         return f"{what} of {_listed(names)}"
     if name == "ended":

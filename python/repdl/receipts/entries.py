@@ -110,6 +110,11 @@ def is_text(value: Any) -> bool:
         return False
 
 
+def shown(value: object) -> str:
+    """A text of a receipt without anything that a terminal would act on."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+
+
 def _are_digests(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_digest, value))
 

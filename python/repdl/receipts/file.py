@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from repdl._files import open_anew
 from repdl.receipts.entries import (
     CHECKPOINT,
     END,
@@ -61,7 +62,7 @@ class Writer:
         self.processes: set[str | None] = set()  # that took them; None is the first
         self.failure: OSError | None = None
         self._whole = hashlib.sha256()
-        self._file = path.open("wb", buffering=0)
+        self._file = os.fdopen(open_anew(path), "wb", buffering=0)
         self._write(PROGRAM, {"format": FORMAT} | program, {"about": about})
 
     def add(self, kind: str, content: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from repdl import _core
 from repdl.receipts import program as programs
 from repdl.receipts.difference import Difference, judge
-from repdl.receipts.entries import ReceiptError
+from repdl.receipts.entries import ReceiptError, shown
 from repdl.receipts.file import Receipt
 from repdl.receipts.processes import VARIABLE
 from repdl.receipts.program import Program
@@ -102,8 +102,3 @@ def other_versions(receipt: Receipt) -> Iterator[str]:
         here = programs.version_of(name)
         if here != version:
             yield f"{shown(name)} {shown(version)} (here {here or 'none'})"
-
-
-def shown(value: object) -> str:
-    """A text of a receipt without anything that a terminal would act on."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))

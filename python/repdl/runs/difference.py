@@ -175,7 +175,7 @@ def _settings(a: AnyRun, b: AnyRun, states: dict[int, Call]) -> dict[str, tuple[
     known = []
     for side, run in enumerate((a, b)):
         facts = {name: str(run.header.get(name, "")) for name in FACTS}
-        at_op = settings.read(states[side].text) if side in states else {}
+        at_op = settings.read(states[side].text) if len(states) == 2 else {}  # not of a run that ended before
         known.append(facts | settings.variables(run.header) | at_op)
     both = {name: (known[0].get(name, ""), known[1].get(name, "")) for name in known[0] | known[1]}
     return {name: values for name, values in both.items() if values[0] != values[1]}
@@ -185,7 +185,7 @@ def _generators(found: Difference, states: dict[int, Call]) -> list[str]:
     a, b = found.a, found.b
     if a is not None and b is not None and found.kind != "input" and (a.generator or b.generator):
         return ["torch's generator"] if a.generator != b.generator else []
-    if found.call.phase != "data loading" or len(states) < 2:
+    if found.call.phase != "data loading" or len(states) < 2 or found.kind == "end":
         return []
     return [x.kind for x, y in zip(states[0].inputs, states[1].inputs, strict=False) if x.hash != y.hash]
 

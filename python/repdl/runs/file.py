@@ -8,12 +8,14 @@ last whole frame. Nothing read is executed, and nothing is unpacked before its s
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from repdl._files import open_anew
 from repdl._needs import library
 
 MAGIC = b"RepDLrun"
@@ -89,7 +91,8 @@ class Writer:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.frames = Frames()
-        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        self.file = open_anew(path)
+        self.identity = self._identity()
         self.size = 0
         self._write(MAGIC)
 
@@ -98,8 +101,21 @@ class Writer:
             value = {"format": VERSION} | value
         self._write(self.frames.write(kind, value))
 
+    def _identity(self) -> tuple[int, int]:
+        found = os.fstat(self.file)
+        return found.st_dev, found.st_ino
+
+    def _is_open(self) -> bool:
+        """Not if the program has closed all files, as a daemon does; the number may be that of another one since."""
+        try:
+            return self._identity() == self.identity
+        except OSError:
+            return False
+
     def _write(self, data: bytes) -> None:
         """All of it or, on a full disk, nothing."""
+        if not self._is_open():
+            raise OSError(errno.EBADF, "the program has closed it", str(self.path))
         left = memoryview(data)
         try:
             while left:
@@ -111,7 +127,8 @@ class Writer:
         self.size += len(data)
 
     def close(self) -> None:
-        os.close(self.file)
+        if self._is_open():
+            os.close(self.file)
 
 
 class Reader:
@@ -151,6 +168,8 @@ class Reader:
                     raise RecordError(f"{self.path} is damaged at byte {frame.offset - HEAD_SIZE}: its size is another")
                 return
             yield frame
+            if frame.kind == END and offset < self.size:
+                raise RecordError(f"{self.path} is damaged at byte {offset}: it goes on after its end")
 
     def _is_ended(self) -> bool:
         """Whether the file ends with a whole frame of the end of a run, of whatever length it says to be."""

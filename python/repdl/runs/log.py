@@ -77,6 +77,11 @@ class Log:
         self._end_block()
         self.step += 1
 
+    def write(self) -> None:
+        """What has been entered."""
+        if not self.is_closed:
+            self._end_part()
+
     def _end_part(self) -> None:
         self.columns.end_part(self.step, self.part_begin)
         self.part_begin = self.ops
@@ -116,7 +121,8 @@ class Log:
 
     def close(self, status: str, seconds: float, own: float) -> None:
         self._end_block()
-        self._frame(END, {"status": status, "steps": self.step, "ops": self.ops, "seconds": seconds, "own": own})
+        counts = {"steps": self.step, "ops": self.ops, "counted": self.counted}
+        self._frame(END, {"status": status, **counts, "seconds": seconds, "own": own})
         self.leave()
 
     def summary(self, seconds: float, own: float) -> str:

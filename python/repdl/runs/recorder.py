@@ -24,6 +24,7 @@ from repdl.interception.origins import Origins
 from repdl.interception.untraced import UntracedMode
 from repdl.runs import events, ops, randomness, settings
 from repdl.runs.file import Writer
+from repdl.runs.leaving import written_before
 from repdl.runs.log import ALL_STEPS, Log
 from repdl.runs.memory import Memory, is_of_others, memory_of, storage, value_of, watched
 from repdl.runs.window import ALL_OPS, SAMPLE, Window
@@ -160,6 +161,15 @@ class Recorder(UntracedMode):
         elif (now := settings.now()) != self.settings:
             self.settings = now
             self.note_state()
+
+    def when_at_rest(self, action: Callable[[], None]) -> Callable[[], None]:
+        """An action that is left out in other threads and amid a call, where the log is not whole."""
+
+        def act() -> None:
+            if get_ident() == self.thread and not self.is_inside:
+                action()
+
+        return act
 
     def note_state(self) -> None:
         """What is no difference by itself, but may explain one."""
@@ -349,8 +359,16 @@ def recording(
     log = Log(Writer(Path(path)), _header(steps, window) | dict(program or {}))
     recorder = _active = kind(log, steps, window)
     begin, status = perf_counter(), "raised"
+
+    def end(status: str = "left") -> None:
+        if not log.is_closed:
+            log.close(status, perf_counter() - begin, recorder.own)
+            if not quiet:
+                print(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}", file=sys.stderr)
+
     try:
         with ExitStack() as stack:
+            stack.enter_context(written_before(recorder.when_at_rest(end), recorder.when_at_rest(log.write)))
             stack.enter_context(watched(lambda: recorder.is_inside))
             stack.enter_context(recorder.origins.followed())
             stack.enter_context(events.followed(recorder))
@@ -360,10 +378,7 @@ def recording(
         status = "ended"
     finally:
         _active = None
-        if not log.is_closed:
-            log.close(status, perf_counter() - begin, recorder.own)
-            if not quiet:
-                print(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}", file=sys.stderr)
+        end(status)
 
 
 def _header(steps: range, window: Window) -> dict[str, Any]:

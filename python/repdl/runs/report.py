@@ -13,7 +13,7 @@ from rich.text import Text
 from repdl.runs.columns import Call
 from repdl.runs.difference import Difference, Row
 from repdl.runs.run import AnyRun
-from repdl.runs.sentence import sentence
+from repdl.runs.sentence import ops_of, sentence
 
 if TYPE_CHECKING:
     from repdl.runs.cause import Cause
@@ -42,7 +42,7 @@ def show(found: Difference | None, a: AnyRun, b: AnyRun, console: Console, notes
         console.print(Text(note), soft_wrap=True)
     for name, run in (("A", a), ("B", b)):
         if run.end is None:
-            note = f"{name}, {run.path}, is cut off after {run.ops} ops: its run was killed, or its disk was full."
+            note = f"{name}, {run.path}, is cut off after {ops_of(run)}: its run was killed, or its disk was full."
             console.print(Text(note, style="yellow"), soft_wrap=True)
     if found is None:
         return

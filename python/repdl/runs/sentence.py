@@ -15,14 +15,22 @@ from repdl.runs.run import AnyRun
 
 def sentence(found: Difference | None, a: AnyRun, b: AnyRun) -> str:
     if found is None:
-        equal = f"{a.ops} ops in {a.steps} steps are equal"
+        steps = f"{a.steps} step{'' if a.steps == 1 else 's'}"
+        equal = f"{ops_of(a)} in {steps} are equal"
         if a.sampling[1] == 0:
             what = "batches, parameters, optimizers, results of models and numbers that the programs read"
-            equal = f"the {what} are equal in {a.steps} steps"
+            equal = f"the {what} are equal in {steps}"
         return f"No difference{_until(a, b)}: {equal}."
     parts = [_first(found, a, b), _loading(found), _settings(found)]
     parts += [more.sentence for more in (found.cause, found.captured) if more is not None]
     return " ".join(filter(None, parts))
+
+
+def ops_of(run: AnyRun) -> str:
+    """As many as `repdl record` has said; of a run that was cut off as many as it has, with states of generators."""
+    counted = run.end and run.end.get("counted")
+    number = counted if isinstance(counted, int) else run.ops
+    return f"{number} op{'' if number == 1 else 's'}"
 
 
 def _until(a: AnyRun, b: AnyRun) -> str:
