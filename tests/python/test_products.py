@@ -91,6 +91,28 @@ def test_a_row_alone(take: Callable[..., torch.Tensor]) -> None:
         assert same_bits(take(prod, x[i : i + 1]), whole[i : i + 1])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("take", [gradient, second_gradient, tangent])
+def test_a_row_alone_of_cumulative_products(take: Callable[..., torch.Tensor], dtype: torch.dtype) -> None:
+    x = numbers(4, 8).to(dtype)
+    x[2, 3] = x[3, 0] = x[3, 6] = 0
+
+    def cumprod(x: torch.Tensor) -> torch.Tensor:
+        return x.cumprod(1) * numbers(8)
+
+    whole = take(cumprod, x)
+    assert all(same_bits(take(cumprod, x[i : i + 1]), whole[i : i + 1]) for i in range(4))
+
+
+def test_second_gradients_of_cumulative_products() -> None:
+    x = numbers(3, 5).double()
+    x[1, 2] = x[2, 0] = x[2, 4] = 0
+    for rows in (x, torch.complex(x, x.flip(0) * x)):
+        rows.requires_grad_()
+        assert torch.autograd.gradgradcheck(lambda x: x.cumprod(1), rows)
+        assert torch.autograd.gradgradcheck(lambda x: x.t().cumprod(0), rows)
+
+
 def test_a_transform_changes_nothing() -> None:
     x = numbers(3, 8)
     for form in (FORMS["along"], FORMS["whole"]):

@@ -19,6 +19,11 @@ def transformed() -> bool:
     return _transform() is not None or _is_tracing() or forward_ad._current_level >= 0
 
 
+def is_followed(*tensors: torch.Tensor) -> bool:
+    """Whether a mode, a transform, a tracer or a subclass sees each step, so that none may go by the numbers."""
+    return bool(_in_modes()) or transformed() or any(type(t) not in PLAIN for t in tensors)
+
+
 def unwatched(*tensors: torch.Tensor | None) -> bool:
     """Whether these are plain tensors, and neither autograd nor a mode, a transform or a tracer wants to see the steps.
 

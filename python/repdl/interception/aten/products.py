@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
-from repdl.interception.native import LOW_DTYPES, overload
-from repdl.interception.override import with_gradient
+from repdl.interception.native import LOW_DTYPES, native_of, overload
+from repdl.interception.override import composite, with_gradient
+from repdl.interception.unwatched import is_followed
 
 
 @with_gradient("prod.dim_int")
@@ -72,3 +73,24 @@ def _others(x: torch.Tensor, dim: int | None) -> torch.Tensor:
     before = torch.cat((one, x.narrow(dim, 0, length)), dim).cumprod(dim)
     behind = torch.cat((one, x.narrow(dim, 1, length).flip(dim)), dim).cumprod(dim).flip(dim)
     return before * behind
+
+
+_native_cumprod_backward = native_of("cumprod_backward")
+
+
+@composite("cumprod_backward")
+def cumprod_backward(grad: torch.Tensor, input: torch.Tensor, dim: int, output: torch.Tensor) -> torch.Tensor:
+    """Where the gradient is recorded, torch divides if no number of the tensor is 0, and else multiplies in all rows.
+
+    So rows with a zero and those without are given to it apart.
+    """
+    if not torch.is_grad_enabled() or is_followed(grad, input, output):  # no row has other steps for a zero elsewhere
+        return _native_cumprod_backward(grad, input, dim, output)
+    with_zero = (input.detach() == 0).any(dim, keepdim=True)
+    if with_zero.all() or not with_zero.any():
+        return _native_cumprod_backward(grad, input, dim, output)
+    found = [
+        _native_cumprod_backward(grad, input.where(where, number), dim, output.where(where, number))
+        for where, number in ((with_zero, 0), (~with_zero, 1))
+    ]
+    return found[0].where(with_zero, found[1])
