@@ -238,9 +238,9 @@ def test_a_write_that_fails_leaves_the_file_of_before(path: Path, monkeypatch: p
             with pytest.raises(OSError, match="No space"):
                 checkpoint.save(path, x=2)
         assert path.read_bytes() == whole and os.listdir(path.parent) == [path.name], name
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
         checkpoint.save(path.parent / "no" / "such", x=1)
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(IsADirectoryError, match="it is a folder"):
         checkpoint.save(path.parent, x=1)
 
 

@@ -403,9 +403,6 @@ def fit_directions() -> None:
 
 
 REFUSED: dict[str, Callable[[], Any]] = {
-    "weights of another type": lambda: torch.histogram(
-        torch.ones(3), 3, range=(0.0, 2.0), weight=torch.ones(3).double()
-    ),
     "products of complex matrices at places": at_places,
 }
 """What has no reproducible kernel yet, and so must raise."""

@@ -27,7 +27,7 @@ from repdl.conformance.report import Report
 from repdl.conformance.torch_case import FLOATS, INTEGERS, PARTS, read_torch_case
 from repdl.conformance.torch_golden import TORCH_GOLDEN, as_read, run_torch_golden, sparse_of, tensor_of
 from repdl.interception.machine import CAPABILITY
-from repdl.interception.native import native_of
+from repdl.interception.native import is_there, native_of
 from repdl.interception.override import (
     ForComplex,
     Kernel,
@@ -53,7 +53,8 @@ def failures(report: Report) -> list[str]:
 def test_every_line_passes(part: int) -> None:
     report = run_torch_golden(sorted(path.stem for path in TORCH_GOLDEN.glob("*.txt"))[part::SHARES])
     assert failures(report) == []
-    assert all(result.status == "passed" for result in report.results)
+    without_kernel = {result.case for result in report.results if result.status == "no kernel"}
+    assert not [case for case in without_kernel if is_there(case.removeprefix("aten::").partition("(")[0])]
 
 
 @pytest.mark.parametrize("capability", [name for name in CAPABILITIES if name != CAPABILITY])

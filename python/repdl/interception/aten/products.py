@@ -64,10 +64,10 @@ def _wide(dtype: torch.dtype) -> torch.dtype:
 
 def _others(x: torch.Tensor, dim: int | None) -> torch.Tensor:
     """In each place the product of the numbers before it times that of those behind it."""
-    if dim is None:
+    if dim is None or not x.dim():
         return _others(x.reshape(-1), 0).view(x.shape)
-    if not x.dim() or x.shape[dim] <= 1:
-        return torch.ones_like(x)
+    if not x.shape[dim]:
+        return x
     one = torch.ones_like(x.narrow(dim, 0, 1))
     length = x.shape[dim] - 1
     before = torch.cat((one, x.narrow(dim, 0, length)), dim).cumprod(dim)
