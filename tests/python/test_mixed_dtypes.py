@@ -49,7 +49,6 @@ NOT_BY_US |= {("multi_margin_loss", torch.bfloat16, torch.bfloat16)}
 OF_INTEGERS: list[Call] = [
     torch.hypot,
     torch.logaddexp,
-    torch.igamma,
     lambda a, b: torch.lerp(a, b, 0.5),
     lambda a, b: torch.addcdiv(a.float(), a, b),
     lambda a, b: torch.sub(a.float(), b.bool(), alpha=2),

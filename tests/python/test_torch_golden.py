@@ -261,6 +261,7 @@ WITHOUT_LINES = {
     "asserts; gives no number": "_assert_async _assert_scalar _assert_tensor_metadata _functional_assert_async "
     "_functional_assert_scalar",
     "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
+    "torch's own but where its gradient is recorded, which no line does; test_products": "cumprod_backward",
     "no reference; test_exact_ops compares layouts and threads": "fractional_max_pool2d fractional_max_pool3d "
     "unique_dim_consecutive hash_tensor",
 }
@@ -285,6 +286,7 @@ WITHOUT_LINES_OF_OURS = {
     "that of COO tensors, of values or as of matrices, which have lines; test_sparse_compressed": "SparseCPU:bmm "
     "SparseCsrCPU:add.Tensor SparseCsrCPU:sum",
     "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
+    "torch's own but where its gradient is recorded, which no line does; test_products": "cumprod_backward",
     "the composites of devices, of ops that have lines; tests/cuda/torch": "dropout gru_cell lstm_cell",
     "torch's own on the CPU, without a line; tests/cuda/torch has that of devices": "round.decimals "
     "scatter.value_reduce unique_dim_consecutive",

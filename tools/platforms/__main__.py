@@ -84,7 +84,7 @@ def main(
         raise typer.BadParameter("--results records whole runs; leave out --slice")
     chosen = [matrix.platforms[name] for name in names or matrix.platforms]
     if part and not names:
-        chosen = [platform.in_slice() for platform in chosen if platform.slice_targets]
+        chosen = [platform.in_slice(matrix.slice_folders) for platform in chosen if platform.slice_targets]
     if show:
         table = Table("name", "targets", "packages", "")
         for platform in chosen:

@@ -67,7 +67,8 @@ def build(platform: Platform, with_tests: bool, highway_folder: Path | None) -> 
     highway = [f"-DREPDL_HIGHWAY_INCLUDE={highway_folder}"] if highway_folder else ["-UREPDL_HIGHWAY_INCLUDE"]
     command(
         "cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *flags, "-DREPDL_BUILD_TESTS=ON",
-        "-DCMAKE_INSTALL_LIBDIR=lib", f"-DREPDL_TARGETS={';'.join(platform.targets)}", *highway,
+        "-DCMAKE_INSTALL_LIBDIR=lib", f"-DREPDL_TARGETS={';'.join(platform.targets)}",
+        f"-DREPDL_OPS={';'.join(platform.op_folders)}", *highway,
     )  # fmt: skip
     tests = ["repdl_tests"] if with_tests else []
     command("cmake", "--build", folder, "--target", "repdl_conformance", "repdl_ops_parts", *tests)

@@ -51,15 +51,18 @@ class Platform:
     runs: tuple[Run, ...] = (Run(),)
     slice_targets: tuple[str, ...] = ()
     highway: str = ""
+    op_folders: tuple[str, ...] = ()
+    """Those of src/ops that are built; all if there are none."""
 
-    def in_slice(self) -> Platform:
+    def in_slice(self, op_folders: tuple[str, ...]) -> Platform:
         """Running the targets of the slice alone; scalar is part of every build."""
         runs = []
         for run in self.runs:
             targets = tuple(target for target in run.targets if target in self.slice_targets)
             if targets or not run.targets:
                 runs.append(replace(run, targets=targets))
-        return replace(self, targets=tuple(dict.fromkeys(("scalar", *self.slice_targets))), runs=tuple(runs))
+        targets = tuple(dict.fromkeys(("scalar", *self.slice_targets)))
+        return replace(self, targets=targets, runs=tuple(runs), op_folders=op_folders)
 
     def missing(self, highway_folder: Path | None) -> str:
         """What it needs and is not there, with the remedy; empty if nothing is missing."""
@@ -77,6 +80,7 @@ class Platform:
 class Matrix:
     platforms: dict[str, Platform]
     slice_ops: tuple[str, ...]
+    slice_folders: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -119,4 +123,5 @@ def read_platform(row: dict[str, Any]) -> Platform:
 def read_matrix() -> Matrix:
     data = tomllib.loads(Path(__file__).with_name("matrix.toml").read_text())
     platforms = [read_platform(row) for row in data["platform"]]
-    return Matrix({platform.name: platform for platform in platforms}, tuple(data["slice"]["ops"]))
+    part = data["slice"]
+    return Matrix({platform.name: platform for platform in platforms}, tuple(part["ops"]), tuple(part["folders"]))

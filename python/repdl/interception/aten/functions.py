@@ -46,7 +46,9 @@ def _binary(name: str, op: str, integers: str = "float32") -> None:
 
 
 _binary("atan2", "atan2")
-for _name in ("hypot", "igamma", "igammac", "logaddexp", "logaddexp2"):
+_binary("igamma", "igamma")
+_binary("igammac", "igammac")
+for _name in ("hypot", "logaddexp", "logaddexp2"):
     _binary(_name, _name, integers="native")  # which refuses them
 for _name in ("special_xlog1py", "special_xlog1py.other_scalar", "special_xlog1py.self_scalar"):
     _binary(_name, "xlog1py")
