@@ -96,7 +96,15 @@ def test_a_program_that_does_not_start_says_why(golden: tuple[str, int], tmp_pat
 
 def test_the_list_of_platforms_is_read() -> None:
     matrix = read_matrix()
-    sliced = {p.name: p.in_slice() for p in matrix.platforms.values() if p.slice_targets}
+    sliced = {p.name: p.in_slice(matrix.slice_folders) for p in matrix.platforms.values() if p.slice_targets}
     assert {"aarch64", "s390x"} <= set(sliced)
     assert {run.targets for run in sliced["aarch64"].runs} == {("neon",), ("sve256",)}
     assert all(p.targets and p.packages for p in matrix.platforms.values())
+
+
+def test_the_folders_of_the_slice_include_no_others() -> None:
+    folders = set(read_matrix().slice_folders)
+    for folder in folders:
+        sources = [path for path in (ROOT / "src/ops" / folder).iterdir() if path.suffix in (".cc", ".h")]
+        included = {name for path in sources for name in re.findall(r'"ops/(\w+)/', path.read_text())}
+        assert sources and included <= folders, folder

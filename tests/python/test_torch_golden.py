@@ -261,7 +261,6 @@ WITHOUT_LINES = {
     "asserts; gives no number": "_assert_async _assert_scalar _assert_tensor_metadata _functional_assert_async "
     "_functional_assert_scalar",
     "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
-    "torch's own but where its gradient is recorded, which no line does; test_products": "cumprod_backward",
     "no reference; test_exact_ops compares layouts and threads": "fractional_max_pool2d fractional_max_pool3d "
     "unique_dim_consecutive hash_tensor",
 }
