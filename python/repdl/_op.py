@@ -191,16 +191,18 @@ class Op(Generic[P, R]):
 
     def _of_arrays(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         other = _arrays.first_of_others(arguments, named)
-        given = {**dict(zip(self.defaults, arguments, strict=False)), **named}
         if other is None:
             try:
                 return self.kernel(*arguments, **named)
             except TypeError:
-                _arrays.check_scalars(self.name, given)  # NumPy shows some as bytes
+                _arrays.check_scalars(self.name, self._by_name(arguments, named))  # NumPy shows some as bytes
                 raise
-        for name, value in given.items():
+        for name, value in self._by_name(arguments, named).items():
             _arrays.check(self.name, name, value, name in self.changed)
         return _arrays.given_back(self.name, other, self.kernel(*arguments, **named))
+
+    def _by_name(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        return {**dict(zip(self.defaults, arguments, strict=False)), **named}
 
     @cached_property
     def torch_op(self) -> Callable[..., Any]:

@@ -16,6 +16,11 @@ Kernel = Callable[..., Any]
 LOW_DTYPES = (torch.bfloat16, torch.float16)
 
 
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """What numbers of this type are computed in: float32 in place of bfloat16 and float16."""
+    return torch.float32 if dtype in LOW_DTYPES else dtype
+
+
 def qualified(name: str) -> str:
     """The name with its namespace, which is aten where there is none: "aten::add.Tensor"."""
     return name if "::" in name else f"aten::{name}"

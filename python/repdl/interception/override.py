@@ -178,10 +178,8 @@ class Override:
         def of_any_dtype(*args: Any, **kwargs: Any) -> Any:
             try:
                 return compute(*args, **kwargs)
-            except ValueError as error:
-                raise RuntimeError(str(error)) from error
-            except TypeError as error:  # of dtypes
-                raise NotImplementedError(str(error)) from error
+            except (ValueError, TypeError) as error:
+                raise _as_of_torch(error) from error
 
         if low is wide is integers is compute:
             return of_any_dtype
@@ -198,10 +196,8 @@ class Override:
                 if kinds & LOW:
                     return low(*args, **kwargs)
                 return integers(*args, **kwargs)
-            except ValueError as error:  # of an op of the core; torch's kernels raise RuntimeError
-                raise RuntimeError(str(error)) from error
-            except TypeError as error:  # of dtypes
-                raise NotImplementedError(str(error)) from error
+            except (ValueError, TypeError) as error:
+                raise _as_of_torch(error) from error
 
         return kernel
 
@@ -285,6 +281,12 @@ composites_on_devices: dict[str, Kernel] = {}
 
 kernels_on_devices: dict[str, Kernel] = {}
 """What stands for torch's own kernel of an overload on other devices than the CPU."""
+
+
+def _as_of_torch(error: ValueError | TypeError) -> RuntimeError:
+    """An error of an op of the core as one of torch's kernels, which raise NotImplementedError for dtypes."""
+    return (NotImplementedError if isinstance(error, TypeError) else RuntimeError)(str(error))
+
 
 layouts: dict[str, dict[str, Kernel]] = {}
 """By dispatch key, kernels for tensors that are not dense."""

@@ -10,7 +10,7 @@ import torch
 from repdl._order import get_order
 from repdl.interception import core
 from repdl.interception.aten.reduction import vector_norm
-from repdl.interception.native import LOW_DTYPES, native_of
+from repdl.interception.native import native_of, wide
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
 
@@ -129,6 +129,5 @@ def renorm(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
 @override("embedding_renorm_", low="compute", wide="compute")
 def embedding_renorm_(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
     rows = torch.unique(indices)
-    wide = torch.float32 if self.dtype in LOW_DTYPES else self.dtype
-    held = _held(self.index_select(0, rows).to(wide), norm_type, (1,), max_norm)
+    held = _held(self.index_select(0, rows).to(wide(self.dtype)), norm_type, (1,), max_norm)
     return self.index_copy_(0, rows, held.to(self.dtype))

@@ -64,7 +64,7 @@ def mm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torch
     return product(self, mat2, ops)
 
 
-@override("addmm", wide="float64", complex=True, op="addmm", low="alike", alike=(0, 1, 2), converts=False)
+@override("addmm", wide="float64", complex=True, op="addmm", alike=(0, 1, 2), converts=False)
 def addmm(
     self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, ops: Ops = _core.ops
 ) -> torch.Tensor:
@@ -96,7 +96,7 @@ def bmm(self: torch.Tensor, mat2: torch.Tensor, *, ops: Ops = _core.ops) -> torc
     return product(self, mat2, ops)
 
 
-@override("baddbmm", wide="float64", complex=True, low="alike", alike=(0, 1, 2), converts=False)
+@override("baddbmm", wide="float64", complex=True, alike=(0, 1, 2), converts=False)
 def baddbmm(
     self: torch.Tensor,
     batch1: torch.Tensor,

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from repdl.interception.native import LOW_DTYPES, native_of, overload
+from repdl.interception.native import native_of, overload, wide
 from repdl.interception.override import composite, with_gradient
 from repdl.interception.unwatched import is_followed
 
@@ -46,20 +46,16 @@ class Prod(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         if ctx.dim is not None and not ctx.keepdim and x.dim():
             grad = grad.unsqueeze(ctx.dim)
-        found = grad * _others(x.to(_wide(ctx.dtype)), ctx.dim).conj()
+        found = grad * _others(x.to(wide(ctx.dtype)), ctx.dim).conj()
         return (found if x.is_complex() else torch.real(found)).to(x.dtype), None, None, None
 
     @staticmethod
     def jvp(ctx: Any, dx: torch.Tensor, *_: Any) -> torch.Tensor:
         (x,) = ctx.saved_tensors
-        wide = _wide(ctx.dtype)
-        terms = _others(x.to(wide), ctx.dim) * dx.to(wide)
+        dtype = wide(ctx.dtype)
+        terms = _others(x.to(dtype), ctx.dim) * dx.to(dtype)
         along = () if ctx.dim is None or not x.dim() else (ctx.dim, ctx.keepdim)
         return terms.sum(*along).to(ctx.dtype)
-
-
-def _wide(dtype: torch.dtype) -> torch.dtype:
-    return torch.float32 if dtype in LOW_DTYPES else dtype
 
 
 def _others(x: torch.Tensor, dim: int | None) -> torch.Tensor:

@@ -13,7 +13,7 @@ import torch
 from repdl.interception import core
 from repdl.interception.aten.matmul import plus
 from repdl.interception.aten.sparse import made
-from repdl.interception.native import LOW_DTYPES, native_of
+from repdl.interception.native import native_of, wide
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import layout
 from repdl.interception.strict import not_reproducible
@@ -22,10 +22,6 @@ from repdl.interception.variants import fill
 _COO, _CSR = "SparseCPU", "SparseCsrCPU"
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 TERMS = 1 << 22  # at once, for memory
-
-
-def wide(dtype: torch.dtype) -> torch.dtype:
-    return torch.float32 if dtype in LOW_DTYPES else dtype
 
 
 def product(sparse: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:

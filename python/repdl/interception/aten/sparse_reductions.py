@@ -12,7 +12,7 @@ from repdl._order import get_order
 from repdl.interception import core
 from repdl.interception.aten import sparse_products
 from repdl.interception.aten.matmul import plus
-from repdl.interception.native import native_of
+from repdl.interception.native import native_of, wide
 from repdl.interception.override import layout
 from repdl.interception.strict import not_reproducible
 
@@ -77,7 +77,7 @@ def sparse_mm_reduce(self: torch.Tensor, other: torch.Tensor, reduce: str) -> tu
     fits = self.layout == torch.sparse_csr and other.layout == torch.strided
     if not fits or reduce not in _REDUCTIONS or not sparse_products.fit(self, other) or not self.is_floating_point():
         return _native_reduced(self, other, reduce)  # which says what is wrong
-    dtype, none = sparse_products.wide(other.dtype), torch.empty(0, dtype=torch.int64)
+    dtype, none = wide(other.dtype), torch.empty(0, dtype=torch.int64)
     if reduce in ("amax", "amin"):
         result, chosen = _extreme(_like(self, self.values().to(dtype)), other.to(dtype), reduce)
         return result.to(other.dtype), chosen
@@ -101,7 +101,7 @@ def sparse_mm_reduce_backward(
     A weight gets grad * element, in the order of the elements. The gradient of a mean is divided first; that of a
     largest term goes to the term alone.
     """
-    dtype = sparse_products.wide(weight.dtype)
+    dtype = wide(weight.dtype)
     values, columns = self.values().to(dtype), self.col_indices()
     grad, dense = grad_out.to(dtype), weight.to(dtype)
     by_self = torch.zeros_like(values)
@@ -133,8 +133,8 @@ def _sampled(self: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, beta: A
         parts = [_sampled(a, x, y, beta, alpha) for a, x, y in zip(self.unbind(), mat1, mat2, strict=True)]
         return _like(self, torch.stack([part.values() for part in parts]))
     row, _ = _rows(self)
-    wide, columns = sparse_products.wide(mat1.dtype), self.col_indices().to(torch.int64)
-    products = core.ops["sampled_mm"](mat1.to(wide), mat2.to(wide), row, columns, get_order()).to(self.dtype)
+    dtype, columns = wide(mat1.dtype), self.col_indices().to(torch.int64)
+    products = core.ops["sampled_mm"](mat1.to(dtype), mat2.to(dtype), row, columns, get_order()).to(self.dtype)
     return _like(self, plus(self.values(), products, beta, alpha))
 
 
