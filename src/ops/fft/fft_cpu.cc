@@ -264,8 +264,12 @@ void Step(const StepArgs<T>& args) {
   constexpr int kMax = kP == 0 ? static_cast<int>(kMaxFftFactor) : kP;
   constexpr int64_t kStep = kColumns<T>;
   const int64_t from_row = m * kStep, to_row = args.l * m * kStep;
+  // With the same factors for all columns, rows are read and written from end to end: those of a step lie powers of two
+  // apart, and a cache line of theirs would not stay in the cache until its other half is needed.
+  const bool whole = kTwiddles != Twiddles::kOfColumn && args.lanes == kStep;
+  const int64_t columns = whole ? kLanesOf<T> : args.lanes, apart = whole ? kLanesOf<T> : kStep;
   for (int64_t k = 0; k < args.l; ++k) {
-    for (int64_t c = 0; c < args.lanes; c += kLanesOf<T>) {
+    for (int64_t c = 0; c < columns; c += kLanesOf<T>) {
       VecElementOf<T> w_re[kMax], w_im[kMax];
       if constexpr (kTwiddles != Twiddles::kNone) {
 #pragma GCC unroll 7
@@ -280,7 +284,7 @@ void Step(const StepArgs<T>& args) {
       const T* x_im = args.x.im + k * p * from_row + c;
       T* y_re = args.y.re + k * from_row + c;
       T* y_im = args.y.im + k * from_row + c;
-      for (int64_t t = 0; t < m; ++t, x_re += kStep, x_im += kStep, y_re += kStep, y_im += kStep) {
+      for (int64_t at = 0; at < from_row; at += apart, x_re += apart, x_im += apart, y_re += apart, y_im += apart) {
         VecElementOf<T> a_re[kMax], a_im[kMax];
         a_re[0] = LoadU(d, x_re);
         a_im[0] = LoadU(d, x_im);
