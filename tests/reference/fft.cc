@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "op.h"
@@ -23,15 +24,18 @@ struct Complex {
 template <class T>
 using Row = std::vector<Complex<T>>;
 
-/// The cosine and the sine of j / n turns as doubles; their zeros are +0.
+/// The cosine and the sine of j / n turns as doubles; their zeros are +0. They are kept, since a transform asks for the
+/// same ones many times.
 std::pair<double, double> CosineAndSine(int64_t j, int64_t n) {
+  static std::map<std::pair<int64_t, int64_t>, std::pair<double, double>> known;
   j %= n;
+  if (const auto found = known.find({j, n}); found != known.end()) return found->second;
   const Real angle = Real(2.0) * Pi() * Real(static_cast<double>(j)) / Real(static_cast<double>(n));
   double cosine = mpfr_get_d(Real::Of(mpfr_cos, angle.get()).get(), MPFR_RNDN);
   double sine = mpfr_get_d(Real::Of(mpfr_sin, angle.get()).get(), MPFR_RNDN);
   if (4 * j == n || 4 * j == 3 * n) cosine = 0;
   if (2 * j == n) sine = 0;
-  return {cosine, sine};
+  return known[{j, n}] = {cosine, sine};
 }
 
 /// w(n)^j

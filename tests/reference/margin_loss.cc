@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 
 #include "op.h"
 #include "sums.h"
@@ -46,7 +45,12 @@ Indices LabelsOf(const Indices& target, int64_t row, int64_t classes) {
   return labels;
 }
 
-bool Holds(const Indices& labels, int64_t j) { return std::find(labels.begin(), labels.end(), j) != labels.end(); }
+/// Of each class, whether it is one of the labels.
+std::vector<bool> AreLabels(const Indices& labels, int64_t classes) {
+  std::vector<bool> are(classes);
+  for (const int64_t label : labels) are[label] = true;
+  return are;
+}
 
 }  // namespace
 
@@ -100,13 +104,14 @@ static Results RunMultilabelMargin(const Case& test_case) {
   Numbers<T> is_target;
   for (int64_t row = 0; row < shape[0]; ++row) {
     const Indices labels = LabelsOf(target, row, shape[1]);
+    const std::vector<bool> is_label = AreLabels(labels, shape[1]);
     SumOf<T> sum(args.TheOrder());
     for (const int64_t label : labels) {
       const T away = 1 - x[row * shape[1] + label];
-      for (int64_t j = 0; j < shape[1]; ++j) sum.Add(Holds(labels, j) ? T{0} : Above(away + x[row * shape[1] + j]));
+      for (int64_t j = 0; j < shape[1]; ++j) sum.Add(is_label[j] ? T{0} : Above(away + x[row * shape[1] + j]));
     }
     losses.push_back(sum.Result() / static_cast<T>(shape[1]));
-    for (int64_t j = 0; j < shape[1]; ++j) is_target.push_back(Holds(labels, j) ? 1 : 0);
+    for (int64_t j = 0; j < shape[1]; ++j) is_target.push_back(is_label[j] ? 1 : 0);
   }
   Results results;
   Append(results, losses, args.OutputShape(0));
@@ -125,10 +130,11 @@ static Results RunMultilabelMarginGrad(const Case& test_case) {
   Numbers<T> slopes(x.size());
   for (int64_t row = 0; row < shape[0]; ++row) {
     const Indices labels = LabelsOf(target, row, shape[1]);
+    const std::vector<bool> is_label = AreLabels(labels, shape[1]);
     for (const int64_t label : labels) {
       const T away = 1 - x[row * shape[1] + label];
       for (int64_t j = 0; j < shape[1]; ++j) {
-        if (Holds(labels, j) || !(Above(away + x[row * shape[1] + j]) > 0)) continue;
+        if (is_label[j] || !(Above(away + x[row * shape[1] + j]) > 0)) continue;
         slopes[row * shape[1] + j] += 1;
         slopes[row * shape[1] + label] -= 1;
       }
