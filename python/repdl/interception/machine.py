@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
 import torch
@@ -57,7 +58,9 @@ def _no(original: Callable[..., bool]) -> Callable[..., bool]:
     return lambda *args, **kwargs: False
 
 
+@cache
 def _asking_ops() -> list[Any]:
+    """Looked for once: they are torch's own, which are all there when it is imported."""
     names = [name.split("::") for name in torch._C._dispatch_get_all_op_names()]
     asking = [(space, name) for space, name in names if space == "mkldnn" and _ASKING.fullmatch(name)]
     return [getattr(getattr(torch.ops, space), name) for space, name in [*asking, ("aten", "_nnpack_available")]]

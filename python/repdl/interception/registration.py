@@ -34,28 +34,27 @@ def register(kernels: Kernels, namespace: str = "aten") -> torch.library.Library
         for key, of_key in kernels.items():
             for name, kernel in of_key.items():
                 put = partial(library.impl, name, kernel, key, allow_override=True)  # not what every torch does unasked
-                arguments = _arguments(name) if direct and isinstance(kernel, BuiltinFunctionType) else None
-                if arguments is None:
+                signature = _signature(name) if direct and isinstance(kernel, BuiltinFunctionType) else None
+                if signature is None:
                     put()
                 else:
-                    _core.put_kernel(name, kernel, arguments, len(_schema(name).returns), put)
+                    _core.put_kernel(name, kernel, *signature, put)
     return library
 
 
-def _schema(name: str) -> Any:
-    return schemas(name.partition(".")[0])[name]
-
-
 @cache
-def _arguments(name: str) -> list[tuple[str, str | None, object]] | None:
-    """The type, the name of one that is given by it, and the default or `...`; None if not all results are tensors."""
-    schema = _schema(name)
-    if {str(result.type) for result in schema.returns} != {"Tensor"}:
+def _signature(name: str) -> tuple[list[tuple[str, str | None, object]], int] | None:
+    """Of each argument the type, the name of one that is given by it, and the default or `...`; and the number of
+    results. None if not all of these are tensors."""
+    schema = schemas(name.partition(".")[0])[name]
+    results = [str(result.type) for result in schema.returns]
+    if set(results) != {"Tensor"}:
         return None
-    return [
+    arguments = [
         (str(a.real_type), a.name if a.kwarg_only else None, a.default_value if a.has_default_value() else ...)
         for a in schema.arguments
     ]
+    return arguments, len(results)
 
 
 @cache
