@@ -357,12 +357,12 @@ POINTWISE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 def test_pointwise_results_are_those_of_rows_laid_out_as_torchs(name: str, dtype: torch.dtype) -> None:
     call = POINTWISE[name]
     for n, m in ((5, 7), (300, 40), (1, 6), (6, 1)):
-        for layout, x in of_layouts(max(n, 3), max(m, 2), dtype).items():
-            stock = call(x)
-            with repdl.reproducible():
+        of_stock = {layout: (x, call(x)) for layout, x in of_layouts(max(n, 3), max(m, 2), dtype).items()}
+        with repdl.reproducible():
+            for layout, (x, stock) in of_stock.items():
                 ours, plain = call(x), call(x.resolve_conj().contiguous())
-            assert same(ours.resolve_conj(), plain.resolve_conj().numpy()), layout
-            assert (ours.shape, ours.dtype, ours.stride()) == (stock.shape, stock.dtype, stock.stride()), layout
+                assert same(ours.resolve_conj(), plain.resolve_conj().numpy()), layout
+                assert (ours.shape, ours.dtype, ours.stride()) == (stock.shape, stock.dtype, stock.stride()), layout
 
 
 REDUCED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -392,8 +392,9 @@ REDUCED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 def test_reductions_and_products_do_not_see_layouts(name: str, dtype: torch.dtype) -> None:
     call = REDUCED[name]
     for n, m in ((5, 7), (300, 40), (3, 5000)):
-        for layout, x in of_layouts(n, m, dtype).items():
-            with repdl.reproducible():
+        tensors = of_layouts(n, m, dtype)
+        with repdl.reproducible():
+            for layout, x in tensors.items():
                 assert same(call(x), call(x.resolve_conj().contiguous()).numpy()), layout
 
 

@@ -92,7 +92,7 @@ def test_mnist_gives_the_published_digests() -> None:
         pytest.skip("MNIST is not here; REPDL_MNIST names a folder with its four IDX files")
     result = run_example(
         "mnist_training.py",
-        *("--no-progress", "--data", str(folder), "--threads", "2"),
+        *("--no-progress", "--data", str(folder), "--threads", "1"),  # with more, tests beside it would wait for it
         ATEN_CPU_CAPABILITY="default",
     )
     assert result.returncode == 0, result.stdout + result.stderr

@@ -134,20 +134,22 @@ def test_many_sides_are_each_alone(name: str, dtype: torch.dtype) -> None:
         parts = draw.standard_normal((2, *shape))
         return torch.from_numpy(parts[0] + 1j * parts[1] if dtype.is_complex else parts[0])
 
+    cases = []
     for count, n, sides in ((3, 5, 2), (2, 33, 9), (1, 130, 7)):
         draw = np.random.default_rng(n)
         a, b = (normal(count, n, n) / n + torch.eye(n)).to(dtype), normal(count, n, sides).to(dtype)
-        stock = call(a.to(wide), b.to(wide))
-        with repdl.reproducible():
+        cases.append((a, b, call(a.to(wide), b.to(wide))))
+    with repdl.reproducible():
+        for a, b, stock in cases:
             found = call(a, b)
             rtol = 1e-5 if dtype in (torch.float32, torch.complex64) else 1e-12
             assert torch.allclose(found.to(wide), stock, rtol=rtol, atol=1e-5)
-            for i in range(count):
+            for i in range(len(a)):
                 assert same_bits(call(a[i], b[i]), found[i])
             in_columns = a.mT.contiguous().mT, b.mT.contiguous().mT
             if name not in ("det", "slogdet"):
                 assert same_bits(call(*in_columns), found)
-            spread = torch.zeros(count, n, 2 * n, dtype=dtype)[..., ::2].copy_(a)
+            spread = torch.zeros(*a.shape[:2], 2 * a.shape[2], dtype=dtype)[..., ::2].copy_(a)
             assert same_bits(call(spread, b), found)
             for threads in (1, 2, 3, 7):
                 repdl.set_num_threads(threads)

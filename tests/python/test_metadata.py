@@ -129,10 +129,10 @@ def tensors(result: Any) -> list[torch.Tensor]:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_as_torch(name: str) -> None:
-    for i, call in enumerate(CALLS[name]):
-        stock = tensors(call())
-        with repdl.reproducible():
-            ours = tensors(call())
+    of_stock = [tensors(call()) for call in CALLS[name]]
+    with repdl.reproducible():
+        of_ours = [tensors(call()) for call in CALLS[name]]
+    for i, (stock, ours) in enumerate(zip(of_stock, of_ours, strict=True)):
         for a, b in zip(stock, ours, strict=True):
             assert (a.shape, a.dtype, a.stride()) == (b.shape, b.dtype, b.stride()), i
             room = 0.05 if a.dtype in (LOW, torch.float16) else 1e-4
