@@ -106,8 +106,9 @@ _RANDOM = ["rrelu", "rrelu, training", "rrelu_, training"]
         lambda: F.rrelu(_Z),
         lambda: F.rrelu(_Z, training=True),
         lambda: F.rrelu(_Z.clone(), training=True, inplace=True),
+        lambda: F.scaled_dot_product_attention(_A, _A, _A, _Z),
     ],
-    ids=["xlogy", "gelu", "layer_norm", "elu_", "erf.out", "embedding_bag", *_RANDOM],
+    ids=["xlogy", "gelu", "layer_norm", "elu_", "erf.out", "embedding_bag", *_RANDOM, "attention"],
 )
 def test_a_permission_is_none_where_torch_has_no_kernel(call: Callable[[], object]) -> None:
     """Then the error is torch's own, as without this library, and its note has the remedy."""
