@@ -42,7 +42,8 @@ int ItemSize(DType dtype) {
 std::string Name(DTypes dtypes) {
   std::string text;
   std::string_view last;
-  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kFloat16}) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kFloat16, DType::kUInt8, DType::kInt8,
+                      DType::kInt16, DType::kInt32, DType::kInt64, DType::kBool}) {
     if (!dtypes.Has(dtype)) continue;
     if (!last.empty()) text += Message(text.empty() ? "" : ", ", last);
     last = Name(dtype);

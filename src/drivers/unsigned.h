@@ -15,7 +15,8 @@ inline constexpr DTypes kIntegers = {DType::kUInt8, DType::kInt8, DType::kInt16,
 inline void CheckInteger(const ArgName& name, const TensorView& tensor, const TensorView& like,
                          std::string_view for_floats) {
   if (!kIntegers.Has(tensor.dtype)) {
-    throw TypeError(Message(name, " must be ", Name(kIntegers), ", got ", Name(tensor.dtype), "; use ", for_floats,
+    throw TypeError(Message(name, " must be ", Name(kIntegers), ", got ", Name(tensor.dtype),
+                            "; convert it first, with .to(torch.int64) or .astype('int64'), or use ", for_floats,
                             " for floating-point numbers"));
   }
   CheckDType(name, tensor, like.dtype);

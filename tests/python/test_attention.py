@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 import repdl
@@ -227,3 +228,23 @@ def test_a_gradient_for_the_mask_changes_no_bit(dtype: torch.dtype, shape: tuple
         result.sum().backward()
     assert mask.grad is not None and mask.grad.dtype == dtype
     assert same_bits(result.detach(), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_an_encoder_of_padded_sequences_takes_no_fast_path(dtype: torch.dtype) -> None:
+    """In evaluation torch packs what is not padding into a nested tensor, and has a kernel for a whole layer."""
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True)
+    nested, dense = (nn.TransformerEncoder(layer, 2, enable_nested_tensor=nests).to(dtype) for nests in (True, False))
+    dense.load_state_dict(nested.state_dict())
+    x, is_padding = torch.randn(3, 5, 16).to(dtype), torch.arange(5) >= torch.tensor([[5], [3], [2]])
+    with repdl.reproducible():
+        expected = dense(x, src_key_padding_mask=is_padding)
+        assert expected.requires_grad
+        for model in (nested.eval(), dense.eval()):
+            with torch.no_grad():
+                assert same_bits(model(x, src_key_padding_mask=is_padding), expected.detach())
+        torch.backends.mha.set_fastpath_enabled(True)
+        for model in (nested, dense):
+            with torch.no_grad(), pytest.raises(repdl.NotReproducibleError, match=r"set_fastpath_enabled\(False\)"):
+                model(x, src_key_padding_mask=is_padding)

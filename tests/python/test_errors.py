@@ -36,6 +36,17 @@ BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.mm(X, X.T.half()), TypeError, r"\[mm\] mat2 must be float32, got float16"),
     (lambda: ops.mm(X, X.T.bfloat16()), TypeError, r"\[mm\] mat2 must be float32, got bfloat16"),
     (lambda: ops.mm(X, X.to(torch.complex64).T), TypeError, r"\[mm\] mat2 must be float32, got an unsupported dtype"),
+    (
+        lambda: ops.integer_mm(X, X.T),
+        TypeError,
+        r"\[integer_mm\] input must be uint8, int8, int16, int32 or int64, got float32; .* use mm for floating-point",
+    ),
+    (
+        lambda: ops.integer_convolution(IMAGE.to(torch.uint16), WEIGHT.to(torch.uint16)),
+        TypeError,
+        r"\[integer_convolution\] input must be uint8, int8, int16, int32 or int64, .*; convert it first, with",
+    ),
+    (lambda: ops.sort(X.to(torch.uint16)), TypeError, r"\[sort\] input must be float32, .*, int32 or int64, got"),
     (lambda: ops.mm(X[0], X.T), ValueError, r"\[mm\] input must have the shape"),
     (lambda: ops.mm(torch.randn(2, 3, 4), torch.randn(3, 4, 5)), ValueError, r"\[mm\] mat2 .* batch dimensions"),
     (lambda: ops.mm(X, X.T, order="random"), ValueError, r"order must be 'blocked' or 'sequential', got 'random'"),

@@ -34,7 +34,7 @@ with warnings.catch_warnings():
     }
 
 REFUSED: dict[str, tuple[str, Callable[[torch.Tensor], torch.Tensor]]] = {
-    "csr sums of rows": ("SparseCsrCPU", lambda x: x.sum(1, keepdim=True)),
+    "csr products of rows": ("SparseCsrCPU", lambda x: torch.ops.aten._sparse_csr_prod(x, [1], True)),
     "sparse hspmm": ("SparseCPU", lambda x: torch.hspmm(x, DENSE)),
     "nested layer_norm": ("NestedTensorCPU", lambda x: F.layer_norm(x, (3,), torch.ones(3), torch.zeros(3))),
     "nested sum": ("NestedTensorCPU", lambda x: x.sum(-1, keepdim=True)),

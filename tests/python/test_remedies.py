@@ -14,7 +14,7 @@ import repdl
 from repdl.interception.native import registered_names
 from repdl.interception.override import overrides
 from repdl.interception.remedies import remedies
-from repdl.interception.strict import op_of
+from repdl.interception.strict import not_reproducible, op_of
 
 
 def _scripted() -> torch.jit.ScriptModule:
@@ -91,6 +91,7 @@ def test_a_sampler_that_the_stream_of_torch_lacks_is_there_by_default() -> None:
 
 
 _Z = torch.ones(4, 4, dtype=torch.complex64)
+_RANDOM = ["rrelu", "rrelu, training", "rrelu_, training"]
 
 
 @pytest.mark.parametrize(
@@ -102,8 +103,12 @@ _Z = torch.ones(4, 4, dtype=torch.complex64)
         lambda: F.elu(_Z.clone(), inplace=True),
         lambda: torch.erf(_Z, out=torch.empty_like(_Z)),
         lambda: F.embedding_bag(torch.tensor([[0, 1]]), _Z),
+        lambda: F.rrelu(_Z),
+        lambda: F.rrelu(_Z, training=True),
+        lambda: F.rrelu(_Z.clone(), training=True, inplace=True),
+        lambda: F.scaled_dot_product_attention(_A, _A, _A, _Z),
     ],
-    ids=["xlogy", "gelu", "layer_norm", "elu_", "erf.out", "embedding_bag"],
+    ids=["xlogy", "gelu", "layer_norm", "elu_", "erf.out", "embedding_bag", *_RANDOM, "attention"],
 )
 def test_a_permission_is_none_where_torch_has_no_kernel(call: Callable[[], object]) -> None:
     """Then the error is torch's own, as without this library, and its note has the remedy."""
@@ -114,6 +119,27 @@ def test_a_permission_is_none_where_torch_has_no_kernel(call: Callable[[], objec
     assert type(raised.value) is type(stock.value) and str(raised.value) == str(stock.value)
     (note,) = raised.value.__notes__
     assert note.endswith("Compute with its parts, which torch.view_as_real gives.")
+
+
+@pytest.mark.parametrize("rng", ["philox", "torch"])
+def test_a_call_of_torch_for_its_error_leaves_no_traces(rng: str) -> None:
+    """Neither in the generators, the default one among them, nor in what the op would write."""
+    generator = torch.Generator().manual_seed(5)
+    x, noise = torch.ones(3, dtype=torch.complex128), torch.zeros(3, dtype=torch.complex128)
+    states = torch.get_rng_state(), generator.get_state()
+
+    def draw(*args: object) -> torch.Tensor:
+        torch.rand(4)
+        torch.rand(4, generator=generator)
+        x_given, noise_given = args[:2]
+        assert isinstance(x_given, torch.Tensor) and isinstance(noise_given, torch.Tensor)
+        noise_given.fill_(1)
+        return x_given.add_(1)
+
+    with repdl.reproducible(rng=rng), pytest.raises(repdl.NotReproducibleError):
+        not_reproducible("rrelu_with_noise_", (x, noise, 0.1, 0.3, True, generator), {}, draw, "dtype")
+    assert torch.equal(x, torch.ones_like(x)) and not noise.any()
+    assert torch.equal(torch.get_rng_state(), states[0]) and torch.equal(generator.get_state(), states[1])
 
 
 @pytest.mark.parametrize(

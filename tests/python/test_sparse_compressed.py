@@ -182,3 +182,41 @@ def test_threads_and_instruction_sets() -> None:
     run = subprocess.run(command, env={**os.environ, **here}, capture_output=True, text=True, check=True)
     digests.add(run.stdout.strip())
     assert len(digests) == 1
+
+
+@each_dtype
+def test_sums_of_csr_add_in_the_order_of_the_index(dtype: torch.dtype) -> None:
+    dense = _matrix(9, 31, dtype)
+    sparse, wide = dense.to_sparse_csr(), torch.float32 if dtype == torch.bfloat16 else dtype
+    with repdl.reproducible():
+        for dims, size in (((1,), (9, 1)), ((0,), (1, 31)), ((-2, 1), (1, 1)), ((), (1, 1))):
+            expected: dict[tuple[int, int], torch.Tensor] = {}
+            for row, column in dense.nonzero().tolist():
+                place = row if size[0] > 1 else 0, column if size[1] > 1 else 0
+                value = dense[row, column].to(wide)
+                expected[place] = expected[place] + value if place in expected else value
+            result = torch.sum(sparse, dims, keepdim=True)
+            found = result.to_sparse().coalesce()
+            assert result.shape == size and list(map(tuple, found.indices().t().tolist())) == sorted(expected)
+            assert same_bits(found.values(), torch.stack([expected[place] for place in sorted(expected)]).to(dtype))
+        doubled = torch.complex128 if dtype.is_complex else torch.float64
+        sums = torch.sum(sparse, 1, keepdim=True, dtype=doubled).to_dense()
+        assert same_bits(sums, torch.sum(sparse.to(doubled), 1, keepdim=True).to_dense())
+
+
+def test_sums_of_csr_that_torch_refuses() -> None:
+    sparse = torch.eye(3).to_sparse_csr()
+    calls: list[Callable[[], torch.Tensor]] = [
+        lambda: torch.sum(sparse, 1),
+        lambda: torch.sum(sparse, 2, keepdim=True),
+        lambda: torch.sum(sparse.to(torch.bool), 1, keepdim=True),
+        lambda: torch.sum(sparse.to_sparse_csc(), 1, keepdim=True),
+    ]
+    for call in calls:
+        with pytest.raises((RuntimeError, IndexError)) as stock:
+            call()
+        with repdl.reproducible(), pytest.raises(type(stock.value)) as raised:
+            call()
+        assert str(raised.value) == str(stock.value)
+    with repdl.reproducible():
+        assert torch.sum(sparse.to(torch.uint8), 1, keepdim=True).dtype == torch.int64

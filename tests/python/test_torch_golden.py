@@ -284,6 +284,7 @@ WITHOUT_LINES_OF_OURS = {
     "linalg_pinv.atol_rtol_tensor linalg_polar",
     "that of COO tensors, of values or as of matrices, which have lines; test_sparse_compressed": "SparseCPU:bmm "
     "SparseCsrCPU:add.Tensor SparseCsrCPU:sum",
+    "_sparse_csr_sum, which has lines": "SparseCsrCPU:sum.dim_IntList",
     "the inside of cummax and cummin": "_cummax_helper _cummin_helper",
     "torch's own but where its gradient is recorded, which no line does; test_products": "cumprod_backward",
     "the composites of devices, of ops that have lines; tests/cuda/torch": "dropout gru_cell lstm_cell",

@@ -70,9 +70,12 @@ STEPS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "group_norm": lambda x, w: F.group_norm(x, 2, w[0, :, 0], w[1, :, 0]),
     "instance_norm": lambda x, w: F.instance_norm(x, weight=w[0, :, 0], bias=w[1, :, 0]),
     "layer_norm": lambda x, w: F.layer_norm(x, (6,), w[0, 0], w[1, 0]),
+    "linear of a row": lambda x, w: F.linear(x[0, 0], w[0], w[1, :, 0]),
+    "linear of images": lambda x, w: F.linear(x[None], w[0], w[1, :, 0]),
     "layer_norm of float32 weights": lambda x, w: F.layer_norm(x, (6,), w[0, 0].float(), w[1, 0].float()),
     "linear": lambda x, w: F.linear(x, w[0], w[1, :, 0]),
     "losses": _losses,
+    "mse_loss": lambda x, w: F.mse_loss(x, w[:2]) * w[0, 0, 0],
 }
 
 
@@ -111,6 +114,51 @@ def test_steps_that_would_round_more_often(name: str, transform: str, dtype: tor
             mapped = torch.vmap(function, dims)(*given)
             alone = pytree.tree_map(lambda *row: torch.stack(row), *rows)
             assert all(map(same_bits, pytree.tree_leaves(mapped), pytree.tree_leaves(alone))), dims
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", STEPS)
+def test_derivatives_of_a_batch_are_those_of_its_entries(name: str, dtype: torch.dtype) -> None:
+    """Of `torch.vmap` within a transform or autograd, which then sees the steps that torch makes of a batch."""
+    x, w = _x_and_w(dtype)
+
+    def loss(*operands: torch.Tensor) -> torch.Tensor:
+        return _loss(STEPS[name], *operands)
+
+    def total(*operands: torch.Tensor) -> torch.Tensor:
+        return torch.vmap(loss)(*operands).sum()
+
+    with repdl.reproducible():
+        rows = [torch.func.grad(loss, (0, 1))(*row) for row in zip(x, w, strict=True)]
+        alone = [torch.stack(of_operand) for of_operand in zip(*rows, strict=True)]
+        assert all(map(same_bits, torch.func.grad(total, (0, 1))(x, w), alone))
+        pairs = x[:, None].expand(3, 2, 2, 6, 6), w[:, None].expand(3, 2, 6, 6, 6)
+        of_pairs = torch.func.grad(lambda x, w: torch.vmap(torch.vmap(loss))(x, w).sum(), (0, 1))(*pairs)
+        assert all(same_bits(of_pair[:, 1], row) for of_pair, row in zip(of_pairs, alone, strict=True))
+        watched = [t.clone().requires_grad_() for t in (x, w)]
+        by_autograd = torch.autograd.grad(total(*watched), watched, create_graph=True, materialize_grads=True)
+        assert all(same_bits(g.detach(), row) for g, row in zip(by_autograd, alone, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_running_statistics_of_a_batch_that_is_watched(dtype: torch.dtype) -> None:
+    x, _ = _x_and_w(dtype)
+    mean, var = torch.zeros(3, 6), torch.ones(3, 6)
+
+    def total(x: torch.Tensor, means: torch.Tensor, dim: int | None) -> torch.Tensor:
+        norm = torch.vmap(lambda x, mean, var: F.batch_norm(x, mean, var, training=True), (0, dim, dim))
+        return norm(x, means, var if dim == 0 else var[0]).float().sin().sum()
+
+    with repdl.reproducible():
+        means = mean.clone()
+        torch.func.grad(lambda x: total(x, means, 0))(x)
+        alone = mean.clone()
+        for row, of_row in zip(x, alone, strict=True):
+            F.batch_norm(row, of_row, torch.ones(6), training=True)
+        assert same_bits(means, alone)
+        with pytest.raises(RuntimeError, match="were not batched"):
+            torch.func.grad(lambda x: total(x, mean[0], None))(x)
+    assert not mean.any()
 
 
 class _Net(torch.nn.Module):

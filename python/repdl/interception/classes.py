@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from repdl.interception import strict, switch
-from repdl.interception.dtypes import COMPLEX, OTHER, WIDE, has_complex, kinds_of
+from repdl.interception.dtypes import COMPLEX, KINDS, OTHER, WIDE, has_complex, kinds_of
 from repdl.interception.exact import why_exact
 from repdl.interception.native import overload
 from repdl.interception.override import ForComplex, Override, layouts, overrides
@@ -68,7 +68,7 @@ def _of_override(name: str, override: Override) -> Callable[[Any], Class]:
     def of_call(values: Any) -> Class:
         kinds = kinds_of(values)
         way = override.wide if kinds & WIDE else override.integers if kinds in (0, OTHER) else ""
-        if way == "native":
+        if way == "native" or (way == "dtype" and not any(isinstance(v, torch.dtype) and v in KINDS for v in values)):
             return native
         other = {"refuse": WIDE, "float64": COMPLEX}.get(override.wide)
         return steps if other is None or kinds & other else ours

@@ -3,7 +3,8 @@
 
 That is what `torch.use_deterministic_algorithms(True)` fills it with: NaN, True, or the largest integer; bytes of 255
 in a storage, which has no dtype. Filled is what a Python program asks for, by any name that torch has for it; not the
-outputs that kernels write at once, nor what TorchScript, C++ and the constructors of subclasses ask for.
+outputs that kernels write at once, nor what C++ and the constructors of subclasses ask for; for TorchScript, see
+`torchscript`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ _METHODS = ("new_empty", "new_empty_strided")
 _RESIZING = ("resize_", "resize_as_")
 _GROWING = ("resize", "resize_as")
 _SETTING = ("set_", "set")
+ASKING = (*_FUNCTIONS, *_METHODS, *_RESIZING)
+"""What asks for memory, by the names of torch's ops."""
 _LEGACY = "Float Double Half BFloat16 Byte Char Short Int Long Bool"
 _STORAGE_BYTE = b"\xff"
 _NO_NUMBERS = (torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4)

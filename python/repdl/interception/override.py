@@ -26,6 +26,7 @@ from repdl.interception.dtypes import (
     COMPLEX,
     FLOAT32,
     FLOAT64,
+    KINDS,
     LOW,
     WIDE,
     has_complex,
@@ -41,7 +42,7 @@ from repdl.interception.ops_by_dtype import complex_ops
 from repdl.interception.rounding import as_operands, first_rounded, of_one_type, rounded_once
 from repdl.interception.strict import native_within, not_reproducible, with_variants
 from repdl.interception.strides import laid_out
-from repdl.interception.variants import variants
+from repdl.interception.variants import ForOut, variants
 
 ANY_DTYPE: dict[str, Any] = {"low": "compute", "wide": "compute", "integers": "compute"}
 """Settings of an override whose function takes tensors of any type."""
@@ -63,8 +64,10 @@ class Override:
         is the op itself, or to the function, with these as its argument `ops` if it takes one.
     alike: the places of operands that torch wants of one type.
     beside_float32: whether the others of these may be float32 where the first one is bfloat16 or float16.
+    refused: whether torch refuses a call for its dtypes, as they are before anything is converted.
     integers: what a call without floating-point tensors does: "native", "float32" (a conversion first, to torch's
-        default type), or "compute".
+        default type), "compute", or "dtype", which is "compute" where the argument of that name is floating-point or
+        complex, and else "native".
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
@@ -75,6 +78,8 @@ class Override:
     rank: of the tensors of an ordinary call; 0 for any.
     in_place: whether the op may write its result over its first argument.
     converts: whether `out` may be of another type than the result.
+    for_out: from the type of `out` and the arguments of a call to those of the one that fills it, where that type has
+        a say in how the result is computed.
     constants: by their place, the arguments that the op does not have, and what they are in an ordinary call; `...`
         where that does not matter.
     of_constants: ops of the core that take the first arguments alone, and stand for a call of float32 where those at
@@ -91,6 +96,7 @@ class Override:
     complex: bool = False
     alike: tuple[int, ...] = ()
     beside_float32: bool = False
+    refused: Callable[..., bool] | None = None
     integers: str = "native"
     elementwise: bool = False
     op: str = ""
@@ -101,6 +107,7 @@ class Override:
     rank: int = 0
     in_place: bool = False
     converts: bool = True
+    for_out: ForOut | None = None
     constants: Mapping[int, object] = field(default_factory=dict)
     of_constants: Mapping[str, Mapping[int, object]] = field(default_factory=dict)
     choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -113,7 +120,7 @@ class Override:
             return
         kernel = self.bind(native)
         yield self.name, self.short_cut(_core.OverrideTarget.NEW, on_any(self.name, self.chosen(self.name, kernel)))
-        for name, target, make in variants(self.name, self.converts):
+        for name, target, make in variants(self.name, self.converts, self.for_out):
             yield name, self.short_cut(target, on_any(name, native_within(name, self.chosen(name, make(kernel)))))
 
     def chosen(self, name: str, kernel: Kernel) -> Kernel:
@@ -150,7 +157,17 @@ class Override:
     def bind(self, native: Kernel) -> Kernel:
         """The kernel, given torch's own."""
         kernel = self._of_dtypes(native)
-        return of_one_type(kernel, self.alike, self.beside_float32) if self.alike else kernel
+        if self.alike:
+            kernel = of_one_type(kernel, self.alike, self.beside_float32)
+        if (refused := self.refused) is None:
+            return kernel
+
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            if refused(*args, **kwargs):
+                return not_reproducible(self.name, args, kwargs, native, why="dtype")
+            return kernel(*args, **kwargs)
+
+        return checked
 
     def _of_dtypes(self, native: Kernel) -> Kernel:
         compute = self._laid_out(self.compute)
@@ -161,9 +178,16 @@ class Override:
                 return kernel(*narrow, **kwargs)
             return not_reproducible(self.name, args, kwargs, native, why="dtype")
 
+        of_integers = with_variants(self.name, native)
+
+        def by_dtype(*args: Any, dtype: torch.dtype | None = None, **kwargs: Any) -> Any:
+            way = compute if dtype in KINDS else of_integers
+            return way(*args, dtype=dtype, **kwargs)
+
         ways: dict[str, Kernel] = {
             "compute": compute,
-            "native": with_variants(self.name, native),
+            "native": of_integers,
+            "dtype": by_dtype,
             "refuse": refuse,
             "float64": self.in_float64(refuse) if self.wide == "float64" else refuse,
             "widen": rounded_once(compute),

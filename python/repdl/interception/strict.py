@@ -16,7 +16,7 @@ import torch
 from repdl import _core
 from repdl._context import InContext
 from repdl.interception.declared import why_declared
-from repdl.interception.dtypes import OTHER, kinds_of
+from repdl.interception.dtypes import OTHER, kinds_of, map_tensors
 from repdl.interception.native import native_of, overload, packet, qualified
 from repdl.interception.remedies import remedies
 
@@ -187,16 +187,41 @@ def _raise_as_torch(
     name: str, native: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], remedy: str
 ) -> None:
     """Raises torch's own error where it has no kernel for these dtypes either: a permission would be no remedy."""
-    op = overload(name)
-    if op._schema.is_mutable or torch.Tag.nondeterministic_seeded in op.tags:  # to run it would leave traces
-        return
     try:
-        _run_native(name, native, args, kwargs)
+        with _without_traces(name, args, kwargs) as (others, named):
+            _run_native(name, native, others, named)
     except NotReproducibleError:  # of a step of it
         return
     except Exception as error:
         error.add_note(f"[{qualified(name)}] {remedy.removesuffix(_OR_PERMIT)}.")
         raise
+
+
+@contextmanager
+def _without_traces(
+    name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[Sequence[Any], Mapping[str, Any]]]:
+    """The arguments with copies of what the op writes to; afterwards the generators are as they were."""
+    written = {
+        at
+        for place, argument in enumerate(overload(name)._schema.arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+        for at in (place, argument.name)
+    }
+    generators = [g for g in (torch.default_generator, *args, *kwargs.values()) if isinstance(g, torch.Generator)]
+    states = [g.get_state() for g in generators]
+    try:
+        yield (
+            [_copied(value) if at in written else value for at, value in enumerate(args)],
+            {key: _copied(value) if key in written else value for key, value in kwargs.items()},
+        )
+    finally:
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+
+
+def _copied(value: Any) -> Any:
+    return map_tensors(torch.clone, value)
 
 
 def _count(used: Permission) -> None:

@@ -182,6 +182,7 @@ def _install() -> None:
         python_math.ours,
         seeding.told,
         torchscript.as_written,
+        torchscript.filled,
     ):
         _undo.enter_context(change())
     _undo.enter_context(children.told(_enable_in_child, _of_child))

@@ -13,9 +13,11 @@ from torch._prims_common import is_non_overlapping_and_dense_or_false as is_dens
 from repdl import _core
 from repdl.interception.native import Kernel, schemas
 
+ForOut = Callable[[torch.dtype, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
 
 def variants(
-    name: str, converts: bool = True
+    name: str, converts: bool = True, for_out: ForOut | None = None
 ) -> Iterator[tuple[str, _core.OverrideTarget | None, Callable[[Kernel], Kernel]]]:
     """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
     packet = name.partition(".")[0]
@@ -26,7 +28,7 @@ def variants(
     for other, schema in same.items():
         outs = [a.name for a in schema.arguments if a.is_out]
         if outs and [(a.name, str(a.type)) for a in schema.arguments if not a.is_out] == taken:
-            yield other, _core.OverrideTarget.OUT if outs == ["out"] else None, into(outs, converts)
+            yield other, _core.OverrideTarget.OUT if outs == ["out"] else None, into(outs, converts, for_out)
     for other, schema in schemas(packet + "_").items():
         if [(a.name, str(a.type)) for a in schema.arguments] == taken:
             yield other, _core.OverrideTarget.FIRST_ARGUMENT, in_place
@@ -47,10 +49,12 @@ def in_place(kernel: Kernel) -> Kernel:
     return changed
 
 
-def into(outs: list[str], converts: bool = True) -> Callable[[Kernel], Kernel]:
+def into(outs: list[str], converts: bool = True, for_out: ForOut | None = None) -> Callable[[Kernel], Kernel]:
     def make(kernel: Kernel) -> Kernel:
         def filled(*args: Any, **kwargs: Any) -> Any:
             targets = [kwargs.pop(name) for name in outs]
+            if for_out is not None:
+                args, kwargs = for_out(targets[0].dtype, args, kwargs)
             results = kernel(*args, **kwargs)
             if isinstance(targets[0], list):
                 for target, result in zip(targets[0], results, strict=True):
@@ -73,14 +77,19 @@ def _check_device(target: torch.Tensor, result: torch.Tensor) -> None:
         )
 
 
+def check_out_type(expected: torch.dtype, given: torch.dtype) -> None:
+    if given != expected:
+        raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {given} instead")
+
+
 def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> torch.Tensor:
     """Writes a result into the tensor given for it, which is resized, with torch's warning if it held elements.
 
     Resized, it has the strides of the result where these leave no gaps, as in torch.
     """
     _check_device(target, result)
-    if not converts and result.dtype != target.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead")
+    if not converts:
+        check_out_type(result.dtype, target.dtype)
     if not torch.can_cast(result.dtype, target.dtype):
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
     if target.shape != result.shape:

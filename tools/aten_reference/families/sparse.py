@@ -249,6 +249,32 @@ def addmv_into(self: Tensor, mat: Sparse, vec: Tensor, beta: Any, alpha: Any, ou
     return Tensor(self.dtype, self.shape, [_plus(x, y, beta, alpha) for x, y in pairs])
 
 
+# Sums of a csr matrix.
+
+
+@reference(
+    "_sparse_csr_sum.dim_dtype",
+    cases=[
+        f"self={_csr(f'{g}{t}', n)}, dim={dim}, keepdim=True"
+        for t in _LOW
+        for g, n in (("wide", 40), ("special", 33), ("zeros", 20), ("normal", 0))
+        for dim in ([0], [-1], [0, 1])
+    ]
+    + [f"self={_csr('wide', 2000, 70, 90)}, dim=[{d}], keepdim=True" for d in (0, 1)],
+)
+def csr_sum(self: Sparse, dim: list[int], keepdim: bool) -> Sparse:
+    assert keepdim
+    summed = {d % 2 for d in dim}
+
+    def kept(place: Shape) -> Shape:
+        return tuple(0 if d in summed else at for d, at in enumerate(place))
+
+    found = _added(Sparse("coo", self.size, [kept(place) for place in self.places], self.values))
+    places, dtype = sorted(found), self.values.dtype
+    size = tuple(1 if d in summed else n for d, n in enumerate(self.size))
+    return Sparse("csr", size, places, Tensor(dtype, (len(places),), [found[place] for place in places]))
+
+
 # Products of a csr matrix that are reduced, or taken at its elements.
 
 

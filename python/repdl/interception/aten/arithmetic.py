@@ -73,11 +73,14 @@ def lerp_scalar(self: torch.Tensor, end: torch.Tensor, weight: Any) -> torch.Ten
     return _lerp(self, end, torch.full((), weight, dtype=self.dtype))
 
 
-@override("lerp.Tensor", op="lerp_tensor", elementwise=True, wide="compute", alike=(0, 1))
+def _has_other_weights(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> bool:
+    return weight.dim() > 0 and weight.dtype != self.dtype
+
+
+@override("lerp.Tensor", op="lerp_tensor", elementwise=True, wide="compute", alike=(0, 1), refused=_has_other_weights)
 def lerp_tensor(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    if weight.dim() and weight.dtype != self.dtype:
-        raise RuntimeError(f"expected a weight of {self.dtype}, or a single number, but got {weight.dtype}")
-    return _lerp(self, end, weight)
+    is_whole = not (weight.is_floating_point() or weight.is_complex())
+    return _lerp(self, end, weight.to(self.dtype) if is_whole else weight)
 
 
 def _lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:

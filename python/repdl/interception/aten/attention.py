@@ -12,9 +12,12 @@ from repdl import ops
 from repdl._torch import may_have_tangents
 from repdl.interception.aten import random
 from repdl.interception.dtypes import FLOATING
-from repdl.interception.native import LOW_DTYPES, is_served
+from repdl.interception.native import LOW_DTYPES, is_served, native_of
 from repdl.interception.override import composite
+from repdl.interception.strict import not_reproducible
 from repdl.random import philox_key
+
+_native = native_of("scaled_dot_product_attention")
 
 
 @composite("scaled_dot_product_attention")
@@ -29,6 +32,9 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
+    if _has_other_dtypes(query, key, value, attn_mask):
+        args, kwargs = (query, key, value, attn_mask, dropout_p, is_causal), {"scale": scale, "enable_gqa": enable_gqa}
+        return not_reproducible("scaled_dot_product_attention", args, kwargs, _native, why="dtype")
     if not _fits_the_op(query, key, value, attn_mask, enable_gqa):
         return _in_steps(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     dtype, rank = query.dtype, query.dim()
@@ -53,6 +59,15 @@ def scaled_dot_product_attention(
     # As torch lays it out: as the query, where its fused kernel takes the call.
     heads_inside = query.stride(1) < query.stride(2) and dropout_p == 0 and value.shape[-1] == query.shape[-1]
     return output.transpose(1, 2).contiguous().transpose(1, 2) if heads_inside else output
+
+
+def _has_other_dtypes(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None
+) -> bool:
+    """Whether torch refuses the call, which takes a mask of truth values and of float32 beside every type."""
+    if not query.dtype == key.dtype == value.dtype:
+        return True
+    return attn_mask is not None and attn_mask.dtype not in (torch.bool, torch.float32, query.dtype)
 
 
 def _draws_inside() -> bool:

@@ -213,7 +213,8 @@ _native_bincount = native_of("bincount")
 @override("bincount", **ANY_DTYPE)
 def bincount(self: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> torch.Tensor:
     """With weights, sums from +0 in the order of the numbers; of weights that are not float32 in float64."""
-    if weights is None or not 0 < self.numel() == weights.numel() or self.dim() != 1 or self.is_floating_point():
+    is_counted = not (self.is_floating_point() or self.dtype == torch.bool)
+    if weights is None or not 0 < self.numel() == weights.numel() or self.dim() != 1 or not is_counted:
         return _native_bincount(self, weights, minlength)
     low, high = map(int, _aminmax(self))
     if low < 0 or minlength < 0 or weights.dim() != 1:

@@ -100,18 +100,23 @@ def nll_loss_backward(
         raise
 
 
-@override("binary_cross_entropy", wide="float64", alike=(0, 1))
+def _as_numbers(weight: torch.Tensor | None, self: torch.Tensor) -> torch.Tensor | None:
+    """Weights that are integers, as torch multiplies by them."""
+    return weight if weight is None or weight.is_floating_point() else weight.to(self.dtype)
+
+
+@override("binary_cross_entropy", low="first", wide="float64", alike=(0, 1))
 def binary_cross_entropy(
     self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = _MEAN
 ) -> torch.Tensor:
-    loss = _reduce(_binary_cross_entropy(self, target, weight), reduction)
+    loss = _reduce(_binary_cross_entropy(self, target, _as_numbers(weight, self)), reduction)
     # Terms of what is no probability are NaN: only then is it worth a search.
     if bool(loss.isnan().any()) and bool(((self < 0) | (self > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     return loss
 
 
-@override("binary_cross_entropy_backward", wide="float64", alike=(1, 2))
+@override("binary_cross_entropy_backward", low="first", wide="float64", alike=(1, 2))
 def binary_cross_entropy_backward(
     grad_output: torch.Tensor,
     self: torch.Tensor,
@@ -119,7 +124,8 @@ def binary_cross_entropy_backward(
     weight: torch.Tensor | None = None,
     reduction: int = _MEAN,
 ) -> torch.Tensor:
-    return _binary_cross_entropy_grad(grad_output, self, target, weight, _part(reduction, self))
+    part = _part(reduction, self)
+    return _binary_cross_entropy_grad(grad_output, self, target, _as_numbers(weight, self), part)
 
 
 def _floating(self: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

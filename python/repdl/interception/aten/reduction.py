@@ -11,9 +11,10 @@ import torch
 
 from repdl._order import get_order
 from repdl.interception import core as _core
-from repdl.interception.native import LOW_DTYPES, Kernel, overload
+from repdl.interception.native import LOW_DTYPES, Kernel, overload, wide
 from repdl.interception.ops_by_dtype import Ops, ops_of
 from repdl.interception.override import override
+from repdl.interception.variants import check_out_type
 
 
 def _dims(self: torch.Tensor, dim: Any) -> tuple[int, ...]:
@@ -61,18 +62,50 @@ def _typed(name: str, compute: Kernel) -> Kernel:
     return kernel
 
 
-for _name in ("sum", "sum.dim_IntList"):
-    override(_name, op="sum", pairs="complex_sum", low="compute", wide="float64", complex=True)(_typed(_name, sum_of))
+def _in_type_of_out(
+    out: torch.dtype, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """As torch, which takes the type of the given tensor for `dtype`."""
+    if (dtype := kwargs.get("dtype")) is not None:
+        check_out_type(dtype, out)
+    return args, kwargs | {"dtype": out}
+
+
+def _mean_in_type_of_out(
+    out: torch.dtype, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Likewise; but in 16 bits a mean is rounded once, and torch asks for the type of a mean of integers."""
+    given = kwargs.get("dtype") is not None
+    if not given and not (args[0].is_floating_point() or args[0].is_complex()):
+        return args, kwargs
+    return _in_type_of_out(out if given else wide(out), args, kwargs)
+
+
+_WIDE: dict[str, Any] = {"wide": "float64", "complex": True}
+_TYPED: dict[str, Any] = {"low": "compute", "integers": "dtype", **_WIDE}
+
+override("sum", op="sum", pairs="complex_sum", converts=False, **_TYPED)(_typed("sum", sum_of))
+override("sum.dim_IntList", op="sum", pairs="complex_sum", for_out=_in_type_of_out, **_TYPED)(
+    _typed("sum.dim_IntList", sum_of)
+)
 for _name in ("mean", "mean.dim"):
-    override(_name, op="mean", pairs="complex_mean", low="compute", wide="float64", complex=True)(
-        _typed(_name, mean_of)
-    )
+    override(_name, op="mean", pairs="complex_mean", for_out=_mean_in_type_of_out, **_TYPED)(_typed(_name, mean_of))
+
+
+def _as_precise_as_out(
+    out: torch.dtype, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """As torch, which computes in the type of the given tensor: in a wider one nothing was rounded before."""
+    self, *others = args
+    if all(dtype.is_floating_point or dtype.is_complex for dtype in (self.dtype, out)):
+        self = self.to(torch.promote_types(self.dtype, out.to_real()))
+    return (self, *others), kwargs
 
 
 def _spread(op: str) -> None:
     """The variance or the standard deviation; and it together with the mean."""
 
-    @override(f"{op}.correction", op=op, pairs=f"complex_{op}", to_real=True, wide="float64", complex=True)
+    @override(f"{op}.correction", op=op, pairs=f"complex_{op}", to_real=True, for_out=_as_precise_as_out, **_WIDE)
     def spread(
         self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
     ) -> torch.Tensor:
@@ -135,7 +168,7 @@ def norm_scalaropt_dim(
     return vector_norm(self, 2 if p is None else p, dim, keepdim, ops)
 
 
-@override("nansum", wide="compute")
+@override("nansum", low="compute", wide="compute", integers="dtype", for_out=_in_type_of_out)
 def nansum(
     self: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
@@ -146,10 +179,10 @@ def prod_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False, ops: Ops
     return ops["prod"](self, _dims(self, dim), keepdim)
 
 
-for _name in ("prod", "prod.dim_int"):
-    override(_name, op="prod", pairs="complex_prod", low="compute", wide="float64", complex=True)(
-        _typed(_name, prod_of)
-    )
+override("prod", op="prod", pairs="complex_prod", converts=False, **_TYPED)(_typed("prod", prod_of))
+override("prod.dim_int", op="prod", pairs="complex_prod", for_out=_in_type_of_out, **_TYPED)(
+    _typed("prod.dim_int", prod_of)
+)
 
 
 def _logsumexp_of_complex(self: torch.Tensor, dims: tuple[int, ...], keepdim: bool, ops: Ops) -> torch.Tensor:
@@ -164,7 +197,7 @@ def _logsumexp_of_complex(self: torch.Tensor, dims: tuple[int, ...], keepdim: bo
     return (result if keepdim else result.squeeze(dims)).to(self.dtype)
 
 
-@override("logsumexp", op="logsumexp", wide="float64", complex=True, integers="float32")
+@override("logsumexp", op="logsumexp", integers="float32", for_out=_as_precise_as_out, **_WIDE)
 def logsumexp(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops = _core.ops) -> torch.Tensor:
     dims = _dims(self, dim)
     if self.is_complex():
@@ -196,6 +229,13 @@ def histc(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> to
     return _core.ops["histogram"](self.reshape(-1), edges, None)
 
 
+def _has_other_weights(self: torch.Tensor, bins: Any, *, weight: torch.Tensor | None = None, **others: Any) -> bool:
+    return weight is not None and weight.dtype != self.dtype
+
+
+_COUNTED: dict[str, Any] = {"wide": "float64", "refused": _has_other_weights}
+
+
 def _counted(
     x: torch.Tensor, edges: torch.Tensor, weight: torch.Tensor | None, density: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -207,14 +247,14 @@ def _counted(
     return counts, edges
 
 
-@override("histogram.bins_tensor", wide="float64")
+@override("histogram.bins_tensor", **_COUNTED)
 def histogram_bins_tensor(
     self: torch.Tensor, bins: torch.Tensor, *, weight: torch.Tensor | None = None, density: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     return _counted(self, bins, weight, density)
 
 
-@override("histogram.bin_ct", wide="float64")
+@override("histogram.bin_ct", **_COUNTED)
 def histogram_bin_ct(
     self: torch.Tensor,
     bins: int = 100,
@@ -253,7 +293,7 @@ def _outer_edges(x: torch.Tensor, range: Any) -> list[tuple[float, float]]:
     return ends
 
 
-@override("_histogramdd_bin_edges", wide="float64")
+@override("_histogramdd_bin_edges", wide="compute")
 def histogramdd_bin_edges(
     self: torch.Tensor, bins: list[int], *, range: Any = None, weight: torch.Tensor | None = None, density: bool = False
 ) -> list[torch.Tensor]:
@@ -263,7 +303,7 @@ def histogramdd_bin_edges(
     return [torch.linspace(*end, count + 1, dtype=self.dtype) for end, count in zip(ends, bins, strict=True)]
 
 
-@override("_histogramdd_from_bin_tensors", wide="float64")
+@override("_histogramdd_from_bin_tensors", **_COUNTED)
 def histogramdd_from_bin_tensors(
     self: torch.Tensor, bins: list[torch.Tensor], *, weight: torch.Tensor | None = None, density: bool = False
 ) -> torch.Tensor:
@@ -288,7 +328,7 @@ def histogramdd_from_bin_tensors(
     return counts
 
 
-@override("_histogramdd_from_bin_cts", wide="float64")
+@override("_histogramdd_from_bin_cts", **_COUNTED)
 def histogramdd_from_bin_counts(
     self: torch.Tensor, bins: list[int], *, range: Any = None, weight: torch.Tensor | None = None, density: bool = False
 ) -> torch.Tensor:

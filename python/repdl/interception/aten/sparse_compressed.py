@@ -80,6 +80,39 @@ def sum_(self: torch.Tensor, *, dtype: torch.dtype | None = None) -> torch.Tenso
     return self.values().sum(dtype=dtype)
 
 
+_native_sum, _native_sum_dim = native_of("_sparse_csr_sum.dim_dtype", _KEY), native_of("sum.dim_IntList", _KEY)
+
+
+@layout(_KEY, "_sparse_csr_sum.dim_dtype")
+def sparse_csr_sum(
+    self: torch.Tensor, dim: list[int], keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """The elements of each row, of each column or of all, added one after the other; without one there is none."""
+    fits = self.layout == torch.sparse_csr and self.dim() == 2 and keepdim and all(-2 <= d < 2 for d in dim)
+    if not fits or len({d % 2 for d in dim}) < len(dim) or (dtype or self.dtype) == torch.bool:
+        return _native_sum(self, dim, keepdim, dtype=dtype)  # which says what is wrong
+    places, values = self.to_sparse()._indices().clone(), self.values().to(dtype or self.dtype)
+    if not (values.is_floating_point() or values.is_complex()):
+        values = values.to(torch.int64)
+    size = list(self.shape)
+    for d in dim or (0, 1):
+        places[d], size[d] = 0, 1
+    found = torch.sparse_coo_tensor(places, values, size).coalesce()
+    rows, columns = found._indices()
+    count = torch.bincount(rows, minlength=size[0])
+    crow = torch.cat([count.new_zeros(1), count.cumsum(0)]).to(self.crow_indices().dtype)
+    return torch.sparse_csr_tensor(crow, columns.to(crow.dtype), found._values(), size, check_invariants=False)
+
+
+@layout(_KEY, "sum.dim_IntList")
+def sum_dim(
+    self: torch.Tensor, dim: list[int] | None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    if dim is None or self.layout != torch.sparse_csr:
+        return _native_sum_dim(self, dim, keepdim, dtype=dtype)  # which says what is wrong
+    return sparse_csr_sum(self, dim, keepdim, dtype=dtype)
+
+
 _native_add = native_of("add.Tensor", _KEY)
 
 

@@ -10,12 +10,14 @@ import torch
 from torch._functorch.vmap import lazy_load_decompositions  # type: ignore[attr-defined]
 from torch.utils import _pytree as pytree
 
+from repdl.interception.aten.composites import linear
 from repdl.interception.aten.matmul import over_batch, plus
 from repdl.interception.dtypes import LOW, WIDE, kinds_of, map_tensors, widen
 from repdl.interception.native import LOW_DTYPES, Kernel, native_of, overload
 from repdl.interception.override import of_transform
 from repdl.interception.rounding import first_rounded, rounded_once
 
+functorch = torch._C._functorch
 _BATCHED = "FuncTorchBatched"
 
 lazy_load_decompositions()  # which torch else puts over ours with the first vmap
@@ -50,10 +52,17 @@ def _in_float32(round_results: Callable[[Kernel], Kernel], *names: str) -> None:
         of_transform(_BATCHED, name)(_widened(name, round_results))
 
 
+_RUNNING = ("running_mean", "running_var")
+
+
+def _places(name: str, *arguments: str) -> list[int]:
+    """Of the arguments that an op has of these names."""
+    return [i for i, argument in enumerate(overload(name)._schema.arguments) if argument.name in arguments]
+
+
 def _widened(name: str, round_results: Callable[[Kernel], Kernel]) -> Kernel:
     native, op = native_of(name, _BATCHED), overload(name)
-    places = {argument.name: i for i, argument in enumerate(op._schema.arguments)}
-    statistics = [places[a] for a in ("running_mean", "running_var") if a in places]
+    statistics, training = _places(name, *_RUNNING), _places(name, "training")
 
     def wide(*args: Any) -> Any:
         return op(*args)
@@ -69,19 +78,17 @@ def _widened(name: str, round_results: Callable[[Kernel], Kernel]) -> Kernel:
             given[i] = widen(args[i])
         result = rounded(*given)
         for i in statistics:
-            if given[i] is not args[i] and args[places["training"]]:
+            if given[i] is not args[i] and args[training[0]]:
                 args[i].copy_(given[i])
         return result
 
     return in_float32
 
 
-def _each_alone(name: str) -> None:
-    """Declares an op that is called for each entry of a batch, since the steps of torch give other bits."""
+def _each_alone(name: str) -> Kernel:
+    """An op that is called for each entry of a batch, since the steps of torch give other bits."""
     op, native = overload(name), native_of(name, _BATCHED)
-    functorch = torch._C._functorch
 
-    @of_transform(_BATCHED, name)
     def each_alone(*args: Any) -> Any:
         level = functorch.maybe_current_level()
         assert level is not None
@@ -97,26 +104,66 @@ def _each_alone(name: str) -> None:
             results = pytree.tree_map(lambda *row: None if row[0] is None else torch.stack(row), *rows)
         return map_tensors(lambda x: functorch._add_batch_dim(x, 0, level), results)
 
+    return each_alone
 
-_in_float32(
-    first_rounded,
-    *("native_layer_norm", "native_group_norm", "native_batch_norm"),
-    *("_native_batch_norm_legit", "_native_batch_norm_legit.no_stats"),
-)
+
+def _alone_if_watched(name: str, at_once: Kernel, only_low: bool = False) -> None:
+    """Declares an op whose entries have its gradient only alone: that of torch's steps for a batch has other bits.
+
+    Those of a transform or of autograd outside of `torch.vmap`, that is; inside they are no part of the batch.
+    """
+    each_alone = _each_alone(name)
+    statistics = _places(name, *_RUNNING)
+
+    @of_transform(_BATCHED, name)
+    def alone_if_watched(*args: Any) -> Any:
+        is_other = only_low and not kinds_of(args) & LOW
+        if is_other or not any(map(_is_watched, args)) or any(_is_of_all(args[i]) for i in statistics):
+            return at_once(*args)
+        return each_alone(*args)
+
+
+def _of_torch(name: str) -> Kernel:
+    native = native_of(name, _BATCHED)
+    return lambda *args: native.run(args, args, {})
+
+
+def _is_of_all(statistic: torch.Tensor | None) -> bool:
+    """Whether it is not part of the batch. If it is to be updated, torch says that it cannot."""
+    return statistic is not None and functorch.maybe_get_level(statistic) != functorch.maybe_current_level()
+
+
+def _is_watched(value: Any) -> bool:
+    while isinstance(value, torch.Tensor):
+        if functorch.is_gradtrackingtensor(value) or value.requires_grad:
+            return True
+        value = functorch.get_unwrapped(value) if functorch.is_functorch_wrapped_tensor(value) else None
+    return False
+
+
+_in_float32(first_rounded, "_native_batch_norm_legit")
 _in_float32(
     rounded_once,
     *("native_layer_norm_backward", "native_group_norm_backward"),
     *("convolution", "_convolution", "convolution_backward"),
-    *("binary_cross_entropy", "smooth_l1_loss", "huber_loss"),
 )
 
 
-_each_alone("native_batch_norm_backward")
-for _loss in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy"):
-    _each_alone(f"{_loss}_backward")
-for _loss in ("nll_loss", "nll_loss2d"):
-    _each_alone(f"{_loss}_forward")
-    _each_alone(f"{_loss}_backward")
+_alone_if_watched("native_layer_norm", _widened("native_layer_norm", first_rounded), only_low=True)
+_alone_if_watched("native_group_norm", _widened("native_group_norm", first_rounded))
+for _name in ("native_batch_norm", "_native_batch_norm_legit.no_stats"):
+    _alone_if_watched(_name, _widened(_name, first_rounded))
+_alone_if_watched("mse_loss", _of_torch("mse_loss"))
+for _name in ("smooth_l1_loss", "huber_loss", "binary_cross_entropy"):
+    _alone_if_watched(_name, _widened(_name, rounded_once))
+
+for _name in (
+    "native_batch_norm_backward",
+    *(f"{loss}_backward" for loss in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy")),
+    *(f"{loss}_{way}" for loss in ("nll_loss", "nll_loss2d") for way in ("forward", "backward")),
+):
+    of_transform(_BATCHED, _name)(_each_alone(_name))
+of_transform("FuncTorchDynamicLayerFrontMode", "linear")(linear)
 
 
 @of_transform("FuncTorchDynamicLayerFrontMode", "binary_cross_entropy_with_logits")
