@@ -128,7 +128,9 @@ TEST_P(Invariance, OfTheSignsOfNaNs) {
     for (const Value& arg : test_case.args()) {
       if (const auto* tensor = std::get_if<TensorView>(&arg)) any = TurnNaNs(*tensor) || any;
     }
-    if (any) EXPECT_EQ(Digest(test_case.Run()), line.digest) << line.text;
+    if (any) {
+      EXPECT_EQ(Digest(test_case.Run()), line.digest) << line.text;
+    }
   }
 }
 
