@@ -338,7 +338,7 @@ EXAMPLES = int(os.environ.get("REPDL_EXAMPLES", "0"))
 
 
 def library_digest(case: str) -> str | None:
-    """None if the library refuses the case, with an error that names the op, there is no such case, or it is too large."""
+    """None if the library refuses the case, with an error that names the op, or it is too large, or there is none."""
     try:
         name, arguments = _core.read_case(case)
     except ValueError:
