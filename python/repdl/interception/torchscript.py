@@ -65,7 +65,7 @@ def filled() -> Iterator[None]:
 def _filling(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(script: Any, *args: Any, **kwargs: Any) -> Any:
         if (asks := _asks_for_memory.get(script)) is None:
-            asks = _asks_for_memory[script] = _has_any(script.inlined_graph, _OPEN_ENDED)
+            asks = _asks_for_memory[script] = _may_ask(script)
         if not asks:
             return original(script, *args, **kwargs)
         with _deterministic_fill:
@@ -93,8 +93,12 @@ _OPEN_ENDED = (
 """Kinds of nodes that ask for memory, and those that call what is not part of the graph."""
 
 
-def _has_any(graph: Any, kinds: tuple[str, ...]) -> bool:
-    return any(graph.findAllNodes(kind, recurse=True) for kind in kinds)
+def _may_ask(script: Any) -> bool:
+    try:
+        graph = script.inlined_graph
+    except RuntimeError:  # a method in C++ has none, such as those of torch.distributed's reductions
+        return False
+    return any(graph.findAllNodes(kind, recurse=True) for kind in _OPEN_ENDED)
 
 
 class _DeterministicFill:
