@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 #include "op.h"
 #include "sums.h"
 

@@ -34,8 +34,9 @@ class _Call:
 
     def __init__(self, group: Any, reduce_op: Any, timeout: int = -1) -> None:
         self.group = _dist.ProcessGroup.unbox(group)
-        self.merge = _merges().get(reduce_op.op())
-        self.averages = reduce_op.op() == _dist.ReduceOp.AVG
+        op = reduce_op.op()
+        self.merge = _merges().get(op)
+        self.averages = op == _dist.ReduceOp.AVG
         self.timeout = None if timeout < 0 else timedelta(milliseconds=timeout)
 
     def over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:

@@ -93,12 +93,15 @@ _OPEN_ENDED = (
 """Kinds of nodes that ask for memory, and those that call what is not part of the graph."""
 
 
+_IN_CPP = "__torch__.torch.classes."
+"""How names of classes begin that are written in C++, as that of torch.distributed's reductions is."""
+
+
 def _may_ask(script: Any) -> bool:
-    try:
-        graph = script.inlined_graph
-    except RuntimeError:  # a method in C++ has none, such as those of torch.distributed's reductions
+    owner = getattr(script, "raw_owner", None)
+    if owner is not None and str(owner._type()).startswith(_IN_CPP):  # its methods have no graph
         return False
-    return any(graph.findAllNodes(kind, recurse=True) for kind in _OPEN_ENDED)
+    return any(script.inlined_graph.findAllNodes(kind, recurse=True) for kind in _OPEN_ENDED)
 
 
 class _DeterministicFill:
