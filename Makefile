@@ -15,6 +15,9 @@ CXX_FILES := git ls-files -co --exclude-standard '*.h' '*.cc' '*.cu' '*.cuh'
 SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find cmake include src python -type f -not -name '*.pyc' -not -name '*.so' -not -path 'python/repdl/golden/*')
 
+# Tests start hundreds of processes, which would all compile the Python files anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # the tools use all cores themselves

@@ -451,8 +451,13 @@ def main(arguments: list[str]) -> None:
                 there = run(name, targets[-1], 1)
             print(json.dumps([name, here == there, here, there]), flush=True)
         return
-    for name in arguments:
-        found = {f"{target}, {n} threads": run(name, target, n) for target in targets for n in THREADS}
+    settings = [(target, n) for target in targets for n in THREADS]
+    share, shares, *names = arguments
+    for number, name in enumerate(names, int(share)):
+        found = {
+            f"{target}, {n} threads": run(name, target, n)
+            for target, n in settings[number % int(shares) :: int(shares)]
+        }
         print(json.dumps([name, found]), flush=True)
 
 

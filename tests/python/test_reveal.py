@@ -244,7 +244,7 @@ def test_of_each_few_terms_one_may_be_read(op: str) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_target_and_threads_do_not_show(op: str, options: Options, target: str) -> None:
     _core.set_target(target)
-    for order, threads in itertools.product(ORDERS, (1, 2, 3)):
+    for order, threads in zip(("blocked", "sequential", "blocked"), (1, 2, 3)):
         repdl.set_num_threads(threads)
         what, tree = reveal_op(op, options, order)
         assert tree == contract(kind_of(op, options.sum), order, tree.n), (what, threads)
