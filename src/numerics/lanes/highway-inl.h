@@ -218,6 +218,18 @@ REPDL_LANE V Fma(V a, V b, V c) {
   return hn::MulAdd(a, b, c);  // lint: allowed here, where it is known to be fused
 }
 
+#elif HWY_TARGET == HWY_SCALAR && defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+
+/// By the instruction, which compilers tell of by these macros.
+template <class V>
+REPDL_LANE V Fma(V a, V b, V c) {
+  if constexpr (sizeof(LaneOf<V>) == 4) {
+    return V(__builtin_fmaf(a.raw, b.raw, c.raw));  // lint: allowed, likewise
+  } else {
+    return V(__builtin_fma(a.raw, b.raw, c.raw));  // lint: allowed, likewise
+  }
+}
+
 #else
 
 /// The product is exact in double; rounding the sum to odd keeps what the last rounding must know.
@@ -282,9 +294,22 @@ REPDL_LANE V FmaOfFloats(V a, V b, V c) {
 
 #else
 
+/// The same of one double.
+template <class V>
+REPDL_LANE bool MustRoundOnce(V sum) {
+  const auto bits = std::bit_cast<uint64_t>(sum.raw);
+  const uint64_t magnitude = bits << 1 >> 1;
+  return (bits & 0x1fffffff) == 0x10000000 || magnitude - 1 < std::bit_cast<uint64_t>(0x1p-126) - 1;
+}
+
 template <class V>
 REPDL_LANE V FmaOfFloats(V a, V b, V c) {
-  return ViaDouble(FmaOfWidened(), a, b, c);
+  const hn::DFromV<V> d;
+  const hn::Rebind<double, decltype(d)> wide;
+  const auto sum = Add(Mul(ToDouble(wide, a), ToDouble(wide, b)), ToDouble(wide, c));
+  if (MustRoundOnce(sum)) [[unlikely]]
+    return ViaDouble(FmaOfWidened(), a, b, c);
+  return ToFloat(d, sum);
 }
 
 #endif
@@ -306,22 +331,23 @@ HWY_NOINLINE V FmaOfAnyDoubles(V a, V b, V c) {
 template <class V>
 HWY_NOINLINE V FmaOfDoubles(V a, V b, V c) {
   const hn::DFromV<V> d;
-  V product_error, low_error, sum_error;
+  V product_error, sum_error, tail;
   const V product = TwoProd(a, b, product_error);
-  // The splitting and the sums do not overflow up to here, and from there on the error of the product is a double. A
-  // factor of zero has none.
-  const V limit = Set(d, 0x1p+990), least = Set(d, 0x1p-960), zero = Zero(d);
-  const auto is_below = And(And(Lt(Abs(a), limit), Lt(Abs(b), limit)), And(Lt(Abs(product), limit), Lt(Abs(c), limit)));
-  const auto is_above = Or(Ge(Abs(product), least), Or(Eq(a, zero), Eq(b, zero)));
-  if (Any(d, Not(And(is_below, is_above)))) [[unlikely]]
+  const V sum = TwoSum(product, c, sum_error);
+  const V rest = TwoSum(sum_error, product_error, tail);
+  const V result = Add(sum, rest);
+  // What the sum lacks, of which the tail was rounded away, lies between these two: where they give one result, so does it.
+  const V low = Add(sum, Mul(rest, Set(d, 1 - 0x1p-52))), high = Add(sum, Mul(rest, Set(d, 1 + 0x1p-52)));
+  const V zero = Zero(d);
+  const auto is_rounded_once = Or(Eq(low, high), Eq(tail, zero));
+  // From there on the error of the product is a double; a factor of zero has none. A step that overflowed leaves infinity
+  // or NaN.
+  const auto is_exact = Or(Ge(Abs(product), Set(d, 0x1p-960)), Or(Eq(a, zero), Eq(b, zero)));
+  const auto is_finite = Lt(Abs(result), Inf(d));
+  if (!All(d, And(And(is_exact, is_finite), is_rounded_once))) [[unlikely]]
     return FmaOfAnyDoubles(a, b, c);
-  const V low = TwoSum(c, product_error, low_error);
-  const V sum = TwoSum(product, low, sum_error);
-  V tail_error;
-  const V tail = TwoSum(sum_error, low_error, tail_error);
-  const V result = Add(sum, RoundToOdd(tail, tail_error));
-  // The steps above lose the sign of a zero; two roundings have it right.
-  return IfThenElse(Gt(Abs(result), zero), result, Add(product, c));
+  // With nothing to add the sum has the sign of a zero.
+  return IfThenElse(Eq(rest, zero), sum, result);
 }
 
 template <class V>
