@@ -141,6 +141,20 @@ def test_threads_that_only_run_b_has(tmp_path: Path) -> None:
     assert ways(found, "B") == {"5 threads"} and "The cause is the settings of the runs: made again" in found.sentence
 
 
+def test_a_setting_that_is_told_twice_is_tried_once(tmp_path: Path) -> None:
+    program = called(planted.threads)
+    of_b = {"threads": 5, "capability": "default", "environment": {"ATEN_CPU_CAPABILITY": "default"}}
+    with Engine(["run to run"], hashing=True) as engine:
+        found = cause_of(tmp_path, with_threads(1, program), with_threads(5, program), engine, of_b)
+    together = "5 threads and ATEN_CPU_CAPABILITY=default"
+    assert together in ways(found, "B")
+    assert {way.name for way in found.ways if way.kind == "settings"} <= {
+        "5 threads",
+        "ATEN_CPU_CAPABILITY=default",
+        together,
+    }
+
+
 def test_all_results_that_are_known_must_be_those_of_a_run() -> None:
     def call(*hashes: bytes) -> Call:
         return Call(0, 0, "op", "", "forward", "", "", (), tuple(Value("x", h) for h in hashes), None, False, b"")

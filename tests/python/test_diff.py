@@ -166,7 +166,9 @@ def test_instruction_sets_of_stock_torch(tmp_path: Path) -> None:
         runs.append(Run(path))
     found = difference.find(*runs)
     assert found is not None and found.kind == "result" and found.inputs_equal
-    assert "so this op is the source" in sentence(found, *runs)
+    said = sentence(found, *runs)
+    assert "so this op is the source" in said
+    assert "capability (" in said and "build (" not in said
 
 
 def test_the_first_model_has_plain_names(tmp_path: Path) -> None:

@@ -381,11 +381,16 @@ def recording(
         end(status)
 
 
+def _build_of_torch() -> str:
+    """What torch says of how it was built, without the instruction set that this process takes of it."""
+    return "\n".join(line for line in torch.__config__.show().splitlines() if "CPU capability usage" not in line)
+
+
 def _header(steps: range, window: Window) -> dict[str, Any]:
     return {
         "repdl": __version__,
         "torch": str(torch.__version__),
-        "build": content.digest(torch.__config__.show().encode()).hex()[:8],
+        "build": content.digest(_build_of_torch().encode()).hex()[:8],
         "python": platform.python_version(),
         "machine": platform.machine(),
         "capability": CAPABILITY.upper(),

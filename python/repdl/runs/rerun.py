@@ -204,7 +204,8 @@ def _settings_of_b(call: Call, whole: Results, of_b: dict[str, Any]) -> Iterator
         if name in of_b:
             names.append(f"{name}={of_b[name]}")
             state = replace(state, **{name: of_b[name]})
-    if variables := of_b.get("environment"):
+    variables = {name: value for name, value in of_b.get("environment", {}).items() if name not in environment}
+    if variables:
         names.append(" ".join(f"{name}={value}" for name, value in variables.items()))
         alone.append((names[-1], State.now(), variables))
         environment = environment | variables
