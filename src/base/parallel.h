@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "base/fp_env.h"
+#include "base/out_of_line.h"
 #include "repdl/threads.h"
 
 namespace repdl {
@@ -31,7 +32,7 @@ constexpr int64_t Grain(int64_t n, [[maybe_unused]] int64_t fewest = 1) {
 template <class Task>
 void ParallelFor(int64_t num_tasks, const Task& task) {
   if (num_tasks <= 1 || GetNumThreads() == 1) {
-    for (int64_t i = 0; i < num_tasks; ++i) task(i);
+    for (int64_t i = 0; i < num_tasks; ++i) OutOfLine(task, i);
     return;
   }
   struct Context {
@@ -45,7 +46,7 @@ void ParallelFor(int64_t num_tasks, const Task& task) {
         auto* c = static_cast<Context*>(p);
         const FpEnvGuard guard;
         try {
-          (*c->task)(i);
+          OutOfLine(*c->task, i);
         } catch (...) {
           if (!c->failed.test_and_set()) c->error = std::current_exception();
         }
@@ -63,13 +64,13 @@ void ParallelRanges(int64_t n, int64_t grain, const Body& body) {
   // Four ranges a thread even out the load without many hand-overs.
   const int64_t num_tasks = std::min((n + grain - 1) / grain, int64_t{4} * GetNumThreads());
   if (num_tasks <= 1 || GetNumThreads() == 1) {
-    body(int64_t{0}, n);
+    OutOfLine(body, int64_t{0}, n);
     return;
   }
   ParallelFor(num_tasks, [&](int64_t i) {
     const int64_t begin = n / num_tasks * i + std::min(i, n % num_tasks);
     const int64_t end = begin + n / num_tasks + (i < n % num_tasks ? 1 : 0);
-    body(begin, end);
+    OutOfLine(body, begin, end);
   });
 }
 

@@ -82,9 +82,11 @@ void ReduceRows(const ReduceArgs& args) {
     HWY_ALIGN T buffer[kSumChunk];
     for (int64_t r = begin; r < end; ++r) {
       const T* const row = args.X<T>() + args.kept.Offset(r);
-      const T sum = SumTerms<T>(n, args.order, [&](int64_t first, int64_t count) HWY_ATTR {
-        return GatherTerms(row, args.reduced, first, count, buffer);
-      });
+      const auto terms = [&](int64_t first, int64_t count)
+                             HWY_ATTR { return GatherTerms(row, args.reduced, first, count, buffer); };
+      // Short sums would feel the walk over chunks.
+      const bool one_chunk = n > 0 && n <= kSumChunk;
+      const T sum = one_chunk ? SumChunk(terms(0, n), n) : SumTerms<T>(n, args.order, terms);
       args.Out<T>()[r] = EndSum(sum, args.end);
     }
   });

@@ -99,9 +99,14 @@ class SumVisitor {
 /// The tree over the chunks of n terms; sum_chunk(begin, count) is the value of one.
 template <class T, class SumChunk>
 HWY_INLINE T SumChunks(int64_t n, const SumChunk& sum_chunk) {
-  if (n <= kSumChunk) return n == 0 ? 0 : sum_chunk(0, n);  // short sums would feel the walk
+  if (n == 0) return 0;
+  const Chunks chunks(n, kSumChunk);
   SumVisitor<T, SumChunk> visitor(sum_chunk);
-  WalkChunks(Chunks(n, kSumChunk), visitor);
+  // WalkChunks, but short sums would feel that a chunk ends, and a call of their own would be compiled twice.
+  for (int64_t index = 0; index < chunks.count; ++index) {
+    visitor.Chain(chunks.Begin(index), chunks.End(index));
+    if (chunks.count > 1) EndChunk(index, index + 1 == chunks.count, visitor);
+  }
   return visitor.value();
 }
 

@@ -608,8 +608,11 @@ class TileVisitor {
   /// Begins with the block of tiles [t0, t1) and columns [j0, j1).
   void Begin(int64_t t0, int64_t t1, int64_t j0, int64_t j1) { t0_ = t0, t1_ = t1, j0_ = j0, j1_ = j1; }
 
+  // A step is long enough for a call of Chain and one of RunTiles, which have the texts of both operands and the sink and
+  // take most of the time of a file to compile: once, not at each place of the walk.
+
   void ParkZero(int level) { waiting_.FillZero(level); }
-  void Chain(int64_t begin, int64_t end, bool resumes) {
+  HWY_NOINLINE void Chain(int64_t begin, int64_t end, bool resumes) {
     k_ = begin - terms_.begin, num_k_ = end - begin;
     next_k_ = end - terms_.begin, next_num_k_ = std::min(terms_.end - end, block_k_);
     resumes_ = resumes;
@@ -625,7 +628,7 @@ class TileVisitor {
   /// In the place of a level: the tiles go to the sink.
   static constexpr int kResult = -1;
 
-  void RunTiles(int level) {
+  HWY_NOINLINE void RunTiles(int level) {
     for (int64_t t = t0_; t < t1_; ++t) {
       const int rows = tiles_.Rows(t);
       const T* const packed = left_.Get(tiles_.Begin(t), rows, k_, num_k_, left_buffer_);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "ops/attention/attention_kernel.h"
 
+#include "base/out_of_line.h"
 #include "base/parallel.h"
 #include "drivers/philox_cpu-inl.h"
 #include "drivers/reduce_cpu-inl.h"
 #include "drivers/row_cpu-inl.h"
 #include "drivers/row_functions_cpu-inl.h"
-#include "drivers/skinny_cpu-inl.h"
 #include "ops/mm/mm_kernel.h"
+#include "ops/mm/mm_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
@@ -29,8 +30,9 @@ static_assert(kPiece % kTileColsOf<float> == 0);
 
 /// c = a b, which is m x n over k terms, or what `terms` add to it; c is row-major.
 template <class T>
-void Multiply(int64_t m, int64_t n, int64_t k, const MatrixOf<T>& a, const std::type_identity_t<MatrixOf<T>>& b,
-              Order order, T* c, const std::type_identity_t<TermsOf<T>>& terms) {
+HWY_NOINLINE void Multiply(int64_t m, int64_t n, int64_t k, const MatrixOf<T>& a,
+                           const std::type_identity_t<MatrixOf<T>>& b, Order order, T* c,
+                           const std::type_identity_t<TermsOf<T>>& terms) {
   if (m == 0 || n == 0) return;
   const int64_t chunk = ChainLength(order, k);
   if (n < kTileColsOf<T> && m > n) {  // a narrow result leaves lanes idle: compute its transpose
@@ -329,7 +331,7 @@ template <class Task>
 void RunTasks(int64_t num_tasks, int64_t work, const Task& task) {
   constexpr int64_t kWorthAFork = Grain(100000);
   if (work >= kWorthAFork) return ParallelFor(num_tasks, task);
-  for (int64_t i = 0; i < num_tasks; ++i) task(i);
+  for (int64_t i = 0; i < num_tasks; ++i) OutOfLine(task, i);
 }
 
 template <class T>
@@ -364,10 +366,10 @@ void SumOverGroup(const T* terms, int64_t group, int64_t size, Order order, T* o
 }
 
 /// All gradients of key heads [first, first + count), by the first `keys` keys, `rows` queries at a time: their scores
-/// are made once. run(n, task) calls task(i) for every i < n.
-template <class T, class Run>
+/// are made once. `work` is that of all, or 0 to stay on the thread.
+template <class T>
 void GradOfKeyHeads(const AttentionArgs<T>& args, int64_t first, int64_t count, int64_t keys, int64_t rows,
-                    const Run& run) {
+                    int64_t work) {
   const int64_t queries = args.queries, width = args.width, value_width = args.value_width;
   const int64_t group = args.heads / args.key_heads, num_pieces = (keys + kPiece - 1) / kPiece;
   Scratch scratch;
@@ -394,13 +396,13 @@ void GradOfKeyHeads(const AttentionArgs<T>& args, int64_t first, int64_t count, 
   const auto value_grads = [&](int64_t h) { return args.grad_value + (first + h) * args.keys * value_width; };
   const auto piece = [&](int64_t i, int64_t end) { return std::min(i * kPiece, end); };
 
-  run(count * num_pieces, [&](int64_t task) HWY_ATTR {
+  RunTasks(count * num_pieces, work, [&](int64_t task) HWY_ATTR {
     const int64_t h = task / num_pieces, i = task % num_pieces;
     Head(args, (first + h) * group).Pack(piece(i, keys), piece(i + 1, keys), keys, packed_of(h));
   });
   for (int64_t g = 0; g < group; ++g) {
     const auto head_of = [&](int64_t h) { return Head(args, (first + h) * group + g); };
-    run(args.is_causal ? count : 0, [&](int64_t h) HWY_ATTR { finite[h] = head_of(h).IsFinite(); });
+    RunTasks(args.is_causal ? count : 0, work, [&](int64_t h) HWY_ATTR { finite[h] = head_of(h).IsFinite(); });
     int64_t i0 = 0;
     do {
       const int64_t i1 = std::min(queries, i0 + rows);
@@ -410,13 +412,13 @@ void GradOfKeyHeads(const AttentionArgs<T>& args, int64_t first, int64_t count, 
         return QueryBlock<T>{q + (h * rows + row) * width, grads + (h * rows + row) * value_width,
                              d + h * rows * keys + row * n, ds + h * rows * keys + row * n};
       };
-      run(count * row_pieces, [&](int64_t task) HWY_ATTR {
+      RunTasks(count * row_pieces, work, [&](int64_t task) HWY_ATTR {
         const int64_t h = task / row_pieces, i = task % row_pieces;
         const int64_t row = piece(i, i1 - i0), end = piece(i + 1, i1 - i0);
         head_of(h).GradQueries(i0 + row, i0 + end, n, keys, packed_of(h), block_at(h, row),
                                args.grad_query + (((first + h) * group + g) * queries + i0 + row) * width);
       });
-      run(count * key_pieces, [&](int64_t task) HWY_ATTR {
+      RunTasks(count * key_pieces, work, [&](int64_t task) HWY_ATTR {
         const int64_t h = task / key_pieces, i = task % key_pieces, j0 = piece(i, n), j1 = piece(i + 1, n);
         T* const grad_key = group > 1 ? key_terms + (h * group + g) * keys * width : key_grads(h);
         T* const grad_value = group > 1 ? value_terms + (h * group + g) * keys * value_width : value_grads(h);
@@ -427,7 +429,7 @@ void GradOfKeyHeads(const AttentionArgs<T>& args, int64_t first, int64_t count, 
       i0 = i1;
     } while (i0 < queries);
   }
-  run(count, [&](int64_t h) HWY_ATTR {
+  RunTasks(count, work, [&](int64_t h) HWY_ATTR {
     const T* const of_keys = group > 1 ? key_terms + h * group * keys * width : key_grads(h);
     const T* const of_values = group > 1 ? value_terms + h * group * keys * value_width : value_grads(h);
     SumOverGroup(of_keys, group, keys * width, args.order, key_grads(h));
@@ -459,14 +461,11 @@ void FillGrads(const AttentionArgs<T>& args) {
   const int64_t threads = GetNumThreads(), alone = key_heads / threads * threads, shared = key_heads - alone;
   const int64_t rows = (args.is_causal ? 1 : 2) * kPiece;
   RunTasks(alone, WorkOf(args), [&](int64_t key_head) HWY_ATTR {
-    GradOfKeyHeads(args, key_head, 1, keys, std::min(rows, args.queries), [](int64_t n, const auto& task) HWY_ATTR {
-      for (int64_t i = 0; i < n; ++i) task(i);
-    });
+    GradOfKeyHeads(args, key_head, 1, keys, std::min(rows, args.queries), 0);
   });
   if (shared == 0) return;
   const int64_t more = std::max(rows, (2 * threads + shared - 1) / shared * kPiece);
-  GradOfKeyHeads(args, alone, shared, keys, std::min(more, args.queries),
-                 [&](int64_t n, const auto& task) HWY_ATTR { RunTasks(n, WorkOf(args), task); });
+  GradOfKeyHeads(args, alone, shared, keys, std::min(more, args.queries), WorkOf(args));
 }
 
 }  // namespace

@@ -265,7 +265,7 @@ struct GradOfRow {
   int64_t n;    // distances
   const T *distance, *grad;
   const T* powers;  // of the distances, where they are needed
-  T* terms;         // room for n rows of a panel, there
+  T* terms;         // room for n rows of a panel, for SumStored
 
   /// The row of x2 that a distance is from: of pairs those behind first.
   HWY_INLINE const T* Other(int64_t t) const {
@@ -283,32 +283,47 @@ struct GradOfRow {
         out);
   }
 
-  HWY_NOINLINE void SumOfPowers(int64_t c, int64_t cols, T* out) const {
+  template <class Slope>
+  HWY_NOINLINE void Store(int64_t t, int64_t c, int64_t cols, T* to) const {
     const TagOf<T> d;
+    const SlopesOfRow<T, Slope> slopes{Set(d, distance[t]), Set(d, grad[t]), x + c, Other(t) + c};
+    ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR { StoreN(slopes(j, count), to + j, count); });
+  }
+
+  HWY_NOINLINE void StoreOfPowers(int64_t t, int64_t c, int64_t cols, T* to) const {
+    const TagOf<T> d;
+    const T* const other = Other(t) + c;
+    ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
+      StoreN(Abs(Sub(LoadN(x + c + j, count), LoadN(other + j, count))), to + j, count);
+    });
+    Powers(to, cols, static_cast<T>(args.p - 1), to);
+    ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
+      const VecOf<T> difference = Sub(LoadN(x + c + j, count), LoadN(other + j, count));
+      const VecOf<T> slope = SlopeOfPowers(difference, LoadN(to + j, count), Set(d, distance[t]), Set(d, powers[t]));
+      StoreN(Mul(slope, Set(d, grad[t])), to + j, count);
+    });
+  }
+
+  /// Of the rare norms: the terms, then their sums.
+  HWY_NOINLINE void SumStored(int64_t c, int64_t cols, T* out) const {
     const int64_t width = WholeVectors<T>(cols);
     for (int64_t t = 0; t < n; ++t) {
-      T* const row_of_terms = terms + t * width;
-      const T* const other = Other(t) + c;
-      ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-        StoreN(Abs(Sub(LoadN(x + c + j, count), LoadN(other + j, count))), row_of_terms + j, count);
-      });
-      Powers(row_of_terms, cols, static_cast<T>(args.p - 1), row_of_terms);
-      ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
-        const VecOf<T> difference = Sub(LoadN(x + c + j, count), LoadN(other + j, count));
-        const VecOf<T> slope =
-            SlopeOfPowers(difference, LoadN(row_of_terms + j, count), Set(d, distance[t]), Set(d, powers[t]));
-        StoreN(Mul(slope, Set(d, grad[t])), row_of_terms + j, count);
-      });
+      T* const to = terms + t * width;
+      if (args.p == 0) {
+        Store<NoSlope>(t, c, cols, to);
+      } else if (std::isinf(args.p)) {
+        Store<SignOfLargest>(t, c, cols, to);
+      } else {
+        StoreOfPowers(t, c, cols, to);
+      }
     }
     SumInOrder<T>(n, cols, args.order, [&](int64_t t) HWY_ATTR { return StoredRow<T>{terms + t * width}; }, out);
   }
 
   HWY_INLINE void operator()(int64_t c, int64_t cols, T* out) const {
-    if (args.p == 0) return Sum<NoSlope>(c, cols, out);
     if (args.p == 1) return Sum<Sign>(c, cols, out);
     if (args.p == 2) return Sum<Quotient>(c, cols, out);
-    if (std::isinf(args.p)) return Sum<SignOfLargest>(c, cols, out);
-    SumOfPowers(c, cols, out);
+    SumStored(c, cols, out);
   }
 };
 
@@ -342,20 +357,22 @@ HWY_NOINLINE void GradOfFewColumns(const CdistArgs<T>& args) {
 
 template <class T>
 void CdistGrad(const CdistArgs<T>& args) {
-  const bool takes_powers = TakesPowers(args);
-  if (!args.pairs && !takes_powers && args.p != 0 && 2 * args.k <= kLanesOf<T>) {
-    if (args.p == 1) return GradOfFewColumns<T, Sign>(args);
-    if (args.p == 2) return GradOfFewColumns<T, Quotient>(args);
-    return GradOfFewColumns<T, SignOfLargest>(args);
+  const bool takes_powers = TakesPowers(args), stores_terms = args.p != 1 && args.p != 2;
+  if constexpr (kLanesOf<T> > 1) {
+    if (!args.pairs && !takes_powers && args.p != 0 && 2 * args.k <= kLanesOf<T>) {
+      if (args.p == 1) return GradOfFewColumns<T, Sign>(args);
+      if (args.p == 2) return GradOfFewColumns<T, Quotient>(args);
+      return GradOfFewColumns<T, SignOfLargest>(args);
+    }
   }
   const int64_t n = args.pairs ? args.n - 1 : args.n;
-  const int64_t width = PanelWidth<T>(args.k, takes_powers ? n : 1);
+  const int64_t width = PanelWidth<T>(args.k, stores_terms ? n : 1);
   const int64_t grain = (takes_powers ? kGrainOfPowers : kGrain) / std::max<int64_t>(n * args.k, 1);
   ParallelRanges(args.batch * args.m, grain, [&](int64_t begin, int64_t end) HWY_ATTR {
     Scratch scratch;
     T* const of_pairs = args.pairs ? scratch.Get<T>(2 * n) : nullptr;
     T* const powers = takes_powers ? scratch.Get<T>(n) : nullptr;
-    T* const terms = takes_powers ? scratch.Get<T>(n * width) : nullptr;
+    T* const terms = stores_terms ? scratch.Get<T>(n * width) : nullptr;
     for (int64_t row = begin; row < end; ++row) {
       const int64_t b = row / args.m, i = row % args.m;
       const T* distance = args.distance + row * n;

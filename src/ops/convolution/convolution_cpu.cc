@@ -6,10 +6,10 @@
 #include <type_traits>
 
 #include "base/parallel.h"
-#include "drivers/tile_cpu-inl.h"
 #include "ops/convolution/convolution_kernel.h"
 #include "ops/convolution/tap_chunks.h"
 #include "ops/mm/mm_kernel.h"
+#include "ops/mm/mm_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {

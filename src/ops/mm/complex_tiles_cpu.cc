@@ -3,6 +3,7 @@
 #include "drivers/pair_tile_cpu-inl.h"
 #include "ops/mm/complex_mm_kernel.h"
 #include "ops/mm/mm_kernel.h"
+#include "ops/mm/mm_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {

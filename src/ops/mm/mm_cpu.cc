@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
 #include "drivers/dot_cpu-inl.h"
-#include "drivers/skinny_cpu-inl.h"
 #include "drivers/small_cpu-inl.h"
 #include "ops/mm/mm_kernel.h"
+#include "ops/mm/mm_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
+
+REPDL_MM_PARTS(, float)
+REPDL_MM_PARTS(, double)
 
 /// Columns [j0, j1) of a product of few rows, as far as whole vectors go; returns how many are done.
 template <class T>

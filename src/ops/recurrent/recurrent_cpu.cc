@@ -2,8 +2,8 @@
 #include "base/parallel.h"
 #include "drivers/reduce_cpu-inl.h"
 #include "drivers/row_functions_cpu-inl.h"
-#include "drivers/tile_cpu-inl.h"
 #include "ops/mm/mm_kernel.h"
+#include "ops/mm/mm_parts-inl.h"
 #include "ops/recurrent/recurrent_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -262,12 +262,11 @@ void SumFewProducts(int64_t steps, int64_t batch, const T* a, int64_t stride, co
   }
 }
 
-/// The gradient of the weight, from those of the recurrent part of each gate.
-template <class Cell, class T>
-void SumProducts(const RecurrentGradArgs<T>& args, const T* grads) {
+/// The gradient of the weight, from those of the recurrent part of each of `gates` gates.
+template <class T>
+void SumProducts(const RecurrentGradArgs<T>& args, int64_t gates, const T* grads) {
   constexpr int64_t kCols = kTileColsOf<T>;
-  const int64_t hidden = args.hidden, batch = args.batch, num_rows = Cell::kGates * hidden,
-                panels = BlocksOf<T>(hidden);
+  const int64_t hidden = args.hidden, batch = args.batch, num_rows = gates * hidden, panels = BlocksOf<T>(hidden);
   const RecurrentWalk<RecurrentGradArgs<T>> walk{args};
   const Chunks chunks(batch, ChainLength(args.order, batch));
   const int64_t terms = args.steps * batch;
@@ -328,10 +327,10 @@ void SumProducts(const RecurrentGradArgs<T>& args, const T* grads) {
 }
 
 /// The gradient of the bias.
-template <class Cell, class T>
-void SumOverSteps(const RecurrentGradArgs<T>& args, const T* grads) {
+template <class T>
+void SumOverSteps(const RecurrentGradArgs<T>& args, int64_t gates, const T* grads) {
   constexpr int64_t kStrip = 256;
-  const int64_t batch = args.batch, num_rows = Cell::kGates * args.hidden;
+  const int64_t batch = args.batch, num_rows = gates * args.hidden;
   const RecurrentWalk<RecurrentGradArgs<T>> walk{args};
   ParallelRanges((num_rows + kStrip - 1) / kStrip, 16384 / (kStrip * batch * args.steps) + 1,
                  [&](int64_t begin, int64_t end) HWY_ATTR {
@@ -444,8 +443,8 @@ void Backward(const RecurrentGradArgs<T>& args) {
     Multiply<T>(args.order, batch, hidden, depth, recurrent, args.weight, hidden, 1, nullptr, later);
     finish(0, batch, 0, blocks);
   }
-  SumProducts<Cell>(args, recurrent);
-  SumOverSteps<Cell>(args, recurrent);
+  SumProducts(args, kGates, recurrent);
+  SumOverSteps(args, kGates, recurrent);
 }
 
 template <class T>
