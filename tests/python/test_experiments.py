@@ -295,6 +295,17 @@ def test_a_call_keeps_memory_as_it_lies(tmp_path: Path) -> None:
     assert torch.equal(read[2][0], call.memory[0]) and read[10].shape == (2, 0) and read[11].item() is True
 
 
+def test_what_an_op_writes_and_gives_counts_once() -> None:
+    x, out = torch.ones(3), torch.empty(3)
+    assert [y.tolist() for y in take(aten.add_.Tensor, (x, 2), {}).run()] == [[3, 3, 3]]
+    assert [y.tolist() for y in take(aten.add.out, (x, x), {"out": out}).run()] == [[2, 2, 2]]
+    running = {"running_mean": torch.zeros(3), "running_var": torch.ones(3)}
+    call = take(
+        aten._native_batch_norm_legit.default, (torch.ones(2, 3), None, None, *running.values(), True, 0.5, 1e-5), {}
+    )
+    assert len(call.run()) == 3 + len(running)
+
+
 def test_calls_that_are_not_tried() -> None:
     for tensor in (X.to_sparse(), torch.empty(2, device="meta"), torch.complex(X, X).conj()):
         with pytest.raises(UntriedError):

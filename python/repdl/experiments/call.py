@@ -29,7 +29,7 @@ WORKSPACES = {"aten::mkldnn_rnn_layer": {3}}
 """Results that hold what the op left in its memory for its gradient."""
 
 Results = list[Any]
-"""What an op gave, and then the arguments into which it wrote."""
+"""What an op gave, and then the arguments into which it wrote, but for those that it gave."""
 
 
 class UntriedError(Exception):
@@ -128,7 +128,9 @@ class Call:
         left_out = WORKSPACES.get(self.op._schema.name, set())
         kept = [output for i, output in enumerate(outputs) if i not in left_out]
         names = dict(zip([a.name for a in self.op._schema.arguments], args)) | kwargs
-        return tree_leaves((kept, [names[name] for name in sorted(self.written & names.keys())]))
+        given = tree_leaves(kept)
+        written = tree_leaves([names[name] for name in sorted(self.written & names.keys())])
+        return given + [x for x in written if not any(x is output for output in given)]
 
     def attempt(self, tensors: Sequence[torch.Tensor] | None = None) -> Results | None:
         """`run`, with results on the CPU; None if the op refuses that, also where a device says so later."""
