@@ -337,7 +337,7 @@ MOST_RESULTS = 200_000
 """Of a call: distances of thousands of rows from each other would take half a minute of the reference."""
 
 EXAMPLES = int(os.environ.get("REPDL_EXAMPLES", "0"))
-"""Random calls of each op; without it 12 which are always the same."""
+"""Random calls of each op; without it 20 which are always the same."""
 
 
 def library_digest(case: str) -> str | None:
@@ -407,7 +407,7 @@ def test_any_call(op: AnyOp, reference_digests: Reference) -> None:
     valid = 0
 
     @settings(
-        max_examples=EXAMPLES or 12, derandomize=not EXAMPLES, deadline=None, database=None,
+        max_examples=EXAMPLES or 20, derandomize=not EXAMPLES, deadline=None, database=None,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(case=random_calls(op.name))
