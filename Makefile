@@ -124,11 +124,12 @@ golden-lenet: build  ## Make the digests of the example anew, with the slow refe
 	$(BIN)/cmake --build $(BUILD) --target repdl_reference_lenet
 	$(BIN)/python tools/update_lenet.py $(BUILD)/tests/reference/repdl_reference_lenet --data $(or $(DATA),data/mnist)
 
-bench: build  ## Compare the speed with other libraries
+bench: build  ## Compare the speed with other libraries; RESULTS=docs keeps the figures for the documents
 	$(BIN)/cmake -B $(BUILD) -DREPDL_BUILD_BENCH=ON
 	$(BIN)/cmake --build $(BUILD) --target repdl_bench
-	$(BIN)/python bench/run.py
-	if $(BIN)/repdl info --json | grep -q 'chosen": "avx512"'; then $(BIN)/python bench/run.py functions calls --target avx2; fi
+	$(BIN)/python bench/run.py $(if $(RESULTS),--results $(RESULTS))
+	if $(BIN)/repdl info --json | grep -q 'chosen": "avx512"'; then \
+	  $(BIN)/python bench/run.py functions calls --target avx2 $(if $(RESULTS),--results $(RESULTS)); fi
 
 build: $(BUILD)/.installed  ## Make the virtual environment, build the package and install it there
 

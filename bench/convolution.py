@@ -112,41 +112,50 @@ def calls_of(layer: Layer, wanted: str) -> dict[str, Callable[[], object]]:
     return {step: call for step, call in zip(STEPS, calls, strict=True) if wanted in ("", step)}
 
 
-def run(threads: int, only: str = "", wanted: str = "") -> list[Table]:
-    """A row a layer; of those whose kind or name has `only` in it."""
+Times = dict[str, dict[str, float]]
+"""Milliseconds of torch and ours, and their ratio, by step."""
+
+
+def measure(threads: int, only: str = "", wanted: str = "") -> dict[str, dict[str, Times]]:
+    """By kind and name of a layer; of those whose kind or name has `only` in it."""
     torch.set_num_threads(threads)
     repdl.set_num_threads(threads)
     clock = time.thread_time if threads == 1 else time.perf_counter
-    tables = []
-    for kind, layers in LAYERS.items():
+    measured = {
+        kind: {
+            layer.name: {step: _against_torch(call, clock) for step, call in calls_of(layer, wanted).items()}
+            for layer in layers
+            if only in kind or only in layer.name
+        }
+        for kind, layers in LAYERS.items()
+    }
+    return {kind: layers for kind, layers in measured.items() if layers}
+
+
+def tables(measured: dict[str, dict[str, Times]], threads: int) -> list[Table]:
+    """One of each kind, and its geometric means."""
+    made = []
+    for kind, layers in measured.items():
         title = f"convolution, {kind}, {threads} thread{'s' if threads > 1 else ''}: ms of torch / ours, and ratio"
-        table = Table(title=title)
-        table.add_column("layer")
-        ratios: dict[str, list[float]] = {step: [] for step in STEPS if wanted in ("", step)}
-        for step in ratios:
+        table = Table("layer", title=title)
+        steps = list(next(iter(layers.values())))
+        for step in steps:
             table.add_column(step, justify="right")
-        for layer in layers:
-            if only not in kind and only not in layer.name:
-                continue
-            cells = []
-            for step, call in calls_of(layer, wanted).items():
-                times = _against_torch(call, clock)
-                ratios[step].append(times["torch"] / times["ours"])
-                cells.append(f"{1e3 * times['torch']:.3g} / {1e3 * times['ours']:.3g}, {ratios[step][-1]:.2f}")
-            table.add_row(layer.name, *cells)
-        if all(ratios.values()):
-            table.add_row("geometric mean", *(f"{statistics.geometric_mean(r):.2f}" for r in ratios.values()))
-            tables.append(table)
-    return tables
+        for name, of in layers.items():
+            table.add_row(name, *(f"{t['torch']:.3g} / {t['ours']:.3g}, {t['ratio']:.2f}" for t in of.values()))
+        means = (statistics.geometric_mean(of[step]["ratio"] for of in layers.values()) for step in steps)
+        table.add_row("geometric mean", *(f"{mean:.2f}" for mean in means))
+        made.append(table)
+    return made
 
 
 def _against_torch(call: Callable[[], object], clock: Callable[[], float]) -> dict[str, float]:
-    """The least of two turns of each."""
+    """Milliseconds, the least of two turns of each, and their ratio."""
     times: dict[str, float] = {}
     for _ in range(2):
         theirs = time_in_turn({"torch": call}, seconds=0.1, rounds=3, clock=clock)
         with repdl.reproducible():
             ours = time_in_turn({"ours": call}, seconds=0.1, rounds=3, clock=clock)
         for who, seconds in (theirs | ours).items():
-            times[who] = min(seconds, times.get(who, seconds))
-    return times
+            times[who] = min(1e3 * seconds, times.get(who, float("inf")))
+    return times | {"ratio": times["torch"] / times["ours"]}

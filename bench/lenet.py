@@ -40,24 +40,30 @@ def step_of(
     return step
 
 
-def run(threads: list[int]) -> Table:
-    """A row a number of threads."""
-    table = Table(title="LeNet, one training step of batch 100: microseconds, and ratio to stock torch")
-    for column in ("threads", "torch", *ORDERS, *(f"ratio {order}" for order in ORDERS)):
-        table.add_column(column, justify="right")
+def measure(threads: int) -> dict[str, float]:
+    """Milliseconds of torch and of each order, and the ratios of these."""
     torch.manual_seed(0)
-    for n in threads:
-        torch.set_num_threads(n)
-        repdl.set_num_threads(n)
-        network = model()
-        contenders = {
-            "torch": step_of(network, torch.optim.Adam(network.parameters(), lr=0.01), nn.functional.cross_entropy)
-        }
-        for order in ORDERS:
-            network = repdl.from_torch_module(copy.deepcopy(network))
-            optimizer = repdl.optim.Adam(network.parameters(), lr=0.01)
-            contenders[order] = step_of(network, optimizer, repdl.nn.functional.cross_entropy, order)
-        times = time_in_turn(contenders, seconds=2.0)
-        ratios = (f"{times['torch'] / times[order]:.2f}" for order in ORDERS)
-        table.add_row(str(n), *(f"{1e6 * t:.0f}" for t in times.values()), *ratios)
-    return table
+    torch.set_num_threads(threads)
+    repdl.set_num_threads(threads)
+    network = model()
+    contenders = {
+        "torch": step_of(network, torch.optim.Adam(network.parameters(), lr=0.01), nn.functional.cross_entropy)
+    }
+    for order in ORDERS:
+        network = repdl.from_torch_module(copy.deepcopy(network))
+        optimizer = repdl.optim.Adam(network.parameters(), lr=0.01)
+        contenders[order] = step_of(network, optimizer, repdl.nn.functional.cross_entropy, order)
+    times = time_in_turn(contenders, seconds=2.0)
+    repdl.set_order("blocked")
+    ratios = {f"ratio {order}": times["torch"] / times[order] for order in ORDERS}
+    return {name: 1e3 * seconds for name, seconds in times.items()} | ratios
+
+
+def table(measured: dict[int, dict[str, float]]) -> Table:
+    """A row a number of threads."""
+    made = Table(title="LeNet, one training step of batch 100: milliseconds, and ratio to stock torch")
+    for column in ("threads", "torch", *ORDERS, *(f"ratio {order}" for order in ORDERS)):
+        made.add_column(column, justify="right")
+    for threads, of in measured.items():
+        made.add_row(str(threads), *(f"{value:.2f}" for value in of.values()))
+    return made

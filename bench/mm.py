@@ -24,8 +24,14 @@ SHAPES = [
 ]  # fmt: skip
 
 
-def run(threads: int) -> Table:
-    """A row a shape, and the geometric means."""
+ORDERS = ("blocked", "sequential")
+
+Speeds = dict[str, float]
+"""GFLOP/s of each peer and order, and the ratio of each order to the best peer."""
+
+
+def measure(threads: int) -> dict[str, Speeds]:
+    """By the name of a shape."""
     prepared = {
         name: prepare
         for name, prepare in (
@@ -37,12 +43,7 @@ def run(threads: int) -> Table:
     }
     repdl.set_num_threads(threads)
     torch.set_num_threads(threads)
-    table = Table(
-        title=f"mm, float32, {threads} thread{'s' if threads > 1 else ''}: GFLOP/s, and ratio to the best peer"
-    )
-    for column in ("m x n x k", *prepared, "blocked", "sequential", "ratio blocked", "ratio sequential"):
-        table.add_column(column, justify="left" if column == "m x n x k" else "right")
-    ratios: dict[str, list[float]] = {"blocked": [], "sequential": []}
+    measured: dict[str, Speeds] = {}
     for shape in SHAPES:
         a, b, c = shape.operands()
         ta, tb = torch.from_numpy(a), torch.from_numpy(b)
@@ -52,18 +53,29 @@ def run(threads: int) -> Table:
             c[:] = 0
             contender()
             np.testing.assert_allclose(c, expected, rtol=1e-2, atol=1e-2)
-        for order in ratios:
+        for order in ORDERS:
             contenders[order] = partial(repdl.ops.mm.kernel, ta, tb, False, shape.transposed, order)
         times = time_in_turn(contenders, pause=0.05 if threads > 1 else 0.0)
-        best = min(times[name] for name in prepared)
-        for order in ratios:
-            ratios[order].append(best / times[order])
         work = 2e-9 * shape.m * shape.n * shape.k
-        table.add_row(
-            shape.name, *(f"{work / times[name]:.1f}" for name in contenders), *(f"{ratios[o][-1]:.2f}" for o in ratios)
-        )
-    empty = [""] * (len(prepared) + 2)
-    table.add_section()
-    table.add_row("geometric mean", *empty, *(f"{statistics.geometric_mean(r):.2f}" for r in ratios.values()))
-    table.add_row("smallest", *empty, *(f"{min(r):.2f}" for r in ratios.values()))
-    return table
+        best = min(times[name] for name in prepared)
+        measured[shape.name] = {name: work / seconds for name, seconds in times.items()}
+        measured[shape.name] |= {f"ratio {order}": best / times[order] for order in ORDERS}
+    return measured
+
+
+def table(measured: dict[str, Speeds], threads: int) -> Table:
+    """A row a shape, and the geometric means."""
+    columns = list(next(iter(measured.values())))
+    made = Table(
+        title=f"mm, float32, {threads} thread{'s' if threads > 1 else ''}: GFLOP/s, and ratio to the best peer"
+    )
+    for column in ("m x n x k", *columns):
+        made.add_column(column, justify="left" if column == "m x n x k" else "right")
+    for name, speeds in measured.items():
+        made.add_row(name, *(f"{of:.2f}" if "ratio" in column else f"{of:.1f}" for column, of in speeds.items()))
+    ratios = [[speeds[f"ratio {order}"] for speeds in measured.values()] for order in ORDERS]
+    empty = [""] * (len(columns) - len(ORDERS))
+    made.add_section()
+    made.add_row("geometric mean", *empty, *(f"{statistics.geometric_mean(of):.2f}" for of in ratios))
+    made.add_row("smallest", *empty, *(f"{min(of):.2f}" for of in ratios))
+    return made

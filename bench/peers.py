@@ -23,7 +23,7 @@ def strong_modes(target: str | None, built: Path) -> dict[str, str]:
     AVX2 on some CPUs, and MKL has slower kernels for CPUs that are not Intel's, unless what bench/cpp put into `built`
     is loaded before it. The heap gives no pages back: it would be chance in whose turn they have to be cleared again.
     """
-    chosen = {"MALLOC_TRIM_THRESHOLD_": str(2**32), "MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TOP_PAD_": str(2**26)}
+    chosen = {"MALLOC_TRIM_THRESHOLD_": str(2**32), "MALLOC_MMAP_MAX_": "0", "MALLOC_TOP_PAD_": str(2**26)}
     if target is not None:
         chosen["REPDL_TARGET"] = target
     mkl_on_amd = built.resolve() / "librepdl_bench_mkl_on_amd.so"

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Measures speed as ratios against the best peer, all in one run.
 
-python bench/run.py [mm] [convolution] [lenet] [sums] [functions] [calls] [interception] [fourier] [record]
+python bench/run.py [mm] [convolution] [lenet] [steps] [sums] [functions] [calls] [interception] [fourier] [record]
                     [cuda] [--threads N] [--target avx2] [--markdown]
-python bench/run.py functions --json docs/functions.json    the figures of `make docs`; for each target in turn
-python bench/run.py calls --json docs/calls.json            likewise
-python bench/run.py calls --only "linear algebra"           a family, or calls with these words in their names
-python bench/run.py cuda --seconds 100 --json docs/cuda.json --go-on    on a GPU; status 3: call it again, it goes on
+python bench/run.py --results docs                       the figures of `make docs`; for each target in turn
+python bench/run.py calls --only "linear algebra"        a family, or calls with these words in their names
+python bench/run.py cuda --seconds 100 --results docs --go-on    on a GPU; status 3: call it again, it goes on
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
@@ -33,6 +32,7 @@ class Suite(StrEnum):
     MM = "mm"
     CONVOLUTION = "convolution"
     LENET = "lenet"
+    STEPS = "steps"
     SUMS = "sums"
     FUNCTIONS = "functions"
     CALLS = "calls"
@@ -48,37 +48,53 @@ def tables(
 ) -> list[Table]:  # fmt: skip
     """Each suite is imported where it is measured: it may need what others do without."""
     made: list[Table] = []
+
+    def keep(suite: Suite, measured: dict[int, Any]) -> None:
+        if results is not None:
+            import figures
+
+            figures.save(results, suite, measured)
+
     for suite in suites:
         match suite:
             case Suite.MM:
                 import mm
 
-                made += [mm.run(n) for n in threads]
+                keep(suite, products := {n: mm.measure(n) for n in threads})
+                made += [mm.table(of, n) for n, of in products.items()]
             case Suite.CONVOLUTION:
                 import convolution
 
-                made += [table for n in threads for table in convolution.run(n)]
+                keep(suite, layers := {n: convolution.measure(n) for n in threads})
+                made += [table for n, of in layers.items() for table in convolution.tables(of, n)]
             case Suite.LENET:
                 import lenet
 
-                made.append(lenet.run(threads))
+                keep(suite, times := {n: lenet.measure(n) for n in threads})
+                made.append(lenet.table(times))
+            case Suite.STEPS:
+                import steps
+
+                keep(suite, models := {n: steps.measure(n) for n in threads})
+                made += [steps.table(of, n) for n, of in models.items()]
             case Suite.SUMS:
                 import sums
 
-                made.append(sums.run(program))
+                keep(suite, {1: (speeds := sums.measure(program))})
+                made.append(sums.table(speeds))
             case Suite.FUNCTIONS:
                 import functions
 
-                made.append(functions.run(program, results))
+                made.append(functions.run(program, results and results / "functions.json"))
             case Suite.CALLS:
                 import calls
 
-                made += calls.run(threads, rounds, only, results)
+                made += calls.run(threads, rounds, only, results and results / "calls.json")
             case Suite.INTERCEPTION:
                 import interception
 
                 made += [interception.switching(), interception.beside_a_model()]
-                made += [interception.steps(n) for n in threads] + [interception.shares()]
+                made.append(interception.shares())
             case Suite.FOURIER:
                 import fourier
 
@@ -90,7 +106,7 @@ def tables(
             case Suite.CUDA:
                 import gpu
 
-                made += gpu.run(seconds, only, results, go_on)
+                made += gpu.run(seconds, only, results and results / "cuda.json", go_on)
     return made
 
 
@@ -103,14 +119,16 @@ def main(
     target: Annotated[str | None, typer.Option(help="CPU target, of the peers too; the best if not said.")] = None,
     only: Annotated[str | None, typer.Option(help="For calls and cuda: a family, or a part of names.")] = None,
     rounds: Annotated[int, typer.Option(help="For calls and record: turns of each.")] = 5,
-    json: Annotated[Path | None, typer.Option(help="A file that gets the figures of functions, calls or cuda.")] = None,
+    results: Annotated[Path | None, typer.Option(help="A folder that gets files of the figures, such as docs.")] = None,
     seconds: Annotated[float, typer.Option(help="For cuda: how long.")] = 100.0,
     go_on: Annotated[bool, typer.Option("--go-on", help="For cuda: leave out what the file has.")] = False,
     markdown: Annotated[bool, typer.Option(help="Print tables for a document.")] = False,
 ) -> None:
     """Measures speed as ratios against the best peer, all in one run."""
-    if json and suites != [Suite.CUDA] and (only or suites not in ([Suite.FUNCTIONS], [Suite.CALLS])):
-        raise typer.BadParameter("--json records all of `functions`, all of `calls`, or `cuda`")
+    if results and only and suites != [Suite.CUDA]:
+        raise typer.BadParameter("--results keeps all calls, not those of --only")
+    if results:
+        results.mkdir(parents=True, exist_ok=True)
     if Suite.CUDA in (suites or []) and not torch.cuda.is_available():
         raise typer.BadParameter("there is no GPU for `cuda`")
     if target is not None and target not in _core.supported_targets():
@@ -125,7 +143,7 @@ def main(
 
     console = Console(width=200 if markdown else None)
     console.print(describe(), highlight=False)
-    for table in tables(chosen, threads or [1, 2], program, rounds, only, json, seconds, go_on):
+    for table in tables(chosen, threads or [1, 2], program, rounds, only, results, seconds, go_on):
         if markdown:
             table.box = box.MARKDOWN
         console.print(table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of the speed of calls, for build_docs.py: docs/calls.md, from what `bench/run.py calls --json` measured."""
+"""The page docs/calls.md, for build_docs.py, from what `bench/run.py calls --results docs` measured."""
 
 from __future__ import annotations
 

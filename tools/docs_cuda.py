@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of the speed on GPUs, for build_docs.py: docs/cuda.md, from what `bench/run.py cuda --json` measured."""
+"""The page docs/cuda.md, for build_docs.py, from what `bench/run.py cuda --results docs` measured."""
 
 from __future__ import annotations
 

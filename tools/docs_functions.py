@@ -2,7 +2,7 @@
 """The pages of the elementwise functions, for build_docs.py: docs/functions.md, and docs/functions/<name>.md.
 
 A page is made from the declaration in Python, the contract, docs/proofs.jsonl (`repdl prove --results`) and
-docs/functions.json (`bench/run.py functions --json`).
+docs/functions.json (`bench/run.py functions --results docs`).
 """
 
 from __future__ import annotations

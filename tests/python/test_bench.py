@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The benchmarks of calls, on the CPU and on a GPU, list, time and record them. Nothing here asks how fast they are."""
+"""The benchmarks list what they measure, time it, and record it for the documents. Nothing here asks how fast it is."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ from support import ROOT
 sys.path += [str(ROOT / "bench"), str(ROOT / "tools")]
 
 import calls
+import convolution
+import figures
 import gpu
 import gpu_clock
+import mm
 from docs_cuda import cuda_page
+from docs_speed import speed_page
 from gpu_rows import BANDWIDTH, FAMILIES, MICROSECONDS, MILLISECONDS, TERAFLOPS, Call, Row
 
 
@@ -51,6 +55,39 @@ def test_calls_are_timed_and_recorded(tmp_path: Path) -> None:
     ((of_target),) = json.loads((tmp_path / "calls.json").read_text()).values()
     assert of_target["threads"]["1"]["summary"]["all"]["timed"] == 2
     assert of_target["threads"]["1"]["calls"]["special functions"]["airy_ai"]["forward"].keys() == {"raises"}
+
+
+def test_speeds_are_recorded_and_become_a_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for suite in (mm, convolution):
+        quickly = partial(suite.time_in_turn, seconds=1e-3, rounds=1)
+        monkeypatch.setattr(suite, "time_in_turn", lambda of, quickly=quickly, **_: quickly(of))
+    monkeypatch.setattr(mm, "SHAPES", [mm.peers.Product(8, 4, 5, True)])
+    threads = torch.get_num_threads()
+    products = {n: mm.measure(n) for n in (1, 2)}
+    layers = {n: convolution.measure(n, "tiny") for n in (1, 2)}
+    repdl.set_num_threads(threads)
+    torch.set_num_threads(threads)
+    assert mm.table(products[1], 1).row_count == 3
+    assert [table.row_count for table in convolution.tables(layers[2], 2)] == [2, 2]
+    figures.save(tmp_path, "mm", products)
+    figures.save(tmp_path, "convolution", layers)
+    document = json.loads((tmp_path / "speed.json").read_text())
+    (target,) = document
+    assert document[target]["convolution"]["threads"]["1"]["special"].keys() == layers[1]["special"].keys()
+    assert all(0 < speed < 1e6 for speed in document[target]["mm"]["threads"]["2"]["8 x 4 x 5 NT"].values())
+
+    # A CPU target that measured other things.
+    document["another"] = {"mm": {"machine": "M", "commit": "C", "threads": {"1": {"9 x 9 x 9": {"torch": 3.0}}}}}
+    of_another = document["another"]["mm"]["threads"]["1"]["9 x 9 x 9"]
+    of_another |= {"blocked": 6.0, "sequential": 1.5, "ratio blocked": 2.0, "ratio sequential": 0.5}
+    (tmp_path / "speed.json").write_text(json.dumps(document))
+    head = "# Head\n\n<!-- table: products -->\n<!-- table: throughput -->\n<!-- table: convolutions -->\n"
+    page = speed_page(head, lambda columns, of: "".join(f"{' | '.join(row)}\n" for row in [columns, *of]), tmp_path)
+    assert page.startswith("# Head\n")
+    assert f"m × n × k | another, 1 thread | {target}, 1 thread | {target}, 2 threads" in page
+    assert "\n9 × 9 × 9 | 2.00 / 0.50 | – | –\n" in page and "\n9 × 9 × 9 | 3 / 6 | – | –\n" in page
+    assert "\n8 × 4 × 5 NT | – | " in page and "- another: commit C, M.\n" in page
+    assert "tiny: 1×4×16 with 4×4×3, padding 1 | " in page and "*geometric mean, special* | " in page
 
 
 def on_cpu(results: Path | None = None, only: str | None = None, go_on: bool = False) -> list[str | None]:
