@@ -45,11 +45,14 @@ HWY_NOINLINE void RunSweep(const SweepOf<T>& sweep) {
     const T* HWY_RESTRICT a = sweep.a;
     const T* HWY_RESTRICT b = sweep.b + panel * kTileColsOf<T>;
     for (int64_t k = 0; k < sweep.k; ++k, a += kRows, b += sweep.b_stride) {
+      VecElementOf<T> bv[kTileVecs];
 #pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) {
-        const VecOf<T> bv = LoadU(d, b + v * kLanesOf<T>);
+      for (int v = 0; v < kTileVecs; ++v) bv[v] = LoadU(d, b + v * kLanesOf<T>);
 #pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) acc[i][v] = Fma<VecOf<T>>(Set(d, a[i]), bv, acc[i][v]);
+      for (int i = 0; i < kRows; ++i) {
+        const VecOf<T> av = Set(d, a[i]);
+#pragma GCC unroll 2
+        for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Fma<VecOf<T>>(av, bv[v], acc[i][v]);
       }
     }
     for (int m = 0; m < sweep.num_merges; ++m) {
@@ -78,65 +81,80 @@ constexpr auto SweepTable(std::integer_sequence<int, kRows...>) {
   return std::array<SweepFn<T>, sizeof...(kRows)>{&RunSweep<T, kRows + 1>...};
 }
 
-/// Visits the terms of a product whose panels all go on together, a few rows of b at a time.
+/// Visits the terms of a product whose panels all go on together, a few rows of b at a time. What a tile of rows of a has
+/// of its own lies behind that of the tiles before it.
 template <class T>
 class SweepVisitor {
  public:
   SweepVisitor(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b, T* c,
                int64_t c_stride)
-      : m_(m),
+      : tiles_{m},
         num_panels_(num_panels),
-        size_(m * kTileColsOf<T> * num_panels),
+        row_size_(kTileColsOf<T> * num_panels),
         a_(a),
         b_(b),
         c_(c),
         c_stride_(c_stride),
         rows_(scratch_.Get<T>(kSweepRows * m + kLanesOf<T>)),
-        held_(scratch_.Get<T>(size_)),
-        waiting_(chunks.count > 1 ? scratch_.Get<T>(NumLevels(chunks.count) * size_) : nullptr) {}
+        held_(scratch_.Get<T>(m * row_size_)),
+        waiting_(chunks.count > 1 ? scratch_.Get<T>(NumLevels(chunks.count) * m * row_size_) : nullptr) {}
 
   void Chain(int64_t begin, int64_t end, bool resumes) {
-    PackRows(a_, 0, static_cast<int>(m_), begin, end - begin, rows_);
-    sweep_ = {.k = end - begin,
-              .num_panels = num_panels_,
-              .a = rows_,
-              .b = b_.At(begin, 0),
-              .b_stride = b_.row_stride,
-              .resume = resumes ? held_ : nullptr,
-              .merges = merges_,
-              .num_merges = 0,
-              .out = held_,
-              .out_stride = kTileColsOf<T>,
-              .out_panel_stride = m_ * kTileColsOf<T>};
+    for (int64_t t = 0; t < tiles_.count; ++t) {
+      PackRows(a_, tiles_.Begin(t), tiles_.Rows(t), begin, end - begin, rows_ + kSweepRows * tiles_.Begin(t));
+    }
+    begin_ = begin, num_k_ = end - begin, resumes_ = resumes;
+    num_merges_ = 0;
   }
-  void Hold() { Run(); }
-  void TakeIn(int level) { merges_[sweep_.num_merges++] = waiting_ + level * size_; }
-  void Park(int level) {
-    sweep_.out = waiting_ + level * size_;
-    Run();
-  }
+  void Hold() { RunInto(held_); }
+  void TakeIn(int level) { merges_[num_merges_++] = Waiting(level); }
+  void Park(int level) { RunInto(Waiting(level)); }
   void End() {
-    sweep_.out = c_, sweep_.out_stride = c_stride_, sweep_.out_panel_stride = kTileColsOf<T>;
-    Run();
+    for (int64_t t = 0; t < tiles_.count; ++t) {
+      Run(t, c_ + tiles_.Begin(t) * c_stride_, c_stride_, kTileColsOf<T>);
+    }
   }
 
  private:
-  void Run() const {
+  T* Waiting(int level) const { return waiting_ + level * tiles_.m * row_size_; }
+  void RunInto(T* out) const {
+    for (int64_t t = 0; t < tiles_.count; ++t) {
+      Run(t, out + tiles_.Begin(t) * row_size_, kTileColsOf<T>, tiles_.Rows(t) * kTileColsOf<T>);
+    }
+  }
+  void Run(int64_t t, T* out, int64_t out_stride, int64_t out_panel_stride) const {
     static constexpr auto kSweeps = SweepTable<T>(std::make_integer_sequence<int, kTileRows>());
-    kSweeps[m_ - 1](sweep_);
+    const int64_t row = tiles_.Begin(t);
+    const T* merges[kMaxLevels];
+    for (int m = 0; m < num_merges_; ++m) merges[m] = merges_[m] + row * row_size_;
+    kSweeps[tiles_.Rows(t) - 1]({.k = num_k_,
+                                 .num_panels = num_panels_,
+                                 .a = rows_ + kSweepRows * row,
+                                 .b = b_.At(begin_, 0),
+                                 .b_stride = b_.row_stride,
+                                 .resume = resumes_ ? held_ + row * row_size_ : nullptr,
+                                 .merges = merges,
+                                 .num_merges = num_merges_,
+                                 .out = out,
+                                 .out_stride = out_stride,
+                                 .out_panel_stride = out_panel_stride});
   }
 
   Scratch scratch_;
-  int64_t m_, num_panels_, size_;
+  RowTiles tiles_;
+  int64_t num_panels_, row_size_;
   MatrixOf<T> a_, b_;
   T* c_;
   int64_t c_stride_;
   T *rows_, *held_, *waiting_;
-  SweepOf<T> sweep_;
+  // The step.
+  int64_t begin_ = 0, num_k_ = 0;
+  bool resumes_ = false;
   const T* merges_[kMaxLevels];
+  int num_merges_ = 0;
 };
 
-/// c = a b for m <= kTileRows rows, `num_panels` whole panels and some terms, b row-major.
+/// c = a b for `num_panels` whole panels and some terms, b row-major.
 template <class T>
 void SweepProduct(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b, T* c,
                   int64_t c_stride) {
@@ -144,15 +162,22 @@ void SweepProduct(int64_t m, int64_t num_panels, const Chunks& chunks, const Mat
   WalkSteps(chunks, kSweepRows, visitor);
 }
 
+/// The bytes up to which b is taken to lie in a cache.
+inline constexpr int64_t kMaxCachedBytes = int64_t{8} << 20;
+
+template <class T>
+bool IsCached(int64_t n, int64_t num_k) {
+  return n * num_k <= kMaxCachedBytes / static_cast<int64_t>(sizeof(T));
+}
+
 #if HWY_TARGET != HWY_SCALAR
 
 /// Rows for which the transpose in registers pays, and leaves them room.
 inline constexpr int kMaxTransposedRows = 8;
 
-/// Streams that can be read from a cache side by side, and the bytes up to which b is taken to lie in one. From memory
-/// more than those of one chunk are too many for the prefetchers.
+/// Streams that can be read from a cache side by side. From memory more than those of one chunk are too many for the
+/// prefetchers.
 inline constexpr int kMaxStreams = 32;
-inline constexpr int64_t kMaxCachedBytes = int64_t{8} << 20;
 
 /// acc[i] = chain of a[q * kRows + i] * t[q] on top of acc[i], for the kLanes vectors of a square.
 template <class T, int kRows>
@@ -312,8 +337,8 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, const Chunks& chunks,
   T* const waiting = scratch.Get<T>(NumLevels(chunks.count) * kRows * kLanesOf<T>);
   T* const rows = scratch.Get<T>(num_k * kRows + kLanesOf<T>);
   PackRows(a, 0, kRows, 0, num_k, rows);
-  const bool cached = num_vectors * kLanesOf<T> * num_k <= kMaxCachedBytes / static_cast<int64_t>(sizeof(T));
-  TransposedVisitor<T, kRows> visitor(chunks, cached, rows, b.col_stride, waiting);
+  TransposedVisitor<T, kRows> visitor(chunks, IsCached<T>(num_vectors * kLanesOf<T>, num_k), rows, b.col_stride,
+                                      waiting);
   for (int64_t vector = 0; vector < num_vectors; ++vector) {
     const int64_t j = vector * kLanesOf<T>;
     visitor.Begin(b.At(0, j), c + j, c_stride);
@@ -339,25 +364,35 @@ void TransposedProduct(int64_t m, int64_t num_vectors, const Chunks& chunks, con
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
+/// Rows of a up to which SkinnyProduct multiplies. Sweeps are faster than tiles that run down b, or that pack it, where b
+/// comes from memory, of which they need most that it has to give, and where its rows meet in the cache.
+template <class T>
+int64_t MaxSkinnyRows(int64_t n, int64_t num_k, const MatrixOf<T>& b) {
+  if (b.col_stride == 1) return std::max<int64_t>(kTileRows, !IsCached<T>(n, num_k) ? 16 : MeetInCache(b) ? 12 : 0);
+#if HWY_TARGET != HWY_SCALAR
+  if (b.row_stride == 1) return kMaxTransposedRows;
+#endif
+  return 0;
+}
+
 /// c = a b for few rows, as far as whole vectors go; returns the number of columns done, perhaps none.
 /// c is row-major, without a bias.
 template <class T>
 int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const MatrixOf<T>& a, const MatrixOf<T>& b,
                       T* c, int64_t c_stride) {
-  if (m == 0 || num_k == 0) return 0;
-  if (b.col_stride == 1 && m <= kTileRows) {
+  if (m == 0 || num_k == 0 || m > MaxSkinnyRows(n, num_k, b)) return 0;
+  if (b.col_stride == 1) {
     const int64_t panels = n / kTileColsOf<T>;
     if (panels > 0) SweepProduct(m, panels, {num_k, chunk}, a, b, c, c_stride);
     return panels * kTileColsOf<T>;
   }
 #if HWY_TARGET != HWY_SCALAR
-  if (b.row_stride == 1 && m <= kMaxTransposedRows) {
-    const int64_t vectors = n / kLanesOf<T>;
-    if (vectors > 0) TransposedProduct(m, vectors, {num_k, chunk}, a, b, c, c_stride);
-    return vectors * kLanesOf<T>;
-  }
-#endif
+  const int64_t vectors = n / kLanesOf<T>;
+  if (vectors > 0) TransposedProduct(m, vectors, {num_k, chunk}, a, b, c, c_stride);
+  return vectors * kLanesOf<T>;
+#else
   return 0;
+#endif
 }
 
 }  // namespace repdl::HWY_NAMESPACE

@@ -403,8 +403,19 @@ void PackCols(const MatrixOf<T>& b, int64_t j0, int cols, int64_t k0, int64_t nu
   }
 }
 
-/// Rows of a up to which whole panels of b are read where they lie: packing would not pay.
-inline constexpr int64_t kMaxRowsInPlace = 10 * kTileRows;
+/// Whether rows of b lie so far apart that more than a few of them meet in the same sets of the nearest cache, which then
+/// loses what was asked for before it is read.
+template <class T>
+bool MeetInCache(const MatrixOf<T>& b) {
+  constexpr int64_t kBytes = 2048;  // half a page, which is what a way of that cache holds
+  return b.row_stride * static_cast<int64_t>(sizeof(T)) % kBytes == 0;
+}
+
+/// Whether `m` rows of a are so few that whole panels of b are read where they lie: packing would not pay.
+template <class T>
+bool ReadInPlace(int64_t m, const MatrixOf<T>& b) {
+  return m <= 10 * kTileRows && !MeetInCache(b);
+}
 
 /// The right operand of a plain product.
 template <class T>

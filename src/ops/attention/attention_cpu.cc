@@ -46,7 +46,7 @@ HWY_NOINLINE void Multiply(int64_t m, int64_t n, int64_t k, const MatrixOf<T>& a
   constexpr int64_t kCols = 8192 / sizeof(T);
   TermsOf<T> own = terms;
   for (int64_t j = done; j < n; j += kCols) {
-    TileProduct<T>(m, j, std::min(n, j + kCols), {k, chunk}, MatrixRows{a}, MatrixCols{b, n, m <= kMaxRowsInPlace},
+    TileProduct<T>(m, j, std::min(n, j + kCols), {k, chunk}, MatrixRows{a}, MatrixCols{b, n, ReadInPlace(m, b)},
                    MatrixSink{c, n, 1, n, nullptr, nullptr}, own);
     if (own.waiting != nullptr) own.waiting += NumWaiting<T>(m, kCols, k, chunk);
   }

@@ -997,7 +997,7 @@ void OverImages(const ConvArgs<T>& args, int64_t m) {
     TileProduct<T>(
         m, panels * part / parts * kTileColsOf<T>, std::min(positions, panels * (part + 1) / parts * kTileColsOf<T>),
         {num_k, ChainLength(args.order, num_k)}, MatrixRows<T>{weight},
-        MatrixCols<T>{pixels, positions, m <= kMaxRowsInPlace},
+        MatrixCols<T>{pixels, positions, ReadInPlace(m, pixels)},
         MatrixSink<T>{args.result + image * m * positions, positions, 1, positions, bias, nullptr}, {0, num_k});
   });
 }
@@ -1656,7 +1656,7 @@ void OverPatches(const ConvArgs<T>& args) {
     const auto product = [&](const auto& chunks) HWY_ATTR {
       TileProduct<T>(i1 - i0, panels * col / grid.cols * kTileColsOf<T>,
                      std::min(n, panels * (col + 1) / grid.cols * kTileColsOf<T>), chunks, MatrixRows<T>{weight},
-                     MatrixCols<T>{places, n, m <= kMaxRowsInPlace}, sink, {0, s.o});
+                     MatrixCols<T>{places, n, ReadInPlace(m, places)}, sink, {0, s.o});
     };
     chunk < s.o && 2 * chunk <= Blocking::kMaxBlockK ? product(ShortChunks(s.o, chunk)) : product(Chunks(s.o, chunk));
   });

@@ -15,7 +15,7 @@ REPDL_MM_PARTS(, double)
 template <class T>
 int64_t RunSkinny(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b,
                   const MatrixSink<T>& sink) {
-  if (m > kTileRows) return 0;
+  if (m > MaxSkinnyRows(j1 - j0, chunks.num_terms, b)) return 0;
   Scratch scratch;
   const bool direct = sink.col_stride == 1;
   T* const c = direct ? sink.c + j0 : scratch.Get<T>(m * (j1 - j0));
@@ -100,7 +100,7 @@ void Run(const MmArgs& args) {
     if ((i1 - i0) * (j1 - done) <= kMaxDots && chunks.count >= kMinDotChunks) {
       return RunDots(i1 - i0, done, j1, chunks, a, b, sink);
     }
-    const MatrixCols<T> right{b, n, /*in_place=*/i1 - i0 <= kMaxRowsInPlace};
+    const MatrixCols<T> right{b, n, ReadInPlace(i1 - i0, b)};
     TileProduct<T>(i1 - i0, done, j1, chunks, MatrixRows<T>{a}, right, sink, {0, args.k});
   };
   if (parts == 1) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -87,7 +88,7 @@ void FewRowsAreThoseOfMany(const std::string& target) {
       const TensorView mat2 = MakeView(from, kType, {kColumns, k});
       Mm(MakeView(a.data(), kType, {kMany, k}), mat2, false, true, Order::kBlocked,
          MakeView(many.data(), kType, {kMany, kColumns}));
-      for (int64_t rows = 1; rows <= 5; ++rows) {
+      for (int64_t rows = 1; rows <= 9; ++rows) {
         std::vector<T> few(static_cast<size_t>(rows * kColumns));
         Mm(MakeView(a.data(), kType, {rows, k}), mat2, false, true, Order::kBlocked,
            MakeView(few.data(), kType, {rows, kColumns}));
@@ -104,6 +105,43 @@ TEST(Mm, FewRowsAreThoseOfManyAtEachAlignment) {
     SetTarget(target);
     FewRowsAreThoseOfMany<float>(std::string(target));
     FewRowsAreThoseOfMany<double>(std::string(target));
+  }
+  SetTarget(before);
+}
+
+template <class T>
+void FewRowsAreThoseOfManyFor(int64_t k, int64_t n, int64_t stride, Order order, const std::string& target) {
+  constexpr int64_t kMany = 26;
+  constexpr DType kType = sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
+  std::vector<T> a(static_cast<size_t>(kMany * k)), b(static_cast<size_t>(k * stride)), apart;
+  for (size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<T>(i));
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(i % 1013) - static_cast<T>(506.5);
+  // The same numbers in rows that lie elsewhere.
+  for (int64_t row = 0; row < k; ++row) {
+    apart.insert(apart.end(), b.begin() + row * stride, b.begin() + row * stride + n);
+    apart.push_back(0);
+  }
+  TensorView mat2 = MakeView(b.data(), kType, {k, n}), mat2_apart = MakeView(apart.data(), kType, {k, n});
+  mat2.strides = {stride, 1}, mat2_apart.strides = {n + 1, 1};
+  std::vector<T> many(static_cast<size_t>(kMany * n));
+  Mm(MakeView(a.data(), kType, {kMany, k}), mat2_apart, false, false, order, MakeView(many.data(), kType, {kMany, n}));
+  for (const int64_t rows : {1, 4, 5, 7, 8, 12, 13, 16, 17, 26}) {
+    std::vector<T> few(static_cast<size_t>(rows * n));
+    Mm(MakeView(a.data(), kType, {rows, k}), mat2, false, false, order, MakeView(few.data(), kType, {rows, n}));
+    EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin())) << target << ", " << k << " x " << n << ", " << rows;
+  }
+}
+
+TEST(Mm, FewRowsAreThoseOfManyWhereverTheyMeet) {
+  const std::string before(ActiveTarget());
+  for (const std::string_view target : SupportedTargets()) {
+    SetTarget(target);
+    for (const Order order : {Order::kBlocked, Order::kSequential}) {
+      // Rows that meet in the same sets of a cache, with columns that are no whole panel; and too many for a cache.
+      FewRowsAreThoseOfManyFor<float>(771, 70, 512, order, std::string(target));
+      FewRowsAreThoseOfManyFor<double>(300, 37, 256, order, std::string(target));
+      FewRowsAreThoseOfManyFor<float>(600, 3600, 3600, order, std::string(target));
+    }
   }
   SetTarget(before);
 }
