@@ -37,10 +37,17 @@ def step_of(model: nn.Module, loss_of: Callable[[nn.Module], torch.Tensor]) -> S
     return step
 
 
+def _import_torchvision() -> None:
+    """Before those that import it, also beside a torch for which it was not compiled."""
+    tests = str(Path(__file__).resolve().parent.parent / "tests/python")
+    if tests not in sys.path:
+        sys.path.append(tests)
+    import_module("torchvision_for_any_torch")
+
+
 def transformers(dropout: float) -> dict[str, Step]:
     """4 layers, width 256, batch 8, sequence 128 (ViT: 65)."""
-    sys.path.append(str(Path(__file__).resolve().parent.parent / "tests/python"))
-    import_module("torchvision_for_any_torch")  # before transformers
+    _import_torchvision()
     import transformers as t
 
     tokens = torch.randint(0, 1000, (8, 128))
@@ -102,6 +109,7 @@ class LanguageModel(nn.Module):
 
 def others() -> dict[str, Step]:
     """Networks of images, and a recurrent one."""
+    _import_torchvision()
     import timm
 
     def classifier(name: str, batch: int) -> Step:
