@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 import repdl
+from support import same_bits
 
 ENDS = {torch.qint8: (-128, 127), torch.quint8: (0, 255), torch.qint32: (-(2**31), 2**31 - 1)}
 NAN, INF = float("nan"), float("inf")
@@ -101,6 +103,78 @@ def test_integer_products() -> None:
         assert torch.equal(torch._int_mm(a[5:6], b), expected[5:6])
         with pytest.raises(RuntimeError):
             torch._int_mm(a.to(torch.int32), b)
+
+
+FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+
+
+def of_float8(shape: tuple[int, ...], dtype: torch.dtype, seed: int) -> torch.Tensor:
+    """All finite numbers that are not among the largest, zeros of both signs too."""
+    steps = torch.randint(0, 224, shape, generator=torch.Generator().manual_seed(seed))
+    return torch.where(steps < 112, steps, steps + 16).to(torch.uint8).view(dtype)
+
+
+def test_scaled_products_of_float8() -> None:
+    """In every layout, a row alone, and as torch has it in the same steps."""
+    a, b = of_float8((33, 304), FLOAT8[0], 1), of_float8((304, 48), FLOAT8[1], 2)
+    one, rows, columns = torch.tensor(0.3), numbers(33)[:, None], numbers(48)[None]
+    bias = numbers(48).to(torch.bfloat16)
+    with repdl.reproducible():
+        for scales in ((one, one), (rows, columns)):
+            for dtype in (torch.float32, torch.bfloat16, *FLOAT8):
+                whole = torch._scaled_mm(a, b, *scales, bias=bias, out_dtype=dtype)
+                expected = torch.mm(a.float(), b.float()) * (scales[0] * scales[1]) + bias.float()
+                assert same_bits(whole.float(), expected.to(dtype).float())
+                turned = torch._scaled_mm(a.mT.contiguous().mT, b.mT.contiguous().mT, *scales, bias, out_dtype=dtype)
+                assert same_bits(turned.float(), whole.float())
+                alone = scales[0] if scales[0].dim() == 0 else scales[0][5:6]
+                row = torch._scaled_mm(a[5:6], b, alone, scales[1], bias=bias, out_dtype=dtype)
+                assert same_bits(row.float(), whole[5:6].float())
+                kind = F.ScalingType.TensorWise if scales[0].dim() == 0 else F.ScalingType.RowWise
+                same = F.scaled_mm(a, b, scales[0], kind, scales[1], kind, bias=bias, output_dtype=dtype)
+                assert same_bits(same.float(), whole.float())
+        largest = torch.full((1, 16), 448.0).to(FLOAT8[0])
+        divided = torch._scaled_mm(largest, largest.mT, one, one, scale_result=torch.tensor(1e4), out_dtype=FLOAT8[0])
+        assert divided.item() == 28  # of 16 * 448^2 * 0.09 / 10^4 = 28.9
+        undefined = of_float8((4, 304), FLOAT8[0], 3).view(torch.uint8)
+        undefined[1, 7] = 0x7F
+        found = torch._scaled_mm(undefined.view(FLOAT8[0]), b, one, one, out_dtype=torch.float32)
+        assert found.isnan().any(1).tolist() == [False, True, False, False]
+
+
+def test_products_with_weights_of_int8() -> None:
+    weight = torch.randint(-128, 128, (48, 301), dtype=torch.int8)
+    with repdl.reproducible():
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            x, scales = numbers(17 * 301).reshape(17, 301).to(dtype) / 64, numbers(48).to(dtype)
+            whole = torch._weight_int8pack_mm(x, weight, scales)
+            expected = F.linear(x.float(), weight.float()) * scales.float()
+            assert whole.dtype == dtype and same_bits(whole, expected.to(dtype))
+            assert same_bits(torch._weight_int8pack_mm(x[5:6], weight, scales), whole[5:6])
+            assert same_bits(torch._weight_int8pack_mm(x.mT.contiguous().mT, weight, scales), whole)
+
+
+def test_what_torch_refuses_of_scaled_products() -> None:
+    a, b, one = of_float8((16, 32), FLOAT8[0], 1), of_float8((32, 16), FLOAT8[0], 2), torch.tensor(0.5)
+    block = F.ScalingType.BlockWise1x128
+    weight = torch.zeros(8, 32, dtype=torch.int8)
+    calls: list[Callable[[], torch.Tensor]] = [
+        lambda: torch._scaled_mm(a, b, one.double(), one),
+        lambda: torch._scaled_mm(a, b, torch.ones(16), one),
+        lambda: torch._scaled_mm(a, b[:31], one, one),
+        lambda: torch._scaled_mm(a, b, one, one, bias=torch.ones(3)),
+        lambda: torch._scaled_mm(a.view(torch.int8), b.view(torch.int8), one, one),
+        lambda: F.scaled_mm(a, b, torch.ones(16, 1), block, torch.ones(1, 16), block),
+        lambda: torch._weight_int8pack_mm(torch.ones(4, 32), weight.view(torch.uint8), torch.ones(8)),
+        lambda: torch._weight_int8pack_mm(torch.ones(4, 32), weight, torch.ones(7)),
+        lambda: torch._weight_int8pack_mm(torch.ones(4, 32), weight, torch.ones(8, dtype=torch.bfloat16)),
+        lambda: torch._weight_int8pack_mm(torch.ones(4, 32).double(), weight, torch.ones(8).double()),
+    ]
+    with repdl.reproducible():
+        for call in calls:
+            with pytest.raises((RuntimeError, ValueError)) as refused:
+                call()
+            assert not isinstance(refused.value, repdl.NotReproducibleError)
 
 
 def digest() -> str:

@@ -24,7 +24,7 @@ from repdl._op import registry
 from repdl.cli.main import app
 from repdl.conformance import digests
 from repdl.conformance.report import Report
-from repdl.conformance.torch_case import FLOATS, INTEGERS, PARTS, read_torch_case
+from repdl.conformance.torch_case import FLOATS, INTEGERS, PARTS, float8_values, read_torch_case
 from repdl.conformance.torch_golden import TORCH_GOLDEN, as_read, run_torch_golden, sparse_of, tensor_of
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.native import is_there, native_of
@@ -123,7 +123,22 @@ def test_an_op_that_raises_fails_by_name(tmp_path: Path) -> None:
     assert "TypeError" in failure or "RuntimeError" in failure
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+FLOAT8 = {"float8_e4m3fn", "float8_e5m2"}
+
+
+@pytest.mark.parametrize("dtype", sorted(FLOAT8))
+def test_generators_of_float8(dtype: str) -> None:
+    every = torch.arange(256, dtype=torch.uint8).view(getattr(torch, dtype)).float()
+    assert torch.equal(torch.tensor(float8_values(dtype)).nan_to_num(1e9), every.nan_to_num(1e9))
+    ties, finite, some = (made(f"{name}.{dtype}[50, 40]#1").float() for name in ("ties", "finite", "bits"))
+    assert set(ties.flatten().tolist()) == {i / 2 for i in range(-8, 9)}
+    assert finite.isfinite().all() and len(finite.unique()) == 223
+    assert some.isnan().any()
+    with pytest.raises(ValueError, match="generator of float8"):
+        made("finite[3]#1")
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS.keys() - FLOAT8, *INTEGERS])
 def test_generators_give_the_bits_that_the_core_gives(dtype: str) -> None:
     generator = "bits" if dtype in FLOATS else "classes100"
     text = read_torch_case(f"aten::neg(self={generator}.{dtype}[7, 5]#3)").arguments["self"]

@@ -46,11 +46,36 @@ def unchanged(x: float) -> float:
     return x
 
 
-ROUND: dict[str, Round] = {"float32": float32, "float16": float16, "bfloat16": bfloat16}
+def float8_e5m2(x: float) -> float:
+    return _float8(x, "float8_e5m2")
+
+
+def float8_e4m3fn(x: float) -> float:
+    """There are no infinities: what is larger than 448 becomes that, as in torch."""
+    return math.nan if math.isnan(x) else max(-448.0, min(448.0, _float8(x, "float8_e4m3fn")))
+
+
+def _float8(x: float, dtype: str) -> float:
+    return math.copysign(nearest(Fraction(x), dtype), x) if math.isfinite(x) else x
+
+
+ROUND: dict[str, Round] = {
+    "float32": float32,
+    "float16": float16,
+    "bfloat16": bfloat16,
+    "float8_e4m3fn": float8_e4m3fn,
+    "float8_e5m2": float8_e5m2,
+}
 """From float32 (of float32, from binary64) to the dtype."""
 
 
-_FORMATS = {"float32": (24, -149, 128), "float16": (11, -24, 16), "bfloat16": (8, -133, 128)}
+_FORMATS = {
+    "float32": (24, -149, 128),
+    "float16": (11, -24, 16),
+    "bfloat16": (8, -133, 128),
+    "float8_e4m3fn": (4, -9, 9),
+    "float8_e5m2": (3, -16, 16),
+}
 """Digits, the exponent of the smallest subnormal number, and that of the first power of two that is too large."""
 
 

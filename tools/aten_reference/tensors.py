@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from repdl.conformance import digests
-from repdl.conformance.torch_case import DTYPES, FLOATS, PARTS, Bits, SparseText, TensorText
+from repdl.conformance.torch_case import DTYPES, FLOATS, PARTS, Bits, SparseText, TensorText, float8_values
 
 from .numbers import ROUND
 
@@ -122,6 +122,8 @@ def decode(text: TensorText) -> Tensor:
         data = list(struct.unpack(f"<{bits.size}e", bits.astype("<u2").tobytes()))
     elif text.dtype == "bfloat16":
         data = list(struct.unpack(f"<{bits.size}f", (bits.astype("<u4") << 16).astype("<u4").tobytes()))
+    elif text.dtype.startswith("float8"):
+        data = [float8_values(text.dtype)[step] for step in bits.tolist()]
     else:
         data = bits.tolist()
     return Tensor(text.dtype, text.shape, data)
@@ -142,6 +144,9 @@ def encode(tensor: Tensor) -> Bits:
     elif tensor.dtype == "bfloat16":
         words = np.frombuffer(struct.pack(f"<{count}f", *tensor.data), "<u4")
         bits = (words >> 16).astype("<u2")
+    elif tensor.dtype.startswith("float8"):
+        steps = {str(abs(x)): step for step, x in enumerate(float8_values(tensor.dtype)[:128])}
+        bits = np.array([steps[str(abs(x))] | (math.copysign(1, x) < 0) << 7 for x in tensor.data], np.uint8)
     else:
         bits = np.array(tensor.data, dtype=DTYPES[tensor.dtype])
     result = digests.with_one_nan(bits, tensor.dtype)

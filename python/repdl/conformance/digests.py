@@ -17,8 +17,10 @@ _NANS = {
     "bfloat16": (0x7F80, 0x7FC0),
     "float16": (0x7C00, 0x7E00),
     "float64": (0x7FF0 << 48, 0x7FF8 << 48),
+    "float8_e4m3fn": (0x7E, 0x7F),
+    "float8_e5m2": (0x7C, 0x7E),
 }
-"""The bits of infinity, and of the quiet NaN that stands for all, by dtype."""
+"""By dtype, the bits of infinity, or of the largest number if there is none, and of the NaN that stands for all."""
 
 MAX_MARKS = 64
 

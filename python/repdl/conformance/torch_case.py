@@ -17,6 +17,7 @@ A tensor is a generator, a dtype (float32 if none is said), a shape and a seed. 
     rising     0, 0, 1/2, 1/2, 1, …, of integers 0, 0, 1, 1, …: in order, with repetitions
     falling    …, 2, 2, 1, 1, of integers: sizes that fall
     signed     +0 and -0, which the core calls zeros
+    finite     of float8: numbers of all magnitudes but the largest, of both signs, subnormal ones and zeros among them
 
 The core's `classesN` has the integers from 0 to N - 1, also as floating-point numbers. A tensor of complex numbers has
 the real ones of its generator by turns as real and imaginary parts: normal.complex64[3]#1 those of normal[3, 2]#1.
@@ -63,6 +64,8 @@ FLOATS: dict[str, np.dtype[Any]] = {
     "bfloat16": np.dtype("u2"),
     "float16": np.dtype("u2"),
     "float64": np.dtype("u8"),
+    "float8_e4m3fn": np.dtype("u1"),
+    "float8_e5m2": np.dtype("u1"),
 }
 """Floating-point dtypes, and what holds their bits."""
 
@@ -82,8 +85,22 @@ _ZEROS = (0.0, -0.0, 0.0, -0.0, 0.0, -0.0, 1.0, -1.0)
 _TIES = (*(i / 2 for i in range(-8, 9)), -0.0)
 
 
+@lru_cache
+def float8_values(dtype: str) -> tuple[float, ...]:
+    """The number of each of the 256 bit patterns."""
+    if dtype == "float8_e5m2":  # the first byte of a float16
+        values: list[float] = (np.arange(256).astype(np.uint16) << 8).view(np.float16).tolist()
+        return tuple(values)
+    magnitudes = [(m if e == 0 else 8 + m) * 2.0 ** (max(e, 1) - 10) for e in range(16) for m in range(8)]
+    magnitudes[-1] = float("nan")
+    return (*magnitudes, *(-x for x in magnitudes))
+
+
 def _narrow(values: Bits, dtype: str) -> Bits:
     """The bits of float32 numbers that a floating-point dtype has exactly."""
+    if dtype.startswith("float8"):
+        steps = {str(x): step for step, x in enumerate(float8_values(dtype))}
+        return np.array([steps[str(x)] for x in values.tolist()], np.uint8)
     if dtype == "bfloat16":
         return (values.view(np.uint32) >> 16).astype(np.uint16)
     return values.astype(np.dtype(dtype)).view(FLOATS[dtype])
@@ -125,12 +142,21 @@ def _signed(dtype: str, count: int, seed: int) -> Bits:
     return _of_core("zeros", dtype, (count,), seed)
 
 
+def _finite(dtype: str, count: int, seed: int) -> Bits:
+    if not dtype.startswith("float8"):
+        raise ValueError(f"finite is a generator of float8, not of {dtype}")
+    chosen = _classes(224, count, seed)
+    return np.where(chosen < 112, chosen, chosen + 16).astype(np.uint8)
+
+
 def _classes(n: int, count: int, seed: int) -> Bits:
     return _of_core(f"classes{n}", "int64", (count,), seed)
 
 
 def _of_core(generator: str, dtype: str, shape: tuple[int, ...], seed: int) -> Bits:
     """By the reader of the core's cases: some op that takes a tensor."""
+    if generator == "bits" and dtype.startswith("float8"):  # which it does not know
+        return _classes(256, int(np.prod(shape, dtype=np.int64)), seed).astype(np.uint8)
     is_whole = generator.startswith(("classes", "offsets"))
     of_dtype = f".{dtype}" if dtype in FLOATS and dtype != "float32" and not is_whole else ""
     _, arguments = _core.read_case(f"relu(input={generator}{of_dtype}[{', '.join(map(str, shape))}]#{seed})")
@@ -147,6 +173,7 @@ _OWN: dict[str, Callable[[str, int, int], Bits]] = {
     "rising": _rising,
     "falling": _falling,
     "signed": _signed,
+    "finite": _finite,
 }
 
 

@@ -179,7 +179,7 @@ def bits_of(x: torch.Tensor) -> digests.Bits:
     return digests.with_one_nan(x.numpy(), name)
 
 
-_WHOLE = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+_WHOLE = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 """By their size, integers that hold the bits of numbers."""
 
 

@@ -43,6 +43,7 @@ from repdl.interception.aten import (
     reduced_by_index as reduced_by_index,
     reduction as reduction,
     remainders as remainders,
+    scaled_products as scaled_products,
     segments as segments,
     selection as selection,
     signs as signs,
