@@ -248,3 +248,42 @@ def test_an_encoder_of_padded_sequences_takes_no_fast_path(dtype: torch.dtype) -
         for model in (nested, dense):
             with torch.no_grad(), pytest.raises(repdl.NotReproducibleError, match=r"set_fastpath_enabled\(False\)"):
                 model(x, src_key_padding_mask=is_padding)
+
+
+@pytest.mark.filterwarnings("ignore:.*nested")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("heads", [(), (2,)])
+def test_components_of_a_nested_tensor_are_as_alone(heads: tuple[int, ...], dtype: torch.dtype) -> None:
+    lengths = [(3, 5), (6, 2), (1, 1)]
+    parts = [[normal(*heads, length, 4).to(dtype).requires_grad_() for length in sizes] for sizes in lengths]
+    alone = [[part.detach().clone().requires_grad_() for part in each] for each in parts]
+    with repdl.reproducible():
+        query, key = (torch.nested.as_nested_tensor([each[i] for each in parts]) for i in (0, 1))
+        result = sdpa(query, key, key * 2, scale=0.3)
+        assert result.is_nested
+        expected = [sdpa(q[None], k[None], k[None] * 2, scale=0.3)[0] for q, k in alone]
+        assert all(map(same_bits, result.unbind(), expected))
+        result.to_padded_tensor(0.0).square().sum().backward()
+        for part in expected:
+            part.square().sum().backward()
+        for each, others in zip(parts, alone, strict=True):
+            assert all(same_bits(a.grad, b.grad) for a, b in zip(each, others, strict=True))
+        drawn = sdpa(query, key, key, dropout_p=0.5)
+        assert not any(map(same_bits, drawn.unbind(), sdpa(query, key, key).unbind()))
+
+
+@pytest.mark.filterwarnings("ignore:.*nested")
+def test_what_torch_refuses_of_nested_tensors() -> None:
+    x = torch.nested.nested_tensor([normal(2, 3, 4), normal(2, 5, 4)])
+    refused: list[tuple[Any, ...]] = [
+        (x, x, x, torch.ones(3, 3)),
+        (x, x, x, None, 0.0, True),
+        (x, normal(2, 2, 3, 4), x),
+    ]
+    refused.append((x, torch.nested.nested_tensor([normal(2, 3, 4)]), x))
+    for args in refused:
+        with pytest.raises(RuntimeError) as torchs:
+            sdpa(*args)
+        with repdl.reproducible(), pytest.raises(RuntimeError) as ours:
+            sdpa(*args)
+        assert str(ours.value) == str(torchs.value)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import threading
@@ -142,6 +143,28 @@ def test_error_says_what_and_why():
     error = raised.value
     assert (error.op, error.device, error.tensors) == ("aten::special_airy_ai", "cpu", ("float32[2, 3]",))
     assert "allow_native" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.__dict__) == (str(error), error.__dict__)
+
+
+class AtWork(torch.utils.data.Dataset):
+    """Its elements are results of an operation that raises."""
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        return bessel(X)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_error_keeps_its_class_where_others_make_it_again(workers):
+    """From a text of theirs, as a DataLoader does, or pyro with the shapes of the samples."""
+    repdl.enable()
+    with pytest.raises(repdl.NotReproducibleError, match=r"aten::special_airy_ai.*allow_native"):
+        next(iter(torch.utils.data.DataLoader(AtWork(), num_workers=workers)))
+    again = repdl.NotReproducibleError("while sampling")
+    assert (str(again), again.op, again.tensors, again.reason) == ("while sampling", "", (), "unknown")
 
 
 def test_wide_numbers_raise_where_they_are_not_exact():

@@ -13,17 +13,19 @@ import pytest
 import torch
 from torch import empty as empty_taken_before
 from torch.overrides import TorchFunctionMode
+from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import repdl
 from repdl import _core
 
 NAN = float("nan")
+ENABLED = repdl.reproducible
 
 
 @pytest.fixture(autouse=True)
 def _enabled(request: pytest.FixtureRequest) -> Iterator[None]:
-    with nullcontext() if request.function is test_everything_is_given_back else repdl.reproducible():
+    with nullcontext() if request.function in (test_everything_is_given_back, test_default_devices) else ENABLED():
         yield
 
 
@@ -261,3 +263,19 @@ def test_everything_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(filled) == 1
     for owner, name in names:
         assert getattr(owner, name) == before[name]
+
+
+@pytest.mark.parametrize("first", [nullcontext, ENABLED])
+@pytest.mark.parametrize("then", [nullcontext, ENABLED])
+def test_default_devices(first: Callable[[], Any], then: Callable[[], Any]) -> None:
+    """They hold wherever one was used before: of meta, nothing is made on the CPU."""
+    _device_constructors.cache_clear()
+    for block in (first, then):
+        with block(), torch.device("meta"):
+            made = [
+                torch.empty(2),
+                torch.empty_strided((2,), (1,)),
+                torch.empty_permuted((2, 3), (1, 0)),
+                torch.zeros(2),
+            ]
+            assert all(tensor.is_meta for tensor in (*made, torch.nn.Linear(2, 2).weight))

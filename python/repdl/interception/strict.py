@@ -41,17 +41,25 @@ class NotReproducibleError(RuntimeError):
         reason: "reduction", "transcendental", "random", "dtype", "layout", "device", "library", "extension" or
             "unknown".
         remedy: what to do instead, in words.
+
+    Like any RuntimeError it is made from its text alone. Others do that to add words of theirs, a DataLoader with the
+    error of a worker for one, and such an error has the text and not the attributes.
     """
 
-    def __init__(self, op: str, device: str | None, tensors: tuple[str, ...], reason: str) -> None:
-        self.op, self.device, self.tensors, self.reason = op, device, tensors, reason
+    op: str = ""
+    device: str | None = None
+    tensors: tuple[str, ...] = ()
+    reason: str = "unknown"
+    remedy: str = ""
+
+    @classmethod
+    def of(cls, op: str, device: str | None, tensors: tuple[str, ...], reason: str) -> NotReproducibleError:
         of = f" of {', '.join(tensors)}" if tensors else ""
         on = f" on {device}" if device else ""
-        self.remedy = _remedy(op, reason, tensors)
-        super().__init__(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {self.remedy}")
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.op, self.device, self.tensors, self.reason)
+        remedy = _remedy(op, reason, tensors)
+        error = cls(f"[{op}]{of}{on} is not reproducible ({REASONS[reason]}). {remedy}")
+        error.op, error.device, error.tensors, error.reason, error.remedy = op, device, tensors, reason, remedy
+        return error
 
 
 REASONS = {
@@ -321,7 +329,7 @@ def native_within(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
 def _describe(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], why: str | None) -> NotReproducibleError:
     tensors = [value for value in flat([*args, *kwargs.values()]) if isinstance(value, torch.Tensor)]
     device = str(tensors[0].device) if tensors else None
-    return NotReproducibleError(qualified(name), device, tuple(map(_shown, tensors)), why or reason_of(name))
+    return NotReproducibleError.of(qualified(name), device, tuple(map(_shown, tensors)), why or reason_of(name))
 
 
 def _shown(tensor: torch.Tensor) -> str:

@@ -32,6 +32,8 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
+    if _is_nested(query, key, value):
+        return _of_nested(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     if _has_other_dtypes(query, key, value, attn_mask):
         args, kwargs = (query, key, value, attn_mask, dropout_p, is_causal), {"scale": scale, "enable_gqa": enable_gqa}
         return not_reproducible("scaled_dot_product_attention", args, kwargs, _native, why="dtype")
@@ -59,6 +61,31 @@ def scaled_dot_product_attention(
     # As torch lays it out: as the query, where its fused kernel takes the call.
     heads_inside = query.stride(1) < query.stride(2) and dropout_p == 0 and value.shape[-1] == query.shape[-1]
     return output.transpose(1, 2).contiguous().transpose(1, 2) if heads_inside else output
+
+
+def _is_nested(*tensors: torch.Tensor) -> bool:
+    """Not of those whose layout is torch.jagged, for which torch calls this with what they are inside."""
+    return any(t.is_nested and t.layout == torch.strided for t in tensors)
+
+
+def _of_nested(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> torch.Tensor:
+    """Each component as it is alone; what torch refuses of nested tensors, it refuses here."""
+    given = (query, key, value)
+    if is_causal or attn_mask is not None or not all(map(_is_nested, given)) or len({t.size(0) for t in given}) > 1:
+        return _native(*given, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    parts = zip(*(t.unbind() for t in given), strict=True)
+    return torch.nested.as_nested_tensor(
+        [scaled_dot_product_attention(*part, None, dropout_p, scale=scale, enable_gqa=enable_gqa) for part in parts]
+    )
 
 
 def _has_other_dtypes(
