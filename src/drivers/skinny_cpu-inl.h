@@ -171,7 +171,11 @@ class TransposedVisitor {
  public:
   /// `rows` is a, packed; `waiting` has a row of vectors for each level.
   TransposedVisitor(const Chunks& chunks, bool cached, const T* rows, int64_t b_stride, T* waiting)
-      : chunks_(chunks), cached_(cached), rows_(rows), b_stride_(b_stride), waiting_(waiting) {}
+      : chunks_(chunks),
+        together_(cached && chunks.length == kProductChunk),
+        rows_(rows),
+        b_stride_(b_stride),
+        waiting_(waiting) {}
 
   /// Begins with another vector of columns.
   void Begin(const T* columns, T* out, int64_t out_stride) {
@@ -183,11 +187,11 @@ class TransposedVisitor {
 
   void Chain(int64_t begin, int64_t end) {
     if constexpr (kTogether > 1) {
-      if (cached_ && offset_ == 0 && begin >= together_end_) RunTogether<kTogether>(begin);
+      if (together_ && offset_ == 0 && begin >= together_end_) RunTogether<kTogether>(begin);
       if (begin < together_end_) {
-        const int64_t which = (begin - together_begin_) / chunks_.length;
+        const int64_t which = (begin - together_begin_) / kProductChunk;
 #pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) acc_[i] = together_[which][i];
+        for (int i = 0; i < kRows; ++i) acc_[i] = values_[which][i];
       } else {
         RunRest(begin, end);
       }
@@ -218,7 +222,7 @@ class TransposedVisitor {
   template <int kCount>
   void RunTogether(int64_t begin) {
     if constexpr (kCount > 1) {
-      if (begin + kCount * chunks_.length > chunks_.num_terms) return RunTogether<kCount - 1>(begin);
+      if (begin + kCount * kProductChunk > chunks_.num_terms) return RunTogether<kCount - 1>(begin);
       const TagOf<T> d;
       VecElementOf<T> acc[kCount][kRows];
 #pragma GCC unroll 4
@@ -226,16 +230,16 @@ class TransposedVisitor {
 #pragma GCC unroll 8
         for (int i = 0; i < kRows; ++i) acc[which][i] = Zero(d);
       }
-      for (int64_t k = begin; k < begin + chunks_.length; k += kLanesOf<T>) {
+      for (int64_t k = begin; k < begin + kProductChunk; k += kLanesOf<T>) {
 #pragma GCC unroll 4
-        for (int which = 0; which < kCount; ++which) AddWholeSquare(k + which * chunks_.length, acc[which]);
+        for (int which = 0; which < kCount; ++which) AddWholeSquare(k + which * kProductChunk, acc[which]);
       }
 #pragma GCC unroll 4
       for (int which = 0; which < kCount; ++which) {
 #pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) together_[which][i] = acc[which][i];
+        for (int i = 0; i < kRows; ++i) values_[which][i] = acc[which][i];
       }
-      together_begin_ = begin, together_end_ = begin + kCount * chunks_.length;
+      together_begin_ = begin, together_end_ = begin + kCount * kProductChunk;
     }
   }
 
@@ -287,7 +291,7 @@ class TransposedVisitor {
   }
 
   Chunks chunks_;
-  bool cached_;  // b lies in a cache
+  bool together_;  // b lies in a cache, in chunks of the usual length
   const T* rows_;
   int64_t b_stride_;
   T* waiting_;
@@ -298,7 +302,7 @@ class TransposedVisitor {
   VecElementOf<T> acc_[kRows];
   // The chains of terms [together_begin_, together_end_), a chunk each.
   int64_t together_begin_ = 0, together_end_ = 0;
-  VecElementOf<T> together_[kTogether][kRows];
+  VecElementOf<T> values_[kTogether][kRows];
   // Terms [square_begin_, square_end_), a vector each.
   int64_t square_begin_, square_end_;
   HWY_ALIGN T square_[kLanesOf<T> * kLanesOf<T>];
