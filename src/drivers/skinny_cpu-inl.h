@@ -343,15 +343,23 @@ void TransposedProduct(int64_t m, int64_t num_vectors, const Chunks& chunks, con
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-/// c = a b for few rows, as far as whole vectors go; returns the number of columns done, perhaps none.
+/// Terms up to which a product with more rows is done in sweeps too: to begin a tile takes longer than its chains.
+inline constexpr int64_t kMaxSweptTerms = 4;
+
+/// c = a b for few rows or few terms, as far as whole vectors go; returns the number of columns done, perhaps none.
 /// c is row-major, without a bias.
 template <class T>
 int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const MatrixOf<T>& a, const MatrixOf<T>& b,
                       T* c, int64_t c_stride) {
   if (m == 0 || num_k == 0) return 0;
-  if (b.col_stride == 1 && m <= kTileRows) {
+  if (b.col_stride == 1 && (m <= kTileRows || num_k <= kMaxSweptTerms)) {
     const int64_t panels = n / kTileColsOf<T>;
-    if (panels > 0) SweepProduct(m, panels, {num_k, chunk}, a, b, c, c_stride);
+    const RowTiles tiles{m};
+    for (int64_t t = 0; t < tiles.count && panels > 0; ++t) {
+      const int64_t i = tiles.Begin(t);
+      SweepProduct(tiles.Rows(t), panels, {num_k, chunk}, {a.At(i, 0), a.row_stride, a.col_stride}, b, c + i * c_stride,
+                   c_stride);
+    }
     return panels * kTileColsOf<T>;
   }
 #if HWY_TARGET != HWY_SCALAR
