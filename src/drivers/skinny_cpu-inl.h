@@ -3,6 +3,8 @@
 // likes, instead of being packed.
 #pragma once
 
+#include <limits>
+
 #include "drivers/tile_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -96,7 +98,7 @@ class SweepVisitor {
         c_(c),
         c_stride_(c_stride),
         rows_(scratch_.Get<T>(kSweepRows * m + kLanesOf<T>)),
-        held_(scratch_.Get<T>(m * row_size_)),
+        held_(scratch_.Get<T>(chunks.num_terms > kSweepRows ? m * row_size_ : 0)),
         waiting_(chunks.count > 1 ? scratch_.Get<T>(NumLevels(chunks.count) * m * row_size_) : nullptr) {}
 
   void Chain(int64_t begin, int64_t end, bool resumes) {
@@ -196,7 +198,11 @@ class TransposedVisitor {
  public:
   /// `rows` is a, packed; `waiting` has a row of vectors for each level.
   TransposedVisitor(const Chunks& chunks, bool cached, const T* rows, int64_t b_stride, T* waiting)
-      : chunks_(chunks), cached_(cached), rows_(rows), b_stride_(b_stride), waiting_(waiting) {}
+      : chunks_(chunks),
+        together_(cached && chunks.length == kProductChunk),
+        rows_(rows),
+        b_stride_(b_stride),
+        waiting_(waiting) {}
 
   /// Begins with another vector of columns.
   void Begin(const T* columns, T* out, int64_t out_stride) {
@@ -208,11 +214,11 @@ class TransposedVisitor {
 
   void Chain(int64_t begin, int64_t end) {
     if constexpr (kTogether > 1) {
-      if (cached_ && offset_ == 0 && begin >= together_end_) RunTogether<kTogether>(begin);
+      if (together_ && offset_ == 0 && begin >= together_end_) RunTogether<kTogether>(begin);
       if (begin < together_end_) {
-        const int64_t which = (begin - together_begin_) / chunks_.length;
+        const int64_t which = (begin - together_begin_) / kProductChunk;
 #pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) acc_[i] = together_[which][i];
+        for (int i = 0; i < kRows; ++i) acc_[i] = values_[which][i];
       } else {
         RunRest(begin, end);
       }
@@ -243,7 +249,7 @@ class TransposedVisitor {
   template <int kCount>
   void RunTogether(int64_t begin) {
     if constexpr (kCount > 1) {
-      if (begin + kCount * chunks_.length > chunks_.num_terms) return RunTogether<kCount - 1>(begin);
+      if (begin + kCount * kProductChunk > chunks_.num_terms) return RunTogether<kCount - 1>(begin);
       const TagOf<T> d;
       VecElementOf<T> acc[kCount][kRows];
 #pragma GCC unroll 4
@@ -251,16 +257,16 @@ class TransposedVisitor {
 #pragma GCC unroll 8
         for (int i = 0; i < kRows; ++i) acc[which][i] = Zero(d);
       }
-      for (int64_t k = begin; k < begin + chunks_.length; k += kLanesOf<T>) {
+      for (int64_t k = begin; k < begin + kProductChunk; k += kLanesOf<T>) {
 #pragma GCC unroll 4
-        for (int which = 0; which < kCount; ++which) AddWholeSquare(k + which * chunks_.length, acc[which]);
+        for (int which = 0; which < kCount; ++which) AddWholeSquare(k + which * kProductChunk, acc[which]);
       }
 #pragma GCC unroll 4
       for (int which = 0; which < kCount; ++which) {
 #pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) together_[which][i] = acc[which][i];
+        for (int i = 0; i < kRows; ++i) values_[which][i] = acc[which][i];
       }
-      together_begin_ = begin, together_end_ = begin + kCount * chunks_.length;
+      together_begin_ = begin, together_end_ = begin + kCount * kProductChunk;
     }
   }
 
@@ -312,7 +318,7 @@ class TransposedVisitor {
   }
 
   Chunks chunks_;
-  bool cached_;  // b lies in a cache
+  bool together_;  // b lies in a cache, in chunks of the usual length
   const T* rows_;
   int64_t b_stride_;
   T* waiting_;
@@ -323,7 +329,7 @@ class TransposedVisitor {
   VecElementOf<T> acc_[kRows];
   // The chains of terms [together_begin_, together_end_), a chunk each.
   int64_t together_begin_ = 0, together_end_ = 0;
-  VecElementOf<T> together_[kTogether][kRows];
+  VecElementOf<T> values_[kTogether][kRows];
   // Terms [square_begin_, square_end_), a vector each.
   int64_t square_begin_, square_end_;
   HWY_ALIGN T square_[kLanesOf<T> * kLanesOf<T>];
@@ -364,18 +370,24 @@ void TransposedProduct(int64_t m, int64_t num_vectors, const Chunks& chunks, con
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
+/// Terms up to which any product is done in sweeps: to begin a tile takes longer than its chains.
+inline constexpr int64_t kMaxSweptTerms = 4;
+
 /// Rows of a up to which SkinnyProduct multiplies. Sweeps are faster than tiles that run down b, or that pack it, where b
 /// comes from memory, of which they need most that it has to give, and where its rows meet in the cache.
 template <class T>
 int64_t MaxSkinnyRows(int64_t n, int64_t num_k, const MatrixOf<T>& b) {
-  if (b.col_stride == 1) return std::max<int64_t>(kTileRows, !IsCached<T>(n, num_k) ? 16 : MeetInCache(b) ? 12 : 0);
+  if (b.col_stride == 1) {
+    if (num_k <= kMaxSweptTerms) return std::numeric_limits<int64_t>::max();
+    return std::max<int64_t>(kTileRows, !IsCached<T>(n, num_k) ? 16 : MeetInCache(b) ? 12 : 0);
+  }
 #if HWY_TARGET != HWY_SCALAR
   if (b.row_stride == 1) return kMaxTransposedRows;
 #endif
   return 0;
 }
 
-/// c = a b for few rows, as far as whole vectors go; returns the number of columns done, perhaps none.
+/// c = a b for few rows or few terms, as far as whole vectors go; returns the number of columns done, perhaps none.
 /// c is row-major, without a bias.
 template <class T>
 int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const MatrixOf<T>& a, const MatrixOf<T>& b,

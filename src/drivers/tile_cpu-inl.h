@@ -80,7 +80,7 @@ struct TileRunOf {
   int64_t k;
   int64_t chain = 0;  // of RunShortChains: terms after which a chain ends
   const T* a;         // packed: a[k * rows + i]
-  PanelOf<T> panel;
+  const PanelOf<T>* panel;
   const T* resume;         // null, or where the chain stands: rows of kTileCols
   const T* const* merges;  // earlier partial sums to take in afterwards: rows of kTileCols
   int num_merges;
@@ -94,6 +94,8 @@ struct TileRunOf {
 template <class T, int kRows>
 HWY_INLINE void FinishTile(const TileRunOf<T>& run, VecElementOf<T> (&acc)[kRows][kTileVecs]) {
   const TagOf<T> d;
+  T* const out = run.out;  // for all that the compiler knows, a store changes the run
+  const int64_t out_stride = run.out_stride;
   for (int m = 0; m < run.num_merges; ++m) {
     const T* HWY_RESTRICT earlier = run.merges[m];
 #pragma GCC unroll 16
@@ -123,7 +125,7 @@ HWY_INLINE void FinishTile(const TileRunOf<T>& run, VecElementOf<T> (&acc)[kRows
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, run.out + i * run.out_stride + v * kLanesOf<T>);
+    for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, out + i * out_stride + v * kLanesOf<T>);
   }
 }
 
@@ -145,18 +147,16 @@ HWY_NOINLINE void RunTile(const TileRunOf<T>& run) {
     }
   }
   const T* HWY_RESTRICT a = run.a;
-  const T* HWY_RESTRICT b = run.panel.b;
-  const int64_t stride = run.panel.stride, prefetch = run.panel.prefetch;
+  const T* HWY_RESTRICT b = run.panel->b;
+  const int64_t stride = run.panel->stride, prefetch = run.panel->prefetch;
   const int64_t num_k = run.k;
   // What the end of the run will touch is asked for on the way there, row by row: all at once would hold up b.
   constexpr int64_t kStepsPerRow = 8;
   int64_t k = 0;
   for (int asked = 0; asked <= kRows; ++asked) {
-    for (int v = 0; v < kTileVecs && asked > 0; ++v) {
-      __builtin_prefetch(run.out + (asked - 1) * run.out_stride + v * kLanesOf<T>, 1);
-      for (int m = 0; m < run.num_merges; ++m) {
-        __builtin_prefetch(run.merges[m] + (asked - 1) * kTileColsOf<T> + v * kLanesOf<T>);
-      }
+    for (int64_t j = 0; j < kTileColsOf<T> && asked > 0; j += kLineOf<T>) {
+      __builtin_prefetch(run.out + (asked - 1) * run.out_stride + j, 1);
+      for (int m = 0; m < run.num_merges; ++m) __builtin_prefetch(run.merges[m] + (asked - 1) * kTileColsOf<T> + j);
     }
     for (const int64_t end = num_k - (kRows - asked) * kStepsPerRow; k < end; ++k) {
       VecElementOf<T> bv[kTileVecs];
@@ -164,13 +164,13 @@ HWY_NOINLINE void RunTile(const TileRunOf<T>& run) {
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
         if constexpr (kByVector) {
-          bv[v] = LoadU(d, run.panel.vectors[v] + run.panel.offsets[k]);
+          bv[v] = LoadU(d, run.panel->vectors[v] + run.panel->offsets[k]);
         } else {
           bv[v] = LoadU(d, b + v * kLanesOf<T>);
           __builtin_prefetch(b + prefetch + v * kLanesOf<T>);
         }
         if constexpr (kMasked) {
-          present[v] = hn::LoadMaskBits(d, run.panel.present[v] + run.panel.present_at[k]);
+          present[v] = hn::LoadMaskBits(d, run.panel->present[v] + run.panel->present_at[k]);
         }
       }
 #pragma GCC unroll 16
@@ -212,19 +212,19 @@ HWY_NOINLINE void RunShortChains(const TileRunOf<T>& run) {
   VecElementOf<T> acc[kRows][kTileVecs];
   const Chunks chunks(run.k, run.chain);
   const T* HWY_RESTRICT a = run.a;
-  const T* HWY_RESTRICT b = run.panel.b;
+  const T* HWY_RESTRICT b = run.panel->b;
   for (int64_t index = 0; index < chunks.count; ++index) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Zero(d);
     }
-    for (int64_t k = chunks.Begin(index); k < chunks.End(index); ++k, a += kRows, b += run.panel.stride) {
+    for (int64_t k = chunks.Begin(index); k < chunks.End(index); ++k, a += kRows, b += run.panel->stride) {
       VecElementOf<T> bv[kTileVecs];
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
         bv[v] = LoadU(d, b + v * kLanesOf<T>);
-        __builtin_prefetch(b + run.panel.prefetch + v * kLanesOf<T>);
+        __builtin_prefetch(b + run.panel->prefetch + v * kLanesOf<T>);
       }
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
@@ -503,9 +503,10 @@ MatrixSink(T*, int64_t, int64_t, int64_t, const std::type_identity_t<T>*, const 
 struct RowTiles {
   int64_t m;
   int64_t count = (m + kTileRows - 1) / kTileRows;
+  int64_t least = m / std::max<int64_t>(count, 1), higher = m - least * count;  // so many are a row higher
 
-  int64_t Begin(int64_t t) const { return m / count * t + std::min(t, m % count); }
-  int Rows(int64_t t) const { return static_cast<int>(m / count + (t < m % count ? 1 : 0)); }
+  int64_t Begin(int64_t t) const { return least * t + std::min(t, higher); }
+  int Rows(int64_t t) const { return static_cast<int>(least + (t < higher ? 1 : 0)); }
 };
 
 /// How one product is cut among threads: row parts by column parts.
@@ -645,15 +646,18 @@ class TileVisitor {
       const T* const packed = left_.Get(tiles_.Begin(t), rows, k_, num_k_, left_buffer_);
       if (next_num_k_ > 0) right_.Prefetch(j0_, j1_, next_k_, next_num_k_, t - t0_, t1_ - t0_);
       for (int64_t j = j0_, panel = 0; j < j1_; j += kTileColsOf<T>, ++panel) {
-        PrefetchLeft(t, panel);
+        if (panel == 0 || num_k_ > kMaxAskedAtOnce) PrefetchLeft(t, panel);
         RunTile(t, rows, packed, j, panel, level);
       }
     }
   }
 
+  /// Terms of a step up to which a tile is too short for each to ask for a share of what is packed next.
+  static constexpr int64_t kMaxAskedAtOnce = 64;
+
   /// Asks for a panel's share of the rows that are packed next.
   HWY_INLINE void PrefetchLeft(int64_t t, int64_t panel) const {
-    const int64_t panels = (j1_ - j0_ + kTileColsOf<T> - 1) / kTileColsOf<T>;
+    const int64_t panels = num_k_ > kMaxAskedAtOnce ? (j1_ - j0_ + kTileColsOf<T> - 1) / kTileColsOf<T> : 1;
     if (t + 1 < t1_) {
       left_.Prefetch(tiles_.Begin(t + 1), tiles_.Rows(t + 1), k_, num_k_, panel, panels);
     } else if (next_num_k_ > 0) {
@@ -667,7 +671,7 @@ class TileVisitor {
     TileRunOf<T> run{.k = num_k_,
                      .chain = chain_,
                      .a = packed,
-                     .panel = panels_[panel],
+                     .panel = &panels_[panel],
                      .resume = resumes_ ? waiting_.At(held_level_, t - t0_, panel) : nullptr,
                      .merges = merges,
                      .num_merges = num_taken_in_,
@@ -676,7 +680,7 @@ class TileVisitor {
                      .out = edge_,
                      .out_stride = kTileColsOf<T>};
     const auto tile =
-        ChooseTile<T, kShortChains, Right::kByVector, Right::kMayMask>(rows, run.panel.present_at != nullptr);
+        ChooseTile<T, kShortChains, Right::kByVector, Right::kMayMask>(rows, run.panel->present_at != nullptr);
     if (level != kResult) {
       run.out = waiting_.At(level, t - t0_, panel);
       return tile(run);

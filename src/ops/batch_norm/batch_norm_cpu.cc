@@ -17,32 +17,20 @@ struct Channel {
   int64_t count = args.samples * args.places;
   // The quotient in double, rounded once.
   T reciprocal = static_cast<T>(1.0 / static_cast<double>(count));
-  Loops terms = {};
 
-  Channel(const BatchNormArgs<T>& args, int64_t c) : args(args), c(c) {
-    terms.Append(args.samples, args.channels * args.places);
-    terms.Append(args.places, 1);
-  }
-
-  /// Sum(f(first, second)) over the channel; second may be null.
+  /// Sum(f(at, n)) over the channel: a vector of terms of the numbers from `at` on.
   template <class F>
-  T SumOf(const T* first, const T* second, const F& f) const {
-    HWY_ALIGN T first_buffer[kSumChunk];
-    HWY_ALIGN T second_buffer[kSumChunk];
-    HWY_ALIGN T values[kSumChunk];
+  T SumOf(const F& f) const {
+    HWY_ALIGN T values[kSumChunk + kLanesOf<T>];
     return SumTerms<T>(count, args.order, [&](int64_t begin, int64_t length) HWY_ATTR {
-      const T* x = GatherTerms(first + c * args.places, terms, begin, length, first_buffer);
-      const T* y = second == nullptr ? x : GatherTerms(second + c * args.places, terms, begin, length, second_buffer);
-      ForVectors<T>(length,
-                    [&](int64_t i, int64_t n) HWY_ATTR { StoreN(f(LoadN(x + i, n), LoadN(y + i, n)), values + i, n); });
+      for (int64_t done = 0, run; done < length; done += run) {
+        const int64_t sample = (begin + done) / args.places, place = (begin + done) % args.places;
+        run = std::min(length - done, args.places - place);
+        const int64_t at = (sample * args.channels + c) * args.places + place;
+        // Whole vectors: what the last one has too much, the next run overwrites.
+        ForVectors<T>(run, [&](int64_t i, int64_t n) HWY_ATTR { StoreU(f(at + i, n), TagOf<T>(), values + done + i); });
+      }
       return values;
-    });
-  }
-
-  T Sum(const T* x) const {
-    HWY_ALIGN T buffer[kSumChunk];
-    return SumTerms<T>(count, args.order, [&](int64_t begin, int64_t length) HWY_ATTR {
-      return GatherTerms(x + c * args.places, terms, begin, length, buffer);
     });
   }
 
@@ -73,10 +61,11 @@ void Normalize(const BatchNormArgs<T>& args) {
   ForChannels(args, [&](const Channel<T>& channel) HWY_ATTR {
     const int64_t c = channel.c;
     if (args.training) {
-      args.mean[c] = channel.Sum(args.input) * channel.reciprocal;
+      const auto x = [&](int64_t at, int64_t n) HWY_ATTR { return LoadN(args.input + at, n); };
+      args.mean[c] = channel.SumOf(x) * channel.reciprocal;
       const VecOf<T> mean = Set(d, args.mean[c]);
-      const auto squared = [&mean](VecOf<T> x, VecOf<T>) HWY_ATTR { return SquaredFromMean(x, mean); };
-      args.var[c] = channel.SumOf(args.input, nullptr, squared) * channel.reciprocal;
+      const auto squared = [&](int64_t at, int64_t n) HWY_ATTR { return SquaredFromMean(x(at, n), mean); };
+      args.var[c] = channel.SumOf(squared) * channel.reciprocal;
     }
     if (args.output == nullptr) return;
     const VecOf<T> mean = Set(d, args.mean[c]), std = Set(d, channel.Std());
@@ -94,9 +83,11 @@ void FillGrads(const BatchNormArgs<T>& args) {
   ForChannels(args, [&](const Channel<T>& channel) HWY_ATTR {
     const int64_t c = channel.c;
     const VecOf<T> mean = Set(d, args.mean[c]), std = Set(d, channel.Std());
-    const T grad_bias = channel.Sum(args.grad_output);
-    const auto product = [&](VecOf<T> g, VecOf<T> x) HWY_ATTR { return Mul(g, Standardized(x, mean, std)); };
-    const T grad_weight = channel.SumOf(args.grad_output, args.input, product);
+    const auto g = [&](int64_t at, int64_t n) HWY_ATTR { return LoadN(args.grad_output + at, n); };
+    const T grad_bias = channel.SumOf(g);
+    const T grad_weight = channel.SumOf([&](int64_t at, int64_t n) HWY_ATTR {
+      return Mul(g(at, n), Standardized(LoadN(args.input + at, n), mean, std));
+    });
     const VecOf<T> scale = Div(Set(d, args.weight == nullptr ? T{1} : args.weight[c]), std);
     if (args.training) {
       const VecOf<T> bias_share = Set(d, grad_bias * channel.reciprocal);

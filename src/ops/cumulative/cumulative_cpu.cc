@@ -128,22 +128,44 @@ static void RunPairs(const CumulativeArgs<T>& args) {
   });
 }
 
-/// One long line alone: its chain is bound by the latency of a step.
-template <class T, class Step>
-static void RunAlone(const CumulativeArgs<T>& args, double total, const Step& step) {
-  for (int64_t i = 0; i < args.n; ++i) args.output[i] = static_cast<T>(total = step(total, args.x[i]));
+/// kRows lines from `line` on, whose places lie side by side.
+template <int kRows, class T, class Step>
+static void RunRows(const CumulativeArgs<T>& args, int64_t line, double first, const Step& step) {
+  double total[kRows];
+  std::fill_n(total, kRows, first);
+  const T* const x = args.x + line * args.n;
+  T* const y = args.output + line * args.n;
+  for (int64_t i = 0; i < args.n; ++i) {
+#pragma GCC unroll 4
+    for (int64_t q = 0; q < kRows; ++q) {
+      y[q * args.n + i] = static_cast<T>(total[q] = step(total[q], x[q * args.n + i]));
+    }
+  }
+}
+
+/// Where the places of a line lie side by side, some lines at a time: a chain is bound by the latency of a step.
+template <class State, class T, class Step>
+static void RunChains(const CumulativeArgs<T>& args, double first, const Step& step) {
+  if (args.inner > 1) return Run<State>(args);
+  constexpr int kRows = 4;
+  const int64_t groups = args.outer / kRows, lines = groups * kRows;
+  ParallelRanges(groups + args.outer - lines, 16384 / (args.n * kRows) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      if (task < groups) {
+        RunRows<kRows>(args, task * kRows, first, step);
+      } else {
+        RunRows<1>(args, lines + task - groups, first, step);
+      }
+    }
+  });
 }
 
 template <class T>
 static void RunAny(const CumulativeArgs<T>& args) {
-  const bool alone = args.outer * args.inner == 1;
   switch (args.op) {
-    case Cumulative::kSum:
-      if (!alone) return Run<SumState>(args);
-      return RunAlone(args, 0.0, [](double total, double x) { return total + x; });
+    case Cumulative::kSum: return RunChains<SumState>(args, 0.0, [](double total, double x) { return total + x; });
     case Cumulative::kProduct:
-      if (!alone) return Run<ProductState>(args);
-      return RunAlone(args, 1.0, [](double total, double x) { return total * x; });
+      return RunChains<ProductState>(args, 1.0, [](double total, double x) { return total * x; });
     case Cumulative::kComplexProduct: return RunPairs<ComplexProductState<VecOf<double>>>(args);
     case Cumulative::kComplexLogSumExp: return RunPairs<ComplexLogSumExpState<VecOf<double>>>(args);
     case Cumulative::kLogSumExp: return Run<LogSumExpState>(args);

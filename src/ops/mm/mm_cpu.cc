@@ -11,18 +11,20 @@ namespace repdl::HWY_NAMESPACE {
 REPDL_MM_PARTS(, float)
 REPDL_MM_PARTS(, double)
 
-/// Columns [j0, j1) of a product of few rows, as far as whole vectors go; returns how many are done.
+/// Columns [j0, j1) of a product of few rows or terms, as far as whole vectors go; returns how many are done.
 template <class T>
 int64_t RunSkinny(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b,
                   const MatrixSink<T>& sink) {
   if (m > MaxSkinnyRows(j1 - j0, chunks.num_terms, b)) return 0;
+  const bool direct = sink.col_stride == 1, has_bias = sink.row_bias != nullptr || sink.col_bias != nullptr;
+  // Of many rows, what a sweep gives has left the nearest cache: it should need no second look.
+  if (m > kTileRows && chunks.num_terms <= kMaxSweptTerms && (!direct || has_bias)) return 0;
   Scratch scratch;
-  const bool direct = sink.col_stride == 1;
   T* const c = direct ? sink.c + j0 : scratch.Get<T>(m * (j1 - j0));
   const int64_t stride = direct ? sink.row_stride : j1 - j0;
   const int64_t done = SkinnyProduct<T>(m, j1 - j0, chunks.num_terms, chunks.length, a,
                                         {b.At(0, j0), b.row_stride, b.col_stride}, c, stride);
-  if (direct && sink.row_bias == nullptr && sink.col_bias == nullptr) return done;
+  if (direct && !has_bias) return done;
   for (int64_t i = 0; i < m; ++i) {
     const T* const from = c + i * stride;
     T* const to = sink.c + i * sink.row_stride + j0 * sink.col_stride;

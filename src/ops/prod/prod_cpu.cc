@@ -27,27 +27,31 @@ static HWY_INLINE VecOf<double> LoadWide(const float* x) {
   return ToDouble(d, LoadU(hn::Rebind<float, TagOf<double>>(), x));
 }
 
-/// A chunk of n numbers side by side.
+/// A chunk of n numbers side by side. Lanes that have no term are 1, and change nothing.
 template <class T>
 static double ChunkOfRow(const T* x, int64_t n) {
+  const TagOf<double> d;
   constexpr int64_t kVec = kLanesOf<double>, kVecs = kSumLanes / kVec;
-  HWY_ALIGN double lanes[kSumLanes];
-  const int64_t used = std::min(n, kSumLanes);
-  int64_t i = kSumLanes;
-  if (n < kSumLanes) {
-    for (int64_t l = 0; l < n; ++l) lanes[l] = static_cast<double>(x[l]);
-  } else {
-    VecElementOf<double> acc[kVecs];
+  VecElementOf<double> acc[kVecs];
+  for (int64_t v = 0; v < kVecs; ++v) acc[v] = Set(d, 1.0);
+  int64_t i = 0;
+  for (; i + kSumLanes <= n; i += kSumLanes) {
 #pragma GCC unroll 64
-    for (int64_t v = 0; v < kVecs; ++v) acc[v] = LoadWide(x + v * kVec);
-    for (; i + kSumLanes <= n; i += kSumLanes) {
-#pragma GCC unroll 64
-      for (int64_t v = 0; v < kVecs; ++v) acc[v] = Mul(acc[v], LoadWide(x + i + v * kVec));
-    }
-    for (int64_t v = 0; v < kVecs; ++v) Store(acc[v], TagOf<double>(), lanes + v * kVec);
+    for (int64_t v = 0; v < kVecs; ++v) acc[v] = Mul(acc[v], LoadWide(x + i + v * kVec));
   }
-  for (int64_t l = 0; i + l < n; ++l) lanes[l] = lanes[l] * static_cast<double>(x[i + l]);
-  FoldProducts(used, 1, lanes);
+  if (i < n) {
+    T rest[kSumLanes];
+    std::fill(std::copy(x + i, x + n, rest), rest + kSumLanes, T{1});
+    for (int64_t v = 0; v < kVecs; ++v) acc[v] = Mul(acc[v], LoadWide(rest + v * kVec));
+  }
+#pragma GCC unroll 8
+  for (int64_t h = kVecs / 2; h >= 1; h /= 2) {
+#pragma GCC unroll 64
+    for (int64_t v = 0; v < h; ++v) acc[v] = Mul(acc[v], acc[v + h]);
+  }
+  HWY_ALIGN double lanes[kVec];
+  Store(acc[0], d, lanes);
+  FoldProducts(kVec, 1, lanes);
   return lanes[0];
 }
 

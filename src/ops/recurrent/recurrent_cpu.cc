@@ -177,9 +177,10 @@ class StepVisitor {
 
   void Begin(const T* a, const T* b, bool adds) { a_ = a, b_ = b, adds_ = adds; }
   void Chain(int64_t begin, int64_t end) {
+    panel_.b = b_ + begin * kTileColsOf<T>;
     run_ = {.k = end - begin,
             .a = a_ + begin * rows_,
-            .panel = {.b = b_ + begin * kTileColsOf<T>, .stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>},
+            .panel = &panel_,
             .resume = nullptr,
             .merges = merges_,
             .num_merges = 0,
@@ -207,6 +208,7 @@ class StepVisitor {
   TileFn<T> tile_;
   const T *a_ = nullptr, *b_ = nullptr;
   bool adds_ = false;
+  PanelOf<T> panel_{.stride = kTileColsOf<T>, .prefetch = 8 * kTileColsOf<T>};
   TileRunOf<T> run_{};
   const T* merges_[kMaxLevels + 1];
 };
