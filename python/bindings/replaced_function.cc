@@ -23,6 +23,8 @@ namespace {
 struct FunctionObject {
   PyObject head;
   PyMethodDef* definition;
+  PyObject *self, *module, *weak_references;
+  vectorcallfunc vectorcall;  // null if a call goes through the definition
 };
 struct MethodObject {
   PyObject head;
@@ -37,7 +39,8 @@ using AnyFunction = void (*)();
 /// A function pointer of another module, and what is called in its place.
 struct Slot {
   AnyFunction* place = nullptr;
-  AnyFunction original = nullptr;
+  AnyFunction before = nullptr;    // what stood there
+  AnyFunction original = nullptr;  // what that calls
   AnyFunction ours = nullptr;
   int flags = 0;
   PyObject* self = nullptr;  // of a function
@@ -52,6 +55,8 @@ std::array<Slot, kSlots> slots;  // they and their objects live as long as the p
 size_t num_slots = 0;
 
 constexpr int kNew = -1;  // instead of flags: tp_new
+constexpr int kCalls =
+    METH_VARARGS | METH_KEYWORDS | METH_O | METH_NOARGS | METH_FASTCALL;  // flags of how it is called
 
 PyObject* CallOriginal(const Slot& slot, PyObject* self, PyObject* args, PyObject* kwargs) {
   if (slot.flags == kNew) {
@@ -96,19 +101,36 @@ PyObject* CalledWithOne(PyObject* self, PyObject* arg) {
   return args.is_valid() ? Call(slots[N], self, args.ptr(), nullptr) : nullptr;
 }
 
-struct Entries {
-  AnyFunction with_keywords, with_one;
-};
-
-template <size_t... N>
-constexpr std::array<Entries, sizeof...(N)> MakeEntries(std::index_sequence<N...>) {
-  return {Entries{reinterpret_cast<AnyFunction>(&CalledWithKeywords<N>),
-                  reinterpret_cast<AnyFunction>(&CalledWithOne<N>)}...};
+template <size_t N>
+PyObject* CalledInWords(PyObject*, PyObject* const* given, size_t flagged_count, PyObject* names) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
+  const nb::object args = nb::steal(PyTuple_New(count));
+  const nb::object kwargs = nb::steal(names == nullptr ? nullptr : PyDict_New());
+  if (!args.is_valid() || (names != nullptr && !kwargs.is_valid())) return nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Py_INCREF(given[i]);
+    PyTuple_SetItem(args.ptr(), i, given[i]);
+  }
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_Size(names); ++i) {
+    if (PyDict_SetItem(kwargs.ptr(), PyTuple_GetItem(names, i), given[count + i]) != 0) return nullptr;
+  }
+  return Call(slots[N], slots[N].self, args.ptr(), kwargs.ptr());
 }
 
-AnyFunction EntryOf(size_t slot, bool with_keywords) {
-  static const auto entries = MakeEntries(std::make_index_sequence<kSlots>());
-  return with_keywords ? entries[slot].with_keywords : entries[slot].with_one;
+/// By how the arguments come.
+enum class Way { kWithKeywords, kWithOne, kInWords };
+
+template <size_t... N>
+AnyFunction EntryOf(size_t slot, Way way, std::index_sequence<N...>) {
+  static constexpr std::array with_keywords = {&CalledWithKeywords<N>...};
+  static constexpr std::array with_one = {&CalledWithOne<N>...};
+  static constexpr std::array in_words = {&CalledInWords<N>...};
+  switch (way) {
+    case Way::kWithKeywords: return reinterpret_cast<AnyFunction>(with_keywords[slot]);
+    case Way::kWithOne: return reinterpret_cast<AnyFunction>(with_one[slot]);
+    case Way::kInWords: break;
+  }
+  return reinterpret_cast<AnyFunction>(in_words[slot]);
 }
 
 /// The original as a function; `capsule` holds the slot.
@@ -167,19 +189,36 @@ Slot* SlotAt(const AnyFunction* place) {
   return nullptr;
 }
 
-void Replace(AnyFunction* place, int flags, PyObject* self, bool takes_self, const char* name, const nb::object& make) {
+/// Where a function keeps how it is called without a tuple, of those that have no such way; null for others. What stands
+/// there does not reach the function's hash, so that it is still found in sets and dictionaries that were made before.
+AnyFunction* PlaceOfVectorcall(PyObject* function, int flags) {
+  if (Py_TYPE(function) != &PyCFunction_Type || flags != (METH_VARARGS | METH_KEYWORDS)) return nullptr;
+  static const bool is_known = [] {
+    const nb::object size = nb::handle(reinterpret_cast<PyObject*>(&PyCFunction_Type)).attr("__basicsize__");
+    return nb::cast<size_t>(size) == sizeof(FunctionObject);
+  }();
+  auto* const object = reinterpret_cast<FunctionObject*>(function);
+  PyObject* const self = PyCFunction_GetSelf(function);  // which says nothing of a static method's
+  if (!is_known || (self != nullptr && object->self != self)) return nullptr;
+  auto* const place = reinterpret_cast<AnyFunction*>(&object->vectorcall);
+  return *place == nullptr || SlotAt(place) != nullptr ? place : nullptr;
+}
+
+void Replace(AnyFunction* place, AnyFunction called, Way way, int flags, PyObject* self, bool takes_self,
+             const char* name, const nb::object& make) {
   Slot* slot = SlotAt(place);
   if (slot == nullptr) {
     if (num_slots == kSlots) throw ValueError("too many functions are replaced");
     slot = &slots[num_slots];
     slot->place = place;
-    slot->original = *place;
+    slot->before = *place;
+    slot->original = called;
     slot->flags = flags;
     slot->self = self;
     Py_XINCREF(self);
     slot->takes_self = takes_self;
     slot->name = name;
-    slot->ours = EntryOf(num_slots++, flags == kNew || (flags & METH_KEYWORDS) != 0);
+    slot->ours = EntryOf(num_slots++, way, std::make_index_sequence<kSlots>());
     slot->definition = {slot->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&CallOfOriginal)),
                         METH_VARARGS | METH_KEYWORDS, nullptr};
   }
@@ -200,28 +239,35 @@ void Replace(AnyFunction* place, int flags, PyObject* self, bool takes_self, con
 void ReplaceFunction(const nb::object& function, const nb::object& make) {
   const auto [definition, is_method] = DefinitionOf(function.ptr());
   if (definition == nullptr) Refuse(function);
-  const int flags = definition->ml_flags & (METH_VARARGS | METH_KEYWORDS | METH_O | METH_NOARGS | METH_FASTCALL);
+  const int flags = definition->ml_flags & kCalls;
   if (flags != (METH_VARARGS | METH_KEYWORDS) && flags != METH_O && flags != METH_NOARGS) Refuse(function);
   PyObject* self = is_method ? nullptr : PyCFunction_GetSelf(function.ptr());
-  Replace(reinterpret_cast<AnyFunction*>(&definition->ml_meth), flags, self, is_method, definition->ml_name, make);
+  auto* const in_definition = reinterpret_cast<AnyFunction*>(&definition->ml_meth);
+  if (AnyFunction* place = PlaceOfVectorcall(function.ptr(), flags); place != nullptr) {
+    return Replace(place, *in_definition, Way::kInWords, flags, self, is_method, definition->ml_name, make);
+  }
+  const Way way = (flags & METH_KEYWORDS) != 0 ? Way::kWithKeywords : Way::kWithOne;
+  Replace(in_definition, *in_definition, way, flags, self, is_method, definition->ml_name, make);
 }
 
 void ReplaceNew(const nb::object& type, const nb::object& make) {
   if (!PyType_Check(type.ptr())) Refuse(type);
   AnyFunction* place = PlaceOfNew(reinterpret_cast<PyTypeObject*>(type.ptr()));
   if (place == nullptr) Refuse(type);
-  Replace(place, kNew, nullptr, true, "new", make);
+  Replace(place, *place, Way::kWithKeywords, kNew, nullptr, true, "new", make);
 }
 
 void RestoreFunction(const nb::object& function_or_type) {
-  AnyFunction* place = nullptr;
-  if (PyType_Check(function_or_type.ptr())) {
-    place = PlaceOfNew(reinterpret_cast<PyTypeObject*>(function_or_type.ptr()));
-  } else if (PyMethodDef* definition = DefinitionOf(function_or_type.ptr()).first) {
-    place = reinterpret_cast<AnyFunction*>(&definition->ml_meth);
+  PyObject* object = function_or_type.ptr();
+  Slot* slot = nullptr;
+  if (PyType_Check(object)) {
+    slot = SlotAt(PlaceOfNew(reinterpret_cast<PyTypeObject*>(object)));
+  } else if (const PyMethodDef* definition = DefinitionOf(object).first) {
+    slot = SlotAt(PlaceOfVectorcall(object, definition->ml_flags & kCalls));
+    if (slot == nullptr) slot = SlotAt(reinterpret_cast<const AnyFunction*>(&definition->ml_meth));
   }
   // It may be ours no more: somebody else may have replaced it since.
-  if (const Slot* slot = SlotAt(place); slot != nullptr && *place == slot->ours) *place = slot->original;
+  if (slot != nullptr && *slot->place == slot->ours) *slot->place = slot->before;
 }
 
 void FillMemory(uintptr_t address, size_t bytes, const nb::bytes& pattern) {

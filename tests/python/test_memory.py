@@ -265,6 +265,23 @@ def test_everything_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
         assert getattr(owner, name) == before[name]
 
 
+FUNCTIONS = (torch.empty, torch.empty_like, torch.empty_strided, torch.empty_permuted, torch.resize_as_)
+HASHES = [hash(function) for function in FUNCTIONS]
+KNOWN_BEFORE = set(FUNCTIONS)
+
+
+def test_functions_are_found_in_what_was_made_before() -> None:
+    """As libraries keep dictionaries of functions of torch that they handle."""
+    assert [hash(function) for function in FUNCTIONS] == HASHES and set(FUNCTIONS) == KNOWN_BEFORE
+    for made in (torch.empty(3), torch.empty(size=(3,)), torch.empty(*(3, 2)), torch.empty(3, dtype=torch.float64)):
+        assert made.isnan().all()
+    assert [x.isnan().all().item() for x in map(torch.empty, [1, 2])] == [True, True]
+    with pytest.raises(TypeError):
+        torch.empty(3, nonsense=1)
+    with pytest.raises(TypeError):
+        torch.empty()
+
+
 @pytest.mark.parametrize("first", [nullcontext, ENABLED])
 @pytest.mark.parametrize("then", [nullcontext, ENABLED])
 def test_default_devices(first: Callable[[], Any], then: Callable[[], Any]) -> None:

@@ -57,7 +57,6 @@ def filled() -> Iterator[None]:
     """In this block, nothing that a program gets is left as it was found."""
     functions, methods, ops = torch._C._VariableFunctions, torch._C.TensorBase, torch.ops.aten
     with ExitStack() as stack:
-        stack.callback(_find_constructors_again)
 
         def replace(owner: Any, name: str, make: Callable[[Function], Function]) -> None:
             stack.enter_context(replaced(owner, name, make))
@@ -83,16 +82,7 @@ def filled() -> Iterator[None]:
             is_storage = made is torch.UntypedStorage
             _core.replace_new(made, _constructing_storage if is_storage else _constructing)
             stack.callback(_core.restore_function, made)
-        _find_constructors_again()
         yield
-
-
-def _find_constructors_again() -> None:
-    """A function written in C has another hash while it is replaced, and torch keeps a set of those that take a default
-    device, of `torch.device` and `torch.set_default_device`: what is not found in it makes its tensors on the CPU.
-    """
-    if (found := sys.modules.get("torch.utils._device")) is not None:  # which torch imports with the first such device
-        found._device_constructors.cache_clear()
 
 
 def _making(original: Function) -> Function:
