@@ -375,6 +375,10 @@ def _calls() -> Iterator[tuple[Shape, Shape, dict[str, Any]]]:
     yield (2, 3, 1), (4, 3, 1), {"padding": 1, "stride": 5}
     # Boxes of more channels than a tile of the product has rows, with a bias: threads share its rows.
     yield (2, 6, 5, 5), (6, 30, 2, 2), of_boxes
+    # Few channels, large strides, and kernels longer than a chain.
+    yield (1, 1, 1000), (7, 1, 300), {"stride": 130, "padding": 20}
+    yield (2, 2, 330), (9, 2, 64), {"stride": 16}
+    yield (1, 9, 3), (9, 1, 512), {"transposed": True, "stride": 128}
 
 
 def _hostile() -> Iterator[tuple[str, Shape, Shape, dict[str, Any]]]:
@@ -382,12 +386,14 @@ def _hostile() -> Iterator[tuple[str, Shape, Shape, dict[str, Any]]]:
     of_volumes = (1, 2, 2, 3, 2), (3, 2, 3, 3, 3), {"padding": 1, "stride": 2}
     of_channels = (1, 9, 6), (9, 1, 3), {"padding": 1, "groups": 9}
     of_phases = (1, 1, 19), (30, 1, 10), {"padding": 2, "stride": 5}
+    of_long_phases = (1, 1, 500), (3, 1, 300), {"padding": 130, "stride": 100}
     yield "infinite", (2, 1, 7), (1, 1, 5), {"padding": 4}
     yield "infinite", (1, 3, 2, 2), (3, 2, 4, 4), {"transposed": True, "stride": 3}
     for kind in ("infinite", "tiny", "special"):
         yield kind, *of_volumes
         yield kind, *of_channels
         yield kind, *of_phases
+        yield kind, *of_long_phases
     # Windows of padding alone.
     for kind in ("infinite", "tiny", "special", "zeros"):
         yield kind, (1, 2, 3, 12), (3, 2, 1, 1), {"padding": (1, 3)}
