@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with few rows. Each number of b is used a few times only, so b is read in place, in the order that memory
-// likes, instead of being packed.
+// Products with few rows, or of few terms. Each number of b is used a few times only, so b is read in place, in the order
+// that memory likes, instead of being packed.
 #pragma once
 
 #include <limits>
@@ -374,7 +374,7 @@ void TransposedProduct(int64_t m, int64_t num_vectors, const Chunks& chunks, con
 inline constexpr int64_t kMaxSweptTerms = 4;
 
 /// Rows of a up to which SkinnyProduct multiplies. Sweeps are faster than tiles that run down b, or that pack it, where b
-/// comes from memory, of which they need most that it has to give, and where its rows meet in the cache.
+/// comes from memory, which they read from end to end, and where its rows meet in the cache.
 template <class T>
 int64_t MaxSkinnyRows(int64_t n, int64_t num_k, const MatrixOf<T>& b) {
   if (b.col_stride == 1) {
