@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 import warnings
@@ -20,8 +19,7 @@ from rich.table import Table
 from torch.utils._pytree import tree_leaves
 
 import repdl
-from machine import describe
-from repdl import _core, _machine
+from figures import of_target, rounded, source
 from timing import calls_within, mean_time
 from torch_calls import FAMILIES
 
@@ -186,7 +184,7 @@ def plain(measured: Measured) -> dict[str, Any]:
     def of(speed: Speed | str) -> dict[str, Any]:
         if isinstance(speed, str):
             return {"raises": speed}
-        return {name: float(f"{value:.3g}") for name, value in speed._asdict().items()}
+        return rounded(speed._asdict())
 
     return {
         family: {name: {step: of(speed) for step, speed in steps.items()} for name, steps in calls.items()}
@@ -196,13 +194,9 @@ def plain(measured: Measured) -> dict[str, Any]:
 
 def save(path: Path, measured: dict[int, Measured]) -> None:
     """Replaces what the file says of this CPU target."""
-    document = json.loads(path.read_text()) if path.exists() else {}
-    document[_core.active_target()] = {
-        "machine": describe(),
-        "commit": _machine.commit(),
-        "threads": {n: {"summary": summary(of), "calls": plain(of)} for n, of in measured.items()},
-    }
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    with of_target(path) as found:
+        found |= source()
+        found["threads"] = {str(n): {"summary": summary(of), "calls": plain(of)} for n, of in measured.items()}
 
 
 def run(threads: list[int], rounds: int, only: str | None, results: Path | None) -> list[Table]:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The file of results from which `make docs` builds docs/speed.md: by CPU target and suite."""
+"""Files of results, from which `make docs` builds pages: by CPU target."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,17 +14,24 @@ from machine import describe
 from repdl import _core, _machine
 
 
-def save(folder: Path, suite: str, figures: dict[int, Any]) -> None:
-    """Replaces what the folder's file says of this suite and CPU target; `figures` are by number of threads."""
-    path = folder / "speed.json"
+@contextmanager
+def of_target(path: Path) -> Iterator[dict[str, Any]]:
+    """What a file says of this CPU target, to be changed."""
     document = json.loads(path.read_text()) if path.exists() else {}
-    document.setdefault(_core.active_target(), {})[suite] = {
-        "machine": describe(),
-        "commit": _machine.commit(),
-        "date": date.today().isoformat(),
-        "threads": {str(threads): rounded(of) for threads, of in figures.items()},
-    }
+    yield document.setdefault(_core.active_target(), {})
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def source() -> dict[str, str]:
+    """Where figures are from."""
+    return {"machine": describe(), "commit": _machine.commit()}
+
+
+def save(folder: Path, suite: str, figures: dict[int, Any]) -> None:
+    """Replaces what docs/speed.md is made of for this suite; `figures` are by number of threads."""
+    with of_target(folder / "speed.json") as found:
+        threads = {str(number): rounded(of) for number, of in figures.items()}
+        found[suite] = source() | {"date": date.today().isoformat(), "threads": threads}
 
 
 def rounded(value: Any) -> Any:

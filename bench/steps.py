@@ -129,7 +129,7 @@ def others() -> dict[str, Step]:
 
 
 def models() -> Iterator[tuple[str, Step]]:
-    """One at a time."""
+    """All of them, those of a kind made when the first one is asked for."""
     for words, dropout in (("", 0.0), (", dropout 0.1", 0.1)):
         yield from ((f"{name}{words}", step) for name, step in transformers(dropout).items())
     yield from others().items()

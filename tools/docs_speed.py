@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from docs_functions import CONTENDERS, figure, sizes, speeds
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NONE = "–"
 ORDERS = ("ratio blocked", "ratio sequential")
@@ -29,7 +31,8 @@ class Suite:
     """What each CPU target measured of a suite, the widest target first."""
 
     def __init__(self, document: Mapping[str, Mapping[str, Any]], name: str) -> None:
-        self.of = {target: document[target][name] for target in by_width(document) if name in document[target]}
+        targets = sorted(document, key=len, reverse=True)
+        self.of = {target: document[target][name] for target in targets if name in document[target]}
 
     def sources(self) -> str:
         """A line for each target: where its figures are from."""
@@ -46,10 +49,6 @@ class Suite:
             for target, of in self.of.items()
             for n, figures in of["threads"].items()
         }
-
-
-def by_width(targets: Iterable[str]) -> list[str]:
-    return sorted(targets, key=len, reverse=True)
 
 
 def names_of(columns: Iterable[Figures]) -> list[str]:
@@ -84,14 +83,14 @@ def throughput(suite: Suite, table: Table) -> str:
     """GFLOP/s of the best peer and of order blocked."""
     columns = suite.columns()
 
-    def speeds(of: Figures | None) -> str:
+    def cell(of: Figures | None) -> str:
         if of is None:
             return NONE
         peer = max(speed for who, speed in of.items() if who not in ("blocked", "sequential") and "ratio" not in who)
         return f"{peer:.0f} / {of['blocked']:.0f}"
 
     rows = [
-        [name.replace(" x ", " × "), *(speeds(of.get(name)) for of in columns.values())]
+        [name.replace(" x ", " × "), *(cell(of.get(name)) for of in columns.values())]
         for name in names_of(columns.values())
     ]
     return table(["m × n × k", *columns], rows)
@@ -138,23 +137,18 @@ def sums(suite: Suite, table: Table) -> str:
 
 def functions(table: Table) -> str:
     """Those that networks use most."""
-    document: dict[str, Any] = json.loads((DOCS / "functions.json").read_text())
-    columns = {
-        f"{target}, {size}": (document[target], size)
-        for target in by_width(document)
-        for size in sorted(document[target]["summary"]["smallest"], key=lambda size: "KiMi".index(size[-2:]))
-    }
+    measured = speeds()
+    columns = [(target, size) for target, of in measured.items() for size in sizes(of)]
 
-    def figures(of: Figures) -> str:
-        speeds = (f"{of[who]:.0f}" if who in of else NONE for who in ("repdl", "Sleef", "torch"))
-        return f"{' / '.join(speeds)}, {of['ratio']:.2f}"
+    def figures(of: dict[str, float]) -> str:
+        return f"{' / '.join(figure(of, who) for who in CONTENDERS[:-1])}, {figure(of, 'ratio')}"
 
     rows = [
-        [name, *(figures(measured["functions"][name][size]) for measured, size in columns.values())]
-        for name in next(iter(document.values()))["mean of"]
+        [name, *(figures(measured[target]["functions"][name][size]) for target, size in columns)]
+        for name in next(iter(measured.values()))["mean of"]
     ]
-    mean = (f"{measured['summary']['geometric mean'][size]:.2f}" for measured, size in columns.values())
-    return table(["function", *columns], [*rows, ["*geometric mean*", *mean]])
+    mean = (f"{measured[target]['summary']['geometric mean'][size]:.2f}" for target, size in columns)
+    return table(["function", *(", ".join(column) for column in columns)], [*rows, ["*geometric mean*", *mean]])
 
 
 PLACE = re.compile(r"<!-- table: ([\w ]+) -->\n")
