@@ -143,10 +143,6 @@ struct PairSink {
   int64_t row_stride, col_stride;
   int64_t num_rows, num_cols;
 
-  T* InPlace(int64_t, int64_t) const { return nullptr; }
-  int64_t InPlaceStride() const { return 0; }
-  const T* InPlaceRowBias(int64_t) const { return nullptr; }
-  const T* InPlaceColBias(int64_t) const { return nullptr; }
   /// Of rows a + bi and columns c + di, a tile has ac and ad in a row, bc and bd in the next.
   void Store(int64_t i, int rows, int64_t j, const T* tile) const {
     const TagOf<T> d;

@@ -686,10 +686,12 @@ class TileVisitor {
       return tile(run);
     }
     const int64_t i = tiles_.Begin(t);
-    if (T* const in_place = sink_.InPlace(i, j); in_place != nullptr) {
-      run.out = in_place, run.out_stride = sink_.InPlaceStride();
-      run.row_bias = sink_.InPlaceRowBias(i), run.col_bias = sink_.InPlaceColBias(j);
-      return tile(run);
+    if constexpr (requires { sink_.InPlace(i, j); }) {
+      if (T* const in_place = sink_.InPlace(i, j); in_place != nullptr) {
+        run.out = in_place, run.out_stride = sink_.InPlaceStride();
+        run.row_bias = sink_.InPlaceRowBias(i), run.col_bias = sink_.InPlaceColBias(j);
+        return tile(run);
+      }
     }
     if constexpr (requires { sink_.Prefetch(i, rows, j); }) sink_.Prefetch(i, rows, j);
     tile(run);
@@ -726,8 +728,8 @@ class TileVisitor {
 ///   right.Get(j0, j1, k, num_k, buffer, buffer_stride, panels) fills in the panels of columns [j0, j1); right.kByVector,
 ///   kMayMask and kPacks say what panels are like
 ///   left.Prefetch and right.Prefetch ask for a share of what the next calls of Get will read
-///   sink.InPlace(i, j) -> where the tile may store, with InPlaceStride(), InPlaceRowBias(i) and InPlaceColBias(j), or
-///   null for Store(i, rows, j, tile), for which Prefetch(i, rows, j) asks, if there is one
+///   sink.Store(i, rows, j, tile), for which Prefetch(i, rows, j) asks, if there is one; but InPlace(i, j), if there is
+///   one, says where the tile may store by itself, with InPlaceStride(), InPlaceRowBias(i) and InPlaceColBias(j), or null
 template <class T = float, class AnyChunks = Chunks, class Left, class Right, class Sink>
 void TileProduct(int64_t m, int64_t j_begin, int64_t j_end, const AnyChunks& chunks, const Left& left,
                  const Right& right, const Sink& sink, const TermsOf<T>& terms,

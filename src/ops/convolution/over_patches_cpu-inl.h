@@ -21,10 +21,6 @@ struct PatchSink {
   const T* bias;      // null, or one number a channel
   int64_t first_row;  // of the product, of a share of it
 
-  T* InPlace(int64_t, int64_t) const { return nullptr; }
-  int64_t InPlaceStride() const { return 0; }
-  const T* InPlaceRowBias(int64_t) const { return nullptr; }
-  const T* InPlaceColBias(int64_t) const { return nullptr; }
   void Store(int64_t i, int rows, int64_t j, const T* tile) const {
     const int64_t cols = std::min<int64_t>(kTileColsOf<T>, num_cols - j);
     for (int r = 0, run; r < rows; r += run) {

@@ -112,10 +112,6 @@ struct PhaseSink {
   const T* bias;  // null, or one number a channel
   std::atomic<bool>& sure;
 
-  T* InPlace(int64_t, int64_t) const { return nullptr; }
-  int64_t InPlaceStride() const { return 0; }
-  const T* InPlaceRowBias(int64_t) const { return nullptr; }
-  const T* InPlaceColBias(int64_t) const { return nullptr; }
   void Store(int64_t i, int rows, int64_t j, const T* tile) const {
     Doubts<T> doubts;
     for (int r = 0; r < rows; ++r) {

@@ -35,10 +35,6 @@ struct PositionSink {
   int64_t num_rows;
   std::atomic<bool>* sure;  // null, or becomes false where a number is NaN or a zero
 
-  T* InPlace(int64_t, int64_t) const { return nullptr; }
-  int64_t InPlaceStride() const { return 0; }
-  const T* InPlaceRowBias(int64_t) const { return nullptr; }
-  const T* InPlaceColBias(int64_t) const { return nullptr; }
   /// Asks for what Store will write.
   void Prefetch(int64_t i, int rows, int64_t j) const {
     const bool turned = row_step == 1;
