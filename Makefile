@@ -140,8 +140,9 @@ $(BUILD)/.installed: $(VENV)/.build $(VENV)/.run $(SOURCES)
 	  --config-settings cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON -e .
 	touch $@
 
+# Python compiles what is imported when it is imported first: a small part of these packages.
 $(VENV)/.%: requirements/%.txt requirements/constraints.txt | $(BIN)/python
-	$(PIP) install -r $<
+	$(PIP) install --no-compile -r $<
 	touch $@
 
 $(BIN)/python: | system
