@@ -177,10 +177,6 @@ bool IsCached(int64_t n, int64_t num_k) {
 /// Rows for which the transpose in registers pays, and leaves them room.
 inline constexpr int kMaxTransposedRows = 8;
 
-/// Streams that can be read from a cache side by side. From memory more than those of one chunk are too many for the
-/// prefetchers.
-inline constexpr int kMaxStreams = 32;
-
 /// acc[i] = chain of a[q * kRows + i] * t[q] on top of acc[i], for the kLanes vectors of a square.
 template <class T, int kRows>
 HWY_INLINE void AddSquare(const T* HWY_RESTRICT a, const VecElementOf<T>* t, VecElementOf<T>* acc) {
@@ -192,133 +188,100 @@ HWY_INLINE void AddSquare(const T* HWY_RESTRICT a, const VecElementOf<T>* t, Vec
   }
 }
 
-/// Visits the terms of a vector of columns, a square of terms and columns at a time.
+/// Vectors of columns whose chains go on together: with few rows, that many hide how long an fma takes. Each reads as many
+/// streams as it has lanes, and more than 16 are too many for the prefetchers. Vectors of 512 bits take longer to be
+/// transposed than an fma takes.
 template <class T, int kRows>
+inline constexpr int kVectorsTogether =
+    HWY_MAX_BYTES == 64 ? 1 : std::clamp<int>(std::min<int>(4 / kRows, 16 / kLanesOf<T>), 1, 4);
+
+/// Visits the terms of kVectors vectors of columns, a square of terms and columns of each at a time.
+template <class T, int kRows, int kVectors>
 class TransposedVisitor {
  public:
-  /// `rows` is a, packed; `waiting` has a row of vectors for each level.
-  TransposedVisitor(const Chunks& chunks, bool cached, const T* rows, int64_t b_stride, T* waiting)
-      : chunks_(chunks),
-        together_(cached && chunks.length == kProductChunk),
-        rows_(rows),
-        b_stride_(b_stride),
-        waiting_(waiting) {}
+  /// `rows` is a, packed; `waiting` has kVectors * kRows vectors for each level.
+  TransposedVisitor(int64_t num_terms, const T* rows, int64_t b_stride, T* waiting)
+      : num_terms_(num_terms), rows_(rows), b_stride_(b_stride), waiting_(waiting) {}
 
-  /// Begins with another vector of columns.
+  /// Begins with other vectors of columns.
   void Begin(const T* columns, T* out, int64_t out_stride) {
     columns_ = columns, out_ = out, out_stride_ = out_stride;
     offset_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(T) % kLanesOf<T>);
     square_begin_ = square_end_ = 0;
-    together_end_ = 0;
   }
 
   void Chain(int64_t begin, int64_t end) {
-    if constexpr (kTogether > 1) {
-      if (together_ && offset_ == 0 && begin >= together_end_) RunTogether<kTogether>(begin);
-      if (begin < together_end_) {
-        const int64_t which = (begin - together_begin_) / kProductChunk;
-#pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) acc_[i] = values_[which][i];
-      } else {
-        RunRest(begin, end);
-      }
-    } else {
-      RunAlone(begin, end);
-    }
-  }
-  void TakeIn(int level) {
-    const TagOf<T> d;
-    for (int i = 0; i < kRows; ++i) acc_[i] = Add(Load(d, Waiting(level, i)), acc_[i]);
-  }
-  void Park(int level) {
-    for (int i = 0; i < kRows; ++i) Store(acc_[i], TagOf<T>(), Waiting(level, i));
-  }
-  void End() {
-    for (int i = 0; i < kRows; ++i) StoreU(acc_[i], TagOf<T>(), out_ + i * out_stride_);
-  }
-
- private:
-  /// Whole chunks, of whole vectors each, whose chains go on together: with few rows, that many hide how long an fma takes. Each reads as many
-  /// streams as a vector has lanes. Vectors of 512 bits take longer to be transposed than an fma takes.
-  static constexpr int kTogether =
-      HWY_MAX_BYTES == 64 ? 1 : std::clamp<int>(std::min<int>(4 / kRows, kMaxStreams / kLanesOf<T>), 1, 4);
-
-  T* Waiting(int level, int i) const { return waiting_ + (level * kRows + i) * kLanesOf<T>; }
-
-  /// Runs the chains of kCount whole chunks from term `begin` on, or of fewer if there are not as many.
-  template <int kCount>
-  void RunTogether(int64_t begin) {
-    if constexpr (kCount > 1) {
-      if (begin + kCount * kProductChunk > chunks_.num_terms) return RunTogether<kCount - 1>(begin);
-      const TagOf<T> d;
-      VecElementOf<T> acc[kCount][kRows];
-#pragma GCC unroll 4
-      for (int which = 0; which < kCount; ++which) {
-#pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) acc[which][i] = Zero(d);
-      }
-      for (int64_t k = begin; k < begin + kProductChunk; k += kLanesOf<T>) {
-#pragma GCC unroll 4
-        for (int which = 0; which < kCount; ++which) AddWholeSquare(k + which * kProductChunk, acc[which]);
-      }
-#pragma GCC unroll 4
-      for (int which = 0; which < kCount; ++which) {
-#pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) values_[which][i] = acc[which][i];
-      }
-      together_begin_ = begin, together_end_ = begin + kCount * kProductChunk;
-    }
-  }
-
-  /// Not inlined, so that it leaves the registers to the chains that go on together.
-  HWY_NOINLINE void RunRest(int64_t begin, int64_t end) { RunAlone(begin, end); }
-
-  HWY_INLINE void RunAlone(int64_t begin, int64_t end) {
-    const TagOf<T> d;
-    VecElementOf<T> acc[kRows];
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) acc[i] = Zero(d);
+    Chains acc;
+    ForEach([&](int v, int i) HWY_ATTR { acc[v][i] = Zero(TagOf<T>()); });
     for (int64_t k = begin; k < end;) {
       if (k >= square_end_) {
         // Squares begin where cache lines do: columns a power of two apart fight for the same place in the cache, and a
         // line does not stay there for a second load.
         const int64_t length = kLanesOf<T> - (offset_ + k) % kLanesOf<T>;
         if (HWY_LIKELY(length == kLanesOf<T> && k + length <= end)) {
-          AddWholeSquare(k, acc);
+          AddWholeSquares(k, acc);
           k += length;
           continue;
         }
-        LoadSquare(k, std::min(length, chunks_.num_terms - k));
+        LoadSquares(k, std::min(length, num_terms_ - k));
       }
       for (const int64_t stop = std::min(end, square_end_); k < stop; ++k) {
-        const VecOf<T> bv = Load(d, square_ + (k - square_begin_) * kLanesOf<T>);
-#pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) acc[i] = Fma<VecOf<T>>(Set(d, rows_[k * kRows + i]), bv, acc[i]);
+        ForEach([&](int v, int i) HWY_ATTR {
+          const VecOf<T> bv = Load(TagOf<T>(), Square(v) + (k - square_begin_) * kLanesOf<T>);
+          acc[v][i] = Fma<VecOf<T>>(Set(TagOf<T>(), rows_[k * kRows + i]), bv, acc[v][i]);
+        });
       }
     }
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) acc_[i] = acc[i];
+    ForEach([&](int v, int i) HWY_ATTR { acc_[v][i] = acc[v][i]; });
+  }
+  void TakeIn(int level) {
+    ForEach([&](int v, int i) HWY_ATTR { acc_[v][i] = Add(Load(TagOf<T>(), Waiting(level, v, i)), acc_[v][i]); });
+  }
+  void Park(int level) {
+    ForEach([&](int v, int i) HWY_ATTR { Store(acc_[v][i], TagOf<T>(), Waiting(level, v, i)); });
+  }
+  void End() {
+    ForEach([&](int v, int i) HWY_ATTR { StoreU(acc_[v][i], TagOf<T>(), out_ + v * kLanesOf<T> + i * out_stride_); });
   }
 
-  HWY_INLINE void AddWholeSquare(int64_t k, VecElementOf<T>* acc) const {
-    VecElementOf<T> t[kLanesOf<T>];
-    LoadTransposed<T>([&](int64_t j) HWY_ATTR { return columns_ + k + j * b_stride_; }, t);
-    for (int64_t j = 0; j < kLanesOf<T>; ++j) __builtin_prefetch(columns_ + k + 2 * kLanesOf<T> + j * b_stride_);
-    AddSquare<T, kRows>(rows_ + k * kRows, t, acc);
+ private:
+  using Chains = VecElementOf<T>[kVectors][kRows];
+
+  template <class Step>
+  static HWY_INLINE void ForEach(const Step& step) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) step(v, i);
+    }
   }
-  /// For the first square, the last one, or one inside which a chunk ends.
-  HWY_INLINE void LoadSquare(int64_t k, int64_t length) {
-    VecElementOf<T> t[kLanesOf<T>];
+  T* Waiting(int level, int v, int i) const { return waiting_ + ((level * kVectors + v) * kRows + i) * kLanesOf<T>; }
+  const T* Column(int v, int64_t j) const { return columns_ + (v * kLanesOf<T> + j) * b_stride_; }
+  T* Square(int v) { return squares_ + v * kLanesOf<T> * kLanesOf<T>; }
+
+  HWY_INLINE void AddWholeSquares(int64_t k, Chains& acc) const {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      VecElementOf<T> t[kLanesOf<T>];
+      LoadTransposed<T>([&](int64_t j) HWY_ATTR { return Column(v, j) + k; }, t);
+      for (int64_t j = 0; j < kLanesOf<T>; ++j) __builtin_prefetch(Column(v, j) + k + 2 * kLanesOf<T>);
+      AddSquare<T, kRows>(rows_ + k * kRows, t, acc[v]);
+    }
+  }
+  /// For the first squares, the last ones, or those inside which a chunk ends.
+  HWY_INLINE void LoadSquares(int64_t k, int64_t length) {
+    for (int v = 0; v < kVectors; ++v) {
+      VecElementOf<T> t[kLanesOf<T>];
 #pragma GCC unroll 16
-    for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = LoadN(columns_ + k + j * b_stride_, length);
-    TransposeSquare<T>(t);
+      for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = LoadN(Column(v, j) + k, length);
+      TransposeSquare<T>(t);
 #pragma GCC unroll 16
-    for (int64_t q = 0; q < kLanesOf<T>; ++q) Store(t[q], TagOf<T>(), square_ + q * kLanesOf<T>);
+      for (int64_t q = 0; q < kLanesOf<T>; ++q) Store(t[q], TagOf<T>(), Square(v) + q * kLanesOf<T>);
+    }
     square_begin_ = k, square_end_ = k + length;
   }
 
-  Chunks chunks_;
-  bool together_;  // b lies in a cache, in chunks of the usual length
+  int64_t num_terms_;
   const T* rows_;
   int64_t b_stride_;
   T* waiting_;
@@ -326,30 +289,35 @@ class TransposedVisitor {
   T* out_;
   int64_t out_stride_;
   int64_t offset_;  // of the columns from the beginning of a vector in memory
-  VecElementOf<T> acc_[kRows];
-  // The chains of terms [together_begin_, together_end_), a chunk each.
-  int64_t together_begin_ = 0, together_end_ = 0;
-  VecElementOf<T> values_[kTogether][kRows];
+  Chains acc_;
   // Terms [square_begin_, square_end_), a vector each.
   int64_t square_begin_, square_end_;
-  HWY_ALIGN T square_[kLanesOf<T> * kLanesOf<T>];
+  HWY_ALIGN T squares_[kVectors * kLanesOf<T> * kLanesOf<T>];
 };
 
 template <class T, int kRows>
 HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, const Chunks& chunks, const MatrixOf<T>& a,
                                       const MatrixOf<T>& b, T* c, int64_t c_stride) {
+  constexpr int kTogether = kVectorsTogether<T, kRows>;
   const int64_t num_k = chunks.num_terms;
   Scratch scratch;
-  T* const waiting = scratch.Get<T>(NumLevels(chunks.count) * kRows * kLanesOf<T>);
+  T* const waiting = scratch.Get<T>(NumLevels(chunks.count) * kTogether * kRows * kLanesOf<T>);
   T* const rows = scratch.Get<T>(num_k * kRows + kLanesOf<T>);
   PackRows(a, 0, kRows, 0, num_k, rows);
-  TransposedVisitor<T, kRows> visitor(chunks, IsCached<T>(num_vectors * kLanesOf<T>, num_k), rows, b.col_stride,
-                                      waiting);
-  for (int64_t vector = 0; vector < num_vectors; ++vector) {
-    const int64_t j = vector * kLanesOf<T>;
-    visitor.Begin(b.At(0, j), c + j, c_stride);
-    WalkChunks(chunks, visitor);
+  int64_t done = 0;
+  const auto run = [&]<int kVectors>() HWY_ATTR {
+    TransposedVisitor<T, kRows, kVectors> visitor(num_k, rows, b.col_stride, waiting);
+    for (; done + kVectors <= num_vectors; done += kVectors) {
+      const int64_t j = done * kLanesOf<T>;
+      visitor.Begin(b.At(0, j), c + j, c_stride);
+      WalkChunks(chunks, visitor);
+    }
+  };
+  if constexpr (kTogether > 1) {
+    // Columns that meet in the cache leave no room there for those of another vector.
+    if (!MeetInCache(b.Transposed())) run.template operator()<kTogether>();
   }
+  run.template operator()<1>();
 }
 
 template <class T>
