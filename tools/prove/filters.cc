@@ -202,7 +202,7 @@ double ModifiedBesselK(double order, double x, bool is_scaled) {
   double sum = 0.5;
   for (int i = 1; i <= 500; ++i) {
     const double sine = std::sinh(i * width / 2);
-    sum += std::exp(-2 * x * sine * sine) * (order == 0 ? 1 : std::cosh(i * width));
+    sum += std::exp(-2 * x * sine * sine) * (order == 0 ? 1 : std::cosh(order * i * width));
   }
   return sum * width * (is_scaled ? 1 : std::exp(-Capped(x, 700)));
 }
