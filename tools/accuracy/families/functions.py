@@ -96,7 +96,6 @@ SPECIAL: tuple[Row, ...] = (
     ("i0", torch.i0, lambda x: mp.besseli(0, x), ALL),
     ("i0e", special.i0e, lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), (-50, 50)),
     ("i1", special.i1, lambda x: mp.besseli(1, x), ALL),
-    ("airy_ai", special.airy_ai, mp.airyai, ALL),
     ("bessel_j0", special.bessel_j0, lambda x: mp.besselj(0, x), ALL),
     ("bessel_j1", special.bessel_j1, lambda x: mp.besselj(1, x), ALL),
     ("bessel_y0", special.bessel_y0, lambda x: mp.bessely(0, x), POSITIVE),
@@ -104,6 +103,7 @@ SPECIAL: tuple[Row, ...] = (
     ("entr", special.entr, lambda x: -x * mp.log(x), POSITIVE),
     ("xlogy", torch.xlogy, lambda x, y: x * mp.log(y), ALL, POSITIVE),
     ("sinc", torch.sinc, lambda x: mp.sin(mp.pi * x) / (mp.pi * x), ALL),
+    ("airy_ai", special.airy_ai, mp.airyai, ALL),
 )
 
 
