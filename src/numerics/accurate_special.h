@@ -9,6 +9,8 @@ namespace repdl::accurate {
 inline namespace in_kernels {
 #endif
 
+REPDL_ACCURATE double AiryAi(double x);
+REPDL_ACCURATE double AiryAiToOdd(double x);
 REPDL_ACCURATE double BesselJ0(double x);
 REPDL_ACCURATE double BesselJ1(double x);
 REPDL_ACCURATE double BesselY0(double x);

@@ -16,6 +16,8 @@ inline namespace in_kernels {
 #include "numerics/accurate/bessel_k.lane.h"
 // It uses the logarithm of bessel_k.lane.h.
 #include "numerics/accurate/bessel_jy.lane.h"
+// It uses the continued fraction of bessel_k.lane.h.
+#include "numerics/accurate/airy.lane.h"
 #include "numerics/accurate/normal.lane.h"
 
 #if defined(__CUDACC__)

@@ -9,7 +9,10 @@
 // It uses the logarithm of bessel_k.lane.h.
 #include "numerics/parts/bessel_jy.lane.h"
 #include "numerics/parts/normal.lane.h"
+// It uses what Bessel functions share.
+#include "numerics/parts/airy.lane.h"
 
+#include "numerics/functions/airy_ai.lane.h"
 #include "numerics/functions/bessel_j0.lane.h"
 #include "numerics/functions/bessel_j1.lane.h"
 #include "numerics/functions/bessel_y0.lane.h"

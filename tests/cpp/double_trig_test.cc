@@ -77,7 +77,7 @@ void RandomPair(std::mt19937_64& random, double& x, double& y) {
 
 /// Whether the reference takes milliseconds for some arguments.
 bool IsSlow(const std::string& op) {
-  for (const char* part : {"bessel", "erfcx", "ndtr"}) {
+  for (const char* part : {"airy", "bessel", "erfcx", "ndtr"}) {
     if (op.find(part) != std::string::npos) return true;
   }
   for (const char* slow : {"erfinv", "gelu", "gelu_grad", "i0", "i0e", "i1", "i1e", "lgamma", "digamma", "trigamma"}) {
@@ -120,6 +120,9 @@ std::vector<double> Specials(int step) {
       // Bessel functions: the first zeros of J and Y and some later ones; where they change their ways; where K is 0.
       2.404825557695773, 3.8317059702075125, 0.8935769662791675, 2.197141326031017, 5.520078110286311,
       14.930917708487787, 2.0, 8.0, 16.0, 36.0, 600.0, 705.3, 745.8, 0x1p-1024,
+      // airy_ai: the first zeros and a late one; where it changes its ways, is subnormal and becomes 0.
+      -2.338107410459767, -4.087949444130971, -5.520559828095551, -30.14565723, 2.125, -5.25, -14.5, -0x1p17, 92.0,
+      103.88, 107.4, 110.0, -0x1p150,
       // erfcx, log_ndtr and ndtri: where they change their ways, overflow and underflow; tails.
       -26.5, -26.62873571375149, 8.4, 34.0, 38.5, -0x1p512, -0x1.6a09e667f3bcdp512, 0x1.8p-56, 0.25, 0.5, 0x1p-24,
       1e-300};

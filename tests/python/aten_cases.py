@@ -1037,7 +1037,7 @@ NOT_REPRODUCIBLE = set(
     re.split(
         r",\s+",
         """
-    F.rrelu 2, torch.binomial, torch.poisson, torch.special.airy_ai
+    F.rrelu 2, torch.binomial, torch.poisson
 """.strip(),
     )
 )

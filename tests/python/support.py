@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from repdl import _core
 from repdl._op import registry
@@ -64,6 +65,15 @@ def compile_library(folder: Path, source: str, *flags: str) -> str:
     library = folder / "library.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", *flags, "library.c", "-o", library], cwd=folder, check=True)
     return str(library)
+
+
+WITHOUT_KERNEL = "aten::_compute_linear_combination"
+"""An op of torch that has no kernel of ours, and no call that does the same."""
+
+
+def without_kernel(x: torch.Tensor) -> torch.Tensor:
+    """`x`, by that op."""
+    return torch._compute_linear_combination(x, torch.eye(len(x), dtype=x.dtype))
 
 
 ALL_OPS = sorted(registry)

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import repdl
-from support import ROOT
+from support import ROOT, without_kernel
 
 sys.path += [str(ROOT / "bench"), str(ROOT / "tools")]
 
@@ -39,22 +39,22 @@ def test_each_of_many_calls_has_a_name_of_its_own() -> None:
 
 def test_calls_are_timed_and_recorded(tmp_path: Path) -> None:
     measured: calls.Measured = {}
-    raises = ("special functions", "airy_ai", torch.special.airy_ai, (torch.ones(4),))
+    raises = ("special functions", "refused", without_kernel, (torch.ones(4),))
     for family, name, function, operands in (*calls.chosen("products"), raises):
-        if name in ("mm, 64²", "airy_ai"):
+        if name in ("mm, 64²", "refused"):
             steps = calls.measure(calls.steps_of(function, operands), 1, time.thread_time)
             measured.setdefault(family, {})[name] = steps
-    product, airy = measured["products"]["mm, 64²"], measured["special functions"]["airy_ai"]
+    product, refused = measured["products"]["mm, 64²"], measured["special functions"]["refused"]
     assert list(product) == [calls.FORWARD, calls.WITH_GRADIENT]
     for speed in product.values():
         assert isinstance(speed, calls.Speed) and min(speed.torch, speed.ours, speed.ratio) > 0
-    assert "airy_ai" in str(airy[calls.FORWARD])
+    assert "linear_combination" in str(refused[calls.FORWARD])
     every, slow, means = calls.tables(measured, 1)
     assert every.row_count == 2 + 3 and slow.row_count >= 1 and means.row_count == 2
     calls.save(tmp_path / "calls.json", {1: measured})
     ((of_target),) = json.loads((tmp_path / "calls.json").read_text()).values()
     assert of_target["threads"]["1"]["summary"]["all"]["timed"] == 2
-    assert of_target["threads"]["1"]["calls"]["special functions"]["airy_ai"]["forward"].keys() == {"raises"}
+    assert of_target["threads"]["1"]["calls"]["special functions"]["refused"]["forward"].keys() == {"raises"}
 
 
 def test_speeds_are_recorded_and_become_a_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_rows_of_a_gpu_that_fail_say_so(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     rows_of(
         monkeypatch,
-        refused=partial(torch.special.airy_ai, torch.ones(4)),
+        refused=partial(without_kernel, torch.ones(4)),
         wrong=lambda: torch.full((3,), 2.0 + repdl.is_enabled()),
         nan=lambda: torch.full((3,), float("nan") if repdl.is_enabled() else 1.0),
         more=lambda: [torch.ones(2)] * (1 + repdl.is_enabled()),
@@ -148,7 +148,8 @@ def test_rows_of_a_gpu_that_fail_say_so(monkeypatch: pytest.MonkeyPatch, tmp_pat
     )
     on_cpu(tmp_path / "cuda.json")
     rows = json.loads((tmp_path / "cuda.json").read_text())["cpu"]["families"]["some"]
-    assert "airy_ai" in rows["refused"]["raises"] and rows["refused"]["peer"] > 0 and "ours" not in rows["refused"]
+    assert "linear_combination" in rows["refused"]["raises"]
+    assert rows["refused"]["peer"] > 0 and "ours" not in rows["refused"]
     assert rows["wrong"]["differs"] == "by 5.0e-01 of the largest" and rows["wrong"]["ratio"] > 0
     assert "nan" in rows["nan"]["differs"]
     assert rows["more"]["raises"].startswith("comparison: ") and rows["more"]["ratio"] > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Special functions under `repdl.enable()`: Bessel's, incomplete gamma, zeta, and those of the normal distribution."""
+"""Special functions under `repdl.enable()`: Airy's, Bessel's, gamma, zeta, and those of the normal distribution."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ FUNCTIONS: dict[str, tuple[Function, Callable[[Any], Any], Callable[[], Any]]] =
     "modified_bessel_k1": (S.modified_bessel_k1, k(1), sizes),
     "scaled_modified_bessel_k0": (S.scaled_modified_bessel_k0, scaled(k(0), 1), sizes),
     "scaled_modified_bessel_k1": (S.scaled_modified_bessel_k1, scaled(k(1), 1), sizes),
+    "airy_ai": (S.airy_ai, mp.airyai, lambda: np.concatenate((both_signs(), -sizes() * 100))),
     "bessel_j0": (S.bessel_j0, lambda x: mp.besselj(0, x), both_signs),
     "bessel_j1": (S.bessel_j1, lambda x: mp.besselj(1, x), both_signs),
     "bessel_y0": (S.bessel_y0, lambda x: mp.bessely(0, x), sizes),

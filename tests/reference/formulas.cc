@@ -103,6 +103,19 @@ Real ModifiedBesselK(int order, const Real& x, bool is_scaled) {
   return is_scaled ? y * Exp(x) : y;
 }
 
+/// The even and the odd terms of Hankel's asymptotic series of order 1/3, down to `least`: beside exp(-zeta) for the one sign,
+/// or with alternating signs in each, beside a wave.
+void HankelSums(const Real& zeta, const Real& least, bool is_wave, Real& even, Real& odd) {
+  Real term = even = 1;
+  odd = 0;
+  for (int k = 1; Abs(term) > least; ++k) {
+    const double last = 2.0 * k - 1;
+    term = term * (4 - 9 * last * last) / (72.0 * k) / zeta;
+    Real& sum = k % 2 == 0 ? even : odd;
+    sum = is_wave && k % 4 > 1 ? sum - term : sum + term;
+  }
+}
+
 /// exp(x^2) erfc(x) by its asymptotic series, for x from 30 on.
 Real FarErfcx(const Real& x) {
   const double least = std::ldexp(1.0, -static_cast<int>(std::min<mpfr_prec_t>(Real::precision + 20, 1000)));
@@ -177,6 +190,24 @@ Real SumOfPowers(const Real& s, Real x) {
 }
 
 }  // namespace
+
+Real AiryAi(const Real& x) {
+  if (IsInfinite(x)) return 0.0;
+  const auto bits = static_cast<double>(Real::precision);
+  const Real least = Real::Of(mpfr_set_ui_2exp, 1UL, static_cast<mpfr_exp_t>(-Real::precision - 20));
+  // Of a wave the angle counts, less whole turns.
+  const mpfr_exp_t before_point = x == 0 ? 0 : std::max<mpfr_exp_t>(mpfr_get_exp(x.get()), 0);
+  const WithBits more(Real::precision + 64 + (IsNegative(x) ? before_point * 3 / 2 : 0));
+  const Real root = Sqrt(Abs(x)), zeta = 2 * Abs(x) * root / 3;
+  // The least term of the asymptotic series is about exp(-2 zeta).
+  if (zeta < bits * 0.4) return Real::Of(mpfr_ai, x.get());
+  Real even, odd;
+  HankelSums(zeta, least, IsNegative(x), even, odd);
+  const Real size = Sqrt(Pi() * root);
+  if (!IsNegative(x)) return (even + odd) * Exp(-zeta) / (2 * size);
+  const Real angle = zeta - Pi() / 4;
+  return (even * Real::Of(mpfr_cos, angle.get()) - odd * Real::Of(mpfr_sin, angle.get())) / size;
+}
 
 Real I0(const Real& x) { return ModifiedBessel(0, x, false); }
 

@@ -8,6 +8,7 @@
 
 namespace repdl::reference {
 
+Real AiryAi(const Real& x);
 Real Elu(const Real& x);
 Real Entr(const Real& x);
 Real Erfcx(const Real& x);

@@ -31,7 +31,7 @@ def _far(order: int, u: mpf) -> mpf:
 
 
 @cache
-def _far_k(order: int, u: mpf) -> mpf:
+def far_k(order: int | mpf, u: mpf) -> mpf:
     """sqrt(2 x / pi) exp(x) K(x) for u = 1 / x; for small u by its asymptotic series."""
     if u > mpf(1) / 200:
         x = 1 / u
@@ -44,7 +44,7 @@ def _far_k(order: int, u: mpf) -> mpf:
 
 
 @cache
-def _wave(order: int, square: mpf) -> tuple[mpf, mpf]:
+def wave(order: int | mpf, square: mpf) -> tuple[mpf, mpf]:
     """m and x p, where J + i Y = sqrt(2 / (pi x)) m exp(i (x - (2 n + 1) pi / 4 + p)), for square = 1 / x^2."""
     if square == 0:
         return mpf(1), mpf(4 * order * order - 1) / 8
@@ -71,17 +71,17 @@ PROBLEMS = {
 }
 
 
-def _wave_part(order: int, part: int, square: mpf) -> mpf:
-    return _wave(order, square)[part]
+def wave_part(order: int | mpf, part: int, square: mpf) -> mpf:
+    return wave(order, square)[part]
 
 
 INTERPOLATED: dict[str, Callable[[], list[mpf]]] = {}
 for _order in (0, 1):
     for _piece in (0, 1):
-        INTERPOLATED[f"k{_order}_{_piece}"] = partial(interpolated, partial(_far_k, _order), K_PIECES[_piece], 26)
+        INTERPOLATED[f"k{_order}_{_piece}"] = partial(interpolated, partial(far_k, _order), K_PIECES[_piece], 26)
         for _part, _name in enumerate(("modulus", "phase")):
             INTERPOLATED[f"{_name}{_order}_{_piece}"] = partial(
-                interpolated, partial(_wave_part, _order, _part), WAVE_PIECES[_piece], 18
+                interpolated, partial(wave_part, _order, _part), WAVE_PIECES[_piece], 18
             )
 
 
@@ -90,7 +90,7 @@ def _polynomial(name: str) -> list[mpf]:
     return remez(PROBLEMS[name])[0]
 
 
-def _low(values: Callable[[], list[mpf]], count: int) -> list[mpf]:
+def rests(values: Callable[[], list[mpf]], count: int) -> list[mpf]:
     """What the doubles leave of the first numbers."""
     return [v - mpf(float(v)) for v in values()[:count]]
 
@@ -108,11 +108,11 @@ def _beside_logarithm(order: int) -> list[mpf]:
 TABLES: dict[str, Callable[[], list[mpf]]] = {}
 for _order in (0, 1):
     TABLES[f"i{_order}_powers"] = partial(_powers, _order)
-    TABLES[f"i{_order}_powers_low"] = partial(_low, partial(_powers, _order), 16)
+    TABLES[f"i{_order}_powers_low"] = partial(rests, partial(_powers, _order), 16)
     TABLES[f"beside{_order}"] = partial(_beside_logarithm, _order)
-    TABLES[f"beside{_order}_low"] = partial(_low, partial(_beside_logarithm, _order), 16)
+    TABLES[f"beside{_order}_low"] = partial(rests, partial(_beside_logarithm, _order), 16)
 for _name in PROBLEMS:
-    TABLES[_name + "_low"] = partial(_low, partial(_polynomial, _name), 4)
+    TABLES[_name + "_low"] = partial(rests, partial(_polynomial, _name), 4)
 for _name, _table in INTERPOLATED.items():
     TABLES[_name] = _table
-    TABLES[_name + "_low"] = partial(_low, _table, 4)
+    TABLES[_name + "_low"] = partial(rests, _table, 4)

@@ -195,16 +195,36 @@ double ModifiedBessel(int order, double x, bool is_scaled) {
 
 /// sqrt(2 x / pi) exp(x) K(x), by the trapezoidal rule for the integral of exp(-x (cosh t - 1)) cosh(order t), which is exact
 /// but for rounding.
-double ModifiedBesselK(int order, double x, bool is_scaled) {
+double ModifiedBesselK(double order, double x, bool is_scaled) {
   if (!(x > 0)) return x == 0 ? HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
   if (std::isinf(x)) return 0;
   const double width = 2 * std::asinh(std::sqrt(22.5 / x)) / 500;  // where the integrand is exp(-45)
   double sum = 0.5;
   for (int i = 1; i <= 500; ++i) {
     const double sine = std::sinh(i * width / 2);
-    sum += std::exp(-2 * x * sine * sine) * (order == 0 ? 1 : std::cosh(i * width));
+    sum += std::exp(-2 * x * sine * sine) * (order == 0 ? 1 : std::cosh(order * i * width));
   }
   return sum * width * (is_scaled ? 1 : std::exp(-Capped(x, 700)));
+}
+
+/// By its power series from -2 to 1; below left to MPFR; above a Bessel function K.
+double Airy(double x) {
+  if (!(x > -2)) return std::isinf(x) ? 0 : std::isnan(x) ? x : kAskMpfr;
+  if (std::isinf(x)) return 0;
+  if (x < 1) {
+    double value = 0.35502805388781723926, slope = -0.25881940379280679841 * x, sum = value + slope;
+    for (int k = 3; k < 60; k += 3) {
+      value *= x * x * x / (k * (k - 1));
+      slope *= x * x * x / (k * (k + 1));
+      sum += value + slope;
+    }
+    return sum;
+  }
+  const double root = std::sqrt(x), zeta = 2 * x * root / 3;
+  // what the rounding of zeta leaves: exp(-zeta) would lose its size in digits
+  const double root_rest = std::fma(-root, root, x) / (2 * root), product = 2 * x * root;
+  const double rest = (std::fma(2 * x, root, -product) + std::fma(-3, zeta, product) + 2 * x * root_rest) / 3;
+  return std::sqrt(x / 3) / pi * ModifiedBesselK(1.0 / 3, zeta, false) * (1 - Capped(rest, 1));
 }
 
 /// Left to MPFR where it is small beside its ordinary size, and where the C library's may not be good.

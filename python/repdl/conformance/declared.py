@@ -71,8 +71,8 @@ def declare(op: str, reason: str, samples: Sequence[Any] | None = None) -> None:
 
     It holds in this process, and in those that multiprocessing starts while it is enabled, for tensors on the CPU. The
     claim is the caller's: `repdl.conformance.check_declared` tries it. It may be made before the library is loaded.
-    An op of torch for which there is no kernel, "aten::special_airy_ai", may be declared as well; where there is one
-    it keeps that, for the types that it takes, and so has an op of another library.
+    An op of torch for which there is no kernel, "aten::_compute_linear_combination", may be declared as well; where
+    there is one it keeps that, for the types that it takes, and so has an op of another library.
 
     Args:
         op: "library::name", which is every overload of it, or "library::name.overload".

@@ -160,6 +160,7 @@ from repdl.ops.elementwise.activation import (
     softsign as softsign,
     softsign_grad as softsign_grad,
 )
+from repdl.ops.elementwise.airy import airy_ai as airy_ai
 from repdl.ops.elementwise.arithmetic import (
     cbrt as cbrt,
     cube as cube,

@@ -7,18 +7,19 @@ REPDL_ACCURATE_PART Triple BesselLogarithm(double x) {
   return Add(LogOf(x), {-0x1.dadb014541eb2p-4, -0x1.be095d05c0a81p-62, 0x1.4a760db891484p-116});
 }
 
-/// sqrt(2 x / pi) exp(x) K(x) for x from 8 to 2^200, by Temme's sum beside Steed's continued fraction.
-template <int kOrder>
-REPDL_ACCURATE_PART Triple FarK(double x) {
-  const Triple argument{x, 0.0, 0.0}, one{1.0, 0.0, 0.0};
-  Triple b = Scaled(Add(argument, 1.0), 1);
-  Triple d = Div(one, b), delta = d, h = d;
-  Triple weight{0.25, 0.0, 0.0}, less{0.0, 0.0, 0.0}, sum_of_weights = weight;
+/// 1 / (sqrt(2 x / pi) exp(x) K(x)) for x from 8 to 2^200, K being of the order whose square is 1/4 - first, by Temme's sum
+/// beside Steed's continued fraction, which is h.
+REPDL_ACCURATE_PART Triple InverseFarK(Triple x, Triple first, Triple& h) {
+  const Triple one{1.0, 0.0, 0.0};
+  Triple b = Scaled(Add(x, 1.0), 1);
+  Triple d = Div(one, b), delta = d;
+  h = d;
+  Triple weight = first, less{0.0, 0.0, 0.0}, sum_of_weights = weight;
   Triple sum = Add(Mul(weight, delta), 1.0), term = delta;
-  double a = -0.25;
+  Triple a = Neg(first);
   for (int i = 2; Abs(term.high) > 0x1p-165; ++i) {
     const Triple next = Div(Sub(Mul(b, weight), less), static_cast<double>(i));
-    a = Sub(a, 2.0 * (i - 1));
+    a = Add(a, -2.0 * (i - 1));
     less = Div(Mul(weight, Neg(a)), static_cast<double>(i));
     weight = next;
     sum_of_weights = Add(sum_of_weights, weight);
@@ -29,7 +30,15 @@ REPDL_ACCURATE_PART Triple FarK(double x) {
     term = Mul(sum_of_weights, delta);
     sum = Add(sum, term);
   }
-  const Triple k0 = Div(one, sum);
+  return sum;
+}
+
+/// sqrt(2 x / pi) exp(x) K(x) for x from 8 to 2^200.
+template <int kOrder>
+REPDL_ACCURATE_PART Triple FarK(double x) {
+  const Triple argument{x, 0.0, 0.0}, one{1.0, 0.0, 0.0};
+  Triple h;
+  const Triple k0 = Div(one, InverseFarK(argument, {0.25, 0.0, 0.0}, h));
   if (kOrder == 0) return k0;
   return Div(Mul(k0, Sub(Add(argument, 0.5), Scaled(h, -2))), argument);
 }

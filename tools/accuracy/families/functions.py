@@ -103,6 +103,7 @@ SPECIAL: tuple[Row, ...] = (
     ("entr", special.entr, lambda x: -x * mp.log(x), POSITIVE),
     ("xlogy", torch.xlogy, lambda x, y: x * mp.log(y), ALL, POSITIVE),
     ("sinc", torch.sinc, lambda x: mp.sin(mp.pi * x) / (mp.pi * x), ALL),
+    ("airy_ai", special.airy_ai, mp.airyai, ALL),
 )
 
 

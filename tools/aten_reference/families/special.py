@@ -171,6 +171,29 @@ _declare("special_bessel_y0", function=_positive(lambda v: mpmath.bessely(0, v),
 _declare("special_bessel_y1", function=_positive(lambda v: mpmath.bessely(1, v), -math.inf))
 
 
+def _airy(x: float) -> float:
+    """By the asymptotic series for large numbers, with as many bits as the wave's angle has before its point."""
+    if math.isinf(x):
+        return 0.0
+    if x > -1000:
+        return 0.0 if x > 1000 else exact_of(mpmath.airyai, x)
+
+    def wave(v: Any) -> Any:
+        with mpmath.extraprec(200):
+            root = mpmath.sqrt(-v)
+            zeta = -2 * v * root / 3
+            total = term = mpmath.mpc(1)
+            for k in range(1, 40):
+                term *= 1j * (mpmath.mpf(4) / 9 - (2 * k - 1) ** 2) / (8 * k * zeta)
+                total += term
+            return mpmath.re(total * mpmath.expj(zeta - mpmath.pi / 4)) / mpmath.sqrt(mpmath.pi * root)
+
+    return exact_of(wave, x)
+
+
+_declare("special_airy_ai", function=_airy)
+
+
 def _k(order: int, is_scaled: bool) -> Function:
     a = 4 * order * order
 
