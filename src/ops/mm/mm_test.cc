@@ -74,7 +74,8 @@ TEST(Mm, KeepsTheSignOfAZeroInTheLastChunk) {
 
 template <class T>
 void FewRowsAreThoseOfMany(const std::string& target) {
-  // On vectors' boundaries chunks of the same rows of the transposed operand go on together, elsewhere alone.
+  // Some vectors of columns go on together, unless these meet in a cache, and a last one alone; whole squares of them where
+  // they lie on vectors' boundaries.
   constexpr int64_t kMany = 20, kColumns = 40;
   constexpr DType kType = sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
   for (const int64_t k : {255, 256, 511, 512, 768, 1024, 1300, 2048}) {
