@@ -420,6 +420,14 @@ def test_each_stretch_is_confirmed_alone(honest: Party) -> None:
     assert honest.verify(stretches.with_steps(honest.receipt, [3, 8, 2], honest.checkpoints)) == (3, None)
 
 
+def test_batches_that_workers_fetch_again_are_of_no_step(party: Party) -> None:
+    """Where a run goes on within an epoch, its sampler throws away those that were had."""
+    party.run(TRAIN.replace("batch_sampler=sampler", "batch_sampler=sampler, num_workers=1"), every=2)
+    within = party.between_checkpoints()[1]
+    assert [path.name for path in within.checkpoints.values()] == ["step-00000002.safetensors"]
+    assert party.verify([within]) == (2, None)
+
+
 def test_steps_are_drawn_from_a_seed(honest: Party) -> None:
     draws = [stretches.drawn(honest.receipt, 3, seed) for seed in range(50)]
     assert all(draw[0] == 0 and len({*draw}) == 4 and draw == sorted(draw) for draw in draws)
