@@ -15,6 +15,9 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 Take = Callable[[Any], Any]
 """Takes the next batch of a DataLoader's iterator."""
 
+pass_over: Take = _BaseDataLoaderIter.__next__
+"""Takes one that the program is not given, of which nobody is told."""
+
 
 @contextmanager
 def followed(

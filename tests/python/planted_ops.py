@@ -68,6 +68,11 @@ def ends_elsewhere(x: torch.Tensor) -> torch.Tensor:
     return x + 1
 
 
+def asserts(x: torch.Tensor) -> torch.Tensor:
+    assert x.is_contiguous()
+    return x + 1
+
+
 def seeded(x: torch.Tensor) -> torch.Tensor:
     return x + torch.rand(x.shape)
 
@@ -96,7 +101,7 @@ KINDS = {
 """In what each varies, and in nothing else. Other processes load this module."""
 
 library = torch.library.Library("planted_ops", "DEF")
-for function in (*KINDS, ends_elsewhere):
+for function in (*KINDS, ends_elsewhere, asserts):
     changes = "(a!)" if function is written else ""
     tag = torch.Tag.nondeterministic_seeded if function is seeded else torch.Tag.pointwise
     library.define(f"{function.__name__}(Tensor{changes} x) -> Tensor{changes}", tags=(tag,))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -96,6 +97,7 @@ TIES = torch.tensor([1.0, 0.0, -0.0, 1.0, float("nan"), 0.0] * 700).reshape(70, 
         (aten.native_dropout.default, (torch.ones(3000), 0.5, True)),
         (aten.mul.Tensor, (X.expand(5, 6, 4), torch.complex(X, X))),
         (aten.sum.default, (torch.arange(5000),)),
+        (aten._embedding_bag.default, (X[:, :3].contiguous(), torch.arange(6), torch.arange(0, 6, 2))),
     ],
     ids=lambda value: str(value) if isinstance(value, torch._ops.OpOverload) else "",
 )  # fmt: skip
@@ -219,6 +221,34 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(app, ["audit", "--times", "3", "script.py"]).exit_code == 2
 
 
+def test_a_program_that_forks_and_goes_elsewhere(tmp_path: Path) -> None:
+    """The processes that it forks run as they would, and the report is of the first alone."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "script.py").write_text(
+        "import os, sys, torch\n"
+        "from torch.utils.data import DataLoader, TensorDataset\n"
+        "x = torch.ones(4, 4).exp()\n"
+        "if os.fork() == 0:\n"
+        "    x.sin()\n"
+        "    sys.exit()\n"
+        "os.wait()\n"
+        "if os.fork() == 0:\n"
+        "    os._exit(int(x.sum() > 0))\n"
+        "print('status', os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "for (rows,) in DataLoader(TensorDataset(x), 2, num_workers=1):\n"
+        "    print(tuple(rows.shape))\n"
+        "os.chdir('elsewhere')\n"
+        "if os.fork() > 0:\n"
+        "    os.wait()\n"
+    )
+    command = [sys.executable, "-m", "repdl", "audit", "--measure", "--json", "out.json", "script.py"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("status 1\n(2, 4)\n(2, 4)\n") and result.stdout.count("were made again") == 1
+    ops = {measured["op"]: measured["calls"] for measured in json.loads((tmp_path / "out.json").read_text())["ops"]}
+    assert ops["aten::exp"] == 1 and "aten::sin" not in ops
+
+
 NAN, INF = math.nan, math.inf
 
 
@@ -310,6 +340,41 @@ def test_calls_that_are_not_tried() -> None:
     for tensor in (X.to_sparse(), torch.empty(2, device="meta"), torch.complex(X, X).conj()):
         with pytest.raises(UntriedError):
             take(aten.neg.default, (tensor,), {})
+
+
+def test_results_that_are_not_plain_are_not_tried(engine: Engine) -> None:
+    call = take(aten._to_sparse.default, (X,), {})
+    assert engine.trial(call) == {}
+    measurement, sparse = measured(engine, lambda: X.to_sparse())
+    assert sparse.is_sparse and measurement.tried == 0
+    assert "no plain tensors" in str(measurement)
+
+
+def test_an_op_may_refuse_by_any_exception(engine: Engine) -> None:
+    assert engine.trial(take(torch.ops.planted_ops.asserts.default, (X,), {}))["layout"].refused
+
+
+def test_processes_are_not_of_the_group_that_a_terminal_interrupts(engine: Engine) -> None:
+    engine.trial(take(aten.exp.default, (X,), {}))
+    groups = {os.getpgid(worker.process.pid) for worker in engine.workers.workers if worker.process is not None}
+    assert groups and os.getpgrp() not in groups
+
+
+def test_an_interrupt_while_lines_are_tried(engine: Engine) -> None:
+    def interrupt(what: str, /, so_far: Measurement) -> None:
+        if what.startswith("repdl"):
+            raise KeyboardInterrupt
+
+    block = measuring(engine, progress=interrupt)
+    measurement = block.__enter__()
+    torch.ops.planted_ops.racy(X)
+    with pytest.raises(KeyboardInterrupt):
+        block.__exit__(None, None, None)
+    assert measurement.seconds > 0 and "not tried" in str(measurement)
+
+
+def test_a_program_without_ops() -> None:
+    assert str(Measurement()) == "The program called no op of torch."
 
 
 def test_the_function() -> None:

@@ -9,6 +9,7 @@ import os
 import pickle
 import random
 import runpy
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -420,6 +421,14 @@ def test_each_stretch_is_confirmed_alone(honest: Party) -> None:
     assert honest.verify(stretches.with_steps(honest.receipt, [3, 8, 2], honest.checkpoints)) == (3, None)
 
 
+def test_batches_that_workers_fetch_again_are_of_no_step(party: Party) -> None:
+    """Where a run goes on within an epoch, its sampler throws away those that were had."""
+    party.run(TRAIN.replace("batch_sampler=sampler", "batch_sampler=sampler, num_workers=1"), every=2)
+    within = party.between_checkpoints()[1]
+    assert [path.name for path in within.checkpoints.values()] == ["step-00000002.safetensors"]
+    assert party.verify([within]) == (2, None)
+
+
 def test_steps_are_drawn_from_a_seed(honest: Party) -> None:
     draws = [stretches.drawn(honest.receipt, 3, seed) for seed in range(50)]
     assert all(draw[0] == 0 and len({*draw}) == 4 and draw == sorted(draw) for draw in draws)
@@ -435,7 +444,7 @@ def test_checkpoints_that_are_not_of_the_chain(honest: Party, tmp_path: Path) ->
     parts = party.between_checkpoints()
     second.write_bytes(first.read_bytes())
     confirmed, found = party.verify(parts)
-    assert confirmed == 2 + 2 and found is not None and found.has_resumed and found.step == 4
+    assert confirmed == 2 + 2 and found is not None and found.is_of_checkpoint and found.step == 4
     assert found.sentence == (
         "the checkpoint before step 4 differs from the receipt in the generators of Python and torch and the state "
         "of model, optimizer, sampler and scheduler"
@@ -449,7 +458,7 @@ def test_checkpoints_that_are_not_of_the_chain(honest: Party, tmp_path: Path) ->
         assert found is not None and "[checkpoint] " in found.sentence and found.step == 4
     repdl.checkpoint.save(second, model=torch.nn.Linear(1, 1))
     _, found = party.verify(parts)
-    assert found is not None and "it has no state of optimizer" in found.sentence
+    assert found is not None and "it has no state of optimizer" in found.sentence and found.is_of_checkpoint
     second.unlink()
     with pytest.raises(ReceiptError, match=r"there is no checkpoint .*step-00000004.safetensors"):
         party.between_checkpoints()
@@ -464,6 +473,7 @@ def test_a_loop_that_goes_by_more_than_its_parts(party: Party) -> None:
     assert (
         found is not None
         and found.has_resumed
+        and not found.is_of_checkpoint
         and found.sentence == "before step 4 the run differs in the state of optimizer"
     )
 
@@ -905,6 +915,40 @@ raise AssertionError
     assert told[3][1]["states"]["weight"] == digests.of(part.state_dict()) and not told[4][1]["ended"]
 
 
+def test_an_interrupt_leaves_nothing_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process whose files are about to be removed is waited for, and killed if it goes on."""
+    nap = rerun.sleep
+
+    def sleep(seconds: float) -> NoReturn:
+        monkeypatch.setattr(rerun, "sleep", nap)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rerun, "sleep", sleep)
+    monkeypatch.setattr(rerun, "_GRACE", -1.0)
+    program = os.posix_spawn(sys.executable, [sys.executable, "-c", "import time; time.sleep(100)"], os.environ)
+    with pytest.raises(KeyboardInterrupt):
+        rerun.waited(program, tmp_path)
+    with pytest.raises(ProcessLookupError):
+        os.kill(program, 0)
+
+    waits = iter([KeyboardInterrupt, subprocess.TimeoutExpired("rerun", 1), 130])
+    told: list[Any] = []
+
+    class Process:
+        def __init__(self, command: list[str], **options: Any) -> None:
+            self.send_signal = told.append
+
+        def wait(self, timeout: float | None = None) -> Any:
+            if (outcome := next(waits)) != 130:
+                raise outcome
+            told.append(outcome)
+
+    monkeypatch.setattr(verifying.subprocess, "Popen", Process)
+    with pytest.raises(KeyboardInterrupt):
+        verifying._run([], {})
+    assert told == [signal.SIGINT, 130]
+
+
 def test_names_of_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One without a name, or that takes no step, has no part; a second one of a rank is named as such."""
     for rank in ("", "2", "10", "2"):
@@ -1260,6 +1304,10 @@ def test_what_the_command_says(honest: Party, monkeypatch: pytest.MonkeyPatch) -
         "The receipt has other versions: torch 1.0 (here 2.0).",
         "If the whole run is confirmed, the loop goes by something that is no part of its Resumable.",
     ]
+    of_checkpoint = Difference("", 2, ["generators"], has_resumed=True, is_of_checkpoint=True)
+    answer = (2, of_checkpoint)  # says nothing of the program
+    assert "generator" not in said(*options)[1] and "Resumable" not in said(*options)[1]
+    answer = (2, Difference("in step 2 the run differs in the parameters", 2, ["parameters"], has_resumed=True))
     status, text = said("--json")
     values = json.loads(text)
     assert (status, values["confirmed"], values["step"], values["what"]) == (1, False, 2, ["parameters"])

@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import DataLoader, Sampler
 
 from repdl._seeds import Seeder
+from repdl._steps import pass_over
 
 
 class ResumableBatchSampler(Sampler[list[int]]):
@@ -127,7 +128,7 @@ class ResumableBatchSampler(Sampler[list[int]]):
             finally:
                 self._fetched_again = False
             for _ in range(again):
-                next(iterator)
+                pass_over(iterator)
             for batch in iterator:
                 self.batch += 1
                 yield batch

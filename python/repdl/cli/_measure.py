@@ -28,14 +28,15 @@ def measure_program(script: str, args: list[str], module: bool, times: int, json
     from repdl.cli._program import run_program
     from repdl.experiments import Engine, measuring
 
+    process = os.getpid()
     measurement: Measurement | None = None
     try:
         with Engine() as engine, _shown() as progress, measuring(engine, times, progress) as measurement:
             run_program(script, args, module)
     finally:
-        if measurement is not None:
+        if measurement is not None and os.getpid() == process:  # not in one that the program forks
             give(measurement, json)
-    if not measurement.ok:
+    if os.getpid() == process and not measurement.ok:
         raise typer.Exit(1)
 
 
@@ -44,13 +45,25 @@ def _shown() -> Iterator[Progress]:
     """A line on a terminal, which takes no output from the program."""
     columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     console = Console(stderr=True)
-    bar = ProgressBar(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
-    with bar:
-        task = bar.add_task("running the program", total=None)
+    bar = ProgressBar(
+        *columns,
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task("running the program", total=None)
 
-        def tell(what: str, so_far: Measurement) -> None:
-            vary = sum(bool(measured.varies) for measured in so_far)
-            told = f"{so_far.tried} calls of {len(so_far.ops)} ops made again, {vary} ops vary: {what}"
-            bar.update(task, description=escape(told))
+    def tell(what: str, so_far: Measurement) -> None:
+        vary = sum(bool(measured.varies) for measured in so_far)
+        told = f"{so_far.tried} calls of {len(so_far.ops)} ops made again, {vary} ops vary: {what}"
+        bar.update(task, description=escape(told))
 
+    process = os.getpid()
+    bar.start()
+    try:
         yield tell
+    finally:
+        if os.getpid() == process:  # one that the program forks has the line, and not the thread that draws it
+            bar.stop()

@@ -105,6 +105,7 @@ def audit(
     """
     check_script(script, module)
     check_folder("--json", json, script)
+    json = json and json.absolute()  # the program may go to another folder
     if measure:
         from repdl.cli._measure import measure_program
 
@@ -117,6 +118,7 @@ def audit(
     from repdl.cli._program import run_program
     from repdl.interception.recording import Recorder, recording
 
+    process = os.getpid()
     recorder: Recorder | None = None
     try:
         with recording(order, rng or "philox") as recorder:
@@ -124,7 +126,7 @@ def audit(
     except ValueError as error:
         fail(f"repdl audit: {error}")
     finally:
-        if recorder is not None:
+        if recorder is not None and os.getpid() == process:  # not in one that the program forks
             give(recorder.report, json)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 import json
 import secrets
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from repdl.cli._failure import fail, told
+
+if TYPE_CHECKING:
+    from repdl.receipts.difference import Difference
 
 
 def verify(
@@ -86,18 +89,18 @@ def verify(
     if as_json:
         typer.echo(json.dumps(values, indent=2))
     else:
-        _tell(values, difference is not None and difference.has_resumed)
+        _tell(values, difference)
     raise typer.Exit(int(difference is not None))
 
 
-def _tell(values: dict[str, Any], has_resumed: bool) -> None:
+def _tell(values: dict[str, Any], difference: Difference | None) -> None:
     typer.echo(values["sentence"])
-    if not values["confirmed"]:
-        if values["other_versions"]:
-            typer.echo(f"The receipt has other versions: {', '.join(values['other_versions'])}.")
+    if values["other_versions"]:
+        typer.echo(f"The receipt has other versions: {', '.join(values['other_versions'])}.")
+    if difference is not None and not difference.is_of_checkpoint:  # which is as the trainer gave it
         if "generators" in values["what"]:
             typer.echo("A generator that the program does not seed is another each time: repdl.manual_seed seeds all.")
-        if has_resumed:
+        if difference.has_resumed:
             typer.echo("If the whole run is confirmed, the loop goes by something that is no part of its Resumable.")
     typer.echo(f"chain       {values['link']}")
     if values["parameters"] is not None:

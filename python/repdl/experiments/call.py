@@ -25,8 +25,8 @@ ALIGNMENT = 64
 
 PLAIN = (type(None), bool, int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
 
-WORKSPACES = {"aten::mkldnn_rnn_layer": {3}}
-"""Results that hold what the op left in its memory for its gradient."""
+WORKSPACES = {"aten::mkldnn_rnn_layer": {3}, "aten::_embedding_bag": {1}, "aten::_embedding_bag_forward_only": {1}}
+"""Results that hold what the op left in its memory for its gradient, or nothing where it took a shorter way."""
 
 Results = list[Any]
 """What an op gave, and then the arguments into which it wrote, but for those that it gave."""
@@ -133,8 +133,11 @@ class Call:
         return given + [x for x in written if not any(x is output for output in given)]
 
     def attempt(self, tensors: Sequence[torch.Tensor] | None = None) -> Results | None:
-        """`run`, with results on the CPU; None if the op refuses that, also where a device says so later."""
-        with suppress(RuntimeError, NotImplementedError, ValueError, IndexError, TypeError):
+        """`run`, with results on the CPU; None if the op refuses that, also where a device says so later.
+
+        An op of another library, in Python maybe, refuses by any exception.
+        """
+        with suppress(Exception):
             return [x.cpu() if isinstance(x, torch.Tensor) else x for x in self.run(tensors)]
         return None
 
@@ -196,7 +199,7 @@ def _outline(
 
     def emptied(leaf: Any) -> Any:
         if isinstance(leaf, torch.Tensor):
-            _check(leaf)
+            check(leaf)
             tensors.append(leaf)
             return Slot(len(tensors) - 1)
         if isinstance(leaf, torch.Generator):
@@ -209,7 +212,8 @@ def _outline(
     return given, named, tensors
 
 
-def _check(x: torch.Tensor) -> None:
+def check(x: torch.Tensor) -> None:
+    """UntriedError if it has no memory that could be copied and compared bit by bit."""
     if type(x) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
         raise UntriedError("a tensor is of a class of its own")
     if x.layout != torch.strided or x.is_nested or x.is_quantized or x.is_conj() or x.is_neg():

@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any
+
+import torch
 
 from repdl.experiments import devices
-from repdl.experiments.call import Call, Results
+from repdl.experiments.call import Call, Results, UntriedError, check
 from repdl.experiments.compare import Answer, Difference
 from repdl.experiments.variations import DEVICE, HERE, INSTRUCTIONS, KINDS, PROCESS, RUN
 from repdl.experiments.workers import SAME, Workers, instruction_sets
@@ -72,7 +75,7 @@ class Engine:
         """Makes the call in the settings of this moment, and from there in each way; one kind is always RUN."""
         wanted = {RUN} | set(self.kinds if kinds is None else kinds) & set(self.kinds)
         whole = call.attempt()
-        if whole is None or not whole:
+        if not whole or not all(map(_is_comparable, whole)):
             return {}
         trial = {RUN: self._here(RUN, call, whole)}
         if trial[RUN].found:
@@ -99,6 +102,15 @@ class Engine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.workers.__exit__(kind, error, at)
+
+
+def _is_comparable(result: Any) -> bool:
+    try:
+        if isinstance(result, torch.Tensor):
+            check(result)
+    except UntriedError:
+        return False
+    return True
 
 
 def _elsewhere(answers: dict[str, Answer]) -> Trial:

@@ -92,7 +92,7 @@ class Measurement:
     def add(self, op: str, call: Call, trial: Trial, origin: Origin) -> None:
         measured = self.ops[op]
         if not trial:
-            measured.left_out("they give nothing, or could not be made again")
+            measured.left_out("they give nothing, or no plain tensors, or could not be made again")
             return
         measured.tried += 1
         for kind, outcome in trial.items():
@@ -118,7 +118,9 @@ class Measurement:
 
     @property
     def not_tried(self) -> dict[str, str]:
-        """The kinds of which nothing is said, since no call was made so, and why."""
+        """The kinds of which nothing is said, since no call was made so, and why; none if there was no call."""
+        if not self.ops:
+            return {}
         tried = {kind for measured in self for kind, count in measured.kinds.items() if count}
         why = {kind: _NONE_TRIED.get(kind, "no call can be made so") for kind in KINDS} | self.without
         return {kind: why[kind] for kind in KINDS if kind not in tried}
@@ -132,13 +134,15 @@ class Measurement:
         return json.dumps(values, indent=1)
 
     def summary(self) -> str:
+        if not self.ops:
+            return "The program called no op of torch."
         varying = [measured for measured in self if measured.varies]
         head = (
             f"{self.tried} of {sum(m.calls for m in self)} calls, of {len(self.ops)} ops, were made again, "
             f"in {self.seconds:.0f} s. "
         )
         if not self.tried:
-            return head
+            return head.rstrip()
         if not varying:
             return head + "All gave the same bits in every way that was tried."
         counts = {kind: sum(kind in m.varies for m in varying) for kind in KINDS}

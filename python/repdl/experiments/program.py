@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -74,8 +75,8 @@ def measure(
 def measuring(
     engine: Engine, times: int = TIMES, progress: Progress = lambda what, so_far: None
 ) -> Iterator[Measurement]:
-    """Measures in a block; the result is complete when it ends."""
-    begin = time.monotonic()
+    """Measures in a block, but for processes that it forks; the result is complete when it ends."""
+    begin, process = time.monotonic(), os.getpid()
     measurement = Measurement()
     not_wanted = set(KINDS) - {RUN, *engine.kinds}
     measurement.without = dict.fromkeys(not_wanted, "that was not asked for") | engine.without
@@ -86,11 +87,18 @@ def measuring(
             yield measurement
     finally:
         settings.watch = None
-        tell = partial(progress, so_far=measurement)
-        for (op, kind), lines in mending(engine, measurement.first, tell).items():
-            measurement.ops[op].varies[kind].mends = lines
-        measurement.first.clear()
-        measurement.seconds = time.monotonic() - begin
+        if os.getpid() == process:
+            try:
+                _find_mending(engine, measurement, progress)
+            finally:  # also if it is interrupted
+                measurement.seconds = time.monotonic() - begin
+
+
+def _find_mending(engine: Engine, measurement: Measurement, progress: Progress) -> None:
+    tell = partial(progress, so_far=measurement)
+    for (op, kind), lines in mending(engine, measurement.first, tell).items():
+        measurement.ops[op].varies[kind].mends = lines
+    measurement.first.clear()
 
 
 class _Measuring(UntracedMode):
@@ -99,10 +107,11 @@ class _Measuring(UntracedMode):
         self.engine, self.measurement, self.times, self.progress = engine, measurement, times, progress
         self.origins = Origins(has_plain_model=False)
         self.seen: Counter[Any] = Counter()
+        self.process = os.getpid()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not _computes(func):
+        if not _computes(func) or os.getpid() != self.process:  # one that the program forks, such as a DataLoader's
             return func(*args, **kwargs)
         op, origin = func.name(), self._origin()
         measured = self.measurement.met(op, origin)

@@ -66,6 +66,7 @@ class Worker:
             stderr=subprocess.DEVNULL,
             pass_fds=[file],
             env=self.setting.of_process(),
+            start_new_session=True,  # an interrupt from the terminal is for the program
         )
 
     def ask(self, line: bytes, file: int) -> None:
@@ -126,6 +127,7 @@ class Workers:
         self.load: dict[str, list[str]] = {}
         self.number = 0
         self.asked = self.workers
+        self.process = os.getpid()
 
     def send(self, question: dict[str, Any], value: Any, only: Collection[str] | None = None) -> None:
         """Asks them, all or those of some settings; the tensors of the value are in the file. `replies` must be called
@@ -175,6 +177,7 @@ class Workers:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for worker in self.workers:
-            worker.end()
+        if os.getpid() == self.process:  # of one that the program forks they are not
+            for worker in self.workers:
+                worker.end()
         self.file.close()

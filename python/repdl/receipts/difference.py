@@ -32,6 +32,7 @@ class Difference:
 
     step: the one in which, or before which, it is. what: the fields that differ, as the file has them.
     process: in which it is, if the program started it. has_resumed: the program went on from a checkpoint there.
+    is_of_checkpoint: of a checkpoint that it was to go on from.
     """
 
     sentence: str
@@ -39,6 +40,7 @@ class Difference:
     what: list[str] = field(default_factory=list)
     process: str | None = None
     has_resumed: bool = False
+    is_of_checkpoint: bool = False
 
 
 def judge(
@@ -49,7 +51,8 @@ def judge(
     for stretch, answer in zip(stretches, answers, strict=False):
         if answer["at"] != stretch.stop:
             found = _difference(receipt, stretch, answer)
-            return confirmed, replace(found, has_resumed=bool(stretch.checkpoints))
+            begins = "status" not in answer and answer["at"] < stretch.first + len(stretch.checkpoints)
+            return confirmed, replace(found, has_resumed=bool(stretch.checkpoints), is_of_checkpoint=begins)
         confirmed += sum(kind == STEP for kind, _ in receipt.entries[stretch.first : stretch.stop])
     return confirmed, None
 

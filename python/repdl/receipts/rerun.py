@@ -168,8 +168,26 @@ def waited(process: int, scratch: Path) -> int | None:
     """The exit status of a process that runs the program.
 
     None if it goes on some seconds after all processes that it has started have left: it may wait for what they would
-    have told it, and does nothing of the stretch. Then it is killed.
+    have told it, and does nothing of the stretch. Then it is killed, and so it is some seconds after an interrupt.
     """
+    try:
+        return _waited(process, scratch)
+    except KeyboardInterrupt:
+        _see_end(process)
+        raise
+
+
+def _see_end(process: int) -> None:
+    """Of a process that a terminal has interrupted with this one, and whose files are removed thereafter."""
+    since = monotonic()
+    with suppress(ChildProcessError):
+        while os.waitpid(process, os.WNOHANG)[0] == 0:
+            if monotonic() - since > _GRACE:
+                os.kill(process, signal.SIGKILL)
+            sleep(0.02)
+
+
+def _waited(process: int, scratch: Path) -> int | None:
     left: float | None = None
     while (ended := os.waitpid(process, os.WNOHANG))[0] == 0:
         if left is None and any(map(processes.have_left, scratch.glob("*/parts"))):
@@ -183,4 +201,7 @@ def waited(process: int, scratch: Path) -> int | None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).absolute())
+    try:
+        main(Path(sys.argv[1]).absolute())
+    except KeyboardInterrupt:
+        sys.exit(130)

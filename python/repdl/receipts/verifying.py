@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,9 @@ from repdl.receipts.file import Receipt
 from repdl.receipts.processes import VARIABLE
 from repdl.receipts.program import Program
 from repdl.receipts.stretches import Stretch
+
+_SECONDS = 2.0
+"""In which a process has noticed what a terminal tells all of a group."""
 
 
 def place_of(receipt: Receipt, program: Path | None) -> Program:
@@ -87,11 +91,25 @@ def verify(receipt: Receipt, program: Program, stretches: Sequence[Stretch]) -> 
         if (hash_seed := receipt.program["hash_seed"]) is not None:
             environment["PYTHONHASHSEED"] = hash_seed
         command = [sys.executable, "-m", "repdl.receipts.rerun", folder]
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, check=False)
+        _run(command, environment)
         answers = Path(folder, "answers")
         if not answers.exists():
             raise ReceiptError("the program could not be run again")
         return judge(receipt, stretches, json.loads(answers.read_text(encoding="utf-8")))
+
+
+def _run(command: list[str], environment: dict[str, str]) -> None:
+    """Waits for the process also if this one is interrupted, so that nothing of it is left to run without its files."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, env=environment)
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        try:
+            process.wait(_SECONDS)
+        except subprocess.TimeoutExpired:  # the interrupt was for this one alone
+            process.send_signal(signal.SIGINT)
+            process.wait()
+        raise
 
 
 def other_versions(receipt: Receipt) -> Iterator[str]:
