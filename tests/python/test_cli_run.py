@@ -169,6 +169,20 @@ def test_the_report_of_a_script(folder: Path) -> None:
     assert "ValueError" in result.stderr and "Not reproducible" in result.stdout
 
 
+def test_a_script_that_leaves_without_unwinding(folder: Path) -> None:
+    """Its children may leave so, too."""
+    (folder / "leaves.py").write_text(
+        "import os, sys, torch\ntorch.ones(3).exp()\nif os.fork() == 0:\n    os._exit(1)\nos.wait()\n"
+        "print('said', flush=True)\nos._exit(7)\n"
+    )
+    result = repdl(folder, "run", "--receipt", "leaves.receipt", "leaves.py")
+    assert (result.returncode, result.stdout) == (7, "said\n") and "leaves.receipt has 0 steps" in result.stderr
+    result = repdl(folder, "verify", "leaves.receipt")
+    assert result.returncode == 0 and "the end with status 7" in result.stdout
+    result = repdl(folder, "audit", "leaves.py")
+    assert result.returncode == 7 and result.stdout.count("Reproducible: ") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

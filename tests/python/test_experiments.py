@@ -240,10 +240,12 @@ def test_a_program_that_forks_and_goes_elsewhere(tmp_path: Path) -> None:
         "os.chdir('elsewhere')\n"
         "if os.fork() > 0:\n"
         "    os.wait()\n"
+        "    sys.stdout.flush()\n"
+        "    os._exit(6)\n"  # on which Python unwinds nothing
     )
     command = [sys.executable, "-m", "repdl", "audit", "--measure", "--json", "out.json", "script.py"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
-    assert (result.returncode, result.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (6, "")
     assert result.stdout.startswith("status 1\n(2, 4)\n(2, 4)\n") and result.stdout.count("were made again") == 1
     ops = {measured["op"]: measured["calls"] for measured in json.loads((tmp_path / "out.json").read_text())["ops"]}
     assert ops["aten::exp"] == 1 and "aten::sin" not in ops

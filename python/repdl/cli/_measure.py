@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,17 +25,27 @@ def measure_program(script: str, args: list[str], module: bool, times: int, json
     """Ends with the program's exit status if that is not 0, else with 1 if an op varies."""
     # Threads that spin while they wait take the cores from the other processes; read when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from repdl._leaving import written_before
     from repdl.cli._program import run_program
     from repdl.experiments import Engine, measuring
 
     process = os.getpid()
     measurement: Measurement | None = None
-    try:
-        with Engine() as engine, _shown() as progress, measuring(engine, times, progress) as measurement:
-            run_program(script, args, module)
-    finally:
+    stack = ExitStack()
+
+    def end(status: int = 0) -> None:
+        stack.close()
         if measurement is not None and os.getpid() == process:  # not in one that the program forks
             give(measurement, json)
+
+    try:
+        with stack:
+            engine, progress = stack.enter_context(Engine()), stack.enter_context(_shown())
+            measurement = stack.enter_context(measuring(engine, times, progress))
+            with written_before(end):
+                run_program(script, args, module)
+    finally:
+        end()
     if os.getpid() == process and not measurement.ok:
         raise typer.Exit(1)
 

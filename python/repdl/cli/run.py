@@ -115,19 +115,24 @@ def audit(
         return
     if times is not None:
         fail("repdl audit: --times is of --measure")
+    from repdl._leaving import written_before
     from repdl.cli._program import run_program
     from repdl.interception.recording import Recorder, recording
 
     process = os.getpid()
     recorder: Recorder | None = None
+
+    def end(status: int = 0) -> None:
+        if recorder is not None and os.getpid() == process:  # not in one that the program forks
+            give(recorder.report, json)
+
     try:
-        with recording(order, rng or "philox") as recorder:
+        with recording(order, rng or "philox") as recorder, written_before(end):
             run_program(script, args or [], module)
     except ValueError as error:
         fail(f"repdl audit: {error}")
     finally:
-        if recorder is not None and os.getpid() == process:  # not in one that the program forks
-            give(recorder.report, json)
+        end()
 
 
 def check_script(script: str, module: bool) -> None:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from multiprocessing.util import Finalize, register_after_fork
 from pathlib import Path
 from threading import get_ident
@@ -19,6 +20,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from repdl import _steps, checkpoint
+from repdl._leaving import written_before
 from repdl.checkpoint import generators
 from repdl.receipts import digests, resumable
 from repdl.receipts.entries import CHECKPOINT, END, READ, STEP
@@ -73,8 +75,9 @@ class Follower:
         """In this block the program runs, whose sources lie below a folder; at last its end is told."""
         status = 1
         with self._parts_of_others(folder) as parts:
+            leave = partial(self._tell_end, folder, parts, waits=False)
             try:
-                with self.watching():
+                with written_before(leave), self.watching():
                     yield
                 status = 0
             except SystemExit as ended:
@@ -82,10 +85,13 @@ class Follower:
                 raise
             finally:
                 if os.getpid() == self._process:
-                    others, imported = gathered(parts)
-                    end = {"batches": self._batches, "status": status, "steps": self.steps}
-                    for entry in [*others, (END, end | {"sources": sources(folder) | imported})]:
-                        self._tell(*entry)
+                    self._tell_end(folder, parts, status)
+
+    def _tell_end(self, folder: Path, parts: Path, status: int, waits: bool = True) -> None:
+        others, imported = gathered(parts, waits)
+        end = {"batches": self._batches, "status": status, "steps": self.steps}
+        for entry in [*others, (END, end | {"sources": sources(folder) | imported})]:
+            self._tell(*entry)
 
     @contextmanager
     def watching(self) -> Iterator[None]:

@@ -145,13 +145,13 @@ def _name() -> str:
     return f"process {':'.join(map(str, numbers))}" if numbers else ""
 
 
-def gathered(folder: Path) -> tuple[list[Entry], dict[str, str]]:
+def gathered(folder: Path, waits: bool = True) -> tuple[list[Entry], dict[str, str]]:
     """What the processes have told of: entries in the order of a receipt, and their sources.
 
-    If one of them has refused to begin, that is the only entry.
+    If one of them has refused to begin, that is the only entry. waits: for the children, as Python would later.
     """
     for child in multiprocessing.active_children():
-        if not child.daemon:  # for them Python would wait a little later
+        if waits and not child.daemon:
             child.join()
     found: list[Entry] = []
     ends: list[dict[str, Any]] = []

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import torch._dynamo  # noqa: F401 (so that no program has to, when it makes an optimizer)
 
 from repdl import checkpoint
+from repdl._leaving import leave
 from repdl.cli._program import run_program
 from repdl.cli.run import enable_program
 from repdl.receipts import file, processes
@@ -100,7 +101,7 @@ def run(receipt: Receipt, program: Program, stretch: Stretch, answer: Path, scra
     def tell(told: dict[str, Any]) -> NoReturn:
         answer.write_text(json.dumps(told), encoding="utf-8")
         sys.stdout.flush()
-        os._exit(0)
+        leave(0)
 
     said = receipt.program
     comparison = Comparison(receipt, stretch, tell, scratch)

@@ -18,13 +18,13 @@ import torch
 
 from repdl import _content as content
 from repdl._core import __version__
+from repdl._leaving import written_before
 from repdl.interception import places, switch
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.origins import Origins
 from repdl.interception.untraced import UntracedMode
 from repdl.runs import events, ops, randomness, settings
 from repdl.runs.file import Writer
-from repdl.runs.leaving import written_before
 from repdl.runs.log import ALL_STEPS, Log
 from repdl.runs.memory import Memory, is_of_others, memory_of, storage, value_of, watched
 from repdl.runs.window import ALL_OPS, SAMPLE, Window
@@ -366,9 +366,10 @@ def recording(
             if not quiet:
                 print(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}", file=sys.stderr)
 
+    leave, write = recorder.when_at_rest(end), recorder.when_at_rest(log.write)
     try:
         with ExitStack() as stack:
-            stack.enter_context(written_before(recorder.when_at_rest(end), recorder.when_at_rest(log.write)))
+            stack.enter_context(written_before(lambda status: leave(), write))
             stack.enter_context(watched(lambda: recorder.is_inside))
             stack.enter_context(recorder.origins.followed())
             stack.enter_context(events.followed(recorder))
