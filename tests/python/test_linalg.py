@@ -331,6 +331,16 @@ def test_batches_of_empty_matrices_of_any_strides(name: str) -> None:
         assert all(x.shape[:2] == (2, 2) for x in (result if isinstance(result, tuple) else (result,)))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
+@pytest.mark.parametrize("shape", [(2**40, 0), (0, 2**40)])
+def test_singular_values_of_matrices_without_numbers(shape: tuple[int, int], dtype: torch.dtype) -> None:
+    """A loop over their rows would not end."""
+    a = torch.empty(shape, dtype=dtype)
+    with repdl.reproducible():
+        assert L.svdvals(a).shape == (0,) and L.matrix_norm(a, "nuc") == 0
+        assert [x.shape for x in L.svd(a, full_matrices=False)] == [(shape[0], 0), (0,), (0, shape[1])]
+
+
 A = torch.ops.aten
 ORDINARY: dict[str, tuple[Callable[..., Any], Callable[..., Any], int]] = {
     "cholesky": (A.linalg_cholesky_ex, factorization.linalg_cholesky_ex, 1),

@@ -236,6 +236,10 @@ void Run(const SvdArgs& args) {
   const int64_t m = wide ? args.n : args.m, n = wide ? args.m : args.n, num_u = args.full ? m : n;
   const bool vectors = args.u != nullptr || args.vh != nullptr;
   ForMatrices(args.batch, 10 * n * n * n + 2 * m * n * num_u, [&](int64_t matrix) {
+    if (n == 0 && !vectors) {  // m may be any number
+      args.info[matrix] = 0;
+      return;
+    }
     Scratch scratch;
     const Matrix a = NewRowsOf<Matrix>(scratch, m, n);
     LoadRows(wide ? args.input.Transposed() : args.input, matrix, m, n, a);
