@@ -49,10 +49,14 @@ def of_floats(function: Callable[..., float], *operands: Any) -> Tensor:
     return each(lambda *xs: function(*map(float, xs)), *operands, dtype=None if is_float else "float32")
 
 
+_OF_X = ("_airy_", "_scaled_", "_spherical_")
+"""In the names of functions whose operand torch calls x."""
+
+
 def _declare(*names: str, function: Callable[[float], float], cases: list[str] | None = None) -> None:
     for name in names:
 
-        @reference(name, cases=cases or _operands("x" if "_scaled_" in name or "_spherical_" in name else "self"))
+        @reference(name, cases=cases or _operands("x" if any(part in name for part in _OF_X) else "self"))
         def run(**operand: Tensor) -> Tensor:
             (x,) = operand.values()
             return of_floats(lambda v: v if v != v else function(v), x)
