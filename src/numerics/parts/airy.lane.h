@@ -102,11 +102,10 @@ REPDL_LANE_RARE Pair<V> NearAiry(D d, V x, V& error) {
   return Plus(value, Times(slope, x));
 }
 
-/// zeta for x > 0, and sqrt(x).
+/// zeta for x > 0, whose square root is `root`.
 template <class D, class V>
-REPDL_LANE Pair<V> AiryExponent(D d, V x, Pair<V>& root) {
+REPDL_LANE Pair<V> AiryExponent(D d, V x, Pair<V> root) {
   const Pair<V> two_thirds = {Set(d, 0x1.5555555555555p-1), Set(d, 0x1.5555555555555p-55)};
-  root = Root(Pair<V>{x, Zero(d)});
   return Times(Times(root, x), two_thirds);
 }
 
@@ -114,8 +113,8 @@ REPDL_LANE Pair<V> AiryExponent(D d, V x, Pair<V>& root) {
 template <class D, class V>
 REPDL_LANE_RARE Pair<V> FarAiry(D d, V x, V& error) {
   const V zero = Zero(d);
-  Pair<V> root;
-  const Pair<V> zeta = AiryExponent(d, x, root), inverse = Over(Pair<V>{Set(d, 1.0), zero}, zeta);
+  const Pair<V> root = Root(Pair<V>{x, zero}), zeta = AiryExponent(d, x, root);
+  const Pair<V> inverse = Over(Pair<V>{Set(d, 1.0), zero}, zeta);
   const auto farther = Le(V(inverse.high), Set(d, 0.1875));
   const Pair<V> t = Shifted(inverse, IfThenElse(farther, Set(d, -0.09375), Set(d, -0.34375)));
   const Pair<V> sum = FarSeries<4, 26>(d, AiryFar(), AiryFarLow(), farther, t);
@@ -133,8 +132,9 @@ template <class D, class V>
 REPDL_LANE_RARE Pair<V> AiryWave(D d, V x, V& error) {
   const IntTag<D> di;
   const V to_integer = Set(d, 0x1.8p52);
-  Pair<V> root;
-  const Pair<V> zeta = AiryExponent(d, x, root), inverse = Over(Pair<V>{Set(d, 1.0), Zero(d)}, zeta);
+  const V zero = Zero(d);
+  const Pair<V> root = Root(Pair<V>{x, zero}), zeta = AiryExponent(d, x, root);
+  const Pair<V> inverse = Over(Pair<V>{Set(d, 1.0), zero}, zeta);
   const Pair<V> square = Times(inverse, inverse);
   const auto farther = Le(V(square.high), Set(d, 0x1p-8));
   const Pair<V> t = Shifted(square, IfThenElse(farther, Set(d, -0x1p-9), Set(d, -0x1.4p-7)));
@@ -144,7 +144,7 @@ REPDL_LANE_RARE Pair<V> AiryWave(D d, V x, V& error) {
   const V shifted = Add(Fma(V(zeta.high), Set(d, 0x1.45f306dc9c883p-1), Set(d, -0.5)), to_integer);
   V r_low, sine, sine_low, cosine, cosine_low;
   const V r = RemainderPair<false>(d, V(zeta.high), Add(Sub(shifted, to_integer), Set(d, 0.5)), 2.0, r_low);
-  const Pair<V> rest = Plus(PairOf(r, r_low), Pair<V>{V(zeta.low), Zero(d)});
+  const Pair<V> rest = Plus(PairOf(r, r_low), Pair<V>{V(zeta.low), zero});
   const Pair<V> angle = Plus(rest, Times(phase, inverse));
   SineAndCosinePairs(d, V(angle.high), V(angle.low), sine, sine_low, cosine, cosine_low);
   const auto quadrant = BitCast(di, shifted), one = Set(di, 1);
