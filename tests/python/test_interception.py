@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from complex_places import at_places
 from repdl import _core, _order
 from repdl._symbols import addresses
 from repdl.interception import permissions
+from repdl.interception.override import composites, composites_on_devices, kernels_on_devices, overrides
 from support import WITHOUT_KERNEL, run_python, without_kernel
 
 
@@ -477,3 +479,24 @@ def test_a_short_cut_leaves_to_its_fallback_only_what_the_op_refuses():
     finally:
         _core.set_order_source(_order.of_this_context)
     assert isinstance(function(X), torch.Tensor)
+
+
+def test_kernels_take_calls_that_leave_out_what_has_a_default() -> None:
+    """torch leaves out last arguments that equal their defaults: `torch.histogram(x, 100)` has one."""
+    functions = [
+        *(
+            (name, function)
+            for name, declared in overrides.items()
+            for function in (declared.compute, declared.refused)
+        ),
+        *(item for table in (composites, composites_on_devices, kernels_on_devices) for item in table.items()),
+    ]
+    for name, function in functions:
+        schemas = torch._C._jit_get_schemas_for_operator("aten::" + name.partition(".")[0])
+        for schema in (s for s in schemas if s.overload_name == name.partition(".")[2] and function is not None):
+            needed = [a for a in schema.arguments if not a.has_default_value()]
+            by_place = [a for a in needed if not a.kwarg_only]
+            inspect.signature(function).bind(*by_place, **{a.name: a for a in needed if a.kwarg_only})
+    x = torch.arange(200.0)
+    with repdl.reproducible():
+        assert torch.histogram(x, 100)[0].tolist() == torch.histogram(x)[0].tolist() == [2.0] * 100
