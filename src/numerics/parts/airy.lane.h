@@ -142,19 +142,12 @@ REPDL_LANE_RARE Pair<V> AiryWave(D d, V x, V& error) {
   const Pair<V> phase = FarSeries<4, 18>(d, AiryPhase(), AiryPhaseLow(), farther, t);
   // zeta = (quadrant + 1/2) pi / 2 + r
   const V shifted = Add(Fma(V(zeta.high), Set(d, 0x1.45f306dc9c883p-1), Set(d, -0.5)), to_integer);
-  V r_low, sine, sine_low, cosine, cosine_low;
+  V r_low;
   const V r = RemainderPair<false>(d, V(zeta.high), Add(Sub(shifted, to_integer), Set(d, 0.5)), 2.0, r_low);
   const Pair<V> rest = Plus(PairOf(r, r_low), Pair<V>{V(zeta.low), zero});
   const Pair<V> angle = Plus(rest, Times(phase, inverse));
-  SineAndCosinePairs(d, V(angle.high), V(angle.low), sine, sine_low, cosine, cosine_low);
-  const auto quadrant = BitCast(di, shifted), one = Set(di, 1);
-  const auto odd = MaskTo(d, Eq(And(quadrant, one), one));
-  const Pair<V> wave = Choose(odd, PairOf(sine, sine_low), PairOf(cosine, cosine_low));  // cos, -sin, -cos, sin
   const Pair<V> pi = {Set(d, 0x1.921fb54442d18p+1), Set(d, 0x1.1a62633145c07p-53)};
-  const Pair<V> size = Over(modulus, Root(Times(pi, root))), result = Times(size, wave);
-  error = Fma(Abs(V(result.high)), Set(d, 0x1p-64), Mul(V(size.high), Set(d, 0x1p-69)));
-  const auto negative = MaskTo(d, Eq(And(Add(quadrant, one), Set(di, 2)), Set(di, 2)));
-  return Choose(negative, Negated(result), result);
+  return WaveOfQuadrant<false>(d, BitCast(di, shifted), angle, Over(modulus, Root(Times(pi, root))), error);
 }
 
 /// Ai(x) for x from -2^17 to 92, off by less than `error`.

@@ -101,6 +101,23 @@ REPDL_LANE_RARE Pair<V> NearWave(D d, V x, V& error) {
   return Times(sum, two_over_pi);
 }
 
+/// `size` times the cosine, or with kSecond the sine, of quadrant pi / 2 + angle, off by less than `error`.
+template <bool kSecond, class D, class V, class VI>
+REPDL_LANE Pair<V> WaveOfQuadrant(D d, VI quadrant, Pair<V> angle, Pair<V> size, V& error) {
+  const IntTag<D> di;
+  V sine, sine_low, cosine, cosine_low;
+  SineAndCosinePairs(d, V(angle.high), V(angle.low), sine, sine_low, cosine, cosine_low);
+  const auto one = Set(di, 1);
+  const auto odd = MaskTo(d, Eq(And(quadrant, one), one));
+  const Pair<V> sines = PairOf(sine, sine_low), cosines = PairOf(cosine, cosine_low);
+  const Pair<V> wave = kSecond ? Choose(odd, cosines, sines) : Choose(odd, sines, cosines);
+  const auto turned = kSecond ? quadrant : Add(quadrant, one);  // the cosine is cos, -sin, -cos, sin
+  const Pair<V> result = Times(size, wave);
+  error = Fma(Abs(V(result.high)), Set(d, 0x1p-64), Mul(V(size.high), Set(d, 0x1p-69)));
+  const auto negative = MaskTo(d, Eq(And(turned, Set(di, 2)), Set(di, 2)));
+  return Choose(negative, Negated(result), result);
+}
+
 /// The same for x from 8 to 2^26: sqrt(2 / (pi x)) m cos(x - (2 order + 1) pi / 4 + p), or the sine for Y, m and x p
 /// being polynomials in 1 / x^2.
 template <int kOrder, bool kSecond, class D, class V>
@@ -117,21 +134,11 @@ REPDL_LANE_RARE Pair<V> FarWave(D d, V x, V& error) {
   // x = (quadrant + order + 1/2) pi / 2 + r
   constexpr double kStart = kOrder + 0.5;
   const V shifted = Add(Fma(x, Set(d, 0x1.45f306dc9c883p-1), Set(d, -kStart)), to_integer);
-  V r_low, sine, sine_low, cosine, cosine_low;
+  V r_low;
   const V r = RemainderPair<false>(d, x, Add(Sub(shifted, to_integer), Set(d, kStart)), 2.0, r_low);
   const Pair<V> angle = Plus(PairOf(r, r_low), Times(phase, inverse));
-  SineAndCosinePairs(d, V(angle.high), V(angle.low), sine, sine_low, cosine, cosine_low);
-  const auto quadrant = BitCast(di, shifted), one = Set(di, 1);
-  const auto odd = MaskTo(d, Eq(And(quadrant, one), one));
-  const Pair<V> sines = PairOf(sine, sine_low), cosines = PairOf(cosine, cosine_low);
-  const Pair<V> wave = kSecond ? Choose(odd, cosines, sines) : Choose(odd, sines, cosines);
-  const auto turned = kSecond ? quadrant : Add(quadrant, one);  // J is cos, -sin, -cos, sin
   const Pair<V> half_pi = {Set(d, 0x1.921fb54442d18p+0), Set(d, 0x1.1a62633145c07p-54)};
-  const Pair<V> size = Over(modulus, Root(Times(half_pi, x)));
-  const Pair<V> result = Times(size, wave);
-  error = Fma(Abs(V(result.high)), Set(d, 0x1p-64), Mul(V(size.high), Set(d, 0x1p-69)));
-  const auto negative = MaskTo(d, Eq(And(turned, Set(di, 2)), Set(di, 2)));
-  return Choose(negative, Negated(result), result);
+  return WaveOfQuadrant<kSecond>(d, BitCast(di, shifted), angle, Over(modulus, Root(Times(half_pi, x))), error);
 }
 
 template <int kOrder, bool kSecond, class D, class V>
