@@ -18,7 +18,7 @@ leave = os._exit
 
 
 @contextmanager
-def written_before(end: Callable[[int], None], write: Callable[[], None] | None = None) -> Iterator[None]:
+def written_before(end: Callable[[int], None], write: Callable[[], None] = lambda: None) -> Iterator[None]:
     """In a block, `end` is called before os._exit ends the program, with its status, and `write` where it may go on.
 
     They are not called in other threads, nor in processes that the block forks.
@@ -27,20 +27,17 @@ def written_before(end: Callable[[int], None], write: Callable[[], None] | None 
 
     def after(first: Callable[..., None], function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
-        def leave(*args: Any, **kwargs: Any) -> Any:
+        def written_and_left(*args: Any, **kwargs: Any) -> Any:
             if (os.getpid(), get_ident()) == here:
                 first(*args, **kwargs)
             return function(*args, **kwargs)
 
-        return leave
+        return written_and_left
 
-    def before_others(*args: Any, **kwargs: Any) -> None:
-        if write is not None:
-            write()
-
-    kept = {name: getattr(os, name) for name in ("_exit", *_MAY_END)}
-    for name, function in kept.items():
-        setattr(os, name, after(end if name == "_exit" else before_others, function))
+    firsts = {"_exit": end, **dict.fromkeys(_MAY_END, lambda *args, **kwargs: write())}
+    kept = {name: getattr(os, name) for name in firsts}
+    for name, first in firsts.items():
+        setattr(os, name, after(first, kept[name]))
     try:
         yield
     finally:

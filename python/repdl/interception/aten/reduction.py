@@ -229,9 +229,7 @@ def histc(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> to
     return _core.ops["histogram"](self.reshape(-1), edges, None)
 
 
-def _has_other_weights(
-    self: torch.Tensor, bins: Any = 100, *, weight: torch.Tensor | None = None, **others: Any
-) -> bool:
+def _has_other_weights(self: torch.Tensor, *bins: Any, weight: torch.Tensor | None = None, **others: Any) -> bool:
     return weight is not None and weight.dtype != self.dtype
 
 
