@@ -129,6 +129,15 @@ HWY_INLINE void FinishTile(const TileRunOf<T>& run, VecElementOf<T> (&acc)[kRows
   }
 }
 
+/// Asks for a row of a panel, once a line of the cache. By the last numbers: where rows begin within a line, the panel
+/// before has had that one.
+template <class T>
+HWY_INLINE void PrefetchRow(const T* row) {
+  constexpr int kStep = std::min<int>(kLineOf<T>, kTileColsOf<T>);
+#pragma GCC unroll 4
+  for (int j = kStep - 1; j < kTileColsOf<T>; j += kStep) __builtin_prefetch(row + j);
+}
+
 template <class T, int kRows, bool kByVector, bool kMasked>
 HWY_NOINLINE void RunTile(const TileRunOf<T>& run) {
   const TagOf<T> d;
@@ -161,13 +170,13 @@ HWY_NOINLINE void RunTile(const TileRunOf<T>& run) {
     for (const int64_t end = num_k - (kRows - asked) * kStepsPerRow; k < end; ++k) {
       VecElementOf<T> bv[kTileVecs];
       [[maybe_unused]] MaskElementOf<T> present[kTileVecs];
+      if constexpr (!kByVector) PrefetchRow(b + prefetch);
 #pragma GCC unroll 2
       for (int v = 0; v < kTileVecs; ++v) {
         if constexpr (kByVector) {
           bv[v] = LoadU(d, run.panel->vectors[v] + run.panel->offsets[k]);
         } else {
           bv[v] = LoadU(d, b + v * kLanesOf<T>);
-          __builtin_prefetch(b + prefetch + v * kLanesOf<T>);
         }
         if constexpr (kMasked) {
           present[v] = hn::LoadMaskBits(d, run.panel->present[v] + run.panel->present_at[k]);
@@ -221,11 +230,9 @@ HWY_NOINLINE void RunShortChains(const TileRunOf<T>& run) {
     }
     for (int64_t k = chunks.Begin(index); k < chunks.End(index); ++k, a += kRows, b += run.panel->stride) {
       VecElementOf<T> bv[kTileVecs];
+      PrefetchRow(b + run.panel->prefetch);
 #pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) {
-        bv[v] = LoadU(d, b + v * kLanesOf<T>);
-        __builtin_prefetch(b + run.panel->prefetch + v * kLanesOf<T>);
-      }
+      for (int v = 0; v < kTileVecs; ++v) bv[v] = LoadU(d, b + v * kLanesOf<T>);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
         const VecOf<T> av = Set(d, a[i]);
