@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 
 from mpmath import mp, mpf
-from remez import Problem, interpolated, remez
+from remez import Function, Problem, interpolated, remez
 
 
 @cache
@@ -27,6 +27,29 @@ def _scaled_tail(t: mpf) -> mpf:
 def _scaled_derivative(t: mpf) -> mpf:
     """e^(t^2 / 2) gelu'(-t)."""
     return _scaled_tail(t) - t / mp.sqrt(2 * mp.pi)
+
+
+@cache
+def _erf_of_half(s: mpf) -> mpf:
+    """(Phi(x) - 1/2) / x for x^2 = s."""
+    x = mp.sqrt(max(s, mpf(0)))
+    return mp.erf(x / mp.sqrt(2)) / (2 * x) if x > 1e-25 else 1 / mp.sqrt(2 * mp.pi)
+
+
+@cache
+def _derivative_of_half(s: mpf) -> mpf:
+    """(gelu'(x) - 1/2) / x for x^2 = s."""
+    return _erf_of_half(s) + mp.exp(-s / 2) / mp.sqrt(2 * mp.pi)
+
+
+def _near_zero(of_half: Function, least: mpf, degree: int) -> Problem:
+    """`of_half` in x^2 - 6 for |x| <= 3.5. The error is that of 1/2 - |x| of_half, relative to it, or to `least`."""
+
+    def weight(v: mpf) -> mpf:
+        t = mp.sqrt(max(v + 6, mpf(0)))
+        return t / max(abs(mpf(1) / 2 - t * of_half(v + 6)), least)
+
+    return Problem(lambda v: of_half(v + 6), weight, mpf(-6), mpf("6.25"), degree)
 
 
 _ZERO = mp.findroot(_scaled_derivative, mpf("0.75"))
@@ -117,6 +140,8 @@ _ERF_LIMIT = mpf("3.935")
 PROBLEMS = {
     # erf(x) / x in x^2 - 8. The error may be larger for large x: they are few.
     "erf": Problem(_erf_over_x, lambda v: 2 ** (-v / 4) / _erf_over_x(v), mpf(-8), _ERF_LIMIT**2 - 8, 26),
+    "gelu_near_zero": _near_zero(_erf_of_half, mpf(0), 16),
+    "gelu_derivative_near_zero": _near_zero(_derivative_of_half, mpf(2) ** -9, 17),
     # gelu_tanh'(x) / (x + zero) in x + zero, about its zero.
     "gelu_tanh_derivative": Problem(_tanh_slope, lambda s: 1 / _tanh_slope(s), mpf(-1) / 16, mpf(1) / 16, 8),
     # erfinv(x) / x in log(1 - x^2); most floats have a small one.

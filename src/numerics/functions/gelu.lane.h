@@ -38,7 +38,44 @@ struct GeluToFloat {
     const V tail = Mul(density, Div(Fma(p_odd, t, p_even), Fma(q_odd, t, q_even)));
     const V y = Fma(Neg(t), tail, Max(x, Zero(d)));
     const auto hard = NearMidpoint<15>(d, y);
-    if (Any(d, hard)) return IfThenElse(hard, GeluWide()(d, x), y);
+    if (Any(d, hard)) return IfThenElse(hard, Rarely<GeluWide>(d, x), y);
+    return y;
+  }
+};
+
+struct GeluOfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    const V t = Abs(x);
+    const auto usual = And(Ge(t, Set(d, 0x1p-100f)), Le(t, Set(d, 13.0f)));
+    const V y = ViaDouble(GeluToFloat(), x);
+    if (Any(d, Not(usual))) return IfThenElse(usual, y, ViaDouble(GeluWide(), x));
+    return y;
+  }
+};
+
+// The same for 2^-100 <= |x| <= 3.5 by a polynomial p in x^2 - 6, within 2^-39 of gelu: that nearly always tells how to
+// round to a float. Every fourth term of p is in a sum of its own.
+struct GeluNearZero {
+  template <class D, class V, class M>
+  REPDL_LANE V operator()(D d, V x, M& hard) const {
+    const V z = Fma(x, x, Set(d, -6.0)), z2 = Mul(z, z), z4 = Mul(z2, z2);
+    V p0 = Fma(Set(d, 0x1.ccb8a82769fcbp-72), z4, Set(d, 0x1.2a299cd436610p-51));
+    p0 = Fma(p0, z4, Set(d, 0x1.65a1c843ffce1p-33));
+    p0 = Fma(p0, z4, Set(d, 0x1.77d7f5c84daf4p-17));
+    p0 = Fma(p0, z4, Set(d, 0x1.9c10d3b8a523fp-3));
+    V p1 = Fma(Set(d, -0x1.4e80983a52556p-56), z4, Set(d, -0x1.11d076e540817p-37));
+    p1 = Fma(p1, z4, Set(d, -0x1.b733ddac3007bp-21));
+    p1 = Fma(p1, z4, Set(d, -0x1.ef2f1bcc4b391p-7));
+    V p2 = Fma(Set(d, 0x1.684d7d3c185a7p-61), z4, Set(d, 0x1.804d150b3bfaap-42));
+    p2 = Fma(p2, z4, Set(d, 0x1.c882a400883aep-25));
+    p2 = Fma(p2, z4, Set(d, 0x1.82b5c97873184p-10));
+    V p3 = Fma(Set(d, -0x1.670848aa834bap-66), z4, Set(d, -0x1.f1552b241acc4p-47));
+    p3 = Fma(p3, z4, Set(d, -0x1.a9275e019131ep-29));
+    p3 = Fma(p3, z4, Set(d, -0x1.1d0bc76b332a7p-13));
+    const V p = Fma(Fma(p3, z, p2), z2, Fma(p1, z, p0));
+    const V y = Mul(x, Fma(x, p, Set(d, 0.5)));
+    hard = NearMidpoint<14>(d, y);
     return y;
   }
 };
@@ -73,10 +110,12 @@ template <class V>
 REPDL_LANE V Gelu(V x) {
   const auto d = TagFor(x);
   const V t = Abs(x);
-  const auto usual = And(Ge(t, Set(d, 0x1p-100f)), Le(t, Set(d, 13.0f)));
-  const V y = ViaDouble(GeluToFloat(), x);
-  if (Any(d, Not(usual))) return IfThenElse(usual, y, ViaDouble(GeluWide(), x));
-  return y;
+  if (All(d, And(Ge(t, Set(d, 0x1p-100f)), Le(t, Set(d, 3.5f))))) {
+    bool certain;
+    const V y = TryViaDouble(GeluNearZero(), x, certain);
+    if (certain) return y;
+  }
+  return Rarely<GeluOfAnyFloat>(d, x);
 }
 
 /*! gelu_derivative
@@ -112,6 +151,32 @@ struct GeluDerivativeWide {
     y = Patch(d, t, y, 0x1.40d932p-26, 0x1.fffffeffffffcp-2);
     y = Patch(d, t, y, 0x1.a1becap-14, 0x1.ffeb2affffff0p-2);
     return IfThenElse(Lt(x, Zero(d)), y, Sub(Set(d, 1.0), y));
+  }
+};
+
+// The same for |x| <= 3.5, as GeluNearZero; not within 2^-39 of a result that is small.
+struct GeluDerivativeNearZero {
+  template <class D, class V, class M>
+  REPDL_LANE V operator()(D d, V x, M& hard) const {
+    const V z = Fma(x, x, Set(d, -6.0)), z2 = Mul(z, z), z4 = Mul(z2, z2);
+    V p0 = Fma(Set(d, 0x1.37ed9f1251d18p-66), z4, Set(d, 0x1.7f6e1ef72f8e6p-47));
+    p0 = Fma(p0, z4, Set(d, 0x1.1ed258a82c22dp-29));
+    p0 = Fma(p0, z4, Set(d, 0x1.07eda35e31f87p-14));
+    p0 = Fma(p0, z4, Set(d, 0x1.c4be529812011p-3));
+    V p1 = Fma(Set(d, -0x1.be221ae66a204p-72), z4, Set(d, -0x1.d4d42094dee66p-52));
+    p1 = Fma(p1, z4, Set(d, -0x1.f8649f8e9e420p-34));
+    p1 = Fma(p1, z4, Set(d, -0x1.92044fddf815cp-18));
+    p1 = Fma(p1, z4, Set(d, -0x1.9a4d8963d8d00p-6));
+    V p2 = Fma(Set(d, 0x1.0a464df2aeef6p-56), z4, Set(d, 0x1.90274a1baf81ep-38));
+    p2 = Fma(p2, z4, Set(d, 0x1.03f162a56501bp-21));
+    p2 = Fma(p2, z4, Set(d, 0x1.03636ddbe1d29p-8));
+    V p3 = Fma(Set(d, -0x1.2462d97898eacp-61), z4, Set(d, -0x1.21201e9d67936p-42));
+    p3 = Fma(p3, z4, Set(d, -0x1.230ab89c12ee4p-25));
+    p3 = Fma(p3, z4, Set(d, -0x1.20359682b60eap-11));
+    const V p = Fma(Fma(p3, z, p2), z2, Fma(p1, z, p0));
+    const V y = Fma(x, p, Set(d, 0.5));
+    hard = Or(NearMidpoint<14>(d, y), Lt(Abs(y), Set(d, 0x1p-9)));
+    return y;
   }
 };
 
@@ -155,9 +220,22 @@ struct GeluDerivativeDouble {
   }
 };
 
+struct GeluDerivativeOfAnyFloat {
+  template <class D, class V>
+  REPDL_LANE V operator()(D, V x) const {
+    return ViaDouble(GeluDerivativeWide(), x);
+  }
+};
+
 template <class V>
 REPDL_LANE V GeluDerivative(V x) {
-  return ViaDouble(GeluDerivativeWide(), x);
+  const auto d = TagFor(x);
+  if (All(d, Le(Abs(x), Set(d, 3.5f)))) {
+    bool certain;
+    const V y = TryViaDouble(GeluDerivativeNearZero(), x, certain);
+    if (certain) return y;
+  }
+  return Rarely<GeluDerivativeOfAnyFloat>(d, x);
 }
 
 /*! gelu_grad

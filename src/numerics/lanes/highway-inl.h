@@ -206,6 +206,28 @@ REPDL_LANE V ViaDouble(const F& f, V v, Vs... vs) {
 #endif
 }
 
+/// The same of one operand by f(tag, v, hard), where `hard` are the lanes for which f does not tell how to round; whether
+/// there is none is `certain`. Both halves are computed before that is asked.
+template <class F, class V>
+REPDL_LANE V TryViaDouble(const F& f, V v, bool& certain) {
+  const hn::DFromV<V> d;
+#if HWY_TARGET == HWY_SCALAR
+  const hn::Rebind<double, decltype(d)> wide;
+  auto hard = hn::MaskFromVec(hn::Zero(wide));
+  const V y = ToFloat(d, f(wide, hn::PromoteTo(wide, v), hard));
+  certain = hn::AllFalse(wide, hard);
+  return y;
+#else
+  const hn::Half<decltype(d)> half;
+  const hn::Rebind<double, decltype(half)> wide;
+  auto low_hard = hn::MaskFromVec(hn::Zero(wide)), high_hard = low_hard;
+  const auto low = f(wide, hn::PromoteTo(wide, hn::LowerHalf(half, v)), low_hard);
+  const auto high = f(wide, hn::PromoteTo(wide, hn::UpperHalf(half, v)), high_hard);
+  certain = hn::AllFalse(wide, hn::Or(low_hard, high_hard));
+  return hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
+}
+
 namespace detail {
 
 template <class V>

@@ -241,6 +241,15 @@ REPDL_LANE float ViaDouble(const F& f, Ts... x) {
   return ToFloat(Tag<float>(), f(Tag<double>(), static_cast<double>(x)...));
 }
 
+/// The same of one operand by f(tag, x, hard), where `hard` says that f does not tell how to round.
+template <class F>
+REPDL_LANE float TryViaDouble(const F& f, float x, bool& certain) {
+  bool hard = false;
+  const float y = ToFloat(Tag<float>(), f(Tag<double>(), static_cast<double>(x), hard));
+  certain = !hard;
+  return y;
+}
+
 template <class V>
 REPDL_LANE Tag<V> TagFor(V) {
   return {};
