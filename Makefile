@@ -100,7 +100,7 @@ style: $(VENV)/.run $(VENV)/.lint
 	$(BIN)/python tools/lint_interception.py
 	$(BIN)/mypy
 
-docs-check: build
+docs-check: build $(VENV)/.lint
 	$(BIN)/python tools/build_docs.py --check
 
 format: $(VENV)/.lint  ## Lay out the code as `make lint` wants it
@@ -111,7 +111,7 @@ format: $(VENV)/.lint  ## Lay out the code as `make lint` wants it
 tidy: build $(VENV)/.lint  ## Run clang-tidy
 	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p $(BUILD) '^$(CURDIR)/(src|python|tests|tools)/'
 
-docs: build  ## Build the documents that come from the sources
+docs: build $(VENV)/.lint  ## Build the documents that come from the sources
 	$(BIN)/python tools/build_docs.py
 
 golden: build  ## Make the golden files of the ops anew, with the slow reference

@@ -10,9 +10,9 @@ likewise, from what tools/platforms writes; docs/torch-ops.md is made of docs/to
 `repdl conformance --torch --record` writes, and docs/torch-ops-2.14.md and -2.15.md of what it wrote with those. Of
 each docs/status/torch-X.Y.Z.json, which `repdl status` writes, docs/status/torch-X.Y.md is made.
 docs_functions.py makes docs/functions.md and a page for each function, docs_reveal.py makes docs/reveal.md,
-docs_calls.py makes docs/calls.md, docs_speed.py docs/speed.md, docs_accuracy.py docs/accuracy.md, docs_cuda.py
-docs/cuda.md once docs/cuda.json is there. Into README.md and docs/interception.md it writes the facts that stand
-between comments there. With --check nothing is written, and a page that is not up to date is an error.
+docs_calls.py makes docs/calls.md, docs_speed.py docs/speed.md and its plots, docs_accuracy.py docs/accuracy.md,
+docs_cuda.py docs/cuda.md once docs/cuda.json is there. Into README.md and docs/interception.md it writes the facts
+that stand between comments there. With --check nothing is written, and a page that is not up to date is an error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from docs_calls import calls_page
 from docs_cuda import FIGURES, cuda_page
 from docs_functions import function_pages
 from docs_reveal import reveal_page
-from docs_speed import speed_page
+from docs_speed import speed_pages
 from repdl import _core, status
 from repdl._op import Op, registry
 from repdl.conformance import golden_lines, torch_sweep
@@ -256,7 +256,7 @@ def main() -> None:
     pages["reveal.md"] = reveal_page(general_part("reveal.in.md"), markdown_table)
     pages["platforms.md"] = platforms_page()
     pages["calls.md"] = calls_page(general_part("calls.in.md"), markdown_table)
-    pages["speed.md"] = speed_page(general_part("speed.in.md"), markdown_table)
+    pages |= speed_pages(general_part("speed.in.md"), markdown_table)
     pages["accuracy.md"] = accuracy_page(general_part("accuracy.in.md"), markdown_table)
     if FIGURES.exists():
         pages["cuda.md"] = cuda_page(general_part("cuda.in.md"), markdown_table)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The page of speed, for build_docs.py: docs/speed.md, from what `bench/run.py --results docs` measured.
 
-docs/speed.in.md has a line `<!-- table: NAME -->` for each table.
+docs/speed.in.md has a line `<!-- table: NAME -->` for each table, and `<!-- plot: NAME -->` for each plot.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from docs_functions import CONTENDERS, figure, sizes, speeds
+from docs_plots import ratio_plot
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NONE = "–"
@@ -151,7 +152,53 @@ def functions(table: Table) -> str:
     return table(["function", *(", ".join(column) for column in columns)], [*rows, ["*geometric mean*", *mean]])
 
 
+Ratios = dict[str, dict[str, float]]
+"""Of a plot, by the titles of column and row."""
+
+
+def plain_ratios(suite: Suite, key: str) -> Ratios:
+    return {
+        title: {name.replace(" x ", " × "): row[key] for name, row in of.items()}
+        for title, of in suite.columns().items()
+    }
+
+
+def convolution_ratios(suite: Suite) -> Ratios:
+    """Geometric means of each kind of layers."""
+    return {
+        title: {
+            f"{kind}: {step}": statistics.geometric_mean([layer[step]["ratio"] for layer in layers.values()])
+            for kind, layers in of.items()
+            for step in STEPS
+        }
+        for title, of in suite.columns().items()
+    }
+
+
+def function_ratios() -> Ratios:
+    return {
+        f"{target}, {size}": {name: of["functions"][name][size]["ratio"] for name in of["mean of"]}
+        for target, of in speeds().items()
+        for size in sizes(of)
+    }
+
+
+def ratios(name: str, document: Mapping[str, Mapping[str, Any]]) -> Ratios:
+    match name:
+        case "products":
+            return plain_ratios(Suite(document, "mm"), "ratio blocked")
+        case "training steps":
+            return plain_ratios(Suite(document, "steps"), "ratio")
+        case "convolutions":
+            return convolution_ratios(Suite(document, "convolution"))
+        case "functions":
+            return function_ratios()
+        case _:
+            raise ValueError(f"speed.in.md has a plot {name!r}, of which no figures are known")
+
+
 PLACE = re.compile(r"<!-- table: ([\w ]+) -->\n")
+PLOT = re.compile(r"<!-- plot: ([\w ]+) -->\n")
 LAYOUTS = {
     "products": ("mm", products),
     "throughput": ("mm", throughput),
@@ -163,8 +210,10 @@ LAYOUTS = {
 """The suite of `bench/run.py`, and the layout, of each table but that of functions."""
 
 
-def speed_page(general: str, table: Table, folder: Path = DOCS) -> str:
+def speed_pages(general: str, table: Table, folder: Path = DOCS) -> dict[str, str]:
+    """The page and its plots, by their places below docs."""
     document = json.loads((folder / "speed.json").read_text())
+    pages = {}
 
     def made(place: re.Match[str]) -> str:
         if place[1] == "functions":
@@ -173,4 +222,10 @@ def speed_page(general: str, table: Table, folder: Path = DOCS) -> str:
         suite = Suite(document, name)
         return f"{layout(suite, table)}\n{suite.sources()}"
 
-    return PLACE.sub(made, general)
+    def drawn(place: re.Match[str]) -> str:
+        path = f"speed/{place[1].replace(' ', '-')}.svg"
+        pages[path] = ratio_plot(ratios(place[1], document))
+        return f"![Ratios of {place[1]}]({path})\n"
+
+    pages["speed.md"] = PLOT.sub(drawn, PLACE.sub(made, general))
+    return pages

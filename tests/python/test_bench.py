@@ -27,7 +27,7 @@ import gpu
 import gpu_clock
 import mm
 from docs_cuda import cuda_page
-from docs_speed import speed_page
+from docs_speed import speed_pages
 from gpu_rows import BANDWIDTH, FAMILIES, MICROSECONDS, MILLISECONDS, TERAFLOPS, Call, Row
 
 
@@ -81,12 +81,20 @@ def test_speeds_are_recorded_and_become_a_page(monkeypatch: pytest.MonkeyPatch, 
     of_another = document["another"]["mm"]["threads"]["1"]["9 x 9 x 9"]
     of_another |= {"blocked": 6.0, "sequential": 1.5, "ratio blocked": 2.0, "ratio sequential": 0.5}
     (tmp_path / "speed.json").write_text(json.dumps(document))
-    head = "# Head\n\n<!-- table: products -->\n<!-- table: throughput -->\n<!-- table: convolutions -->\n"
-    page = speed_page(head, lambda columns, of: "".join(f"{' | '.join(row)}\n" for row in [columns, *of]), tmp_path)
+    places = ("table: products", "table: throughput", "table: convolutions", "plot: products")
+    head = "# Head\n\n" + "".join(f"<!-- {place} -->\n" for place in places)
+
+    def table(columns: list[str], rows: list[list[str]]) -> str:
+        return "".join(f"{' | '.join(row)}\n" for row in [columns, *rows])
+
+    pages = speed_pages(head, table, tmp_path)
+    page, plot = pages["speed.md"], pages["speed/products.svg"]
     assert page.startswith("# Head\n")
     assert f"m × n × k | another, 1 thread | {target}, 1 thread | {target}, 2 threads" in page
     assert "\n9 × 9 × 9 | 2.00 / 0.50 | – | –\n" in page and "\n9 × 9 × 9 | 3 / 6 | – | –\n" in page
     assert "\n8 × 4 × 5 NT | – | " in page and "- another: commit C, M.\n" in page
+    assert speed_pages(head, table, tmp_path) == pages and "![Ratios of products](speed/products.svg)" in page
+    assert all(f">{text}</text>" in plot for text in ("9 × 9 × 9", "8 × 4 × 5 NT", "another, 1 thread"))
     assert "tiny: 1×4×16 with 4×4×3, padding 1 | " in page and "*geometric mean, special* | " in page
 
 
