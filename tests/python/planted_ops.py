@@ -26,6 +26,10 @@ def threads(x: torch.Tensor) -> torch.Tensor:
     return x + torch.get_num_threads()
 
 
+def racy_among_many(x: torch.Tensor) -> torch.Tensor:
+    return x + (next(_calls) if torch.get_num_threads() > 2 else 0)
+
+
 def strides(x: torch.Tensor) -> torch.Tensor:
     return x + x.stride(-1)
 
@@ -101,7 +105,7 @@ KINDS = {
 """In what each varies, and in nothing else. Other processes load this module."""
 
 library = torch.library.Library("planted_ops", "DEF")
-for function in (*KINDS, ends_elsewhere, asserts):
+for function in (*KINDS, racy_among_many, ends_elsewhere, asserts):
     changes = "(a!)" if function is written else ""
     tag = torch.Tag.nondeterministic_seeded if function is seeded else torch.Tag.pointwise
     library.define(f"{function.__name__}(Tensor{changes} x) -> Tensor{changes}", tags=(tag,))

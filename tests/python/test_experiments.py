@@ -120,6 +120,17 @@ def test_what_mends_is_told_and_what_does_not_is_not(engine: Engine) -> None:
     assert mending(engine, found) == {("batch", "batch"): []}
 
 
+def test_a_race_that_few_threads_hide_is_none_of_their_number(engine: Engine) -> None:
+    op = torch.ops.planted_ops.racy_among_many.default
+    with threads(2):
+        trial = engine.trial(take(op, (X,), {}))
+        assert set(trial) == {RUN} and list(trial[RUN].found) == ["run 2 with 7 threads"]
+        assert mending(engine, {("racy", RUN): take(op, (X,), {})}) == {("racy", RUN): ["torch.set_num_threads(1)"]}
+        assert kinds_found(engine, torch.ops.planted_ops.threads.default, X) == {"threads"}
+    with threads(1):
+        assert kinds_found(engine, op, X) == {"threads"}
+
+
 class Block(nn.Module):
     def __init__(self) -> None:
         super().__init__()

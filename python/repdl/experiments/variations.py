@@ -13,6 +13,7 @@ import torch
 from repdl.conformance.layouts import LAYOUTS, misaligned
 from repdl.experiments import devices, rows, settings
 from repdl.experiments.call import Call, Results, Slot
+from repdl.experiments.compare import difference
 from repdl.interception import choices
 
 RUN, THREADS, LAYOUT, BATCH = "run to run", "threads", "layout", "batch"
@@ -52,6 +53,20 @@ def run_to_run(call: Call, whole: Results) -> Iterator[Again]:
     for i in range(1, RUNS):
         leave_behind(whole, i, len(call.memory) + 2, call.device)
         yield Again(f"run {i + 1}", whole, call.attempt())
+    if call.device == devices.CPU and torch.get_num_threads() > 1:
+        yield from among_many_threads(call)
+
+
+def among_many_threads(call: Call) -> Iterator[Again]:
+    """A race that few threads hide, since on a busy machine they may come in one order many times.
+
+    Told only if there is one: what is equal says nothing of the settings of this moment.
+    """
+    count = NUMBERS_OF_THREADS[-1]
+    with settings.threads(count):
+        first, again = call.attempt(), call.attempt()
+    if first is not None and again is not None and difference(first, again) is not None:
+        yield Again(f"run 2 with {count} threads", first, again)
 
 
 def leave_behind(whole: Results, i: int, times: int, device: str = devices.CPU) -> None:
