@@ -1304,6 +1304,7 @@ def test_what_the_command_says(honest: Party, monkeypatch: pytest.MonkeyPatch) -
         "The receipt has other versions: torch 1.0 (here 2.0).",
         "If the whole run is confirmed, the loop goes by something that is no part of its Resumable.",
     ]
+    assert text.splitlines()[3:] == [f"{end}  (as the receipt has it)" for end in ends.splitlines()]
     of_checkpoint = Difference("", 2, ["generators"], has_resumed=True, is_of_checkpoint=True)
     answer = (2, of_checkpoint)  # says nothing of the program
     assert "generator" not in said(*options)[1] and "Resumable" not in said(*options)[1]

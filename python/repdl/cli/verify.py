@@ -102,6 +102,7 @@ def _tell(values: dict[str, Any], difference: Difference | None) -> None:
             typer.echo("A generator that the program does not seed is another each time: repdl.manual_seed seeds all.")
         if difference.has_resumed:
             typer.echo("If the whole run is confirmed, the loop goes by something that is no part of its Resumable.")
-    typer.echo(f"chain       {values['link']}")
+    claimed = "" if difference is None else "  (as the receipt has it)"
+    typer.echo(f"chain       {values['link']}{claimed}")
     if values["parameters"] is not None:
-        typer.echo(f"parameters  {values['parameters']}")
+        typer.echo(f"parameters  {values['parameters']}{claimed}")
