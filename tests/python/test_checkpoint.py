@@ -419,6 +419,11 @@ WRONG_PARTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] =
         lambda p: p | {"optimizer": OPTIMIZERS["Adam with groups"](p["model"].parameters())},
         "optimizer refuses its state: ValueError",
     ),
+    "another optimizer": (
+        lambda p: p | {"optimizer": torch.optim.AdamW(p["model"].parameters(), lr=0.01)},
+        "it has optimizer of the class Adam, but here it is of AdamW",
+    ),
+    "no optimizer": (lambda p: p | {"optimizer": Part()}, "it has optimizer of the class Adam, but here it is of Part"),
     "a generator": (lambda p: p | {"part": torch.Generator()}, "part refuses its state: TypeError"),
     "the last refuses": (lambda p: p | {"part": Part([2], refuses=True)}, "part refuses its state: KeyError: 'no such"),
 }
@@ -488,6 +493,8 @@ HOSTILE: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a part without a kind": (put("parts", "best", 3), "is not what save has written"),
     "a part of another kind": (put("parts", "best", 0, "class"), "unknown kind"),
     "no settings": (put("settings", {"same": 1, "told": {}}), "lacks the settings"),
+    "no classes": (put("classes", ["optimizer"]), "has classes of no parts"),
+    "a class of no text": (put("classes", "optimizer", 1), "has optimizer of the class 1, but here it is of Adam"),
     "a float of JSON": (put("parts", "best", 1, 0.5), UNKNOWN),
     "NaN of JSON": (put("parts", "best", 1, math.nan), UNKNOWN),
     "an object": (put("parts", "best", 1, {"a": 1}), UNKNOWN),
@@ -547,6 +554,19 @@ def test_a_hostile_file_with_a_good_checksum_changes_nothing(name: str, path: Pa
     with pytest.raises(CheckpointError, match=rf"\[checkpoint\] {path}: it .*({text})"):
         checkpoint.load(path, **parts)
     assert same(state_of_everything(parts), before)
+
+
+def test_a_file_from_before_classes_were_kept_is_read(path: Path) -> None:
+    checkpoint.save(path, **a_run())
+    path.write_bytes(rewritten(path.read_bytes(), lambda d: {k: v for k, v in d.items() if k != "classes"}))
+    checkpoint.load(path, **a_run())
+
+
+def test_a_scheduler_of_another_class_is_named(path: Path) -> None:
+    lr_scheduler, optimizer = torch.optim.lr_scheduler, a_run()["optimizer"]
+    checkpoint.save(path, scheduler=lr_scheduler.StepLR(optimizer, 2))
+    with pytest.raises(CheckpointError, match="it has scheduler of the class StepLR, but here it is of ExponentialLR"):
+        checkpoint.load(path, scheduler=lr_scheduler.ExponentialLR(optimizer, 0.5))
 
 
 def test_rewriting_alone_breaks_nothing(path: Path) -> None:

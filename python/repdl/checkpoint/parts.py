@@ -58,7 +58,8 @@ def save(path: _Path, /, **parts: Any) -> None:
             kind, value = (_VALUE, part) if access is None else (_STATE, access[0]())
             encoded[name] = [kind, encoder.encode(value, name)]
         states = encoder.encode(generators.states(), "(generators)")  # last: some parts draw when asked for their state
-        text = json.dumps({"settings": settings.here(), "parts": encoded, "generators": states})
+        classes = {name: _stepper(part) for name, part in parts.items() if _stepper(part)}
+        text = json.dumps({"settings": settings.here(), "parts": encoded, "classes": classes, "generators": states})
     except RecursionError:
         raise ValueError("[checkpoint.save] a part holds itself, or is nested too deeply") from None
     file.write(path, text, encoder.tensors)
@@ -84,7 +85,8 @@ def load(path: _Path, /, **parts: Any) -> dict[str, Any]:
     Raises:
         CheckpointError: for a file that is not a whole checkpoint; for another arithmetic version or order, or if
             `repdl.enable` was in force and is not, or the reverse; for other parts, generators or devices than there
-            are; for a part that refuses its state, or has another one afterwards. Nothing is changed then.
+            are, or an optimizer or scheduler of another class; for a part that refuses its state, or has another one
+            afterwards. Nothing is changed then.
         OSError: if the file cannot be read.
 
     Warns:
@@ -104,6 +106,7 @@ def load(path: _Path, /, **parts: Any) -> dict[str, Any]:
             if found is None:
                 raise TypeError(f"[checkpoint.load] {name} must have state_dict and load_state_dict, got {type(part)}")
             access[name] = found
+            _check_class(name, part, saved.get("classes", {}).get(name))
         if missing := states.keys() - parts.keys():
             raise CheckpointError(f"it has states of {', '.join(sorted(missing))} too; give all, or take read")
         generators.check(saved["generators"])
@@ -143,6 +146,17 @@ def _access(part: Any) -> _Access | None:
     return part.state_dict, part.load_state_dict
 
 
+def _stepper(part: Any) -> str | None:
+    """The class of an optimizer or a scheduler, which takes the state of any other and steps as itself."""
+    is_stepper = isinstance(part, torch.optim.Optimizer | torch.optim.lr_scheduler.LRScheduler)
+    return type(part).__qualname__ if is_stepper else None
+
+
+def _check_class(name: str, part: Any, saved: str | None) -> None:
+    if saved is not None and _stepper(part) != saved:
+        raise CheckpointError(f"it has {name} of the class {saved}, but here it is of {type(part).__qualname__}")
+
+
 def _read(path: _Path) -> tuple[dict[str, Any], dict[str, tuple[str, Any]]]:
     """What a file has, decoded; its parts apart, each with its kind."""
     text, tensors = file.read(path)
@@ -155,6 +169,8 @@ def _read(path: _Path) -> tuple[dict[str, Any], dict[str, tuple[str, Any]]]:
         saved["generators"] = decoder.decode(saved["generators"])
         if any(not isinstance(saved["settings"][which], dict) for which in ("same", "told")):
             raise CheckpointError("it lacks the settings")
+        if not isinstance(saved.get("classes", {}), dict):
+            raise CheckpointError("it has classes of no parts")
     except CheckpointError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
