@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from itertools import cycle
 
 import matplotlib as mpl
 
@@ -25,7 +26,7 @@ def ratio_plot(columns: Mapping[str, Mapping[str, float]]) -> str:
         axes = figure.add_subplot()
         axes.axvline(1.0, color="black", linewidth=0.8)
         axes.axvline(0.8, color="gray", linewidth=0.8, linestyle="--")
-        for marker, (title, of) in zip(MARKERS, columns.items(), strict=False):
+        for marker, (title, of) in zip(cycle(MARKERS), columns.items(), strict=False):
             places = [rows.index(row) for row in of]
             axes.plot(list(of.values()), places, marker, label=title, markersize=4.5, fillstyle="none")
         axes.set_xscale("log")
