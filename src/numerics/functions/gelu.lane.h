@@ -110,12 +110,8 @@ template <class V>
 REPDL_LANE V Gelu(V x) {
   const auto d = TagFor(x);
   const V t = Abs(x);
-  if (All(d, And(Ge(t, Set(d, 0x1p-100f)), Le(t, Set(d, 3.5f))))) {
-    bool certain;
-    const V y = TryViaDouble(GeluNearZero(), x, certain);
-    if (certain) return y;
-  }
-  return Rarely<GeluOfAnyFloat>(d, x);
+  const auto near_zero = And(Ge(t, Set(d, 0x1p-100f)), Le(t, Set(d, 3.5f)));
+  return QuicklyViaDouble<GeluNearZero, GeluOfAnyFloat>(d, near_zero, x);
 }
 
 /*! gelu_derivative
@@ -230,12 +226,7 @@ struct GeluDerivativeOfAnyFloat {
 template <class V>
 REPDL_LANE V GeluDerivative(V x) {
   const auto d = TagFor(x);
-  if (All(d, Le(Abs(x), Set(d, 3.5f)))) {
-    bool certain;
-    const V y = TryViaDouble(GeluDerivativeNearZero(), x, certain);
-    if (certain) return y;
-  }
-  return Rarely<GeluDerivativeOfAnyFloat>(d, x);
+  return QuicklyViaDouble<GeluDerivativeNearZero, GeluDerivativeOfAnyFloat>(d, Le(Abs(x), Set(d, 3.5f)), x);
 }
 
 /*! gelu_grad

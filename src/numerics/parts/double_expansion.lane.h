@@ -287,3 +287,14 @@ REPDL_LANE V IfCertain(D d, M certain, V y, V x) {
     return IfThenElse(certain, y, Rarely<F>(d, x));
   return y;
 }
+
+/// Quick() by doubles, where all floats are `usual` and it tells how to round each, else Slow()(d, x).
+template <class Quick, class Slow, class D, class M, class V>
+REPDL_LANE V QuicklyViaDouble(D d, M usual, V x) {
+  if (All(d, usual)) {
+    bool certain;
+    const V y = TryViaDouble(Quick(), x, certain);
+    if (certain) return y;
+  }
+  return Rarely<Slow>(d, x);
+}
