@@ -51,7 +51,7 @@ struct Channel {
 template <class T, class Body>
 void ForChannels(const BatchNormArgs<T>& args, const Body& body) {
   ParallelRanges(args.channels, 8192 / (args.samples * args.places) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
-    for (int64_t c = begin; c < end; ++c) body(Channel<T>(args, c));
+    for (int64_t c = begin; c < end; ++c) body(Channel<T>{args, c});
   });
 }
 

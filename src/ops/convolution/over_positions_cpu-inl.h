@@ -95,10 +95,12 @@ void OverSlots(const ConvArgs<T>& args, int64_t m, const std::vector<SlotProduct
   // Columns that do not lie side by side leave the cache sooner.
   constexpr Blocking blocking{.cols = kBlockSlots<T> * kLanesOf<T>};
   ParallelFor(static_cast<int64_t>(shares.size()), [&](int64_t task) HWY_ATTR {
-    const auto& [product, g, begin, end] = shares[static_cast<size_t>(task)];
+    const Share& share = shares[static_cast<size_t>(task)];
+    const auto* const product = share.product;
+    const int64_t g = share.group;
     Scratch scratch;
     const auto times = [&](const auto& cols) HWY_ATTR {
-      TileProduct<T>(m, begin * kTileColsOf<T>, end * kTileColsOf<T>, product->chunks,
+      TileProduct<T>(m, share.begin * kTileColsOf<T>, share.end * kTileColsOf<T>, product->chunks,
                      PackedRows<T>{product->RowsOf(g, m), product->num_k()}, cols, make_sink(*product, g),
                      {0, product->num_k()}, blocking);
     };

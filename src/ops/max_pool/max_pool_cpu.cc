@@ -231,7 +231,7 @@ class WindowPool {
 
 template <class T, class Pool>
 void PoolRows(const MaxPoolArgs<T>& args) {
-  const auto& [deep, high, wide] = args.axes;
+  const PoolWindows &deep = args.axes[0], &high = args.axes[1], &wide = args.axes[2];
   const int64_t plane_size = deep.size * high.size * wide.size * args.inner, row_size = wide.windows * args.inner;
   const int64_t compared = deep.Longest() * high.Longest() * wide.Longest() * row_size;
   ParallelRanges(args.planes * deep.windows * high.windows, kGrain / std::max<int64_t>(compared, 1) + 1,
