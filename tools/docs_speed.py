@@ -183,20 +183,6 @@ def function_ratios() -> Ratios:
     }
 
 
-def ratios(name: str, document: Mapping[str, Mapping[str, Any]]) -> Ratios:
-    match name:
-        case "products":
-            return plain_ratios(Suite(document, "mm"), "ratio blocked")
-        case "training steps":
-            return plain_ratios(Suite(document, "steps"), "ratio")
-        case "convolutions":
-            return convolution_ratios(Suite(document, "convolution"))
-        case "functions":
-            return function_ratios()
-        case _:
-            raise ValueError(f"speed.in.md has a plot {name!r}, of which no figures are known")
-
-
 PLACE = re.compile(r"<!-- table: ([\w ]+) -->\n")
 PLOT = re.compile(r"<!-- plot: ([\w ]+) -->\n")
 LAYOUTS = {
@@ -208,6 +194,12 @@ LAYOUTS = {
     "sums": ("sums", sums),
 }
 """The suite of `bench/run.py`, and the layout, of each table but that of functions."""
+PLOTS: dict[str, Callable[[Suite], Ratios]] = {
+    "products": lambda suite: plain_ratios(suite, "ratio blocked"),
+    "training steps": lambda suite: plain_ratios(suite, "ratio"),
+    "convolutions": convolution_ratios,
+}
+"""Of the suites of these tables, what is drawn."""
 
 
 def speed_pages(general: str, table: Table, folder: Path = DOCS) -> dict[str, str]:
@@ -223,9 +215,11 @@ def speed_pages(general: str, table: Table, folder: Path = DOCS) -> dict[str, st
         return f"{layout(suite, table)}\n{suite.sources()}"
 
     def drawn(place: re.Match[str]) -> str:
-        path = f"speed/{place[1].replace(' ', '-')}.svg"
-        pages[path] = ratio_plot(ratios(place[1], document))
-        return f"![Ratios of {place[1]}]({path})\n"
+        name = place[1]
+        columns = function_ratios() if name == "functions" else PLOTS[name](Suite(document, LAYOUTS[name][0]))
+        path = f"speed/{name.replace(' ', '-')}.svg"
+        pages[path] = ratio_plot(columns)
+        return f"![Ratios of {name}]({path})\n"
 
     pages["speed.md"] = PLOT.sub(drawn, PLACE.sub(made, general))
     return pages
