@@ -58,7 +58,7 @@ def save(path: _Path, /, **parts: Any) -> None:
             kind, value = (_VALUE, part) if access is None else (_STATE, access[0]())
             encoded[name] = [kind, encoder.encode(value, name)]
         states = encoder.encode(generators.states(), "(generators)")  # last: some parts draw when asked for their state
-        classes = {name: _stepper(part) for name, part in parts.items() if _stepper(part)}
+        classes = {name: stepper for name, part in parts.items() if (stepper := _stepper(part)) is not None}
         text = json.dumps({"settings": settings.here(), "parts": encoded, "classes": classes, "generators": states})
     except RecursionError:
         raise ValueError("[checkpoint.save] a part holds itself, or is nested too deeply") from None
@@ -106,7 +106,7 @@ def load(path: _Path, /, **parts: Any) -> dict[str, Any]:
             if found is None:
                 raise TypeError(f"[checkpoint.load] {name} must have state_dict and load_state_dict, got {type(part)}")
             access[name] = found
-            _check_class(name, part, saved.get("classes", {}).get(name))
+            _check_class(name, part, saved["classes"].get(name))
         if missing := states.keys() - parts.keys():
             raise CheckpointError(f"it has states of {', '.join(sorted(missing))} too; give all, or take read")
         generators.check(saved["generators"])
@@ -169,7 +169,7 @@ def _read(path: _Path) -> tuple[dict[str, Any], dict[str, tuple[str, Any]]]:
         saved["generators"] = decoder.decode(saved["generators"])
         if any(not isinstance(saved["settings"][which], dict) for which in ("same", "told")):
             raise CheckpointError("it lacks the settings")
-        if not isinstance(saved.get("classes", {}), dict):
+        if not isinstance(saved.setdefault("classes", {}), dict):  # files from before they were kept have none
             raise CheckpointError("it has classes of no parts")
     except CheckpointError:
         raise
