@@ -80,6 +80,8 @@ class IntList {
   const int64_t* end() const { return values_.data() + size_; }
   int64_t* begin() { return values_.data(); }
   int64_t* end() { return values_.data() + size_; }
+  // Not every library makes a span of a range by itself: Emscripten 3.1's does not.
+  operator std::span<const int64_t>() const { return {values_.data(), static_cast<size_t>(size_)}; }
   void Append(int64_t value) {
     if (size_ == kMaxRank) [[unlikely]]
       ThrowFull();

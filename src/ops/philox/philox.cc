@@ -25,9 +25,7 @@ namespace {
 constexpr DTypes kInt64Only = {DType::kInt64};
 
 void CheckFilled(std::string_view op, const TensorView& tensor, int64_t offset) {
-  // Emscripten's libc++ makes no span of a range.
-  const auto sizes_of = [](const IntList& list) { return std::span(list.begin(), static_cast<size_t>(list.size())); };
-  REPDL_CHECK(!ElementsOverlap(sizes_of(tensor.shape), sizes_of(tensor.strides)), ArgName{op, "tensor"},
+  REPDL_CHECK(!ElementsOverlap(tensor.shape, tensor.strides), ArgName{op, "tensor"},
               " has elements that share memory; fill one without, such as its .contiguous()");
   CheckPhiloxOffset(op, offset, tensor.numel());
 }
