@@ -124,7 +124,7 @@ golden-lenet: build  ## Make the digests of the example anew, with the slow refe
 	$(BIN)/cmake --build $(BUILD) --target repdl_reference_lenet
 	$(BIN)/python tools/update_lenet.py $(BUILD)/tests/reference/repdl_reference_lenet --data $(or $(DATA),data/mnist)
 
-bench: build  ## Compare the speed with other libraries; RESULTS=docs keeps the figures for the documents
+bench: build $(VENV)/.test  ## Compare the speed with other libraries; RESULTS=docs keeps the figures for the documents
 	$(BIN)/cmake -B $(BUILD) -DREPDL_BUILD_BENCH=ON
 	$(BIN)/cmake --build $(BUILD) --target repdl_bench
 	$(BIN)/python bench/run.py $(if $(RESULTS),--results $(RESULTS))
