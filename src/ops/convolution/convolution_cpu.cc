@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/convolution/convolution_kernel.h"
 #include "ops/convolution/operand_range_cpu-inl.h"
+#include "ops/convolution/over_channels_cpu-inl.h"
 #include "ops/convolution/over_patches_cpu-inl.h"
 #include "ops/convolution/over_phases_cpu-inl.h"
 #include "ops/convolution/over_planes_cpu-inl.h"
@@ -14,7 +15,15 @@ namespace {
 /// `m` is the number of results' channels in a group.
 template <class T>
 void OverAny(const ConvArgs<T>& args, int64_t m) {
-  if (IsByChannel(args)) return OverPlanes(args, m);
+  if (IsByChannel(args)) {
+#if HWY_TARGET != HWY_SCALAR
+    if (SuitsChannels(args, m)) {
+      const ChannelBands bands(args.plan, sizeof(T) * kLanesOf<T>);
+      if (bands.ReadOnce()) return OverChannels(args, bands);
+    }
+#endif
+    return OverPlanes(args, m);
+  }
   IsPointwise(args) ? OverImages(args, m) : OverPositions(args, m);
 }
 

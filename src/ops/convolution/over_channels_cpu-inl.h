@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+// Convolutions of groups that have one channel to read, a lane for each channel of the result. A lane is idle only where
+// channels are few, and vectors are read where they begin, however small the planes and whatever the stride.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/parallel.h"
+#include "drivers/transpose_cpu-inl.h"
+#include "ops/convolution/position_sink_cpu-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR
+
+/// Positions of a line whose chains run side by side: with a vector of weights they fill the registers of most targets.
+inline constexpr int kMaxPositionsTogether = 12;
+
+/// What the positions of a line read: a vector for each tap.
+template <class T>
+struct ChannelTerms {
+  struct Row {        // taps along the last axis
+    const T* source;  // what the first one reads at the first position
+    const T* weight;
+  };
+  const Row* rows;
+  int64_t num_rows, num_taps;  // taps of a row
+  int64_t tap_step, step;      // of the source, from tap to tap and from position to position
+};
+
+/// out[p] = the chains of kCount positions from number `first` of the line on, plus the bias.
+template <class T, int kCount>
+HWY_NOINLINE void RunChannels(const ChannelTerms<T>& terms, int64_t first, const T* bias, T* out) {
+  const TagOf<T> d;
+  VecElementOf<T> acc[kCount];
+#pragma GCC unroll 12
+  for (int p = 0; p < kCount; ++p) acc[p] = Zero(d);
+  const int64_t step = terms.step, tap_step = terms.tap_step, num_taps = terms.num_taps;
+  for (int64_t row = 0; row < terms.num_rows; ++row) {
+    const T* HWY_RESTRICT from = terms.rows[row].source + first * step;
+    const T* HWY_RESTRICT weight = terms.rows[row].weight;
+    for (int64_t tap = 0; tap < num_taps; ++tap, from += tap_step, weight += kLanesOf<T>) {
+      const VecOf<T> w = Load(d, weight);
+#pragma GCC unroll 12
+      for (int p = 0; p < kCount; ++p) acc[p] = Fma<VecOf<T>>(w, Load(d, from + p * step), acc[p]);
+    }
+  }
+  if (bias != nullptr) {
+#pragma GCC unroll 12
+    for (int p = 0; p < kCount; ++p) acc[p] = Add(acc[p], Load(d, bias));
+  }
+#pragma GCC unroll 12
+  for (int p = 0; p < kCount; ++p) Store(acc[p], d, out + p * kLanesOf<T>);
+}
+
+template <class T>
+using ChannelsFn = void (*)(const ChannelTerms<T>&, int64_t, const T*, T*);
+
+template <class T, int... kCounts>
+constexpr auto ChannelsTable(std::integer_sequence<int, kCounts...>) {
+  return std::array<ChannelsFn<T>, sizeof...(kCounts)>{&RunChannels<T, kCounts + 1>...};
+}
+
+/// How the positions of a plane are cut into bands of lines, and what of the source is held for a band: its lines from the
+/// first to the last one that is read, with zeros before and behind where taps reach out of them.
+class ChannelBands {
+ public:
+  ChannelBands(const ConvPlan& plan, int64_t vector_bytes) : plan_(plan) {
+    const int64_t reach = (plan.kernel[2].count - 1) * plan.TapStep(2), first = plan.FirstPlace(2);
+    const int64_t last = first + (plan.positions[2] - 1) * plan.PositionStep(2);
+    before_ = std::max<int64_t>(0, -std::min(first, first + reach));
+    width_ = before_ + std::max(plan.source[2], std::max(last, last + reach) + 1);
+    // What the nearest caches hold, of the source and of the weights.
+    constexpr int64_t kMaxBytes = int64_t{192} << 10;
+    lines_ = std::max<int64_t>(1, plan.num_lines());
+    while (lines_ > 1 && MostLines() * width_ * vector_bytes > kMaxBytes) lines_ = (lines_ + 1) / 2;
+  }
+
+  int64_t count() const { return (plan_.num_lines() + lines_ - 1) / lines_; }
+  int64_t Begin(int64_t band) const { return std::min(band * lines_, plan_.num_lines()); }
+  int64_t width() const { return width_; }
+  int64_t before() const { return before_; }
+
+  /// Lines of the source, counted through all planes of an image, that a band reads.
+  struct Lines {
+    int64_t begin, end;
+
+    int64_t count() const { return end - begin; }
+  };
+  Lines SourceLines(int64_t band) const {
+    Lines lines{plan_.source[0] * plan_.source[1], 0};
+    ForRows(Begin(band), Begin(band + 1), [&](int64_t, int64_t line) {
+      lines.begin = std::min(lines.begin, line), lines.end = std::max(lines.end, line + 1);
+    });
+    lines.begin = std::min(lines.begin, lines.end);
+    return lines;
+  }
+  int64_t MostLines() const {
+    int64_t most = 0;
+    for (int64_t band = 0; band < count(); ++band) most = std::max(most, SourceLines(band).count());
+    return most;
+  }
+  /// Whether each line of the source is held about once.
+  bool ReadOnce() const {
+    int64_t all = 0;
+    for (int64_t band = 0; band < count(); ++band) all += SourceLines(band).count();
+    return all <= 2 * plan_.source[0] * plan_.source[1];
+  }
+
+  /// row(tap, line) for lines [begin, end) of positions: the first tap of each row of taps that reads a line of the source,
+  /// and that line.
+  template <class Row>
+  void ForRows(int64_t begin, int64_t end, const Row& row) const {
+    for (int64_t at = begin; at < end; ++at) {
+      const Axes position = plan_.FirstOfLine(at);
+      for (int64_t t = 0; t < plan_.kernel[0].count; ++t) {
+        if (!plan_.IsPresent(0, t, position[0])) continue;
+        for (int64_t u = 0; u < plan_.kernel[1].count; ++u) {
+          if (!plan_.IsPresent(1, u, position[1])) continue;
+          row((t * plan_.kernel[1].count + u) * plan_.kernel[2].count,
+              Place(0, t, position) * plan_.source[1] + Place(1, u, position));
+        }
+      }
+    }
+  }
+
+ private:
+  int64_t Place(int axis, int64_t tap, const Axes& position) const {
+    return plan_.FirstPlace(axis) + position[axis] * plan_.PositionStep(axis) + tap * plan_.TapStep(axis);
+  }
+
+  const ConvPlan& plan_;
+  int64_t before_, width_;
+  int64_t lines_;  // of positions in a band
+};
+
+/// to[place] = the numbers of all channels at each place of lines [begin, end), row(i) being the source of channel i.
+template <class T, class Row>
+void PackChannels(const ConvPlan& plan, const ChannelBands& bands, int64_t begin, int64_t end, const Row& row, T* to) {
+  const TagOf<T> d;
+  const int64_t cols = plan.source[2], after = bands.width() - cols - bands.before();
+  const auto fill = [&](int64_t count) HWY_ATTR {
+    for (int64_t i = 0; i < count; ++i, to += kLanesOf<T>) Store(Zero(d), d, to);
+  };
+  int64_t col = 0;
+  for (int64_t place = begin * cols; place < end * cols; place += kLanesOf<T>) {
+    const int64_t count = std::min(kLanesOf<T>, end * cols - place);
+    VecElementOf<T> t[kLanesOf<T>];
+    if (count == kLanesOf<T>) {
+      LoadTransposed<T>([&](int64_t i) HWY_ATTR { return row(i) + place; }, t);
+    } else {
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kLanesOf<T>; ++i) t[i] = LoadN(row(i) + place, count);
+      TransposeSquare<T>(t);
+    }
+    for (int64_t q = 0; q < count; ++q) {
+      if (col == 0) fill(bands.before());
+      Store(t[q], d, to);
+      to += kLanesOf<T>;
+      if (++col == cols) fill(after), col = 0;
+    }
+  }
+}
+
+/// Puts `count` positions, a vector of channels each, into the planes of the `rows` first channels, `step` places apart.
+template <class T>
+void UnpackChannels(const T* from, int64_t count, int rows, int64_t step, int64_t plane, T* to) {
+  const TagOf<T> d;
+  for (int64_t k = 0; k < count; k += kLanesOf<T>) {
+    VecElementOf<T> t[kLanesOf<T>];
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < kLanesOf<T>; ++q) t[q] = Load(d, from + (k + q) * kLanesOf<T>);
+    TransposeSquare<T>(t);
+    const auto length = static_cast<int>(std::min(kLanesOf<T>, count - k));
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kLanesOf<T>; ++i) {
+      if (i < rows) StoreSpaced<T>(t[i], to + i * plane + k * step, length, step);
+    }
+  }
+}
+
+/// Whether OverChannels takes less time than OverPlanes, if each number goes to its lane about once: most lanes have a
+/// channel, and planes are small, or taps many.
+template <class T>
+bool SuitsChannels(const ConvArgs<T>& args, int64_t m) {
+  const ConvPlan& plan = args.plan;
+  const int64_t channels = args.sizes.groups, lanes = kLanesOf<T>;
+  // Several results of a channel share what they read of a plane.
+  if (m > 1 || channels * 4 < (channels + lanes - 1) / lanes * lanes * 3) return false;
+  if (plan.source_plane() == 0 || plan.num_positions() == 0) return false;
+  // In quarters of a cycle, as measured; a vector that spans two lines of the cache takes two loads.
+  constexpr int64_t kPerLoad = HWY_MAX_BYTES == 64 ? 8 : 6, kPerSlot = 24, kPerLine = 40, kPerTap = 5;
+  const int64_t per_place = MeetInCache(MatrixOf<T>{args.source, plan.source_plane(), 1}) ? 44 : 28;
+  const int64_t slots = plan.num_lines() * ((plan.positions[2] + lanes - 1) / lanes);
+  const int64_t by_plane = lanes * (slots * (plan.num_taps() * kPerLoad + kPerSlot) + plan.num_lines() * kPerLine);
+  const int64_t positions = plan.num_positions();
+  return (plan.source_plane() + positions) * per_place + positions * plan.num_taps() * kPerTap < by_plane;
+}
+
+/// A vector of channels of an image, one after the other.
+template <class T>
+class ChannelBlock {
+ public:
+  ChannelBlock(const ConvArgs<T>& args, const ChannelBands& bands)
+      : args_(args),
+        plan_(args.plan),
+        bands_(bands),
+        cols_(plan_.positions[2]),
+        num_runs_((cols_ + kMaxPositionsTogether - 1) / kMaxPositionsTogether),
+        // What the lines that go on together read stays in the nearest cache from one of them to the next.
+        together_(std::max<int64_t>(8, 4 * kLanesOf<T> / cols_)),
+        weights_(scratch_.Get<T>(plan_.num_taps() * kLanesOf<T>)),
+        bias_(scratch_.Get<T>(kLanesOf<T>)),
+        held_(scratch_.Get<T>(bands.MostLines() * bands.width() * kLanesOf<T>)),
+        results_(scratch_.Get<T>((together_ * cols_ + kLanesOf<T>)*kLanesOf<T>)) {}
+
+  /// Begins with the channels from `first` on.
+  void Begin(int64_t first) {
+    first_ = first;
+    count_ = static_cast<int>(std::min(kLanesOf<T>, args_.sizes.groups - first));
+    const int64_t num_taps = plan_.num_taps();
+    PackTransposed(args_.other + first * num_taps, num_taps, count_, num_taps, weights_, kLanesOf<T>);
+    if (args_.bias != nullptr) Store(LoadN(args_.bias + first, count_), TagOf<T>(), bias_);
+  }
+
+  void Run(int64_t image, int64_t band) {
+    const auto source_lines = bands_.SourceLines(band);
+    const T* const source = args_.source + image * args_.sizes.groups * plan_.source_plane();
+    const auto channel = [&](int64_t lane) HWY_ATTR {
+      return source + std::min(first_ + lane, args_.sizes.groups - 1) * plan_.source_plane();
+    };
+    PackChannels(plan_, bands_, source_lines.begin, source_lines.end, channel, held_);
+    T* const result = args_.result + (image * args_.sizes.groups + first_) * plan_.result_size + plan_.first_result;
+    for (int64_t line = bands_.Begin(band), end; line < bands_.Begin(band + 1); line = end) {
+      end = std::min(line + together_, bands_.Begin(band + 1));
+      RunLines(line, end, source_lines.begin);
+      // Lines that lie side by side leave in one go.
+      const int64_t at_once = plan_.num_positions() == plan_.result_size ? end - line : 1;
+      for (int64_t i = line; i < end; i += at_once) {
+        const Axes at = plan_.FirstOfLine(i);
+        UnpackChannels(results_ + (i - line) * cols_ * kLanesOf<T>, at_once * cols_, count_, plan_.result_step[2],
+                       plan_.result_size, result + at[0] * plan_.result_step[0] + at[1] * plan_.result_step[1]);
+      }
+    }
+  }
+
+ private:
+  /// The results of lines [begin, end).
+  void RunLines(int64_t begin, int64_t end, int64_t first_held) {
+    static constexpr auto kRuns = ChannelsTable<T>(std::make_integer_sequence<int, kMaxPositionsTogether>());
+    const int64_t first = bands_.before() + plan_.FirstPlace(2);
+    rows_.clear(), lines_.clear();
+    for (int64_t line = begin; line < end; ++line) {
+      const size_t before = rows_.size();
+      bands_.ForRows(line, line + 1, [&](int64_t tap, int64_t from) HWY_ATTR {
+        rows_.push_back(
+            {held_ + ((from - first_held) * bands_.width() + first) * kLanesOf<T>, weights_ + tap * kLanesOf<T>});
+      });
+      lines_.push_back(static_cast<int64_t>(rows_.size() - before));
+    }
+    for (int64_t run = 0; run < num_runs_; ++run) {
+      const int64_t col = cols_ * run / num_runs_;
+      const auto run_channels = kRuns[cols_ * (run + 1) / num_runs_ - col - 1];
+      T* out = results_ + col * kLanesOf<T>;
+      const auto* rows = rows_.data();
+      for (const int64_t num_rows : lines_) {
+        run_channels({rows, num_rows, plan_.kernel[2].count, plan_.TapStep(2) * kLanesOf<T>,
+                      plan_.PositionStep(2) * kLanesOf<T>},
+                     col, args_.bias == nullptr ? nullptr : bias_, out);
+        rows += num_rows, out += cols_ * kLanesOf<T>;
+      }
+    }
+  }
+
+  Scratch scratch_;
+  const ConvArgs<T>& args_;
+  const ConvPlan& plan_;
+  const ChannelBands& bands_;
+  int64_t cols_, num_runs_, together_;
+  T *weights_, *bias_, *held_, *results_;
+  std::vector<typename ChannelTerms<T>::Row> rows_;
+  std::vector<int64_t> lines_;  // the number of rows of each
+  // The channels that are in the lanes.
+  int64_t first_ = 0;
+  int count_ = 0;
+};
+
+/// The same as OverPlanes, with one result of each channel.
+template <class T>
+void OverChannels(const ConvArgs<T>& args, const ChannelBands& bands) {
+  const int64_t channels = args.sizes.groups, blocks = (channels + kLanesOf<T> - 1) / kLanesOf<T>;
+  const int64_t per_block = args.sizes.n * bands.count(), count = blocks * per_block;
+  // At least 3 µs of work a task, which packs its first weights.
+  const int64_t multiplications = (args.plan.num_taps() + 8) * args.plan.num_positions() * args.sizes.n * channels;
+  const int64_t tasks = std::min({count, multiplications / Grain(30000) + 1, int64_t{4} * GetNumThreads()});
+  ParallelFor(tasks, [&](int64_t task) HWY_ATTR {
+    ChannelBlock<T> channel_block(args, bands);
+    const int64_t begin = count * task / tasks, end = count * (task + 1) / tasks;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t block = i / per_block, at = i % per_block;
+      if (i == begin || at == 0) channel_block.Begin(block * kLanesOf<T>);
+      channel_block.Run(at / bands.count(), at % bands.count());
+    }
+  });
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
