@@ -57,6 +57,9 @@ LAYERS = {
     "special": [
         Layer("MobileNet", (8, 96, 56, 56), (96, 1, 3, 3), 1, 1, groups=96),
         Layer("ConvNeXt", (4, 96, 56, 56), (96, 1, 7, 7), 1, 3, groups=96),
+        Layer("ConvNeXt", (8, 384, 14, 14), (384, 1, 7, 7), 1, 3, groups=384),
+        Layer("EfficientNet", (8, 960, 7, 7), (960, 1, 5, 5), 1, 2, groups=960),
+        Layer("MobileNet", (8, 96, 56, 56), (96, 1, 3, 3), 1, 1, groups=96, channels_last=True),
         Layer("ResNeXt", (8, 128, 28, 28), (128, 4, 3, 3), 1, 1, groups=32),
         Layer("DeepLab", (2, 128, 33, 33), (128, 128, 3, 3), 1, 2, dilation=2),
         Layer("ResNet", (8, 64, 56, 56), (64, 64, 3, 3), 1, 1, channels_last=True),

@@ -73,10 +73,37 @@ HWY_INLINE void TransposeSquare(VecElementOf<T>* t) {
 #endif
 }
 
+#if HWY_MAX_BYTES == 64
+/// The same as LoadTransposed of a square. Each row is loaded at once: a line that meets more than a few others in the
+/// cache does not stay there for a second load.
+template <class T, class Row>
+HWY_INLINE void LoadTransposedByHalves(const Row& row, VecElementOf<T>* t) {
+  constexpr int64_t kBlock = kBlockOf<T>, kHalf = kLanesOf<T> / 2;
+  const TagOf<T> d;
+  const hn::Half<TagOf<T>> half;
+#pragma GCC unroll 16
+  for (int64_t q = 0; q < kHalf; ++q) {
+    t[q] = hn::Combine(d, hn::LoadU(half, row(q + kHalf)), hn::LoadU(half, row(q)));
+    t[q + kHalf] = hn::Combine(d, hn::LoadU(half, row(q + kHalf) + kHalf), hn::LoadU(half, row(q) + kHalf));
+  }
+  TransposeWithinBlocks<T>(t);
+#pragma GCC unroll 16
+  for (int64_t q = 0; q < kHalf; ++q) {
+    VecElementOf<T>* const pair = t + q % kBlock + q / kBlock * kHalf;
+    const VecOf<T> x0 = pair[0], x1 = pair[kBlock];
+    pair[0] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(x1), x0);
+    pair[kBlock] = hn::OddEvenBlocks(x1, hn::SwapAdjacentBlocks(x0));
+  }
+}
+#endif
+
 /// t[q] = row(i)[q] for lanes i and q < kCount, whole blocks. The blocks go to their places as they are loaded, so that
 /// fewer of them have to be moved between registers.
 template <class T, int64_t kCount = kLanesOf<T>, class Row>
 HWY_INLINE void LoadTransposed(const Row& row, VecElementOf<T>* t) {
+#if HWY_MAX_BYTES == 64
+  if constexpr (kCount == kLanesOf<T>) return LoadTransposedByHalves<T>(row, t);
+#endif
   constexpr int kBlock = kBlockOf<T>;
 #pragma GCC unroll 16
   for (int64_t q = 0; q < kCount; ++q) {

@@ -40,6 +40,12 @@ IntList ChannelsLast(int rank) {
 
 TensorView WithChannelsLast(const TensorView& tensor) { return Permuted(tensor, ChannelsLast(tensor.rank())); }
 
+/// Whether there is a group for each channel, and kernels take such ones where they lie side by side.
+bool IsDepthwise(const ConvSizes& sizes) {
+  constexpr int64_t kMinChannels = 16;  // the lanes of the widest vectors
+  return sizes.c == 1 && sizes.o == 1 && sizes.groups >= kMinChannels;
+}
+
 /// An operand as a kernel reads it: itself where it is row-major, or has channels last and the kernel takes that; else a
 /// row-major copy.
 struct Source {
@@ -123,10 +129,12 @@ class ByInput {
         sizes_(sizes),
         order_(order),
         way_(ChooseWay()),
+        takes_channels_last_(way_ == Way::kEachPhase ||
+                             (way_ == Way::kOneByOne && place.IsCpu() && IsDepthwise(sizes))),
         weight_(Contiguous(weight, scratch_)),
-        grad_output_(grad_output, way_ == Way::kEachPhase, scratch_),
+        grad_output_(grad_output, takes_channels_last_, scratch_),
         bias_(bias ? Contiguous(*bias, scratch_).Data<const T>() : nullptr),
-        result_(result, way_ == Way::kEachPhase, scratch_) {
+        result_(result, takes_channels_last_, scratch_) {
     // A product of matrices needs no copies.
     if (way_ == Way::kEachPhase && NumPlaces(sizes.kernel) == 1 && !grad_output_.channels_last &&
         !result_.channels_last) {
@@ -296,6 +304,7 @@ class ByInput {
   const ConvSizes& sizes_;
   Order order_;
   Way way_;
+  bool takes_channels_last_;
   TensorView weight_;
   Source grad_output_;
   const T* bias_;
@@ -312,8 +321,8 @@ void RunByInput(const Place& place, const ConvSizes& sizes, const TensorView& we
 void RunForward(const Place& place, const ConvSizes& sizes, const TensorView& input, const TensorView& weight,
                 const std::optional<TensorView>& bias, Order order, const TensorView& output) {
   OpScratch scratch(place);
-  // Single channels have a kernel of their own.
-  const bool takes_channels_last = place.IsCpu() && sizes.c > 1;
+  // Other single channels are read plane by plane.
+  const bool takes_channels_last = place.IsCpu() && (sizes.c > 1 || IsDepthwise(sizes));
   const Source source(input, takes_channels_last, scratch);
   const Goal goal(output, takes_channels_last, scratch);
   DispatchReal(input.dtype, [&]<class T>() {

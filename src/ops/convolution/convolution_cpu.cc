@@ -22,7 +22,7 @@ void OverAny(const ConvArgs<T>& args, int64_t m) {
       if (bands.ReadOnce()) return OverChannels(args, bands);
     }
 #endif
-    return OverPlanes(args, m);
+    if (!args.source_last && !args.result_last) return OverPlanes(args, m);
   }
   IsPointwise(args) ? OverImages(args, m) : OverPositions(args, m);
 }

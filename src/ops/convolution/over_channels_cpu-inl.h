@@ -139,9 +139,10 @@ class ChannelBands {
   int64_t lines_;  // of positions in a band
 };
 
-/// to[place] = the numbers of all channels at each place of lines [begin, end), row(i) being the source of channel i.
-template <class T, class Row>
-void PackChannels(const ConvPlan& plan, const ChannelBands& bands, int64_t begin, int64_t end, const Row& row, T* to) {
+/// to[place] = a vector of channels for each place of lines [begin, end); load(place, count, t) gives those of some places.
+template <class T, class LoadPlaces>
+void PackChannels(const ConvPlan& plan, const ChannelBands& bands, int64_t begin, int64_t end, const LoadPlaces& load,
+                  T* to) {
   const TagOf<T> d;
   const int64_t cols = plan.source[2], after = bands.width() - cols - bands.before();
   const auto fill = [&](int64_t count) HWY_ATTR {
@@ -151,13 +152,7 @@ void PackChannels(const ConvPlan& plan, const ChannelBands& bands, int64_t begin
   for (int64_t place = begin * cols; place < end * cols; place += kLanesOf<T>) {
     const int64_t count = std::min(kLanesOf<T>, end * cols - place);
     VecElementOf<T> t[kLanesOf<T>];
-    if (count == kLanesOf<T>) {
-      LoadTransposed<T>([&](int64_t i) HWY_ATTR { return row(i) + place; }, t);
-    } else {
-#pragma GCC unroll 16
-      for (int64_t i = 0; i < kLanesOf<T>; ++i) t[i] = LoadN(row(i) + place, count);
-      TransposeSquare<T>(t);
-    }
+    load(place, count, t);
     for (int64_t q = 0; q < count; ++q) {
       if (col == 0) fill(bands.before());
       Store(t[q], d, to);
@@ -167,9 +162,18 @@ void PackChannels(const ConvPlan& plan, const ChannelBands& bands, int64_t begin
   }
 }
 
+/// Loads places of planes, of channel i at row(i).
+template <class T, class Row>
+HWY_INLINE void LoadOfPlanes(const Row& row, int64_t place, int64_t count, VecElementOf<T>* t) {
+  if (count == kLanesOf<T>) return LoadTransposed<T>([&](int64_t i) HWY_ATTR { return row(i) + place; }, t);
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kLanesOf<T>; ++i) t[i] = LoadN(row(i) + place, count);
+  TransposeSquare<T>(t);
+}
+
 /// Puts `count` positions, a vector of channels each, into the planes of the `rows` first channels, `step` places apart.
 template <class T>
-void UnpackChannels(const T* from, int64_t count, int rows, int64_t step, int64_t plane, T* to) {
+void UnpackIntoPlanes(const T* from, int64_t count, int rows, int64_t step, int64_t plane, T* to) {
   const TagOf<T> d;
   for (int64_t k = 0; k < count; k += kLanesOf<T>) {
     VecElementOf<T> t[kLanesOf<T>];
@@ -184,15 +188,16 @@ void UnpackChannels(const T* from, int64_t count, int rows, int64_t step, int64_
   }
 }
 
-/// Whether OverChannels takes less time than OverPlanes, if each number goes to its lane about once: most lanes have a
-/// channel, and planes are small, or taps many.
+/// Whether OverChannels takes less time than others, if each number goes to its lane about once: channels lie side by side,
+/// or most lanes have one, and planes are small, or taps many.
 template <class T>
 bool SuitsChannels(const ConvArgs<T>& args, int64_t m) {
   const ConvPlan& plan = args.plan;
-  const int64_t channels = args.sizes.groups, lanes = kLanesOf<T>;
   // Several results of a channel share what they read of a plane.
-  if (m > 1 || channels * 4 < (channels + lanes - 1) / lanes * lanes * 3) return false;
-  if (plan.source_plane() == 0 || plan.num_positions() == 0) return false;
+  if (m > 1 || plan.source_plane() == 0 || plan.num_positions() == 0) return false;
+  if (args.source_last || args.result_last) return true;
+  const int64_t channels = args.sizes.groups, lanes = kLanesOf<T>;
+  if (channels * 4 < (channels + lanes - 1) / lanes * lanes * 3) return false;
   // In quarters of a cycle, as measured; a vector that spans two lines of the cache takes two loads.
   constexpr int64_t kPerLoad = HWY_MAX_BYTES == 64 ? 8 : 6, kPerSlot = 24, kPerLine = 40, kPerTap = 5;
   const int64_t per_place = MeetInCache(MatrixOf<T>{args.source, plan.source_plane(), 1}) ? 44 : 28;
@@ -230,12 +235,21 @@ class ChannelBlock {
 
   void Run(int64_t image, int64_t band) {
     const auto source_lines = bands_.SourceLines(band);
-    const T* const source = args_.source + image * args_.sizes.groups * plan_.source_plane();
-    const auto channel = [&](int64_t lane) HWY_ATTR {
-      return source + std::min(first_ + lane, args_.sizes.groups - 1) * plan_.source_plane();
-    };
-    PackChannels(plan_, bands_, source_lines.begin, source_lines.end, channel, held_);
-    T* const result = args_.result + (image * args_.sizes.groups + first_) * plan_.result_size + plan_.first_result;
+    const int64_t channels = args_.sizes.groups;
+    const T* const source = args_.source + image * channels * plan_.source_plane();
+    if (args_.source_last) {
+      const auto load = [&](int64_t place, int64_t count, VecElementOf<T>* t) HWY_ATTR {
+        for (int64_t q = 0; q < count; ++q) t[q] = LoadN(source + (place + q) * channels + first_, count_);
+      };
+      PackChannels(plan_, bands_, source_lines.begin, source_lines.end, load, held_);
+    } else {
+      const auto row = [&](int64_t lane)
+                           HWY_ATTR { return source + std::min(first_ + lane, channels - 1) * plan_.source_plane(); };
+      const auto load = [&](int64_t place, int64_t count, VecElementOf<T>* t)
+                            HWY_ATTR { LoadOfPlanes<T>(row, place, count, t); };
+      PackChannels(plan_, bands_, source_lines.begin, source_lines.end, load, held_);
+    }
+    T* const result = args_.result + image * channels * plan_.result_size;
     for (int64_t line = bands_.Begin(band), end; line < bands_.Begin(band + 1); line = end) {
       end = std::min(line + together_, bands_.Begin(band + 1));
       RunLines(line, end, source_lines.begin);
@@ -243,8 +257,17 @@ class ChannelBlock {
       const int64_t at_once = plan_.num_positions() == plan_.result_size ? end - line : 1;
       for (int64_t i = line; i < end; i += at_once) {
         const Axes at = plan_.FirstOfLine(i);
-        UnpackChannels(results_ + (i - line) * cols_ * kLanesOf<T>, at_once * cols_, count_, plan_.result_step[2],
-                       plan_.result_size, result + at[0] * plan_.result_step[0] + at[1] * plan_.result_step[1]);
+        const int64_t place = plan_.first_result + at[0] * plan_.result_step[0] + at[1] * plan_.result_step[1];
+        const int64_t step = plan_.result_step[2], count = at_once * cols_;
+        const T* const from = results_ + (i - line) * cols_ * kLanesOf<T>;
+        if (args_.result_last) {
+          T* const to = result + place * channels + first_;
+          for (int64_t k = 0; k < count; ++k) {
+            StoreN<T>(Load(TagOf<T>(), from + k * kLanesOf<T>), to + k * step * channels, count_);
+          }
+        } else {
+          UnpackIntoPlanes(from, count, count_, step, plan_.result_size, result + first_ * plan_.result_size + place);
+        }
       }
     }
   }
