@@ -260,7 +260,17 @@ class ByInput {
     // The sum runs over output channels and taps.
     ConvArgs<T> args = Args(Contiguous(Permuted(taps, {0, 2, 1, 3, 4, 5}), scratch));
     args.plan = plan;
-    if (plan.masked && !needs_mask) needs_mask = MayNeedMask(plan);
+    if (plan.masked && !needs_mask) {
+      if (place_.IsCpu()) {  // with zeros in the place of absent terms at first
+        bool sure = false;
+        args.plan.masked = false, args.sure = &sure;
+        ConvGradInputKernel(place_, args);
+        if (sure) return;
+        args.sure = nullptr;
+      }
+      needs_mask = MayNeedMask(plan);
+      if (!*needs_mask) return;
+    }
     args.plan.masked = plan.masked && *needs_mask;
     ConvGradInputKernel(place_, args);
   }
@@ -335,7 +345,7 @@ void RunForward(const Place& place, const ConvSizes& sizes, const TensorView& in
                      .order = order,
                      .source_last = source.channels_last,
                      .result_last = goal.channels_last};
-    WithAbsentTerms(place, args, sizes.c > 1, weight.numel(), input.numel(), [&] { ConvKernel(place, args); });
+    WithAbsentTerms(place, args, true, weight.numel(), input.numel(), [&] { ConvKernel(place, args); });
   });
   goal.Finish();
 }

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "drivers/transpose_cpu-inl.h"
+#include "ops/convolution/doubts_cpu-inl.h"
 #include "ops/convolution/position_sink_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,7 +37,7 @@ struct ChannelTerms {
 
 /// out[p] = the chains of kCount positions from number `first` of the line on, plus the bias.
 template <class T, int kCount>
-HWY_NOINLINE void RunChannels(const ChannelTerms<T>& terms, int64_t first, const T* bias, T* out) {
+HWY_NOINLINE void RunChannels(const ChannelTerms<T>& terms, int64_t first, const T* bias, T* out, Doubts<T>& doubts) {
   const TagOf<T> d;
   VecElementOf<T> acc[kCount];
 #pragma GCC unroll 12
@@ -50,6 +52,10 @@ HWY_NOINLINE void RunChannels(const ChannelTerms<T>& terms, int64_t first, const
       for (int p = 0; p < kCount; ++p) acc[p] = Fma<VecOf<T>>(w, Load(d, from + p * step), acc[p]);
     }
   }
+  Doubts<T> seen = doubts;
+#pragma GCC unroll 12
+  for (int p = 0; p < kCount; ++p) seen.Look(acc[p]);
+  doubts = seen;
   if (bias != nullptr) {
 #pragma GCC unroll 12
     for (int p = 0; p < kCount; ++p) acc[p] = Add(acc[p], Load(d, bias));
@@ -59,7 +65,7 @@ HWY_NOINLINE void RunChannels(const ChannelTerms<T>& terms, int64_t first, const
 }
 
 template <class T>
-using ChannelsFn = void (*)(const ChannelTerms<T>&, int64_t, const T*, T*);
+using ChannelsFn = void (*)(const ChannelTerms<T>&, int64_t, const T*, T*, Doubts<T>&);
 
 template <class T, int... kCounts>
 constexpr auto ChannelsTable(std::integer_sequence<int, kCounts...>) {
@@ -229,9 +235,15 @@ class ChannelBlock {
     first_ = first;
     count_ = static_cast<int>(std::min(kLanesOf<T>, args_.sizes.groups - first));
     const int64_t num_taps = plan_.num_taps();
-    PackTransposed(args_.other + first * num_taps, num_taps, count_, num_taps, weights_, kLanesOf<T>);
+    // Idle lanes repeat the last channel, which leaves no more doubts than there are.
+    const auto row = [&](int64_t lane)
+                         HWY_ATTR { return args_.other + std::min(first + lane, args_.sizes.groups - 1) * num_taps; };
+    PackTransposed(row, static_cast<int>(kLanesOf<T>), num_taps, weights_, kLanesOf<T>);
     if (args_.bias != nullptr) Store(LoadN(args_.bias + first, count_), TagOf<T>(), bias_);
   }
+
+  /// Whether a zero in the place of an absent term may show in what was computed.
+  bool HasDoubt() const { return doubts_.Found(); }
 
   void Run(int64_t image, int64_t band) {
     const auto source_lines = bands_.SourceLines(band);
@@ -239,7 +251,7 @@ class ChannelBlock {
     const T* const source = args_.source + image * channels * plan_.source_plane();
     if (args_.source_last) {
       const auto load = [&](int64_t place, int64_t count, VecElementOf<T>* t) HWY_ATTR {
-        for (int64_t q = 0; q < count; ++q) t[q] = LoadN(source + (place + q) * channels + first_, count_);
+        for (int64_t q = 0; q < count; ++q) t[q] = LoadN(source + (place + q) * channels + first_, count_, T{1});
       };
       PackChannels(plan_, bands_, source_lines.begin, source_lines.end, load, held_);
     } else {
@@ -294,7 +306,7 @@ class ChannelBlock {
       for (const int64_t num_rows : lines_) {
         run_channels({rows, num_rows, plan_.kernel[2].count, plan_.TapStep(2) * kLanesOf<T>,
                       plan_.PositionStep(2) * kLanesOf<T>},
-                     col, args_.bias == nullptr ? nullptr : bias_, out);
+                     col, args_.bias == nullptr ? nullptr : bias_, out, doubts_);
         rows += num_rows, out += cols_ * kLanesOf<T>;
       }
     }
@@ -308,6 +320,7 @@ class ChannelBlock {
   T *weights_, *bias_, *held_, *results_;
   std::vector<typename ChannelTerms<T>::Row> rows_;
   std::vector<int64_t> lines_;  // the number of rows of each
+  Doubts<T> doubts_;
   // The channels that are in the lanes.
   int64_t first_ = 0;
   int count_ = 0;
@@ -321,6 +334,7 @@ void OverChannels(const ConvArgs<T>& args, const ChannelBands& bands) {
   // At least 3 µs of work a task, which packs its first weights.
   const int64_t multiplications = (args.plan.num_taps() + 8) * args.plan.num_positions() * args.sizes.n * channels;
   const int64_t tasks = std::min({count, multiplications / Grain(30000) + 1, int64_t{4} * GetNumThreads()});
+  std::atomic<bool> is_sure = true;
   ParallelFor(tasks, [&](int64_t task) HWY_ATTR {
     ChannelBlock<T> channel_block(args, bands);
     const int64_t begin = count * task / tasks, end = count * (task + 1) / tasks;
@@ -329,7 +343,9 @@ void OverChannels(const ConvArgs<T>& args, const ChannelBands& bands) {
       if (i == begin || at == 0) channel_block.Begin(block * kLanesOf<T>);
       channel_block.Run(at / bands.count(), at % bands.count());
     }
+    if (channel_block.HasDoubt()) is_sure.store(false, std::memory_order_relaxed);
   });
+  if (args.sure != nullptr) *args.sure = is_sure.load();
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR
