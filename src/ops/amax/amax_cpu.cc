@@ -24,13 +24,53 @@ struct Largest {
   using Number = T;
   static constexpr T kLeast = -std::numeric_limits<T>::infinity();
   HWY_INLINE VecOf<T> operator()(VecOf<T> x, VecOf<T> y) const { return Maximum(x, y); }
+  HWY_INLINE VecOf<T> OfUnequal(VecOf<T> x, VecOf<T> y) const { return hn::Max(x, y); }
 };
 template <class T>
 struct Smallest {
   using Number = T;
   static constexpr T kLeast = std::numeric_limits<T>::infinity();
   HWY_INLINE VecOf<T> operator()(VecOf<T> x, VecOf<T> y) const { return Minimum(x, y); }
+  HWY_INLINE VecOf<T> OfUnequal(VecOf<T> x, VecOf<T> y) const { return hn::Min(x, y); }
 };
+
+/// pick(v) of the first lanes and the last ones, until one is left.
+template <class T, class PickOne>
+HWY_INLINE T ReduceLanes(VecOf<T> v, const PickOne& pick) {
+  const TagOf<T> d;
+  HWY_ALIGN T lanes[2 * kLanesOf<T>];
+  Store(v, d, lanes + kLanesOf<T>);
+  for (int64_t half = kLanesOf<T> / 2; half >= 1; half /= 2) {
+    Store(v, d, lanes);
+    v = pick(v, LoadU(d, lanes + half));
+  }
+  return hn::GetLane(v);
+}
+
+/// The reduction of n numbers, a vector at least, by an instruction that targets define each in its way for NaN and for
+/// zeros: false where there is NaN, or where the result is a zero.
+template <class Pick, class T = typename Pick::Number>
+bool ReduceUnequal(const T* x, int64_t n, T* result) {
+  const TagOf<T> d;
+  constexpr int kVecs = 4;
+  VecElementOf<T> met[kVecs], sums[kVecs];  // a sum shows that there was NaN
+#pragma GCC unroll 4
+  for (int v = 0; v < kVecs; ++v) met[v] = sums[v] = LoadU(d, x);
+  const auto take = [&](int v, VecOf<T> numbers) HWY_ATTR {
+    met[v] = Pick().OfUnequal(met[v], numbers);
+    sums[v] = Add(sums[v], numbers);
+  };
+  int64_t i = kLanesOf<T>;
+  for (; i + kVecs * kLanesOf<T> <= n; i += kVecs * kLanesOf<T>) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVecs; ++v) take(v, LoadU(d, x + i + v * kLanesOf<T>));
+  }
+  for (; i < n; i += kLanesOf<T>) take(0, LoadN(x + i, n - i, *x));
+  const auto pick = [](VecOf<T> a, VecOf<T> b) HWY_ATTR { return Pick().OfUnequal(a, b); };
+  *result = ReduceLanes<T>(pick(pick(met[0], met[1]), pick(met[2], met[3])), pick);
+  const VecOf<T> sum = Add(Add(sums[0], sums[1]), Add(sums[2], sums[3]));
+  return hn::AllFalse(d, IsNaN(sum)) && *result != T{0};
+}
 
 /// The reduction of numbers as they come: vectors of what was met so far.
 template <class Pick>
@@ -62,18 +102,11 @@ class Met {
     for (int v = 0; v < kVecs; ++v) met_[v] = met[v];
   }
   HWY_INLINE T Result() const {
-    const TagOf<T> d;
     VecOf<T> all = met_[0];
     if (is_long_) {
       for (int v = 1; v < kVecs; ++v) all = Pick()(all, met_[v]);
     }
-    HWY_ALIGN T lanes[2 * kLanesOf<T>];
-    Store(all, d, lanes + kLanesOf<T>);
-    for (int64_t half = kLanesOf<T> / 2; half >= 1; half /= 2) {
-      Store(all, d, lanes);
-      all = Pick()(all, LoadU(d, lanes + half));
-    }
-    return hn::GetLane(all);
+    return ReduceLanes<T>(all, Pick());
   }
 
  private:
@@ -88,7 +121,13 @@ T ReduceTerms(const AmaxArgs& args, int64_t offset, int64_t begin, int64_t end) 
   HWY_ALIGN T buffer[kPiece];
   Met<Pick> met;
   const int64_t inner = args.reduced.InnerSize(), stride = args.reduced.InnerStride();
-  const int64_t longest = args.dtype == kDTypeOf<T> && stride == 1 ? end - begin : kPiece;
+  const bool in_place = args.dtype == kDTypeOf<T> && stride == 1;
+  constexpr int64_t kWorthIt = 8 * kLanesOf<T>;
+  if (in_place && end - begin >= kWorthIt && inner - begin % inner >= end - begin) {
+    const T* const x = static_cast<const T*>(args.x) + offset + args.reduced.Offset(begin);
+    if (T result; ReduceUnequal<Pick>(x, end - begin, &result)) return result;
+  }
+  const int64_t longest = in_place ? end - begin : kPiece;
   for (int64_t i = begin; i < end;) {
     const int64_t n = std::min({longest, end - i, inner - i % inner});
     met.Take(NumbersSideBySide(args.x, args.dtype, offset + args.reduced.Offset(i), stride, n, buffer), n);

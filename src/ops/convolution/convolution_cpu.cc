@@ -18,7 +18,7 @@ void OverAny(const ConvArgs<T>& args, int64_t m) {
   if (IsByChannel(args)) {
 #if HWY_TARGET != HWY_SCALAR
     if (SuitsChannels(args, m)) {
-      const ChannelBands bands(args.plan, sizeof(T) * kLanesOf<T>);
+      const ChannelBands bands = MakeChannelBands(args);
       if (bands.ReadOnce()) return OverChannels(args, bands);
     }
 #endif

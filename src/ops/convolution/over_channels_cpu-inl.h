@@ -76,7 +76,8 @@ constexpr auto ChannelsTable(std::integer_sequence<int, kCounts...>) {
 /// first to the last one that is read, with zeros before and behind where taps reach out of them.
 class ChannelBands {
  public:
-  ChannelBands(const ConvPlan& plan, int64_t vector_bytes) : plan_(plan) {
+  /// `place_bytes` is what is read of the channels of a place before the next band.
+  ChannelBands(const ConvPlan& plan, int64_t place_bytes) : plan_(plan) {
     const int64_t reach = (plan.kernel[2].count - 1) * plan.TapStep(2), first = plan.FirstPlace(2);
     const int64_t last = first + (plan.positions[2] - 1) * plan.PositionStep(2);
     before_ = std::max<int64_t>(0, -std::min(first, first + reach));
@@ -84,7 +85,7 @@ class ChannelBands {
     // What the nearest caches hold, of the source and of the weights.
     constexpr int64_t kMaxBytes = int64_t{192} << 10;
     lines_ = std::max<int64_t>(1, plan.num_lines());
-    while (lines_ > 1 && MostLines() * width_ * vector_bytes > kMaxBytes) lines_ = (lines_ + 1) / 2;
+    while (lines_ > 1 && MostLines() * width_ * place_bytes > kMaxBytes) lines_ = (lines_ + 1) / 2;
   }
 
   int64_t count() const { return (plan_.num_lines() + lines_ - 1) / lines_; }
@@ -194,6 +195,13 @@ void UnpackIntoPlanes(const T* from, int64_t count, int rows, int64_t step, int6
   }
 }
 
+/// The bands for a vector of channels, or for all of them where they lie side by side.
+template <class T>
+ChannelBands MakeChannelBands(const ConvArgs<T>& args) {
+  const int64_t channels = args.source_last ? std::max(args.sizes.groups / 2, kLanesOf<T>) : kLanesOf<T>;
+  return ChannelBands(args.plan, channels * static_cast<int64_t>(sizeof(T)));
+}
+
 /// Whether OverChannels takes less time than others, if each number goes to its lane about once: channels lie side by side,
 /// or most lanes have one, and planes are small, or taps many.
 template <class T>
@@ -213,41 +221,57 @@ bool SuitsChannels(const ConvArgs<T>& args, int64_t m) {
   return (plan.source_plane() + positions) * per_place + positions * plan.num_taps() * kPerTap < by_plane;
 }
 
-/// A vector of channels of an image, one after the other.
+/// Weights of vectors of channels, packed: those of each vector lie side by side.
+template <class T>
+struct ChannelWeights {
+  T* data;
+  int64_t num_taps;
+
+  T* Of(int64_t first_channel) const { return data + first_channel * num_taps; }
+};
+
+template <class T>
+ChannelWeights<T> PackWeights(const ConvArgs<T>& args, Scratch& scratch) {
+  const int64_t channels = args.sizes.groups, blocks = (channels + kLanesOf<T> - 1) / kLanesOf<T>;
+  const int64_t num_taps = args.plan.num_taps();
+  const ChannelWeights<T> weights{scratch.Get<T>(blocks * kLanesOf<T> * num_taps), num_taps};
+  ParallelRanges(blocks, 1024 / num_taps + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t first = begin * kLanesOf<T>; first < end * kLanesOf<T>; first += kLanesOf<T>) {
+      // Idle lanes repeat the last channel, which leaves no more doubts than there are.
+      const auto row = [&](int64_t lane)
+                           HWY_ATTR { return args.other + std::min(first + lane, channels - 1) * num_taps; };
+      PackTransposed(row, static_cast<int>(kLanesOf<T>), num_taps, weights.Of(first), kLanesOf<T>);
+    }
+  });
+  return weights;
+}
+
+/// A vector of channels of a band of an image, one after the other.
 template <class T>
 class ChannelBlock {
  public:
-  ChannelBlock(const ConvArgs<T>& args, const ChannelBands& bands)
+  ChannelBlock(const ConvArgs<T>& args, const ChannelBands& bands, const ChannelWeights<T>& weights)
       : args_(args),
         plan_(args.plan),
         bands_(bands),
+        weights_(weights),
         cols_(plan_.positions[2]),
         num_runs_((cols_ + kMaxPositionsTogether - 1) / kMaxPositionsTogether),
         // What the lines that go on together read stays in the nearest cache from one of them to the next.
         together_(std::max<int64_t>(8, 4 * kLanesOf<T> / cols_)),
-        weights_(scratch_.Get<T>(plan_.num_taps() * kLanesOf<T>)),
         bias_(scratch_.Get<T>(kLanesOf<T>)),
         held_(scratch_.Get<T>(bands.MostLines() * bands.width() * kLanesOf<T>)),
         results_(scratch_.Get<T>((together_ * cols_ + kLanesOf<T>)*kLanesOf<T>)) {}
 
-  /// Begins with the channels from `first` on.
-  void Begin(int64_t first) {
-    first_ = first;
-    count_ = static_cast<int>(std::min(kLanesOf<T>, args_.sizes.groups - first));
-    const int64_t num_taps = plan_.num_taps();
-    // Idle lanes repeat the last channel, which leaves no more doubts than there are.
-    const auto row = [&](int64_t lane)
-                         HWY_ATTR { return args_.other + std::min(first + lane, args_.sizes.groups - 1) * num_taps; };
-    PackTransposed(row, static_cast<int>(kLanesOf<T>), num_taps, weights_, kLanesOf<T>);
-    if (args_.bias != nullptr) Store(LoadN(args_.bias + first, count_), TagOf<T>(), bias_);
-  }
-
   /// Whether a zero in the place of an absent term may show in what was computed.
   bool HasDoubt() const { return doubts_.Found(); }
 
-  void Run(int64_t image, int64_t band) {
+  void Run(int64_t image, int64_t band, int64_t first_channel) {
     const auto source_lines = bands_.SourceLines(band);
     const int64_t channels = args_.sizes.groups;
+    first_ = first_channel;
+    count_ = static_cast<int>(std::min(kLanesOf<T>, channels - first_));
+    if (args_.bias != nullptr) Store(LoadN(args_.bias + first_, count_), TagOf<T>(), bias_);
     const T* const source = args_.source + image * channels * plan_.source_plane();
     if (args_.source_last) {
       const auto load = [&](int64_t place, int64_t count, VecElementOf<T>* t) HWY_ATTR {
@@ -293,8 +317,8 @@ class ChannelBlock {
     for (int64_t line = begin; line < end; ++line) {
       const size_t before = rows_.size();
       bands_.ForRows(line, line + 1, [&](int64_t tap, int64_t from) HWY_ATTR {
-        rows_.push_back(
-            {held_ + ((from - first_held) * bands_.width() + first) * kLanesOf<T>, weights_ + tap * kLanesOf<T>});
+        rows_.push_back({held_ + ((from - first_held) * bands_.width() + first) * kLanesOf<T>,
+                         weights_.Of(first_) + tap * kLanesOf<T>});
       });
       lines_.push_back(static_cast<int64_t>(rows_.size() - before));
     }
@@ -316,8 +340,9 @@ class ChannelBlock {
   const ConvArgs<T>& args_;
   const ConvPlan& plan_;
   const ChannelBands& bands_;
+  const ChannelWeights<T>& weights_;
   int64_t cols_, num_runs_, together_;
-  T *weights_, *bias_, *held_, *results_;
+  T *bias_, *held_, *results_;
   std::vector<typename ChannelTerms<T>::Row> rows_;
   std::vector<int64_t> lines_;  // the number of rows of each
   Doubts<T> doubts_;
@@ -329,19 +354,19 @@ class ChannelBlock {
 /// The same as OverPlanes, with one result of each channel.
 template <class T>
 void OverChannels(const ConvArgs<T>& args, const ChannelBands& bands) {
+  Scratch scratch;
+  const ChannelWeights<T> weights = PackWeights(args, scratch);
   const int64_t channels = args.sizes.groups, blocks = (channels + kLanesOf<T> - 1) / kLanesOf<T>;
-  const int64_t per_block = args.sizes.n * bands.count(), count = blocks * per_block;
-  // At least 3 µs of work a task, which packs its first weights.
+  const int64_t count = args.sizes.n * bands.count() * blocks;
+  // At least 3 µs of work a task.
   const int64_t multiplications = (args.plan.num_taps() + 8) * args.plan.num_positions() * args.sizes.n * channels;
   const int64_t tasks = std::min({count, multiplications / Grain(30000) + 1, int64_t{4} * GetNumThreads()});
   std::atomic<bool> is_sure = true;
   ParallelFor(tasks, [&](int64_t task) HWY_ATTR {
-    ChannelBlock<T> channel_block(args, bands);
-    const int64_t begin = count * task / tasks, end = count * (task + 1) / tasks;
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t block = i / per_block, at = i % per_block;
-      if (i == begin || at == 0) channel_block.Begin(block * kLanesOf<T>);
-      channel_block.Run(at / bands.count(), at % bands.count());
+    ChannelBlock<T> channel_block(args, bands, weights);
+    for (int64_t i = count * task / tasks; i < count * (task + 1) / tasks; ++i) {
+      // Channels that lie side by side are read one after the other: they share lines of the cache, and pages.
+      channel_block.Run(i / blocks / bands.count(), i / blocks % bands.count(), i % blocks * kLanesOf<T>);
     }
     if (channel_block.HasDoubt()) is_sure.store(false, std::memory_order_relaxed);
   });
