@@ -25,6 +25,7 @@ struct Largest {
   static constexpr T kLeast = -std::numeric_limits<T>::infinity();
   HWY_INLINE VecOf<T> operator()(VecOf<T> x, VecOf<T> y) const { return Maximum(x, y); }
   HWY_INLINE VecOf<T> OfUnequal(VecOf<T> x, VecOf<T> y) const { return hn::Max(x, y); }
+  HWY_INLINE T OfUnequalLanes(VecOf<T> v) const { return hn::GetLane(hn::MaxOfLanes(TagOf<T>(), v)); }
 };
 template <class T>
 struct Smallest {
@@ -32,30 +33,18 @@ struct Smallest {
   static constexpr T kLeast = std::numeric_limits<T>::infinity();
   HWY_INLINE VecOf<T> operator()(VecOf<T> x, VecOf<T> y) const { return Minimum(x, y); }
   HWY_INLINE VecOf<T> OfUnequal(VecOf<T> x, VecOf<T> y) const { return hn::Min(x, y); }
+  HWY_INLINE T OfUnequalLanes(VecOf<T> v) const { return hn::GetLane(hn::MinOfLanes(TagOf<T>(), v)); }
 };
 
-/// pick(v) of the first lanes and the last ones, until one is left.
-template <class T, class PickOne>
-HWY_INLINE T ReduceLanes(VecOf<T> v, const PickOne& pick) {
-  const TagOf<T> d;
-  HWY_ALIGN T lanes[2 * kLanesOf<T>];
-  Store(v, d, lanes + kLanesOf<T>);
-  for (int64_t half = kLanesOf<T> / 2; half >= 1; half /= 2) {
-    Store(v, d, lanes);
-    v = pick(v, LoadU(d, lanes + half));
-  }
-  return hn::GetLane(v);
-}
-
-/// The reduction of n numbers, a vector at least, by an instruction that targets define each in its way for NaN and for
-/// zeros: false where there is NaN, or where the result is a zero.
+/// The reduction of n > 0 numbers by an instruction that targets define each in its way for NaN and for zeros: false where
+/// there is NaN, or where the result is a zero.
 template <class Pick, class T = typename Pick::Number>
 bool ReduceUnequal(const T* x, int64_t n, T* result) {
   const TagOf<T> d;
   constexpr int kVecs = 4;
   VecElementOf<T> met[kVecs], sums[kVecs];  // a sum shows that there was NaN
 #pragma GCC unroll 4
-  for (int v = 0; v < kVecs; ++v) met[v] = sums[v] = LoadU(d, x);
+  for (int v = 0; v < kVecs; ++v) met[v] = sums[v] = LoadN(x, n, *x);
   const auto take = [&](int v, VecOf<T> numbers) HWY_ATTR {
     met[v] = Pick().OfUnequal(met[v], numbers);
     sums[v] = Add(sums[v], numbers);
@@ -66,8 +55,8 @@ bool ReduceUnequal(const T* x, int64_t n, T* result) {
     for (int v = 0; v < kVecs; ++v) take(v, LoadU(d, x + i + v * kLanesOf<T>));
   }
   for (; i < n; i += kLanesOf<T>) take(0, LoadN(x + i, n - i, *x));
-  const auto pick = [](VecOf<T> a, VecOf<T> b) HWY_ATTR { return Pick().OfUnequal(a, b); };
-  *result = ReduceLanes<T>(pick(pick(met[0], met[1]), pick(met[2], met[3])), pick);
+  const VecOf<T> low = Pick().OfUnequal(met[0], met[1]), high = Pick().OfUnequal(met[2], met[3]);
+  *result = Pick().OfUnequalLanes(Pick().OfUnequal(low, high));
   const VecOf<T> sum = Add(Add(sums[0], sums[1]), Add(sums[2], sums[3]));
   return hn::AllFalse(d, IsNaN(sum)) && *result != T{0};
 }
@@ -102,11 +91,18 @@ class Met {
     for (int v = 0; v < kVecs; ++v) met_[v] = met[v];
   }
   HWY_INLINE T Result() const {
+    const TagOf<T> d;
     VecOf<T> all = met_[0];
     if (is_long_) {
       for (int v = 1; v < kVecs; ++v) all = Pick()(all, met_[v]);
     }
-    return ReduceLanes<T>(all, Pick());
+    HWY_ALIGN T lanes[2 * kLanesOf<T>];
+    Store(all, d, lanes + kLanesOf<T>);
+    for (int64_t half = kLanesOf<T> / 2; half >= 1; half /= 2) {
+      Store(all, d, lanes);
+      all = Pick()(all, LoadU(d, lanes + half));
+    }
+    return hn::GetLane(all);
   }
 
  private:
@@ -122,8 +118,7 @@ T ReduceTerms(const AmaxArgs& args, int64_t offset, int64_t begin, int64_t end) 
   Met<Pick> met;
   const int64_t inner = args.reduced.InnerSize(), stride = args.reduced.InnerStride();
   const bool in_place = args.dtype == kDTypeOf<T> && stride == 1;
-  constexpr int64_t kWorthIt = 8 * kLanesOf<T>;
-  if (in_place && end - begin >= kWorthIt && inner - begin % inner >= end - begin) {
+  if (in_place && inner - begin % inner >= end - begin) {
     const T* const x = static_cast<const T*>(args.x) + offset + args.reduced.Offset(begin);
     if (T result; ReduceUnequal<Pick>(x, end - begin, &result)) return result;
   }
