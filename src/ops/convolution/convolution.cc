@@ -43,7 +43,7 @@ TensorView WithChannelsLast(const TensorView& tensor) { return Permuted(tensor, 
 /// Whether there is a group for each channel, and kernels take such ones where they lie side by side.
 bool IsDepthwise(const ConvSizes& sizes) {
   constexpr int64_t kMinChannels = 16;  // the lanes of the widest vectors
-  return sizes.c == 1 && sizes.o == 1 && sizes.groups >= kMinChannels;
+  return sizes.c == 1 && sizes.o == 1 && sizes.groups >= kMinChannels && sizes.input[2] <= kMaxHeldLine;
 }
 
 /// An operand as a kernel reads it: itself where it is row-major, or has channels last and the kernel takes that; else a

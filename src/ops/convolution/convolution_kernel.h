@@ -24,6 +24,9 @@ struct ConvArgs {
   bool* sure = nullptr;  // null, or becomes whether no zero in the place of an absent term shows; on the CPU alone
 };
 
+/// Places of a line up to which a kernel holds whole lines of all of a vector's channels.
+inline constexpr int64_t kMaxHeldLine = int64_t{1} << 16;
+
 /// A gradient by the input at the positions of several plans.
 template <class T>
 struct ConvEachPhaseArgs {

@@ -210,6 +210,7 @@ bool SuitsChannels(const ConvArgs<T>& args, int64_t m) {
   // Several results of a channel share what they read of a plane.
   if (m > 1 || plan.source_plane() == 0 || plan.num_positions() == 0) return false;
   if (args.source_last || args.result_last) return true;
+  if (plan.source[2] > kMaxHeldLine) return false;
   const int64_t channels = args.sizes.groups, lanes = kLanesOf<T>;
   if (channels * 4 < (channels + lanes - 1) / lanes * lanes * 3) return false;
   // In quarters of a cycle, as measured; a vector that spans two lines of the cache takes two loads.
