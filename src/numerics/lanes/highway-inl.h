@@ -102,6 +102,12 @@ template <class V>
 using MemberOf = V;
 #endif
 
+#if HWY_ARCH_X86 && HWY_TARGET >= HWY_SSSE3 && HWY_TARGET != HWY_SCALAR
+// Without an instruction for it, Highway's Round loses the sign of a zero.
+REPDL_LANE hn::Vec128<float> Round(hn::Vec128<float> v) { return CopySign(hn::Round(v), v); }
+REPDL_LANE hn::Vec128<double> Round(hn::Vec128<double> v) { return CopySign(hn::Round(v), v); }
+#endif
+
 template <int kBits, class V>
 REPDL_LANE V ShiftLeft(V v) {
   return hn::ShiftLeft<kBits>(v);
