@@ -103,10 +103,9 @@ bool NeedsMask(const Place& place, const ConvArgs<T>& args, int64_t num_other, i
 }
 
 /// run() with what absent terms need: on the CPU, if `tries_zeros`, with zeros in their place at first, unless the results
-/// leave a doubt.
-template <class T, class Run>
-void WithAbsentTerms(const Place& place, ConvArgs<T>& args, bool tries_zeros, int64_t num_other, int64_t num_source,
-                     const Run& run) {
+/// leave a doubt; else needs_mask() says whether a mask.
+template <class T, class Ask, class Run>
+void WithAbsentTerms(const Place& place, ConvArgs<T>& args, bool tries_zeros, const Ask& needs_mask, const Run& run) {
   tries_zeros = tries_zeros && place.IsCpu() && args.plan.masked;
   if (tries_zeros) {
     bool sure = false;
@@ -115,7 +114,7 @@ void WithAbsentTerms(const Place& place, ConvArgs<T>& args, bool tries_zeros, in
     args.plan.masked = true, args.sure = nullptr;
     if (sure) return;
   }
-  args.plan.masked = NeedsMask(place, args, num_other, num_source);
+  args.plan.masked = args.plan.masked && needs_mask();
   if (!tries_zeros || args.plan.masked) run();
 }
 
@@ -260,19 +259,11 @@ class ByInput {
     // The sum runs over output channels and taps.
     ConvArgs<T> args = Args(Contiguous(Permuted(taps, {0, 2, 1, 3, 4, 5}), scratch));
     args.plan = plan;
-    if (plan.masked && !needs_mask) {
-      if (place_.IsCpu()) {  // with zeros in the place of absent terms at first
-        bool sure = false;
-        args.plan.masked = false, args.sure = &sure;
-        ConvGradInputKernel(place_, args);
-        if (sure) return;
-        args.sure = nullptr;
-      }
-      needs_mask = MayNeedMask(plan);
-      if (!*needs_mask) return;
-    }
-    args.plan.masked = plan.masked && *needs_mask;
-    ConvGradInputKernel(place_, args);
+    const auto may_need_mask = [&] {
+      if (!needs_mask) needs_mask = MayNeedMask(plan);
+      return *needs_mask;
+    };
+    WithAbsentTerms(place_, args, !needs_mask, may_need_mask, [&] { ConvGradInputKernel(place_, args); });
   }
 
   /// Whether each place of the result has at most one tap, those with one lie in boxes that tile it from its beginning,
@@ -345,7 +336,8 @@ void RunForward(const Place& place, const ConvSizes& sizes, const TensorView& in
                      .order = order,
                      .source_last = source.channels_last,
                      .result_last = goal.channels_last};
-    WithAbsentTerms(place, args, true, weight.numel(), input.numel(), [&] { ConvKernel(place, args); });
+    const auto needs_mask = [&] { return NeedsMask(place, args, weight.numel(), input.numel()); };
+    WithAbsentTerms(place, args, true, needs_mask, [&] { ConvKernel(place, args); });
   });
   goal.Finish();
 }
@@ -369,8 +361,8 @@ void RunByKernel(const Place& place, const ConvSizes& sizes, const TensorView& i
                      .source_last = source.channels_last,
                      .result_last = grad.channels_last};
     const bool few_results = grad_weight.numel() <= grad_output.numel() + input.numel();
-    WithAbsentTerms(place, args, few_results, grad_output.numel(), input.numel(),
-                    [&] { ConvGradKernelKernel(place, args); });
+    const auto needs_mask = [&] { return NeedsMask(place, args, grad_output.numel(), input.numel()); };
+    WithAbsentTerms(place, args, few_results, needs_mask, [&] { ConvGradKernelKernel(place, args); });
   });
   goal.Finish();
 }

@@ -85,7 +85,9 @@ class ChannelBands {
     // What the nearest caches hold, of the source and of the weights.
     constexpr int64_t kMaxBytes = int64_t{192} << 10;
     lines_ = std::max<int64_t>(1, plan.num_lines());
-    while (lines_ > 1 && MostLines() * width_ * place_bytes > kMaxBytes) lines_ = (lines_ + 1) / 2;
+    for (FindSourceLines(); lines_ > 1 && most_lines_ * width_ * place_bytes > kMaxBytes; FindSourceLines()) {
+      lines_ = (lines_ + 1) / 2;
+    }
   }
 
   int64_t count() const { return (plan_.num_lines() + lines_ - 1) / lines_; }
@@ -99,25 +101,11 @@ class ChannelBands {
 
     int64_t count() const { return end - begin; }
   };
-  Lines SourceLines(int64_t band) const {
-    Lines lines{plan_.source[0] * plan_.source[1], 0};
-    ForRows(Begin(band), Begin(band + 1), [&](int64_t, int64_t line) {
-      lines.begin = std::min(lines.begin, line), lines.end = std::max(lines.end, line + 1);
-    });
-    lines.begin = std::min(lines.begin, lines.end);
-    return lines;
-  }
-  int64_t MostLines() const {
-    int64_t most = 0;
-    for (int64_t band = 0; band < count(); ++band) most = std::max(most, SourceLines(band).count());
-    return most;
-  }
+  const Lines& SourceLines(int64_t band) const { return source_lines_[static_cast<size_t>(band)]; }
+  /// Of a band, at most.
+  int64_t most_lines() const { return most_lines_; }
   /// Whether each line of the source is held about once.
-  bool ReadOnce() const {
-    int64_t all = 0;
-    for (int64_t band = 0; band < count(); ++band) all += SourceLines(band).count();
-    return all <= 2 * plan_.source[0] * plan_.source[1];
-  }
+  bool ReadOnce() const { return all_lines_ <= 2 * plan_.source[0] * plan_.source[1]; }
 
   /// row(tap, line) for lines [begin, end) of positions: the first tap of each row of taps that reads a line of the source,
   /// and that line.
@@ -141,9 +129,24 @@ class ChannelBands {
     return plan_.FirstPlace(axis) + position[axis] * plan_.PositionStep(axis) + tap * plan_.TapStep(axis);
   }
 
+  void FindSourceLines() {
+    source_lines_.clear(), most_lines_ = all_lines_ = 0;
+    for (int64_t band = 0; band < count(); ++band) {
+      Lines lines{plan_.source[0] * plan_.source[1], 0};
+      ForRows(Begin(band), Begin(band + 1), [&](int64_t, int64_t line) {
+        lines.begin = std::min(lines.begin, line), lines.end = std::max(lines.end, line + 1);
+      });
+      lines.begin = std::min(lines.begin, lines.end);
+      source_lines_.push_back(lines);
+      most_lines_ = std::max(most_lines_, lines.count()), all_lines_ += lines.count();
+    }
+  }
+
   const ConvPlan& plan_;
   int64_t before_, width_;
-  int64_t lines_;  // of positions in a band
+  int64_t lines_;                    // of positions in a band
+  std::vector<Lines> source_lines_;  // of each
+  int64_t most_lines_ = 0, all_lines_ = 0;
 };
 
 /// to[place] = a vector of channels for each place of lines [begin, end); load(place, count, t) gives those of some places.
@@ -261,7 +264,7 @@ class ChannelBlock {
         // What the lines that go on together read stays in the nearest cache from one of them to the next.
         together_(std::max<int64_t>(8, 4 * kLanesOf<T> / cols_)),
         bias_(scratch_.Get<T>(kLanesOf<T>)),
-        held_(scratch_.Get<T>(bands.MostLines() * bands.width() * kLanesOf<T>)),
+        held_(scratch_.Get<T>(bands.most_lines() * bands.width() * kLanesOf<T>)),
         results_(scratch_.Get<T>((together_ * cols_ + kLanesOf<T>)*kLanesOf<T>)) {}
 
   /// Whether a zero in the place of an absent term may show in what was computed.
