@@ -152,6 +152,7 @@ class ByInput {
   Way ChooseWay() const {
     if (IsPatches()) return Way::kPatches;
     if (!place_.IsCpu()) return Way::kOneByOne;
+    if (IsDepthwise(sizes_)) return NumPlaces(sizes_.stride) > 1 ? Way::kEachPhase : Way::kOneByOne;
     if (ConvPhases::Suit(sizes_, ChainOfTerms())) return Way::kTogether;
     return sizes_.o > 1 ? Way::kEachPhase : Way::kOneByOne;
   }
@@ -346,8 +347,8 @@ void RunByKernel(const Place& place, const ConvSizes& sizes, const TensorView& i
                  Order order, const TensorView& grad_weight) {
   if (input.numel() == 0) return FillWithZero(place, grad_weight);
   OpScratch scratch(place);
-  // Single channels have a kernel of their own.
-  const bool takes_channels_last = place.IsCpu() && (sizes.c > 1 || sizes.o > 1);
+  // Other single channels are read plane by plane.
+  const bool takes_channels_last = place.IsCpu() && (sizes.c > 1 || sizes.o > 1 || IsDepthwise(sizes));
   const Source source(input, takes_channels_last, scratch), grad(grad_output, takes_channels_last, scratch);
   const Goal goal(grad_weight, false, scratch);
   DispatchReal(input.dtype, [&]<class T>() {

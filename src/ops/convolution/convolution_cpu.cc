@@ -15,16 +15,16 @@ namespace {
 /// `m` is the number of results' channels in a group.
 template <class T>
 void OverAny(const ConvArgs<T>& args, int64_t m) {
-  if (IsByChannel(args)) {
-#if HWY_TARGET != HWY_SCALAR
-    if (SuitsChannels(args, m)) {
-      const ChannelBands bands = MakeChannelBands(args);
-      if (bands.ReadOnce()) return OverChannels(args, bands);
-    }
-#endif
-    if (!args.source_last && !args.result_last) return OverPlanes(args, m);
+  if (IsByChannel(args, args.plan)) {
+    if (TriesChannels(args, m)) return;
+    if (!args.source_last && !args.result_last && args.plan.num_taps() > 1) return OverPlanes(args, m);
   }
   IsPointwise(args) ? OverImages(args, m) : OverPositions(args, m);
+}
+
+template <class T>
+void OverAnyPhases(const ConvEachPhaseArgs<T>& args) {
+  if (!TriesChannels(args)) OverEachPhase(args);
 }
 
 }  // namespace
@@ -33,8 +33,8 @@ void ConvKernel(const ConvArgs<float>& args) { OverAny(args, args.sizes.o); }
 void ConvKernel(const ConvArgs<double>& args) { OverAny(args, args.sizes.o); }
 void ConvGradInputKernel(const ConvArgs<float>& args) { OverAny(args, args.sizes.c); }
 void ConvGradInputKernel(const ConvArgs<double>& args) { OverAny(args, args.sizes.c); }
-void ConvEachPhaseKernel(const ConvEachPhaseArgs<float>& args) { OverEachPhase(args); }
-void ConvEachPhaseKernel(const ConvEachPhaseArgs<double>& args) { OverEachPhase(args); }
+void ConvEachPhaseKernel(const ConvEachPhaseArgs<float>& args) { OverAnyPhases(args); }
+void ConvEachPhaseKernel(const ConvEachPhaseArgs<double>& args) { OverAnyPhases(args); }
 void ConvPhasesKernel(const ConvPhasesArgs<float>& args) { OverPhases(args); }
 void ConvPhasesKernel(const ConvPhasesArgs<double>& args) { OverPhases(args); }
 void ConvGradKernelKernel(const ConvArgs<float>& args) { OverTaps(args); }

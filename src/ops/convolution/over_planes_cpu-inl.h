@@ -13,10 +13,9 @@ namespace repdl::HWY_NAMESPACE {
 
 /// Whether a group has one channel to read, and all terms are in a chain, present or zeros.
 template <class T>
-bool IsByChannel(const ConvArgs<T>& args) {
+bool IsByChannel(const ConvArgs<T>& args, const ConvPlan& plan) {
   const int64_t terms = NumPlaces(args.sizes.kernel);
-  return args.plan.channels == 1 && !args.plan.masked && args.plan.num_taps() > 1 &&
-         ChainLength(args.order, terms) >= terms;
+  return plan.channels == 1 && !plan.masked && ChainLength(args.order, terms) >= terms;
 }
 
 /// Rows of weights whose chains run side by side, so that a vector of the plane is read once for all of them.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Places of images, a vector of channels each.
+#pragma once
+
+#include <algorithm>
+
+#include "drivers/transpose_cpu-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace repdl::HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR
+
+/// Up to a vector of channels of an image, whose places lie side by side in planes, or the channels of a place do.
+template <class T>
+struct ImageChannels {
+  const T* image;
+  int64_t plane, channels;  // of the image
+  bool channels_last;
+  int64_t first;  // channel
+
+  int count() const { return static_cast<int>(std::min(kLanesOf<T>, channels - first)); }
+  /// t[q] = the channels of place + q; idle lanes repeat the last one, or are 1.
+  HWY_INLINE void Load(int64_t place, int64_t num_places, VecElementOf<T>* t) const {
+    if (channels_last) {
+      for (int64_t q = 0; q < num_places; ++q) t[q] = LoadN(image + (place + q) * channels + first, count(), T{1});
+      return;
+    }
+    const auto row = [&](int64_t lane)
+                         HWY_ATTR { return image + std::min(first + lane, channels - 1) * plane + place; };
+    if (num_places == kLanesOf<T>) return LoadTransposed<T>(row, t);
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kLanesOf<T>; ++i) t[i] = LoadN(row(i), num_places);
+    TransposeSquare<T>(t);
+  }
+};
+
+/// to[place] = a vector of channels for each place of lines [begin, end), with zeros before and behind each line.
+template <class T>
+void PackChannels(const ImageChannels<T>& from, int64_t cols, int64_t before, int64_t after, int64_t begin, int64_t end,
+                  T* to) {
+  const TagOf<T> d;
+  const auto fill = [&](int64_t count) HWY_ATTR {
+    for (int64_t i = 0; i < count; ++i, to += kLanesOf<T>) Store(Zero(d), d, to);
+  };
+  int64_t col = 0;
+  for (int64_t place = begin * cols; place < end * cols; place += kLanesOf<T>) {
+    const int64_t count = std::min(kLanesOf<T>, end * cols - place);
+    VecElementOf<T> t[kLanesOf<T>];
+    from.Load(place, count, t);
+    for (int64_t q = 0; q < count; ++q) {
+      if (col == 0) fill(before);
+      Store(t[q], d, to);
+      to += kLanesOf<T>;
+      if (++col == cols) fill(after), col = 0;
+    }
+  }
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+}  // namespace repdl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
