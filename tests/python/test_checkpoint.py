@@ -652,20 +652,26 @@ def test_where_no_checkpoint_can_be_written(tmp_path: Path, monkeypatch: pytest.
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_replaced_while_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoint.save(path, x=1)
-    first = checkpoint_file._checksum
+@pytest.mark.parametrize("times", [1, 3, 100])
+def test_a_file_that_is_replaced_while_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    checkpoint.save(path, x=0)
+    checksum = checkpoint_file._checksum
+    replaced = 0
 
-    def replaced(file: Any) -> Any:
-        found = first(file)
-        monkeypatch.undo()
-        checkpoint.save(path, x=2)
+    def replacing(file: Any) -> Any:
+        nonlocal replaced
+        found = checksum(file)
+        if file.mode == "rb" and replaced < times:  # not the one that is written
+            replaced += 1
+            checkpoint.save(path, x=replaced)
         return found
 
-    monkeypatch.setattr(checkpoint_file, "_checksum", replaced)
-    with pytest.raises(CheckpointError, match="it was replaced while it was read"):
-        checkpoint.read(path)
-    assert checkpoint.read(path) == {"x": 2}
+    monkeypatch.setattr(checkpoint_file, "_checksum", replacing)
+    if times < checkpoint_file._ATTEMPTS:
+        assert checkpoint.read(path) == {"x": times}
+    else:
+        with pytest.raises(CheckpointError, match="it was replaced while it was read, 20 times"):
+            checkpoint.read(path)
 
 
 def test_settings_of_this_process(path: Path) -> None:

@@ -33,6 +33,9 @@ FORMAT = "1"
 _LARGEST_HEADER = 100_000_000
 """Of bytes: safetensors reads none that is larger."""
 
+_ATTEMPTS = 20
+"""To read a file that others write."""
+
 _CHECKSUM = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 """In the header. A text in it has its quotes escaped, and so never looks like this."""
 
@@ -76,9 +79,19 @@ def write(path: str | os.PathLike[str], text: str, tensors: dict[str, torch.Tens
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, torch.Tensor]]:
-    """The text and the tensors of a whole file. CheckpointError, without its path, for any other."""
+    """The text and the tensors of a whole file. CheckpointError, without its path, for any other.
+
+    A file that another process replaces meanwhile is read again.
+    """
     if Path(path).is_fifo():  # opening it would wait for a writer
         raise CheckpointError("it is a pipe, not a file")
+    for _ in range(_ATTEMPTS):
+        if (found := _read_unless_replaced(path)) is not None:
+            return found
+    raise CheckpointError(f"it was replaced while it was read, {_ATTEMPTS} times")
+
+
+def _read_unless_replaced(path: str | os.PathLike[str]) -> tuple[str, dict[str, torch.Tensor]] | None:
     with open(path, "rb") as file:
         _, computed, stated = _checksum(file)
     if computed != stated:
@@ -90,7 +103,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, torch.Tensor]]:
         with safetensors.safe_open(path, framework="pt", device="cpu") as opened:
             metadata = opened.metadata() or {}
             if metadata.get("sha256", "").encode() != stated:
-                raise CheckpointError("it was replaced while it was read")
+                return None
             if metadata.get("repdl.checkpoint") != FORMAT or "state" not in metadata:
                 format_ = metadata.get("repdl.checkpoint")
                 raise CheckpointError(f"it has format {format_!r}, and this version of repdl reads {FORMAT!r}")
