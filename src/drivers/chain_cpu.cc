@@ -75,23 +75,39 @@ void Columns(const ChainArgs& args, const RowTiles& tiles, const double* packed,
   }
 }
 
+/// Numbers [k, k + num_k) of all rows of a, negated, tile by tile.
+void PackNegated(const ChainArgs& args, const RowTiles& tiles, int64_t k, int64_t num_k, double* packed) {
+  if (args.a_row_stride == 1) {
+    // As they lie in memory: other threads have written many of them.
+    for (int64_t q = 0; q < num_k; ++q) {
+      const double* const from = args.a + (k + q) * args.a_col_stride;
+      for (int64_t t = 0; t < tiles.count; ++t) {
+        const int64_t begin = tiles.Begin(t), rows = tiles.Rows(t);
+        double* const to = packed + begin * num_k + q * rows;
+        ForVectors<double>(
+            rows, [&](int64_t i, int64_t n) HWY_ATTR { StoreN<double>(Neg(LoadN(from + begin + i, n)), to + i, n); });
+      }
+    }
+    return;
+  }
+  const MatrixOf<double> a{args.a, args.a_row_stride, args.a_col_stride};
+  for (int64_t t = 0; t < tiles.count; ++t) {
+    PackRows(a, tiles.Begin(t), tiles.Rows(t), k, num_k, packed + tiles.Begin(t) * num_k);
+  }
+  ForVectors<double>(args.m * num_k,
+                     [&](int64_t i, int64_t n) HWY_ATTR { StoreN<double>(Neg(LoadN(packed + i, n)), packed + i, n); });
+}
+
 }  // namespace
 
 void SubtractProduct(const ChainArgs& args) {
   if (args.m == 0 || args.n == 0) return;
   const RowTiles tiles{args.m};
   Scratch scratch;
-  double* const packed = scratch.Get<double>(args.m * std::min(args.k, kBlockK));
+  double* const packed = scratch.Get<double>(args.m * std::min(args.k, kBlockK) + kLanesOf<double>);
   for (int64_t k = 0; k < args.k; k += kBlockK) {
     const int64_t num_k = std::min(kBlockK, args.k - k);
-    for (int64_t t = 0; t < tiles.count; ++t) {
-      const int64_t i = tiles.Begin(t), rows = tiles.Rows(t);
-      const double* const from = args.a + i * args.a_row_stride + k * args.a_col_stride;
-      double* const to = packed + i * num_k;
-      for (int64_t q = 0; q < num_k; ++q) {
-        for (int64_t r = 0; r < rows; ++r) to[q * rows + r] = -from[r * args.a_row_stride + q * args.a_col_stride];
-      }
-    }
+    PackNegated(args, tiles, k, num_k, packed);
     // Ten µs of work are worth a fork: a factorization makes many.
     const int64_t panels = (args.n + kCols - 1) / kCols, grain = 150000 / (args.m * num_k * kCols) + 1;
     ParallelRanges(panels, grain, [&](int64_t begin, int64_t end) {
