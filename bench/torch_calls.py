@@ -144,6 +144,22 @@ def _functions_of_doubles() -> Iterator[Call]:
     yield from _pointwise(torch.float64)
 
 
+@family("bfloat16")
+def _low_precision() -> Iterator[Call]:
+    low = partial(leaf, dtype=torch.bfloat16)
+    for name in ("exp", "log", "tanh", "sigmoid", "erf", "sqrt"):
+        yield name, getattr(torch, name), between(0.1, 3.0, 256, 256, dtype=torch.bfloat16)
+    yield "gelu", F.gelu, low(256, 256)
+    yield "silu", F.silu, low(256, 256)
+    yield "add", torch.add, low(256, 256), low(256, 256)
+    yield "sum of rows", partial(torch.sum, dim=1), low(256, 1000)
+    yield "softmax, 64 of 1000", partial(torch.softmax, dim=1), low(64, 1000)
+    yield "layer_norm, 256 of 256", F.layer_norm, low(256, 256), (256,)
+    yield "linear, 1 token, 768 to 768", F.linear, low(1, 768), low(768, 768), low(768)
+    yield "linear, 256 tokens, 256 to 1024", F.linear, low(256, 256), low(1024, 256), low(1024)
+    yield "2-d, 64 × 28², 3 × 3", partial(F.conv2d, padding=1), low(4, 64, 28, 28), low(64, 64, 3, 3)
+
+
 @family("reductions")
 def _reductions() -> Iterator[Call]:
     rows = leaf(256, 1000)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The CPU kernels of the elementwise ops that the file REPDL_FAMILY lists. REPDL_FEW_STEPS is 1 where their functions have
 // so few that memory counts.
-#include "drivers/map_cpu-inl.h"
+#include "drivers/map_table_cpu-inl.h"
 #include "numerics/functions_highway-inl.h"
 #include "ops/elementwise/elementwise_kernel.h"
 
@@ -39,7 +39,7 @@ void MapOf(const MapArgs& args, const F& f) {
         return MapOf<1, float>(args, [](Vec x) HWY_ATTR { return Function(x); }); \
       }                                                                           \
     }                                                                             \
-    MapWide<Function##Wide>(args, kGrain);                                        \
+    MapWideByTable<Function##Wide>(args, kGrain);                                 \
   }
 #define REPDL_MAP_float(Function) MapOf<2, float>(args, [](Vec x, Vec y) HWY_ATTR { return Function(x, y); })
 #define REPDL_MAP_double(Function) MapWide2<Function##Wide>(args, kGrain)
