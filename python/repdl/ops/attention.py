@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from repdl._aliases import aliases
 from repdl._op import Sample, Tensor, op, sample
 from repdl.ops.elementwise.arithmetic import div
 from repdl.ops.mm import mm
@@ -95,7 +96,9 @@ def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
     """Those of attention in single ops, with all probabilities in memory."""
     import torch
 
-    query, key, value, order = saved.query, saved.key, saved.value, saved.order
+    operands = {"query": saved.query, "key": saved.key, "value": saved.value}
+    wanted = aliases(operands)
+    (query, key, value), order = (operands | wanted).values(), saved.order
     scale = 1.0 / math.sqrt(query.shape[-1]) if saved.scale is None else saved.scale
     shared = query.shape[1] // max(key.shape[1], 1)
     keys, values = (t if shared == 1 else t.repeat_interleave(shared, 1) for t in (key, value))
@@ -110,7 +113,6 @@ def _differentiable_gradients(saved: Any, grad: Any) -> dict[str, Any]:
     dropout_mask = _drawn_mask(saved, weights) if saved.dropout_p > 0 else saved.dropout_mask
     if dropout_mask is not None:
         weights = weights * dropout_mask
-    wanted = {name: t for name, t in (("query", query), ("key", key), ("value", value)) if t.requires_grad}
     output = mm(weights, values, False, False, order)
     return dict(zip(wanted, torch.autograd.grad(output, list(wanted.values()), grad, create_graph=True), strict=True))
 

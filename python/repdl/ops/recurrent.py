@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from repdl._aliases import aliases
 from repdl._op import Sample, Tensor, no_rows, op, sample
 from repdl.ops.elementwise.activation import relu, sigmoid
 from repdl.ops.elementwise.hyperbolic import tanh
@@ -195,14 +196,15 @@ def _differentiable(
     """The gradients in single ops, of which each has a gradient."""
     import torch
 
-    state, outputs = [getattr(saved, name) for name in states], []
-    gates = saved.gates.unbind(0)
+    operands = {name: getattr(saved, name) for name in ("gates", *states, "weight", "bias")}
+    wanted = aliases(operands)
+    operands |= wanted
+    state, outputs = [operands[name] for name in states], []
+    gates = operands["gates"].unbind(0)
     for x in reversed(gates) if saved.reverse else gates:
-        state = list(step(linear(state[0], saved.weight, saved.bias, saved.order), x, *state))
+        state = list(step(linear(state[0], operands["weight"], operands["bias"], saved.order), x, *state))
         outputs.append(state[0])
     output = torch.stack(outputs[::-1] if saved.reverse else outputs)
-    named = {name: getattr(saved, name) for name in ("gates", *states, "weight", "bias")}
-    wanted = {name: t for name, t in named.items() if t is not None and t.requires_grad}
     given = [(o, g) for o, g in zip((output, *state), grads, strict=True) if g is not None]
     results = torch.autograd.grad(
         [o for o, _ in given], list(wanted.values()), [g for _, g in given], create_graph=True, allow_unused=True
