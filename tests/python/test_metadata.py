@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -231,3 +232,39 @@ def test_strides_of_a_resized_out_as_torch(name: str) -> None:
         if stock.shape == given.shape:
             INTO[name](given)
             assert given.stride() == (8, 2)  # one that fits keeps its own
+
+
+def turned(dims: tuple[int, ...], *sizes: int) -> torch.Tensor:
+    """A tensor of these sizes, whose dimensions lie in this order in memory."""
+    inverse = [dims.index(dim) for dim in range(len(dims))]
+    return normal(*(sizes[dim] for dim in dims)).permute(inverse)
+
+
+@pytest.mark.parametrize("dims", [*itertools.permutations(range(4))], ids=str)
+def test_strides_of_attention_as_torch(dims: tuple[int, ...]) -> None:
+    query, key = turned(dims, 2, 4, 6, 8), normal(2, 4, 6, 8)
+
+    def strides() -> list[tuple[int, ...]]:
+        attend = F.scaled_dot_product_attention
+        return [attend(query, key, key).stride(), attend(query, query, query, torch.zeros(6, 6)).stride()]
+
+    stock = strides()
+    with repdl.reproducible():
+        assert strides() == stock
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("weight_last", [False, True])
+@pytest.mark.parametrize("input_last", [False, True])
+def test_strides_of_convolved_lines_as_torch(input_last: bool, weight_last: bool, transposed: bool) -> None:
+    x = turned((0, 2, 1) if input_last else (0, 1, 2), 2, 8, 7)
+    weight = turned((0, 2, 1) if weight_last else (0, 1, 2), *((8, 4, 3) if transposed else (4, 8, 3)))
+
+    def strides() -> list[tuple[int, ...]]:
+        leaves = [t.detach().requires_grad_() for t in (x, weight)]
+        result = (F.conv_transpose1d if transposed else F.conv1d)(*leaves)
+        return [result.stride(), *(g.stride() for g in torch.autograd.grad(result.sum(), leaves))]
+
+    stock = strides()
+    with repdl.reproducible():
+        assert strides() == stock

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -77,6 +78,33 @@ def test_narrow_and_wide_numbers_are_those_that_torch_draws(dtype: torch.dtype) 
         step = torch.finfo(dtype).eps
         assert torch.allclose(a.double(), b.double(), rtol=step, atol=step)
     assert (ours[0] == stock[0]).float().mean() > 0.7
+
+
+PROBABILITIES = torch.rand(8, 60, generator=torch.Generator().manual_seed(1)).t()
+OF_OPERANDS: dict[str, Callable[[], torch.Tensor]] = {
+    "bernoulli": lambda: torch.bernoulli(PROBABILITIES),
+    "bernoulli of an expanded one": lambda: torch.bernoulli(PROBABILITIES[:, :1].expand(60, 8)),
+    "normal of a mean": lambda: torch.normal(PROBABILITIES, 0.5),
+    "normal of a deviation": lambda: torch.normal(0.5, PROBABILITIES),
+    "normal of both": lambda: torch.normal(PROBABILITIES, PROBABILITIES),
+}
+
+
+@pytest.mark.parametrize("name", OF_OPERANDS)
+def test_numbers_of_torch_for_operands_of_any_layout(name: str) -> None:
+    torch.manual_seed(4)
+    stock = OF_OPERANDS[name]()
+    torch.manual_seed(4)
+    with repdl.reproducible(rng="torch"):
+        ours = OF_OPERANDS[name]()
+    torch.testing.assert_close(ours, stock, check_stride=True)
+
+
+@pytest.mark.parametrize("std", [-1.0, torch.tensor([1.0, -1.0]), torch.tensor(float("nan"))], ids=str)
+def test_deviations_that_are_negative_are_refused_as_by_torch(std: Any) -> None:
+    for rng in ("philox", "torch"):
+        with repdl.reproducible(rng=rng), pytest.raises(RuntimeError, match="normal expects"):
+            torch.normal(torch.zeros(2), std)
 
 
 DRAWS = """

@@ -59,8 +59,15 @@ def scaled_dot_product_attention(
     if rank == 3:
         return output[:, 0]
     # As torch lays it out: as the query, where its fused kernel takes the call.
-    heads_inside = query.stride(1) < query.stride(2) and dropout_p == 0 and value.shape[-1] == query.shape[-1]
-    return output.transpose(1, 2).contiguous().transpose(1, 2) if heads_inside else output
+    is_fused = query.stride(3) == 1 and dropout_p == 0 and value.shape[-1] == query.shape[-1]
+    return _in_order(output, sorted(range(3), key=query.stride, reverse=True)) if is_fused else output
+
+
+def _in_order(x: torch.Tensor, outer: list[int]) -> torch.Tensor:
+    """The tensor with the last dimension innermost, and the others in this order around it."""
+    if outer == [0, 1, 2]:
+        return x
+    return x.permute(*outer, 3).contiguous().permute(*(outer.index(dim) for dim in range(3)), 3)
 
 
 def _is_nested(*tensors: torch.Tensor) -> bool:

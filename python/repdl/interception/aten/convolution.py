@@ -29,6 +29,11 @@ def _as_plane(x: torch.Tensor) -> torch.Tensor:
     return x.unsqueeze(2) if x.dim() == 3 else x
 
 
+def _format_of(input: torch.Tensor, weight: torch.Tensor) -> torch.memory_format:
+    """The layout of a result; torch makes lines row-major first, and then goes by the weight alone."""
+    return memory_format(_as_plane(weight)) if input.dim() == 3 else memory_format(input, weight)
+
+
 _LAST = {name: _core.channels_last(name) for name in _OPS}
 """The ops of real numbers, with results that have their channels last."""
 
@@ -36,7 +41,7 @@ _LAST = {name: _core.channels_last(name) for name in _OPS}
 def _call(name: str, operands: tuple[torch.Tensor, torch.Tensor], *args: Any) -> torch.Tensor:
     """An op, whose result is laid out as torch's is for input and weight."""
     x = operands[0]
-    format = memory_format(*map(_as_plane, operands))
+    format = _format_of(*operands)
     if format == torch.contiguous_format:
         return ops_of(x)[name](*args)
     if not x.is_complex():

@@ -155,7 +155,7 @@ _sampler("multinomial", philox.multinomial)
 
 @override("bernoulli", **ANY_DTYPE)
 def bernoulli(self: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
-    return torch.empty_like(self).bernoulli_(self, generator=generator)
+    return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(self, generator=generator)
 
 
 @override("normal.Tensor_Tensor", **ANY_DTYPE)
@@ -170,12 +170,18 @@ def normal_tensor_tensor(mean: torch.Tensor, std: torch.Tensor, *, generator: An
 def normal_tensor_float(mean: Any, std: Any = 1.0, *, generator: Any = None) -> torch.Tensor:
     _check_deviation(std)
     like = mean if isinstance(mean, torch.Tensor) else std
-    return _spread(torch.empty_like(like).normal_(0.0, 1.0, generator=generator), mean, std)
+    drawn = torch.empty_like(like, memory_format=torch.contiguous_format).normal_(0.0, 1.0, generator=generator)
+    return _spread(drawn, mean, std)
 
 
 def _check_deviation(std: Any) -> None:
-    if isinstance(std, torch.Tensor) and std.is_complex():
+    if not isinstance(std, torch.Tensor):
+        if not std >= 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    elif std.is_complex():
         raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif std.numel() > 0 and not std.is_meta and not std.min() >= 0:
+        raise RuntimeError("normal expects all elements of std >= 0.0")
 
 
 def _spread(drawn: torch.Tensor, mean: Any, std: Any) -> torch.Tensor:
