@@ -7,7 +7,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from repdl.interception import places
 from repdl.interception.choices import float32_precision
+from repdl.interception.encoder import with_zeros_for_padding
 from repdl.interception.replaced import replaced
 
 
@@ -79,6 +80,7 @@ def _routed() -> Iterator[None]:
             _one_by_one(),
             replaced(torch._C._VariableFunctions, "einsum", _from_the_left),
             replaced(torch._C, "set_flush_denormal", _refusing_flushing),
+            replaced(torch.nn.TransformerEncoder, "forward", with_zeros_for_padding) if fast_path else nullcontext(),
         ):
             yield
     finally:
