@@ -76,7 +76,12 @@ class TorchOp:
                     return self.transformable.apply(*self.all_arguments(args, kwargs))
             return self.dispatched(*args, **kwargs)
         if not needs_grad or self.function is None or not torch.is_grad_enabled():
-            return self.kernel(*args, **kwargs)
+            try:
+                return self.kernel(*args, **kwargs)
+            except TypeError:
+                if not any(map(_is_batch_of_gradients, (*args, *kwargs.values()))):
+                    raise
+                return self.dispatched(*args, **kwargs)  # which calls it for each entry
         return self.function.apply(*self.all_arguments(args, kwargs))
 
     def all_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -114,6 +119,11 @@ def _as_program() -> AbstractContextManager[Any]:
         return nullcontext()
     included = torch._C._dispatch_tls_local_include_set()
     return torch._C._ForceDispatchKeyGuard(included, hidden - _HIDDEN)
+
+
+def _is_batch_of_gradients(value: Any) -> bool:
+    """Those that `torch.autograd.grad(..., is_grads_batched=True)` takes at once, which look like plain tensors."""
+    return isinstance(value, torch.Tensor) and torch._C._functorch.is_legacy_batchedtensor(value)
 
 
 def _is_watched() -> bool:
