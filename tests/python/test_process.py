@@ -32,7 +32,9 @@ PRECISIONS: dict[str, Callable[[], None]] = {
 
 
 @pytest.mark.parametrize("name", PRECISIONS)
-def test_less_precision_is_refused_while_enabled(name: str) -> None:
+def test_less_precision_is_refused_while_enabled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # torch.testing, once another test has imported it, lets nobody change such flags.
+    monkeypatch.setitem(vars(torch.backends.m), "__allow_nonbracketed_mutation_flag", True)
     with (
         repdl.reproducible(),
         pytest.raises(RuntimeError, match=rf"{name.split()[0]}.*fewer bits, and repdl is enabled"),
