@@ -38,7 +38,9 @@ void ForGroups(const SoftmaxArgs<T>& args, const Body& body) {
 /// Calls body(row, x, y, result) for each row, or group of rows; y is the output of the forward op, for a gradient.
 template <class T, class Body>
 void ForRows(const SoftmaxArgs<T>& args, const Body& body) {
-  if (AreColumns<T>(args.num_rows, args.n, args.input.stride)) return ForGroups(args, body);
+  // The gradient that is given may be one number for all.
+  const int64_t stride = args.output.data != nullptr ? args.output.stride : args.input.stride;
+  if (AreColumns<T>(args.num_rows, args.n, stride)) return ForGroups(args, body);
   const Row<T> row{args.n, args.order};
   ParallelRanges(args.num_rows, 4096 / args.n + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     Scratch scratch;
