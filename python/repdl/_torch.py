@@ -12,6 +12,7 @@ gradient by the first call that reaches the dispatcher's autograd, the shapes by
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property, reduce
@@ -26,6 +27,9 @@ from repdl._op import Gradient, Op, Saved, registry
 from repdl._symbols import addresses
 
 _library = torch.library.Library("repdl", "DEF")
+
+# torch.vmap calls them for each entry, so that it has the bits that it has alone; nothing for PyTorch to mend.
+warnings.filterwarnings("ignore", r"There is a performance drop .* batching rule for repdl::", UserWarning)
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 """The types of tensors that torch's own functions serve, and nobody else."""
