@@ -235,9 +235,29 @@ def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Te
             dtype = other.dtype if simple else torch.result_type(other, number)
             if dtype in LOW_DTYPES and (in_float32 or other.dim()):
                 dtype = torch.float32
-            # As float32 a float64 would lose digits, and as another integer an integer overflow.
+            if type(number) is int:
+                return _whole_number(number, dtype)
+            # As float32 a float64 would lose digits.
             return _number_on_cpu(number, dtype) if type(number) is float else _number_on_cpu(number).to(dtype)
     return _number_on_cpu(number)
+
+
+_whole_numbers: dict[tuple[int, torch.dtype], torch.Tensor] = {}
+"""Those that were given before, which kernels only read: making one takes longer than a small op."""
+
+
+def _whole_number(number: int, dtype: torch.dtype) -> torch.Tensor:
+    found = _whole_numbers.get((number, dtype))
+    if found is None:
+        found = _number_on_cpu(number).to(dtype)  # as an integer of this type it would overflow
+        is_plain = type(found) is torch.Tensor and not found.is_inference()
+        if is_plain and abs(number) < _FEW and not torch._C._are_functorch_transforms_active():
+            _whole_numbers[number, dtype] = found
+    return found
+
+
+_FEW = 1024
+"""Whole numbers below this one are kept."""
 
 
 def _number_on_cpu(number: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
