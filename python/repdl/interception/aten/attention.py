@@ -54,7 +54,10 @@ def scaled_dot_product_attention(
     elif dropout_p > 0:
         dropout_mask = query.new_empty((*query.shape[:3], key.shape[2])).bernoulli_(1 - dropout_p)
         dropout_mask = dropout_mask.div_(1 - dropout_p) if dropout_p < 1 else dropout_mask
-    output = ops.attention(query, key, value, attn_mask, dropout_mask, is_causal, scale, *drawn)
+    try:
+        output = ops.attention(query, key, value, attn_mask, dropout_mask, is_causal, scale, *drawn)
+    except ValueError as error:  # as torch's
+        raise RuntimeError(str(error)) from error
     output = output.to(dtype)
     if rank == 3:
         return output[:, 0]

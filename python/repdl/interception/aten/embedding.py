@@ -9,7 +9,7 @@ import torch
 
 from repdl._order import get_order
 from repdl.interception import core
-from repdl.interception.aten.reduction import vector_norm
+from repdl.interception.aten.reduction import checked_dim, vector_norm
 from repdl.interception.native import native_of, wide
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import override
@@ -123,7 +123,14 @@ def _held(x: torch.Tensor, p: Any, dims: tuple[int, ...], largest: Any) -> torch
 
 @override("renorm", wide="float64", complex=True, converts=False)
 def renorm(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
-    return _held(self, p, tuple(d for d in range(self.dim()) if d != dim % self.dim()), maxnorm).contiguous()
+    if self.dim() < 2:
+        raise RuntimeError(f"[renorm] input must have 2 dimensions or more, got {self.dim()}; add one with unsqueeze")
+    if isinstance(p, complex) or not p > 0:
+        raise RuntimeError(f"[renorm] p must be a positive number, got {p}")
+    if isinstance(maxnorm, complex) or not maxnorm >= 0:
+        raise RuntimeError(f"[renorm] maxnorm must be a number that is not negative, got {maxnorm}")
+    kept = checked_dim(self, dim) % self.dim()
+    return _held(self, p, tuple(d for d in range(self.dim()) if d != kept), maxnorm).contiguous()
 
 
 @override("embedding_renorm_", low="compute", wide="compute")

@@ -215,9 +215,15 @@ def logcumsumexp(self: torch.Tensor, dim: int, *, ops: Ops = _core.ops) -> torch
     return ops["logcumsumexp"](self, checked_dim(self, dim))
 
 
+def _check_bins(op: str, bins: int) -> None:
+    if bins <= 0:
+        raise RuntimeError(f"[{op}] bins must be > 0, but got {bins}; ask for one or more")
+
+
 @override("histc", wide="float64")
 def histc(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.Tensor:
     """How many lie in each bin: at its lower edge or above, and below the upper one; the last bin has both edges."""
+    _check_bins("histc", bins)
     low, high = float(min), float(max)
     if low == high and self.numel():
         low, high = float(self.min()), float(self.max())
@@ -263,6 +269,7 @@ def histogram_bin_ct(
     weight: torch.Tensor | None = None,
     density: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
+    _check_bins("histogram", bins)
     if range is not None:
         low, high = range
     else:

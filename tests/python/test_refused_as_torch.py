@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Calls that torch refuses for their arguments are refused with an exception of the same type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import repdl
+
+X = torch.arange(16.0).reshape(4, 4)
+IMAGE = X[None, None]
+
+CALLS: dict[str, Callable[[], Any]] = {
+    "histc of no bins": lambda: torch.histc(X, bins=0),
+    "histc of fewer": lambda: torch.histc(X, bins=-3),
+    "histogram of no bins": lambda: torch.histogram(X, 0),
+    "renorm by p = -1": lambda: torch.renorm(X, -1, 0, 1.0),
+    "renorm by p = 0": lambda: torch.renorm(X, 0, 0, 1.0),
+    "renorm to less than 0": lambda: torch.renorm(X, 2, 0, -1.0),
+    "renorm of a vector": lambda: torch.renorm(X[0], 2, 0, 1.0),
+    "renorm along what is not there": lambda: torch.renorm(X, 2, 3, 1.0),
+    "attention with a mask that does not fit": lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, X[:3, :3]),
+    "normal with a negative deviation": lambda: torch.normal(X, -X),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_type_of_the_exception(name: str) -> None:
+    with pytest.raises(Exception) as stock:  # noqa: PT011 (its type is what is asked for)
+        CALLS[name]()
+    with repdl.reproducible(), pytest.raises(stock.type) as ours:
+        CALLS[name]()
+    assert str(ours.value)
+
+
+def test_renorm_along_each_dimension() -> None:
+    for dim in (-2, -1, 0, 1):
+        stock = torch.renorm(X, 2, dim, 5.0)
+        with repdl.reproducible():
+            torch.testing.assert_close(torch.renorm(X, 2, dim, 5.0), stock)
