@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ops/convolution/convolution_plan.h"
@@ -32,15 +33,6 @@ class ChannelBands {
 
     int64_t count() const { return end - begin; }
   };
-  template <class T>
-  struct Span {
-    const T *first, *last;
-
-    const T* begin() const { return first; }
-    const T* end() const { return last; }
-    int64_t size() const { return last - first; }
-  };
-
   /// For results of `result_cols` places a line; `place_bytes` is what is read of the channels of a place before the next
   /// band.
   ChannelBands(const ConvSizes& sizes, const std::vector<const ConvPlan*>& plans, int64_t result_cols,
@@ -66,10 +58,13 @@ class ChannelBands {
   /// Whether each line of the source is held about once.
   bool ReadOnce() const { return all_lines_ <= 2 * source_height_; }
 
-  Span<Run> Runs(int64_t line) const {
-    return {runs_.data() + begins_[static_cast<size_t>(line)], runs_.data() + begins_[static_cast<size_t>(line) + 1]};
+  std::span<const Run> Runs(int64_t line) const {
+    const size_t begin = begins_[static_cast<size_t>(line)];
+    return {runs_.data() + begin, begins_[static_cast<size_t>(line) + 1] - begin};
   }
-  Span<Row> Rows(const Run& run) const { return {rows_.data() + run.begin_row, rows_.data() + run.end_row}; }
+  std::span<const Row> Rows(const Run& run) const {
+    return {rows_.data() + run.begin_row, run.end_row - run.begin_row};
+  }
 
  private:
   void AddRun(const ConvSizes& sizes, const ConvPlan& plan, const Axes& position);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,6 @@
 #include "ops/convolution/doubts_cpu-inl.h"
 #include "ops/convolution/image_channels_cpu-inl.h"
 #include "ops/convolution/over_planes_cpu-inl.h"
-#include "ops/convolution/position_sink_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
@@ -29,7 +29,7 @@ inline constexpr int kMaxPositionsTogether = 12;
 /// What neighbouring positions read: a vector for each tap.
 template <class T>
 struct ChannelTerms {
-  ChannelBands::Span<ChannelBands::Row> rows;
+  std::span<const ChannelBands::Row> rows;
   int64_t num_taps;        // of a row
   const T *held, *weight;  // of the band, and of the vector of channels
   // In numbers, from tap to tap and from position to position.
