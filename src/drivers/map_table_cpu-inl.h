@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <numeric>
+#include <vector>
 
 #include "drivers/map_cpu-inl.h"
 
@@ -48,7 +49,7 @@ void MapWideByTable(const MapArgs& args, int64_t grain) {
   static ResultTable tables[2];  // of bfloat16 and float16
   const uint16_t* const table =
       tables[dtype == DType::kFloat16 ? 1 : 0].For(args.numel, [&](uint16_t* results) HWY_ATTR {
-        std::array<uint16_t, ResultTable::kSize> numbers;
+        std::vector<uint16_t> numbers(ResultTable::kSize);
         std::iota(numbers.begin(), numbers.end(), uint16_t{0});
         MapArgs all;
         all.rank = 1, all.shape[0] = all.numel = ResultTable::kSize, all.num_inputs = 1;
