@@ -218,6 +218,7 @@ def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: 
         for t in _LOW
         for g in ("normal", "special")
         for (p, largest), dim in zip(_NORMS, (0, 1, 2, -1, 0, 1), strict=True)
+        if p > 0  # torch refuses others
     ]
     + [
         "self=normal[5, 5003]#1, p=2, dim=0, maxnorm=3.1",
