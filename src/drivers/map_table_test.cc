@@ -4,10 +4,9 @@
 
 #include <cstdint>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "cpp/on_target.h"
 #include "repdl/op.h"
 #include "repdl/target.h"
 #include "repdl/threads.h"
@@ -47,18 +46,7 @@ std::vector<uint16_t> ResultsOf(const OpInfo& op, DType dtype, int64_t piece, in
   return results;
 }
 
-class MapTable : public ::testing::TestWithParam<std::string_view> {
- protected:
-  MapTable() { SetTarget(GetParam()); }
-  ~MapTable() override {
-    SetTarget(before_);
-    SetNumThreads(threads_);
-  }
-
- private:
-  std::string_view before_ = ActiveTarget();
-  int threads_ = GetNumThreads();
-};
+class MapTable : public testing::OnTarget {};
 
 TEST_P(MapTable, HasTheResultsOfAllNumbers) {
   for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
@@ -76,8 +64,7 @@ TEST_P(MapTable, HasTheResultsOfAllNumbers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, MapTable, ::testing::ValuesIn(SupportedTargets()),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, MapTable, ::testing::ValuesIn(SupportedTargets()), testing::NameOfTarget);
 
 }  // namespace
 }  // namespace repdl

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cpp/on_target.h"
 #include "repdl/conformance.h"
 #include "repdl/target.h"
 #include "repdl/threads.h"
@@ -21,17 +22,8 @@ constexpr int kThreads[] = {1, 7};
 constexpr int kThreads[] = {1, 2, 3, 7};
 #endif
 
-/// Gives the process its target and threads back.
 class Golden : public ::testing::TestWithParam<std::string> {
- protected:
-  ~Golden() override {
-    SetTarget(target_);
-    SetNumThreads(threads_);
-  }
-
- private:
-  std::string_view target_ = ActiveTarget();
-  int threads_ = GetNumThreads();
+  SettingsGivenBack settings_;
 };
 
 TEST_P(Golden, DigestsOnEveryTargetAndForAnyThreads) {

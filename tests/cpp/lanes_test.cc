@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpp/lanes_probe.h"
+#include "cpp/on_target.h"
 #include "numerics/functions_scalar.h"
 #include "repdl/ops.h"
 #include "repdl/target.h"
@@ -18,10 +19,9 @@ namespace {
 class Lanes : public ::testing::TestWithParam<std::string> {
  protected:
   Lanes() { SetTarget(GetParam()); }
-  ~Lanes() override { SetTarget(saved_); }
 
  private:
-  std::string_view saved_ = ActiveTarget();
+  testing::SettingsGivenBack settings_;  // made before the body of the constructor
 };
 
 bool SameBits(float a, float b) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cpp/on_target.h"
 #include "repdl/target.h"
 #include "repdl/threads.h"
 
@@ -145,15 +146,7 @@ std::vector<uint32_t> BitsOf(const Call& call, Which which, int percent_special,
   return bits;
 }
 
-/// Gives the process its target back.
-class ConvolutionOnTarget : public ::testing::TestWithParam<std::string_view> {
- protected:
-  ConvolutionOnTarget() { SetTarget(GetParam()); }
-  ~ConvolutionOnTarget() override { SetTarget(before_); }
-
- private:
-  std::string_view before_ = ActiveTarget();  // before the body of the constructor
-};
+class ConvolutionOnTarget : public testing::OnTarget {};
 
 TEST_P(ConvolutionOnTarget, HasTheSameBitsWithChannelsLast) {
   for (const Call& call : kCalls) {
@@ -173,7 +166,6 @@ TEST_P(ConvolutionOnTarget, HasTheSameBitsWithChannelsLast) {
 }
 
 TEST_P(ConvolutionOnTarget, HasTheSameBitsWithAnyThreadsAsOnScalar) {
-  const int before = GetNumThreads();
   for (const Call& call : kCalls) {
     for (const Which which : {Which::kOutput, Which::kByInput, Which::kByWeight}) {
       for (const int percent_special : {0, 2}) {
@@ -190,11 +182,9 @@ TEST_P(ConvolutionOnTarget, HasTheSameBitsWithAnyThreadsAsOnScalar) {
       }
     }
   }
-  SetNumThreads(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, ConvolutionOnTarget, ::testing::ValuesIn(SupportedTargets()),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, ConvolutionOnTarget, ::testing::ValuesIn(SupportedTargets()), testing::NameOfTarget);
 
 }  // namespace
 }  // namespace repdl

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cpp/on_target.h"
 #include "repdl/op.h"
 #include "repdl/target.h"
 
@@ -100,14 +101,7 @@ bool SameBits(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
-class CMath : public ::testing::TestWithParam<std::string_view> {
- protected:
-  void SetUp() override { SetTarget(GetParam()); }
-  void TearDown() override { SetTarget(before_); }
-
- private:
-  std::string_view before_ = ActiveTarget();
-};
+class CMath : public testing::OnTarget {};
 
 TEST_P(CMath, FunctionsAreTheOpsInAnyMode) {
   std::vector<double> x, y;
@@ -166,8 +160,7 @@ TEST_P(CMath, ErrnoIsThatOfC) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, CMath, ::testing::ValuesIn(SupportedTargets()),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, CMath, ::testing::ValuesIn(SupportedTargets()), testing::NameOfTarget);
 
 }  // namespace
 }  // namespace repdl
