@@ -242,6 +242,9 @@ def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Te
     return _number_on_cpu(number)
 
 
+_FEW = 1024
+"""Whole numbers below this one are kept."""
+
 _whole_numbers: dict[tuple[int, torch.dtype], torch.Tensor] = {}
 """Those that were given before, which kernels only read: making one takes longer than a small op."""
 
@@ -254,10 +257,6 @@ def _whole_number(number: int, dtype: torch.dtype) -> torch.Tensor:
         if is_plain and abs(number) < _FEW and not torch._C._are_functorch_transforms_active():
             _whole_numbers[number, dtype] = found
     return found
-
-
-_FEW = 1024
-"""Whole numbers below this one are kept."""
 
 
 def _number_on_cpu(number: Any, dtype: torch.dtype | None = None) -> torch.Tensor:

@@ -14,7 +14,7 @@ ChannelBands::ChannelBands(const ConvSizes& sizes, const std::vector<const ConvP
       lines_(std::max<int64_t>(1, num_lines_)) {
   struct PositionLine {
     const ConvPlan* plan;
-    int64_t line;
+    Axes first;  // position
   };
   std::vector<std::vector<PositionLine>> of_result(static_cast<size_t>(num_lines_));
   for (const ConvPlan* plan : plans) {
@@ -26,12 +26,12 @@ ChannelBands::ChannelBands(const ConvSizes& sizes, const std::vector<const ConvP
     for (int64_t line = 0; line < plan->num_lines(); ++line) {
       const Axes at = plan->FirstOfLine(line);
       const int64_t place = plan->first_result + at[0] * plan->result_step[0] + at[1] * plan->result_step[1];
-      of_result[static_cast<size_t>(place / result_cols)].push_back({plan, line});
+      of_result[static_cast<size_t>(place / result_cols)].push_back({plan, at});
     }
   }
   for (const auto& position_lines : of_result) {
     begins_.push_back(runs_.size());
-    for (const auto& [plan, line] : position_lines) AddRun(sizes, *plan, plan->FirstOfLine(line));
+    for (const auto& [plan, first] : position_lines) AddRun(sizes, *plan, first);
   }
   begins_.push_back(runs_.size());
   // What the nearest caches hold, of the source and of the weights.

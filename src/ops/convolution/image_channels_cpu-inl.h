@@ -11,6 +11,12 @@ namespace repdl::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
+/// Vectors that have a lane for each channel.
+template <class T>
+int64_t NumVectors(int64_t channels) {
+  return (channels + kLanesOf<T> - 1) / kLanesOf<T>;
+}
+
 /// Up to a vector of channels of an image, whose places lie side by side in planes, or the channels of a place do.
 template <class T>
 struct ImageChannels {

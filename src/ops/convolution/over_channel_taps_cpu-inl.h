@@ -169,7 +169,7 @@ class ChannelTapsVisitor {
 /// Vectors of channels that are read together: those that lie side by side share lines of the cache, and pages.
 template <class T>
 int64_t VectorsTogether(const ConvArgs<T>& args) {
-  const int64_t vectors = (args.sizes.groups + kLanesOf<T> - 1) / kLanesOf<T>;
+  const int64_t vectors = NumVectors<T>(args.sizes.groups);
   const int64_t most = args.source_last || args.result_last ? 4 : 1;
   return std::clamp<int64_t>(vectors / GetNumThreads(), 1, most);
 }
@@ -180,7 +180,7 @@ void OverChannelTaps(const ConvArgs<T>& args, const ChannelBands& bands, int64_t
   const TapsOfLines taps(args.plan, bands);
   const int64_t num_k = args.sizes.n * args.plan.num_positions();
   const Chunks chunks(num_k, ChainLength(args.order, num_k));
-  const int64_t vectors = (args.sizes.groups + kLanesOf<T> - 1) / kLanesOf<T>;
+  const int64_t vectors = NumVectors<T>(args.sizes.groups);
   ParallelFor((vectors + together - 1) / together, [&](int64_t task) HWY_ATTR {
     Scratch scratch;
     const int64_t first = task * together;

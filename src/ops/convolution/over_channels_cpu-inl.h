@@ -109,7 +109,7 @@ bool SuitsChannels(const ConvArgs<T>& args, int64_t m) {
   if (plan.num_positions() != plan.result_size || plan.num_taps() != NumPlaces(args.sizes.kernel)) return false;
   if (args.source_last || args.result_last) return true;
   const int64_t channels = args.sizes.groups, lanes = kLanesOf<T>;
-  if (channels * 4 < (channels + lanes - 1) / lanes * lanes * 3) return false;
+  if (channels * 4 < NumVectors<T>(channels) * lanes * 3) return false;
   // In quarters of a cycle, as measured; a vector that spans two lines of the cache takes two loads.
   constexpr int64_t kPerLoad = HWY_MAX_BYTES == 64 ? 8 : 6, kPerSlot = 24, kPerLine = 40, kPerTap = 5,
                     kPerSplitPlace = 7;
@@ -134,7 +134,7 @@ struct ChannelWeights {
 
 template <class T>
 ChannelWeights<T> PackWeights(const ConvArgs<T>& args, Scratch& scratch) {
-  const int64_t channels = args.sizes.groups, blocks = (channels + kLanesOf<T> - 1) / kLanesOf<T>;
+  const int64_t channels = args.sizes.groups, blocks = NumVectors<T>(channels);
   const int64_t num_taps = NumPlaces(args.sizes.kernel);
   const ChannelWeights<T> weights{scratch.Get<T>(blocks * kLanesOf<T> * num_taps), num_taps};
   ParallelRanges(blocks, 1024 / num_taps + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
@@ -242,7 +242,7 @@ template <class T>
 void OverChannels(const ConvArgs<T>& args, const ChannelBands& bands) {
   Scratch scratch;
   const ChannelWeights<T> weights = PackWeights(args, scratch);
-  const int64_t channels = args.sizes.groups, blocks = (channels + kLanesOf<T> - 1) / kLanesOf<T>;
+  const int64_t channels = args.sizes.groups, blocks = NumVectors<T>(channels);
   const int64_t count = args.sizes.n * bands.count() * blocks;
   // At least 3 µs of work a task.
   const int64_t multiplications = (weights.num_taps + 8) * bands.result_plane() * args.sizes.n * channels;
