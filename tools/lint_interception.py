@@ -79,9 +79,8 @@ EXCEPTIONS: dict[str, str] = {
             aten/recurrent_steps.py::gru_step aten/recurrent_steps.py::lstm_step
             aten/recurrent_steps.py::rnn_step.step aten/transforms.py::binary_cross_entropy_with_logits
         """,
-        "Exact: powers of two, quotients that are checked, zeros, and a probe of the flush-to-zero mode.": """
-            aten/remainders.py::_exactly.kernel aten/remainders.py::_of_magnitudes
-            aten/remainders.py::_power_of_two aten/sparse.py::_to_dense settings.py::check
+        "Exact: zeros, and a probe of the flush-to-zero mode.": """
+            aten/sparse.py::_to_dense settings.py::check
         """,
         "The sum of the same as COO, which has a kernel of ours.": """
             aten/sparse_compressed.py::add

@@ -40,6 +40,7 @@
 #include "numerics/functions/pow.lane.h"
 #include "numerics/functions/reciprocal.lane.h"
 #include "numerics/functions/relu.lane.h"
+#include "numerics/functions/remainder.lane.h"
 #include "numerics/functions/rsqrt.lane.h"
 #include "numerics/functions/selu.lane.h"
 #include "numerics/functions/silu.lane.h"

@@ -81,6 +81,21 @@ static Results RunMul(const Case& test_case) {
   });
 }
 
+/// fmod and remainder.
+template <class T>
+static Results RunRemainder(const Case& test_case) {
+  const bool is_down = test_case.op().name == "remainder";
+  return MapTwo<T>(test_case, "input", "other", [is_down](const Numbers<T>& input, const Numbers<T>& other) {
+    Numbers<T> output(input.size());
+    for (size_t i = 0; i < output.size(); ++i) {
+      T rest = std::fmod(input[i], other[i]);
+      if (is_down && rest != 0 && (rest < 0) != (other[i] < 0)) rest += other[i];
+      output[i] = rest;
+    }
+    return output;
+  });
+}
+
 /// igamma and igammac, in double.
 template <class T>
 static Results RunIncompleteGamma(const Case& test_case) {
@@ -372,6 +387,8 @@ static const Op kOps[] = {{"box_muller", RunBoxMuller},
                           {"relu", REPDL_EITHER(RunRelu)},
                           {"relu_grad", REPDL_EITHER(RunReluGrad)},
                           {"div", REPDL_EITHER(RunDiv)},
+                          {"fmod", REPDL_EITHER(RunRemainder)},
+                          {"remainder", REPDL_EITHER(RunRemainder)},
                           {"igamma", REPDL_EITHER(RunIncompleteGamma)},
                           {"igammac", REPDL_EITHER(RunIncompleteGamma)},
                           {"mul", REPDL_EITHER(RunMul)},

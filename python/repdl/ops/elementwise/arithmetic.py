@@ -66,9 +66,25 @@ def hypot(input: Tensor, other: Tensor | float) -> Tensor:
     """sqrt(input^2 + other^2), correctly rounded; the operands are broadcast."""
 
 
+@op()
+def fmod(input: Tensor, other: Tensor | float) -> Tensor:
+    """What input / other, rounded toward zero to a whole number, leaves of the input, with its sign: exact whatever the
+    quotient. NaN where other is 0. Operands as for `div`.
+    """
+
+
+@op()
+def remainder(input: Tensor, other: Tensor | float) -> Tensor:
+    """What input / other, rounded down to a whole number, leaves of the input: `fmod`, to which other is added, and
+    rounded, where its sign differs. Operands as for `div`.
+    """
+
+
 takes_numbers(div)
 takes_numbers(mul)
 takes_numbers(hypot)
+takes_numbers(fmod)
+takes_numbers(remainder)
 
 
 @div.backward(saves=("input", "other"))
@@ -125,6 +141,19 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     }
 
 
+def _gradient_of_remainder(saved: Any, grad: Any) -> dict[str, Any]:
+    def whole() -> Any:
+        return div(saved.input - saved.output, saved.other).round()
+
+    return {
+        "input": lambda: to_shape(grad, saved.input_shape),
+        "other": lambda: to_shape(-(grad * whole()), saved.other_shape),
+    }
+
+
+fmod.backward(saves=("input", "other", "output"))(_gradient_of_remainder)
+remainder.backward(saves=("input", "other", "output"))(_gradient_of_remainder)
+
 hypot.samples(binary_samples("input", "other"))
 sqrt.samples(unary_samples("positive", "normal"))
 rsqrt.samples(unary_samples("positive", "normal"))
@@ -147,6 +176,18 @@ def _hard_pairs() -> Iterator[Sample]:
 
 div.samples(_hard_pairs)
 mul.samples(_hard_pairs)
+
+
+def _remainders() -> Iterator[Sample]:
+    yield from _hard_pairs()
+    yield sample(input="wide[3000]#1", other="normal[3000]#2")
+    yield sample(input="normal[70000]#1", other="normal[70000]#2")
+
+
+fmod.samples(_remainders)
+remainder.samples(_remainders)
+fmod.oracle(lambda input, other: np.fmod(input, other))
+remainder.oracle(lambda input, other: np.remainder(input, other))
 div.oracle(lambda input, other: np.divide(input, other))
 mul.oracle(lambda input, other: np.multiply(input, other))
 sqrt.oracle(lambda input: np.sqrt(input))
