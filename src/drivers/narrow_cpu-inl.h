@@ -49,27 +49,32 @@ HWY_INLINE void NarrowRun(const float* x, uint16_t* y, int64_t n, const Convert&
   std::copy(to, to + (n - i), y + i);
 }
 
+/// n floats of bfloat16 or float16.
+inline HWY_MAYBE_UNUSED void WidenTo(DType dtype, const uint16_t* x, float* y, int64_t n) {
+  if (dtype == DType::kBFloat16) {
+    WidenRun(x, y, n, [](HalfBits bits) HWY_ATTR { return WidenBFloat16(bits); });
+  } else {
+    WidenRun(x, y, n, [](HalfBits bits) HWY_ATTR { return WidenFloat16(bits); });
+  }
+}
+
 /// n elements as floats side by side: the memory itself where it holds that, else the buffer.
 inline HWY_MAYBE_UNUSED const float* NumbersSideBySide(const void* data, DType dtype, int64_t offset, int64_t stride,
                                                        int64_t n, float* buffer) {
   if (dtype == DType::kFloat32) {
     return SideBySide(static_cast<const float*>(data) + offset, stride, n, buffer);
   }
+  const uint16_t* const x = static_cast<const uint16_t*>(data) + offset;
+  if (stride == 1) {
+    WidenTo(dtype, x, buffer, n);
+    return buffer;
+  }
   constexpr int64_t kPiece = 64;
-  const uint16_t* x = static_cast<const uint16_t*>(data) + offset;
   uint16_t piece[kPiece];
   for (int64_t i = 0; i < n; i += kPiece) {
     const int64_t count = std::min(kPiece, n - i);
-    const uint16_t* from = x + i * stride;
-    if (stride != 1) {
-      for (int64_t j = 0; j < count; ++j) piece[j] = from[j * stride];
-      from = piece;
-    }
-    if (dtype == DType::kBFloat16) {
-      WidenRun(from, buffer + i, count, [](HalfBits bits) HWY_ATTR { return WidenBFloat16(bits); });
-    } else {
-      WidenRun(from, buffer + i, count, [](HalfBits bits) HWY_ATTR { return WidenFloat16(bits); });
-    }
+    for (int64_t j = 0; j < count; ++j) piece[j] = x[(i + j) * stride];
+    WidenTo(dtype, piece, buffer + i, count);
   }
   return buffer;
 }

@@ -13,14 +13,35 @@ namespace repdl::HWY_NAMESPACE {
 /// Rows of b that a sweep reads side by side: more streams than this are too many for the memory's prefetchers.
 inline constexpr int64_t kSweepRows = 8;
 
-/// A few rows of b from end to end: for every panel of kTileCols columns, a chain of `k` steps.
+/// How b is stored: as numbers of T.
 template <class T>
+struct InLanes {
+  using Stored = T;
+  /// Numbers that lie side by side.
+  static HWY_INLINE VecOf<T> Load(const T* numbers) { return LoadU(TagOf<T>(), numbers); }
+
+  /// How many numbers lie in a lane, and f(part, numbers) for each part of the lanes.
+  static constexpr int64_t kParts = 1;
+  template <class F>
+  static HWY_INLINE void ForParts(VecOf<T> lanes, const F& f) {
+    f(0, lanes);
+  }
+};
+
+/// Lines of b, rows or columns, whose numbers lie side by side.
+template <class Storage>
+struct LinesOf {
+  const typename Storage::Stored* data;
+  int64_t stride;
+};
+
+/// A few rows of b from end to end: for every panel of kTileCols columns, a chain of `k` steps.
+template <class T, class Storage>
 struct SweepOf {
   int64_t k;
   int64_t num_panels;
   const T* a;  // packed: a[k * rows + i]
-  const T* b;
-  int64_t b_stride;
+  LinesOf<Storage> b;
   const T* resume;         // null, or where the chains stand: a tile a panel
   const T* const* merges;  // earlier partial sums to take in afterwards, likewise
   int num_merges;
@@ -29,8 +50,8 @@ struct SweepOf {
   int64_t out_panel_stride;  // between panels
 };
 
-template <class T, int kRows>
-HWY_NOINLINE void RunSweep(const SweepOf<T>& sweep) {
+template <class T, class Storage, int kRows>
+HWY_NOINLINE void RunSweep(const SweepOf<T, Storage>& sweep) {
   const TagOf<T> d;
   constexpr int64_t kTile = kRows * kTileColsOf<T>;
   for (int64_t panel = 0; panel < sweep.num_panels; ++panel) {
@@ -45,11 +66,11 @@ HWY_NOINLINE void RunSweep(const SweepOf<T>& sweep) {
       }
     }
     const T* HWY_RESTRICT a = sweep.a;
-    const T* HWY_RESTRICT b = sweep.b + panel * kTileColsOf<T>;
-    for (int64_t k = 0; k < sweep.k; ++k, a += kRows, b += sweep.b_stride) {
+    const typename Storage::Stored* HWY_RESTRICT b = sweep.b.data + panel * kTileColsOf<T>;
+    for (int64_t k = 0; k < sweep.k; ++k, a += kRows, b += sweep.b.stride) {
       VecElementOf<T> bv[kTileVecs];
 #pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) bv[v] = LoadU(d, b + v * kLanesOf<T>);
+      for (int v = 0; v < kTileVecs; ++v) bv[v] = Storage::Load(b + v * kLanesOf<T>);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
         const VecOf<T> av = Set(d, a[i]);
@@ -75,21 +96,21 @@ HWY_NOINLINE void RunSweep(const SweepOf<T>& sweep) {
   }
 }
 
-template <class T>
-using SweepFn = void (*)(const SweepOf<T>&);
+template <class T, class Storage>
+using SweepFn = void (*)(const SweepOf<T, Storage>&);
 
-template <class T, int... kRows>
+template <class T, class Storage, int... kRows>
 constexpr auto SweepTable(std::integer_sequence<int, kRows...>) {
-  return std::array<SweepFn<T>, sizeof...(kRows)>{&RunSweep<T, kRows + 1>...};
+  return std::array<SweepFn<T, Storage>, sizeof...(kRows)>{&RunSweep<T, Storage, kRows + 1>...};
 }
 
 /// Visits the terms of a product whose panels all go on together, a few rows of b at a time. What a tile of rows of a has
 /// of its own lies behind that of the tiles before it.
-template <class T>
+template <class T, class Storage>
 class SweepVisitor {
  public:
-  SweepVisitor(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b, T* c,
-               int64_t c_stride)
+  SweepVisitor(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const LinesOf<Storage>& b,
+               T* c, int64_t c_stride)
       : tiles_{m},
         num_panels_(num_panels),
         row_size_(kTileColsOf<T> * num_panels),
@@ -125,15 +146,14 @@ class SweepVisitor {
     }
   }
   void Run(int64_t t, T* out, int64_t out_stride, int64_t out_panel_stride) const {
-    static constexpr auto kSweeps = SweepTable<T>(std::make_integer_sequence<int, kTileRows>());
+    static constexpr auto kSweeps = SweepTable<T, Storage>(std::make_integer_sequence<int, kTileRows>());
     const int64_t row = tiles_.Begin(t);
     const T* merges[kMaxLevels];
     for (int m = 0; m < num_merges_; ++m) merges[m] = merges_[m] + row * row_size_;
     kSweeps[tiles_.Rows(t) - 1]({.k = num_k_,
                                  .num_panels = num_panels_,
                                  .a = rows_ + kSweepRows * row,
-                                 .b = b_.At(begin_, 0),
-                                 .b_stride = b_.row_stride,
+                                 .b = {b_.data + begin_ * b_.stride, b_.stride},
                                  .resume = resumes_ ? held_ + row * row_size_ : nullptr,
                                  .merges = merges,
                                  .num_merges = num_merges_,
@@ -145,7 +165,8 @@ class SweepVisitor {
   Scratch scratch_;
   RowTiles tiles_;
   int64_t num_panels_, row_size_;
-  MatrixOf<T> a_, b_;
+  MatrixOf<T> a_;
+  LinesOf<Storage> b_;
   T* c_;
   int64_t c_stride_;
   T *rows_, *held_, *waiting_;
@@ -157,10 +178,10 @@ class SweepVisitor {
 };
 
 /// c = a b for `num_panels` whole panels and some terms, b row-major.
-template <class T>
-void SweepProduct(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b, T* c,
-                  int64_t c_stride) {
-  SweepVisitor<T> visitor(m, num_panels, chunks, a, b, c, c_stride);
+template <class T, class Storage>
+void SweepProduct(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const LinesOf<Storage>& b,
+                  T* c, int64_t c_stride) {
+  SweepVisitor<T, Storage> visitor(m, num_panels, chunks, a, b, c, c_stride);
   WalkSteps(chunks, kSweepRows, visitor);
 }
 
@@ -177,14 +198,17 @@ bool IsCached(int64_t n, int64_t num_k) {
 /// Rows for which the transpose in registers pays, and leaves them room.
 inline constexpr int kMaxTransposedRows = 8;
 
-/// acc[i] = chain of a[q * kRows + i] * t[q] on top of acc[i], for the kLanes vectors of a square.
-template <class T, int kRows>
+/// acc[i] = chain of a[k * kRows + i] and the numbers of term k on top of acc[i], for the terms of a square, of which t[q] has
+/// as many as there are parts.
+template <class T, class Storage, int kRows>
 HWY_INLINE void AddSquare(const T* HWY_RESTRICT a, const VecElementOf<T>* t, VecElementOf<T>* acc) {
-  const TagOf<T> d;
 #pragma GCC unroll 16
   for (int64_t q = 0; q < kLanesOf<T>; ++q) {
+    Storage::ForParts(t[q], [&](int64_t part, VecOf<T> numbers) HWY_ATTR {
+      const T* const factors = a + (q * Storage::kParts + part) * kRows;
 #pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) acc[i] = Fma<VecOf<T>>(Set(d, a[q * kRows + i]), t[q], acc[i]);
+      for (int i = 0; i < kRows; ++i) acc[i] = Fma<VecOf<T>>(Set(TagOf<T>(), factors[i]), numbers, acc[i]);
+    });
   }
 }
 
@@ -196,17 +220,20 @@ inline constexpr int kVectorsTogether =
     HWY_MAX_BYTES == 64 ? 1 : std::clamp<int>(std::min<int>(4 / kRows, 16 / kLanesOf<T>), 1, 4);
 
 /// Visits the terms of kVectors vectors of columns, a square of terms and columns of each at a time.
-template <class T, int kRows, int kVectors>
+template <class T, class Storage, int kRows, int kVectors>
 class TransposedVisitor {
+  using Stored = typename Storage::Stored;
+  static constexpr int64_t kTerms = kLanesOf<T> * Storage::kParts;  // of a square
+
  public:
   /// `rows` is a, packed; `waiting` has kVectors * kRows vectors for each level.
   TransposedVisitor(int64_t num_terms, const T* rows, int64_t b_stride, T* waiting)
       : num_terms_(num_terms), rows_(rows), b_stride_(b_stride), waiting_(waiting) {}
 
   /// Begins with other vectors of columns.
-  void Begin(const T* columns, T* out, int64_t out_stride) {
+  void Begin(const Stored* columns, T* out, int64_t out_stride) {
     columns_ = columns, out_ = out, out_stride_ = out_stride;
-    offset_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(T) % kLanesOf<T>);
+    offset_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(columns) / sizeof(Stored) % kTerms);
     square_begin_ = square_end_ = 0;
   }
 
@@ -217,8 +244,8 @@ class TransposedVisitor {
       if (k >= square_end_) {
         // Squares begin where cache lines do: columns a power of two apart fight for the same place in the cache, and a
         // line does not stay there for a second load.
-        const int64_t length = kLanesOf<T> - (offset_ + k) % kLanesOf<T>;
-        if (HWY_LIKELY(length == kLanesOf<T> && k + length <= end)) {
+        const int64_t length = kTerms - (offset_ + k) % kTerms;
+        if (HWY_LIKELY(length == kTerms && k + length <= end)) {
           AddWholeSquares(k, acc);
           k += length;
           continue;
@@ -256,16 +283,16 @@ class TransposedVisitor {
     }
   }
   T* Waiting(int level, int v, int i) const { return waiting_ + ((level * kVectors + v) * kRows + i) * kLanesOf<T>; }
-  const T* Column(int v, int64_t j) const { return columns_ + (v * kLanesOf<T> + j) * b_stride_; }
-  T* Square(int v) { return squares_ + v * kLanesOf<T> * kLanesOf<T>; }
+  const Stored* Column(int v, int64_t j) const { return columns_ + (v * kLanesOf<T> + j) * b_stride_; }
+  T* Square(int v) { return squares_ + v * kTerms * kLanesOf<T>; }
 
   HWY_INLINE void AddWholeSquares(int64_t k, Chains& acc) const {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       VecElementOf<T> t[kLanesOf<T>];
-      LoadTransposed<T>([&](int64_t j) HWY_ATTR { return Column(v, j) + k; }, t);
-      for (int64_t j = 0; j < kLanesOf<T>; ++j) __builtin_prefetch(Column(v, j) + k + 2 * kLanesOf<T>);
-      AddSquare<T, kRows>(rows_ + k * kRows, t, acc[v]);
+      LoadTransposed<T>([&](int64_t j) HWY_ATTR { return reinterpret_cast<const T*>(Column(v, j) + k); }, t);
+      for (int64_t j = 0; j < kLanesOf<T>; ++j) __builtin_prefetch(Column(v, j) + k + 2 * kTerms);
+      AddSquare<T, Storage, kRows>(rows_ + k * kRows, t, acc[v]);
     }
   }
   /// For the first squares, the last ones, or those inside which a chunk ends.
@@ -273,31 +300,46 @@ class TransposedVisitor {
     for (int v = 0; v < kVectors; ++v) {
       VecElementOf<T> t[kLanesOf<T>];
 #pragma GCC unroll 16
-      for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = LoadN(Column(v, j) + k, length);
+      for (int64_t j = 0; j < kLanesOf<T>; ++j) t[j] = FirstOf(Column(v, j) + k, length);
       TransposeSquare<T>(t);
 #pragma GCC unroll 16
-      for (int64_t q = 0; q < kLanesOf<T>; ++q) Store(t[q], TagOf<T>(), Square(v) + q * kLanesOf<T>);
+      for (int64_t q = 0; q < kLanesOf<T>; ++q) {
+        Storage::ForParts(t[q], [&](int64_t part, VecOf<T> numbers) HWY_ATTR {
+          Store(numbers, TagOf<T>(), Square(v) + (q * Storage::kParts + part) * kLanesOf<T>);
+        });
+      }
     }
     square_begin_ = k, square_end_ = k + length;
+  }
+
+  /// The first `length` numbers from memory, the others 0; nothing behind them is read.
+  static HWY_INLINE VecOf<T> FirstOf(const Stored* numbers, int64_t length) {
+    if constexpr (std::is_same_v<Stored, T>) {
+      return LoadN(numbers, length);
+    } else {
+      HWY_ALIGN Stored buffer[kTerms] = {};
+      std::memcpy(buffer, numbers, sizeof(Stored) * static_cast<size_t>(length));
+      return Load(TagOf<T>(), reinterpret_cast<const T*>(buffer));
+    }
   }
 
   int64_t num_terms_;
   const T* rows_;
   int64_t b_stride_;
   T* waiting_;
-  const T* columns_;
+  const Stored* columns_;
   T* out_;
   int64_t out_stride_;
   int64_t offset_;  // of the columns from the beginning of a vector in memory
   Chains acc_;
   // Terms [square_begin_, square_end_), a vector each.
   int64_t square_begin_, square_end_;
-  HWY_ALIGN T squares_[kVectors * kLanesOf<T> * kLanesOf<T>];
+  HWY_ALIGN T squares_[kVectors * kTerms * kLanesOf<T>];
 };
 
-template <class T, int kRows>
+template <class T, class Storage, int kRows>
 HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, const Chunks& chunks, const MatrixOf<T>& a,
-                                      const MatrixOf<T>& b, T* c, int64_t c_stride) {
+                                      const LinesOf<Storage>& b, T* c, int64_t c_stride) {
   constexpr int kTogether = kVectorsTogether<T, kRows>;
   const int64_t num_k = chunks.num_terms;
   Scratch scratch;
@@ -306,33 +348,33 @@ HWY_NOINLINE void TransposedProductOf(int64_t num_vectors, const Chunks& chunks,
   PackRows(a, 0, kRows, 0, num_k, rows);
   int64_t done = 0;
   const auto run = [&]<int kVectors>() HWY_ATTR {
-    TransposedVisitor<T, kRows, kVectors> visitor(num_k, rows, b.col_stride, waiting);
+    TransposedVisitor<T, Storage, kRows, kVectors> visitor(num_k, rows, b.stride, waiting);
     for (; done + kVectors <= num_vectors; done += kVectors) {
       const int64_t j = done * kLanesOf<T>;
-      visitor.Begin(b.At(0, j), c + j, c_stride);
+      visitor.Begin(b.data + j * b.stride, c + j, c_stride);
       WalkChunks(chunks, visitor);
     }
   };
   if constexpr (kTogether > 1) {
     // Columns that meet in the cache leave no room there for those of another vector.
-    if (!MeetInCache(b.Transposed())) run.template operator()<kTogether>();
+    if (!MeetInCache(MatrixOf<typename Storage::Stored>{b.data, b.stride, 1})) run.template operator()<kTogether>();
   }
   run.template operator()<1>();
 }
 
-template <class T>
-using TransposedFn = void (*)(int64_t, const Chunks&, const MatrixOf<T>&, const MatrixOf<T>&, T*, int64_t);
+template <class T, class Storage>
+using TransposedFn = void (*)(int64_t, const Chunks&, const MatrixOf<T>&, const LinesOf<Storage>&, T*, int64_t);
 
-template <class T, int... kRows>
+template <class T, class Storage, int... kRows>
 constexpr auto TransposedTable(std::integer_sequence<int, kRows...>) {
-  return std::array<TransposedFn<T>, sizeof...(kRows)>{&TransposedProductOf<T, kRows + 1>...};
+  return std::array<TransposedFn<T, Storage>, sizeof...(kRows)>{&TransposedProductOf<T, Storage, kRows + 1>...};
 }
 
-/// c = a b for m <= kMaxTransposedRows rows and `num_vectors` whole vectors of columns, b column-major.
-template <class T>
-void TransposedProduct(int64_t m, int64_t num_vectors, const Chunks& chunks, const MatrixOf<T>& a, const MatrixOf<T>& b,
-                       T* c, int64_t c_stride) {
-  static constexpr auto kProducts = TransposedTable<T>(std::make_integer_sequence<int, kMaxTransposedRows>());
+/// c = a b for m <= kMaxTransposedRows rows and `num_vectors` whole vectors of columns.
+template <class T, class Storage>
+void TransposedProduct(int64_t m, int64_t num_vectors, const Chunks& chunks, const MatrixOf<T>& a,
+                       const LinesOf<Storage>& b, T* c, int64_t c_stride) {
+  static constexpr auto kProducts = TransposedTable<T, Storage>(std::make_integer_sequence<int, kMaxTransposedRows>());
   kProducts[m - 1](num_vectors, chunks, a, b, c, c_stride);
 }
 
@@ -363,12 +405,14 @@ int64_t SkinnyProduct(int64_t m, int64_t n, int64_t num_k, int64_t chunk, const 
   if (m == 0 || num_k == 0 || m > MaxSkinnyRows(n, num_k, b)) return 0;
   if (b.col_stride == 1) {
     const int64_t panels = n / kTileColsOf<T>;
-    if (panels > 0) SweepProduct(m, panels, {num_k, chunk}, a, b, c, c_stride);
+    const LinesOf<InLanes<T>> rows{b.data, b.row_stride};
+    if (panels > 0) SweepProduct(m, panels, {num_k, chunk}, a, rows, c, c_stride);
     return panels * kTileColsOf<T>;
   }
 #if HWY_TARGET != HWY_SCALAR
   const int64_t vectors = n / kLanesOf<T>;
-  if (vectors > 0) TransposedProduct(m, vectors, {num_k, chunk}, a, b, c, c_stride);
+  const LinesOf<InLanes<T>> columns{b.data, b.col_stride};
+  if (vectors > 0) TransposedProduct(m, vectors, {num_k, chunk}, a, columns, c, c_stride);
   return vectors * kLanesOf<T>;
 #else
   return 0;

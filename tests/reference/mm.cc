@@ -86,7 +86,7 @@ static Results RunMm(const Case& test_case) {
     output.insert(output.end(), product.begin(), product.end());
   }
   Results results;
-  Append(results, output, shape);
+  Append(results, output, shape, args.OutputType());
   return results;
 }
 
@@ -102,7 +102,7 @@ static Results RunLinear(const Case& test_case) {
   Append(results,
          Linear<T>(args.NumbersOf<T>("input"), args.NumbersOf<T>("weight"), args.NumbersOf<T>("bias"), rows, columns,
                    depth, args.TheOrder()),
-         shape);
+         shape, args.OutputType());
   return results;
 }
 
@@ -117,7 +117,7 @@ static Results RunAddmm(const Case& test_case) {
       Mm<T>({mat1.data(), depth, 1}, {mat2.data(), shape[1], 1}, shape[0], shape[1], depth, args.TheOrder());
   for (int64_t i = 0; i < Size(shape); ++i) output[i] = output[i] + input[i % shape[1]];
   Results results;
-  Append(results, output, shape);
+  Append(results, output, shape, args.OutputType());
   return results;
 }
 
@@ -129,8 +129,8 @@ static Results TimesColumn(const Case& test_case, std::string_view name) {
   const IntList shape = args.OutputShape();
   const auto depth = static_cast<int64_t>(column.size());
   Results results;
-  Append(results, Mm<T>({input.data(), depth, 1}, {column.data(), 1, 1}, Size(shape), 1, depth, args.TheOrder()),
-         shape);
+  Append(results, Mm<T>({input.data(), depth, 1}, {column.data(), 1, 1}, Size(shape), 1, depth, args.TheOrder()), shape,
+         args.OutputType());
   return results;
 }
 

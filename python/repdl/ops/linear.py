@@ -15,13 +15,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, order: str
     """A linear layer: input times weight transposed, plus bias.
 
     Args:
-        input: float32 or float64, (…, k).
-        weight: float32 or float64, (n, k).
-        bias: float32 or float64, (n), or None.
+        input: float32, float64, bfloat16 or float16, (…, k).
+        weight: float32, float64, bfloat16 or float16, (n, k).
+        bias: float32, float64, bfloat16 or float16, (n), or None.
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32 or float64, (…, n).
+        float32, float64, bfloat16 or float16, (…, n).
     """
 
 
@@ -30,13 +30,13 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, order: str | None = None) -
     """The product of two matrices, plus a row: mat1 times mat2, plus input.
 
     Args:
-        input: float32 or float64, (n).
-        mat1: float32 or float64, (m, k).
-        mat2: float32 or float64, (k, n).
+        input: float32, float64, bfloat16 or float16, (n).
+        mat1: float32, float64, bfloat16 or float16, (m, k).
+        mat2: float32, float64, bfloat16 or float16, (k, n).
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32 or float64, (m, n).
+        float32, float64, bfloat16 or float16, (m, n).
     """
 
 
@@ -82,6 +82,13 @@ def _() -> Iterator[Sample]:
     yield sample(input="normal[2, 300]#1", weight="normal[37, 300]#2", bias="normal[37]#3")
     yield sample(input="normal[3, 0]#1", weight="normal[5, 0]#2", bias="normal[5]#3")
     yield sample(input="bits[4, 9]#1", weight="special[6, 9]#2", bias="special[6]#3")
+    for dtype in ("bfloat16", "float16"):
+        for shape in ("300", "2, 300", "2, 20, 300"):
+            yield sample(
+                input=f"normal.{dtype}[{shape}]#1", weight=f"normal.{dtype}[77, 300]#2", bias=f"normal.{dtype}[77]#3"
+            )
+        yield sample(input=f"normal.{dtype}[50, 30]#1", weight=f"normal.{dtype}[1, 30]#2", bias=f"normal.{dtype}[1]#3")
+        yield sample(input=f"bits.{dtype}[4, 9]#1", weight=f"special.{dtype}[37, 9]#2", bias=f"special.{dtype}[37]#3")
 
 
 @addmm.samples
@@ -91,6 +98,11 @@ def _() -> Iterator[Sample]:
     yield sample(input="normal[37]#3", mat1="normal[2, 300]#1", mat2="normal[300, 37]#2")
     yield sample(input="normal[5]#3", mat1="normal[3, 0]#1", mat2="normal[0, 5]#2")
     yield sample(input="special[6]#3", mat1="bits[4, 9]#1", mat2="special[9, 6]#2")
+    for dtype in ("bfloat16", "float16"):
+        for m in (2, 40):
+            yield sample(
+                input=f"normal.{dtype}[77]#3", mat1=f"normal.{dtype}[{m}, 300]#1", mat2=f"normal.{dtype}[300, 77]#2"
+            )
 
 
 @addmm.oracle

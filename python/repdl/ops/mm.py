@@ -14,7 +14,7 @@ def mm(input: Tensor, mat2: Tensor, transA: bool = False, transB: bool = False, 
     """Matrix product, of two matrices or matrix by matrix of a batch.
 
     Args:
-        input: float32 or float64, (…, m, k), or (…, k, m) with transA.
+        input: float32, float64, bfloat16 or float16, (…, m, k), or (…, k, m) with transA.
         mat2: of its type, (…, k, n), or (…, n, k) with transB. Batch dimensions must be those of input; an operand
             without any serves the whole batch.
         transA: take input with its last two dimensions exchanged.
@@ -22,7 +22,7 @@ def mm(input: Tensor, mat2: Tensor, transA: bool = False, transB: bool = False, 
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32 or float64, (…, m, n).
+        float32, float64, bfloat16 or float16, (…, m, n).
     """
 
 
@@ -84,6 +84,16 @@ def _() -> Iterator[Sample]:
     yield sample(input="normal[1, 40001]#9", mat2="normal[40001, 1]#10")  # chains on several threads
     yield sample(input="special[2, 33000]#9", mat2="wide[2, 33000]#10", transB=True)
     yield sample(input="normal[3, 5, 7]#7", mat2="normal[3, 7, 9]#8")
+    for dtype in ("bfloat16", "float16"):
+        for m in (1, 3, 8, 9, 33):
+            yield sample(input=f"normal.{dtype}[{m}, 300]#3", mat2=f"normal.{dtype}[300, 77]#4")
+            yield sample(input=f"normal.{dtype}[{m}, 300]#3", mat2=f"normal.{dtype}[77, 300]#4", transB=True)
+        for kind in ("wide", "bits", "special", "infinite"):
+            yield sample(input=f"{kind}.{dtype}[5, 21]#5", mat2=f"{kind}.{dtype}[21, 70]#6")
+            yield sample(input=f"{kind}.{dtype}[21, 5]#5", mat2=f"{kind}.{dtype}[70, 21]#6", transA=True, transB=True)
+        yield sample(input=f"normal.{dtype}[2, 3, 5, 300]#7", mat2=f"normal.{dtype}[300, 9]#8")
+        yield sample(input=f"normal.{dtype}[2, 3, 0]#7", mat2=f"normal.{dtype}[2, 0, 9]#8")
+        yield sample(input=f"normal.{dtype}[70, 70]#7", mat2=f"normal.{dtype}[2, 70, 70]#8")
     yield sample(input="normal[2, 3, 5, 300]#7", mat2="normal[300, 9]#8")
     yield sample(input="normal[9, 300]#7", mat2="normal[2, 11, 300]#8", transB=True)
 

@@ -14,12 +14,12 @@ def mv(input: Tensor, vec: Tensor, order: str | None = None) -> Tensor:
     """The product of a matrix and a vector.
 
     Args:
-        input: float32 or float64, (m, k).
+        input: float32, float64, bfloat16 or float16, (m, k).
         vec: of its type, (k).
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32 or float64, (m).
+        float32, float64, bfloat16 or float16, (m).
     """
 
 
@@ -28,12 +28,12 @@ def dot(input: Tensor, tensor: Tensor, order: str | None = None) -> Tensor:
     """The sum of the products of the elements of two vectors.
 
     Args:
-        input: float32 or float64, (k).
+        input: float32, float64, bfloat16 or float16, (k).
         tensor: of its type, (k).
         order: "blocked", "sequential", or None for the current one.
 
     Returns:
-        float32 or float64, ().
+        float32, float64, bfloat16 or float16, ().
     """
 
 
@@ -59,6 +59,9 @@ def _() -> Iterator[Sample]:
         yield sample(input=f"normal[{m}, {k}]#1", vec=f"normal[{k}]#2")
     for kind in ("wide", "tiny", "bits", "special", "infinite"):
         yield sample(input=f"{kind}[19, 30]#3", vec=f"{kind}[30]#4")
+    for dtype in ("bfloat16", "float16"):
+        yield sample(input=f"normal.{dtype}[77, 300]#1", vec=f"normal.{dtype}[300]#2")
+        yield sample(input=f"bits.{dtype}[19, 30]#3", vec=f"bits.{dtype}[30]#4")
 
 
 @dot.samples
@@ -67,6 +70,9 @@ def _() -> Iterator[Sample]:
         yield sample(input=f"normal[{k}]#1", tensor=f"normal[{k}]#2")
     for kind in ("wide", "tiny", "bits", "special", "infinite"):
         yield sample(input=f"{kind}[300]#3", tensor=f"{kind}[300]#4")
+    for dtype in ("bfloat16", "float16"):
+        yield sample(input=f"normal.{dtype}[700]#1", tensor=f"normal.{dtype}[700]#2")
+        yield sample(input=f"bits.{dtype}[300]#3", tensor=f"bits.{dtype}[300]#4")
 
 
 @mv.oracle

@@ -8,8 +8,9 @@
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
 #include "drivers/contiguous.h"
+#include "drivers/convert.h"
 #include "drivers/reduce.h"
-#include "ops/mm/mm_kernel.h"
+#include "ops/mm/multiply.h"
 
 namespace repdl {
 namespace {
@@ -46,7 +47,7 @@ void Run(const Place& place, const TensorView& input, const TensorView& weight, 
   args.c = output.data;
   if (bias) args.bias = bias->data, args.bias_stride = bias->strides[0];
   args.order = order;
-  MmKernel(place, args);
+  Multiply(place, args);
 }
 
 }  // namespace
@@ -102,5 +103,7 @@ void Addmm(const TensorView& input, const TensorView& mat1, const TensorView& ma
 }  // namespace repdl
 
 REPDL_OPS(linear,
-          MakeOp<InferLinear, Linear, MmKernel>("linear", "input, weight, bias=None, order='blocked'", kFloat32Or64),
-          MakeOp<InferAddmm, Addmm, MmKernel>("addmm", "input, mat1, mat2, order='blocked'", kFloat32Or64))
+          MakeOp<InferLinear, Linear, MmKernel, ConvertKernel>("linear", "input, weight, bias=None, order='blocked'",
+                                                               kUpToFloat64),
+          MakeOp<InferAddmm, Addmm, MmKernel, ConvertKernel>("addmm", "input, mat1, mat2, order='blocked'",
+                                                             kUpToFloat64))

@@ -4,11 +4,12 @@
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/op_registry.h"
+#include "drivers/convert.h"
 #include "drivers/unsigned.h"
 #include "ops/mm/complex_mm_kernel.h"
 #include "ops/mm/integer_mm_kernel.h"
-#include "ops/mm/mm_kernel.h"
 #include "ops/mm/mm_shapes.h"
+#include "ops/mm/multiply.h"
 
 namespace repdl {
 namespace {
@@ -31,7 +32,7 @@ void TimesColumn(const Place& place, const TensorView& rows, const TensorView& c
   args.b_row_stride = column.strides[0], args.b_col_stride = 1;
   args.c = output.data;
   args.order = order;
-  MmKernel(place, args);
+  Multiply(place, args);
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ void Mm(const TensorView& input, const TensorView& mat2, bool transA, bool trans
   args.b_col_stride = mat2.strides[mat2.rank() - (transB ? 2 : 1)];
   args.c = output.data;
   args.order = order;
-  MmKernel(place, args);
+  Multiply(place, args);
 }
 
 Specs InferMv(const TensorView& input, const TensorView& vec, Order) {
@@ -98,9 +99,10 @@ void Dot(const TensorView& input, const TensorView& tensor, Order order, Out out
 }  // namespace repdl
 
 REPDL_OPS(mm,
-          MakeOp<InferMm, Mm, MmKernel>("mm", "input, mat2, transA=False, transB=False, order='blocked'", kFloat32Or64),
-          MakeOp<InferMv, Mv, MmKernel>("mv", "input, vec, order='blocked'", kFloat32Or64),
-          MakeOp<InferDot, Dot, MmKernel>("dot", "input, tensor, order='blocked'", kFloat32Or64),
+          MakeOp<InferMm, Mm, MmKernel, ConvertKernel>("mm", "input, mat2, transA=False, transB=False, order='blocked'",
+                                                       kUpToFloat64),
+          MakeOp<InferMv, Mv, MmKernel, ConvertKernel>("mv", "input, vec, order='blocked'", kUpToFloat64),
+          MakeOp<InferDot, Dot, MmKernel, ConvertKernel>("dot", "input, tensor, order='blocked'", kUpToFloat64),
           MakeOp<InferComplexMm, ComplexMm, ComplexTilesKernel, MmKernel, SplitPairsKernel, JoinProductsKernel>(
               "complex_mm", "input, mat2, conjA=False, conjB=False, order='blocked'", kFloat32Or64),
           MakeOp<InferIntegerMm, IntegerMm, IntegerMmKernel>("integer_mm", "input, mat2", kIntegers))

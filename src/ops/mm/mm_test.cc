@@ -31,8 +31,8 @@ TEST(Mm, SaysWhatIsWrong) {
             "[mm] mat2 of shape (2, 3) has 2 rows to multiply, but input of shape (2, 3) has 3 columns");
   EXPECT_EQ(message(MakeView(x, {6}), b, c), "[mm] input must have the shape (…, m, k), got 1 dimension of (6,)");
   EXPECT_EQ(message(MakeView(x, DType::kInt64, {2, 3}), b, c),
-            "[mm] input must be float32 or float64, got int64; convert it first, with .to(torch.float32) or "
-            ".astype('float32')");
+            "[mm] input must be float32, float64, bfloat16 or float16, got int64; convert it first, with "
+            ".to(torch.float32) or .astype('float32')");
   EXPECT_EQ(message(a, b, MakeView(z, {4, 1})), "[mm] output must have the shape (2, 2), got (4, 1)");
 }
 
