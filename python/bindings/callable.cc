@@ -8,6 +8,7 @@
 #include <deque>
 #include <new>
 
+#include "drivers/widened_op.h"
 #include "repdl/error.h"
 #include "repdl/threads.h"
 
@@ -171,21 +172,28 @@ bool IsSmall(std::span<const Value> values, std::span<const TensorView> outputs)
          });
 }
 
-void Run(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs) {
-  if (IsSmall(values, outputs)) return op.run(values, outputs);  // on one thread
-  if (threads_source != nullptr) SetNumThreads(CurrentThreads());
-  const nb::gil_scoped_release release;
-  op.run(values, outputs);
+static void RunOp(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs,
+                  std::optional<DType> low) {
+  return low ? RunWidened(op, values, outputs, *low) : op.run(values, outputs);
 }
 
-void RunOutside(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs) {
-  if (IsSmall(values, outputs)) return op.run(values, outputs);
-  if (PyGILState_Check() != 0) return Run(op, values, outputs);
+void Run(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs,
+         std::optional<DType> low) {
+  if (IsSmall(values, outputs)) return RunOp(op, values, outputs, low);  // on one thread
+  if (threads_source != nullptr) SetNumThreads(CurrentThreads());
+  const nb::gil_scoped_release release;
+  RunOp(op, values, outputs, low);
+}
+
+void RunOutside(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs,
+                std::optional<DType> low) {
+  if (IsSmall(values, outputs)) return RunOp(op, values, outputs, low);
+  if (PyGILState_Check() != 0) return Run(op, values, outputs, low);
   {
     const nb::gil_scoped_acquire gil;
     if (threads_source != nullptr) SetNumThreads(CurrentThreads());
   }
-  op.run(values, outputs);
+  RunOp(op, values, outputs, low);
 }
 
 void SetPythonErrorFromException() {

@@ -91,10 +91,13 @@ struct Outputs {
 /// Whether a call is one of few numbers: others wait no longer for it than for being handed the GIL.
 bool IsSmall(std::span<const Value> values, std::span<const TensorView> outputs);
 
-/// Calls the op; unless it is a small one, without the GIL and on as many threads as the source says.
-void Run(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs);
+/// Calls the op; unless it is a small one, without the GIL and on as many threads as the source says. With `low`, tensors of
+/// that type are there for float32, as in RunWidened.
+void Run(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs,
+         std::optional<DType> low = std::nullopt);
 /// The same where the GIL may not be held.
-void RunOutside(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs);
+void RunOutside(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs,
+                std::optional<DType> low = std::nullopt);
 
 /// Sets the Python error that belongs to the exception being handled.
 void SetPythonErrorFromException();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "drivers/widened_op.h"
 #include "tensors.h"
 
 namespace nb = nanobind;
@@ -15,7 +16,7 @@ using Use = DirectPlan::Use;
 class DirectCall : public OverrideCall {
  public:
   DirectCall(const OverrideCallable& function, const TorchSignature& signature, const DirectPlan& plan)
-      : OverrideCall(function), signature_(signature), plan_(plan) {}
+      : OverrideCall(function, /*may_widen=*/true), signature_(signature), plan_(plan) {}
 
   bool Read(std::span<TorchValue> given) {
     const size_t num_positional = CountPositional(signature_, given);
@@ -29,7 +30,9 @@ class DirectCall : public OverrideCall {
 
   bool Run(std::span<TorchValue> given, size_t num_results, DirectResults& results) {
     const OpInfo& op = *function_.callable.op;
-    const Specs specs = op.infer(read_.Values());
+    const std::optional<DType> low = WidenedType();
+    if (low && function_.callable.op->num_outputs == 0) return false;  // the op changes an argument
+    const Specs specs = low ? InferWidened(op, read_.Values(), *low) : op.infer(read_.Values());
     const auto size = static_cast<size_t>(specs.size);
     std::array<TensorView, kMaxOutputs> views;
     if (function_.ChangesFirst() || function_.target == Target::kOut) {
@@ -40,7 +43,7 @@ class DirectCall : public OverrideCall {
     }
     const std::span<const TensorView> outputs(views.data(), size);
     if (!TakeKey()) return false;
-    RunOutside(op, read_.Values(), outputs);
+    RunOutside(op, read_.Values(), outputs, low);
     return true;
   }
 

@@ -60,9 +60,13 @@ bool OverrideCall::TakeTensor(size_t at) {
   const bool is_integer = view.dtype == DType::kInt64 || view.dtype == DType::kInt32;
   if (dtype_ && is_integer && !function_.ordinary.pointwise) return true;  // an index
   if (!dtype_) dtype_ = view.dtype;
-  const bool is_low = view.dtype == DType::kBFloat16 || view.dtype == DType::kFloat16;
-  if (view.dtype != *dtype_ || !function_.callable.op->dtypes.Has(view.dtype)) return false;
+  if (view.dtype != *dtype_) return false;
+  const bool is_low = IsLowType(view.dtype);
   if (is_low && !function_.ordinary.low) return false;
+  if (!function_.callable.op->dtypes.Has(view.dtype)) {
+    const bool widens = is_low && may_widen_ && device_->type == DeviceType::kCpu;
+    if (!widens || !function_.callable.op->dtypes.Has(DType::kFloat32)) return false;
+  }
   if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
   all_contiguous_ = all_contiguous_ && view.IsContiguous();
   all_single_ = all_single_ && view.rank() == 0;

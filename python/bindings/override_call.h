@@ -41,7 +41,9 @@ struct OverrideCallable {
 /// The arguments of a call, of which it finds out whether the op can take them as they are.
 class OverrideCall {
  protected:
-  explicit OverrideCall(const OverrideCallable& function) : function_(function), read_(function.callable) {}
+  /// `may_widen`: whether the caller widens tensors of a low precision for an op that takes none.
+  OverrideCall(const OverrideCallable& function, bool may_widen)
+      : function_(function), read_(function.callable), may_widen_(may_widen) {}
 
   /// Whether a tensor is where the op has kernels, and where the others are.
   bool TakeDevice(const TensorView& view);
@@ -54,6 +56,11 @@ class OverrideCall {
 
   /// Whether the call is an ordinary one, once all that was given is taken: fills in the rest.
   bool Complete();
+
+  /// The type of the tensors that the caller is to widen, once all is taken.
+  std::optional<DType> WidenedType() const {
+    return IsLowType(dtype_) && !function_.callable.op->dtypes.Has(*dtype_) ? dtype_ : std::nullopt;
+  }
 
   /// Brings the view of the tensor given for the result to what the op makes. False if that cannot be written there:
   /// it is another (`target_fits_` says if not), has other strides, or overlaps an operand.
@@ -75,6 +82,9 @@ class OverrideCall {
   bool target_fits_ = false;
 
  private:
+  static bool IsLowType(std::optional<DType> dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
+
+  bool may_widen_;
   struct {
     size_t at;
     double parts[2];  // of which a real number has the first alone

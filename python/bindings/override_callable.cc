@@ -33,7 +33,7 @@ IntList OrderOfTransposed(int rank) {
 /// A call from Python.
 class Call : public OverrideCall {
  public:
-  explicit Call(const OverrideCallable& function) : OverrideCall(function) {}
+  explicit Call(const OverrideCallable& function) : OverrideCall(function, /*may_widen=*/false) {}
 
   /// Whether the op can take it as it is. The Python error indicator may be set if not.
   bool Read(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {

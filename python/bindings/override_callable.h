@@ -44,7 +44,7 @@ enum class Result {
 struct Ordinary {
   Numbers numbers;
   bool pointwise;   // tensors may be numbers; otherwise in any layout, which the result takes over
-  bool low;         // tensors may be bfloat16 or float16 instead of float32
+  bool low;         // tensors may be bfloat16 or float16 instead of float32, which is then what they are widened to
   bool contiguous;  // tensors are row-major, as the result is
   int rank;         // of the tensors; 0 for any
   bool in_place;    // the op may write its result over its first argument

@@ -142,7 +142,7 @@ class Override:
             numbers = _core.OverrideNumbers.COMPLEX_TO_REAL if self.to_real else _core.OverrideNumbers.COMPLEX
             quick = _core.make_override(self.pairs, target, numbers, self.elementwise, False, *special, (), (), quick)
         if self.op:
-            low = self.low == "compute"
+            low = self.low in ("compute", "widen", "first", "alike") and self.refused is None
             quick = _core.make_override(self.op, target, real, self.elementwise, low, *special, *matrices, quick)
         if quick is kernel:
             return kernel
