@@ -26,6 +26,11 @@ CALLS: dict[str, Callable[[], Any]] = {
     "renorm along what is not there": lambda: torch.renorm(X, 2, 3, 1.0),
     "attention with a mask that does not fit": lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, X[:3, :3]),
     "normal with a negative deviation": lambda: torch.normal(X, -X),
+    "inverse by a factor with a zero": lambda: torch.cholesky_inverse(torch.zeros(3, 3)),
+    "inverse by such a factor of a batch": lambda: torch.cholesky_inverse(torch.stack([X, 0 * X])),
+    "cross entropy of NaN": lambda: F.binary_cross_entropy(X * torch.nan, X),
+    "max pool without steps": lambda: F.max_pool2d(IMAGE, 2, stride=0),
+    "whole numbers in place of fractions": lambda: torch._foreach_maximum_([X.long()], 0.5),
 }
 
 

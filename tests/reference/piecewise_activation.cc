@@ -135,7 +135,7 @@ static Results RunLogitGrad(const Case& test_case) {
     if (x < low || x > high) return has_eps ? T{0} : std::numeric_limits<T>::quiet_NaN();
     const T rest = 1 - x;
     const T product = x * rest;
-    return g / product;
+    return g / (has_eps || product != 0 ? product : T{0});
   });
 }
 

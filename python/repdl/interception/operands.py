@@ -16,4 +16,9 @@ def alike(*operands: Any) -> Iterator[torch.Tensor]:
         dtype = torch.float32
     wide = dtype if dtype.is_complex or dtype == torch.float64 else torch.float32
     for value in operands:
-        yield value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=wide)
+        yield value.to(dtype) if isinstance(value, torch.Tensor) else number_in(value, wide)
+
+
+def number_in(value: Any, dtype: torch.dtype) -> torch.Tensor:
+    """A number as a tensor of its own; a floating-point one beyond the type is an infinity, as torch has it."""
+    return torch.full((), value, dtype=torch.float64 if isinstance(value, float) else dtype).to(dtype)

@@ -42,8 +42,7 @@ def in_place(kernel: Kernel) -> Kernel:
             raise RuntimeError(
                 f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
             )
-        if not torch.can_cast(result.dtype, self.dtype):
-            raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {self.dtype}")
+        check_cast(result.dtype, self.dtype)
         return self.copy_(result)
 
     return changed
@@ -77,6 +76,11 @@ def _check_device(target: torch.Tensor, result: torch.Tensor) -> None:
         )
 
 
+def check_cast(result: torch.dtype, target: torch.dtype) -> None:
+    if not torch.can_cast(result, target):
+        raise RuntimeError(f"result type {result} can't be cast to the desired output type {target}")
+
+
 def check_out_type(expected: torch.dtype, given: torch.dtype) -> None:
     if given != expected:
         raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {given} instead")
@@ -90,8 +94,7 @@ def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> t
     _check_device(target, result)
     if not converts:
         check_out_type(result.dtype, target.dtype)
-    if not torch.can_cast(result.dtype, target.dtype):
-        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
+    check_cast(result.dtype, target.dtype)
     if target.shape != result.shape:
         if target.numel():
             warnings.warn(

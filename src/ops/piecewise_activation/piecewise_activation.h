@@ -50,8 +50,9 @@ parameter is, and e = exp(x * t) of the rounded product, correctly rounded. The 
 */
 
 /*! logit_grad
-`grad_output / (input * (1 - input))`. Without eps it is NaN where input < 0 or input > 1. With eps it is +0 where input < eps or
-input > 1 - eps, each rounded as a number parameter is. The operands are broadcast.
+`grad_output / (input * (1 - input))`. Without eps it is NaN where input < 0 or input > 1, and the product is +0 where input is a
+zero of either sign. With eps it is +0 where input < eps or input > 1 - eps, each rounded as a number parameter is. The operands
+are broadcast.
 */
 
 /*! scaled_softplus

@@ -125,7 +125,7 @@ struct LogitGradText {
   template <class D, class V>
   REPDL_ROW V operator()(D d, V g, V x) const {
     const V end = Set(d, one);
-    return IfThenElse(Or(Lt(x, Zero(d)), Gt(x, end)), Sub(Inf(d), Inf(d)), Div(g, Mul(x, Sub(end, x))));
+    return IfThenElse(Or(Lt(x, Zero(d)), Gt(x, end)), Sub(Inf(d), Inf(d)), Div(g, Abs(Mul(x, Sub(end, x)))));
   }
 };
 

@@ -79,6 +79,9 @@ def _has_other_weights(self: torch.Tensor, end: torch.Tensor, weight: torch.Tens
 
 @override("lerp.Tensor", op="lerp_tensor", elementwise=True, wide="compute", alike=(0, 1), refused=_has_other_weights)
 def lerp_tensor(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    if not (self.is_floating_point() or self.is_complex()):
+        dtype = torch.result_type(self, weight)
+        self, end = self.to(dtype), end.to(dtype)
     is_whole = not (weight.is_floating_point() or weight.is_complex())
     return _lerp(self, end, weight.to(self.dtype) if is_whole else weight)
 

@@ -30,23 +30,26 @@ _native_gcd, _native_lcm, _native_div = (native_of(name) for name in ("gcd", "lc
 
 @override("gcd", elementwise=True, **ANY_DTYPE)
 def gcd(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    if not torch.result_type(self, other).is_signed:
+        return _native_gcd(self, other)
     return _native_gcd(_without_minus_one(self), _without_minus_one(other))
 
 
 @override("lcm", elementwise=True, **ANY_DTYPE)
 def lcm(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """torch divides the first by the divisor, which may be -1 with the least integer; so that one comes second."""
-    first, second = _without_minus_one(self), _without_minus_one(other)
-    dtype = torch.result_type(first, second)
+    dtype = torch.result_type(self, other)
     if not dtype.is_signed or dtype.is_floating_point:
-        return _native_lcm(first, second)
+        return _native_lcm(self, other)
+    first, second = _without_minus_one(self), _without_minus_one(other)
     is_least = first == torch.iinfo(dtype).min
     return _native_lcm(torch.where(is_least, second, first), torch.where(is_least, first, second))
 
 
 @override("div.Tensor_mode", elementwise=True, **ANY_DTYPE)
 def div(self: torch.Tensor, other: torch.Tensor, *, rounding_mode: str | None) -> torch.Tensor:
-    if rounding_mode != "trunc" or torch.result_type(self, other).is_floating_point:
+    dtype = torch.result_type(self, other)
+    if rounding_mode != "trunc" or dtype.is_floating_point or not dtype.is_signed:
         return _native_div(self, other, rounding_mode=rounding_mode)
     found = _native_div(self, _without_minus_one(other), rounding_mode=rounding_mode)
     if isinstance(other, torch.Tensor):

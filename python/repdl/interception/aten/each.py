@@ -18,7 +18,7 @@ from repdl import _core
 from repdl.interception.aten.functions import pow_tensor_scalar
 from repdl.interception.native import Kernel, is_there, native_of
 from repdl.interception.override import ANY_DTYPE, Override, enter, overrides
-from repdl.interception.variants import variants
+from repdl.interception.variants import check_cast, variants
 
 _Tensors = list[torch.Tensor]
 
@@ -47,6 +47,7 @@ def _into_each(kernel: Kernel) -> Kernel:
 def _each_in_place(kernel: Kernel) -> Kernel:
     def changed(self: _Tensors, *args: Any) -> None:
         for target, result in zip(self, kernel(self, *args), strict=True):
+            check_cast(result.dtype, target.dtype)
             target.copy_(result)
 
     return changed
@@ -104,7 +105,8 @@ for _name in ("clamp_min", "clamp_max"):
 
 def _declare(name: str, of_two: Kernel) -> None:
     def with_number(x: torch.Tensor, number: Any) -> torch.Tensor:
-        return of_two(x, torch.full((), number, dtype=x.dtype))
+        dtype = torch.result_type(x, number)
+        return of_two(x.to(dtype), torch.full((), number, dtype=dtype))
 
     def of_lists(self: _Tensors, other: _Tensors) -> _Tensors:
         return [of_two(x, y) for x, y in zip(self, other, strict=True)]

@@ -111,7 +111,7 @@ def binary_cross_entropy(
 ) -> torch.Tensor:
     loss = _reduce(_binary_cross_entropy(self, target, _as_numbers(weight, self)), reduction)
     # Terms of what is no probability are NaN: only then is it worth a search.
-    if bool(loss.isnan().any()) and bool(((self < 0) | (self > 1)).any()):
+    if bool(loss.isnan().any()) and not bool(((self >= 0) & (self <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     return loss
 

@@ -140,6 +140,8 @@ def _largest(rank: int) -> None:
         ceil_mode: bool = False,
     ) -> Any:
         sizes = _checked_sizes(forward, self, _each_of(rank, kernel_size), rank)
+        if stride and 0 in _each_of(rank, stride):
+            raise RuntimeError("stride should not be zero")
         settings = stride or 0, padding, dilation, ceil_mode
         return _pool("max_pool", self, rank, _is_channels_last(self, rank), sizes, *settings)
 

@@ -9,11 +9,8 @@ import torch
 
 from repdl.interception.core import ops
 from repdl.interception.native import Kernel, native_of
+from repdl.interception.operands import number_in
 from repdl.interception.override import ANY_DTYPE, override
-
-
-def _typed(value: Any, dtype: torch.dtype) -> torch.Tensor:
-    return value.to(dtype) if isinstance(value, torch.Tensor) else torch.full((), value, dtype=dtype)
 
 
 def _exactly(name: str) -> Kernel:
@@ -23,7 +20,8 @@ def _exactly(name: str) -> Kernel:
         dtype = torch.result_type(self, other)
         if not dtype.is_floating_point:
             return native(self, other)
-        return ops[name](_typed(self, dtype), _typed(other, dtype))
+        x, y = (v.to(dtype) if isinstance(v, torch.Tensor) else number_in(v, dtype) for v in (self, other))
+        return ops[name](x, y)
 
     return kernel
 

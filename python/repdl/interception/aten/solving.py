@@ -63,9 +63,23 @@ def _cholesky_solve_helper(self: torch.Tensor, A: torch.Tensor, upper: bool) -> 
     return solved("cholesky_solve", lower, b.mT).mT
 
 
+def _check_diagonal(factor: torch.Tensor) -> None:
+    """torch's error for the first factor with a zero on its diagonal."""
+    is_zero = factor.detach().diagonal(dim1=-2, dim2=-1).reshape(-1, factor.shape[-1]) == 0
+    if not bool(is_zero.any()):
+        return
+    matrix, place = is_zero.nonzero()[0].tolist()
+    of_batch = f"(Batch element {matrix}): " if factor.dim() > 2 else ""
+    raise torch.linalg.LinAlgError(
+        f"cholesky_inverse: {of_batch}The diagonal element {place + 1} is zero, the inversion could not be completed because "
+        "the input matrix is singular."
+    )
+
+
 @override("cholesky_inverse", wide="float64", complex=True, converts=False)
 def cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     checked("cholesky_inverse", self, square=True)
+    _check_diagonal(self)
     return _cholesky_solve_helper(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
 
 

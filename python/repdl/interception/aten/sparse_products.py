@@ -74,7 +74,8 @@ def _of_sparse(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
 
 
 def _by_sparse(dense: torch.Tensor, sparse: torch.Tensor) -> torch.Tensor:
-    return product(sparse.to_sparse().t(), dense.t()).t()
+    result = product(sparse.to_sparse().t(), dense.t()).t()
+    return result if sparse.layout == torch.sparse_coo else result.contiguous()
 
 
 _OF_SPARSE = {torch.sparse_csr, torch.sparse_csc}
