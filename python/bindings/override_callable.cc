@@ -112,7 +112,9 @@ class Call : public OverrideCall {
       ReadArgument(function_.callable, parameter, object, nullptr, read_.values[at]);
       return true;
     }
-    if (function_.ordinary.pointwise && (PyFloat_Check(object) || PyLong_Check(object))) return ReadNumber(at, object);
+    // A truth value counts less than a number.
+    const bool is_number = PyFloat_Check(object) || (PyLong_Check(object) && !PyBool_Check(object));
+    if (function_.ordinary.pointwise && is_number) return ReadNumber(at, object);
     if (function_.ordinary.TakesPairs()) return ReadPairs(at, object);
     auto& view = read_.values[at].emplace<TensorView>();
     tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name, parameter.kind == Kind::kMutatedTensor,

@@ -16,6 +16,8 @@ BYTES = torch.tensor([4, 6, 200], dtype=torch.uint8)
 LEAST = torch.tensor([-128, 5], dtype=torch.int8)
 DENSE, SPARSE = torch.ones(2, 4), torch.eye(4, 5)
 MINUS_ONE = torch.tensor(-1)
+LOW = torch.tensor([1.01, -3.3, 0.7], dtype=torch.bfloat16)
+TURNED, ONE = torch.arange(1.0, 9.0).reshape(4, 2).t(), torch.ones(1, 1, 1)
 
 
 def _gradient_of_logit() -> torch.Tensor:
@@ -26,6 +28,31 @@ def _gradient_of_logit() -> torch.Tensor:
 
 
 CALLS: dict[str, Callable[[], torch.Tensor]] = {
+    "bytes by a number beyond them": lambda: BYTES / 256,
+    "bytes by a number below them": lambda: BYTES / -1,
+    "one byte by such a number": lambda: BYTES[0] / 256,
+    "list of bytes by such a number": lambda: torch._foreach_div([BYTES], 300)[0],
+    "int32 by a number beyond them": lambda: WHOLE.int() / 2**31,
+    "int8 by such a number": lambda: LEAST / 200,
+    "truth values by a number": lambda: BYTES.bool() / 2,
+    "bytes plus a number beyond them": lambda: BYTES + 300,
+    "sum of bytes times a negative alpha": lambda: torch.add(X, BYTES, alpha=-1),
+    "sum in place": lambda: X.clone().sub_(BYTES, alpha=3),
+    "sum of wider integers": lambda: torch.add(WHOLE, BYTES, alpha=2),
+    "sum of a list": lambda: torch._foreach_add([X], [BYTES], alpha=-1)[0],
+    "sum with an alpha beyond the integers": lambda: torch.add(X, WHOLE.int(), alpha=2**31),
+    "sum of float64 and float32 with alpha": lambda: torch.add(X.double(), X, alpha=0.3),
+    "sum of truth values with alpha": lambda: torch.add(BYTES > 5, BYTES > 5, alpha=2),
+    "addcmul of bytes": lambda: torch.addcmul(X, BYTES, BYTES),
+    "addcmul of float64 and bfloat16": lambda: torch.addcmul(X.double(), LOW, LOW),
+    "addcmul of a single float64": lambda: torch.addcmul(X, LOW, X.double()[0]),
+    "addcdiv of float64 and bfloat16": lambda: torch.addcdiv(X.double(), LOW, LOW + 2),
+    "addcdiv of bytes and one number": lambda: torch.addcdiv(X, BYTES, X[1]),
+    "addr of bytes": lambda: torch.addr(torch.zeros(3, 3), BYTES, BYTES),
+    "fmod of more dimensions": lambda: torch.fmod(TURNED, ONE),
+    "atan2 of two types and more dimensions": lambda: torch.atan2(TURNED.double(), ONE),
+    "maximum of two types": lambda: torch.maximum(TURNED.double(), ONE),
+    "hypot of a column and a row": lambda: torch.hypot(TURNED[:, :1].double(), TURNED[:1]),
     "lerp of bytes": lambda: torch.lerp(BYTES, BYTES.flip(0), torch.tensor(0.5)),
     "list of whole numbers, and a fraction": lambda: torch._foreach_maximum([WHOLE], 0.5)[0],
     "list of whole numbers, and one": lambda: torch._foreach_minimum([WHOLE], 1)[0],
@@ -56,6 +83,57 @@ def test_result_is_that_of_torch(name: str) -> None:
         ours = CALLS[name]()
     torch.testing.assert_close(ours, stock, equal_nan=True)
     assert ours.stride() == stock.stride()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_integers_beside_fractions_have_a_low_default_type(dtype: torch.dtype) -> None:
+    whole = torch.tensor([1, 257, 1000])
+
+    def results() -> list[torch.Tensor]:
+        return [
+            *(whole * 0.1, whole / 0.3, 0.1 - whole, whole + 0.5, whole / 3, whole[1] * 0.1, (whole > 1) * 0.1),
+            torch._foreach_mul([whole], 0.1)[0],
+            torch.add(whole, 0.5, alpha=2),
+        ]
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        stock = results()
+        with repdl.reproducible():
+            ours = results()
+    finally:
+        torch.set_default_dtype(before)
+    for a, b in zip(ours, stock, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+@pytest.mark.parametrize("default", [torch.float64, torch.bfloat16])
+def test_the_default_type_does_not_reach_what_has_one(default: torch.dtype) -> None:
+    quantized = torch.quantize_per_tensor(X, 0.1, 3, torch.quint8)
+
+    def results() -> list[torch.Tensor]:
+        torch.manual_seed(5)
+        drawn = torch.empty(100, dtype=torch.float32).normal_()
+        return [drawn, repdl.random.uniform_(torch.empty(40, dtype=torch.float32)), quantized.dequantize()]
+
+    before = torch.get_default_dtype()
+    with repdl.reproducible(rng="torch"):
+        usual = results()
+    torch.set_default_dtype(default)
+    try:
+        with repdl.reproducible(rng="torch"):
+            found = results()
+    finally:
+        torch.set_default_dtype(before)
+    for a, b in zip(found, usual, strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_truth_value_is_not_subtracted() -> None:
+    with repdl.reproducible(), pytest.raises(RuntimeError, match="bool"):
+        X - True
 
 
 def test_least_integer_by_minus_one() -> None:

@@ -35,7 +35,7 @@ class State:
             torch.are_deterministic_algorithms_enabled(),
             choices.float32_precision(),
             torch._C._get_mkldnn_enabled(),
-            torch.full((1,), 1e-40).mul(1.0).item() == 0.0,
+            torch.full((1,), 1e-40, dtype=torch.float32).mul(1.0).item() == 0.0,
             enabled,
         )
 

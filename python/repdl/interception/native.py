@@ -154,6 +154,11 @@ class Native:
         return [i for i, arg in enumerate(overload(self.name)._schema.arguments) if str(arg.type) == "Tensor"]
 
     @cached_property
+    def _divides(self) -> bool:
+        """Whether torch divides integers as floating-point numbers."""
+        return self.name.partition(".")[0].rstrip("_") == "div" and "mode" not in self.name
+
+    @cached_property
     def _in_float32(self) -> bool:
         """Whether torch computes with a number beside bfloat16 in float32, and rounds only the result."""
         return self.name.partition(".")[0].rstrip("_") in ("add", "sub", "mul", "div")
@@ -169,16 +174,19 @@ class Native:
         """Calls the kernel with the arguments, of which `given` is the form that it takes."""
         result = self.kernel.call_boxed(self.keys, *given, **kwargs)
         if given is not args and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
-            dtypes = [t.dtype for t in args if isinstance(t, torch.Tensor)]
+            dtypes = [as_given.dtype for t, as_given in zip(args, given, strict=True) if isinstance(t, torch.Tensor)]
             if dtypes and dtypes[0] in LOW_DTYPES:  # of a single number, see `_as_tensor`
                 return result.to(dtypes[0])
         return result
 
     def with_tensors(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments as the kernel takes them: no numbers in the places of tensors."""
+        if torch.get_default_dtype() in LOW_DTYPES and (self._divides or any(type(a) is float for a in args)):
+            args = tuple(map(_floating_by_default, args))
         for i in self._tensor_places:
             if i < len(args) and not isinstance(args[i], torch.Tensor):
-                args = (*args[:i], _as_tensor(args[i], args, self._in_float32), *args[i + 1 :])
+                number = _as_tensor(args[i], args, self._in_float32, self._divides)
+                args = (*args[:i], number, *args[i + 1 :])
         return args
 
 
@@ -220,7 +228,13 @@ _WITHOUT_KERNELS: Any = _parsed("ADInplaceOrView")[1] | _parsed("BackendSelect")
 """Keys of a call that torch's dispatcher would leave out for an op that writes and makes nothing by itself."""
 
 
-def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Tensor:
+def _floating_by_default(value: Any) -> Any:
+    """A tensor of integers as torch has it beside a floating-point number."""
+    is_whole = isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex())
+    return value.to(torch.get_default_dtype()) if is_whole else value
+
+
+def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool, divides: bool) -> torch.Tensor:
     """A Python number among tensors: a saved kernel takes it as a tensor of the type that torch would give it.
 
     Beside bfloat16 and float16 that is float32 where torch computes with it. A tensor of one dimension or more decides
@@ -233,6 +247,8 @@ def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool) -> torch.Te
         if isinstance(other, torch.Tensor):
             simple = type(number) is float and other.dtype.is_floating_point
             dtype = other.dtype if simple else torch.result_type(other, number)
+            if divides and not (dtype.is_floating_point or dtype.is_complex):
+                dtype = torch.get_default_dtype()
             if dtype in LOW_DTYPES and (in_float32 or other.dim()):
                 dtype = torch.float32
             if type(number) is int:

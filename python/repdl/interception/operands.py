@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import torch
@@ -17,6 +18,17 @@ def alike(*operands: Any) -> Iterator[torch.Tensor]:
     wide = dtype if dtype.is_complex or dtype == torch.float64 else torch.float32
     for value in operands:
         yield value.to(dtype) if isinstance(value, torch.Tensor) else number_in(value, wide)
+
+
+def of_common_type(*tensors: torch.Tensor) -> Iterable[torch.Tensor]:
+    """The tensors in the type that torch gives the result of all: single numbers count where their kind is above."""
+    if len({t.dtype for t in tensors}) == 1:
+        return tensors
+    kinds = [[t.dtype for t in tensors if bool(t.dim()) is is_single] for is_single in (True, False)]
+    of_each = [reduce(torch.promote_types, dtypes) for dtypes in kinds if dtypes]
+    examples = [torch.empty((1,) * (not i and len(of_each) > 1), dtype=dtype) for i, dtype in enumerate(of_each)]
+    dtype = torch.result_type(*examples) if len(examples) > 1 else of_each[0]
+    return [t.to(dtype) for t in tensors]
 
 
 def number_in(value: Any, dtype: torch.dtype) -> torch.Tensor:

@@ -34,7 +34,7 @@ def check() -> None:
             "torch.backends.cuda.matmul.allow_tf32 is on, which lets products have fewer bits; set it to False first"
         )
     with _disable_current_modes():  # it is nothing that the program computes, and somebody may be recording
-        smallest = torch.full((1,), 1e-40, device="cpu").mul(1.0).item()
+        smallest = torch.full((1,), 1e-40, dtype=torch.float32, device="cpu").mul(1.0).item()
     if smallest == 0.0:
         raise ValueError(
             "this thread flushes subnormal numbers to zero, which changes bits; "

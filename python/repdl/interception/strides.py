@@ -30,6 +30,13 @@ def orders_of(*operands: torch.Tensor) -> tuple[list[int], list[int]]:
     return order, sorted(range(len(order)), key=order.__getitem__)
 
 
+def _broadcast(t: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """The operand expanded, with steps of 0 in all that it lacks: `expand` has others in new dimensions of size 1."""
+    lacks = len(shape) - t.dim()
+    own = [step if size == full else 0 for step, size, full in zip(t.stride(), t.shape, shape[lacks:], strict=True)]
+    return t.as_strided(shape, [0] * lacks + own)
+
+
 def laid_out(compute: Kernel) -> Kernel:
     """Gives the result of a pointwise kernel the strides that torch would give it: those of its operands, in order.
 
@@ -40,10 +47,9 @@ def laid_out(compute: Kernel) -> Kernel:
         tensors = [a for a in args if isinstance(a, torch.Tensor)]
         if all(t.is_contiguous() for t in tensors):
             return compute(*args, **kwargs)
-        rank = max(t.dim() for t in tensors)
         shape = torch.broadcast_shapes(*(t.shape for t in tensors))
         full = [t.expand(shape) if t.dim() else t for t in tensors]
-        order, back = orders_of(*(t for t, own in zip(full, tensors, strict=True) if own.dim() == rank))
+        order, back = orders_of(*(_broadcast(t, shape) for t in tensors if t.dim()))
         turned = iter([t.permute(order) if t.dim() else t for t in full])
         result = compute(*(next(turned) if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
         return map_tensors(lambda t: t.permute(back), result)

@@ -32,6 +32,7 @@ def uniform_(
         raise NotImplementedError(
             f"[uniform_] tensor must be on the CPU, got {tensor.device}; fill it there and move it"
         )
-    draws = torch.rand(tensor.shape, generator=generator)  # multiples of 2^-24, the same on every CPU
+    # Multiples of 2^-24, the same on every CPU.
+    draws = torch.rand(tensor.shape, dtype=torch.float32, generator=generator)
     with torch.no_grad():
         return tensor.copy_(ops.uniform(draws, low, high))

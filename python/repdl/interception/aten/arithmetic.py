@@ -11,6 +11,7 @@ from repdl.interception import core
 from repdl.interception.aten.functions import pow_scalar
 from repdl.interception.dtypes import LOW, kinds_of
 from repdl.interception.native import LOW_DTYPES, native_of
+from repdl.interception.operands import of_common_type
 from repdl.interception.override import ANY_DTYPE, on_devices, override
 from repdl.interception.rounding import rounded_once
 from repdl.interception.variants import fill
@@ -23,6 +24,8 @@ def _with_alpha(name: str, op: str) -> None:
     native = native_of(name)
 
     def in_steps(self: Any, other: Any, alpha: Any) -> torch.Tensor:
+        if isinstance(other, torch.Tensor):
+            other = other.to(torch.result_type(self, other))
         return native(self, other * alpha)
 
     rounded = rounded_once(in_steps)
@@ -30,10 +33,10 @@ def _with_alpha(name: str, op: str) -> None:
     def kernel(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
         if alpha == 1:
             return native(self, other)
-        if op == "sub" and torch.bool in (getattr(self, "dtype", None), getattr(other, "dtype", None)):
-            return native(self, other, alpha=alpha)  # which refuses it
-        if isinstance(alpha, float) and not _may_be_scaled(self, other):
-            raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+        dtype = torch.result_type(self, other)
+        is_whole = not (dtype.is_floating_point or dtype.is_complex)
+        if is_whole or (op == "sub" and torch.bool in (getattr(self, "dtype", None), getattr(other, "dtype", None))):
+            return native(self, other, alpha=alpha)  # which is exact, or refuses it
         return (rounded if kinds_of((self, other)) & LOW else in_steps)(self, other, alpha)
 
     override(name, op=op, pairs=f"complex_{op}", low="compute", elementwise=True, **_STEPS)(kernel)
@@ -55,6 +58,7 @@ def rsub_tensor(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
 @override("addcmul", op="addcmul", elementwise=True, wide="compute")
 def addcmul(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
     """Of integers torch's own kernel, which cuts the value to one."""
+    self, tensor1, tensor2 = of_common_type(self, tensor1, tensor2)
     return self + (tensor1 if value == 1 else tensor1 * value) * tensor2
 
 
@@ -65,6 +69,7 @@ _native_addcdiv = native_of("addcdiv")
 def addcdiv(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
     if not _may_be_scaled(tensor1, tensor2):
         return _native_addcdiv(self, tensor1, tensor2, value=value)  # which refuses integers
+    self, tensor1, tensor2 = of_common_type(self, tensor1, tensor2)
     return self + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 

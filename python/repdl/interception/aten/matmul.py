@@ -11,6 +11,7 @@ from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import Kernel, native_of
+from repdl.interception.operands import of_common_type
 from repdl.interception.ops_by_dtype import Ops
 from repdl.interception.override import on_devices, override
 
@@ -172,6 +173,7 @@ def vdot(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> to
 
 @override("addr", wide="compute")
 def addr(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+    self, vec1, vec2 = of_common_type(self, vec1, vec2)
     product = torch.mul(vec1[:, None], vec2)
     scaled = product if alpha == 1 else product * alpha
     return scaled if beta == 0 else (self if beta == 1 else self * beta) + scaled

@@ -47,7 +47,7 @@ def dequantized(self: torch.Tensor) -> torch.Tensor:
         return not_reproducible("dequantize.self", (self,), {}, _dequantize, "layout")
     step = self.int_repr().to(torch.int64)
     if self.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
-        scale, zero = torch.tensor(self.q_scale()), torch.tensor(self.q_zero_point())
+        scale, zero = torch.tensor(self.q_scale(), dtype=torch.float64), torch.tensor(self.q_zero_point())
     else:
         axis = self.q_per_channel_axis()
         scale = along(self.q_per_channel_scales(), self, axis)

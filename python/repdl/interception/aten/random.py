@@ -104,13 +104,14 @@ def _draw_normal(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, gen
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     whole = count // 16 * 16
     # Of float32 torch draws also what the last 16 take the place of.
-    numbers = torch.empty(count if self.dtype == torch.float32 else whole)
+    numbers = torch.empty(count if self.dtype == torch.float32 else whole, dtype=torch.float32)
     _native_uniform(numbers, 0.0, 1.0, generator=generator)
-    result = torch.empty(count)
+    result = torch.empty(count, dtype=torch.float32)
     box_muller = _core.ops["box_muller"]
     result[:whole] = box_muller(numbers[:whole], mean, std)
     if whole < count:
-        result[-16:] = box_muller(_native_uniform(torch.empty(16), 0.0, 1.0, generator=generator), mean, std)
+        last = _native_uniform(torch.empty(16, dtype=torch.float32), 0.0, 1.0, generator=generator)
+        result[-16:] = box_muller(last, mean, std)
     return self.copy_(result.reshape(self.shape))
 
 

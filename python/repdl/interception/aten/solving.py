@@ -70,9 +70,9 @@ def _check_diagonal(factor: torch.Tensor) -> None:
         return
     matrix, place = is_zero.nonzero()[0].tolist()
     of_batch = f"(Batch element {matrix}): " if factor.dim() > 2 else ""
-    raise torch.linalg.LinAlgError(
-        f"cholesky_inverse: {of_batch}The diagonal element {place + 1} is zero, the inversion could not be completed because "
-        "the input matrix is singular."
+    raise torch.linalg.LinAlgError(  # type: ignore[attr-defined]
+        f"cholesky_inverse: {of_batch}The diagonal element {place + 1} is zero, the inversion could not be completed "
+        "because the input matrix is singular."
     )
 
 
