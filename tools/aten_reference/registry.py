@@ -91,7 +91,7 @@ def _from_core(overload: str) -> Iterator[str]:
         for digest, marks, text in core_lines(op):
             if ".float64[" in text and not wide:
                 continue
-            arguments = read_torch_case(f"aten::{text}").arguments
+            arguments = read_torch_case(f"aten::{text.replace('=zeros', '=signed')}").arguments  # in words of torch's
             tensors = [value for value in arguments.values() if isinstance(value, TensorText)]
             translated = translate(dict(arguments))
             if translated is not None and sum(tensor.bits().size for tensor in tensors) <= LARGEST:

@@ -198,7 +198,7 @@ def _inverse(lower: Matrix) -> Matrix:
 @reference(
     "cholesky_inverse",
     cases=[
-        *(f"self={x}" for x in (*_DEFINITE, "special[5, 4, 4]#1", "wide[5, 4, 4]#1")),
+        *(f"self={x}" for x in (*_DEFINITE, "wide[5, 4, 4]#1")),
         *(f"self={x}, upper=True" for x in _DEFINITE),
     ],
 )

@@ -126,13 +126,14 @@ def elu_backward(
     ],
 )
 def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
-    """g / (x * (1 - x)); outside of [0, 1] NaN, or outside of [eps, 1 - eps] +0."""
+    """g / (x * (1 - x)), of both zeros a product of +0; outside of [0, 1] NaN, or outside of [eps, 1 - eps] +0."""
 
     def one(g: float, x: float) -> float:
         low, high = (0.0, 1.0) if eps is None else (float32(eps), float32(1 - eps))
         if x < low or x > high:
             return math.nan if eps is None else 0.0
-        return div(g, mul(x, sub(1.0, x)))
+        product = mul(x, sub(1.0, x))
+        return div(g, abs(product) if eps is None else product)
 
     return each(one, grad_output, self)
 

@@ -7,7 +7,6 @@ from math import prod
 from typing import Any
 
 from repdl._op import registry as ops
-from repdl.conformance.torch_case import TensorText
 from repdl.interception.native import overload as overload_of
 
 from ..registry import Arguments, from_core, is_of_complex, registry, text_of
@@ -19,13 +18,10 @@ def _shape(value: Any) -> Shape:
 
 
 def _renamed(op: str, overload: str, more: str = "", **names: str) -> None:
-    """All lines of an op, its arguments by other names; those that are not named keep theirs. `zeros` means something
-    else in calls of torch."""
+    """All lines of an op, its arguments by other names; those that are not named keep theirs."""
 
     @from_core(op, overload)
-    def translate(arguments: Arguments) -> str | None:
-        if any(isinstance(value, TensorText) and value.generator == "zeros" for value in arguments.values()):
-            return None
+    def translate(arguments: Arguments) -> str:
         return ", ".join(f"{names.get(name, name)}={text_of(value)}" for name, value in arguments.items()) + more
 
 
