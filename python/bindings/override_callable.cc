@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 
+#include "drivers/widened_op.h"
 #include "override_call.h"
 #include "repdl/error.h"
 
@@ -33,7 +34,8 @@ IntList OrderOfTransposed(int rank) {
 /// A call from Python.
 class Call : public OverrideCall {
  public:
-  explicit Call(const OverrideCallable& function) : OverrideCall(function, /*may_widen=*/false) {}
+  explicit Call(const OverrideCallable& function)
+      : OverrideCall(function, /*may_widen=*/function.ordinary.results.empty()) {}
 
   /// Whether the op can take it as it is. The Python error indicator may be set if not.
   bool Read(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
@@ -73,7 +75,9 @@ class Call : public OverrideCall {
   PyObject* Run() {
     Outputs outputs;
     const OpInfo& op = *function_.callable.op;
-    const Specs specs = op.infer(read_.Values());
+    const std::optional<DType> low = WidenedType();
+    if (low && op.num_outputs == 0) return nullptr;  // the op changes an argument
+    const Specs specs = low ? InferWidened(op, read_.Values(), *low) : op.infer(read_.Values());
     bool is_copied = false;
     if (specs.size == 0) {  // the op changes its first argument
       outputs.size = 1;
@@ -87,7 +91,7 @@ class Call : public OverrideCall {
     const CudaStreamScope stream(tensors_.Stream());
     std::optional<CudaNumbers> numbers;
     PutNumbers(numbers);
-    repdl::Run(op, read_.Values(), outputs.Views().first(static_cast<size_t>(specs.size)));
+    repdl::Run(op, read_.Values(), outputs.Views().first(static_cast<size_t>(specs.size)), low);
     if (!TakeResults(outputs)) return nullptr;
     if (!is_copied) return outputs.Release();
     static PyObject* const copy = PyUnicode_InternFromString("copy_");

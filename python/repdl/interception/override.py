@@ -57,7 +57,7 @@ class Override:
     low: what a call with bfloat16 or float16 does: "widen"; "first", which also widens, and rounds the first result to
         the type of the first operand, as with float64 a single one, and others to that of the next one, if any;
         "alike", which widens operands of one type, and refuses others as torch does; or "compute" if the function takes
-        them.
+        them, or "steps" if the op does not do the same.
     wide: what a call with float64 or complex numbers does: "refuse"; "compute"; "native" where torch's own kernel is
         exact; or "float64", which calls the function and refuses complex numbers.
     complex: whether, with "float64", complex numbers are not refused, but go to the op of `complex_ops` if the function
@@ -186,6 +186,7 @@ class Override:
 
         ways: dict[str, Kernel] = {
             "compute": compute,
+            "steps": compute,
             "native": of_integers,
             "dtype": by_dtype,
             "refuse": refuse,
@@ -390,10 +391,14 @@ def for_complex(name: str, elementwise: bool = False, **settings: Any) -> Callab
     return declare
 
 
-def op_or(op: str, fallback: Kernel) -> Kernel:
-    """The op of the core where it takes the arguments as they are, of float32 or float64, and else the function."""
+def _nothing(*_: Any) -> None:
+    return None
+
+
+def op_or(op: str, fallback: Kernel = _nothing) -> Kernel:
+    """The op of the core where it takes the arguments as they are, of one real type, and else the function, or None."""
     new, real = _core.OverrideTarget.NEW, _core.OverrideNumbers.REAL
-    return _core.make_override(op, new, real, False, False, False, 0, False, {}, {}, (), (), fallback)
+    return _core.make_override(op, new, real, False, True, False, 0, False, {}, {}, (), (), fallback)
 
 
 def of_library(schema: str, low: str = "alike") -> Callable[[Kernel], Kernel]:

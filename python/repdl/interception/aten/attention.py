@@ -13,8 +13,9 @@ from repdl._torch import may_have_tangents
 from repdl.interception.aten import random
 from repdl.interception.dtypes import FLOATING
 from repdl.interception.native import LOW_DTYPES, is_served, native_of
-from repdl.interception.override import composite
+from repdl.interception.override import composite, op_or
 from repdl.interception.strict import not_reproducible
+from repdl.interception.unwatched import unwatched
 from repdl.random import philox_key
 
 _native = native_of("scaled_dot_product_attention")
@@ -32,6 +33,12 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
+    is_plain = attn_mask is None and not dropout_p and unwatched(query, key, value)
+    is_plain = is_plain and not (query.is_nested or key.is_nested) and query.dim() == 4 == key.dim()
+    if is_plain and (enable_gqa or query.shape[1] == key.shape[1]):
+        output = _at_once(query, key, value, None, None, is_causal, scale)
+        if output is not None:
+            return _laid_out(output, query, value, 0.0)
     if _is_nested(query, key, value):
         return _of_nested(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     if _has_other_dtypes(query, key, value, attn_mask):
@@ -61,7 +68,14 @@ def scaled_dot_product_attention(
     output = output.to(dtype)
     if rank == 3:
         return output[:, 0]
-    # As torch lays it out: as the query, where its fused kernel takes the call.
+    return _laid_out(output, query, value, dropout_p)
+
+
+_at_once = op_or("attention")
+
+
+def _laid_out(output: torch.Tensor, query: torch.Tensor, value: torch.Tensor, dropout_p: float) -> torch.Tensor:
+    """As torch lays it out: as the query, where its fused kernel takes the call."""
     is_fused = query.stride(3) == 1 and dropout_p == 0 and value.shape[-1] == query.shape[-1]
     return _in_order(output, sorted(range(3), key=query.stride, reverse=True)) if is_fused else output
 

@@ -16,8 +16,9 @@ from repdl.interception import core as _core
 from repdl.interception.dtypes import FLOATING
 from repdl.interception.native import is_served, native_of
 from repdl.interception.ops_by_dtype import Ops
-from repdl.interception.override import composite, override
+from repdl.interception.override import composite, op_or, override
 from repdl.interception.strides import memory_format
+from repdl.interception.unwatched import unwatched
 
 Tensors3 = tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]
 
@@ -69,17 +70,24 @@ def rms_norm(
 ) -> torch.Tensor:
     """The op, whose gradients have gradients. In forward mode and for subclasses that wrap tensors, neither of which it
     takes, the steps that torch makes of it, of other bits."""
+    computed = torch.float64 if input.dtype == torch.float64 else torch.float32
+    least = torch.finfo(computed).eps if eps is None else eps
+    if unwatched(input, weight) and input.is_contiguous() and input.numel() and normalized_shape:
+        found = _rms_norm_at_once(input, normalized_shape, weight, least)
+        if found is not None:
+            return found[0]
     if not _takes_rms_norm(input, tuple(normalized_shape), weight):
         return _native_rms_norm(input, normalized_shape, weight, eps)
     shape, dtype = tuple(normalized_shape), input.dtype
-    computed = torch.float64 if dtype == torch.float64 else torch.float32
-    eps = torch.finfo(computed).eps if eps is None else eps
     x, of_row = input.to(computed), None if weight is None else weight.to(computed)
     if input.dim() > 8:  # more than the op takes
         x, shape = x.flatten(-len(shape)).flatten(0, -2), (math.prod(shape),)
         of_row = None if of_row is None else of_row.flatten()
-    output = repdl_ops.rms_norm(x, shape, of_row, eps)[0].view(input.shape).to(dtype)
+    output = repdl_ops.rms_norm(x, shape, of_row, least)[0].view(input.shape).to(dtype)
     return output.contiguous(memory_format=memory_format(input))
+
+
+_rms_norm_at_once = op_or("rms_norm")
 
 
 def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.Tensor | None) -> bool:
