@@ -46,7 +46,8 @@ function(repdl_compile_kernels library)
   foreach(target IN LISTS REPDL_TARGETS)
     list(SUBLIST ${target}_highway 1 -1 definitions)
     add_library(${library}_${target} OBJECT ${ARGN})
-    target_compile_definitions(${library}_${target} PRIVATE ${definitions} HWY_DISABLE_PCLMUL_AES)
+    # Highway's checks of debug builds call a library of its own, of which only the headers are needed.
+    target_compile_definitions(${library}_${target} PRIVATE ${definitions} HWY_DISABLE_PCLMUL_AES HWY_IS_DEBUG_BUILD=0)
     target_compile_options(${library}_${target} PRIVATE ${${target}_options})
     if(target STREQUAL "scalar" AND NOT REPDL_TARGETS STREQUAL "scalar" AND CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
       # Beside targets with vectors it is there to compare with them, and -O2 compiles in four fifths of the time. Who
