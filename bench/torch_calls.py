@@ -124,8 +124,9 @@ def _pointwise(dtype: torch.dtype) -> Iterator[Call]:
     draw = partial(between, 0.1, 3.0, 256, 256, dtype=dtype)
     for name in ("exp", "log", "log1p", "sin", "tan", "tanh", "sigmoid", "erf", "sqrt", "rsqrt"):
         yield name, getattr(torch, name), draw()
-    for name in ("add", "mul", "div", "pow", "atan2", "maximum"):
+    for name in ("add", "mul", "div", "pow", "atan2", "maximum", "remainder"):
         yield name, getattr(torch, name), draw(), draw()
+    yield "fmod", torch.fmod, draw().detach(), draw().detach()
     yield "addcmul", torch.addcmul, draw(), draw(), draw()
     yield "add, a row to each", torch.add, draw(), between(0.1, 3, 256, dtype=dtype)
 
@@ -156,6 +157,11 @@ def _low_precision() -> Iterator[Call]:
     yield "softmax, 64 of 1000", partial(torch.softmax, dim=1), low(64, 1000)
     yield "layer_norm, 256 of 256", F.layer_norm, low(256, 256), (256,)
     yield "linear, 1 token, 768 to 768", F.linear, low(1, 768), low(768, 768), low(768)
+    for tokens in (1, 8):
+        frozen = low(4096, 4096).detach()
+        yield f"linear, {tokens} of 4096 to 4096, frozen", F.linear, low(tokens, 4096).detach(), frozen
+    half = partial(torch.randn, dtype=torch.float16)
+    yield "linear, 1 of 4096 to 4096, float16, frozen", F.linear, half(1, 4096), half(4096, 4096)
     yield "linear, 256 tokens, 256 to 1024", F.linear, low(256, 256), low(1024, 256), low(1024)
     yield "2-d, 64 × 28², 3 × 3", partial(F.conv2d, padding=1), low(4, 64, 28, 28), low(64, 64, 3, 3)
 
@@ -595,10 +601,20 @@ def _small_calls() -> Iterator[Call]:
     yield "softmax", torch.softmax, a, 1
     yield "log_softmax", torch.log_softmax, a, 1
     yield "layer_norm", F.layer_norm, a, (4,)
+    yield "rms_norm", F.rms_norm, a, (4,)
+    yield "attention", F.scaled_dot_product_attention, a[None, None], a[None, None], a[None, None]
     yield "nll_loss", F.nll_loss, a, classes
     yield "cross_entropy", F.cross_entropy, a, classes
     yield "cumsum", torch.cumsum, a, 1
     yield "embedding", F.embedding, classes, a
+    whole = torch.arange(16).reshape(4, 4)
+    yield "add, int64", torch.add, whole, whole
+    yield "add, int64 and a number", torch.add, whole, 1
+    yield "sum, int64", torch.sum, whole
+    yield "cumsum, int64", torch.cumsum, whole, 1
+    low = a.bfloat16()
+    yield "mm, bfloat16", torch.mm, low, low
+    yield "softmax, bfloat16", torch.softmax, low, 1
     yield "conv2d", F.conv2d, a[None, None], b[None, None]
     yield "rand", torch.rand, 4, 4
     yield "randn", torch.randn, 4, 4

@@ -166,7 +166,7 @@ NB_MODULE(repdl_core, m) {
         nb::arg("plain"));
   m.def("set_kernel_functions", &SetKernelFunctions, nb::arg("functions"), nb::arg("in_python"));
   m.def("put_kernel", &PutKernel, nb::arg("name"), nb::arg("function"), nb::arg("arguments"), nb::arg("num_results"),
-        nb::arg("put"));
+        nb::arg("native").none(), nb::arg("put"));
   m.def("set_key_source", &SetKeySource, nb::arg("draw"), nb::arg("keys"), nb::arg("make_cell"),
         nb::arg("default_generator"), nb::arg("of_device"), nb::arg("default_on"));
   m.def("set_word_source", &SetWordSource, nb::arg("random64"), nb::arg("current_seed"), nb::arg("key_set"),

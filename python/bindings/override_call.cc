@@ -61,7 +61,7 @@ bool OverrideCall::TakeTensor(size_t at) {
   if (dtype_ && is_integer && !function_.ordinary.pointwise) return true;  // an index
   if (!dtype_) dtype_ = view.dtype;
   if (view.dtype != *dtype_) return false;
-  const bool is_low = IsLowType(view.dtype);
+  const bool is_low = IsLow(view.dtype);
   if (is_low && !function_.ordinary.low) return false;
   if (!function_.callable.op->dtypes.Has(view.dtype)) {
     const bool widens = is_low && may_widen_ && device_->type == DeviceType::kCpu;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "callable.h"
+#include "drivers/convert.h"
 #include "override_callable.h"
 #include "repdl/cuda.h"
 #include "repdl/op.h"
@@ -59,7 +60,7 @@ class OverrideCall {
 
   /// The type of the tensors that the caller is to widen, once all is taken.
   std::optional<DType> WidenedType() const {
-    return IsLowType(dtype_) && !function_.callable.op->dtypes.Has(*dtype_) ? dtype_ : std::nullopt;
+    return dtype_ && IsLow(*dtype_) && !function_.callable.op->dtypes.Has(*dtype_) ? dtype_ : std::nullopt;
   }
 
   /// Brings the view of the tensor given for the result to what the op makes. False if that cannot be written there:
@@ -82,8 +83,6 @@ class OverrideCall {
   bool target_fits_ = false;
 
  private:
-  static bool IsLowType(std::optional<DType> dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
-
   bool may_widen_;
   struct {
     size_t at;

@@ -112,4 +112,13 @@ Handle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntLi
 
 void DeleteHandle(Handle tensor) { torch.delete_tensor(tensor); }
 
+bool IsWhole(Handle tensor) {
+  constexpr int32_t kLastInteger = 4, kBool = 11;
+  int32_t layout, device_type, code;
+  if (bool is = false; torch.is_defined(tensor, &is) != 0 || !is) return false;
+  if (torch.get_layout(tensor, &layout) != 0 || layout != kStrided) return false;
+  if (torch.get_device_type(tensor, &device_type) != 0 || device_type != kCpu) return false;
+  return torch.get_dtype(tensor, &code) == 0 && (code <= kLastInteger || code == kBool);
+}
+
 }  // namespace repdl

@@ -38,4 +38,7 @@ TensorHandle NewHandle(DType dtype, bool is_complex, const IntList& shape, const
                        void*& data);
 void DeleteHandle(TensorHandle tensor);
 
+/// Whether it is a dense tensor on the CPU of integers or truth values.
+bool IsWhole(TensorHandle tensor);
+
 }  // namespace repdl

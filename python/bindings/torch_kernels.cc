@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <span>
@@ -38,11 +39,25 @@ void* (*enter)(void* library, const char* name, CppFunction* function, int how) 
 /// torch's kernel of all functors that are Python functions.
 std::atomic<Kernel> call_python = nullptr;
 
+/// torch's own kernel of an overload.
+struct Native {
+  void* functor;
+  Kernel kernel;
+};
+
+/// The beginning of a torch._C._SafeKernelFunction, behind the head of the Python object the address of its kernel.
+Native NativeIn(PyObject* function) {
+  const void* const* kernel;
+  std::memcpy(&kernel, reinterpret_cast<std::byte*>(function) + sizeof(PyObject), sizeof kernel);
+  return {const_cast<void*>(kernel[0]), reinterpret_cast<Kernel>(const_cast<void*>(kernel[1]))};
+}
+
 /// What a kernel does: torch gives it nothing of ours that says which it is.
 struct Slot {
   TorchSignature signature;
   size_t num_results = 0;
   std::vector<std::pair<const OverrideCallable*, DirectPlan>> ways;  // each the fallback of the one before
+  std::optional<Native> of_integers;
 };
 
 constexpr size_t kSlots = 1024;
@@ -63,9 +78,37 @@ bool CallDirectly(const Slot& slot, TorchStack& stack) {
   return false;
 }
 
+/// Whether a call has tensors of integers and nothing that makes the result another.
+bool IsOfIntegers(const TorchSignature& signature, std::span<TorchValue> given) {
+  bool has_tensor = false;
+  for (size_t i = 0; i < given.size(); ++i) {
+    switch (given[i].tag) {
+      case TorchValue::Tag::kNone:
+      case TorchValue::Tag::kBool: break;
+      case TorchValue::Tag::kInt:
+        if (signature.arguments[i].is_dtype) return false;
+        break;
+      case TorchValue::Tag::kTensor:
+        if (!IsWhole(TensorIn(given[i]))) return false;
+        has_tensor = true;
+        break;
+      case TorchValue::Tag::kList: {
+        if (Value value; !ReadValue(given[i], value)) return false;
+        break;
+      }
+      default: return false;
+    }
+  }
+  return has_tensor;
+}
+
 template <size_t N>
 void CallSlot(void* functor, const void* op, uint64_t keys, TorchStack* stack) {
-  if (!CallDirectly(slots[N], *stack)) call_python.load()(functor, op, keys, stack);
+  const Slot& slot = slots[N];
+  if (CallDirectly(slot, *stack)) return;
+  const bool is_native = slot.of_integers && IsOfIntegers(slot.signature, stack->Last(slot.signature.arguments.size()));
+  if (is_native) return slot.of_integers->kernel(slot.of_integers->functor, op, keys, stack);
+  call_python.load()(functor, op, keys, stack);
 }
 
 template <size_t... N>
@@ -73,8 +116,8 @@ constexpr std::array<Kernel, sizeof...(N)> MakeKernels(std::index_sequence<N...>
   return {&CallSlot<N>...};
 }
 
-std::optional<Slot> MakeSlot(PyObject* function, const nb::list& arguments, size_t num_results) {
-  Slot slot{{}, num_results, {}};
+std::optional<Slot> MakeSlot(PyObject* function, const nb::list& arguments, size_t num_results, PyObject* native) {
+  Slot slot{{}, num_results, {}, native == Py_None ? std::nullopt : std::optional(NativeIn(native))};
   if (num_results > arguments.size()) return std::nullopt;
   for (nb::handle entry : arguments) {
     const auto [type, by_name, value] = nb::cast<std::tuple<std::string, nb::object, nb::object>>(entry);
@@ -86,18 +129,20 @@ std::optional<Slot> MakeSlot(PyObject* function, const nb::list& arguments, size
   for (const OverrideCallable* way = OverrideOf(function); way != nullptr; way = OverrideOf(way->fallback)) {
     if (std::optional<DirectPlan> plan = MakeDirectPlan(*way, slot.signature)) slot.ways.emplace_back(way, *plan);
   }
-  return slot.ways.empty() ? std::nullopt : std::optional(std::move(slot));
+  return slot.ways.empty() && !slot.of_integers ? std::nullopt : std::optional(std::move(slot));
 }
 
 /// The same kernel for the same function each time; null if there is none.
-Kernel KernelOf(const std::string& name, PyObject* function, const nb::list& arguments, size_t num_results) {
+Kernel KernelOf(const std::string& name, PyObject* function, const nb::list& arguments, size_t num_results,
+                PyObject* native) {
   static std::map<std::pair<PyObject*, std::string>, Kernel> known;
   static size_t num_slots = 0;
   static const std::array<Kernel, kSlots> kernels = MakeKernels(std::make_index_sequence<kSlots>());
   const auto [found, is_new] = known.try_emplace({function, name}, nullptr);
   if (!is_new) return found->second;
   Py_INCREF(function);
-  std::optional<Slot> slot = MakeSlot(function, arguments, num_results);
+  Py_INCREF(native);
+  std::optional<Slot> slot = MakeSlot(function, arguments, num_results, native);
   if (!slot || num_slots == kSlots) return nullptr;
   slots[num_slots] = std::move(*slot);
   return found->second = kernels[num_slots++];
@@ -131,11 +176,11 @@ void SetKernelFunctions(const std::vector<uintptr_t>& functions, uintptr_t in_py
 }
 
 void PutKernel(const std::string& name, const nb::object& function, const nb::list& arguments, size_t num_results,
-               const nb::object& put) {
+               const nb::object& native, const nb::object& put) {
   struct Awaiting {
     explicit Awaiting(Kernel kernel) { awaited = kernel; }
     ~Awaiting() { awaited = nullptr; }
-  } const awaiting(KernelOf(name, function.ptr(), arguments, num_results));
+  } const awaiting(KernelOf(name, function.ptr(), arguments, num_results, native.ptr()));
   put();
 }
 

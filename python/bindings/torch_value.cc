@@ -41,7 +41,8 @@ std::optional<TorchArgument> ParseArgument(std::string_view type, const nb::obje
   constexpr std::string_view kTypes[] = {"Tensor", "int",        "float",     "bool",
                                          "number", "ScalarType", "List[int]", "Generator"};
   if (std::ranges::find(kTypes, type) == std::end(kTypes)) return std::nullopt;
-  TorchArgument argument{type == kTypes[0], name.is_none() ? nullptr : name.inc_ref().ptr(), std::nullopt};
+  TorchArgument argument{type == "Tensor", type == "ScalarType", name.is_none() ? nullptr : name.inc_ref().ptr(),
+                         std::nullopt};
   if (default_value.ptr() == Py_Ellipsis) return argument;
   argument.default_value = ValueOfObject(default_value);
   return argument.default_value ? std::optional(argument) : std::nullopt;

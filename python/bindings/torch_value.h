@@ -37,6 +37,7 @@ struct TorchStack {
 /// An argument in a schema of torch's.
 struct TorchArgument {
   bool is_tensor;
+  bool is_dtype;
   PyObject* name;                      // of one that Python functions take by its name; else null
   std::optional<Value> default_value;  // monostate for None
 };

@@ -73,6 +73,7 @@ def put_kernel(
     function: Callable[..., Any],
     arguments: list[tuple[str, str | None, object]],
     num_results: int,
+    native: object,
     put: Callable[[], object],
 ) -> None: ...
 def set_key_source(

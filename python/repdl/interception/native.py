@@ -251,28 +251,9 @@ def _as_tensor(number: Any, args: tuple[Any, ...], in_float32: bool, divides: bo
                 dtype = torch.get_default_dtype()
             if dtype in LOW_DTYPES and (in_float32 or other.dim()):
                 dtype = torch.float32
-            if type(number) is int:
-                return _whole_number(number, dtype)
-            # As float32 a float64 would lose digits.
+            # A float64 would lose digits as float32, and an integer beyond the type cannot be made one of it.
             return _number_on_cpu(number, dtype) if type(number) is float else _number_on_cpu(number).to(dtype)
     return _number_on_cpu(number)
-
-
-_FEW = 1024
-"""Whole numbers below this one are kept."""
-
-_whole_numbers: dict[tuple[int, torch.dtype], torch.Tensor] = {}
-"""Those that were given before, which kernels only read: making one takes longer than a small op."""
-
-
-def _whole_number(number: int, dtype: torch.dtype) -> torch.Tensor:
-    found = _whole_numbers.get((number, dtype))
-    if found is None:
-        found = _number_on_cpu(number).to(dtype)  # as an integer of this type it would overflow
-        is_plain = type(found) is torch.Tensor and not found.is_inference()
-        if is_plain and abs(number) < _FEW and not torch._C._are_functorch_transforms_active():
-            _whole_numbers[number, dtype] = found
-    return found
 
 
 def _number_on_cpu(number: Any, dtype: torch.dtype | None = None) -> torch.Tensor:

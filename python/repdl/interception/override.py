@@ -68,6 +68,7 @@ class Override:
     integers: what a call without floating-point tensors does: "native", "float32" (a conversion first, to torch's
         default type), "compute", or "dtype", which is "compute" where the argument of that name is floating-point or
         complex, and else "native".
+    whole: whether torch's own kernel does a call with integers alone, though the function takes them.
     elementwise: whether the result takes its layout from the operands, as torch's pointwise results do.
     op: the op of the core that takes the same arguments. Then ordinary calls go straight to it, and `compute` has the
         others, such as strided operands and wrong shapes.
@@ -98,6 +99,7 @@ class Override:
     beside_float32: bool = False
     refused: Callable[..., bool] | None = None
     integers: str = "native"
+    whole: bool = False
     elementwise: bool = False
     op: str = ""
     pairs: str = ""
@@ -126,6 +128,11 @@ class Override:
     def chosen(self, name: str, kernel: Kernel) -> Kernel:
         """What a variant runs where the call is not an ordinary one."""
         return kernel
+
+    def takes_natively(self) -> bool:
+        """Whether torch's own kernel of each variant is what a call with integers alone comes to."""
+        is_checked = self.alike or self.refused is not None or self.unless is not None
+        return (self.whole or self.integers in ("native", "dtype")) and not is_checked
 
     def short_cut(self, target: _core.OverrideTarget | None, kernel: Kernel) -> Kernel:
         if target is None:
@@ -273,6 +280,9 @@ class ForComplex(Override):
         for name, kernel in super().kernels(native):
             of_reals = native_of(name)
             yield name, kernel if self.op else _core.make_for_reals(of_reals.kernel.call_boxed, of_reals.keys, kernel)
+
+    def takes_natively(self) -> bool:
+        return True
 
     def chosen(self, name: str, kernel: Kernel) -> Kernel:
         native = native_of(name)

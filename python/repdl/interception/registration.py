@@ -15,15 +15,23 @@ from torch.utils._python_dispatch import _disable_current_modes
 from repdl import _core
 from repdl._symbols import addresses
 from repdl.interception.exact import is_measured
-from repdl.interception.native import schemas
+from repdl.interception.native import native_of, schemas
 from repdl.interception.override import op_or
 
 Kernels = Mapping[str, Mapping[str, Callable[..., Any]]]
 """By dispatch key, the kernel of each overload."""
 
 
-def register(kernels: Kernels, namespace: str = "aten") -> torch.library.Library:
+def _none(*_: Any) -> None:
+    return None
+
+
+def register(
+    kernels: Kernels, namespace: str = "aten", native_of_integers: Callable[[str, Callable[..., Any]], Any] = _none
+) -> torch.library.Library:
     """Overrides overloads of aten, or of another namespace, while the library that it returns lives.
+
+    `native_of_integers` gives for an overload and its kernel torch's own, if that is called for integers on the CPU.
 
     torch's warning, once a process, that a kernel is replaced is not given: here that is asked for.
     """
@@ -34,11 +42,13 @@ def register(kernels: Kernels, namespace: str = "aten") -> torch.library.Library
         for key, of_key in kernels.items():
             for name, kernel in of_key.items():
                 put = partial(library.impl, name, kernel, key, allow_override=True)  # not what every torch does unasked
-                signature = _signature(name) if direct and isinstance(kernel, BuiltinFunctionType) else None
+                native = native_of_integers(name, kernel) if direct and key == "CPU" else None
+                is_known = native is not None or isinstance(kernel, BuiltinFunctionType)
+                signature = _signature(name) if direct and is_known else None
                 if signature is None:
                     put()
                 else:
-                    _core.put_kernel(name, kernel, *signature, put)
+                    _core.put_kernel(name, kernel, *signature, native, put)
     return library
 
 
@@ -88,15 +98,31 @@ def _reads_calls() -> bool:
                 library.define(f"{op}({schema}) -> Tensor")
                 kernel = op_or(op, fail)
                 put = partial(library.impl, op, kernel, "CPU")
-                _core.put_kernel(op, kernel, [(type, None, ...) for type in types], 1, put)
+                _core.put_kernel(op, kernel, [(type, None, ...) for type in types], 1, None, put)
+            library.define("neg(Tensor x) -> Tensor")
+            put, native = partial(library.impl, "neg", fail, "CPU"), native_of("neg").kernel
+            _core.put_kernel("neg", fail, [("Tensor", None, ...)], 1, native, put)
             ops = torch.ops.repdl_sample
-            return all(_is_done(getattr(ops, op), x, refused, rest) for op, (_, _, rest) in calls.items())
+            of_calls = all(_is_done(getattr(ops, op), x, refused, rest) for op, (_, _, rest) in calls.items())
+            return of_calls and _is_negated(ops.neg, refused, x)
     finally:
         library._destroy()
 
 
 class _SampleError(Exception):
     pass
+
+
+def _is_negated(op: Any, taken: torch.Tensor, refused: torch.Tensor) -> bool:
+    """Whether torch's own kernel does the first call, of integers, and the second is left to Python."""
+    try:
+        done = op(taken)
+        op(refused)
+    except _SampleError as error:
+        return error.args[0] is refused and done.tolist() == [[-1] * 3] * 2
+    except RuntimeError:
+        pass
+    return False
 
 
 def _is_done(op: Any, taken: torch.Tensor, refused: torch.Tensor, rest: tuple[Any, ...]) -> bool:

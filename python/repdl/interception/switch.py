@@ -170,7 +170,8 @@ def _leave(entry: _Enabled) -> None:
 
 def _install() -> None:
     with lists_kept():
-        _libraries.append(register(kernels() | _of_devices(devices.dispatch_keys())))
+        ours = kernels() | _of_devices(devices.dispatch_keys())
+        _libraries.append(register(ours, native_of_integers=_native_of_integers))
         _libraries.append(register({"CPU": distributed.kernels()}, "c10d"))
         _undo.callback(libraries.hold(is_enabled))
     for change in (
@@ -276,12 +277,28 @@ def _ours() -> dict[str, Callable[..., Any]]:
     """Our kernels of dense tensors, on the CPU and, where their ops have kernels there, on CUDA devices."""
     found: dict[str, Callable[..., Any]] = {}
     for override in overrides.values():
+        takes_natively = override.takes_natively()
         for name, kernel in override.kernels(native_of(override.name)):
-            if name == override.name:
-                found[name] = kernel
+            if name != override.name and name in found:
+                continue
+            found[name] = kernel
+            if takes_natively:
+                _natively.add(name)
             else:
-                found.setdefault(name, kernel)
+                _natively.discard(name)
     return found
+
+
+_natively: set[str] = set()
+"""The overloads of `_ours` of which torch's own kernel is called for integers."""
+
+
+def _native_of_integers(name: str, kernel: Callable[..., Any]) -> Any:
+    """torch's own kernel, in the place of this one of ours for calls with integers alone; or None."""
+    if name not in _natively or _ours()[name] is not kernel:
+        return None
+    native = native_of(name).kernel
+    return native if type(native) is torch._C._SafeKernelFunction else None
 
 
 def _of_layout(key: str) -> dict[str, Callable[..., Any]]:

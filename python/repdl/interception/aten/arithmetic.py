@@ -31,6 +31,8 @@ def _with_alpha(name: str, op: str) -> None:
     rounded = rounded_once(in_steps)
 
     def kernel(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
+        if isinstance(alpha, bool):
+            return native(self, other, alpha=alpha)  # which takes it for truth values alone
         if alpha == 1:
             return native(self, other)
         dtype = torch.result_type(self, other)
@@ -39,7 +41,7 @@ def _with_alpha(name: str, op: str) -> None:
             return native(self, other, alpha=alpha)  # which is exact, or refuses it
         return (rounded if kinds_of((self, other)) & LOW else in_steps)(self, other, alpha)
 
-    override(name, op=op, pairs=f"complex_{op}", low="compute", elementwise=True, **_STEPS)(kernel)
+    override(name, op=op, pairs=f"complex_{op}", low="compute", whole=True, elementwise=True, **_STEPS)(kernel)
 
 
 def _may_be_scaled(*operands: Any) -> bool:
@@ -50,7 +52,7 @@ _with_alpha("add.Tensor", "add")
 _with_alpha("sub.Tensor", "sub")
 
 
-@override("rsub.Tensor", **_STEPS)
+@override("rsub.Tensor", whole=True, **_STEPS)
 def rsub_tensor(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
     return torch.sub(other, self, alpha=alpha)
 
@@ -106,7 +108,7 @@ _WHOLE = {torch.float32: 2**24, torch.float64: 2**53}
 """Up to here whole numbers, and steps between them, are exact."""
 
 
-@override("arange.start_out", **ANY_DTYPE)
+@override("arange.start_out", whole=True, **ANY_DTYPE)
 def arange(start: Any, end: Any, step: Any = 1, *, out: torch.Tensor) -> torch.Tensor:
     """start + i * step in float64, rounded once more to another type. torch's own counts from where a thread begins."""
     return _by_place(_native_arange(start, end, step, out=out), start, end, step)

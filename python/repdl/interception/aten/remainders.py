@@ -28,4 +28,6 @@ def _exactly(name: str) -> Kernel:
 
 for _name in ("fmod", "remainder"):
     # A number is rounded to the low type of a tensor first, which is not what the op does.
-    override(f"{_name}.Tensor", op=_name, elementwise=True, **(ANY_DTYPE | {"low": "steps"}))(_exactly(_name))
+    override(f"{_name}.Tensor", op=_name, whole=True, elementwise=True, **(ANY_DTYPE | {"low": "steps"}))(
+        _exactly(_name)
+    )

@@ -63,17 +63,17 @@ _native_clamp = native_of("clamp")
 _ONE_BOUND = {"clamp_min": {2: None}, "clamp_max": {1: None}}
 
 
-@override("clamp", op="clamp", of_constants=_ONE_BOUND, integers="compute", **_OPS)
+@override("clamp", op="clamp", of_constants=_ONE_BOUND, integers="compute", whole=True, **_OPS)
 def clamp(self: torch.Tensor, min: Any = None, max: Any = None, *, ops: Ops = _core.ops) -> torch.Tensor:
     return _clamp(self, min, max, _native_clamp, ops)
 
 
-@override("clamp_min", op="clamp_min", integers="compute", **_OPS)
+@override("clamp_min", op="clamp_min", integers="compute", whole=True, **_OPS)
 def clamp_min(self: torch.Tensor, min: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
     return _clamp(self, min, None, _native_clamp, ops)
 
 
-@override("clamp_max", op="clamp_max", integers="compute", **_OPS)
+@override("clamp_max", op="clamp_max", integers="compute", whole=True, **_OPS)
 def clamp_max(self: torch.Tensor, max: Any, *, ops: Ops = _core.ops) -> torch.Tensor:
     return _clamp(self, None, max, _native_clamp, ops)
 
