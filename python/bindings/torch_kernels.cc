@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "torch_kernels.h"
 
+#include <dlfcn.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -45,11 +46,15 @@ struct Native {
   Kernel kernel;
 };
 
-/// The beginning of a torch._C._SafeKernelFunction, behind the head of the Python object the address of its kernel.
-Native NativeIn(PyObject* function) {
-  const void* const* kernel;
-  std::memcpy(&kernel, reinterpret_cast<std::byte*>(function) + sizeof(PyObject), sizeof kernel);
-  return {const_cast<void*>(kernel[0]), reinterpret_cast<Kernel>(const_cast<void*>(kernel[1]))};
+/// The beginning of what a torch._C._SafeKernelFunction holds, whose address is behind the head of the Python object. None
+/// for None, and if that is no function of a library.
+std::optional<Native> NativeIn(PyObject* object) {
+  if (object == Py_None) return std::nullopt;
+  void* const* held;
+  std::memcpy(&held, reinterpret_cast<std::byte*>(object) + sizeof(PyObject), sizeof held);
+  Dl_info library;
+  if (dladdr(held[1], &library) == 0) return std::nullopt;
+  return Native{held[0], reinterpret_cast<Kernel>(held[1])};
 }
 
 /// What a kernel does: torch gives it nothing of ours that says which it is.
@@ -117,7 +122,7 @@ constexpr std::array<Kernel, sizeof...(N)> MakeKernels(std::index_sequence<N...>
 }
 
 std::optional<Slot> MakeSlot(PyObject* function, const nb::list& arguments, size_t num_results, PyObject* native) {
-  Slot slot{{}, num_results, {}, native == Py_None ? std::nullopt : std::optional(NativeIn(native))};
+  Slot slot{{}, num_results, {}, NativeIn(native)};
   if (num_results > arguments.size()) return std::nullopt;
   for (nb::handle entry : arguments) {
     const auto [type, by_name, value] = nb::cast<std::tuple<std::string, nb::object, nb::object>>(entry);

@@ -297,8 +297,7 @@ def _native_of_integers(name: str, kernel: Callable[..., Any]) -> Any:
     """torch's own kernel, in the place of this one of ours for calls with integers alone; or None."""
     if name not in _natively or _ours()[name] is not kernel:
         return None
-    native = native_of(name).kernel
-    return native if type(native) is torch._C._SafeKernelFunction else None
+    return native_of(name).kernel
 
 
 def _of_layout(key: str) -> dict[str, Callable[..., Any]]:
