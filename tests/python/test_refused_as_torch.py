@@ -25,6 +25,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "renorm of a vector": lambda: torch.renorm(X[0], 2, 0, 1.0),
     "renorm along what is not there": lambda: torch.renorm(X, 2, 3, 1.0),
     "attention with a mask that does not fit": lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, X[:3, :3]),
+    "attention with a negative dropout": lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, dropout_p=-0.5),
     "normal with a negative deviation": lambda: torch.normal(X, -X),
     "inverse by a factor with a zero": lambda: torch.cholesky_inverse(torch.zeros(3, 3)),
     "inverse by such a factor of a batch": lambda: torch.cholesky_inverse(torch.stack([X, 0 * X])),

@@ -39,6 +39,8 @@ def scaled_dot_product_attention(
         output = _at_once(query, key, value, None, None, is_causal, scale)
         if output is not None:
             return _laid_out(output, query, value, 0.0)
+    if not 0 <= dropout_p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if _is_nested(query, key, value):
         return _of_nested(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     if _has_other_dtypes(query, key, value, attn_mask):
