@@ -12,6 +12,7 @@ import repdl
 
 X = torch.tensor([2.0, -0.5, 1.0])
 WHOLE = torch.arange(3)
+WHOLE_ROWS = torch.arange(1, 13).reshape(3, 4)
 BYTES = torch.tensor([4, 6, 200], dtype=torch.uint8)
 LEAST = torch.tensor([-128, 5], dtype=torch.int8)
 DENSE, SPARSE = torch.ones(2, 4), torch.eye(4, 5)
@@ -68,6 +69,9 @@ CALLS: dict[str, Callable[[], torch.Tensor]] = {
     "gcd of bytes": lambda: torch.gcd(BYTES, MINUS_ONE),
     "lcm of bytes": lambda: torch.lcm(BYTES, MINUS_ONE),
     "quotient of bytes": lambda: torch.div(BYTES, -1, rounding_mode="trunc"),
+    "quotient of transposed integers": lambda: torch.div(
+        WHOLE_ROWS.t(), WHOLE_ROWS.t().contiguous(), rounding_mode="trunc"
+    ),
     "gradient of logit at zeros": _gradient_of_logit,
     "product with CSR": lambda: DENSE @ SPARSE.to_sparse_csr(),
     "product with CSC": lambda: DENSE @ SPARSE.to_sparse_csc(),
@@ -137,6 +141,10 @@ def test_a_truth_value_is_not_subtracted() -> None:
 
 
 def test_least_integer_by_minus_one() -> None:
-    """torch's kernel ends the process on some CPUs."""
+    """torch's kernel ends the process on some CPUs; 2^32 - 1 becomes -1 beside int32."""
+    least = torch.full((40,), -(2**31), dtype=torch.int32)
     with repdl.reproducible():
         assert torch.div(LEAST, -1, rounding_mode="trunc").tolist() == [-128, -5]
+        for by in (2**32 - 1, torch.tensor(2**32 - 1), torch.full((40,), -1, dtype=torch.int32)):
+            assert torch.equal(torch.div(least, by, rounding_mode="trunc"), least)
+            assert torch.equal(torch.lcm(least, torch.as_tensor(by)), least)

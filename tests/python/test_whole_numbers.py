@@ -93,3 +93,22 @@ def test_refused_as_torch_refuses_them() -> None:
             call()
         with repdl.reproducible(), pytest.raises(stock.type):
             call()
+
+
+def test_results_may_go_over_operands() -> None:
+    """torch's own kernels of sums and products read what they have written by then, and on threads in any order."""
+    y = torch.arange(360_000).remainder(7).reshape(600, 600)
+    writes = [
+        lambda x: torch.mm(x, x, out=x),
+        lambda x: torch.sum(x, 1, out=x[300]),
+        lambda x: torch.sum(x, 0, out=x[:, 3]),
+        lambda x: torch.mv(x, x[5], out=x[5]),
+        lambda x: torch.cumsum(x, 0, out=x),
+        lambda x: torch.amax(x, 1, out=x[2]),
+        lambda x: x.add_(x),
+        lambda x: torch.mul(x, x, out=x),
+    ]
+    expected = [y @ y, y.sum(1), y.sum(0), y @ y[5], y.cumsum(0), y.amax(1), y + y, y * y]
+    with repdl.reproducible():
+        for write, result in zip(writes, expected, strict=True):
+            assert torch.equal(write(y.clone()), result)

@@ -282,10 +282,10 @@ def _ours() -> dict[str, Callable[..., Any]]:
             if name != override.name and name in found:
                 continue
             found[name] = kernel
-            if takes_natively:
+            _natively.discard(name)
+            # torch's own kernels that write over an operand read it while they do, unless each element is by itself.
+            if takes_natively and (name == override.name or override.elementwise):
                 _natively.add(name)
-            else:
-                _natively.discard(name)
     return found
 
 

@@ -17,12 +17,15 @@ from repdl.interception.native import LOW_DTYPES, native_of, overload
 from repdl.interception.override import ANY_DTYPE, on_devices, override
 
 
-def _without_minus_one(value: Any) -> Any:
+def _in_type_of_result(value: Any, dtype: torch.dtype) -> torch.Tensor:
+    """As a tensor of this type of integers, in which what is beyond another may be -1."""
+    value = value if isinstance(value, torch.Tensor) else torch.tensor(value, device="cpu")
+    return value.to(dtype)
+
+
+def _without_minus_one(value: torch.Tensor) -> torch.Tensor:
     """Of -1, 1, which has the same divisors and multiples."""
-    if not isinstance(value, torch.Tensor):
-        return 1 if value == -1 else value
-    is_integer = value.dtype.is_signed and not (value.is_floating_point() or value.is_complex())
-    return value.masked_fill(value == -1, 1) if is_integer else value
+    return value.masked_fill(value == -1, 1)
 
 
 _native_gcd, _native_lcm, _native_div = (native_of(name) for name in ("gcd", "lcm", "div.Tensor_mode"))
@@ -30,9 +33,10 @@ _native_gcd, _native_lcm, _native_div = (native_of(name) for name in ("gcd", "lc
 
 @override("gcd", elementwise=True, **ANY_DTYPE)
 def gcd(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    if not torch.result_type(self, other).is_signed:
+    dtype = torch.result_type(self, other)
+    if not dtype.is_signed or dtype.is_floating_point:
         return _native_gcd(self, other)
-    return _native_gcd(_without_minus_one(self), _without_minus_one(other))
+    return _native_gcd(*(_without_minus_one(_in_type_of_result(value, dtype)) for value in (self, other)))
 
 
 @override("lcm", elementwise=True, **ANY_DTYPE)
@@ -41,7 +45,7 @@ def lcm(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     dtype = torch.result_type(self, other)
     if not dtype.is_signed or dtype.is_floating_point:
         return _native_lcm(self, other)
-    first, second = _without_minus_one(self), _without_minus_one(other)
+    first, second = (_without_minus_one(_in_type_of_result(value, dtype)) for value in (self, other))
     is_least = first == torch.iinfo(dtype).min
     return _native_lcm(torch.where(is_least, second, first), torch.where(is_least, first, second))
 
@@ -51,10 +55,9 @@ def div(self: torch.Tensor, other: torch.Tensor, *, rounding_mode: str | None) -
     dtype = torch.result_type(self, other)
     if rounding_mode != "trunc" or dtype.is_floating_point or not dtype.is_signed:
         return _native_div(self, other, rounding_mode=rounding_mode)
-    found = _native_div(self, _without_minus_one(other), rounding_mode=rounding_mode)
-    if isinstance(other, torch.Tensor):
-        return torch.where(other == -1, found.neg(), found) if other.dtype.is_signed else found
-    return found.neg() if other == -1 else found
+    by = _in_type_of_result(other, dtype)
+    found = _native_div(self, _without_minus_one(by), rounding_mode=rounding_mode)
+    return found.copy_(torch.where(by == -1, found.neg(), found))  # which keeps its strides
 
 
 def _quotient_down(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
