@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import repdl
 
@@ -15,6 +16,8 @@ WHOLE = torch.arange(3)
 WHOLE_ROWS = torch.arange(1, 13).reshape(3, 4)
 BYTES = torch.tensor([4, 6, 200], dtype=torch.uint8)
 LEAST = torch.tensor([-128, 5], dtype=torch.int8)
+ROWS = torch.arange(24.0).reshape(1, 3, 2, 4).transpose(1, 2) / 24
+COLUMNS = ROWS.transpose(2, 3).contiguous().transpose(2, 3)
 DENSE, SPARSE = torch.ones(2, 4), torch.eye(4, 5)
 MINUS_ONE = torch.tensor(-1)
 LOW = torch.tensor([1.01, -3.3, 0.7], dtype=torch.bfloat16)
@@ -72,6 +75,7 @@ CALLS: dict[str, Callable[[], torch.Tensor]] = {
     "quotient of transposed integers": lambda: torch.div(
         WHOLE_ROWS.t(), WHOLE_ROWS.t().contiguous(), rounding_mode="trunc"
     ),
+    "attention of keys that lie the other way": lambda: F.scaled_dot_product_attention(ROWS, COLUMNS, COLUMNS),
     "gradient of logit at zeros": _gradient_of_logit,
     "product with CSR": lambda: DENSE @ SPARSE.to_sparse_csr(),
     "product with CSC": lambda: DENSE @ SPARSE.to_sparse_csc(),

@@ -38,7 +38,7 @@ def scaled_dot_product_attention(
     if is_plain and (enable_gqa or query.shape[1] == key.shape[1]):
         output = _at_once(query, key, value, None, None, is_causal, scale)
         if output is not None:
-            return _laid_out(output, query, value, 0.0)
+            return _laid_out(output, query, key, value, 0.0)
     if not 0 <= dropout_p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if _is_nested(query, key, value):
@@ -70,15 +70,18 @@ def scaled_dot_product_attention(
     output = output.to(dtype)
     if rank == 3:
         return output[:, 0]
-    return _laid_out(output, query, value, dropout_p)
+    return _laid_out(output, query, key, value, dropout_p)
 
 
 _at_once = op_or("attention")
 
 
-def _laid_out(output: torch.Tensor, query: torch.Tensor, value: torch.Tensor, dropout_p: float) -> torch.Tensor:
+def _laid_out(
+    output: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout_p: float
+) -> torch.Tensor:
     """As torch lays it out: as the query, where its fused kernel takes the call."""
-    is_fused = query.stride(3) == 1 and dropout_p == 0 and value.shape[-1] == query.shape[-1]
+    is_fused = query.stride(3) == key.stride(3) == value.stride(3) == 1
+    is_fused = is_fused and dropout_p == 0 and value.shape[-1] == query.shape[-1]
     return _in_order(output, sorted(range(3), key=query.stride, reverse=True)) if is_fused else output
 
 
