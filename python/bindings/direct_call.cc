@@ -140,7 +140,7 @@ class DirectCall : public OverrideCall {
   }
 
   bool TakeKey() {
-    if (!function_.TakesKey()) return true;
+    if (!DrawsKey()) return true;
     const nb::gil_scoped_acquire gil;
     try {
       ReadKey(nullptr);

@@ -110,7 +110,7 @@ bool OverrideCall::Complete() {
       return false;
     }
   }
-  if (!dtype_ || (function_.TakesKey() && !HasKeys())) return false;
+  if (!dtype_ || (DrawsKey() && !HasKeys())) return false;
   // Beside single numbers of a low precision, a Python number would count in the type of the result.
   const bool is_double = *dtype_ == DType::kFloat64;
   if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32 && !is_double) return false;
@@ -165,7 +165,7 @@ void OverrideCall::PutNumbers(std::optional<CudaNumbers>& on_device) {
 }
 
 void OverrideCall::ReadKey(PyObject* generator) {
-  if (!function_.TakesKey()) return;
+  if (!DrawsKey()) return;
   const bool on_cuda = device_ && device_->type == DeviceType::kCuda;
   const auto [seed, call] = DrawKey(generator, on_cuda ? std::optional(device_->index) : std::nullopt);
   read_.values[function_.key_at] = seed;

@@ -70,6 +70,8 @@ class OverrideCall {
   /// Brings the numbers to the device of the tensors, for as long as what is given for them lives.
   void PutNumbers(std::optional<CudaNumbers>& on_device);
 
+  /// Whether the op needs a key that is not given by its name.
+  bool DrawsKey() const { return function_.TakesKey() && !read_.given[function_.key_at]; }
   /// Takes a key for the op, if it needs one, of a generator, the default one for nullptr.
   void ReadKey(PyObject* generator);
 

@@ -288,3 +288,16 @@ def test_what_torch_refuses_of_nested_tensors() -> None:
         with repdl.reproducible(), pytest.raises(RuntimeError) as ours:
             sdpa(*args)
         assert str(ours.value) == str(torchs.value)
+
+
+def test_without_dropout_nothing_is_drawn() -> None:
+    query = normal(1, 2, 3, 4)
+    with repdl.reproducible(rng="philox"), torch.no_grad():
+        torch.manual_seed(5)
+        expected = torch.rand(4), torch.rand(4)
+        torch.manual_seed(5)
+        first = torch.rand(4)
+        sdpa(query, query, query)
+        sdpa(query.bfloat16(), query.bfloat16(), query.bfloat16(), is_causal=True)
+        assert torch.equal(first, expected[0])
+        assert torch.equal(torch.rand(4), expected[1])

@@ -36,7 +36,7 @@ def scaled_dot_product_attention(
     is_plain = attn_mask is None and not dropout_p and unwatched(query, key, value)
     is_plain = is_plain and not (query.is_nested or key.is_nested) and query.dim() == 4 == key.dim()
     if is_plain and (enable_gqa or query.shape[1] == key.shape[1]):
-        output = _at_once(query, key, value, None, None, is_causal, scale)
+        output = _at_once(query, key, value, None, None, is_causal, scale, seed=0, call=0)  # without drawing a key
         if output is not None:
             return _laid_out(output, query, key, value, 0.0)
     if not 0 <= dropout_p <= 1:
