@@ -104,11 +104,24 @@ def test_results_may_go_over_operands() -> None:
         lambda x: torch.sum(x, 0, out=x[:, 3]),
         lambda x: torch.mv(x, x[5], out=x[5]),
         lambda x: torch.cumsum(x, 0, out=x),
+        lambda x: torch.cumsum(x[:-1], 0, out=x[1:]),
+        lambda x: torch.cumprod(x.t(), 0, out=x),
         lambda x: torch.amax(x, 1, out=x[2]),
         lambda x: x.add_(x),
         lambda x: torch.mul(x, x, out=x),
     ]
-    expected = [y @ y, y.sum(1), y.sum(0), y @ y[5], y.cumsum(0), y.amax(1), y + y, y * y]
+    expected = [
+        y @ y,
+        y.sum(1),
+        y.sum(0),
+        y @ y[5],
+        y.cumsum(0),
+        y[:-1].cumsum(0),
+        y.t().cumprod(0),
+        y.amax(1),
+        y + y,
+        y * y,
+    ]
     with repdl.reproducible():
         for write, result in zip(writes, expected, strict=True):
             assert torch.equal(write(y.clone()), result)

@@ -32,7 +32,7 @@ def _cumulative(name: str) -> None:
         return fill(out, cumulative(self, dim, dtype=dtype or out.dtype), converts=False)
 
     override(name, op=name, pairs=f"complex_{name}", whole=True, **ANY_DTYPE)(cumulative)
-    override(f"{name}.out", whole=True, **ANY_DTYPE)(cumulative_into)
+    override(f"{name}.out", **ANY_DTYPE)(cumulative_into)
 
 
 _cumulative("cumsum")
