@@ -63,9 +63,11 @@ bool OverrideCall::TakeTensor(size_t at) {
   if (view.dtype != *dtype_) return false;
   const bool is_low = IsLow(view.dtype);
   if (is_low && !function_.ordinary.low) return false;
-  if (!function_.callable.op->dtypes.Has(view.dtype)) {
-    const bool widens = is_low && may_widen_ && device_->type == DeviceType::kCpu;
-    if (!widens || !function_.callable.op->dtypes.Has(DType::kFloat32)) return false;
+  const OpInfo& op = *function_.callable.op;
+  if (!op.dtypes.Has(view.dtype)) {
+    // Not of an op that changes an argument: that would be a copy.
+    const bool widens = is_low && may_widen_ && op.num_outputs > 0 && device_->type == DeviceType::kCpu;
+    if (!widens || !op.dtypes.Has(DType::kFloat32)) return false;
   }
   if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
   all_contiguous_ = all_contiguous_ && view.IsContiguous();

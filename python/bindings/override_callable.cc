@@ -76,7 +76,6 @@ class Call : public OverrideCall {
     Outputs outputs;
     const OpInfo& op = *function_.callable.op;
     const std::optional<DType> low = WidenedType();
-    if (low && op.num_outputs == 0) return nullptr;  // the op changes an argument
     const Specs specs = low ? InferWidened(op, read_.Values(), *low) : op.infer(read_.Values());
     bool is_copied = false;
     if (specs.size == 0) {  // the op changes its first argument

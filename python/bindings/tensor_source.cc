@@ -53,6 +53,14 @@ uintptr_t AddressIn(Handle tensor) {
   return address;
 }
 
+/// Whether it is there, dense and on the CPU.
+bool IsDenseOnCpu(Handle tensor) {
+  int32_t layout, device_type;
+  if (bool is = false; torch.is_defined(tensor, &is) != 0 || !is) return false;
+  if (torch.get_layout(tensor, &layout) != 0 || layout != kStrided) return false;
+  return torch.get_device_type(tensor, &device_type) == 0 && device_type == kCpu;
+}
+
 }  // namespace
 
 void SetTensorSource(const std::vector<uintptr_t>& functions, const nb::object& sample, uintptr_t address,
@@ -66,12 +74,10 @@ void SetTensorSource(const std::vector<uintptr_t>& functions, const nb::object& 
 bool ReadTensor(PyObject* object, TensorView& view) { return IsPlain(object) && ReadHandle(HandleOf(object), view); }
 
 bool ReadHandle(Handle tensor, TensorView& view) {
-  int32_t layout, device_type, code;
+  int32_t code;
   int64_t rank;
   const int64_t *shape, *strides;
-  if (bool is = false; torch.is_defined(tensor, &is) != 0 || !is) return false;
-  if (torch.get_layout(tensor, &layout) != 0 || layout != kStrided) return false;
-  if (torch.get_device_type(tensor, &device_type) != 0 || device_type != kCpu) return false;
+  if (!IsDenseOnCpu(tensor)) return false;
   if (torch.get_dtype(tensor, &code) != 0 || torch.get_rank(tensor, &rank) != 0 || rank > kMaxRank) return false;
   const Code* const known = std::ranges::find(kCodes, code, &Code::real);
   if (known == std::end(kCodes)) return false;
@@ -114,11 +120,8 @@ void DeleteHandle(Handle tensor) { torch.delete_tensor(tensor); }
 
 bool IsWhole(Handle tensor) {
   constexpr int32_t kLastInteger = 4, kBool = 11;
-  int32_t layout, device_type, code;
-  if (bool is = false; torch.is_defined(tensor, &is) != 0 || !is) return false;
-  if (torch.get_layout(tensor, &layout) != 0 || layout != kStrided) return false;
-  if (torch.get_device_type(tensor, &device_type) != 0 || device_type != kCpu) return false;
-  return torch.get_dtype(tensor, &code) == 0 && (code <= kLastInteger || code == kBool);
+  int32_t code;
+  return IsDenseOnCpu(tensor) && torch.get_dtype(tensor, &code) == 0 && (code <= kLastInteger || code == kBool);
 }
 
 }  // namespace repdl

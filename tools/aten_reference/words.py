@@ -20,6 +20,5 @@ def in_words(value: Any, is_complex: bool = False, turned: bool = False) -> str:
     is_pairs = is_complex and value.dtype in _OF_PAIRS
     dtype = _OF_PAIRS[value.dtype] if is_pairs else value.dtype
     shape = value.shape[:-1] if is_pairs else value.shape
-    generator = "signed" if value.generator == "zeros" else value.generator
-    of_dtype = "" if dtype == "float32" or generator.startswith(("classes", "offsets")) else f".{dtype}"
-    return f"{generator}{of_dtype}[{', '.join(map(str, shape))}]#{value.seed}{'.mT' if turned else ''}"
+    of_dtype = "" if dtype == "float32" or value.generator.startswith(("classes", "offsets")) else f".{dtype}"
+    return f"{value.generator}{of_dtype}[{', '.join(map(str, shape))}]#{value.seed}{'.mT' if turned else ''}"

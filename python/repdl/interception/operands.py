@@ -17,7 +17,7 @@ def alike(*operands: Any) -> Iterator[torch.Tensor]:
         dtype = torch.float32
     wide = dtype if dtype.is_complex or dtype == torch.float64 else torch.float32
     for value in operands:
-        yield value.to(dtype) if isinstance(value, torch.Tensor) else number_in(value, wide)
+        yield in_type(value, dtype if isinstance(value, torch.Tensor) else wide)
 
 
 def of_common_type(*tensors: torch.Tensor) -> Iterable[torch.Tensor]:
@@ -31,6 +31,9 @@ def of_common_type(*tensors: torch.Tensor) -> Iterable[torch.Tensor]:
     return [t.to(dtype) for t in tensors]
 
 
-def number_in(value: Any, dtype: torch.dtype) -> torch.Tensor:
-    """A number as a tensor of its own; a floating-point one beyond the type is an infinity, as torch has it."""
-    return torch.full((), value, dtype=torch.float64 if isinstance(value, float) else dtype).to(dtype)
+def in_type(value: Any, dtype: torch.dtype) -> torch.Tensor:
+    """A tensor, or a number as one of its own, in a type; a number beyond it becomes what torch makes of it there."""
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype)
+    of_number = {bool: torch.int64, int: torch.int64, float: torch.float64}.get(type(value), dtype)
+    return torch.full((), value, dtype=of_number, device="cpu").to(dtype)

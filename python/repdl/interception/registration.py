@@ -103,8 +103,10 @@ def _reads_calls() -> bool:
             put, native = partial(library.impl, "neg", fail, "CPU"), native_of("neg").kernel
             _core.put_kernel("neg", fail, [("Tensor", None, ...)], 1, native, put)
             ops = torch.ops.repdl_sample
-            of_calls = all(_is_done(getattr(ops, op), x, refused, rest) for op, (_, _, rest) in calls.items())
-            return of_calls and _is_negated(ops.neg, refused, x)
+            done = [_done(getattr(ops, op), x, refused, *rest) for op, (_, _, rest) in calls.items()]
+            negated = _done(ops.neg, refused, x)
+            are_done = all(result is not None and result.shape[0] == 2 for result in done)
+            return are_done and negated is not None and negated.tolist() == [[-1] * 3] * 2
     finally:
         library._destroy()
 
@@ -113,25 +115,13 @@ class _SampleError(Exception):
     pass
 
 
-def _is_negated(op: Any, taken: torch.Tensor, refused: torch.Tensor) -> bool:
-    """Whether torch's own kernel does the first call, of integers, and the second is left to Python."""
+def _done(op: Any, taken: torch.Tensor, refused: torch.Tensor, *rest: Any) -> torch.Tensor | None:
+    """What the first call gives, if it is done without Python and the second is left to it."""
     try:
-        done = op(taken)
-        op(refused)
-    except _SampleError as error:
-        return error.args[0] is refused and done.tolist() == [[-1] * 3] * 2
-    except RuntimeError:
-        pass
-    return False
-
-
-def _is_done(op: Any, taken: torch.Tensor, refused: torch.Tensor, rest: tuple[Any, ...]) -> bool:
-    """Whether the core does the first call and leaves the second, of integers, to Python."""
-    try:
-        done = op(taken, *rest)
+        done: torch.Tensor = op(taken, *rest)
         op(refused, *rest)
     except _SampleError as error:
-        return error.args[0] is refused and done.shape[0] == 2
+        return done if error.args[0] is refused else None
     except RuntimeError:
         pass
-    return False
+    return None

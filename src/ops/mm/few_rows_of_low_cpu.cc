@@ -67,13 +67,18 @@ void WithStorage(DType dtype, const F& f) {
   }
 }
 
+/// Columns [0, cols) of a product with what was widened.
+void MultiplyWide(int64_t m, int64_t cols, const Chunks& chunks, const MatrixOf<float>& a, const MatrixOf<float>& wide,
+                  float* c, int64_t c_stride) {
+  const MatrixCols<float> right{wide, cols, ReadInPlace(m, wide)};
+  const MatrixSink<float> sink{c, c_stride, 1, cols, nullptr, nullptr};
+  TileProduct<float>(m, 0, cols, chunks, MatrixRows<float>{a}, right, sink, {0, chunks.num_terms});
+}
+
 /// Columns [j0, j1) of b, whose numbers lie side by side along the columns, into c, whose rows lie `c_stride` apart.
 void ByColumns(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const MatrixOf<float>& a, const LowMatrix& b,
                float* c, int64_t c_stride) {
   const int64_t num_k = chunks.num_terms;
-  constexpr int64_t kPanel = kTileColsOf<float>;
-  const int64_t stride = num_k + 16;  // columns should not meet in the cache
-  const int64_t most = std::max(kPanel, kNearBytes / 4 / stride / kPanel * kPanel);
 #if HWY_TARGET != HWY_SCALAR
   const int64_t vectors = (j1 - j0) / kLanes;
   // Several rounds over b read it from the second cache.
@@ -90,18 +95,17 @@ void ByColumns(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const Ma
   });
   j0 += vectors * kLanes, c += vectors * kLanes;
 #endif
+  if (j0 == j1) return;
+  constexpr int64_t kPanel = kTileColsOf<float>;
+  const int64_t stride = num_k + 16;  // columns should not meet in the cache
+  const int64_t most = std::max(kPanel, kNearBytes / 4 / stride / kPanel * kPanel);
   Scratch scratch;
   float* const columns = scratch.Get<float>(most * stride);
   for (int64_t j = j0; j < j1; j += most) {
     const int64_t cols = std::min(most, j1 - j);
     for (int64_t col = 0; col < cols; ++col) b.Widen(0, j + col, num_k, columns + col * stride);
-    const MatrixOf<float> wide{columns, 1, stride};
-    float* const to = c + (j - j0);
-    const int64_t done = SkinnyProduct<float>(m, cols, num_k, chunks.length, a, wide, to, c_stride);
-    if (done == cols) continue;
-    const MatrixCols<float> right{wide, cols, ReadInPlace(m, wide)};
-    const MatrixSink<float> sink{to, c_stride, 1, cols, nullptr, nullptr};
-    TileProduct<float>(m, done, cols, chunks, MatrixRows<float>{a}, right, sink, {0, num_k});
+    MultiplyWide(m, cols, chunks, a, {columns, 1, stride}, c, c_stride);
+    c += cols;
   }
 }
 
@@ -119,10 +123,7 @@ void ByRows(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const Matri
   const int64_t cols = j1 - done;
   float* const rows = scratch.Get<float>(chunks.num_terms * cols);
   for (int64_t k = 0; k < chunks.num_terms; ++k) b.Widen(k, done, cols, rows + k * cols);
-  const MatrixOf<float> wide{rows, cols, 1};
-  const MatrixSink<float> sink{c + (done - j0), c_stride, 1, cols, nullptr, nullptr};
-  TileProduct<float>(m, 0, cols, chunks, MatrixRows<float>{a}, MatrixCols<float>{wide, cols, ReadInPlace(m, wide)},
-                     sink, {0, chunks.num_terms});
+  MultiplyWide(m, cols, chunks, a, {rows, cols, 1}, c + (done - j0), c_stride);
 }
 
 }  // namespace

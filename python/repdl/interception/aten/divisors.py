@@ -14,17 +14,12 @@ import torch
 
 from repdl.interception.core import ops
 from repdl.interception.native import LOW_DTYPES, native_of, overload
+from repdl.interception.operands import in_type
 from repdl.interception.override import ANY_DTYPE, on_devices, override
 
 
-def _in_type_of_result(value: Any, dtype: torch.dtype) -> torch.Tensor:
-    """As a tensor of this type of integers, in which what is beyond another may be -1."""
-    value = value if isinstance(value, torch.Tensor) else torch.tensor(value, device="cpu")
-    return value.to(dtype)
-
-
 def _without_minus_one(value: torch.Tensor) -> torch.Tensor:
-    """Of -1, 1, which has the same divisors and multiples."""
+    """Of -1, 1, which has the same divisors and multiples; in the type of the result, where others may be -1 too."""
     return value.masked_fill(value == -1, 1)
 
 
@@ -36,7 +31,7 @@ def gcd(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     dtype = torch.result_type(self, other)
     if not dtype.is_signed or dtype.is_floating_point:
         return _native_gcd(self, other)
-    return _native_gcd(*(_without_minus_one(_in_type_of_result(value, dtype)) for value in (self, other)))
+    return _native_gcd(*(_without_minus_one(in_type(value, dtype)) for value in (self, other)))
 
 
 @override("lcm", elementwise=True, **ANY_DTYPE)
@@ -45,7 +40,7 @@ def lcm(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     dtype = torch.result_type(self, other)
     if not dtype.is_signed or dtype.is_floating_point:
         return _native_lcm(self, other)
-    first, second = (_without_minus_one(_in_type_of_result(value, dtype)) for value in (self, other))
+    first, second = (_without_minus_one(in_type(value, dtype)) for value in (self, other))
     is_least = first == torch.iinfo(dtype).min
     return _native_lcm(torch.where(is_least, second, first), torch.where(is_least, first, second))
 
@@ -55,7 +50,7 @@ def div(self: torch.Tensor, other: torch.Tensor, *, rounding_mode: str | None) -
     dtype = torch.result_type(self, other)
     if rounding_mode != "trunc" or dtype.is_floating_point or not dtype.is_signed:
         return _native_div(self, other, rounding_mode=rounding_mode)
-    by = _in_type_of_result(other, dtype)
+    by = in_type(other, dtype)
     found = _native_div(self, _without_minus_one(by), rounding_mode=rounding_mode)
     return found.copy_(torch.where(by == -1, found.neg(), found))  # which keeps its strides
 
@@ -88,8 +83,7 @@ def div_on_devices(self: Any, other: Any, *, rounding_mode: str | None) -> torch
         return native_of("div.Tensor_mode", "CUDA")(self, other, rounding_mode=rounding_mode)
     is_single = not isinstance(other, torch.Tensor) or other.numel() == 1
     wide = torch.float32 if dtype in LOW_DTYPES and is_single else dtype
-    x, y = (t.to(wide) if isinstance(t, torch.Tensor) else torch.full((), t, dtype=wide) for t in (self, other))
-    return _WHOLE[rounding_mode](x, y).to(dtype)
+    return _WHOLE[rounding_mode](in_type(self, wide), in_type(other, wide)).to(dtype)
 
 
 @on_devices("floor_divide")

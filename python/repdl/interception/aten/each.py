@@ -17,6 +17,7 @@ from torch.autograd.graph import increment_version
 from repdl import _core
 from repdl.interception.aten.functions import pow_tensor_scalar
 from repdl.interception.native import Kernel, is_there, native_of
+from repdl.interception.operands import in_type
 from repdl.interception.override import ANY_DTYPE, Override, enter, overrides
 from repdl.interception.variants import check_cast, variants
 
@@ -106,7 +107,7 @@ for _name in ("clamp_min", "clamp_max"):
 def _declare(name: str, of_two: Kernel) -> None:
     def with_number(x: torch.Tensor, number: Any) -> torch.Tensor:
         dtype = torch.result_type(x, number)
-        return of_two(x.to(dtype), torch.full((), number, dtype=dtype))
+        return of_two(x.to(dtype), in_type(number, dtype))
 
     def of_lists(self: _Tensors, other: _Tensors) -> _Tensors:
         return [of_two(x, y) for x, y in zip(self, other, strict=True)]

@@ -9,7 +9,7 @@ import torch
 
 from repdl.interception.core import ops
 from repdl.interception.native import Kernel, native_of
-from repdl.interception.operands import number_in
+from repdl.interception.operands import in_type
 from repdl.interception.override import ANY_DTYPE, override
 
 
@@ -20,8 +20,7 @@ def _exactly(name: str) -> Kernel:
         dtype = torch.result_type(self, other)
         if not dtype.is_floating_point:
             return native(self, other)
-        x, y = (v.to(dtype) if isinstance(v, torch.Tensor) else number_in(v, dtype) for v in (self, other))
-        return ops[name](x, y)
+        return ops[name](in_type(self, dtype), in_type(other, dtype))
 
     return kernel
 
