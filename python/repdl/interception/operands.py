@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
 import torch
 
 
-def alike(*operands: Any) -> Iterator[torch.Tensor]:
+def alike(*operands: Any) -> list[torch.Tensor]:
     """The operands in the type that torch gives the result of both; of integers, float32. Numbers are not low."""
     dtype = torch.result_type(*operands)
     if not dtype.is_floating_point and not dtype.is_complex:
         dtype = torch.float32
     wide = dtype if dtype.is_complex or dtype == torch.float64 else torch.float32
-    for value in operands:
-        yield in_type(value, dtype if isinstance(value, torch.Tensor) else wide)
+    return in_type(dtype, *operands, of_numbers=wide)
 
 
 def of_common_type(*tensors: torch.Tensor) -> Iterable[torch.Tensor]:
@@ -31,9 +30,12 @@ def of_common_type(*tensors: torch.Tensor) -> Iterable[torch.Tensor]:
     return [t.to(dtype) for t in tensors]
 
 
-def in_type(value: Any, dtype: torch.dtype) -> torch.Tensor:
-    """A tensor, or a number as one of its own, in a type; a number beyond it becomes what torch makes of it there."""
-    if isinstance(value, torch.Tensor):
-        return value.to(dtype)
-    of_number = {bool: torch.int64, int: torch.int64, float: torch.float64}.get(type(value), dtype)
-    return torch.full((), value, dtype=of_number, device="cpu").to(dtype)
+def in_type(dtype: torch.dtype, *values: Any, of_numbers: torch.dtype | None = None) -> list[torch.Tensor]:
+    """Tensors in a type, and numbers as tensors beside them: what is beyond the type becomes what torch makes of it."""
+    device = next(value.device for value in values if isinstance(value, torch.Tensor))
+
+    def of_number(value: Any) -> torch.Tensor:
+        widest = {bool: torch.int64, int: torch.int64, float: torch.float64}.get(type(value), dtype)
+        return torch.full((), value, dtype=widest, device=device).to(of_numbers or dtype)
+
+    return [value.to(dtype) if isinstance(value, torch.Tensor) else of_number(value) for value in values]

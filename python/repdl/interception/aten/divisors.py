@@ -31,7 +31,7 @@ def gcd(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     dtype = torch.result_type(self, other)
     if not dtype.is_signed or dtype.is_floating_point:
         return _native_gcd(self, other)
-    return _native_gcd(*(_without_minus_one(in_type(value, dtype)) for value in (self, other)))
+    return _native_gcd(*map(_without_minus_one, in_type(dtype, self, other)))
 
 
 @override("lcm", elementwise=True, **ANY_DTYPE)
@@ -40,7 +40,7 @@ def lcm(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     dtype = torch.result_type(self, other)
     if not dtype.is_signed or dtype.is_floating_point:
         return _native_lcm(self, other)
-    first, second = (_without_minus_one(in_type(value, dtype)) for value in (self, other))
+    first, second = map(_without_minus_one, in_type(dtype, self, other))
     is_least = first == torch.iinfo(dtype).min
     return _native_lcm(torch.where(is_least, second, first), torch.where(is_least, first, second))
 
@@ -50,7 +50,7 @@ def div(self: torch.Tensor, other: torch.Tensor, *, rounding_mode: str | None) -
     dtype = torch.result_type(self, other)
     if rounding_mode != "trunc" or dtype.is_floating_point or not dtype.is_signed:
         return _native_div(self, other, rounding_mode=rounding_mode)
-    by = in_type(other, dtype)
+    _, by = in_type(dtype, self, other)
     found = _native_div(self, _without_minus_one(by), rounding_mode=rounding_mode)
     return found.copy_(torch.where(by == -1, found.neg(), found))  # which keeps its strides
 
@@ -83,7 +83,7 @@ def div_on_devices(self: Any, other: Any, *, rounding_mode: str | None) -> torch
         return native_of("div.Tensor_mode", "CUDA")(self, other, rounding_mode=rounding_mode)
     is_single = not isinstance(other, torch.Tensor) or other.numel() == 1
     wide = torch.float32 if dtype in LOW_DTYPES and is_single else dtype
-    return _WHOLE[rounding_mode](in_type(self, wide), in_type(other, wide)).to(dtype)
+    return _WHOLE[rounding_mode](*in_type(wide, self, other)).to(dtype)
 
 
 @on_devices("floor_divide")

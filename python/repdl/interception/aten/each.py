@@ -107,7 +107,7 @@ for _name in ("clamp_min", "clamp_max"):
 def _declare(name: str, of_two: Kernel) -> None:
     def with_number(x: torch.Tensor, number: Any) -> torch.Tensor:
         dtype = torch.result_type(x, number)
-        return of_two(x.to(dtype), in_type(number, dtype))
+        return of_two(*in_type(dtype, x, number))
 
     def of_lists(self: _Tensors, other: _Tensors) -> _Tensors:
         return [of_two(x, y) for x, y in zip(self, other, strict=True)]

@@ -20,7 +20,7 @@ def _exactly(name: str) -> Kernel:
         dtype = torch.result_type(self, other)
         if not dtype.is_floating_point:
             return native(self, other)
-        return ops[name](in_type(self, dtype), in_type(other, dtype))
+        return ops[name](*in_type(dtype, self, other))
 
     return kernel
 
