@@ -10,8 +10,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-/// Rows of b that a sweep reads side by side: more streams than this are too many for the memory's prefetchers.
-inline constexpr int64_t kSweepRows = 8;
+/// Rows of b that a sweep reads side by side: more streams than this are too many for the memory's prefetchers. Of narrow
+/// ones, which are fetched ahead here, it reads more, so that chains seldom go to memory and back.
+inline constexpr int64_t kSweepRows = 8, kNarrowSweepRows = 64;
+inline constexpr int64_t kMaxNarrowPanels = 4, kRowsAhead = 16;
 
 /// How b is stored: as numbers of T.
 template <class T>
@@ -40,7 +42,8 @@ template <class T, class Storage>
 struct SweepOf {
   int64_t k;
   int64_t num_panels;
-  const T* a;  // packed: a[k * rows + i]
+  int64_t fetched_ahead;  // rows of b, or 0
+  const T* a;             // packed: a[k * rows + i]
   LinesOf<Storage> b;
   const T* resume;         // null, or where the chains stand: a tile a panel
   const T* const* merges;  // earlier partial sums to take in afterwards, likewise
@@ -50,50 +53,80 @@ struct SweepOf {
   int64_t out_panel_stride;  // between panels
 };
 
-template <class T, class Storage, int kRows>
-HWY_NOINLINE void RunSweep(const SweepOf<T, Storage>& sweep) {
+/// kPanels panels from `panel` on, whose chains go on together.
+template <class T, class Storage, int kRows, int kPanels, bool kFetchesAhead>
+HWY_INLINE void SweepPanels(const SweepOf<T, Storage>& sweep, int64_t panel) {
   const TagOf<T> d;
   constexpr int64_t kTile = kRows * kTileColsOf<T>;
-  for (int64_t panel = 0; panel < sweep.num_panels; ++panel) {
-    VecElementOf<T> acc[kRows][kTileVecs];
+  constexpr int kVecs = kPanels * kTileVecs;
+  // Vector v of row i, from the beginning of a panel's tile and in rows of the result.
+  const auto in_tiles = [](int i, int v) {
+    return v / kTileVecs * kTile + i * kTileColsOf<T> + v % kTileVecs * kLanesOf<T>;
+  };
+  VecElementOf<T> acc[kRows][kVecs];
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) {
-        acc[i][v] = sweep.resume == nullptr
-                        ? Zero(d)
-                        : Load(d, sweep.resume + panel * kTile + i * kTileColsOf<T> + v * kLanesOf<T>);
-      }
-    }
-    const T* HWY_RESTRICT a = sweep.a;
-    const typename Storage::Stored* HWY_RESTRICT b = sweep.b.data + panel * kTileColsOf<T>;
-    for (int64_t k = 0; k < sweep.k; ++k, a += kRows, b += sweep.b.stride) {
-      VecElementOf<T> bv[kTileVecs];
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) bv[v] = Storage::Load(b + v * kLanesOf<T>);
-#pragma GCC unroll 16
-      for (int i = 0; i < kRows; ++i) {
-        const VecOf<T> av = Set(d, a[i]);
-#pragma GCC unroll 2
-        for (int v = 0; v < kTileVecs; ++v) acc[i][v] = Fma<VecOf<T>>(av, bv[v], acc[i][v]);
-      }
-    }
-    for (int m = 0; m < sweep.num_merges; ++m) {
-      const T* HWY_RESTRICT earlier = sweep.merges[m] + panel * kTile;
-#pragma GCC unroll 16
-      for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-        for (int v = 0; v < kTileVecs; ++v)
-          acc[i][v] = Add(Load(d, earlier + i * kTileColsOf<T> + v * kLanesOf<T>), acc[i][v]);
-      }
-    }
-    T* out = sweep.out + panel * sweep.out_panel_stride;
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVecs; ++v) StoreU(acc[i][v], d, out + i * sweep.out_stride + v * kLanesOf<T>);
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVecs; ++v) {
+      acc[i][v] = sweep.resume == nullptr ? Zero(d) : Load(d, sweep.resume + panel * kTile + in_tiles(i, v));
     }
   }
+  const T* HWY_RESTRICT a = sweep.a;
+  const typename Storage::Stored* HWY_RESTRICT b = sweep.b.data + panel * kTileColsOf<T>;
+  const int64_t ahead = sweep.fetched_ahead * sweep.b.stride;
+  for (int64_t k = 0; k < sweep.k; ++k, a += kRows, b += sweep.b.stride) {
+    VecElementOf<T> bv[kVecs];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVecs; ++v) {
+      bv[v] = Storage::Load(b + v * kLanesOf<T>);
+      if constexpr (kFetchesAhead) __builtin_prefetch(b + v * kLanesOf<T> + ahead);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const VecOf<T> av = Set(d, a[i]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVecs; ++v) acc[i][v] = Fma<VecOf<T>>(av, bv[v], acc[i][v]);
+    }
+  }
+  for (int m = 0; m < sweep.num_merges; ++m) {
+    const T* HWY_RESTRICT earlier = sweep.merges[m] + panel * kTile;
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVecs; ++v) acc[i][v] = Add(Load(d, earlier + in_tiles(i, v)), acc[i][v]);
+    }
+  }
+  const int64_t panel_stride = sweep.out_panel_stride, row_stride = sweep.out_stride;
+  T* out = sweep.out + panel * panel_stride;
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i, out += row_stride) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVecs; ++v) {
+      StoreU(acc[i][v], d, out + v / kTileVecs * panel_stride + v % kTileVecs * kLanesOf<T>);
+    }
+  }
+}
+
+/// Panels from `panel` on, kPanels at a time; returns the first that is left.
+template <class T, class Storage, int kRows, int kPanels, bool kFetchesAhead>
+HWY_INLINE int64_t SweepAll(const SweepOf<T, Storage>& sweep, int64_t panel) {
+  const int64_t num_panels = sweep.num_panels;
+  for (; panel + kPanels <= num_panels; panel += kPanels) {
+    SweepPanels<T, Storage, kRows, kPanels, kFetchesAhead>(sweep, panel);
+  }
+  return panel;
+}
+
+template <class T, class Storage, int kRows>
+HWY_NOINLINE void RunSweep(const SweepOf<T, Storage>& sweep) {
+  int64_t panel = 0;
+  if (sweep.fetched_ahead == 0) {
+    SweepAll<T, Storage, kRows, 1, false>(sweep, panel);
+    return;
+  }
+  // Few chains do not hide how long an fma takes.
+  if constexpr (2 * kRows <= kTileRows) panel = SweepAll<T, Storage, kRows, 2, true>(sweep, panel);
+  SweepAll<T, Storage, kRows, 1, true>(sweep, panel);
 }
 
 template <class T, class Storage>
@@ -113,18 +146,21 @@ class SweepVisitor {
                T* c, int64_t c_stride)
       : tiles_{m},
         num_panels_(num_panels),
+        sweep_rows_(num_panels <= kMaxNarrowPanels ? kNarrowSweepRows : kSweepRows),
         row_size_(kTileColsOf<T> * num_panels),
         a_(a),
         b_(b),
         c_(c),
         c_stride_(c_stride),
-        rows_(scratch_.Get<T>(kSweepRows * m + kLanesOf<T>)),
-        held_(scratch_.Get<T>(chunks.num_terms > kSweepRows ? m * row_size_ : 0)),
+        rows_(scratch_.Get<T>(sweep_rows_ * m + kLanesOf<T>)),
+        held_(scratch_.Get<T>(chunks.num_terms > sweep_rows_ ? m * row_size_ : 0)),
         waiting_(chunks.count > 1 ? scratch_.Get<T>(NumLevels(chunks.count) * m * row_size_) : nullptr) {}
+
+  int64_t SweepRows() const { return sweep_rows_; }
 
   void Chain(int64_t begin, int64_t end, bool resumes) {
     for (int64_t t = 0; t < tiles_.count; ++t) {
-      PackRows(a_, tiles_.Begin(t), tiles_.Rows(t), begin, end - begin, rows_ + kSweepRows * tiles_.Begin(t));
+      PackRows(a_, tiles_.Begin(t), tiles_.Rows(t), begin, end - begin, rows_ + sweep_rows_ * tiles_.Begin(t));
     }
     begin_ = begin, num_k_ = end - begin, resumes_ = resumes;
     num_merges_ = 0;
@@ -152,7 +188,8 @@ class SweepVisitor {
     for (int m = 0; m < num_merges_; ++m) merges[m] = merges_[m] + row * row_size_;
     kSweeps[tiles_.Rows(t) - 1]({.k = num_k_,
                                  .num_panels = num_panels_,
-                                 .a = rows_ + kSweepRows * row,
+                                 .fetched_ahead = num_panels_ <= kMaxNarrowPanels ? kRowsAhead : 0,
+                                 .a = rows_ + sweep_rows_ * row,
                                  .b = {b_.data + begin_ * b_.stride, b_.stride},
                                  .resume = resumes_ ? held_ + row * row_size_ : nullptr,
                                  .merges = merges,
@@ -164,7 +201,7 @@ class SweepVisitor {
 
   Scratch scratch_;
   RowTiles tiles_;
-  int64_t num_panels_, row_size_;
+  int64_t num_panels_, sweep_rows_, row_size_;
   MatrixOf<T> a_;
   LinesOf<Storage> b_;
   T* c_;
@@ -182,7 +219,7 @@ template <class T, class Storage>
 void SweepProduct(int64_t m, int64_t num_panels, const Chunks& chunks, const MatrixOf<T>& a, const LinesOf<Storage>& b,
                   T* c, int64_t c_stride) {
   SweepVisitor<T, Storage> visitor(m, num_panels, chunks, a, b, c, c_stride);
-  WalkSteps(chunks, kSweepRows, visitor);
+  WalkSteps(chunks, visitor.SweepRows(), visitor);
 }
 
 /// The bytes up to which b is taken to lie in a cache.
