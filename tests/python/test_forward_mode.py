@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -50,3 +52,20 @@ def test_second_derivatives_of_glu() -> None:
     wide = second(x.double())
     with repdl.reproducible():
         assert torch.allclose(second(x).double(), wide, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("loss", [F.mse_loss, F.huber_loss, F.smooth_l1_loss])
+def test_second_derivatives_of_losses(loss: Callable[..., torch.Tensor], reduction: str) -> None:
+    """Of some gradients torch has a tangent for a batch alone."""
+    x, target = _numbers(12), _numbers(2, 12)[1]
+
+    def second(x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = torch.func.hessian(lambda x: loss(x.sin(), target.to(x.dtype), reduction=reduction))(x)
+        return found
+
+    wide = second(x.double())
+    with repdl.reproducible():
+        found = second(x)
+        assert torch.allclose(found.double(), wide, rtol=1e-5, atol=1e-6)
+        assert same_bits(torch.func.vmap(second)(torch.stack([x, target]))[0], found)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -19,6 +19,8 @@ from repdl.interception.rounding import first_rounded, rounded_once
 
 functorch = torch._C._functorch
 _BATCHED = "FuncTorchBatched"
+# Gradients, and for which reductions torch has no tangent of them; its steps for a batch have one.
+_WITHOUT_TANGENT = {"mse_loss_backward": (1,), "huber_loss_backward": (0, 1, 2)}
 
 lazy_load_decompositions()  # which torch else puts over ours with the first vmap
 
@@ -94,7 +96,8 @@ def _each_alone(name: str) -> Kernel:
         assert level is not None
         given = [functorch._unwrap_batched(a, level) if isinstance(a, torch.Tensor) else (a, None) for a in args]
         sizes = {x.shape[dim] for x, dim in given if dim is not None}
-        if sizes == {0}:
+        lacks_tangent = name in _WITHOUT_TANGENT and args[3] in _WITHOUT_TANGENT[name] and any(map(_has_tangent, args))
+        if sizes == {0} or lacks_tangent:
             return native.run(args, args, {})
         with torch._C._ExcludeDispatchKeyGuard(native.keys):
             if not sizes:  # a batch of another level
@@ -133,12 +136,21 @@ def _is_of_all(statistic: torch.Tensor | None) -> bool:
     return statistic is not None and functorch.maybe_get_level(statistic) != functorch.maybe_current_level()
 
 
-def _is_watched(value: Any) -> bool:
+def _wrapped(value: Any) -> Iterator[torch.Tensor]:
+    """A tensor, that which a transform has wrapped in it, and so on."""
     while isinstance(value, torch.Tensor):
-        if functorch.is_gradtrackingtensor(value) or value.requires_grad:
-            return True
+        yield value
         value = functorch.get_unwrapped(value) if functorch.is_functorch_wrapped_tensor(value) else None
-    return False
+
+
+def _is_watched(value: Any) -> bool:
+    return any(functorch.is_gradtrackingtensor(x) or x.requires_grad for x in _wrapped(value))
+
+
+def _has_tangent(value: Any) -> bool:
+    """Whether one of the transforms outside takes its tangent."""
+    of_tangents = {i.level() for i in functorch.get_interpreter_stack() or () if i.key() == functorch.TransformType.Jvp}
+    return any(functorch.maybe_get_level(x) in of_tangents for x in _wrapped(value))
 
 
 _in_float32(first_rounded, "_native_batch_norm_legit")
