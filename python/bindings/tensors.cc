@@ -132,6 +132,12 @@ bool IsNegated(PyObject* tensor) {
   return Says(tensor, name);
 }
 
+/// Whether it stands for zeros without having them, as gradients do of what has none. Another framework's never does.
+bool IsOfZeros(PyObject* tensor) {
+  static PyObject* const name = PyUnicode_InternFromString("_is_zerotensor");
+  return PyObject_HasAttr(tensor, name) != 0 && Says(tensor, name);
+}
+
 /// A plain copy of an array: a buffer has no method for it.
 nb::object CopyOf(PyObject* array) {
   if (PyObject_HasAttrString(array, "copy") == 1) return CallMethod(array, "copy");
@@ -282,11 +288,12 @@ void Tensors::Read(PyObject* object, const char* op, std::string_view arg, bool 
     ReadArray(object, op, arg, writable, view);
   }
   has_first_ = true;
-  if (view.data == nullptr && view.numel() != 0) {
+  const bool lacks_data = view.data == nullptr && view.numel() != 0;
+  if (lacks_data && (writable || !IsOfZeros(object))) {
     throw TypeError(Message('[', op, "] ", arg, " has no data; make it a plain tensor first, with .clone()"));
   }
   const bool negated = framework.has_negated_views && !below_dispatcher_ && IsNegated(object);
-  if (!negated && !IsMisaligned(view)) return;
+  if (!lacks_data && !negated && !IsMisaligned(view)) return;
   if (writable) {
     throw ValueError(Message('[', op, "] ", arg, " is to be changed but is ",
                              negated ? "a view with the sign changed" : "not aligned to its elements",
