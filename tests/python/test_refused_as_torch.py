@@ -15,6 +15,17 @@ import repdl
 X = torch.arange(16.0).reshape(4, 4)
 IMAGE = X[None, None]
 
+
+def _grown(function: Callable[..., torch.Tensor]) -> torch.Tensor:
+    x = X.clone()[0]
+    return function(x[1:2], torch.ones(3), out=x[1:2])
+
+
+def _bilinear_under_autocast(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    with torch.autocast("cpu", torch.bfloat16):
+        return F.bilinear(x, y, X.expand(3, 4, 4))
+
+
 CALLS: dict[str, Callable[[], Any]] = {
     "histc of no bins": lambda: torch.histc(X, bins=0),
     "histc of fewer": lambda: torch.histc(X, bins=-3),
@@ -31,6 +42,13 @@ CALLS: dict[str, Callable[[], Any]] = {
     "inverse by such a factor of a batch": lambda: torch.cholesky_inverse(torch.stack([X, 0 * X])),
     "cross entropy of NaN": lambda: F.binary_cross_entropy(X * torch.nan, X),
     "max pool without steps": lambda: F.max_pool2d(IMAGE, 2, stride=0),
+    "a sum that is larger than the operand it goes to": lambda: _grown(torch.add),
+    "such a power": lambda: _grown(torch.pow),
+    "such a product by a power of two": lambda: _grown(torch.ldexp),
+    "the same in place": lambda: torch.ones(4, 1).ldexp_(X),
+    "outer product of a matrix": lambda: torch.addr(X, X[:, :1], X[0]),
+    "outer product with a matrix": lambda: torch.addr(X, X[0], X[:, :1]),
+    "bilinear of two types under autocast": lambda: _bilinear_under_autocast(X[:2].bfloat16(), X[:2]),
     "whole numbers in place of fractions": lambda: torch._foreach_maximum_([X.long()], 0.5),
 }
 

@@ -38,10 +38,7 @@ def in_place(kernel: Kernel) -> Kernel:
     def changed(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         result = kernel(self, *args, **kwargs)
         _check_device(self, result)
-        if result.shape != self.shape:
-            raise RuntimeError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+        check_shape(self, result)
         check_cast(result.dtype, self.dtype)
         return self.copy_(result)
 
@@ -55,6 +52,8 @@ def into(outs: list[str], converts: bool = True, for_out: ForOut | None = None) 
             if for_out is not None:
                 args, kwargs = for_out(targets[0].dtype, args, kwargs)
             results = kernel(*args, **kwargs)
+            if len(outs) == 1 and any(targets[0] is operand for operand in args):
+                check_shape(targets[0], results)
             if isinstance(targets[0], list):
                 for target, result in zip(targets[0], results, strict=True):
                     fill(target, result, converts)
@@ -66,6 +65,14 @@ def into(outs: list[str], converts: bool = True, for_out: ForOut | None = None) 
         return filled
 
     return make
+
+
+def check_shape(target: torch.Tensor, result: torch.Tensor) -> None:
+    """An operand is not resized for the result."""
+    if result.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
 
 
 def _check_device(target: torch.Tensor, result: torch.Tensor) -> None:

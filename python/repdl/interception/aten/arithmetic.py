@@ -14,7 +14,7 @@ from repdl.interception.native import LOW_DTYPES, native_of
 from repdl.interception.operands import of_common_type
 from repdl.interception.override import ANY_DTYPE, on_devices, override
 from repdl.interception.rounding import rounded_once
-from repdl.interception.variants import fill
+from repdl.interception.variants import check_shape, fill
 
 # Of any dtype: where the op does not take a call, a step is torch's own kernel, which rounds once.
 _STEPS: dict[str, Any] = {"wide": "compute", "integers": "compute"}
@@ -176,4 +176,7 @@ def logspace_out(start: Any, end: Any, steps: int, base: float = 10.0, *, out: t
 @override("ldexp.out", **ANY_DTYPE)
 def ldexp_out(self: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor) -> torch.Tensor:
     """In place too: of the three, ldexp alone is made of ops that torch's dispatcher sees."""
-    return fill(out, torch.ldexp(self, other))
+    result = torch.ldexp(self, other)
+    if out is self or out is other:
+        check_shape(out, result)
+    return fill(out, result)

@@ -71,8 +71,12 @@ def bilinear(
 ) -> torch.Tensor:
     """Of each output k the product of weight[k] and input2, then that of input1 and these, plus the bias.
 
-    A low precision is rounded to at the end alone.
+    A low precision is rounded to at the end alone. Autocast leaves the op alone, and so its steps.
     """
+    device = input1.device.type
+    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+        with torch.autocast(device, enabled=False):
+            return bilinear(input1, input2, weight, bias)
     fits = weight.dim() == 3 and min(input1.dim(), input2.dim()) > 0 and input1.shape[:-1] == input2.shape[:-1]
     if not fits or (input1.shape[-1], input2.shape[-1]) != weight.shape[1:] or input1.dtype != input2.dtype:
         return _native_bilinear(input1, input2, weight, bias)  # which says what is wrong

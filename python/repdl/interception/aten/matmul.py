@@ -173,6 +173,8 @@ def vdot(self: torch.Tensor, other: torch.Tensor, *, ops: Ops = _core.ops) -> to
 
 @override("addr", wide="compute")
 def addr(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+    _check(vec1.dim() == 1, f"addr: Expected 1-D argument vec1, but got {vec1.dim()}-D")
+    _check(vec2.dim() == 1, f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D")
     self, vec1, vec2 = of_common_type(self, vec1, vec2)
     product = torch.mul(vec1[:, None], vec2)
     scaled = product if alpha == 1 else product * alpha
