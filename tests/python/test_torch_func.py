@@ -91,3 +91,84 @@ def test_tangents(function: Function) -> None:
         assert torch.allclose(tangent.double(), wide, rtol=1e-5, atol=1e-5)
         with forward_ad.dual_level():
             assert same_bits(forward_ad.unpack_dual(function(forward_ad.make_dual(x, dx))).tangent, tangent)
+
+
+Transform = Callable[[Function], Function]
+
+_LINE = _numbers(6)
+# What a transform gives, and a function of the line: torch.func's own rules meet kernels of ours there.
+TRANSFORMED: dict[str, tuple[Transform, Function]] = {
+    "tangents of a dot product": (torch.func.jacfwd, lambda x: torch.dot(x, _LINE.to(x.dtype))),
+    "tangents of a product with a vector": (torch.func.jacfwd, lambda x: x[None].expand(3, 6) @ _LINE.to(x.dtype)),
+    "tangents of vdot": (torch.func.jacfwd, lambda x: torch.vdot(_LINE.to(x.dtype), x)),
+    "tangents by the place of a quantile": (
+        lambda f: torch.func.jacfwd(f),
+        lambda x: torch.quantile(_LINE.to(x.dtype), x.sigmoid()),
+    ),
+    "tangents of logsigmoid of single numbers": (
+        lambda f: lambda x: torch.stack([torch.func.jacfwd(f)(number) for number in x]),
+        F.logsigmoid,
+    ),
+    "gradients of logits in batches of batches": (
+        lambda f: lambda x: torch.vmap(torch.vmap(torch.func.grad(f)))(x.reshape(3, 2, 1)),
+        lambda x: F.binary_cross_entropy_with_logits(x, torch.full_like(x, 0.3)),
+    ),
+    **{
+        f"Jacobian of distances of order {p}": (
+            torch.func.jacrev,
+            lambda x, p=p: torch.cdist(x.reshape(3, 2), _LINE.to(x.dtype).reshape(3, 2).flip(0), p=p),  # type: ignore[misc]
+        )
+        for p in (1.0, 2.0, 3.0)
+    },
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_rules_of_torch(name: str) -> None:
+    transform, function = TRANSFORMED[name]
+    x = _numbers(12)[6:]
+    with repdl.reproducible():
+        found, wide = transform(function)(x), transform(function)(x.double())
+        expected = _by_differences(function, x.double(), wide)
+    assert torch.allclose(wide, expected, rtol=1e-5, atol=1e-6)
+    assert torch.allclose(found.double(), wide, rtol=1e-4, atol=1e-5)
+
+
+def _by_differences(function: Function, x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """The Jacobian; of functions of each number alone what lies on its diagonal."""
+    step = 1e-6
+    columns = [(function(x + step * e) - function(x - step * e)) / (2 * step) for e in torch.eye(6, dtype=x.dtype)]
+    found = torch.stack(columns, -1)
+    if like.numel() < found.numel():
+        found = found.diagonal()
+    elif found.dim() == 1 and like.dim() > 1:  # a mean over one number in each entry
+        found = found * 6
+    return found.reshape(like.shape)
+
+
+def test_gradients_of_zeros_that_take_no_memory() -> None:
+    """The gradient of a sign is one."""
+    x = _numbers(3, 6).requires_grad_()
+    with repdl.reproducible():
+        for y in (F.rms_norm(x, (6,)), F.scaled_dot_product_attention(x, x, x), F.layer_norm(x, (6,))):
+            torch.sgn(y).sum().backward()
+    assert x.grad is not None
+    assert same_bits(x.grad, torch.zeros(3, 6))
+
+
+def test_gradient_after_disabling() -> None:
+    x = _numbers(50).requires_grad_()
+    with repdl.reproducible():
+        y = F.logsigmoid(x)
+    y.sum().backward()
+    assert x.grad is not None
+    assert torch.allclose(x.grad, torch.sigmoid(-x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_autocast_leaves_bilinear_alone(dtype: torch.dtype) -> None:
+    x, y, weight = _numbers(3, 4).to(dtype), _numbers(3, 5).to(dtype), _numbers(2, 4, 5).to(dtype)
+    with repdl.reproducible():
+        expected = F.bilinear(x, y, weight)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert same_bits(F.bilinear(x, y, weight), expected)

@@ -148,7 +148,8 @@ def gelu_backward(
 
 @override("log_sigmoid_forward", low="compute", wide="float64")
 def log_sigmoid_forward(self: torch.Tensor, *, ops: Ops = _core.ops) -> tuple[torch.Tensor, torch.Tensor]:
-    return ops["logsigmoid"](self), self.new_zeros(0)  # which takes less time than memory that is filled
+    """The second result is for torch's own gradient, where the program asks for it after `disable()`."""
+    return ops["logsigmoid"](self), ops["exp"](self.copysign(-1)) if self.requires_grad else self.new_zeros(0)
 
 
 @override("log_sigmoid_backward", wide="float64")

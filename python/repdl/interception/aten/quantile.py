@@ -34,9 +34,10 @@ def quantile(
         chosen = rows.gather(-1, _ROUNDED[interpolation](ranks).to(torch.int64))
     else:
         below = ranks.to(torch.int64)
-        weights = torch.full_like(ranks, 0.5) if interpolation == "midpoint" else ops.sub(ranks, below.to(ranks.dtype))
+        sub = torch.sub if may_have_tangents(q) else ops.sub
+        weights = torch.full_like(ranks, 0.5) if interpolation == "midpoint" else sub(ranks, below.to(ranks.dtype))
         lower, upper = (rows.gather(-1, at) for at in (below, ranks.detach().ceil().to(torch.int64)))
-        lerp = torch.lerp if may_have_tangents(lower, upper) else ops.lerp_tensor
+        lerp = torch.lerp if may_have_tangents(lower, upper, q) else ops.lerp_tensor
         chosen = lerp(lower, upper, weights.to(x.dtype))
     chosen = chosen.reshape(*before, -1)
     if dim is None and keepdim:
@@ -52,11 +53,12 @@ _ROUNDED = {"lower": torch.floor, "higher": torch.ceil, "nearest": torch.round}
 def _ranks(rows: torch.Tensor, q: torch.Tensor, ignore_nan: bool) -> torch.Tensor:
     """By what is in a sorted row: NaN comes last, and is left out, or is the result."""
     nan = rows.isnan()
+    mul = torch.mul if may_have_tangents(q) else ops.mul
     if ignore_nan:
-        ranks = ops.mul(q, (nan.logical_not().sum(-1, keepdim=True) - 1).to(q.dtype))  # integers
+        ranks = mul(q, (nan.logical_not().sum(-1, keepdim=True) - 1).to(q.dtype))  # integers
         return ranks.masked_fill(ranks < 0, 0)
     last = rows.shape[-1] - 1
-    ranks = ops.mul(q, torch.full((), last, dtype=q.dtype, device=q.device)).expand(*rows.shape[:-1], -1)
+    ranks = mul(q, torch.full((), last, dtype=q.dtype, device=q.device)).expand(*rows.shape[:-1], -1)
     return ranks.masked_fill(nan.any(-1, keepdim=True).expand_as(ranks), last)
 
 

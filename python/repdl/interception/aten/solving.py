@@ -79,7 +79,8 @@ def _check_diagonal(factor: torch.Tensor) -> None:
 @override("cholesky_inverse", wide="float64", complex=True, converts=False)
 def cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     checked("cholesky_inverse", self, square=True)
-    _check_diagonal(self)
+    if self.numel():
+        _check_diagonal(self)
     return _cholesky_solve_helper(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
 
 

@@ -171,11 +171,36 @@ for _name in ("smooth_l1_loss", "huber_loss", "binary_cross_entropy"):
 
 for _name in (
     "native_batch_norm_backward",
+    "_cdist_backward",  # for which torch's rule takes gradients that alone are many for one
     *(f"{loss}_backward" for loss in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy")),
     *(f"{loss}_{way}" for loss in ("nll_loss", "nll_loss2d") for way in ("forward", "backward")),
 ):
     of_transform(_BATCHED, _name)(_each_alone(_name))
 of_transform("FuncTorchDynamicLayerFrontMode", "linear")(linear)
+
+
+_native_log_sigmoid_forward, _native_log_sigmoid_backward = (
+    native_of(f"log_sigmoid_{way}", _BATCHED) for way in ("forward", "backward")
+)
+
+
+@of_transform(_BATCHED, "log_sigmoid_forward")
+def log_sigmoid_forward(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The second result, which our gradient does without, may have no elements, and so no batch."""
+    level = functorch.maybe_current_level()
+    assert level is not None
+    x, dim = functorch._unwrap_batched(self, level)
+    with torch._C._ExcludeDispatchKeyGuard(_native_log_sigmoid_forward.keys):
+        result, buffer = torch.ops.aten.log_sigmoid_forward(x)
+    return result if dim is None else functorch._add_batch_dim(result, dim, level), buffer
+
+
+@of_transform(_BATCHED, "log_sigmoid_backward")
+def log_sigmoid_backward(grad_output: torch.Tensor, self: torch.Tensor, _buffer: torch.Tensor) -> torch.Tensor:
+    """With the operand in the place of what it does without, where torch's rule wants the shape of it."""
+    args = grad_output, self, self
+    result: torch.Tensor = _native_log_sigmoid_backward.run(args, args, {})
+    return result
 
 
 @of_transform("FuncTorchDynamicLayerFrontMode", "binary_cross_entropy_with_logits")
