@@ -19,6 +19,7 @@ struct {
   Failed (*delete_tensor)(Handle tensor);
   Failed (*is_defined)(Handle tensor, bool* is);
   Failed (*get_data)(Handle tensor, void** data);
+  Failed (*get_offset)(Handle tensor, int64_t* offset);  // in elements, of the first one in its memory
   Failed (*get_rank)(Handle tensor, int64_t* rank);
   Failed (*get_shape)(Handle tensor, const int64_t** shape);
   Failed (*get_strides)(Handle tensor, const int64_t** strides);
@@ -61,6 +62,14 @@ bool IsDenseOnCpu(Handle tensor) {
   return torch.get_device_type(tensor, &device_type) == 0 && device_type == kCpu;
 }
 
+/// Whether it has elements but no memory for them.
+bool LacksMemory(Handle tensor, const TensorView& view) {
+  if (!MayLackMemory(view.data) || view.numel() == 0) return false;
+  int64_t offset;
+  return torch.get_offset(tensor, &offset) != 0 ||
+         reinterpret_cast<uintptr_t>(view.data) == static_cast<uintptr_t>(offset * ItemSize(view.dtype));
+}
+
 }  // namespace
 
 void SetTensorSource(const std::vector<uintptr_t>& functions, const nb::object& sample, uintptr_t address,
@@ -86,7 +95,7 @@ bool ReadHandle(Handle tensor, TensorView& view) {
   view.dtype = known->dtype;
   for (int64_t i = 0; i < rank; ++i) view.shape.Append(shape[i]);
   for (int64_t i = 0; i < rank; ++i) view.strides.Append(strides[i]);
-  return true;
+  return !LacksMemory(tensor, view);
 }
 
 PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,

@@ -15,13 +15,17 @@
 namespace repdl {
 
 /// Says where torch has functions: `PyObject* THPVariable_Wrap(at::TensorBase&&)`, and of its C interface, aoti_torch_…,
-/// `empty_strided`, `delete_tensor_object`, `is_defined`, `get_data_ptr`, `get_dim`, `get_sizes`,
-/// `get_strides`, `get_dtype`, `get_device_type` and `get_layout`, in this order. A Python object is believed to hold its tensor behind its head if
-/// `sample`, whose tensor is at `address`, does; `plain` are the types of such objects.
+/// `empty_strided`, `delete_tensor_object`, `is_defined`, `get_data_ptr`, `get_storage_offset`, `get_dim`, `get_sizes`,
+/// `get_strides`, `get_dtype`, `get_device_type` and `get_layout`, in this order. A Python object is believed to hold its
+/// tensor behind its head if `sample`, whose tensor is at `address`, does; `plain` are the types of such objects.
 void SetTensorSource(const std::vector<uintptr_t>& functions, const nanobind::object& sample, uintptr_t address,
                      const nanobind::tuple& plain);
 
-/// Writes a dense tensor of real numbers to `view`, which is new. False for other objects, and without a source.
+/// Whether a tensor whose elements begin there may have no memory, but an offset into it: a few comparisons tell for sure.
+inline bool MayLackMemory(const void* data) { return reinterpret_cast<uintptr_t>(data) >> 38 == 0; }
+
+/// Writes a dense tensor of real numbers to `view`, which is new. False for other objects, without a source, and for what
+/// stands for numbers that have no memory.
 bool ReadTensor(PyObject* object, TensorView& view);
 
 /// An uninitialised tensor on a device of real or, with `is_complex`, of complex numbers, a new reference; `data` is where

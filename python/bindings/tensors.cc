@@ -132,6 +132,14 @@ bool IsNegated(PyObject* tensor) {
   return Says(tensor, name);
 }
 
+/// Whether it has elements but no memory for them. Where an address may be an offset from nothing, torch's tensors say so.
+bool LacksMemory(const Framework& framework, PyObject* object, const TensorView& view) {
+  if (!MayLackMemory(view.data) || view.numel() == 0) return false;
+  if (view.data == nullptr || !framework.has_negated_views) return view.data == nullptr;
+  const nb::object offset = CallMethod(object, "storage_offset"), size = CallMethod(object, "element_size");
+  return reinterpret_cast<uintptr_t>(view.data) == nb::cast<uintptr_t>(offset) * nb::cast<uintptr_t>(size);
+}
+
 /// Whether it stands for zeros without having them, as gradients do of what has none. Another framework's never does.
 bool IsOfZeros(PyObject* tensor) {
   static PyObject* const name = PyUnicode_InternFromString("_is_zerotensor");
@@ -288,12 +296,12 @@ void Tensors::Read(PyObject* object, const char* op, std::string_view arg, bool 
     ReadArray(object, op, arg, writable, view);
   }
   has_first_ = true;
-  const bool lacks_data = view.data == nullptr && view.numel() != 0;
-  if (lacks_data && (writable || !IsOfZeros(object))) {
+  const bool lacks_memory = LacksMemory(framework, object, view);
+  if (lacks_memory && (writable || !IsOfZeros(object))) {
     throw TypeError(Message('[', op, "] ", arg, " has no data; make it a plain tensor first, with .clone()"));
   }
   const bool negated = framework.has_negated_views && !below_dispatcher_ && IsNegated(object);
-  if (!lacks_data && !negated && !IsMisaligned(view)) return;
+  if (!lacks_memory && !negated && !IsMisaligned(view)) return;
   if (writable) {
     throw ValueError(Message('[', op, "] ", arg, " is to be changed but is ",
                              negated ? "a view with the sign changed" : "not aligned to its elements",
@@ -322,7 +330,7 @@ std::optional<TensorView> Tensors::ReadPairs(PyObject* object, const char* op, s
   for (int dim = 0; dim < view.rank(); ++dim) view.strides[dim] *= 2;
   view.shape.Append(2);
   view.strides.Append(1);
-  if ((view.data == nullptr && view.numel() != 0) || IsMisaligned(view)) return std::nullopt;
+  if (LacksMemory(framework, object, view) || IsMisaligned(view)) return std::nullopt;
   if (!has_first_) api_ = framework.api, device_ = tensor.device;
   has_first_ = true;
   return view;
@@ -451,18 +459,21 @@ std::optional<double> NumberOfTensor(PyObject* object) {
   const std::optional<dlpack::Tensor> tensor = TensorOf(framework, object);
   if (!tensor || tensor->ndim > kMaxRank) return std::nullopt;
   const TensorView view = ViewOf(*tensor);
-  if (view.data == nullptr || view.numel() != 1 || view.device.type != DeviceType::kCpu || IsMisaligned(view))
-    return std::nullopt;
+  if (view.numel() != 1 || view.device.type != DeviceType::kCpu || IsMisaligned(view)) return std::nullopt;
+  if (LacksMemory(framework, object, view)) return std::nullopt;
   if (view.dtype == DType::kFloat32) return *view.Data<const float>();
   if (view.dtype == DType::kFloat64) return *view.Data<const double>();
   return std::nullopt;
 }
 
 std::span<std::byte> MemoryOf(PyObject* object) {
-  const std::optional<dlpack::Tensor> tensor = TensorOf(FrameworkOf(Py_TYPE(object)), object);
+  const Framework& framework = FrameworkOf(Py_TYPE(object));
+  const std::optional<dlpack::Tensor> tensor = TensorOf(framework, object);
   if (!tensor || tensor->ndim > kMaxRank || tensor->device.device_type != dlpack::kCpu) return {};
   const TensorView view = ViewOf(*tensor);
-  if (view.data == nullptr || !view.IsContiguous() || tensor->dtype.bits % 8 != 0) return {};
+  if (view.data == nullptr || LacksMemory(framework, object, view) || !view.IsContiguous() ||
+      tensor->dtype.bits % 8 != 0)
+    return {};
   return {static_cast<std::byte*>(view.data), static_cast<size_t>(view.numel()) * tensor->dtype.bits / 8};
 }
 

@@ -371,6 +371,7 @@ def _set_tensor_source() -> None:
         "delete_tensor_object",
         "is_defined",
         "get_data_ptr",
+        "get_storage_offset",
         "get_dim",
         "get_sizes",
         "get_strides",

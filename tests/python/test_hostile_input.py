@@ -46,6 +46,7 @@ TENSORS: dict[str, Any] = {
     "int64": X.long(),
     "negated": torch._neg_view(X),
     "zeros without memory": torch._efficientzerotensor((4, 4)),
+    "some of such zeros": torch._efficientzerotensor((9, 4))[1::2],
     "a number": torch.tensor(1.0),
     "nothing": torch.empty(0),
     "no rows": torch.empty(0, 4),
@@ -304,14 +305,29 @@ def test_optimizers_take_odd_tensors(kind: Any) -> None:
 def test_zeros_without_memory_are_read() -> None:
     code = """
 import torch, repdl
-zeros = torch._efficientzerotensor((1000, 1000))
-assert repdl.ops.exp(zeros).eq(1).all()
+for zeros in (torch._efficientzerotensor((1000, 1000)), torch._efficientzerotensor((3000, 1000))[2::3]):
+    assert repdl.ops.exp(zeros).eq(1).all()
+    try:
+        repdl.ops.sgd_step(zeros, torch.ones(1000, 1000))
+    except TypeError as error:
+        print(error)
+"""
+    assert run_python(code).count("[sgd_step] param has no data") == 2
+
+
+def test_an_element_of_memory_that_was_freed_is_none() -> None:
+    """torch's own kernels end the process."""
+    code = """
+import torch, repdl
+x = torch.ones(10)
+y = x[3:]
+x.untyped_storage().resize_(0)
 try:
-    repdl.ops.sgd_step(zeros, torch.ones(1000, 1000))
+    repdl.ops.exp(y)
 except TypeError as error:
     print(error)
 """
-    assert "[sgd_step] param has no data" in run_python(code)
+    assert "[exp] input has no data" in run_python(code)
 
 
 def test_the_least_integer_and_minus_one_have_quotients_divisors_and_multiples():
