@@ -151,7 +151,7 @@ def test_gradients_of_zeros_that_take_no_memory() -> None:
     x = _numbers(3, 6).requires_grad_()
     with repdl.reproducible():
         for y in (F.rms_norm(x, (6,)), F.scaled_dot_product_attention(x, x, x), F.layer_norm(x, (6,))):
-            torch.sgn(y).sum().backward()
+            torch.sgn(y).sum().backward(retain_graph=True)
             torch.sgn(torch.cat([torch.ones(1, 6), y])).sum().backward()  # from behind the first element
     assert x.grad is not None
     assert same_bits(x.grad, torch.zeros(3, 6))
@@ -173,3 +173,12 @@ def test_autocast_leaves_bilinear_alone(dtype: torch.dtype) -> None:
         expected = F.bilinear(x, y, weight)
         with torch.autocast("cpu", torch.bfloat16):
             assert same_bits(F.bilinear(x, y, weight), expected)
+
+
+def test_a_tangent_that_is_missing_makes_nothing_of_infinities() -> None:
+    x, y = torch.tensor([1.0, 2.0, torch.inf]), torch.tensor([3.0, 4.0, 5.0])
+    with repdl.reproducible(), forward_ad.dual_level():
+        for product in (torch.dot, torch.vdot, torch.matmul, torch.inner):
+            found = forward_ad.unpack_dual(product(forward_ad.make_dual(x, torch.ones(3)), y)).tangent
+            assert found is not None
+            assert found.item() == 12

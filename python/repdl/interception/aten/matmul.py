@@ -163,6 +163,8 @@ def dot(self: torch.Tensor, tensor: torch.Tensor, *, ops: Ops = _core.ops) -> to
         self.dtype == tensor.dtype,
         f"dot : expected both vectors to have same dtype, but found {self.dtype} and {tensor.dtype}",
     )
+    if self._is_zerotensor() or tensor._is_zerotensor():  # tangents that are missing, which make nothing of infinities
+        return torch._efficientzerotensor((), dtype=self.dtype, device=self.device)
     return ops["dot"](self, tensor, get_order())
 
 
