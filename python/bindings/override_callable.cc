@@ -122,7 +122,7 @@ class Call : public OverrideCall {
     auto& view = read_.values[at].emplace<TensorView>();
     tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name, parameter.kind == Kind::kMutatedTensor,
                   view);
-    return TakeTensor(at);
+    return tensors_.ReadsInPlace() && TakeTensor(at);  // zeros that have no memory may make nothing of infinities
   }
 
   /// A complex tensor, or a complex number among such.
