@@ -75,7 +75,7 @@ class TorchOp:
             elif isinstance(value, torch.Tensor):
                 watched = True
         if watched:
-            if self.op.gradient is not None and _transform() is not None and not _is_traced():
+            if self.op.gradient is not None and _transform() is not None and not _is_compiled():
                 with _as_program():
                     return self.transformable.apply(*self.all_arguments(args, kwargs))
             return self.dispatched(*args, **kwargs)
@@ -137,7 +137,12 @@ def _is_watched() -> bool:
 
 def _is_traced() -> bool:
     """Somebody traces or intercepts torch operations."""
-    return torch._C._len_torch_dispatch_stack() > 0 or torch.compiler.is_compiling() or torch._C._is_tracing()
+    return torch._C._len_torch_dispatch_stack() > 0 or _is_compiled()
+
+
+def _is_compiled() -> bool:
+    """Somebody makes another program of this one, without running it."""
+    return torch.compiler.is_compiling() or torch._C._is_tracing()
 
 
 def _refuse_tangents(op: Op[..., Any], *values: Any) -> None:

@@ -239,3 +239,23 @@ def test_a_projected_lstm() -> None:
     assert output.shape == (4, 3, 8)
     output.sum().backward()
     assert all(p.grad is not None for p in model.parameters())
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # from the first import of torch's jvp
+@pytest.mark.parametrize("options", [*OPTIONS[:4], {"num_layers": 2}], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_of_each_entry_of_a_batch(kind: str, options: dict[str, Any]) -> None:
+    model, x = made(kind, 5, 7, **options), torch.randn(6, 2, 3, 5)
+    params = {name: p.detach() for name, p in model.named_parameters()}
+
+    def loss(params: Any, x: torch.Tensor) -> torch.Tensor:
+        output, _ = torch.func.functional_call(model, params, (x,))
+        return output.sin().sum()
+
+    found = torch.vmap(torch.func.grad(loss), in_dims=(None, 0))(params, x)
+    for i, entry in enumerate(x):
+        model.zero_grad()
+        loss(dict(model.named_parameters()), entry).backward()
+        for name, p in model.named_parameters():
+            assert p.grad is not None
+            assert same_bits(found[name][i], p.grad), (name, i)

@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import repdl
@@ -65,6 +66,17 @@ def test_gradients_after_the_function_has_returned(function: Function) -> None:
         output, pull_back = torch.func.vjp(function, x)
         assert same_bits(pull_back(output)[0], expected)
         assert torch.allclose(torch.func.jacrev(function)(x).double(), wide, rtol=1e-4, atol=1e-5)
+
+
+@each_function
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_gradients_that_are_traced(function: Function, mode: str) -> None:
+    x, one = _numbers(2, 5, 6), torch.func.grad(_loss(function))
+    with repdl.reproducible():
+        for traced in (one, torch.func.vmap(one)):
+            given = x if traced is one else torch.stack([x, x.flip(0)])
+            graph = make_fx(traced, tracing_mode=mode)(given)
+            assert same_bits(graph(given), traced(given))
 
 
 @each_function

@@ -8,8 +8,9 @@ from torch.autograd import forward_ad
 
 from repdl._torch import PLAIN
 
+functorch = torch._C._functorch
 _in_modes = torch._C._len_torch_dispatch_stack
-_transform = torch._C._functorch.peek_interpreter_stack
+_transform = functorch.peek_interpreter_stack
 _is_tracing = torch._C._is_tracing
 _records = torch.is_grad_enabled
 
@@ -17,6 +18,11 @@ _records = torch.is_grad_enabled
 def transformed() -> bool:
     """Whether a transform, a tracer or gradients in forward mode follow the call, step by step."""
     return _transform() is not None or _is_tracing() or forward_ad._current_level >= 0
+
+
+def in_vmap() -> bool:
+    """Whether the call is one for all entries of a batch, of which a tensor may be a part or not."""
+    return any(i.key() == functorch.TransformType.Vmap for i in functorch.get_interpreter_stack() or ())
 
 
 def is_followed(*tensors: torch.Tensor) -> bool:

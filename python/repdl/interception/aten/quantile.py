@@ -70,7 +70,10 @@ def _is_allowed(x: torch.Tensor, q: Any, dim: int | None, interpolation: str) ->
         return False
     if not isinstance(q, torch.Tensor):
         return bool(0 <= q <= 1)
-    return q.dim() <= 1 and q.dtype == x.dtype and bool(((q >= 0) & (q <= 1)).all())
+    if q.dim() > 1 or q.dtype != x.dtype:
+        return False
+    has_numbers = torch._C._len_torch_dispatch_stack() == 0  # not where the program is traced
+    return not has_numbers or bool(((q >= 0) & (q <= 1)).all())
 
 
 def _declare(name: str, ignore_nan: bool) -> None:

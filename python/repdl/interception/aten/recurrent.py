@@ -20,7 +20,7 @@ from repdl.interception.aten.recurrent_steps import Layer, Step, gru_step, in_st
 from repdl.interception.native import LOW_DTYPES, Kernel, elsewhere, is_served, native_of
 from repdl.interception.override import composite
 from repdl.interception.strict import not_reproducible
-from repdl.interception.unwatched import transformed
+from repdl.interception.unwatched import in_vmap, transformed
 
 States = Sequence[torch.Tensor]
 
@@ -150,11 +150,12 @@ def _declare(name: str, layer: Layer, step: Step, gates: int) -> None:
         num_layers: int,
         bidirectional: bool,
     ) -> bool:
-        """Whether the tensors are plain ones on a device, and as many as belong together."""
-        if input.device.type not in elsewhere or len(states) != 1 + has_c or any(state.dim() != 3 for state in states):
+        """Whether the tensors are as many as belong together, and plain ones on a device or within `torch.vmap`."""
+        if len(states) != 1 + has_c or any(state.dim() != 3 for state in states):
             return False
-        count = num_layers * (2 if bidirectional else 1)
-        return len(params) == count * _params_of_each(has_biases, states) and _are_plain(input, states, params)
+        if len(params) != num_layers * (2 if bidirectional else 1) * _params_of_each(has_biases, states):
+            return False
+        return in_vmap() or (input.device.type in elsewhere and _are_plain(input, states, params))
 
     @composite(f"{name}.input")
     def recurrent(
@@ -209,7 +210,7 @@ def _declare(name: str, layer: Layer, step: Step, gates: int) -> None:
             lengths = batch_sizes.tolist()
 
             def packed_layer(projection: Any) -> Layer:
-                of_op = projection is None and data.dtype not in LOW_DTYPES and name != "gru"
+                of_op = projection is None and data.dtype not in LOW_DTYPES and name != "gru" and not in_vmap()
                 return over_packed_steps(layer if of_op else steps_of(projection), lengths)
 
             return _in_layers(packed_layer, data, states, own, *sizes)

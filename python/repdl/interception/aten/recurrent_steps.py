@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""LSTM, GRU and RNN on devices, step by step, as torch has them on the CPU; there it has others."""
+"""LSTM, GRU and RNN on devices and within `torch.vmap`, step by step, as torch has them on the CPU.
+
+On devices torch has others; those on the CPU write into states that, within `torch.vmap`, may be one for all entries.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ Step = Callable[[torch.Tensor, Sequence[torch.Tensor], Any, Any], States]
 
 def lstm_step(of_input: torch.Tensor, states: Sequence[torch.Tensor], weight: Any, bias: Any) -> States:
     h, c = states
-    gates = F.linear(h, weight, bias).add_(of_input).unsafe_chunk(4, 1)
+    gates = (F.linear(h, weight, bias) + of_input).unsafe_chunk(4, 1)
     enters, stays, shows = (gates[i].sigmoid_() for i in (0, 1, 3))
     cy = (stays * c).add_(enters * gates[2].tanh_())
     return shows * cy.tanh(), cy
@@ -29,15 +32,15 @@ def gru_step(of_input: torch.Tensor, states: Sequence[torch.Tensor], weight: Any
     """The gradient of a state has three terms, of which the op would add two first."""
     (hx,) = states
     inputs, own = of_input.unsafe_chunk(3, 1), F.linear(hx, weight, bias).unsafe_chunk(3, 1)
-    reset, update = own[0].add_(inputs[0]).sigmoid_(), own[1].add_(inputs[1]).sigmoid_()
-    new = inputs[2].add(own[2].mul_(reset)).tanh_()
+    reset, update = own[0].add(inputs[0]).sigmoid_(), own[1].add(inputs[1]).sigmoid_()
+    new = inputs[2].add(own[2].mul(reset)).tanh_()
     return ((hx - new).mul_(update).add_(new),)
 
 
 def rnn_step(nonlinearity: str) -> Step:
     def step(of_input: torch.Tensor, states: Sequence[torch.Tensor], weight: Any, bias: Any) -> States:
         (hx,) = states
-        gates = F.linear(hx, weight, bias).add_(of_input)
+        gates = F.linear(hx, weight, bias) + of_input
         return (torch.tanh(gates) if nonlinearity == "tanh" else torch.relu(gates),)
 
     return step
