@@ -268,3 +268,22 @@ def test_strides_of_convolved_lines_as_torch(input_last: bool, weight_last: bool
     stock = strides()
     with repdl.reproducible():
         assert strides() == stock
+
+
+@pytest.mark.parametrize("dims", [(0, 1, 2, 3), (0, 3, 2, 1), (0, 2, 3, 1)], ids=str)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize(
+    "loss", [F.huber_loss, F.smooth_l1_loss, F.mse_loss, F.soft_margin_loss], ids=lambda f: f.__name__
+)
+def test_strides_of_gradients_of_losses_as_torch(loss: Any, reduction: str, dims: tuple[int, ...]) -> None:
+    def strides() -> list[tuple[int, ...]]:
+        found = []
+        for other in (dims, (0, 1, 2, 3), (0, 2, 3, 1)):
+            x, target = turned(dims, 2, 3, 4, 5).requires_grad_(), turned(other, 2, 3, 4, 5)
+            result = loss(x, target, reduction=reduction)
+            found.append(torch.autograd.grad(result, x, torch.ones_like(result))[0].stride())
+        return found
+
+    stock = strides()
+    with repdl.reproducible():
+        assert strides() == stock

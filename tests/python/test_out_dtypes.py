@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import repdl
+from support import same_bits
 
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 DTYPES = (*FLOATS, torch.complex64, torch.int64, torch.uint8, torch.bool)
@@ -117,3 +118,24 @@ def test_the_audit_tells_sums_of_integers_from_those_of_what_they_become() -> No
     assert rows["aten::sum.dim_IntList"] == "reproducible"
     rows = {row.op: row.kind for row in repdl.audit(lambda: torch.sum(x, 1))}
     assert rows["aten::sum.dim_IntList"] == "guarded"
+
+
+X = torch.arange(16.0).reshape(4, 4)
+GROWING: dict[str, Callable[..., torch.Tensor]] = {
+    "addmm": lambda x, **out: torch.addmm(x, X, X, **out),
+    "addmv": lambda x, **out: torch.addmv(x, X, X[0], **out),
+    "baddbmm": lambda x, **out: torch.baddbmm(x, X[None], X[None], **out),
+    "addr": lambda x, **out: torch.addr(x, X[0], X[0], **out),
+    "ldexp by it": lambda x, **out: torch.ldexp(X, x, **out),
+}
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("name", GROWING)
+def test_operands_that_are_made_larger_for_the_result(name: str) -> None:
+    """Only those of elementwise ops are not. torch's own sum of such a product has numbers that nothing has written."""
+    x = torch.ones(1)
+    with repdl.reproducible():
+        expected = GROWING[name](x)
+        assert GROWING[name](x, out=x) is x
+        assert same_bits(x, expected)

@@ -122,7 +122,7 @@ class Override:
             return
         kernel = self.bind(native)
         yield self.name, self.short_cut(_core.OverrideTarget.NEW, on_any(self.name, self.chosen(self.name, kernel)))
-        for name, target, make in variants(self.name, self.converts, self.for_out):
+        for name, target, make in variants(self.name, self.converts, self.for_out, self.elementwise):
             yield name, self.short_cut(target, on_any(name, native_within(name, self.chosen(name, make(kernel)))))
 
     def chosen(self, name: str, kernel: Kernel) -> Kernel:

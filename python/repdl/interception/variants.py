@@ -17,7 +17,7 @@ ForOut = Callable[[torch.dtype, tuple[Any, ...], dict[str, Any]], tuple[tuple[An
 
 
 def variants(
-    name: str, converts: bool = True, for_out: ForOut | None = None
+    name: str, converts: bool = True, for_out: ForOut | None = None, elementwise: bool = False
 ) -> Iterator[tuple[str, _core.OverrideTarget | None, Callable[[Kernel], Kernel]]]:
     """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
     packet = name.partition(".")[0]
@@ -28,7 +28,8 @@ def variants(
     for other, schema in same.items():
         outs = [a.name for a in schema.arguments if a.is_out]
         if outs and [(a.name, str(a.type)) for a in schema.arguments if not a.is_out] == taken:
-            yield other, _core.OverrideTarget.OUT if outs == ["out"] else None, into(outs, converts, for_out)
+            target = _core.OverrideTarget.OUT if outs == ["out"] else None
+            yield other, target, into(outs, converts, for_out, elementwise)
     for other, schema in schemas(packet + "_").items():
         if [(a.name, str(a.type)) for a in schema.arguments] == taken:
             yield other, _core.OverrideTarget.FIRST_ARGUMENT, in_place
@@ -45,14 +46,18 @@ def in_place(kernel: Kernel) -> Kernel:
     return changed
 
 
-def into(outs: list[str], converts: bool = True, for_out: ForOut | None = None) -> Callable[[Kernel], Kernel]:
+def into(
+    outs: list[str], converts: bool = True, for_out: ForOut | None = None, elementwise: bool = False
+) -> Callable[[Kernel], Kernel]:
+    """An operand of an elementwise op is not resized for its result."""
+
     def make(kernel: Kernel) -> Kernel:
         def filled(*args: Any, **kwargs: Any) -> Any:
             targets = [kwargs.pop(name) for name in outs]
             if for_out is not None:
                 args, kwargs = for_out(targets[0].dtype, args, kwargs)
             results = kernel(*args, **kwargs)
-            if len(outs) == 1 and any(targets[0] is operand for operand in args):
+            if elementwise and any(targets[0] is operand for operand in args):
                 check_shape(targets[0], results)
             if isinstance(targets[0], list):
                 for target, result in zip(targets[0], results, strict=True):
@@ -68,7 +73,6 @@ def into(outs: list[str], converts: bool = True, for_out: ForOut | None = None) 
 
 
 def check_shape(target: torch.Tensor, result: torch.Tensor) -> None:
-    """An operand is not resized for the result."""
     if result.shape != target.shape:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.shape)}"

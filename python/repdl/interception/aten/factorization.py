@@ -152,7 +152,7 @@ def linalg_cholesky_ex(
     return (in_columns(factor) if upper else factor.mT), info
 
 
-@override("cholesky", wide="float64", complex=True, converts=False)
+@override("cholesky", wide="float64", complex=True)
 def cholesky(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return torch.linalg.cholesky(self, upper=upper)
 

@@ -46,9 +46,8 @@ def _check_classes(self: torch.Tensor, classes: torch.Tensor, ignore_index: int)
 _binary_cross_entropy, _smooth_l1, _huber, _soft_margin = (
     laid_out(_core.ops[op]) for op in ("binary_cross_entropy", "smooth_l1", "huber", "soft_margin")
 )
-_binary_cross_entropy_grad, _smooth_l1_grad, _huber_grad, _soft_margin_grad = (
-    laid_out(_core.ops[f"{op}_grad"]) for op in ("binary_cross_entropy", "smooth_l1", "huber", "soft_margin")
-)
+_binary_cross_entropy_grad = laid_out(_core.ops["binary_cross_entropy_grad"])
+_smooth_l1_grad, _huber_grad = (_core.ops[f"{op}_grad"] for op in ("smooth_l1", "huber"))  # row-major, as torch's are
 
 
 def _part(reduction: int, *operands: torch.Tensor) -> float:
@@ -178,6 +177,13 @@ def huber_loss_backward(
     return _huber_grad(grad_output, *_floating(self, target), float(delta), part)
 
 
+@laid_out
+def _soft_margin_grad(target: torch.Tensor, self: torch.Tensor, grad_output: torch.Tensor, part: float) -> torch.Tensor:
+    """With the strides of the target first, as torch has them."""
+    found: torch.Tensor = _core.ops["soft_margin_grad"](grad_output, self, target, part)
+    return found
+
+
 # Losses of margins.
 
 
@@ -209,7 +215,8 @@ def soft_margin_loss(self: torch.Tensor, target: torch.Tensor, reduction: int = 
 def soft_margin_loss_backward(
     grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int
 ) -> torch.Tensor:
-    return _soft_margin_grad(grad_output, *_floating(self, target), _part(reduction, self, target))
+    x, y = _floating(self, target)
+    return _soft_margin_grad(y, x, grad_output, _part(reduction, self, target))
 
 
 def _of_rows(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:

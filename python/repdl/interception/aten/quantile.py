@@ -11,6 +11,7 @@ from repdl import ops
 from repdl._torch import may_have_tangents
 from repdl.interception.native import native_of
 from repdl.interception.override import composite
+from repdl.interception.unwatched import in_vmap
 from repdl.interception.variants import fill
 
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -72,7 +73,7 @@ def _is_allowed(x: torch.Tensor, q: Any, dim: int | None, interpolation: str) ->
         return bool(0 <= q <= 1)
     if q.dim() > 1 or q.dtype != x.dtype:
         return False
-    has_numbers = torch._C._len_torch_dispatch_stack() == 0  # not where the program is traced
+    has_numbers = torch._C._len_torch_dispatch_stack() == 0 and not in_vmap()  # nor where the program is traced
     return not has_numbers or bool(((q >= 0) & (q <= 1)).all())
 
 

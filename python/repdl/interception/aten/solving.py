@@ -76,7 +76,7 @@ def _check_diagonal(factor: torch.Tensor) -> None:
     )
 
 
-@override("cholesky_inverse", wide="float64", complex=True, converts=False)
+@override("cholesky_inverse", wide="float64", complex=True)
 def cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     checked("cholesky_inverse", self, square=True)
     if self.numel():
