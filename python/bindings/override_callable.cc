@@ -122,7 +122,7 @@ class Call : public OverrideCall {
     auto& view = read_.values[at].emplace<TensorView>();
     tensors_.Read(object, function_.callable.name.c_str(), parameter.c_name, parameter.kind == Kind::kMutatedTensor,
                   view);
-    return tensors_.ReadsInPlace() && TakeTensor(at);  // zeros that have no memory may make nothing of infinities
+    return tensors_.ReadsInPlace() && TakeTensor(at);  // tangents that are missing have no memory: see `dot`
   }
 
   /// A complex tensor, or a complex number among such.

@@ -21,7 +21,7 @@ namespace repdl {
 void SetTensorSource(const std::vector<uintptr_t>& functions, const nanobind::object& sample, uintptr_t address,
                      const nanobind::tuple& plain);
 
-/// Whether a tensor whose elements begin there may have no memory, but an offset into it: a few comparisons tell for sure.
+/// Whether an address may be an offset from nothing, as that of elements without memory is: it is then worth asking.
 inline bool MayLackMemory(const void* data) { return reinterpret_cast<uintptr_t>(data) >> 38 == 0; }
 
 /// Writes a dense tensor of real numbers to `view`, which is new. False for other objects, without a source, and for what

@@ -26,9 +26,10 @@ class Tensors {
   explicit Tensors(bool below_dispatcher = false) : below_dispatcher_(below_dispatcher) {}
 
   /// A view of a torch tensor, a NumPy array or anything else with DLPack or the buffer protocol.
-  /// What memory does not show as it is (a negated or misaligned view, zeros of torch that have none) is copied. TypeError, naming op and argument,
-  /// if the object is none of them, is not dense, or is read-only and `writable` is asked for. It is written to `view`,
-  /// which is new: a processor waits for what is copied right after it was written in smaller pieces.
+  /// What memory does not show as it is (a negated or misaligned view, zeros of torch that have no memory) is copied.
+  /// TypeError, naming op and argument, if the object is none of them, is not dense, or is read-only and `writable` is
+  /// asked for. It is written to `view`, which is new: a processor waits for what is copied right after it was written
+  /// in smaller pieces.
   void Read(PyObject* object, const char* op, std::string_view arg, bool writable, TensorView& view);
 
   /// A complex tensor on the CPU or a CUDA device as pairs of a real and an imaginary part in a last dimension. None for other tensors,

@@ -80,16 +80,14 @@ def _laid_out(
     output: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout_p: float
 ) -> torch.Tensor:
     """As torch lays it out: as the query, where its fused kernel takes the call."""
+    batch, head, place, _ = query.stride()
+    if batch >= head >= place:  # as the output lies
+        return output
     is_fused = query.stride(3) == key.stride(3) == value.stride(3) == 1
-    is_fused = is_fused and dropout_p == 0 and value.shape[-1] == query.shape[-1]
-    return _in_order(output, sorted(range(3), key=query.stride, reverse=True)) if is_fused else output
-
-
-def _in_order(x: torch.Tensor, outer: list[int]) -> torch.Tensor:
-    """The tensor with the last dimension innermost, and the others in this order around it."""
-    if outer == [0, 1, 2]:
-        return x
-    return x.permute(*outer, 3).contiguous().permute(*(outer.index(dim) for dim in range(3)), 3)
+    if not is_fused or dropout_p != 0 or value.shape[-1] != query.shape[-1]:
+        return output
+    outer = sorted(range(3), key=query.stride, reverse=True)
+    return output.permute(*outer, 3).contiguous().permute(*(outer.index(dim) for dim in range(3)), 3)
 
 
 def _is_nested(*tensors: torch.Tensor) -> bool:
