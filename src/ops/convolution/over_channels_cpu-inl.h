@@ -44,6 +44,9 @@ HWY_NOINLINE void RunChannels(const ChannelTerms<T>& terms, int64_t first, const
   VecElementOf<T> acc[kCount];
 #pragma GCC unroll 12
   for (int p = 0; p < kCount; ++p) acc[p] = Zero(d);
+  // Places of channels that lie side by side are lines of the cache far apart, which stores would wait for.
+#pragma GCC unroll 12
+  for (int p = 0; p < kCount; ++p) __builtin_prefetch(out + p * out_step, 1);
   const int64_t step = terms.step, tap_step = terms.tap_step, weight_step = terms.weight_step;
   for (const auto& [place, row_tap] : terms.rows) {
     const T* HWY_RESTRICT from = terms.held + place * kLanesOf<T> + first * step;
