@@ -152,3 +152,17 @@ def test_least_integer_by_minus_one() -> None:
         for by in (2**32 - 1, torch.tensor(2**32 - 1), torch.full((40,), -1, dtype=torch.int32)):
             assert torch.equal(torch.div(least, by, rounding_mode="trunc"), least)
             assert torch.equal(torch.lcm(least, torch.as_tensor(by)), least)
+
+
+def test_numbers_lie_where_their_operands_do() -> None:
+    def results() -> list[torch.Tensor]:
+        quotient = torch.div(WHOLE, -1, rounding_mode="trunc")
+        powers = [X**2.5, torch.pow(2.0, X), torch._foreach_pow([X], 1.5)[0], torch._foreach_sub([X], 0.1)[0]]
+        return [X % 0.7, torch.fmod(X, 0.7), torch.remainder(7, X), quotient, *powers, torch.floor_divide(X, 0.3)]
+
+    with repdl.reproducible():
+        expected = results()
+        with torch.device("meta"):
+            found = results()
+    for a, b in zip(found, expected, strict=True):
+        torch.testing.assert_close(a, b, equal_nan=True)
