@@ -44,20 +44,24 @@ struct ImageChannels {
 /// Places that are fetched ahead of the one that is read: they lie too far apart for the memory's prefetchers.
 inline constexpr int64_t kPlacesAhead = 32;
 
+/// `count` vectors of zeros; returns where they end.
+template <class T>
+HWY_INLINE T* PutZeros(int64_t count, T* to) {
+  for (int64_t i = 0; i < count; ++i, to += kLanesOf<T>) Store(Zero(TagOf<T>()), TagOf<T>(), to);
+  return to;
+}
+
 /// As PackChannels, of whole vectors of channels that lie side by side.
 template <class T>
 void CopyChannels(const T* from, int64_t channels, int64_t cols, int64_t before, int64_t after, int64_t lines, T* to) {
   const TagOf<T> d;
-  const auto fill = [&](int64_t count) HWY_ATTR {
-    for (int64_t i = 0; i < count; ++i, to += kLanesOf<T>) Store(Zero(d), d, to);
-  };
   for (int64_t line = 0; line < lines; ++line) {
-    fill(before);
+    to = PutZeros(before, to);
     for (int64_t col = 0; col < cols; ++col, from += channels, to += kLanesOf<T>) {
       __builtin_prefetch(from + kPlacesAhead * channels);
       Store(LoadU(d, from), d, to);
     }
-    fill(after);
+    to = PutZeros(after, to);
   }
 }
 
@@ -65,24 +69,20 @@ void CopyChannels(const T* from, int64_t channels, int64_t cols, int64_t before,
 template <class T>
 void PackChannels(const ImageChannels<T>& from, int64_t cols, int64_t before, int64_t after, int64_t begin, int64_t end,
                   T* to) {
-  const TagOf<T> d;
   if (from.channels_last && from.count() == kLanesOf<T>) {
     const T* const first = from.image + begin * cols * from.channels + from.first;
     return CopyChannels(first, from.channels, cols, before, after, end - begin, to);
   }
-  const auto fill = [&](int64_t count) HWY_ATTR {
-    for (int64_t i = 0; i < count; ++i, to += kLanesOf<T>) Store(Zero(d), d, to);
-  };
   int64_t col = 0;
   for (int64_t place = begin * cols; place < end * cols; place += kLanesOf<T>) {
     const int64_t count = std::min(kLanesOf<T>, end * cols - place);
     VecElementOf<T> t[kLanesOf<T>];
     from.Load(place, count, t);
     for (int64_t q = 0; q < count; ++q) {
-      if (col == 0) fill(before);
-      Store(t[q], d, to);
+      if (col == 0) to = PutZeros(before, to);
+      Store(t[q], TagOf<T>(), to);
       to += kLanesOf<T>;
-      if (++col == cols) fill(after), col = 0;
+      if (++col == cols) to = PutZeros(after, to), col = 0;
     }
   }
 }

@@ -73,8 +73,9 @@ def _is_allowed(x: torch.Tensor, q: Any, dim: int | None, interpolation: str) ->
         return bool(0 <= q <= 1)
     if q.dim() > 1 or q.dtype != x.dtype:
         return False
-    has_numbers = torch._C._len_torch_dispatch_stack() == 0 and not in_vmap()  # nor where the program is traced
-    return not has_numbers or bool(((q >= 0) & (q <= 1)).all())
+    # Where the program is traced, and within torch.vmap, there are no numbers to look at.
+    hides_numbers = torch._C._len_torch_dispatch_stack() > 0 or in_vmap()
+    return hides_numbers or bool(((q >= 0) & (q <= 1)).all())
 
 
 def _declare(name: str, ignore_nan: bool) -> None:
