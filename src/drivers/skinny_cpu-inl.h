@@ -12,8 +12,8 @@ namespace repdl::HWY_NAMESPACE {
 
 /// Rows of b that a sweep reads side by side: more streams than this are too many for the memory's prefetchers. Of narrow
 /// ones, which are fetched ahead here, it reads more, so that chains seldom go to memory and back.
-inline constexpr int64_t kSweepRows = 8, kNarrowSweepRows = 64;
-inline constexpr int64_t kMaxNarrowPanels = 4, kRowsAhead = 16;
+inline constexpr int64_t kSweepRows = 8, kNarrowSweepRows = 64, kRowsAhead = 16;
+inline constexpr bool IsNarrow(int64_t num_panels) { return num_panels <= 4; }
 
 /// How b is stored: as numbers of T.
 template <class T>
@@ -42,8 +42,7 @@ template <class T, class Storage>
 struct SweepOf {
   int64_t k;
   int64_t num_panels;
-  int64_t fetched_ahead;  // rows of b, or 0
-  const T* a;             // packed: a[k * rows + i]
+  const T* a;  // packed: a[k * rows + i]
   LinesOf<Storage> b;
   const T* resume;         // null, or where the chains stand: a tile a panel
   const T* const* merges;  // earlier partial sums to take in afterwards, likewise
@@ -59,7 +58,7 @@ HWY_INLINE void SweepPanels(const SweepOf<T, Storage>& sweep, int64_t panel) {
   const TagOf<T> d;
   constexpr int64_t kTile = kRows * kTileColsOf<T>;
   constexpr int kVecs = kPanels * kTileVecs;
-  // Vector v of row i, from the beginning of a panel's tile and in rows of the result.
+  // Where vector v of row i is in the tiles of the panels.
   const auto in_tiles = [](int i, int v) {
     return v / kTileVecs * kTile + i * kTileColsOf<T> + v % kTileVecs * kLanesOf<T>;
   };
@@ -73,7 +72,7 @@ HWY_INLINE void SweepPanels(const SweepOf<T, Storage>& sweep, int64_t panel) {
   }
   const T* HWY_RESTRICT a = sweep.a;
   const typename Storage::Stored* HWY_RESTRICT b = sweep.b.data + panel * kTileColsOf<T>;
-  const int64_t ahead = sweep.fetched_ahead * sweep.b.stride;
+  const int64_t ahead = kRowsAhead * sweep.b.stride;
   for (int64_t k = 0; k < sweep.k; ++k, a += kRows, b += sweep.b.stride) {
     VecElementOf<T> bv[kVecs];
 #pragma GCC unroll 4
@@ -120,7 +119,7 @@ HWY_INLINE int64_t SweepAll(const SweepOf<T, Storage>& sweep, int64_t panel) {
 template <class T, class Storage, int kRows>
 HWY_NOINLINE void RunSweep(const SweepOf<T, Storage>& sweep) {
   int64_t panel = 0;
-  if (sweep.fetched_ahead == 0) {
+  if (!IsNarrow(sweep.num_panels)) {
     SweepAll<T, Storage, kRows, 1, false>(sweep, panel);
     return;
   }
@@ -146,7 +145,7 @@ class SweepVisitor {
                T* c, int64_t c_stride)
       : tiles_{m},
         num_panels_(num_panels),
-        sweep_rows_(num_panels <= kMaxNarrowPanels ? kNarrowSweepRows : kSweepRows),
+        sweep_rows_(IsNarrow(num_panels) ? kNarrowSweepRows : kSweepRows),
         row_size_(kTileColsOf<T> * num_panels),
         a_(a),
         b_(b),
@@ -188,7 +187,6 @@ class SweepVisitor {
     for (int m = 0; m < num_merges_; ++m) merges[m] = merges_[m] + row * row_size_;
     kSweeps[tiles_.Rows(t) - 1]({.k = num_k_,
                                  .num_panels = num_panels_,
-                                 .fetched_ahead = num_panels_ <= kMaxNarrowPanels ? kRowsAhead : 0,
                                  .a = rows_ + sweep_rows_ * row,
                                  .b = {b_.data + begin_ * b_.stride, b_.stride},
                                  .resume = resumes_ ? held_ + row * row_size_ : nullptr,
