@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 from torch.autograd import forward_ad
 
@@ -13,6 +16,7 @@ _in_modes = torch._C._len_torch_dispatch_stack
 _transform = functorch.peek_interpreter_stack
 _is_tracing = torch._C._is_tracing
 _records = torch.is_grad_enabled
+_TRACERS = (torch._C._TorchDispatchModeKey.PROXY, torch._C._TorchDispatchModeKey.FAKE)
 
 
 def transformed() -> bool:
@@ -23,6 +27,19 @@ def transformed() -> bool:
 def in_vmap() -> bool:
     """Whether the call is one for all entries of a batch, of which a tensor may be a part or not."""
     return any(i.key() == functorch.TransformType.Vmap for i in functorch.get_interpreter_stack() or ())
+
+
+def wrapped(value: Any) -> Iterator[torch.Tensor]:
+    """A tensor, that which a transform has wrapped in it, and so on."""
+    while isinstance(value, torch.Tensor):
+        yield value
+        value = functorch.get_unwrapped(value) if functorch.is_functorch_wrapped_tensor(value) else None
+
+
+def has_numbers(tensor: torch.Tensor) -> bool:
+    """Whether the program may go by what it holds: it is neither traced nor a part of a batch."""
+    is_traced = any(torch._C._get_dispatch_mode(kind) is not None for kind in _TRACERS)
+    return not is_traced and not any(map(functorch.is_batchedtensor, wrapped(tensor)))
 
 
 def is_followed(*tensors: torch.Tensor) -> bool:

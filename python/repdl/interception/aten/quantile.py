@@ -11,7 +11,7 @@ from repdl import ops
 from repdl._torch import may_have_tangents
 from repdl.interception.native import native_of
 from repdl.interception.override import composite
-from repdl.interception.unwatched import in_vmap
+from repdl.interception.unwatched import has_numbers
 from repdl.interception.variants import fill
 
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -73,9 +73,7 @@ def _is_allowed(x: torch.Tensor, q: Any, dim: int | None, interpolation: str) ->
         return bool(0 <= q <= 1)
     if q.dim() > 1 or q.dtype != x.dtype:
         return False
-    # Where the program is traced, and within torch.vmap, there are no numbers to look at.
-    hides_numbers = torch._C._len_torch_dispatch_stack() > 0 or in_vmap()
-    return hides_numbers or bool(((q >= 0) & (q <= 1)).all())
+    return not has_numbers(q) or bool(((q >= 0) & (q <= 1)).all())
 
 
 def _declare(name: str, ignore_nan: bool) -> None:

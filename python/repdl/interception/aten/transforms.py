@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from repdl.interception.dtypes import LOW, WIDE, kinds_of, map_tensors, widen
 from repdl.interception.native import LOW_DTYPES, Kernel, native_of, overload
 from repdl.interception.override import of_transform
 from repdl.interception.rounding import first_rounded, rounded_once
+from repdl.interception.unwatched import wrapped
 
 functorch = torch._C._functorch
 _BATCHED = "FuncTorchBatched"
@@ -90,13 +91,14 @@ def _widened(name: str, round_results: Callable[[Kernel], Kernel]) -> Kernel:
 def _each_alone(name: str) -> Kernel:
     """An op that is called for each entry of a batch, since the steps of torch give other bits."""
     op, native = overload(name), native_of(name, _BATCHED)
+    without_tangent = _WITHOUT_TANGENT.get(name, ())
 
     def each_alone(*args: Any) -> Any:
         level = functorch.maybe_current_level()
         assert level is not None
         given = [functorch._unwrap_batched(a, level) if isinstance(a, torch.Tensor) else (a, None) for a in args]
         sizes = {x.shape[dim] for x, dim in given if dim is not None}
-        lacks_tangent = name in _WITHOUT_TANGENT and args[3] in _WITHOUT_TANGENT[name] and any(map(_has_tangent, args))
+        lacks_tangent = without_tangent and args[3] in without_tangent and any(map(_has_tangent, args))
         if sizes == {0} or lacks_tangent:
             return native.run(args, args, {})
         with torch._C._ExcludeDispatchKeyGuard(native.keys):
@@ -136,21 +138,14 @@ def _is_of_all(statistic: torch.Tensor | None) -> bool:
     return statistic is not None and functorch.maybe_get_level(statistic) != functorch.maybe_current_level()
 
 
-def _wrapped(value: Any) -> Iterator[torch.Tensor]:
-    """A tensor, that which a transform has wrapped in it, and so on."""
-    while isinstance(value, torch.Tensor):
-        yield value
-        value = functorch.get_unwrapped(value) if functorch.is_functorch_wrapped_tensor(value) else None
-
-
 def _is_watched(value: Any) -> bool:
-    return any(functorch.is_gradtrackingtensor(x) or x.requires_grad for x in _wrapped(value))
+    return any(functorch.is_gradtrackingtensor(x) or x.requires_grad for x in wrapped(value))
 
 
 def _has_tangent(value: Any) -> bool:
     """Whether one of the transforms outside takes its tangent."""
     of_tangents = {i.level() for i in functorch.get_interpreter_stack() or () if i.key() == functorch.TransformType.Jvp}
-    return any(functorch.maybe_get_level(x) in of_tangents for x in _wrapped(value))
+    return any(functorch.maybe_get_level(x) in of_tangents for x in wrapped(value))
 
 
 _in_float32(first_rounded, "_native_batch_norm_legit")
