@@ -38,6 +38,7 @@ _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?(?P<callee>[\w$%]+)
 _DEFINITION = re.compile(
     r"(?:\b(?:REPDL_LANE(?:_RARE)? \w+|struct) |^REPDL_POLYNOMIAL\()(?!operator)(\w+)\b", re.MULTILINE
 )
+_USE = re.compile(r"\w+(?=[(<]|(?:, \w+)*>\()")  # what is called, or an argument of the template that is called
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LANE = re.compile(r"\d(?P<function>[A-Z][A-Za-z0-9]*)Lane(?![a-z])")
 
@@ -85,7 +86,7 @@ def lane_functions() -> dict[str, bool]:
     def is_fused(text: str, seen: set[str]) -> bool:
         if "Fma(" in text:
             return True
-        used = {word for word in re.findall(r"(\w+)[(<]", _COMMENT.sub("", text)) if word in home and word not in seen}
+        used = {word for word in _USE.findall(_COMMENT.sub("", text)) if word in home and word not in seen}
         seen |= used
         return any(is_fused(home[word], seen) for word in sorted(used))
 
