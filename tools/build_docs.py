@@ -93,7 +93,7 @@ FAMILY_ROW = re.compile(r"^REPDL_(?:COMPLEX_)?(?:UNARY|BINARY)\(\w+, (\w+),", re
 def cuda_kernels() -> set[str]:
     """Names of the kernels that have a version for CUDA, whether this build has them or not."""
     names = set()
-    for path in ROOT.glob("src/ops/*/*_cuda.cu"):
+    for path in [*ROOT.glob("src/drivers/*_cuda.cu"), *ROOT.glob("src/ops/*/*_cuda.cu")]:
         for kernel, family in CUDA_KERNEL.findall(path.read_text()):
             rows = FAMILY_ROW.findall((path.parent / family).read_text()) if family else []
             names.update([kernel] if kernel else [f"{function}Kernel" for function in rows])

@@ -11,6 +11,62 @@ namespace repdl::HWY_NAMESPACE {
 using HalfTag = hn::Rebind<uint16_t, FloatTag>;
 using HalfBits = hn::Vec<hn::RebindToSigned<FloatTag>>;
 
+/// Numbers of 16 bits.
+template <DType kDType>
+struct InHalves {
+  using Stored = uint16_t;
+  static constexpr DType kType = kDType;
+
+  static HWY_INLINE Vec Load(const uint16_t* numbers) {
+    const auto halves = LoadU(HalfTag(), numbers);
+    if constexpr (kConverts) return Converted(halves);
+    return Widen(hn::PromoteTo(hn::RebindToSigned<FloatTag>(), halves));
+  }
+  /// The first `count` lanes, the others +0; nothing behind them is read.
+  static HWY_INLINE Vec LoadN(const uint16_t* numbers, int64_t count) {
+    if (HWY_LIKELY(count >= kLanes)) return Load(numbers);
+    uint16_t buffer[kLanes] = {};
+    std::memcpy(buffer, numbers, sizeof(uint16_t) * static_cast<size_t>(count));
+    return Load(buffer);
+  }
+
+  static constexpr int64_t kParts = 2;
+  template <class F>
+  static HWY_INLINE void ForParts(Vec lanes, const F& f) {
+    const auto bits = BitCast(hn::RebindToSigned<FloatTag>(), lanes);
+    f(0, Widen(bits));
+    f(1, Widen(ShiftRight<16>(bits)));
+  }
+
+ private:
+  /// Whether the CPU has an instruction for it, which makes quiet NaN of others: that does not show in a sum.
+  static constexpr bool kConverts = kDType == DType::kFloat16 && HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
+
+  /// The number in the low half of each lane.
+  static HWY_INLINE Vec Widen(HalfBits bits) {
+    if constexpr (kConverts) {
+      return Converted(hn::TruncateTo(HalfTag(), BitCast(hn::RebindToUnsigned<FloatTag>(), bits)));
+    } else if constexpr (kDType == DType::kBFloat16) {
+      return WidenBFloat16(bits);
+    } else {
+      return WidenFloat16(bits);
+    }
+  }
+  static HWY_INLINE Vec Converted(hn::Vec<HalfTag> halves) {
+    return hn::PromoteTo(FloatTag(), BitCast(hn::Rebind<hwy::float16_t, FloatTag>(), halves));
+  }
+};
+
+/// f of the numbers of a type of 16 bits.
+template <class F>
+HWY_INLINE void WithHalves(DType dtype, const F& f) {
+  if (dtype == DType::kBFloat16) {
+    f.template operator()<InHalves<DType::kBFloat16>>();
+  } else {
+    f.template operator()<InHalves<DType::kFloat16>>();
+  }
+}
+
 template <class Convert>
 HWY_INLINE void WidenRun(const uint16_t* x, float* y, int64_t n, const Convert& convert) {
   const FloatTag d;

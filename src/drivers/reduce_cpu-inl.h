@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "drivers/long_sum_cpu-inl.h"
 #include "drivers/map_cpu-inl.h"
+#include "drivers/narrow_cpu-inl.h"
 #include "drivers/reduce.h"
 #include "drivers/row_cpu-inl.h"
 #include "drivers/sum_cpu-inl.h"
@@ -12,20 +13,64 @@
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 
-/// Terms begin, begin + 1, … of the reduced loops, side by side: in place where they lie so, else copied
-/// to the buffer (kSumChunk numbers).
+/// Numbers from one on, as a sum reads them: a vector of them from place j on, the numbers from another place on, or n of
+/// them side by side, in place where they lie so, else in the buffer.
 template <class T>
-HWY_INLINE const T* GatherTerms(const T* x, const Loops& reduced, int64_t begin, int64_t count, T* buffer) {
+struct StoredRow {
+  using Number = T;
+
+  const T* x;
+
+  HWY_INLINE VecOf<T> operator()(int64_t j, int64_t count) const { return LoadN(x + j, count); }
+  StoredRow From(int64_t offset) const { return {x + offset}; }
+  const T* InLine(int64_t stride, int64_t n, T* buffer) const { return SideBySide(x, stride, n, buffer); }
+};
+template <class T>
+StoredRow(const T*) -> StoredRow<T>;
+
+/// The same of numbers of 16 bits, which are InHalves.
+template <class Halves>
+struct HalvesRow {
+  using Number = float;
+
+  const uint16_t* x;
+
+  HWY_INLINE Vec operator()(int64_t j, int64_t count) const { return Halves::LoadN(x + j, count); }
+  HalvesRow From(int64_t offset) const { return {x + offset}; }
+  const float* InLine(int64_t stride, int64_t n, float* buffer) const {
+    return NumbersSideBySide(x, Halves::kType, 0, stride, n, buffer);
+  }
+};
+
+/// Whether terms begin, begin + 1, … of the reduced loops are of one run of the innermost.
+inline HWY_MAYBE_UNUSED bool AreInOneRun(const Loops& reduced, int64_t begin, int64_t count) {
+  const int64_t inner = reduced.InnerSize(), column = reduced.shape.size() <= 1 ? begin : begin % inner;
+  return column + count <= inner;
+}
+
+/// Terms begin, begin + 1, … of the reduced loops, side by side: in place where they lie so, else in the buffer
+/// (kSumChunk numbers).
+template <class Row, class T = typename Row::Number>
+HWY_INLINE const T* GatherTerms(const Row& row, const Loops& reduced, int64_t begin, int64_t count, T* buffer) {
   const int64_t inner = reduced.InnerSize(), stride = reduced.InnerStride();
-  const int64_t column = reduced.shape.size() <= 1 ? begin : begin % inner;
-  if (column + count <= inner) return SideBySide(x + reduced.Offset(begin), stride, count, buffer);
+  if (AreInOneRun(reduced, begin, count)) return row.From(reduced.Offset(begin)).InLine(stride, count, buffer);
   for (int64_t done = 0; done < count;) {
     const int64_t n = std::min(count - done, inner - (begin + done) % inner);
-    const T* from = x + reduced.Offset(begin + done);
-    for (int64_t i = 0; i < n; ++i) buffer[done + i] = from[i * stride];
+    const T* const run = row.From(reduced.Offset(begin + done)).InLine(stride, n, buffer + done);
+    if (run != buffer + done) std::copy_n(run, n, buffer + done);
     done += n;
   }
   return buffer;
+}
+
+/// The sum of one chunk of terms.
+template <class Row, class T = typename Row::Number>
+HWY_INLINE T SumChunkOfTerms(const Row& row, const Loops& reduced, int64_t begin, int64_t count) {
+  if (reduced.InnerStride() == 1 && AreInOneRun(reduced, begin, count)) {
+    return SumChunkOf<T>(count, row.From(reduced.Offset(begin)));
+  }
+  HWY_ALIGN T buffer[kSumChunk];
+  return SumChunk(GatherTerms(row, reduced, begin, count, buffer), count);
 }
 
 #include "drivers/sum_end.row.h"
@@ -37,8 +82,8 @@ HWY_INLINE T EndSum(T sum, const SumEnd& end) {
 
 /// Rows [begin, end) from left to right. One chain is bound by the latency of an addition, so eight rows run side by
 /// side; the last group repeats its last row.
-template <class T>
-void SumRowsInSequence(const ReduceArgs& args, int64_t begin, int64_t end) {
+template <class Row, class T = typename Row::Number>
+void SumRowsInSequence(const ReduceArgs& args, const Row& numbers, int64_t begin, int64_t end) {
   constexpr int kRows = 8;
   constexpr int64_t kTerms = 512;
   const int64_t n = args.reduced.Count();
@@ -50,7 +95,7 @@ void SumRowsInSequence(const ReduceArgs& args, int64_t begin, int64_t end) {
       const T* terms[kRows];
       for (int q = 0; q < kRows; ++q) {
         const int64_t row = std::min(r + q, end - 1);
-        terms[q] = GatherTerms(args.X<T>() + args.kept.Offset(row), args.reduced, first, count, buffers[q]);
+        terms[q] = GatherTerms(numbers.From(args.kept.Offset(row)), args.reduced, first, count, buffers[q]);
       }
       for (int64_t i = 0; i < count; ++i) {
 #pragma GCC unroll 8
@@ -62,32 +107,27 @@ void SumRowsInSequence(const ReduceArgs& args, int64_t begin, int64_t end) {
 }
 
 /// Rows whose terms lie side by side, or anyhow.
-template <class T>
-void ReduceRows(const ReduceArgs& args) {
+template <class Row, class T = typename Row::Number>
+void ReduceRows(const ReduceArgs& args, const Row& numbers) {
   const int64_t num_rows = args.kept.Count(), n = args.reduced.Count();
   if (IsLongSum(n, args.order) && num_rows < 4 * GetNumThreads()) {
     // Few long rows: the chunks are what runs in parallel.
     for (int64_t r = 0; r < num_rows; ++r) {
-      const T* const row = args.X<T>() + args.kept.Offset(r);
-      const T sum = SumChunksOnThreads<T>(n, [&](int64_t first, int64_t count) HWY_ATTR {
-        HWY_ALIGN T buffer[kSumChunk];
-        return SumChunk(GatherTerms(row, args.reduced, first, count, buffer), count);
-      });
+      const Row row = numbers.From(args.kept.Offset(r));
+      const T sum = SumChunksOnThreads<T>(
+          n, [&](int64_t first, int64_t count) HWY_ATTR { return SumChunkOfTerms(row, args.reduced, first, count); });
       args.Out<T>()[r] = EndSum(sum, args.end);
     }
     return;
   }
   ParallelRanges(num_rows, 32768 / std::max<int64_t>(n, 1) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
-    if (args.order == Order::kSequential) return SumRowsInSequence<T>(args, begin, end);
-    HWY_ALIGN T buffer[kSumChunk];
+    if (args.order == Order::kSequential) return SumRowsInSequence(args, numbers, begin, end);
     for (int64_t r = begin; r < end; ++r) {
-      const T* const row = args.X<T>() + args.kept.Offset(r);
-      const auto terms = [&](int64_t first, int64_t count)
-                             HWY_ATTR { return GatherTerms(row, args.reduced, first, count, buffer); };
+      const Row row = numbers.From(args.kept.Offset(r));
+      const auto chunk = [&](int64_t first, int64_t count)
+                             HWY_ATTR { return SumChunkOfTerms(row, args.reduced, first, count); };
       // Short sums would feel the walk over chunks.
-      const bool one_chunk = n > 0 && n <= kSumChunk;
-      const T sum = one_chunk ? SumChunk(terms(0, n), n) : SumTerms<T>(n, args.order, terms);
-      args.Out<T>()[r] = EndSum(sum, args.end);
+      args.Out<T>()[r] = EndSum(n > 0 && n <= kSumChunk ? chunk(0, n) : SumChunks<T>(n, chunk), args.end);
     }
   });
 }
@@ -97,32 +137,32 @@ inline constexpr int64_t kMaxStrip = 1024;
 /// Rows that are added at a time, so that a sum is loaded and stored once for all of them.
 inline constexpr int kRowsAtOnce = 8;
 
-/// to[j] = from[j] + rows[0][j] + … + rows[kRows - 1][j], from left to right; a null `from` stands for +0.
-template <int kRows, class T>
-HWY_INLINE void AddRows(const T* const* rows, int64_t cols, const T* from, T* to) {
+/// to[j] = from[j] + rows[0](j) + … + rows[kRows - 1](j), from left to right; a null `from` stands for +0.
+template <int kRows, class Row, class T = typename Row::Number>
+HWY_INLINE void AddRows(const Row* rows, int64_t cols, const T* from, T* to) {
   const TagOf<T> d;
   ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
     VecOf<T> acc = from == nullptr ? Zero(d) : Load(d, from + j);
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) acc = Add(acc, LoadN(rows[r] + j, count));
+    for (int r = 0; r < kRows; ++r) acc = Add(acc, rows[r](j, count));
     Store(acc, d, to + j);
   });
 }
 
-/// out[j] = term_at(0)[j] + term_at(1)[j] + … for j < cols <= kMaxStrip, n terms from left to right.
-template <class T, class TermAt>
-HWY_INLINE void SumColumnsInSequence(int64_t n, int64_t cols, const TermAt& term_at, T* out) {
+/// out[j] = row_at(0)(j) + row_at(1)(j) + … for j < cols <= kMaxStrip, n terms from left to right.
+template <class T, class RowAt>
+HWY_INLINE void SumColumnsInSequence(int64_t n, int64_t cols, const RowAt& row_at, T* out) {
   HWY_ALIGN T acc[kMaxStrip + kLanesOf<T>];
   std::fill_n(acc, cols, T{0});
-  const T* rows[kRowsAtOnce];
+  decltype(row_at(0)) rows[kRowsAtOnce];
   int64_t i = 0;
   for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) {
-    for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(i + r);
-    AddRows<kRowsAtOnce, T>(rows, cols, acc, acc);
+    for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = row_at(i + r);
+    AddRows<kRowsAtOnce>(rows, cols, acc, acc);
   }
   for (; i < n; ++i) {
-    rows[0] = term_at(i);
-    AddRows<1, T>(rows, cols, acc, acc);
+    rows[0] = row_at(i);
+    AddRows<1>(rows, cols, acc, acc);
   }
   std::copy_n(acc, cols, out);
 }
@@ -202,23 +242,23 @@ HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const R
 
 /// The same out of memory: row by row, as the rows lie there. `lanes` has room for kSumLanes rows of `width`; the sums
 /// end in the first.
-template <class T, class TermAt>
-HWY_INLINE void SumStreamedChunk(int64_t begin, int64_t end, int64_t cols, const TermAt& term_at, int64_t width,
+template <class T, class RowAt>
+HWY_INLINE void SumStreamedChunk(int64_t begin, int64_t end, int64_t cols, const RowAt& row_at, int64_t width,
                                  T* lanes) {
   const TagOf<T> d;
   for (int64_t first = begin; first < end; first += kRowsAtOnce * kSumLanes) {
     for (int64_t l = 0; l < std::min(kSumLanes, end - first); ++l) {
       T* const lane = lanes + l * width;
       const T* from = first == begin ? nullptr : lane;
-      const T* rows[kRowsAtOnce];
+      decltype(row_at(0)) rows[kRowsAtOnce];
       if (first + l + (kRowsAtOnce - 1) * kSumLanes < end) {
-        for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = term_at(first + l + r * kSumLanes);
-        AddRows<kRowsAtOnce, T>(rows, cols, from, lane);
+        for (int r = 0; r < kRowsAtOnce; ++r) rows[r] = row_at(first + l + r * kSumLanes);
+        AddRows<kRowsAtOnce>(rows, cols, from, lane);
         continue;
       }
       for (int64_t i = first + l; i < end; i += kSumLanes, from = lane) {
-        rows[0] = term_at(i);
-        AddRows<1, T>(rows, cols, from, lane);
+        rows[0] = row_at(i);
+        AddRows<1>(rows, cols, from, lane);
       }
     }
   }
@@ -293,31 +333,22 @@ HWY_INLINE void SumColumnsOf(int64_t n, int64_t cols, const RowAt& row_at, T* ou
       out);
 }
 
-/// A row that lies in memory, for SumColumnsOf.
-template <class T>
-struct StoredRow {
-  const T* x;
-  HWY_INLINE VecOf<T> operator()(int64_t j, int64_t count) const { return LoadN(x + j, count); }
-};
-template <class T>
-StoredRow(const T*) -> StoredRow<T>;
-
-/// Sums term_at(i)[j] over i in [0, n), for j in [0, cols), cols <= kMaxStrip, in order `blocked`.
-template <class T, class TermAt>
-HWY_INLINE void SumColumnsInBlocks(int64_t n, int64_t cols, bool streamed, const TermAt& term_at, T* out) {
-  if (!streamed) return SumColumnsOf(n, cols, [&](int64_t i) HWY_ATTR { return StoredRow{term_at(i)}; }, out);
+/// Sums row_at(i)(j) over i in [0, n), for j in [0, cols), cols <= kMaxStrip, in order `blocked`.
+template <class T, class RowAt>
+HWY_INLINE void SumColumnsInBlocks(int64_t n, int64_t cols, bool streamed, const RowAt& row_at, T* out) {
+  if (!streamed) return SumColumnsOf(n, cols, row_at, out);
   SumChunksOfColumns(
       n, cols, kSumChunk, kSumLanes,
       [&](int64_t begin, int64_t end, int64_t width, T* lanes)
-          HWY_ATTR { SumStreamedChunk(begin, end, cols, term_at, width, lanes); },
+          HWY_ATTR { SumStreamedChunk(begin, end, cols, row_at, width, lanes); },
       out);
 }
 
-template <class T>
-void ReduceColumns(const ReduceArgs& args) {
+template <class Row, class T = typename Row::Number>
+void ReduceColumns(const ReduceArgs& args, const Row& numbers) {
   const int64_t cols = args.kept.InnerSize(), n = args.reduced.Count();
   const int64_t num_outer = args.kept.Count() / cols;
-  const bool streamed = num_outer * cols * n * static_cast<int64_t>(sizeof(T)) >= kStreamedBytes;
+  const bool streamed = num_outer * cols * n * static_cast<int64_t>(sizeof(*numbers.x)) >= kStreamedBytes;
   // Strips as wide as leaves each thread one.
   const int64_t share = cols * num_outer / GetNumThreads();
   const int64_t strip = std::clamp((share + 63) / 64 * 64, int64_t{64}, kMaxStrip);
@@ -326,28 +357,28 @@ void ReduceColumns(const ReduceArgs& args) {
   ParallelRanges(num_outer * strips, 32768 / strip_work + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t outer = task / strips, j = task % strips * strip;
-      const T* const x = args.X<T>() + args.kept.Offset(outer * cols) + j;
+      const Row strip_row = numbers.From(args.kept.Offset(outer * cols) + j);
       T* const out = args.Out<T>() + outer * cols + j;
       const int64_t count = std::min(strip, cols - j);
-      const auto term_at = [&](int64_t i) HWY_ATTR { return x + args.reduced.Offset(i); };
+      const auto row_at = [&](int64_t i) HWY_ATTR { return strip_row.From(args.reduced.Offset(i)); };
       if (args.order == Order::kSequential) {
-        SumColumnsInSequence(n, count, term_at, out);
+        SumColumnsInSequence(n, count, row_at, out);
       } else {
-        SumColumnsInBlocks(n, count, streamed, term_at, out);
+        SumColumnsInBlocks(n, count, streamed, row_at, out);
       }
       for (int64_t q = 0; q < count; ++q) out[q] = EndSum(out[q], args.end);
     }
   });
 }
 
-template <class T>
-void Reduce(const ReduceArgs& args) {
+template <class Row>
+void Reduce(const ReduceArgs& args, const Row& numbers) {
   const bool terms_side_by_side = args.reduced.InnerStride() == 1 && args.reduced.InnerSize() > 1;
   const bool columns_side_by_side = args.kept.InnerStride() == 1 && args.kept.InnerSize() >= 4;
   if (columns_side_by_side && !terms_side_by_side) {
-    ReduceColumns<T>(args);
+    ReduceColumns(args, numbers);
   } else {
-    ReduceRows<T>(args);
+    ReduceRows(args, numbers);
   }
 }
 

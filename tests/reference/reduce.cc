@@ -68,7 +68,7 @@ Reduction ReductionOf(const Arguments& args) { return ReductionOf(args, args.Sha
 template <class T>
 Results ResultsOf(const Arguments& args, const Numbers<T>& values) {
   Results results;
-  Append(results, values, args.OutputShape());
+  Append(results, values, args.OutputShape(), args.OutputType());
   return results;
 }
 

@@ -20,7 +20,7 @@ def sum(
     """Sum over some dimensions, or over all.
 
     Args:
-        input: float32 or float64, any shape.
+        input: float32, float64, bfloat16 or float16, any shape.
         dim: a dimension or several; None for all.
         keepdim: leave the reduced dimensions in the result, with size 1.
         average: multiply the sum of N terms by float32(1 / N): the mean of microsoft/RepDL.
@@ -42,7 +42,11 @@ def mean(
 def norm(
     input: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, order: str | None = None
 ) -> Tensor:
-    """The norm of order 2 over some dimensions, or over all. Arguments as for `sum`."""
+    """The norm of order 2 over some dimensions, or over all. Arguments as for `sum`, but for `input`.
+
+    Args:
+        input: float32 or float64, any shape.
+    """
 
 
 @op()
@@ -168,17 +172,32 @@ var.rows(rows_of_reduction)
 std.rows(rows_of_reduction)
 
 
+def _of_16_bits() -> Iterator[dict[str, Any]]:
+    for dtype in ("bfloat16", "float16"):
+        for n in (0, 1, 65, 4097, 11 * 4096 + 70):
+            yield {"input": f"normal.{dtype}[{n}]#1"}
+        yield {"input": f"normal.{dtype}[9000, 19]#2", "dim": (0,)}
+        yield {"input": f"normal.{dtype}[37, 300]#2", "dim": (1,), "keepdim": True}
+        yield {"input": f"normal.{dtype}[10, 7, 9, 11]#3", "dim": (0, 2, 3)}
+        yield {"input": f"normal.{dtype}[10, 7, 9, 11]#3", "dim": (1, -1)}
+        for kind in ("wide", "bits", "special"):
+            yield {"input": f"{kind}.{dtype}[7, 100]#5", "dim": (1,)}
+            yield {"input": f"{kind}.{dtype}[100, 7]#5", "dim": (0,)}
+
+
 @sum.samples
 def _() -> Iterator[Sample]:
-    for arguments in _shapes():
+    for arguments in (*_shapes(), *_of_16_bits()):
         yield sample(**arguments)
     yield sample(input="normal[1000]#6", average=True)
     yield sample(input="normal[30, 33]#6", dim=(0,), average=True)
+    yield sample(input="normal.bfloat16[30, 33]#6", dim=(1,), average=True)
+    yield sample(input="normal.bfloat16[300, 7001]#2", dim=(0,))  # more than the caches hold
 
 
 @mean.samples
 def _() -> Iterator[Sample]:
-    for arguments in _shapes():
+    for arguments in (*_shapes(), *_of_16_bits()):
         yield sample(**arguments)
 
 

@@ -356,11 +356,11 @@ void SumOverGroup(const T* terms, int64_t group, int64_t size, Order order, T* o
   }
   for (int64_t i = 0; i < size; i += kMaxStrip) {
     const int64_t cols = std::min(kMaxStrip, size - i);
-    const auto term_at = [&](int64_t g) HWY_ATTR { return terms + g * size + i; };
+    const auto row_at = [&](int64_t g) HWY_ATTR { return StoredRow<T>{terms + g * size + i}; };
     if (order == Order::kSequential) {
-      SumColumnsInSequence(group, cols, term_at, out + i);
+      SumColumnsInSequence(group, cols, row_at, out + i);
     } else {
-      SumColumnsInBlocks(group, cols, /*streamed=*/false, term_at, out + i);
+      SumColumnsInBlocks(group, cols, /*streamed=*/false, row_at, out + i);
     }
   }
 }

@@ -35,7 +35,7 @@ void OfRows(const LogSumExpArgs<T>& args) {
     Scratch scratch;
     T* const buffer = scratch.Get<T>(args.n);
     for (int64_t r = begin; r < end; ++r) {
-      const T* const x = GatherTerms(args.input + args.kept.Offset(r), args.reduced, 0, args.n, buffer);
+      const T* const x = GatherTerms(StoredRow{args.input + args.kept.Offset(r)}, args.reduced, 0, args.n, buffer);
       args.output[r] = hn::GetLane(LogSumExpOfRow(row, RowNumbers<const T>{x}));
     }
   });

@@ -24,49 +24,6 @@ struct LowMatrix {
   }
 };
 
-/// Numbers of 16 bits.
-template <DType kDType>
-struct InHalves {
-  using Stored = uint16_t;
-  static HWY_INLINE Vec Load(const uint16_t* numbers) {
-    return Widen(hn::PromoteTo(hn::RebindToSigned<FloatTag>(), LoadU(HalfTag(), numbers)));
-  }
-
-  static constexpr int64_t kParts = 2;
-  template <class F>
-  static HWY_INLINE void ForParts(Vec lanes, const F& f) {
-    const auto bits = BitCast(hn::RebindToSigned<FloatTag>(), lanes);
-    f(0, Widen(bits));
-    f(1, Widen(ShiftRight<16>(bits)));
-  }
-
- private:
-  /// The number in the low half of each lane. The CPU's instruction for float16, if it has one, makes quiet NaN of others,
-  /// which does not show in a sum.
-  static HWY_INLINE Vec Widen(HalfBits bits) {
-    if constexpr (kDType == DType::kBFloat16) {
-      return WidenBFloat16(bits);
-    } else {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-      const auto halves = hn::TruncateTo(HalfTag(), BitCast(hn::RebindToUnsigned<FloatTag>(), bits));
-      return hn::PromoteTo(FloatTag(), BitCast(hn::Rebind<hwy::float16_t, FloatTag>(), halves));
-#else
-      return WidenFloat16(bits);
-#endif
-    }
-  }
-};
-
-/// f of the storage of a type.
-template <class F>
-void WithStorage(DType dtype, const F& f) {
-  if (dtype == DType::kBFloat16) {
-    f.template operator()<InHalves<DType::kBFloat16>>();
-  } else {
-    f.template operator()<InHalves<DType::kFloat16>>();
-  }
-}
-
 /// Columns [0, cols) of a product with what was widened.
 void MultiplyWide(int64_t m, int64_t cols, const Chunks& chunks, const MatrixOf<float>& a, const MatrixOf<float>& wide,
                   float* c, int64_t c_stride) {
@@ -83,7 +40,7 @@ void ByColumns(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const Ma
   const int64_t vectors = (j1 - j0) / kLanes;
   // Several rounds over b read it from the second cache.
   const int64_t together = m <= kMaxTransposedRows ? vectors : kNearBytes / (2 * kLanes * num_k) + 1;
-  WithStorage(b.dtype, [&]<class Storage>() HWY_ATTR {
+  WithHalves(b.dtype, [&]<class Storage>() HWY_ATTR {
     for (int64_t begin = 0; begin < vectors; begin += together) {
       const LinesOf<Storage> columns{b.From(0, j0 + begin * kLanes), b.col_stride};
       for (int64_t i = 0; i < m; i += kMaxTransposedRows) {
@@ -114,7 +71,7 @@ void ByRows(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const Matri
             float* c, int64_t c_stride) {
   const int64_t panels = (j1 - j0) / kTileColsOf<float>, done = j0 + panels * kTileColsOf<float>;
   if (panels > 0) {
-    WithStorage(b.dtype, [&]<class Storage>() HWY_ATTR {
+    WithHalves(b.dtype, [&]<class Storage>() HWY_ATTR {
       SweepProduct(m, panels, chunks, a, LinesOf<Storage>{b.From(0, j0), b.row_stride}, c, c_stride);
     });
   }

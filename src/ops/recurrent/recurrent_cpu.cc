@@ -343,12 +343,12 @@ void SumOverSteps(const RecurrentGradArgs<T>& args, int64_t gates, const T* grad
                      for (int64_t step = args.steps - 1; step >= 0; --step) {
                        const bool adds = step < args.steps - 1;
                        const T* const of_step = walk.At(grads, step, num_rows) + row;
-                       const auto term_at = [&](int64_t b) HWY_ATTR { return of_step + b * num_rows; };
+                       const auto row_at = [&](int64_t b) HWY_ATTR { return StoredRow<T>{of_step + b * num_rows}; };
                        T* const sums = adds ? terms : bias;
                        if (args.order == Order::kSequential) {
-                         SumColumnsInSequence(batch, rows, term_at, sums);
+                         SumColumnsInSequence(batch, rows, row_at, sums);
                        } else {
-                         SumColumnsInBlocks(batch, rows, /*streamed=*/false, term_at, sums);
+                         SumColumnsInBlocks(batch, rows, /*streamed=*/false, row_at, sums);
                        }
                        if (!adds) continue;
                        ForVectors<T>(rows, [&](int64_t q, int64_t count) HWY_ATTR {

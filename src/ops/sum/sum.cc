@@ -7,6 +7,7 @@
 #include "base/op_registry.h"
 #include "base/op_scratch.h"
 #include "base/pairs.h"
+#include "drivers/convert.h"
 #include "drivers/reduced_dims.h"
 #include "ops/axpy/axpy_kernel.h"
 #include "ops/elementwise/elementwise_kernel.h"
@@ -40,10 +41,14 @@ void Run(std::string_view op, const TensorView& input, const std::optional<IntLi
 
 void SumInto(const Place& place, const TensorView& output, const TensorView& input, const Reduced& is_reduced,
              Order order, const SumEnd& end) {
-  ReduceArgs args = MakeReduceArgs(input, is_reduced, order);
+  OpScratch scratch(place);
+  const bool is_low = IsLow(input.dtype);
+  const TensorView sums = is_low ? scratch.New(DType::kFloat32, output.shape) : output;
+  ReduceArgs args = MakeReduceArgs(is_low && !place.IsCpu() ? Widened(input, scratch) : input, is_reduced, order);
   args.end = end;
-  args.out = output.data;
+  args.out = sums.data;
   SumKernel(place, args);
+  if (is_low) Convert(place, sums, output);
 }
 
 /// The squares of the numbers, or of their distances from `centre`, which broadcasts.
@@ -221,9 +226,11 @@ void ComplexStd(const TensorView& input, const std::optional<IntList>& dim, doub
 
 REPDL_OPS(
     sum,
-    MakeOp<InferSum, Sum, SumKernel>("sum", "input, dim=None, keepdim=False, average=False, order='blocked'",
-                                     kFloat32Or64),
-    MakeOp<InferMean, Mean, SumKernel>("mean", "input, dim=None, keepdim=False, order='blocked'", kFloat32Or64),
+    MakeOp<InferSum, Sum, SumKernel, ConvertKernel>("sum",
+                                                    "input, dim=None, keepdim=False, average=False, order='blocked'",
+                                                    kUpToFloat64),
+    MakeOp<InferMean, Mean, SumKernel, ConvertKernel>("mean", "input, dim=None, keepdim=False, order='blocked'",
+                                                      kUpToFloat64),
     MakeOp<InferNorm, Norm, SumKernel, NormKernel, SquareKernel>("norm",
                                                                  "input, dim=None, keepdim=False, order='blocked'",
                                                                  kFloat32Or64),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "drivers/convert.h"
 #include "drivers/long_sum_cpu-inl.h"
 #include "drivers/reduce_pairs_cpu-inl.h"
 #include "ops/sum/sum_kernel.h"
@@ -9,9 +10,12 @@ namespace repdl::HWY_NAMESPACE {
 #include "ops/sum/sum.row.h"
 
 void SumKernel(const ReduceArgs& args) {
+  if (IsLow(args.dtype)) {
+    return WithHalves(args.dtype, [&]<class Halves>() { Reduce(args, HalvesRow<Halves>{args.X<uint16_t>()}); });
+  }
   DispatchReal(args.dtype, [&]<class T>() {
     if (args.order == Order::kBlocked && ArePairs(args)) return ReducePairs<T>(args);
-    Reduce<T>(args);
+    Reduce(args, StoredRow{args.X<T>()});
   });
 }
 

@@ -44,18 +44,20 @@ def mean_of(self: torch.Tensor, dim: Any = None, keepdim: bool = False, ops: Ops
     return ops["mean"](self, _dims(self, dim), keepdim, get_order())
 
 
-def _typed(name: str, compute: Kernel) -> Kernel:
-    """A reduction that takes a dtype, to which its operand is converted first."""
+def _typed(name: str, compute: Kernel, takes_low: bool = False) -> Kernel:
+    """A reduction that takes a dtype, to which its operand is converted first. `takes_low`: whether `compute` widens
+    numbers of 16 bits by itself."""
 
     def kernel(
         self: torch.Tensor, *args: Any, dtype: torch.dtype | None = None, ops: Ops = _core.ops, **kwargs: Any
     ) -> torch.Tensor:
         x = _cast(self, dtype)
-        if x.dtype == torch.float32:
+        is_low = x.dtype in LOW_DTYPES
+        if x.dtype == torch.float32 or (is_low and takes_low):
             return compute(x, *args, **kwargs)
         if x.dtype == self.dtype and (x.dtype == torch.float64 or x.is_complex()):
             return compute(x, *args, ops=ops, **kwargs)
-        if x.dtype in LOW_DTYPES:
+        if is_low:
             return compute(x.to(torch.float32), *args, **kwargs).to(x.dtype)
         return overload(name)(x, *args, dtype=x.dtype, **kwargs)  # once more, now by the type that it shall have
 
@@ -84,12 +86,14 @@ def _mean_in_type_of_out(
 _WIDE: dict[str, Any] = {"wide": "float64", "complex": True}
 _TYPED: dict[str, Any] = {"low": "compute", "integers": "dtype", **_WIDE}
 
-override("sum", op="sum", pairs="complex_sum", converts=False, **_TYPED)(_typed("sum", sum_of))
+override("sum", op="sum", pairs="complex_sum", converts=False, **_TYPED)(_typed("sum", sum_of, takes_low=True))
 override("sum.dim_IntList", op="sum", pairs="complex_sum", for_out=_in_type_of_out, **_TYPED)(
-    _typed("sum.dim_IntList", sum_of)
+    _typed("sum.dim_IntList", sum_of, takes_low=True)
 )
 for _name in ("mean", "mean.dim"):
-    override(_name, op="mean", pairs="complex_mean", for_out=_mean_in_type_of_out, **_TYPED)(_typed(_name, mean_of))
+    override(_name, op="mean", pairs="complex_mean", for_out=_mean_in_type_of_out, **_TYPED)(
+        _typed(_name, mean_of, takes_low=True)
+    )
 
 
 def _as_precise_as_out(
