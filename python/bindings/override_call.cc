@@ -33,6 +33,23 @@ const Entry* EntryAt(const std::vector<Entry>& entries, Py_ssize_t place) {
   return found == entries.end() ? nullptr : &*found;
 }
 
+/// Whether torch takes it for a tensor in channels-last format, as it does by the steps. A row-major one with one channel, or
+/// one number in each, may have these in dimensions of size 1.
+bool IsChannelsLast(const TensorView& view) {
+  if ((view.rank() != 4 && view.rank() != 5) || view.strides[1] == 0) return false;
+  int64_t least = 0;
+  const auto follows = [&](int dim) {
+    const bool does = view.shape[dim] != 0 && view.strides[dim] >= least;
+    least = view.strides[dim] * view.shape[dim];
+    return does;
+  };
+  if (!follows(1)) return false;
+  for (int dim = view.rank() - 1; dim > 1; --dim) {
+    if (!follows(dim)) return false;
+  }
+  return least != view.strides[1] && follows(0);
+}
+
 }  // namespace
 
 void Transpose(TensorView& view) {
@@ -70,7 +87,7 @@ bool OverrideCall::TakeTensor(size_t at) {
     if (!widens || !op.dtypes.Has(DType::kFloat32)) return false;
   }
   if (function_.ordinary.rank != 0 && view.rank() != function_.ordinary.rank) return false;
-  all_contiguous_ = all_contiguous_ && view.IsContiguous();
+  all_contiguous_ = all_contiguous_ && view.IsContiguous() && !(function_.ordinary.contiguous && IsChannelsLast(view));
   all_single_ = all_single_ && view.rank() == 0;
   if (function_.transposed[at] && view.rank() < 2) return false;
   if (function_.transposed[at]) Transpose(view);
