@@ -125,3 +125,16 @@ def test_results_may_go_over_operands() -> None:
     with repdl.reproducible():
         for write, result in zip(writes, expected, strict=True):
             assert torch.equal(write(y.clone()), result)
+
+
+@pytest.mark.parametrize("mode", ["trunc", "floor", None])
+def test_quotients_of_two_python_numbers_are_torchs(mode: str | None) -> None:
+    numbers = (9, -9, 7.5, -1, 2)
+
+    def all_of() -> list[torch.Tensor]:
+        return [torch.div(a, b, rounding_mode=mode) for a in numbers for b in numbers]
+
+    stock = all_of()
+    with repdl.reproducible():
+        ours = all_of()
+    assert all(torch.equal(a, b) and a.dtype == b.dtype for a, b in zip(ours, stock, strict=True))

@@ -32,7 +32,7 @@ def of_common_type(*tensors: torch.Tensor) -> Iterable[torch.Tensor]:
 
 def in_type(dtype: torch.dtype, *values: Any, of_numbers: torch.dtype | None = None) -> list[torch.Tensor]:
     """Tensors in a type, and numbers as tensors beside them: what is beyond the type becomes what torch makes of it."""
-    device = next(value.device for value in values if isinstance(value, torch.Tensor))
+    device = next((value.device for value in values if isinstance(value, torch.Tensor)), torch.device("cpu"))
 
     def of_number(value: Any) -> torch.Tensor:
         widest = {bool: torch.int64, int: torch.int64, float: torch.float64}.get(type(value), dtype)
