@@ -49,6 +49,10 @@ CALLS: dict[str, Callable[[], Any]] = {
     "outer product of a matrix": lambda: torch.addr(X, X[:, :1], X[0]),
     "outer product with a matrix": lambda: torch.addr(X, X[0], X[:, :1]),
     "bilinear of two types under autocast": lambda: _bilinear_under_autocast(X[:2].bfloat16(), X[:2]),
+    "gelu by an approximation that is none": lambda: F.gelu(X, approximate="Tanh"),
+    "its gradient": lambda: torch.ops.aten.gelu_backward(X, X, approximate=""),
+    "trace of matrices": lambda: torch.trace(torch.ones(2, 2, 2)),
+    "trace of a vector": lambda: torch.trace(X[0]),
     "whole numbers in place of fractions": lambda: torch._foreach_maximum_([X.long()], 0.5),
 }
 

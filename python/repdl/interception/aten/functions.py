@@ -134,16 +134,25 @@ def pow_scalar(self: Any, exponent: torch.Tensor, *, ops: Ops = _core.ops) -> to
 # Gradients, and functions with further numbers.
 
 
+_GELU = {"none": "gelu", "tanh": "gelu_tanh"}
+
+
+def _checked(approximate: str) -> str:
+    if approximate not in _GELU:
+        raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
+    return approximate
+
+
 @override("gelu", op="gelu", low="compute", wide="float64", **_POINTWISE)
 def gelu(self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops) -> torch.Tensor:
-    return ops["gelu_tanh" if approximate == "tanh" else "gelu"](self)
+    return ops[_GELU[_checked(approximate)]](self)
 
 
 @override("gelu_backward", op="gelu_grad", wide="float64", **_POINTWISE)
 def gelu_backward(
     grad_output: torch.Tensor, self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops
 ) -> torch.Tensor:
-    return ops["gelu_tanh_grad" if approximate == "tanh" else "gelu_grad"](grad_output, self)
+    return ops[f"{_GELU[_checked(approximate)]}_grad"](grad_output, self)
 
 
 @override("log_sigmoid_forward", low="compute", wide="float64")

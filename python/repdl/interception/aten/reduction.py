@@ -211,6 +211,8 @@ def logsumexp(self: torch.Tensor, dim: Any, keepdim: bool = False, *, ops: Ops =
 
 @override("trace", wide="float64", complex=True)
 def trace(self: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
+    if self.dim() != 2:
+        raise RuntimeError("trace: expected a matrix")
     return sum_of(self.diagonal(), ops=ops)
 
 
