@@ -228,3 +228,17 @@ def test_instruction_sets(runs: list[dict[str, Any]]) -> None:
 
 def test_calls_that_raise(runs: list[dict[str, Any]]) -> None:
     assert [run["failed"] for run in runs] == [{}, {}]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_nan_counts_as_positive(dtype: torch.dtype) -> None:
+    """Which sign it has is another in another lane, and on another CPU."""
+    nan = torch.full((70, 2), NAN)
+    with repdl.reproducible():
+        for x in (nan.to(dtype), (-nan).to(dtype), nan[:, 0].to(dtype), (nan - nan).to(dtype)[:3], nan.to(dtype).t()):
+            ones = torch.ones_like(x)
+            assert not x.signbit().any()
+            assert torch.equal(torch.copysign(ones, x), ones)
+            assert torch.equal(ones.clone().copysign_(x), ones)
+            assert torch.equal(torch.copysign(-ones, -NAN), ones)
+        assert torch.tensor([-0.0, 0.0, -INF, NAN, -1.0], dtype=dtype).signbit().tolist() == [1, 0, 1, 0, 1]

@@ -92,7 +92,7 @@ _test("isnan", lambda x: x != x)
 _test("isinf", lambda x: x in (math.inf, -math.inf))
 _test("isposinf", lambda x: x == math.inf)
 _test("isneginf", lambda x: x == -math.inf)
-_test("signbit", lambda x: is_negative(x) if isinstance(x, float) else x < 0)
+_test("signbit", lambda x: is_negative(x) and not math.isnan(x) if isinstance(x, float) else x < 0)
 _test("logical_not", lambda x: x == 0)
 
 
@@ -112,7 +112,9 @@ _two("maximum", larger, _BOTH)
 _two("minimum", smaller, _BOTH)
 _two("fmax", lambda x, y: x if y != y else y if x != x else larger(x, y), _BOTH)
 _two("fmin", lambda x, y: x if y != y else y if x != x else smaller(x, y), _BOTH)
-_two("copysign.Tensor", math.copysign, of_two())
+_NUMBERS = [*of_one(more=", other=-0.0"), *of_one(more=", other=nan"), *of_one(more=", other=-nan")]
+for _name, _cases in (("copysign.Tensor", of_two()), ("copysign.Scalar", _NUMBERS)):
+    _two(_name, lambda x, y: math.copysign(x, 1.0 if math.isnan(y) else y), _cases)
 
 
 def _heaviside(x: Any, at_zero: Any) -> Any:
