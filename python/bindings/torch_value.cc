@@ -38,8 +38,8 @@ std::optional<TorchArgument> ParseArgument(std::string_view type, const nb::obje
                                            const nb::object& default_value) {
   constexpr std::string_view kOptional = "Optional[";
   if (type.starts_with(kOptional)) type = type.substr(kOptional.size(), type.size() - kOptional.size() - 1);
-  constexpr std::string_view kTypes[] = {"Tensor", "int",        "float",     "bool",
-                                         "number", "ScalarType", "List[int]", "Generator"};
+  constexpr std::string_view kTypes[] = {"Tensor",     "int",       "float",      "bool",     "number",
+                                         "ScalarType", "List[int]", "List[bool]", "Generator"};
   if (std::ranges::find(kTypes, type) == std::end(kTypes)) return std::nullopt;
   TorchArgument argument{type == "Tensor", type == "ScalarType", name.is_none() ? nullptr : name.inc_ref().ptr(),
                          std::nullopt};
@@ -74,8 +74,8 @@ bool ReadValue(const TorchValue& torch, Value& value) {
       if (items.size() > kMaxRank) return false;
       auto& numbers = value.emplace<IntList>();
       for (const TorchValue& item : items) {
-        if (item.tag != Tag::kInt) return false;
-        numbers.Append(static_cast<int64_t>(item.word));
+        if (item.tag != Tag::kInt && item.tag != Tag::kBool) return false;
+        numbers.Append(item.tag == Tag::kBool ? static_cast<int64_t>(item.word & 1) : static_cast<int64_t>(item.word));
       }
       return true;
     }

@@ -54,7 +54,7 @@ std::optional<TorchArgument> ParseArgument(std::string_view type, const nanobind
 /// A Python object as a value; none for those of other types.
 std::optional<Value> ValueOfObject(nanobind::handle object);
 
-/// A number, a list of integers, or None as monostate. False for other things, and lists that are too long.
+/// A number, a list of integers or of truth values, or None as monostate. False for other things, and lists that are too long.
 bool ReadValue(const TorchValue& torch, Value& value);
 bool AreEqual(const Value& a, const Value& b);
 bool IsDefault(const TorchArgument& argument, const TorchValue& torch);

@@ -212,32 +212,42 @@ struct ColumnFold {
   }
 };
 
-/// One chunk, rows [begin, end) of columns [0, cols), out of the caches. `groups` has room for kGroups rows of `width`;
-/// the sums end in the first.
+/// Sum(lane) of the n rows of a chunk, lane < kGroups, for columns [0, cols), to `out`, which has room for whole vectors.
 template <class T, class RowAt>
-HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const RowAt& row_at, int64_t width,
-                               T* groups) {
-  const TagOf<T> d;
+HWY_INLINE void SumGroup(int64_t lane, int64_t n, int64_t cols, const RowAt& row_at, T* out) {
   constexpr int kVecs = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // with three sums of each under way: 24 or 12 registers
-  const auto row = [&](int64_t i) HWY_ATTR { return row_at(begin + i); };
-  const int64_t n = end - begin, used = std::min(n, kGroups);
-  for (int64_t lane = 0; lane < used; ++lane) {
-    T* const out = groups + lane * width;
-    const int64_t j = ColumnFold<T, kVecs, decltype(row)>{n, cols, row}.Store(lane, 0, out);
-    ColumnFold<T, 1, decltype(row)>{n, cols, row}.Store(lane, j, out);
-  }
+  const int64_t j = ColumnFold<T, kVecs, RowAt>{n, cols, row_at}.Store(lane, 0, out);
+  ColumnFold<T, 1, RowAt>{n, cols, row_at}.Store(lane, j, out);
+}
+
+/// The sum of a chunk of n rows, from those of its groups, which lie `stride` apart, for columns [0, width), whole vectors.
+template <class T>
+HWY_INLINE void JoinGroups(int64_t n, int64_t width, const T* groups, int64_t stride, T* out) {
+  const TagOf<T> d;
+  const int64_t used = std::min(n, kGroups);
   for (int64_t j = 0; j < width; j += kLanesOf<T>) {
     VecElementOf<T> sum[kGroups];
     for (int64_t lane = 0; lane < kGroups; ++lane)
-      sum[lane] = lane < used ? Load(d, groups + lane * width + j) : Zero(d);
+      sum[lane] = lane < used ? Load(d, groups + lane * stride + j) : Zero(d);
 #pragma GCC unroll 8
     for (int64_t h = kGroups / 2; h >= 1; h /= 2) {
 #pragma GCC unroll 8
       for (int64_t lane = 0; lane < h; ++lane) sum[lane] = Add(sum[lane], sum[lane + h]);
     }
     // The lanes began with their first term instead of +0 plus it: only a sum of nothing but -0 shows that.
-    Store(Add(sum[0], Zero(d)), d, groups + j);
+    Store(Add(sum[0], Zero(d)), d, out + j);
   }
+}
+
+/// One chunk, rows [begin, end) of columns [0, cols), out of the caches. `groups` has room for kGroups rows of `width`;
+/// the sums end in the first.
+template <class T, class RowAt>
+HWY_INLINE void SumCachedChunk(int64_t begin, int64_t end, int64_t cols, const RowAt& row_at, int64_t width,
+                               T* groups) {
+  const auto row = [&](int64_t i) HWY_ATTR { return row_at(begin + i); };
+  const int64_t n = end - begin;
+  for (int64_t lane = 0; lane < std::min(n, kGroups); ++lane) SumGroup(lane, n, cols, row, groups + lane * width);
+  JoinGroups(n, width, groups, width, groups);
 }
 
 /// The same out of memory: row by row, as the rows lie there. `lanes` has room for kSumLanes rows of `width`; the sums

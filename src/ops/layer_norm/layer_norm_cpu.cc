@@ -88,17 +88,41 @@ void ForStrips(const LayerNormArgs<T>& args, int64_t num_terms, const Body& body
   });
 }
 
-/// For rows that are few: the columns are summed as they lie.
+/// For rows that the caches hold. A thread does groups of lanes whole and hands on a sum of each for each chunk: what lies in
+/// the caches of one core is dear to another.
 template <class T>
-void SumFewRows(const LayerNormArgs<T>& args) {
-  ForStrips(args, args.rows, [&](int64_t begin, int64_t end) HWY_ATTR {
-    const auto term_at = [&](int64_t i) HWY_ATTR {
-      return [row = GradRow<T>(args, i), begin](int64_t j, int64_t count) HWY_ATTR { return row(begin + j, count); };
+void GradOfFewRows(const LayerNormArgs<T>& args) {
+  const int64_t n = args.n, width = (n + kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>;
+  const Chunks chunks(args.rows, kSumChunk);
+  const int64_t groups = std::min(args.rows, kGroups);
+  Scratch scratch;
+  T* const weight_sums = scratch.Get<T>(chunks.count * groups * width);
+  T* const bias_sums = args.grad_bias == nullptr ? nullptr : scratch.Get<T>(chunks.count * groups * width);
+  ParallelRanges(groups, 4096 * groups / (args.rows * n) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    for (int64_t chunk = 0; chunk < chunks.count; ++chunk) {
+      const int64_t first = chunks.Begin(chunk), num_rows = chunks.End(chunk) - first;
+      for (int64_t i = 0; i < num_rows; i += kGroups) {
+        for (int64_t row = i + begin; row < std::min(i + end, num_rows); ++row) FillGradInput(args, first + row);
+      }
+      for (int64_t group = begin; group < std::min(end, num_rows); ++group) {
+        const int64_t at = (chunk * groups + group) * width;
+        const auto term_at = [&](int64_t i) HWY_ATTR { return GradRow<T>(args, first + i); };
+        SumGroup(group, num_rows, n, term_at, weight_sums + at);
+        if (bias_sums == nullptr) continue;
+        const auto grad_at = [&](int64_t i) HWY_ATTR { return StoredRow<T>{args.grad_output + (first + i) * n}; };
+        SumGroup(group, num_rows, n, grad_at, bias_sums + at);
+      }
+    }
+  });
+  ForStrips(args, groups * chunks.count, [&](int64_t begin, int64_t end) HWY_ATTR {
+    const auto join = [&](const T* sums, T* out) HWY_ATTR {
+      const auto join_chunk = [&](int64_t from, int64_t to, int64_t cols, T* sum) HWY_ATTR {
+        JoinGroups(to - from, cols, sums + from / kSumChunk * groups * width + begin, width, sum);
+      };
+      SumChunksOfColumns(args.rows, end - begin, kSumChunk, /*room=*/1, join_chunk, out + begin);
     };
-    SumColumnsOf<T>(args.rows, end - begin, term_at, args.grad_weight + begin);
-    if (args.grad_bias == nullptr) return;
-    const auto grad_at = [&](int64_t i) HWY_ATTR { return StoredRow<T>{args.grad_output + i * args.n + begin}; };
-    SumColumnsOf<T>(args.rows, end - begin, grad_at, args.grad_bias + begin);
+    join(weight_sums, args.grad_weight);
+    if (bias_sums != nullptr) join(bias_sums, args.grad_bias);
   });
 }
 
@@ -159,13 +183,14 @@ void Normalize(const LayerNormArgs<T>& args) {
 template <class T>
 void FillGrads(const LayerNormArgs<T>& args) {
   if (args.grad_weight == nullptr) return FillGradInputs(args);
-  if (args.order == Order::kBlocked && args.rows >= 4 * kSumLanes) return GradOfManyRows(args);
-  FillGradInputs(args);
   if (args.order == Order::kBlocked) {
-    SumFewRows(args);
-  } else {
-    SumRowsOneByOne(args);
+    constexpr int64_t kCachedBytes = int64_t{1} << 21;
+    const bool is_cached = args.rows * args.n * 2 * static_cast<int64_t>(sizeof(T)) < kCachedBytes;
+    const bool are_few = args.rows < 4 * kSumLanes || (is_cached && GetNumThreads() > 1);
+    return are_few ? GradOfFewRows(args) : GradOfManyRows(args);
   }
+  FillGradInputs(args);
+  SumRowsOneByOne(args);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ def native_layer_norm(
     return ops["layer_norm"](input, tuple(normalized_shape), weight, bias, eps, get_order())
 
 
-@override("native_layer_norm_backward", wide="float64")
+@override("native_layer_norm_backward", op="layer_norm_grad", constants={6: ..., 7: [True, True, True]}, wide="float64")
 def native_layer_norm_backward(
     grad_out: torch.Tensor,
     input: torch.Tensor,
