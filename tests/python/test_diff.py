@@ -66,6 +66,29 @@ def test_memory_that_nobody_has_written_is_no_difference(tmp_path: Path) -> None
     assert compared(tmp_path, program(0x40), program(0x41))[0] is None
 
 
+def test_what_ops_leave_for_their_gradients_is_no_difference(tmp_path: Path) -> None:
+    def left(number: int) -> None:
+        sizes = (72, 128, 512, 1024, 2048, 8192, 28672, 65536)
+        [torch.full((size,), number, dtype=torch.uint8) for size in sizes for _ in range(12)]
+
+    def program() -> None:
+        nn.LSTM(4, 4)(torch.randn(3, 2, 4))[0].sum().backward()
+        scores = torch.randn(9, 2, 5, requires_grad=True).log_softmax(-1)
+        targets, lengths, of_targets = torch.tensor([[1, 2, 0], [1, 2, 3]]), torch.tensor([6, 9]), torch.tensor([2, 3])
+        nn.functional.ctc_loss(scores, targets, lengths, of_targets).backward()
+        nn.functional.rrelu(torch.randn(16, 8, requires_grad=True)).sum().backward()
+
+    runs = []
+    for name, number in (("a", 0x11), ("b", 0x77)):
+        left(number)
+        runs.append(recorded(tmp_path / name, program))
+    assert sentence(difference.find(*runs), *runs).startswith("No difference")
+    found = {call.name: call for call in runs[0].calls_from(0)}
+    assert [bool(int.from_bytes(x.hash)) for x in found["aten::mkldnn_rnn_layer"].outputs] == [True, True, True, False]
+    assert [bool(int.from_bytes(x.hash)) for x in found["aten::_ctc_loss.Tensor"].outputs] == [True, False]
+    assert [bool(int.from_bytes(x.hash)) for x in found["aten::rrelu_with_noise"].outputs] == [False, True]
+
+
 def test_long_runs_that_differ_late(tmp_path: Path) -> None:
     def program(last: float) -> Program:
         def run() -> None:

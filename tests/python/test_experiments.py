@@ -98,6 +98,8 @@ TIES = torch.tensor([1.0, 0.0, -0.0, 1.0, float("nan"), 0.0] * 700).reshape(70, 
         (aten.mul.Tensor, (X.expand(5, 6, 4), torch.complex(X, X))),
         (aten.sum.default, (torch.arange(5000),)),
         (aten._embedding_bag.default, (X[:, :3].contiguous(), torch.arange(6), torch.arange(0, 6, 2))),
+        (aten._ctc_loss.default, (X[:, None].expand(6, 2, 4), torch.ones(2, 2, dtype=torch.long), [3, 5], [1, 2])),
+        (aten.rrelu_with_noise.default, (X, torch.empty(6, 4))),
     ],
     ids=lambda value: str(value) if isinstance(value, torch._ops.OpOverload) else "",
 )  # fmt: skip

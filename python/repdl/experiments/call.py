@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
+from repdl._workspaces import WORKSPACES
 from repdl.experiments import devices
 
 MOST_BYTES = 256 << 20
@@ -25,11 +26,8 @@ ALIGNMENT = 64
 
 PLAIN = (type(None), bool, int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
 
-WORKSPACES = {"aten::mkldnn_rnn_layer": {3}, "aten::_embedding_bag": {1}, "aten::_embedding_bag_forward_only": {1}}
-"""Results that hold what the op left in its memory for its gradient, or nothing where it took a shorter way."""
-
 Results = list[Any]
-"""What an op gave, and then the arguments into which it wrote, but for those that it gave."""
+"""What an op gave, and then the arguments into which it wrote, but for those that it gave and for workspaces."""
 
 
 class UntriedError(Exception):
@@ -125,11 +123,11 @@ class Call:
     def results(self, args: Sequence[Any], kwargs: dict[str, Any], outcome: Any) -> Results:
         """Of a call with these arguments that gave this."""
         outputs = list(outcome) if isinstance(outcome, tuple) else [outcome]
-        left_out = WORKSPACES.get(self.op._schema.name, set())
+        left_out = WORKSPACES.get(self.op._schema.name, ())
         kept = [output for i, output in enumerate(outputs) if i not in left_out]
         names = dict(zip([a.name for a in self.op._schema.arguments], args)) | kwargs
         given = tree_leaves(kept)
-        written = tree_leaves([names[name] for name in sorted(self.written & names.keys())])
+        written = tree_leaves([names[name] for name in sorted((self.written & names.keys()).difference(left_out))])
         return given + [x for x in written if not any(x is output for output in given)]
 
     def attempt(self, tensors: Sequence[torch.Tensor] | None = None) -> Results | None:

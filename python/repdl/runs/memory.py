@@ -20,12 +20,13 @@ _GIVES_AWAY = ("numpy", "__array__", "__dlpack__", "data_ptr", "share_memory_")
 
 
 class Memory:
-    __slots__ = ("epoch", "hashes", "is_shared", "unwritten", "values", "version", "writer")
+    __slots__ = ("epoch", "hashes", "is_shared", "is_workspace", "unwritten", "values", "version", "writer")
 
     def __init__(self, epoch: int, writer: int, is_shared: bool) -> None:
         self.epoch = epoch
         self.writer = writer  # the number of the op; -1 is unknown
         self.is_shared = is_shared
+        self.is_workspace = False  # in which an op has left what is no result
         self.unwritten = 0  # bytes
         self.version: int | None = None  # torch's count of writes, once the memory was read; seen by it or not by us
         self.values: dict[Any, tuple[str, bytes]] = {}  # what tensors of it are, and the hashes of what they hold
@@ -38,6 +39,7 @@ class Memory:
     def written(self, writer: int, size: int) -> None:
         self.writer = writer
         self.version = None
+        self.is_workspace = False
         self.values.clear()
         self.hashes.clear()
         if self.unwritten:
@@ -67,13 +69,15 @@ def memory_of(tensor: torch.Tensor, epoch: int) -> Memory:
         memory = Memory(epoch, -1, is_of_others(found))
         found._repdl_memory = memory  # type: ignore[attr-defined]
     elif memory.epoch != epoch:  # of what came in between nothing is known
-        memory.epoch, memory.writer, memory.unwritten = epoch, -1, 0
+        memory.epoch, memory.writer, memory.unwritten, memory.is_workspace = epoch, -1, 0, False
         memory.forget()
     return memory
 
 
 def value_of(tensor: torch.Tensor, memory: Memory) -> tuple[str, bytes]:
     """What a tensor is, and the hash of what it holds."""
+    if memory.is_workspace:
+        return content.kind(tensor), content.UNHASHED
     if memory.unwritten:
         return content.kind(tensor), content.UNINITIALISED
     if memory.is_shared or tensor.is_nested:

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from repdl._workspaces import WORKSPACES
+
 _FILLERS = ("copy_", "fill_", "zero_", "eye_", "resize_", "resize_as_")
 """Write all of the tensor, whatever it held."""
 
@@ -37,6 +39,7 @@ class Op:
             self.is_view or self.is_handed or self.is_uninitialised or self.is_resize or self.is_collective
         )
         self.is_seeded = torch.Tag.nondeterministic_seeded in func.tags
+        self.workspaces = WORKSPACES.get(schema.name, set())
         self.writes: set[str] = set()
         self.overwrites: set[str] = set()
         for argument in schema.arguments:

@@ -179,12 +179,25 @@ class Recorder(UntracedMode):
 class Recorded:
     """An op under way: what it reads is hashed when it begins, what it writes when it has ended."""
 
-    __slots__ = ("device", "generator", "inputs", "memories", "op", "recorder", "sizes", "texts", "where", "written")
+    __slots__ = (
+        "device",
+        "generator",
+        "inputs",
+        "memories",
+        "names",
+        "op",
+        "recorder",
+        "sizes",
+        "texts",
+        "where",
+        "written",
+    )
 
     def __init__(self, recorder: Recorder, op: ops.Op, args: Any, kwargs: Any) -> None:
         self.recorder, self.op = recorder, op
         self.texts: list[str] = []
         self.inputs: list[tuple[str, bytes, int]] = []
+        self.names: list[str] = []  # of the arguments that are written
         self.written: list[torch.Tensor] = []
         self.sizes: list[int] = []
         self.memories: list[Memory] = []  # of all tensors, if the op may write what its schema does not say
@@ -224,6 +237,7 @@ class Recorded:
             if not op.is_of_torch:
                 self.memories.append(memory)
             if name in op.writes:
+                self.names.append(name)
                 self.written.append(tensor)
                 self.sizes.append(_bytes_behind(tensor) if op.is_resize else 0)
             if name in op.overwrites:
@@ -242,15 +256,18 @@ class Recorded:
         outputs = []
         for memory in self.memories:
             memory.forget()
-        for tensor, size in zip(self.written, self.sizes, strict=True):
+        for name, tensor, size in zip(self.names, self.written, self.sizes, strict=True):
             memory = memory_of(tensor, epoch)
             memory.written(number, 0 if op.is_resize else tensor.nbytes)
+            memory.is_workspace = name in op.workspaces
             if op.is_resize:
                 memory.unwritten += max(0, _bytes_behind(tensor) - size)
             outputs.append(self._output(tensor, memory))
             memory.version = None  # torch counts this write after us
-        for tensor in self.results(result)[len(outputs) :]:
-            outputs.append(self._output(tensor, self._made(tensor, number)))
+        for i, tensor in enumerate(self.results(result)[len(outputs) :]):
+            memory = self._made(tensor, number)
+            memory.is_workspace |= i in op.workspaces
+            outputs.append(self._output(tensor, memory))
         recorder.log.op(op.name, ", ".join(self.texts), *self.where, self.inputs, outputs, self.generator, False)
 
     def results(self, result: Any) -> list[torch.Tensor]:
