@@ -86,13 +86,18 @@ def _raw_hash(tensor: torch.Tensor, new: NewHash) -> bytes | None:
         tensor = tensor.resolve_conj().resolve_neg()
     if tensor.is_contiguous():
         return _of_memory(tensor, new)
-    address = _data_ptr(tensor)
+    address = _address(tensor)
     if not address:
         return None
     hasher = new()
     for piece in _pieces(address, tensor.shape, tensor.stride(), tensor.itemsize):
         hasher.update(piece)
     return hasher.digest()
+
+
+def _address(tensor: torch.Tensor) -> int:
+    """0 if it has no data, as a tensor that wraps others, whose own address is then its offset alone."""
+    return _data_ptr(tensor) if tensor.untyped_storage().data_ptr() else 0
 
 
 class _Buffer(threading.local):
@@ -137,7 +142,7 @@ def _of_memory(tensor: torch.Tensor, new: NewHash) -> bytes | None:
     size = tensor.nbytes
     if size == 0:
         return new(b"").digest()
-    address = _data_ptr(tensor)
+    address = _address(tensor)
     return new(_bytes(size).from_address(address)).digest() if address else None
 
 

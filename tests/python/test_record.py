@@ -595,6 +595,25 @@ class Doubled(torch.autograd.Function):
         return grad * 2
 
 
+class Wrapped(torch.Tensor):
+    """Without memory of its own, but with an offset, as the parameters of FSDP2."""
+
+    inner: torch.Tensor
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor) -> Wrapped:
+        strides, offset = inner.stride(), inner.storage_offset()
+        wrapper = torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, strides=strides, storage_offset=offset, dtype=inner.dtype
+        )
+        wrapper.inner = inner
+        return wrapper  # type: ignore[no-any-return]
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return cls(func(*[x.inner if isinstance(x, cls) else x for x in args], **kwargs or {}))
+
+
 UNUSUAL: dict[str, Callable[[], object]] = {
     "export": lambda: torch.export.export(
         nn.Linear(3, 2), (torch.ones(4, 3),), dynamic_shapes=({0: torch.export.Dim("b")},)
@@ -609,6 +628,8 @@ UNUSUAL: dict[str, Callable[[], object]] = {
     "a function of autograd": lambda: Doubled.apply(torch.ones(3, requires_grad=True)).sum().backward(),
     "a list with gaps": lambda: torch.ones(3, 4)[:, torch.tensor([0, 1])],
     "recurrent": lambda: nn.LSTM(3, 4)(torch.ones(2, 5, 3))[0].sum().backward(),
+    "wrapped": lambda: Wrapped(torch.ones(40)[8:]) * 2,
+    "wrapped, with gaps": lambda: Wrapped(torch.ones(40)[8::2]) * 2,
     "two derivatives": lambda: torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(3)),
 }
 
