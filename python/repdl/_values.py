@@ -66,9 +66,22 @@ def kind(tensor: torch.Tensor) -> str:
 def raw_hash(tensor: torch.Tensor, new: NewHash) -> bytes | None:
     """Of the bytes of the elements in the order of their indices; None if there are none to read."""
     try:
-        return _raw_hash(tensor, new)
+        return _raw_hash(local(tensor), new)
     except (RuntimeError, NotImplementedError, TypeError):  # no storage: fake, symbolic, or wrapped in a subclass
         return None
+
+
+def is_distributed(tensor: torch.Tensor) -> bool:
+    """Whether it is a DTensor, which has no memory itself."""
+    return hasattr(type(tensor), "to_local")
+
+
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    """What this process holds of a DTensor; another tensor as it is."""
+    if not is_distributed(tensor):
+        return tensor
+    with torch.no_grad():
+        return tensor.to_local()  # type: ignore[attr-defined, no-any-return]
 
 
 def _raw_hash(tensor: torch.Tensor, new: NewHash) -> bytes | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.testing._internal.two_tensor import TwoTensor
 
 import repdl
 from repdl import _core, ops
@@ -111,6 +112,12 @@ def test_what_memory_does_not_show_is_refused(kind: str) -> None:
     if kind != "quantized":  # whose bytes are plain
         with pytest.raises(TypeError, match=r"\[get_hash\] x must be dense"):
             repdl.utils.get_hash(WITHOUT_PLAIN_DATA[kind])
+
+
+def test_what_wraps_other_tensors_has_no_hash() -> None:
+    wrapped = TwoTensor(X, X)
+    with pytest.raises(TypeError, match=r"\[get_hash\] x must hold its data itself, got TwoTensor.*x\.to_local\(\)"):
+        repdl.utils.get_hash(wrapped)
 
 
 def test_a_negated_view_counts_with_its_sign() -> None:

@@ -43,6 +43,7 @@ from repdl.receipts.program import Program
 from repdl.receipts.rerun import Comparison
 from repdl.receipts.stretches import Stretch
 from repdl.receipts.writing import writing
+from repdl.utils import hash_of_all
 from support import ROOT, TARGETS
 
 sys.path.insert(0, str(ROOT / "examples"))
@@ -947,6 +948,44 @@ def test_an_interrupt_leaves_nothing_that_runs(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(KeyboardInterrupt):
         verifying._run([], {})
     assert told == [signal.SIGINT, 130]
+
+
+SHARDED = """
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+torch.manual_seed(3)
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+fully_shard(model, mesh=init_device_mesh("cpu", (1,)))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    # then
+    optimizer.step()
+dist.destroy_process_group()
+"""
+
+
+def _leave_group() -> None:
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="this torch has no torch.distributed")
+def test_parameters_that_are_sharded(party: Party, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(_leave_group)  # which a program that differs does not come to
+    parameters = [*party.run(SHARDED)["model"].parameters()]
+    assert len({step["parameters"] for step in party.receipt.steps}) == 2
+    assert party.receipt.steps[-1]["parameters"] == hash_of_all(p.to_local() for p in parameters)
+    assert party.verify() == (2, None)
+    party.script.write_text(SHARDED.replace("# then", "optimizer.param_groups[0]['params'][0].grad.to_local()[0] += 1"))
+    _, found = party.verify()
+    assert found is not None and found.step == 0 and found.what == ["optimizer", "parameters"]
 
 
 def test_names_of_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -641,6 +641,27 @@ def test_what_is_unusual_is_recorded(tmp_path: Path, what: str) -> None:
     assert calls(run)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="this torch has no torch.distributed")
+def test_of_a_sharded_tensor_its_part_is_hashed(tmp_path: Path) -> None:
+    from torch.distributed.tensor import Shard, distribute_tensor
+
+    def program() -> None:
+        x = distribute_tensor(torch.ones(4, 3), torch.distributed.init_device_mesh("cpu", (1,)), [Shard(0)])
+        for _ in range(2):
+            x.exp()
+            x.to_local().numpy()[0] += 1
+        x.exp()
+
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        run = recorded(tmp_path / "a", program)
+    finally:
+        torch.distributed.destroy_process_group()
+    hashes = [value.hash for call in named(run, "aten::exp") for value in call.inputs + call.outputs]
+    assert len(set(hashes) - {content.UNHASHED}) == 6
+
+
 def test_writes_that_no_recorded_op_makes_are_seen(tmp_path: Path) -> None:
     def program() -> None:
         x = torch.zeros(4)

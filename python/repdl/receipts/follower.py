@@ -21,6 +21,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 from repdl import _steps, checkpoint
 from repdl._leaving import written_before
+from repdl._values import local
 from repdl.checkpoint import generators
 from repdl.receipts import digests, resumable
 from repdl.receipts.entries import CHECKPOINT, END, READ, STEP
@@ -194,7 +195,7 @@ class Follower:
         content = {
             "number": self.steps,
             "batches": self._batches,
-            "parameters": hash_of_all(parameters),
+            "parameters": hash_of_all(map(local, parameters)),
             "buffers": digests.of([module._buffers for module in self._modules.values()]),
             "optimizer": digests.of_optimizer(optimizer, parameters),
             "generators": self._generators.digests(),

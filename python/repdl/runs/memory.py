@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from repdl import _content as content
+from repdl._values import is_distributed
 
 _storage_of = torch._C.TensorBase.untyped_storage
 _GIVES_AWAY = ("numpy", "__array__", "__dlpack__", "data_ptr", "share_memory_")
@@ -54,9 +55,9 @@ def storage(tensor: torch.Tensor) -> Any:
         return None
 
 
-def is_of_others(found: Any) -> bool:
-    """Memory that torch has not allocated, or not for this process alone."""
-    return found is None or not found.resizable() or found.is_shared()
+def is_of_others(tensor: torch.Tensor, found: Any) -> bool:
+    """Memory that torch has not allocated, or not for this process alone, or of a part that is written by itself."""
+    return found is None or not found.resizable() or found.is_shared() or is_distributed(tensor)
 
 
 def memory_of(tensor: torch.Tensor, epoch: int) -> Memory:
@@ -66,7 +67,7 @@ def memory_of(tensor: torch.Tensor, epoch: int) -> Memory:
         return Memory(epoch, -1, True)
     memory: Memory | None = getattr(found, "_repdl_memory", None)
     if memory is None:
-        memory = Memory(epoch, -1, is_of_others(found))
+        memory = Memory(epoch, -1, is_of_others(tensor, found))
         found._repdl_memory = memory  # type: ignore[attr-defined]
     elif memory.epoch != epoch:  # of what came in between nothing is known
         memory.epoch, memory.writer, memory.unwritten, memory.is_workspace = epoch, -1, 0, False

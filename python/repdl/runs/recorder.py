@@ -287,7 +287,7 @@ class Recorded:
         memory = getattr(found, "_repdl_memory", None)
         if memory is not None:
             return memory_of(tensor, epoch)
-        memory = Memory(epoch, number, is_of_others(found))
+        memory = Memory(epoch, number, is_of_others(tensor, found))
         if found is not None:
             found._repdl_memory = memory
             if self.op.is_uninitialised:
