@@ -129,6 +129,40 @@ def test_decorator():
     assert not repdl.is_enabled()
 
 
+def test_decorator_of_what_runs_later():
+    def generator():
+        yield
+
+    async def coroutine():
+        pass
+
+    async def both():
+        yield
+
+    for function in (generator, coroutine, both):
+        with pytest.raises(
+            TypeError, match=rf"\[reproducible\] .*{function.__name__} is .*`with repdl.reproducible\(\):`"
+        ):
+            repdl.reproducible()(function)
+
+
+def test_decorator_without_parentheses():
+    with pytest.raises(TypeError, match=r"\[reproducible\] .* parentheses: @repdl.reproducible\(\)"):
+
+        @repdl.reproducible
+        def exp(x):
+            return x.exp()
+
+
+def test_a_block_is_entered_again():
+    block = repdl.reproducible()
+    with block, block:
+        assert repdl.is_enabled()
+    with block:
+        assert repdl.is_enabled()
+    assert not repdl.is_enabled()
+
+
 def test_order():
     with repdl.reproducible(order="sequential"):
         assert repdl.get_order() == "sequential"

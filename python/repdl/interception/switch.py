@@ -8,11 +8,12 @@ what to do.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
-from functools import cache
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import cache, wraps
+from typing import Any, TypeVar
 
 import torch
 
@@ -47,6 +48,8 @@ from repdl.interception.override import (
     recorded,
 )
 from repdl.interception.registration import register
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 STREAMS = ("philox", "torch")
 
@@ -114,14 +117,63 @@ def rng_in_force() -> str:
     return _enabled[-1].rng if _enabled else STREAMS[0]
 
 
-@contextmanager
-def reproducible(strict: str | None = None, order: str | None = None, rng: str = "philox") -> Iterator[None]:
+def reproducible(strict: str | None = None, order: str | None = None, rng: str = "philox") -> Block:
     """`with repdl.reproducible():` enables in a block or decorated function; arguments as for `enable`.
 
     It acts on the whole process, nests, is counted, and may be used by several threads at once: then the level, the
     stream and the order of the block that was entered last hold in all of them, but a block with an order of its own
     computes in that.
+
+    Raises:
+        TypeError: as a decorator without parentheses, or of a generator function or `async def`, whose body runs after
+            the call that is decorated: have the block inside.
     """
+    if callable(strict):
+        raise TypeError("[reproducible] a decorator of it has parentheses: @repdl.reproducible()")
+    return Block(strict, order, rng)
+
+
+class Block(AbstractContextManager[None]):
+    """What `reproducible` gives."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self._arguments = arguments
+        self._entered: list[AbstractContextManager[None]] = []
+
+    def __enter__(self) -> None:
+        self._entered.append(_in_force(*self._arguments))
+        self._entered[-1].__enter__()
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._entered.pop().__exit__(*error)
+
+    def __call__(self, function: F) -> F:
+        """As a decorator."""
+        for is_of_kind, kind in _RUN_LATER.items():
+            if is_of_kind(function):
+                name = getattr(function, "__qualname__", function)
+                raise TypeError(
+                    f"[reproducible] {name} is {kind}, whose body runs after the call that is decorated; have "
+                    "`with repdl.reproducible():` inside it"
+                )
+
+        @wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with _in_force(*self._arguments):
+                return function(*args, **kwargs)
+
+        return within  # type: ignore[return-value]
+
+
+_RUN_LATER = {
+    inspect.isgeneratorfunction: "a generator function",
+    inspect.iscoroutinefunction: "a coroutine function",
+    inspect.isasyncgenfunction: "an asynchronous generator function",
+}
+
+
+@contextmanager
+def _in_force(strict: str | None, order: str | None, rng: str) -> Iterator[None]:
     entry = _Enabled(_level(strict), order, rng)
     _enter(entry)
     try:
