@@ -443,6 +443,19 @@ def test_parts_that_do_not_fit_change_nothing(name: str, path: Path) -> None:
     assert same(state_of_everything(parts), before)
 
 
+def test_a_part_that_refuses_all_states(path: Path) -> None:
+    class Sealed(Part):
+        def load_state_dict(self, state: Any) -> None:
+            raise RuntimeError("no")
+
+    checkpoint.save(path, first=Part([1]), sealed=Part([2]))
+    first = Part([3])
+    text = r"sealed refuses its state: RuntimeError: no; sealed refuses its former state too.*: RuntimeError: no"
+    with pytest.raises(CheckpointError, match=rf"\[checkpoint\] {path}: {text}"):
+        checkpoint.load(path, first=first, sealed=Sealed())
+    assert first.state == [3]
+
+
 def test_a_value_is_no_part(path: Path) -> None:
     checkpoint.save(path, part=Part())
     with pytest.raises(TypeError, match=r"\[checkpoint.load\] part must have state_dict and load_state_dict"):

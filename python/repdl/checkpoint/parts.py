@@ -113,7 +113,7 @@ def load(path: _Path, /, **parts: Any) -> dict[str, Any]:
         with ExitStack() as undo:
             undo.callback(generators.restore, generators.states())
             for name, (get, put) in access.items():
-                undo.callback(put, copy.deepcopy(get()))
+                undo.push(_putting_back(name, put, copy.deepcopy(get())))
                 _put(name, parts[name], states[name], get, put)
             generators.restore(saved["generators"])
             undo.pop_all()
@@ -188,6 +188,19 @@ def _put(name: str, part: Any, state: Any, get: Callable[[], Any], put: Callable
     is_checked = isinstance(part, torch.nn.Module | torch.optim.Optimizer)
     if is_checked and (difference := first_difference(state, get(), name)) is not None:
         raise CheckpointError(f"{difference}, so the run would go on with other bits")
+
+
+def _putting_back(name: str, put: Callable[[Any], Any], state: Any) -> Callable[..., None]:
+    """Gives a part its former state; one that refuses that too is told in the error."""
+
+    def put_back(kind: Any, error: BaseException, trace: Any) -> None:
+        try:
+            put(state)
+        except Exception as again:
+            told = f"{name} refuses its former state too, and may have neither: {type(again).__name__}: {again}"
+            error.args = (f"{error}; {told}",)
+
+    return put_back
 
 
 def _check_path(function: str, path: _Path) -> None:
