@@ -7,6 +7,7 @@ import ctypes
 import json
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ import repdl
 from faults import FAULTS, compared
 from repdl.cli.main import app
 from repdl.runs import difference
+from repdl.runs.columns import COLLECTIVE
 from repdl.runs.recorder import recording
 from repdl.runs.run import Run
 from repdl.runs.sentence import sentence
@@ -64,6 +66,18 @@ def test_memory_that_nobody_has_written_is_no_difference(tmp_path: Path) -> None
         return run
 
     assert compared(tmp_path, program(0x40), program(0x41))[0] is None
+
+
+def test_a_collective_is_no_source(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "a", lambda: torch.ones(3).exp())
+    (exp,) = [call for call in run.calls_from(0) if call.name == "aten::exp"]
+    a = replace(exp, name="c10d::allreduce_", phase=COLLECTIVE)
+    b = replace(a, outputs=(a.outputs[0]._replace(hash=b"b" * 16),))
+    text = sentence(difference.Difference("result", a, b, [(a, b)], 0), run, run)
+    assert "source" not in text and text.endswith(
+        "its inputs were equal here and output 0 (float32[3]) differs; it combines data of other ranks, so compare the "
+        "records of those too."
+    )
 
 
 def test_what_ops_leave_for_their_gradients_is_no_difference(tmp_path: Path) -> None:

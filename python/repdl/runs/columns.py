@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 from repdl import _content as content
 from repdl.runs.file import OPS, TABLE, RecordError
 
-PHASES = ("forward", "backward", "optimizer", "collective", "data loading")
+COLLECTIVE = "collective"
+"""Of ops that combine or move data of several processes."""
+
+PHASES = ("forward", "backward", "optimizer", COLLECTIVE, "data loading")
 NUMBER_OF_PHASE = {phase: number for number, phase in enumerate(PHASES)}
 
 _PART_VALUES, _PART_CHARACTERS = 30_000, 250_000

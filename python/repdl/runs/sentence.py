@@ -8,7 +8,7 @@ from typing import Any
 
 from repdl._content import UNHASHED
 from repdl.runs import batches
-from repdl.runs.columns import Call
+from repdl.runs.columns import COLLECTIVE, Call
 from repdl.runs.difference import Difference, different_values, unwritten_inputs
 from repdl.runs.run import AnyRun
 
@@ -143,6 +143,11 @@ def _source(found: Difference) -> str:
         return f"{what} of the batch {verb}, made by the dataset or its workers"
     if "::" not in found.a.name:
         return f"{what} {verb}, and no recorded op has written that"
+    if found.a.phase == COLLECTIVE:
+        return (
+            f"its inputs were equal here and {what} {verb}; it combines data of other ranks, so compare the records of "
+            "those too"
+        )
     return f"its inputs were equal and {what} {verb}, so this op is the source"
 
 
