@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from repdl.cli._program import run_program
 from repdl.cli.main import app
+from runs import recorded
 from support import ROOT
 
 LOADED = "import sys; from repdl.cli import main; sys.argv[0] = 'repdl'; main()"
@@ -244,3 +246,37 @@ def test_children_keep_the_sitecustomize_of_the_machine(folder: Path, monkeypatc
     environment = os.environ | {"PYTHONPATH": f"{folder / 'sub'}{os.pathsep}{ROOT / 'python'}"}
     run = subprocess.run(code, capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=300)
     assert run.stdout == "1\n", run.stderr
+
+
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+
+
+def status_of(words: str, folder: Path, **streams: Any) -> tuple[int, str]:
+    """Of a command, and its error output where that is not given."""
+    options: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL} | streams
+    command = [sys.executable, "-m", "repdl", *words.split()]
+    done = subprocess.run(command, cwd=folder, text=True, check=False, **options)
+    return done.returncode, done.stderr or ""
+
+
+@needs_full
+def test_what_cannot_be_printed_is_an_error_and_no_difference(tmp_path: Path) -> None:
+    for name in "ab":
+        recorded(tmp_path / name, lambda: torch.ones(3).sum())
+    for words in ("diff a b", "diff --json a b"):
+        with open("/dev/full", "w") as full:
+            status, told = status_of(words, tmp_path, stdout=full)
+        assert (status, told.count("\n")) == (2, 1) and "cannot be written: No space left" in told
+    read, write = os.pipe()
+    os.close(read)
+    status, told = status_of("diff a b", tmp_path, stdout=write)
+    os.close(write)
+    assert (status, told.count("\n")) == (2, 1) and "cannot be written: Broken pipe" in told
+
+
+@needs_full
+@pytest.mark.parametrize("words", ["record -o run", "run --receipt receipt"])
+def test_a_full_error_output_leaves_the_programs_exit_status(words: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import torch\ntorch.ones(3).sum()\n")
+    with open("/dev/full", "w") as full:
+        assert status_of(f"{words} program.py", tmp_path, stderr=full)[0] == 0

@@ -1,18 +1,41 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
 import typer
+from rich.console import Console
 
 
 def fail(message: object, status: int = 2) -> NoReturn:
     """Ends the command; 2 is the status of a wrong call."""
-    typer.echo(str(message), err=True)
+    with suppress(OSError):
+        typer.echo(str(message), err=True)
     raise typer.Exit(status)
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Prints what a command has found. Where that cannot be written its exit status is that of an error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left in the buffer
+        fail(f"repdl: what was found cannot be written: {error.strerror}")
+
+
+class Output(Console):
+    """The standard output. That nobody reads it any more is an error as others are."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def check_folder(option: str, path: Path | None, *read: Path | str) -> None:

@@ -8,9 +8,8 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from repdl.cli._failure import check_folder, fail, kept_failure, told, write
+from repdl.cli._failure import Output, check_folder, fail, kept_failure, printing, told, write
 from repdl.cli.run import check_script
 
 _COMMAND = "as one types it: 'train.py --lr 1', 'python -m package', 'OMP_NUM_THREADS=1 train.py'."
@@ -88,11 +87,12 @@ def bisect(
             with kept_failure() as failure_of_page:
                 if html is not None:
                     write("--html", html, page(found, *runs))
-            if as_json:
-                values = values_of(found, *runs) | {"notes": result.notes, "runs_made": bisection.runs}
-                typer.echo(json.dumps(values, indent=2))
-            else:
-                report.show(found, *runs, Console(highlight=False), result.notes)
+            with printing():
+                if as_json:
+                    values = values_of(found, *runs) | {"notes": result.notes, "runs_made": bisection.runs}
+                    typer.echo(json.dumps(values, indent=2))
+                else:
+                    report.show(found, *runs, Output(highlight=False), result.notes)
     except (RecordError, MissingLibraryError) as error:
         fail(f"repdl bisect: {error}")
     except OSError as error:

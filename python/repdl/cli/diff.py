@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from repdl.cli._failure import check_folder, fail, kept_failure, told, write
+from repdl.cli._failure import Output, check_folder, fail, kept_failure, printing, told, write
 
 if TYPE_CHECKING:
     from repdl.runs.run import AnyRun
@@ -100,10 +99,11 @@ def diff(
         fail(f"repdl diff: {error}")
     except OSError as error:
         fail(f"repdl diff: {told(error)}")
-    if as_json:
-        typer.echo(json.dumps(values_of(found, *runs), indent=2))
-    else:
-        report.show(found, *runs, Console(highlight=False))
+    with printing():
+        if as_json:
+            typer.echo(json.dumps(values_of(found, *runs), indent=2))
+        else:
+            report.show(found, *runs, Output(highlight=False))
     if failures := failure + failure_of_page:
         fail("\n".join(f"repdl diff: {text}" for text in failures))
     raise typer.Exit(int(found is not None))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from repdl.cli._failure import fail, told
+from repdl.cli._failure import fail, printing, told
 
 if TYPE_CHECKING:
     from repdl.receipts.difference import Difference
@@ -86,10 +86,11 @@ def verify(
             f"Confirmed: steps {', '.join(map(str, chosen))}, drawn from seed {seed}, and those up to the next "
             f"checkpoints, {confirmed} of {len(said.steps)} steps{of}."
         )
-    if as_json:
-        typer.echo(json.dumps(values, indent=2))
-    else:
-        _tell(values, difference)
+    with printing():
+        if as_json:
+            typer.echo(json.dumps(values, indent=2))
+        else:
+            _tell(values, difference)
     raise typer.Exit(int(difference is not None))
 
 

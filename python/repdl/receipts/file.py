@@ -13,13 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from repdl._files import open_anew
+from repdl._telling import tell
 from repdl.receipts.entries import (
     CHECKPOINT,
     END,
@@ -89,7 +89,7 @@ class Writer:
                 left = left[self._file.write(left) :]
         except OSError as error:
             self.failure = error
-            print(f"repdl run: {self.path} ends here, since it cannot be written: {error.strerror}", file=sys.stderr)
+            tell(f"repdl run: {self.path} ends here, since it cannot be written: {error.strerror}")
 
 
 def _checksum(lines_before: Any, last: dict[str, Any]) -> str:

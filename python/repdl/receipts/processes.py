@@ -19,6 +19,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any, NoReturn, TextIO
 
+from repdl._telling import tell
 from repdl.receipts.entries import CHECKPOINT, END, PROCESS, READ, STEP, Entry, part_order, process_order
 
 VARIABLE = "REPDL_RECEIPT"
@@ -83,7 +84,7 @@ class Part:
                     self._file.close()
         except OSError as error:
             self._file = None
-            print(f"repdl run: a process ends its part of the receipt here: {error.strerror}", file=sys.stderr)
+            tell(f"repdl run: a process ends its part of the receipt here: {error.strerror}")
 
     def refuse(self, reason: str) -> NoReturn:
         """Ends the process, which has no checkpoint to begin from."""

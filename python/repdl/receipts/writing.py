@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from repdl import _core
 from repdl._machine import describe_machine
 from repdl._order import get_order
+from repdl._telling import tell
 from repdl.interception import strict, switch
 from repdl.receipts import program as programs
 from repdl.receipts.entries import END, ReceiptError
@@ -55,7 +55,7 @@ def writing(path: Path, program: Program, every: int = 0, folder: Path | None = 
                 return  # which it has told
             saved = f", {writer.checkpoints} checkpoints" if folder is not None else ""
             of = f" of {len(writer.processes)} processes" if writer.processes - {None} else ""
-            print(f"repdl run: {path} has {writer.steps} steps{of}{saved}; chain {writer.link}", file=sys.stderr)
+            tell(f"repdl run: {path} has {writer.steps} steps{of}{saved}; chain {writer.link}")
         else:
             writer.add(kind, content)
 

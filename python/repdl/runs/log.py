@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from repdl._needs import library
+from repdl._telling import tell
 from repdl.runs.columns import NUMBER_OF_PHASE, ColumnWriter, Read, Written
 from repdl.runs.file import BLOCK, END, HEADER, RecordError, Writer
 
@@ -111,7 +112,7 @@ class Log:
             self.leave()
             reason = getattr(error, "strerror", None) or error
             text = f"repdl record: {self.writer.path} ends here, since it cannot be written: {reason}"
-            print(text, file=sys.stderr)
+            tell(text)
 
     def leave(self) -> None:
         """Writes no more; what is not written is dropped."""

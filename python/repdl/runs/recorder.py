@@ -19,11 +19,13 @@ import torch
 from repdl import _content as content
 from repdl._core import __version__
 from repdl._leaving import written_before
+from repdl._telling import tell
 from repdl.interception import places, switch
 from repdl.interception.machine import CAPABILITY
 from repdl.interception.origins import Origins
 from repdl.interception.untraced import UntracedMode
 from repdl.runs import events, ops, randomness, settings
+from repdl.runs.columns import COLLECTIVE
 from repdl.runs.file import Writer
 from repdl.runs.log import ALL_STEPS, Log
 from repdl.runs.memory import Memory, is_of_others, memory_of, storage, value_of, watched
@@ -212,7 +214,7 @@ class Recorded:
         self.generator = randomness.of_torch(kwargs.get("generator"), self.device) if op.is_seeded else None
         self.where = recorder.where()
         if op.is_collective:
-            self.where = ("collective", *self.where[1:])
+            self.where = (COLLECTIVE, *self.where[1:])
 
     def _argument(self, name: str, value: Any) -> None:
         if isinstance(value, torch.Tensor):
@@ -381,7 +383,7 @@ def recording(
         if not log.is_closed:
             log.close(status, perf_counter() - begin, recorder.own)
             if not quiet:
-                print(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}", file=sys.stderr)
+                tell(f"repdl record: {log.summary(perf_counter() - begin, recorder.own)}")
 
     leave, write = recorder.when_at_rest(end), recorder.when_at_rest(log.write)
     try:
