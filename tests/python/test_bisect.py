@@ -177,6 +177,29 @@ def test_a_command_that_differs_from_itself(tmp_path: Path, name: str) -> None:
         assert any("The bad command differs from itself" in note for note in result.notes)
 
 
+def test_commands_that_both_fail_at_once(tmp_path: Path) -> None:
+    def fails() -> None:
+        raise RuntimeError
+
+    with pytest.raises(RecordError, match=r"neither command could be run: before any op the good one .* status 1 and"):
+        bisected(tmp_path, fails, fails)
+
+
+def test_other_exit_statuses_are_a_difference(tmp_path: Path) -> None:
+    def program(fails: bool) -> Program:
+        def run() -> None:
+            torch.ones(2).exp()
+            if fails:
+                raise RuntimeError
+
+        return run
+
+    result, _, _ = bisected(tmp_path, program(False), program(True))
+    assert not result.is_equal and "The bad command ended with exit status 1." in result.notes
+    result, _, _ = bisected(tmp_path, program(True), program(True))
+    assert result.is_equal
+
+
 def test_programs_without_steps_and_modules(tmp_path: Path) -> None:
     def program(factor: float) -> Program:
         return lambda: (torch.ones(3) * factor).exp()

@@ -46,7 +46,8 @@ def bisect(
     more than two of them. If nothing of that differs, all ops of short runs are recorded, and of long ones with
     --every-op. The error output has what they print.
 
-    Exit status: 0 the runs are equal, 1 they differ, 2 an error, as of a command that cannot be run.
+    Exit status: 0 the runs are equal, 1 they differ or end with other statuses, 2 an error, as of a command that
+    cannot be run.
     """
     from repdl._needs import MissingLibraryError
     from repdl.runs.command import Command
@@ -89,7 +90,8 @@ def bisect(
                     write("--html", html, page(found, *runs))
             with printing():
                 if as_json:
-                    values = values_of(found, *runs) | {"notes": result.notes, "runs_made": bisection.runs}
+                    more = {"equal": result.is_equal, "notes": result.notes, "runs_made": bisection.runs}
+                    values = values_of(found, *runs) | more
                     typer.echo(json.dumps(values, indent=2))
                 else:
                     report.show(found, *runs, Output(highlight=False), result.notes)
@@ -99,7 +101,7 @@ def bisect(
         fail(f"repdl bisect: {told(error)}")
     if failures := failure + failure_of_page:
         fail("\n".join(f"repdl bisect: {text}" for text in failures))
-    raise typer.Exit(int(found is not None))
+    raise typer.Exit(int(not result.is_equal))
 
 
 def _tell(text: str) -> None:

@@ -56,6 +56,10 @@ class Bisected:
     found: Difference | None
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def is_equal(self) -> bool:
+        return self.found is None and self.a.status == self.b.status
+
 
 class Bisection:
     """commands: "good" and "bad". folder: for the records. tell: is told what is run. runs: how many were made.
@@ -103,6 +107,11 @@ class Bisection:
             again = self._record("good", ALL_STEPS, ALL_OPS)
             if (own := difference.find(result.a.run, again.run)) is not None:
                 return Bisected(result.a, again, own, [_ITSELF.format("good")])
+        elif result.a.status and result.b.status and all(call.is_evidence for call in result.a.run.calls_from(0)):
+            raise RecordError(
+                "neither command could be run: before any op the good one ended with exit status "
+                f"{result.a.status} and the bad one with {result.b.status}"
+            )
         return result
 
     def _compared(self, steps: range, window: Window) -> Bisected:
