@@ -4,17 +4,40 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import get_ident
-from typing import Any
+from typing import Any, NoReturn
 
 _MAY_END = ("abort", "execv", "execve", "kill")
 """After these another program goes on, or the signal may be harmless."""
 
 leave = os._exit
 """As Python has it: nothing is written before."""
+
+
+@contextmanager
+def unwound() -> Iterator[None]:
+    """In a block that waits for a process of ours, SIGTERM unwinds this one, so that none is left to run without it.
+
+    But where somebody has said already what the signal does.
+    """
+
+    def end(number: int, frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    is_main = threading.current_thread() is threading.main_thread()  # which alone may say what a signal does
+    if not is_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

@@ -7,7 +7,10 @@ import itertools
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -306,3 +309,19 @@ def test_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for wrong in ("", "-c pass", "A=1", "'", "none.py"):
         result = CliRunner().invoke(app, ["bisect", "--good", wrong, "--bad", "program.py 1"])
         assert result.exit_code == 2 and "Traceback" not in result.output
+
+
+def test_a_bisection_that_is_ended_leaves_nothing_that_runs(tmp_path: Path) -> None:
+    begun, records = tmp_path / "begun", tmp_path / "temporary"
+    records.mkdir()
+    text = f"import os, time\nopen({str(begun)!r}, 'x').write(str(os.getpid()))\ntime.sleep(600)\n"
+    (tmp_path / "program.py").write_text(text)
+    command = [sys.executable, "-m", "repdl", "bisect", "--good", "program.py", "--bad", "program.py"]
+    environment = os.environ | {"TMPDIR": str(records)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL) as process:
+        while not (begun.exists() and begun.read_text()):
+            time.sleep(0.05)
+        process.terminate()
+    assert process.returncode == 128 + signal.SIGTERM and list(records.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun.read_text()), 0)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 from typing import Any, NoReturn
 
 import numpy as np
@@ -986,6 +987,21 @@ def test_parameters_that_are_sharded(party: Party, request: pytest.FixtureReques
     party.script.write_text(SHARDED.replace("# then", "optimizer.param_groups[0]['params'][0].grad.to_local()[0] += 1"))
     _, found = party.verify()
     assert found is not None and found.step == 0 and found.what == ["optimizer", "parameters"]
+
+
+def test_a_verification_that_is_ended_leaves_nothing_that_runs(party: Party) -> None:
+    begun = party.folder / "begun"
+    waits = "    open('begun', 'w').write(str(os.getpid()))\n    time.sleep(600)\n"
+    party.run(f"import os, time\nif os.path.exists('begun'):\n{waits}")
+    begun.touch()
+    command = [sys.executable, "-m", "repdl", "verify", str(party.path)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        while not begun.read_text():
+            sleep(0.05)
+        process.terminate()
+    assert process.returncode == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun.read_text()), 0)
 
 
 def test_names_of_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

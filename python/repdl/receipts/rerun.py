@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import torch._dynamo  # noqa: F401 (so that no program has to, when it makes an optimizer)
 
 from repdl import checkpoint
-from repdl._leaving import leave
+from repdl._leaving import leave, unwound
 from repdl.cli._program import run_program
 from repdl.cli.run import enable_program
 from repdl.receipts import file, processes
@@ -172,14 +172,19 @@ def waited(process: int, scratch: Path) -> int | None:
     have told it, and does nothing of the stretch. Then it is killed, and so it is some seconds after an interrupt.
     """
     try:
-        return _waited(process, scratch)
+        with unwound():
+            return _waited(process, scratch)
     except KeyboardInterrupt:
+        _see_end(process)
+        raise
+    except SystemExit:
+        os.kill(process, signal.SIGTERM)
         _see_end(process)
         raise
 
 
 def _see_end(process: int) -> None:
-    """Of a process that a terminal has interrupted with this one, and whose files are removed thereafter."""
+    """Of a process that was interrupted or ended with this one, and whose files are removed thereafter."""
     since = monotonic()
     with suppress(ChildProcessError):
         while os.waitpid(process, os.WNOHANG)[0] == 0:

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from repdl import _core
+from repdl._leaving import unwound
 from repdl.receipts import program as programs
 from repdl.receipts.difference import Difference, judge
 from repdl.receipts.entries import ReceiptError, shown
@@ -91,7 +92,8 @@ def verify(receipt: Receipt, program: Program, stretches: Sequence[Stretch]) -> 
         if (hash_seed := receipt.program["hash_seed"]) is not None:
             environment["PYTHONHASHSEED"] = hash_seed
         command = [sys.executable, "-m", "repdl.receipts.rerun", folder]
-        _run(command, environment)
+        with unwound():
+            _run(command, environment)
         answers = Path(folder, "answers")
         if not answers.exists():
             raise ReceiptError("the program could not be run again")
@@ -109,6 +111,10 @@ def _run(command: list[str], environment: dict[str, str]) -> None:
         except subprocess.TimeoutExpired:  # the interrupt was for this one alone
             process.send_signal(signal.SIGINT)
             process.wait()
+        raise
+    except SystemExit:
+        process.terminate()
+        process.wait()
         raise
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from repdl._leaving import unwound
 from repdl.runs.window import Window
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
@@ -65,13 +66,14 @@ class Command:
         environment: variables that count before those of this process and of the command.
         """
         inherited = {name: value for name, value in os.environ.items() if name != "REPDL_RUN"}
-        return subprocess.run(
-            [*self.python, "-m", module, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=2,
-            env=inherited | self.environment | environment,
-            check=False,
-        ).returncode
+        with unwound():
+            return subprocess.run(
+                [*self.python, "-m", module, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=2,
+                env=inherited | self.environment | environment,
+                check=False,
+            ).returncode
 
     def record(self, path: Path, steps: range, window: Window) -> int:
         """Records the ops of some steps and of a window, and does not go on after them."""
