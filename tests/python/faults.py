@@ -278,7 +278,7 @@ PLANTED_THREADS = applied(planted.threads)
 RACE, THREADS, TF32, WORKER, SHUFFLED, GRADIENT = "race", "threads", "TF32", "seed of a worker", "shuffled", "gradient"
 GARBAGE, ZERO, ULP, OP, VERSION, STATE = "uninitialised", "sign of zero", "one ULP", "op", "version", "generator state"
 OTHERS = "others"
-RANDOM = "torch's generator was in another state"
+RANDOM, GIVEN = (f"{name} was in another state" for name in ("torch's generator", "the generator that it was given"))
 WORKERS = "worker 1 of 2, batch of DataLoader"
 
 FAULTS: dict[str, Fault] = {
@@ -318,7 +318,7 @@ FAULTS: dict[str, Fault] = {
     "Python's seed of a worker": Fault(
         WORKER, load(1, 2, 3, 4), load(1, 2, 3, 7), ("result", "batch of DataLoader"), WORKERS
     ),
-    "shuffled otherwise": Fault(SHUFFLED, shuffled(1), shuffled(2), ("result", "aten::random_"), RANDOM),
+    "shuffled otherwise": Fault(SHUFFLED, shuffled(1), shuffled(2), ("result", "aten::random_"), GIVEN),
     "shuffled within a batch": Fault(
         *(SHUFFLED, in_order(range(12)), in_order([0, 1, 2, 5, 4, 3, *range(6, 12)])),
         *(("path", "aten::select.int"), "The batch has the same entries in another order."),

@@ -68,6 +68,20 @@ def test_memory_that_nobody_has_written_is_no_difference(tmp_path: Path) -> None
     assert compared(tmp_path, program(0x40), program(0x41))[0] is None
 
 
+def test_the_generator_that_was_in_another_state_is_named(tmp_path: Path) -> None:
+    def program(seed: int, is_own: bool) -> Program:
+        def run() -> None:
+            own = torch.Generator().manual_seed(seed if is_own else 0)
+            torch.manual_seed(0 if is_own else seed)
+            torch.rand(2, generator=own if is_own else None)
+
+        return run
+
+    for is_own, name in ((True, "the generator that it was given"), (False, "torch's generator")):
+        _, text = compared(tmp_path, program(1, is_own), program(2, is_own))
+        assert f"but {name} was in another state" in text
+
+
 def test_a_collective_is_no_source(tmp_path: Path) -> None:
     run = recorded(tmp_path / "a", lambda: torch.ones(3).exp())
     (exp,) = [call for call in run.calls_from(0) if call.name == "aten::exp"]

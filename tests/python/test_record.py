@@ -570,6 +570,11 @@ def test_no_file_at_all(tmp_path: Path) -> None:
         assert result.exit_code == 2 and "Traceback" not in result.output
 
 
+def test_every_is_a_whole_number(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"\[record\] every must be a whole number, got float"):
+        repdl.record(tmp_path / "a", every=1.5)  # type: ignore[arg-type]
+
+
 def test_the_shape_of_an_objects_batch() -> None:
     tensor = torch.ones(2)
     assert content.leaves({"a": [tensor, (1, "x")], "b": None}) == [tensor, 1, "x", None]

@@ -184,7 +184,10 @@ def _settings(a: AnyRun, b: AnyRun, states: dict[int, Call]) -> dict[str, tuple[
 def _generators(found: Difference, states: dict[int, Call]) -> list[str]:
     a, b = found.a, found.b
     if a is not None and b is not None and found.kind != "input" and (a.generator or b.generator):
-        return ["torch's generator"] if a.generator != b.generator else []
+        which = (
+            "the generator that it was given" if "generator=Generator" in a.text.split(", ") else "torch's generator"
+        )
+        return [which] if a.generator != b.generator else []
     if found.call.phase != "data loading" or len(states) < 2 or found.kind == "end":
         return []
     return [x.kind for x, y in zip(states[0].inputs, states[1].inputs, strict=False) if x.hash != y.hash]

@@ -351,11 +351,13 @@ def record(path: str | os.PathLike[str], every: int = 1, quiet: bool = False) ->
         ImportError: if the libraries of the extra `record` are missing; the message says how to install them.
         OSError: if the file cannot be written. A disk that fills up later warns, and ends the recording.
         RuntimeError: if something is being recorded already.
-        TypeError: for what is no path.
+        TypeError: for what is no path, or if every is no whole number.
         ValueError: if every is not a positive number.
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"[record] path must be a text or a path, got {type(path).__name__}")
+    if not isinstance(every, int):
+        raise TypeError(f"[record] every must be a whole number, got {type(every).__name__}")
     if every < 1:
         raise ValueError(f"[record] every must be at least 1, got {every}")
     return recording(path, ALL_STEPS[::every], quiet)
