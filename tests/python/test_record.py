@@ -570,6 +570,26 @@ def test_no_file_at_all(tmp_path: Path) -> None:
         assert result.exit_code == 2 and "Traceback" not in result.output
 
 
+def test_what_frames_lack_is_said_in_words(tmp_path: Path) -> None:
+    recorded(tmp_path / "a", train_transformer)
+    data, frames = (tmp_path / "a").read_bytes(), []
+    at = 8
+    while at < len(data):
+        size = 25 + struct.unpack("<I", data[at + 1 : at + 5])[0]
+        frames.append(data[at : at + size])
+        at += size
+    told = []
+    for i, frame in enumerate(frames):
+        for count in (0, 2):
+            (tmp_path / "b").write_bytes(data[:8] + b"".join([*frames[:i], *[frame] * count, *frames[i + 1 :]]))
+            try:
+                Run(tmp_path / "b").verify()
+            except RecordError as error:
+                told.append(str(error))
+    assert any("parts of it are missing, doubled or in another order" in text for text in told)
+    assert not [text for text in told if "index out of range" in text or "StopIteration" in text]
+
+
 def test_every_is_a_whole_number(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"\[record\] every must be a whole number, got float"):
         repdl.record(tmp_path / "a", every=1.5)  # type: ignore[arg-type]

@@ -240,7 +240,7 @@ LIES: dict[str, tuple[bytes, str]] = {
     "too many calls": (OTHER + NAMES + part(0, 200) + frame(b"A", 0), "it has more calls than were asked for"),
     "other calls": (OTHER + NAMES + part(1, 5) + frame(b"A", 0), "has other calls than were asked for"),
     "no calls": (OTHER + frame(b"A", 0), "has other calls than were asked for"),
-    "no names": (OTHER + part(0, 5) + frame(b"A", 0), "list index out of range"),
+    "no names": (OTHER + part(0, 5) + frame(b"A", 0), "parts of it are missing"),
     "texts for hashes": (OTHER + NAMES + part(0, 5, data="x" * 16) + frame(b"A", 0), "it has no hashes"),
     "an index of none": (OTHER + NAMES + part(0, 5, made=[-1] * 5) + frame(b"A", 0), "-1 is no index"),
 }

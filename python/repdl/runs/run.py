@@ -298,4 +298,6 @@ class Checked:
             OverflowError,
         )
         if isinstance(error, wrong) and not isinstance(error, RecordError):
-            raise RecordError(f"{self.where} is damaged: {error}") from None
+            is_of_places = isinstance(error, IndexError | KeyError | StopIteration | RuntimeError)
+            why = "parts of it are missing, doubled or in another order" if is_of_places else error
+            raise RecordError(f"{self.where} is damaged: {why}") from None
