@@ -386,6 +386,15 @@ def test_threads_may_enable_at_once():
     assert not repdl.is_enabled()
 
 
+@pytest.mark.parametrize("name", ["mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn", "cuda.matmul"])
+def test_fewer_bits_by_newer_names_are_refused(name: str) -> None:
+    """In a process of its own: torch does not tell of the older ones thereafter."""
+    value = "tf32" if name == "cuda.matmul" else "bf16"
+    code = f"import torch, repdl\ntorch.backends.{name}.fp32_precision = {value!r}\nrepdl.enable()"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
+    assert f"ValueError: torch.backends.{name}.fp32_precision is {value!r}" in told
+
+
 def test_settings_that_change_bits_are_refused():
     torch.set_float32_matmul_precision("high")
     try:

@@ -18,14 +18,19 @@ _NEWER = tuple((backend, op) for backend in ("cuda", "mkldnn") for op in ("matmu
 all products."""
 
 
+def newer_precisions() -> dict[str, str]:
+    """By name, "mkldnn.conv", what a program has allowed; none in versions of torch that lack the names."""
+    get: Any = getattr(torch._C, "_get_fp32_precision_getter", None)
+    return {} if get is None else {f"{backend}.{op}": get(backend, op) for backend, op in _NEWER}
+
+
 def float32_precision() -> str:
     """As `torch.get_float32_matmul_precision()`, or "cuda.matmul=tf32 …" where a program has used torch's newer names,
     after which that one raises."""
     try:
         return torch._C._get_float32_matmul_precision()
     except RuntimeError:
-        get: Any = getattr(torch._C, "_get_fp32_precision_getter")  # noqa: B009  (older versions lack it)
-        return " ".join(f"{backend}.{op}={get(backend, op)}" for backend, op in _NEWER)
+        return " ".join(f"{name}={value}" for name, value in newer_precisions().items())
 
 
 def set_float32_precision(wanted: str) -> None:

@@ -17,22 +17,29 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from repdl.interception import places
-from repdl.interception.choices import float32_precision
+from repdl.interception.choices import float32_precision, newer_precisions
 from repdl.interception.encoder import with_zeros_for_padding
 from repdl.interception.replaced import replaced
 
 
 def check() -> None:
     """Raises ValueError for a setting of the process that changes bits."""
-    if (precision := float32_precision()) != "highest":
+    if (precision := float32_precision()) in ("high", "medium"):
         raise ValueError(
             f"torch.get_float32_matmul_precision() is {precision!r}, which lets products have fewer bits; call "
             'torch.set_float32_matmul_precision("highest") first'
         )
-    if torch.backends.cuda.matmul.allow_tf32:
+    if precision == "highest" and torch.backends.cuda.matmul.allow_tf32:  # else torch does not tell, but by newer names
         raise ValueError(
             "torch.backends.cuda.matmul.allow_tf32 is on, which lets products have fewer bits; set it to False first"
         )
+    for name, value in newer_precisions().items():
+        # Those of cuDNN are for convolutions on devices, which are ours, and not full where nobody has chosen.
+        if value not in ("none", "ieee") and (name.startswith("mkldnn.") or name == "cuda.matmul"):
+            raise ValueError(
+                f"torch.backends.{name}.fp32_precision is {value!r}, which lets products have fewer bits; set it to "
+                '"ieee" first'
+            )
     with _disable_current_modes():  # it is nothing that the program computes, and somebody may be recording
         smallest = torch.full((1,), 1e-40, dtype=torch.float32, device="cpu").mul(1.0).item()
     if smallest == 0.0:
