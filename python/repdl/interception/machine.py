@@ -97,10 +97,10 @@ def _engine_of_every_cpu() -> Iterator[None]:
 
 
 def _plainest(original: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    """The same table with nothing in it but the name of the architecture."""
+    """The same table with nothing in it but the architecture."""
 
     def table() -> dict[str, Any]:
-        return {name: value if isinstance(value, str) else type(value)() for name, value in original().items()}
+        return {name: value if name == "architecture" else type(value)() for name, value in original().items()}
 
     return table
 
