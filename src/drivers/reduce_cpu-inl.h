@@ -122,12 +122,14 @@ void ReduceRows(const ReduceArgs& args, const Row& numbers) {
   }
   ParallelRanges(num_rows, 32768 / std::max<int64_t>(n, 1) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     if (args.order == Order::kSequential) return SumRowsInSequence(args, numbers, begin, end);
+    // Short sums would feel the walk over chunks, and a call.
+    const bool is_one_run =
+        n > 0 && n <= kSumChunk && args.reduced.InnerStride() == 1 && AreInOneRun(args.reduced, 0, n);
     for (int64_t r = begin; r < end; ++r) {
       const Row row = numbers.From(args.kept.Offset(r));
       const auto chunk = [&](int64_t first, int64_t count)
                              HWY_ATTR { return SumChunkOfTerms(row, args.reduced, first, count); };
-      // Short sums would feel the walk over chunks.
-      args.Out<T>()[r] = EndSum(n > 0 && n <= kSumChunk ? chunk(0, n) : SumChunks<T>(n, chunk), args.end);
+      args.Out<T>()[r] = EndSum(is_one_run ? SumChunkOf<T>(n, row) : SumChunks<T>(n, chunk), args.end);
     }
   });
 }
