@@ -54,6 +54,8 @@ class DirectCall : public OverrideCall {
         Value value;
         return !step.constant || (ReadValue(given, value) && AreEqual(value, *step.constant));
       }
+      case Use::kDType:
+        return given.tag == TorchValue::Tag::kInt && TakeDType(DTypeOfCode(static_cast<int64_t>(given.word)));
       case Use::kOut: return true;
       default: return false;  // of a generator too: in an ordinary call it is the default one
     }
@@ -163,7 +165,7 @@ size_t CountPositional(const TorchSignature& signature, std::span<const TorchVal
 }
 
 std::optional<DirectPlan> MakeDirectPlan(const OverrideCallable& function, const TorchSignature& signature) {
-  const auto& [numbers, pointwise, low, contiguous, rank, in_place, constants, choices, transposed, results] =
+  const auto& [numbers, pointwise, low, contiguous, rank, in_place, constants, choices, moved, transposed, results] =
       function.ordinary;
   if (numbers != Numbers::kReal || !results.empty()) return std::nullopt;
   const size_t num_parameters = function.callable.parameters.size();
@@ -177,12 +179,15 @@ std::optional<DirectPlan> MakeDirectPlan(const OverrideCallable& function, const
       if (const Constant* constant = function.ConstantAt(place)) {
         step.use = Use::kConstant;
         if (constant->value == Py_Ellipsis) continue;
+        if (PyType_Check(constant->value) != 0) {
+          step.use = Use::kDType;
+          continue;
+        }
         step.constant = ValueOfObject(constant->value);
         if (!step.constant) return std::nullopt;
         continue;
       }
-      while (function.IsKey(next) && next < num_parameters) ++next;
-      step.at = next++;
+      step.at = function.ParameterAt(place, next);
     } else if (PyUnicode_Compare(signature.arguments[i].name, function.out_name) == 0) {
       step.use = Use::kOut;
       plan.target = i;

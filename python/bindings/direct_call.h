@@ -26,7 +26,7 @@ size_t CountPositional(const TorchSignature& signature, std::span<const TorchVal
 
 /// What becomes of each argument.
 struct DirectPlan {
-  enum class Use { kParameter, kConstant, kOut, kGenerator, kNothing };
+  enum class Use { kParameter, kConstant, kDType, kOut, kGenerator, kNothing };
   struct Step {
     Use use = Use::kNothing;
     size_t at = 0;                        // of the parameter

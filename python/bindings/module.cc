@@ -123,19 +123,20 @@ NB_MODULE(repdl_core, m) {
   m.def(
       "make_override",
       [](std::string_view name, Target target, Numbers numbers, bool pointwise, bool low, bool contiguous, int rank,
-         bool in_place, const nb::dict& constants, const nb::dict& choices, std::vector<std::string> transposed,
-         std::vector<Result> results, const nb::object& fallback) {
+         bool in_place, const nb::dict& constants, const nb::dict& choices, const nb::dict& moved,
+         std::vector<std::string> transposed, std::vector<Result> results, const nb::object& fallback) {
         const OpInfo* op = FindOp(name);
         if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
-        Ordinary ordinary{numbers,           pointwise, low, contiguous, rank, in_place, {}, {}, std::move(transposed),
-                          std::move(results)};
+        Ordinary ordinary{
+            numbers, pointwise, low, contiguous, rank, in_place, {}, {}, {}, std::move(transposed), std::move(results)};
         for (auto [place, value] : constants) ordinary.constants.push_back({nb::cast<Py_ssize_t>(place), value.ptr()});
         for (auto [place, names] : choices) ordinary.choices.push_back({nb::cast<Py_ssize_t>(place), names.ptr()});
+        for (auto [place, argument] : moved) ordinary.moved.push_back({nb::cast<Py_ssize_t>(place), argument.ptr()});
         return MakeOverrideCallable(*op, target, ordinary, fallback);
       },
       nb::arg("op"), nb::arg("target"), nb::arg("numbers"), nb::arg("pointwise"), nb::arg("low"), nb::arg("contiguous"),
-      nb::arg("rank"), nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("transposed"),
-      nb::arg("results"), nb::arg("fallback"));
+      nb::arg("rank"), nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("moved"),
+      nb::arg("transposed"), nb::arg("results"), nb::arg("fallback"));
   m.def("make_each", &MakeEachCallable, nb::arg("kernel"), nb::arg("first_named"), nb::arg("names"),
         nb::arg("changed").none(), nb::arg("fallback"));
   m.def(

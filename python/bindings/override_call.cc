@@ -62,6 +62,12 @@ const Constant* OverrideCallable::ConstantAt(Py_ssize_t place) const { return En
 
 const Choice* OverrideCallable::ChoiceAt(Py_ssize_t place) const { return EntryAt(ordinary.choices, place); }
 
+size_t OverrideCallable::ParameterAt(Py_ssize_t place, size_t& next) const {
+  if (const Moved* argument = EntryAt(ordinary.moved, place)) return callable.Find(argument->name);
+  while (next < callable.parameters.size() && (IsKey(next) || moved[next])) ++next;
+  return next < callable.parameters.size() ? next++ : next;
+}
+
 bool OverrideCall::TakeDevice(const TensorView& view) {
   if (device_) return view.device == *device_;
   device_ = view.device;
@@ -115,6 +121,11 @@ bool OverrideCall::TakeInteger(size_t at, double value) {
   return value < kExact && value > -kExact && TakeNumber(at, value, 0);
 }
 
+bool OverrideCall::TakeDType(std::optional<DType> dtype) {
+  asked_dtype_ = dtype;
+  return dtype.has_value();
+}
+
 bool OverrideCall::Complete() {
   const std::vector<Parameter>& parameters = function_.callable.parameters;
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -130,6 +141,7 @@ bool OverrideCall::Complete() {
     }
   }
   if (!dtype_ || (DrawsKey() && !HasKeys())) return false;
+  if (asked_dtype_ && *asked_dtype_ != *dtype_) return false;
   // Beside single numbers of a low precision, a Python number would count in the type of the result.
   const bool is_double = *dtype_ == DType::kFloat64;
   if (num_numbers_ > 0 && all_single_ && *dtype_ != DType::kFloat32 && !is_double) return false;

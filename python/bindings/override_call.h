@@ -28,6 +28,7 @@ struct OverrideCallable {
   size_t order_at;
   size_t key_at;
   std::bitset<kMaxArgs> transposed;
+  std::bitset<kMaxArgs> moved;
   // Where the op is told whether to conjugate its first tensor, with the same of the second behind it; likewise.
   size_t conjugates_at;
 
@@ -37,6 +38,9 @@ struct OverrideCallable {
   bool ChangesFirst() const { return target == Target::kFirstArgument || callable.op->num_outputs == 0; }
   const Constant* ConstantAt(Py_ssize_t place) const;
   const Choice* ChoiceAt(Py_ssize_t place) const;
+  /// Which parameter the positional argument at `place` is, where those before it have all below `next`, which is where the
+  /// next one begins to look.
+  size_t ParameterAt(Py_ssize_t place, size_t& next) const;
 };
 
 /// The arguments of a call, of which it finds out whether the op can take them as they are.
@@ -54,6 +58,9 @@ class OverrideCall {
   /// Takes a number in the place of a tensor. False if there are too many, and for integers that are no doubles.
   bool TakeNumber(size_t at, double real, double imaginary);
   bool TakeInteger(size_t at, double value);
+
+  /// Takes a type that the tensors are to have in an ordinary call. False if it is none.
+  bool TakeDType(std::optional<DType> dtype);
 
   /// Whether the call is an ordinary one, once all that was given is taken: fills in the rest.
   bool Complete();
@@ -86,6 +93,7 @@ class OverrideCall {
 
  private:
   bool may_widen_;
+  std::optional<DType> asked_dtype_;
   struct {
     size_t at;
     double parts[2];  // of which a real number has the first alone

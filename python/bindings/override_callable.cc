@@ -43,13 +43,12 @@ class Call : public OverrideCall {
     size_t next = 0;
     for (Py_ssize_t i = 0; i < num_positional; ++i) {
       if (const Constant* constant = function_.ConstantAt(i)) {
-        const bool may_be_any = constant->value == Py_Ellipsis;
-        if (!may_be_any && PyObject_RichCompareBool(args[i], constant->value, Py_EQ) != 1) return false;
+        if (!TakeConstant(constant->value, args[i])) return false;
         continue;
       }
-      while (function_.IsKey(next) && next < parameters.size()) ++next;
-      if (next == parameters.size() || !ReadOne(next, Chosen(i, args[i]))) return false;
-      read_.given.set(next++);
+      const size_t at = function_.ParameterAt(i, next);
+      if (at == parameters.size() || !ReadOne(at, Chosen(i, args[i]))) return false;
+      read_.given.set(at);
     }
     const Py_ssize_t num_named = names == nullptr ? 0 : PyTuple_Size(names);
     for (Py_ssize_t n = 0; n < num_named; ++n) {
@@ -99,6 +98,12 @@ class Call : public OverrideCall {
   }
 
  private:
+  bool TakeConstant(PyObject* constant, PyObject* given) {
+    if (constant == Py_Ellipsis) return true;
+    if (PyType_Check(constant) != 0) return TakeDType(DTypeOfObject(given));
+    return PyObject_RichCompareBool(given, constant, Py_EQ) == 1;
+  }
+
   /// What the op calls the argument; itself, which the op will refuse, for a number that stands for nothing.
   PyObject* Chosen(Py_ssize_t place, PyObject* object) const {
     if (const Choice* choice = function_.ChoiceAt(place)) {
@@ -290,6 +295,8 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
   const size_t order_at = find("order"), key_at = find("seed"), conjugates_at = find("conjA");
   std::bitset<kMaxArgs> transposed;
   for (const std::string& argument : ordinary.transposed) transposed.set(find(argument.c_str()));
+  std::bitset<kMaxArgs> moved;
+  for (const Moved& argument : ordinary.moved) moved.set(callable.Find(argument.name));
   // It and the objects that it holds live as long as the process.
   auto* function = new OverrideCallable{std::move(callable),
                                         target,
@@ -300,9 +307,11 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
                                         order_at,
                                         key_at,
                                         transposed,
+                                        moved,
                                         conjugates_at};
   for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
   for (const Choice& choice : ordinary.choices) Py_INCREF(choice.names);
+  for (const Moved& argument : ordinary.moved) Py_INCREF(argument.name);
   return MakeFunction(function->callable.name.c_str(), &CallFromPython, function);
 }
 

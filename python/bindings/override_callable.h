@@ -15,7 +15,8 @@ namespace repdl {
 /// Where the result of an override goes.
 enum class Target { kNew, kFirstArgument, kOut };
 
-/// An argument that the op does not have, and what it equals in an ordinary call, or Ellipsis.
+/// An argument that the op does not have, and what it equals in an ordinary call: Ellipsis for anything, a type for that
+/// of its kind which the tensors have, as torch.dtype is.
 struct Constant {
   Py_ssize_t place;
   PyObject* value;
@@ -25,6 +26,12 @@ struct Constant {
 struct Choice {
   Py_ssize_t place;
   PyObject* names;
+};
+
+/// An argument that the op has at another place, by its name there.
+struct Moved {
+  Py_ssize_t place;
+  PyObject* name;
 };
 
 /// What the tensors of a call are: real numbers, or complex ones, of which the op takes pairs and gives pairs or real
@@ -50,6 +57,7 @@ struct Ordinary {
   bool in_place;    // the op may write its result over its first argument
   std::vector<Constant> constants;
   std::vector<Choice> choices;
+  std::vector<Moved> moved;
   std::vector<std::string> transposed;  // arguments that are matrices, of which the op takes the transposes
   std::vector<Result> results;          // none: torch has what the op has
 

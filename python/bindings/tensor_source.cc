@@ -88,11 +88,11 @@ bool ReadHandle(Handle tensor, TensorView& view) {
   const int64_t *shape, *strides;
   if (!IsDenseOnCpu(tensor)) return false;
   if (torch.get_dtype(tensor, &code) != 0 || torch.get_rank(tensor, &rank) != 0 || rank > kMaxRank) return false;
-  const Code* const known = std::ranges::find(kCodes, code, &Code::real);
-  if (known == std::end(kCodes)) return false;
+  const std::optional<DType> dtype = DTypeOfCode(code);
+  if (!dtype) return false;
   if (torch.get_shape(tensor, &shape) != 0 || torch.get_strides(tensor, &strides) != 0) return false;
   if (torch.get_data(tensor, &view.data) != 0) return false;
-  view.dtype = known->dtype;
+  view.dtype = *dtype;
   for (int64_t i = 0; i < rank; ++i) view.shape.Append(shape[i]);
   for (int64_t i = 0; i < rank; ++i) view.strides.Append(strides[i]);
   return !LacksMemory(tensor, view);
@@ -126,6 +126,11 @@ Handle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntLi
 }
 
 void DeleteHandle(Handle tensor) { torch.delete_tensor(tensor); }
+
+std::optional<DType> DTypeOfCode(int64_t code) {
+  const Code* const known = std::ranges::find(kCodes, code, &Code::real);
+  return known == std::end(kCodes) ? std::nullopt : std::optional(known->dtype);
+}
 
 bool IsWhole(Handle tensor) {
   constexpr int32_t kLastInteger = 4, kBool = 11;

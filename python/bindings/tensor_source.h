@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "repdl/tensor.h"
@@ -41,6 +42,9 @@ bool ReadHandle(TensorHandle tensor, TensorView& view);
 TensorHandle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
                        void*& data);
 void DeleteHandle(TensorHandle tensor);
+
+/// The type of which torch's number is this; none for one that the core does not have.
+std::optional<DType> DTypeOfCode(int64_t code);
 
 /// Whether it is a dense tensor on the CPU of integers or truth values.
 bool IsWhole(TensorHandle tensor);

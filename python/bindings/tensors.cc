@@ -434,6 +434,13 @@ void SetMaker(const nb::type_object& type, const nb::object& make, const nb::obj
   maker.api = FrameworkOf(reinterpret_cast<PyTypeObject*>(type.ptr())).api;
 }
 
+std::optional<DType> DTypeOfObject(PyObject* object) {
+  for (DType dtype : kDTypes) {
+    if (maker.DTypeObject(dtype, /*pairs=*/false) == object) return dtype;
+  }
+  return std::nullopt;
+}
+
 void* Tensors::Stream() const {
   void* stream = nullptr;
   if (api_ == nullptr || device_.device_type != dlpack::kCuda || api_->current_stream == nullptr) return stream;

@@ -63,6 +63,9 @@ class Tensors {
 /// than DLPack's, and what it makes can be resized. `dtypes` has that framework's as attributes.
 void SetMaker(const nanobind::type_object& type, const nanobind::object& make, const nanobind::object& dtypes);
 
+/// The type that the maker's framework means by this object; none for other objects.
+std::optional<DType> DTypeOfObject(PyObject* object);
+
 /// How a new tensor lies; see Tensors::Make.
 struct Placement {
   IntList shape, strides;

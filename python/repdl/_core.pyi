@@ -43,6 +43,7 @@ def make_override(
     in_place: bool,
     constants: dict[int, object],
     choices: dict[int, tuple[str, ...]],
+    moved: dict[int, str],
     transposed: Sequence[str],
     results: Sequence[OverrideResult],
     fallback: Callable[..., Any],

@@ -82,10 +82,11 @@ class Override:
     for_out: from the type of `out` and the arguments of a call to those of the one that fills it, where that type has
         a say in how the result is computed.
     constants: by their place, the arguments that the op does not have, and what they are in an ordinary call; `...`
-        where that does not matter.
+        where that does not matter, `torch.dtype` for the one that the tensors have.
     of_constants: ops of the core that take the first arguments alone, and stand for a call of float32 where those at
         these places are what is said here.
     choices: by their place, the arguments that torch gives as numbers, and what the op calls each.
+    moved: by their place, the arguments that the op has at another one, and their names there.
     transposed: the arguments of the op that are matrices, and transposes of torch's.
     results: what torch has in the place of each result of the op, if it has not just these: a name of `OverrideResult`.
     """
@@ -113,6 +114,7 @@ class Override:
     constants: Mapping[int, object] = field(default_factory=dict)
     of_constants: Mapping[str, Mapping[int, object]] = field(default_factory=dict)
     choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    moved: Mapping[int, str] = field(default_factory=dict)
     transposed: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
 
@@ -140,9 +142,22 @@ class Override:
         real = _core.OverrideNumbers.REAL
         for op, constants in self.of_constants.items():
             kernel = _core.make_override(
-                op, target, real, self.elementwise, False, False, self.rank, False, dict(constants), {}, (), (), kernel
+                op,
+                target,
+                real,
+                self.elementwise,
+                False,
+                False,
+                self.rank,
+                False,
+                dict(constants),
+                {},
+                {},
+                (),
+                (),
+                kernel,
             )
-        special = self.contiguous, self.rank, self.in_place, dict(self.constants), dict(self.choices)
+        special = self.contiguous, self.rank, self.in_place, dict(self.constants), dict(self.choices), dict(self.moved)
         matrices = self.transposed, [_core.OverrideResult[name] for name in self.results]
         quick = kernel
         if self.pairs:
@@ -408,7 +423,7 @@ def _nothing(*_: Any) -> None:
 def op_or(op: str, fallback: Kernel = _nothing) -> Kernel:
     """The op of the core where it takes the arguments as they are, of one real type, and else the function, or None."""
     new, real = _core.OverrideTarget.NEW, _core.OverrideNumbers.REAL
-    return _core.make_override(op, new, real, False, True, False, 0, False, {}, {}, (), (), fallback)
+    return _core.make_override(op, new, real, False, True, False, 0, False, {}, {}, {}, (), (), fallback)
 
 
 def of_library(schema: str, low: str = "alike") -> Callable[[Kernel], Kernel]:

@@ -23,7 +23,7 @@ def _forward(name: str, op: str) -> None:
 
 
 def _backward(name: str, op: str) -> None:
-    @override(name, op=op, constants={3: torch.float32}, low="compute", wide="float64", converts=False)
+    @override(name, op=op, constants={3: torch.dtype}, low="compute", wide="float64", converts=False)
     def backward(grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype) -> torch.Tensor:
         result = _core.ops[op](_wide(grad_output), _wide(output), dim, get_order())
         return result.to(input_dtype)
