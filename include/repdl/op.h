@@ -36,9 +36,17 @@ struct Specs {
   Specs() = default;
   /// ValueError for sizes that are negative or whose product overflows.
   Specs(std::initializer_list<TensorSpec> list);
+  Specs OfBatch(int num_dims) const {
+    Specs specs = *this;
+    specs.num_batch_dims = num_dims;
+    return specs;
+  }
 
   int size = 0;
   std::array<TensorSpec, kMaxOutputs> spec;
+  /// How many of the first dimensions of the outputs, and of the inputs that have as many as the first, only put calls of the
+  /// op side by side.
+  int num_batch_dims = 0;
 };
 
 /// A kernel for one type of arguments. Its functions take a Place and the arguments; which they are only the kernel knows.

@@ -141,7 +141,7 @@ Specs InferBatchNormEval(const TensorView& input, const TensorView& mean, const 
   CheckAffine("batch_norm_eval", input, weight, bias);
   CheckFloat({"batch_norm_eval", "mean"}, mean, {input.shape[1]}, input);
   CheckFloat({"batch_norm_eval", "var"}, var, {input.shape[1]}, input);
-  return {{input.dtype, input.shape}};
+  return Specs{{input.dtype, input.shape}}.OfBatch(1);
 }
 
 void BatchNormEval(const TensorView& input, const TensorView& mean, const TensorView& var,

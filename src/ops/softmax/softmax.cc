@@ -10,10 +10,13 @@
 namespace repdl {
 namespace {
 
+/// The dimensions before the one of the rows are a batch.
+int NumBatchDims(const TensorView& input, int64_t dim) { return static_cast<int>(dim < 0 ? dim + input.rank() : dim); }
+
 Specs Infer(std::string_view op, const TensorView& input, int64_t dim) {
   CheckFloat({op, "input"}, input, input);
   CheckDim({op, "dim"}, dim, std::max(input.rank(), 1));
-  return {{input.dtype, input.shape}};
+  return Specs{{input.dtype, input.shape}}.OfBatch(NumBatchDims(input, dim));
 }
 
 Specs InferGrad(std::string_view op, const TensorView& grad_output, const TensorView& output, int64_t dim) {
@@ -21,7 +24,7 @@ Specs InferGrad(std::string_view op, const TensorView& grad_output, const Tensor
   CheckFloat({op, "output"}, output, grad_output);
   CheckShape({op, "output"}, output, grad_output.shape);
   CheckDim({op, "dim"}, dim, std::max(output.rank(), 1));
-  return {{output.dtype, output.shape}};
+  return Specs{{output.dtype, output.shape}}.OfBatch(NumBatchDims(output, dim));
 }
 
 /// A tensor without dimensions is a row of one number.
