@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "base/device_memory.h"
@@ -30,6 +31,15 @@ void FillWith(const Place& place, T* to, int64_t count, T value) {
     using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
     internal::MemoryOf(place).fill(place, to, count, sizeof(T), std::bit_cast<Bits>(value));
   }
+}
+
+/// A row-major tensor or copy, or `count` numbers that are `neutral` in the place of none.
+template <class T>
+const T* ContiguousOr(T neutral, const std::optional<TensorView>& tensor, int64_t count, OpScratch& scratch) {
+  if (tensor) return Contiguous(*tensor, scratch).Data<const T>();
+  T* const numbers = scratch.Get<T>(count);
+  FillWith(scratch.place(), numbers, count, neutral);
+  return numbers;
 }
 
 /// A list that was made on the host, where the op runs: itself, or a copy in the scratch memory.

@@ -27,31 +27,17 @@ int64_t Places(const TensorView& input) {
   return places;
 }
 
-/// The number of each channel at each of its places, or of none one that leaves what meets it as it is.
-template <class T>
-const T* AtPlaces(const OptionalTensor& of_channels, T neutral, int64_t channels, int64_t places, OpScratch& scratch) {
-  T* const numbers = scratch.Get<T>(channels * places);
-  if (of_channels) {
-    TensorView repeated = *of_channels;
-    repeated.shape.Append(places);
-    repeated.strides.Append(0);
-    CopyElements(scratch.place(), repeated, MakeView(numbers, repeated.dtype, repeated.shape, repeated.device));
-  } else {
-    FillWith(scratch.place(), numbers, channels * places, neutral);
-  }
-  return numbers;
-}
-
 /// A row for each group of each sample.
 template <class T>
 LayerNormArgs<T> MakeRows(const TensorView& input, int64_t num_groups, const OptionalTensor& weight, Order order,
                           OpScratch& scratch) {
-  const int64_t channels = input.shape[1], places = Places(input);
+  const int64_t channels = input.shape[1];
   LayerNormArgs<T> args{};
+  args.places = Places(input);
   args.rows = input.shape[0] * num_groups;
-  args.n = channels / num_groups * places;
+  args.n = channels / num_groups * args.places;
   args.input = Contiguous(input, scratch).Data<const T>();
-  args.weight = AtPlaces<T>(weight, 1, channels, places, scratch);
+  args.weight = ContiguousOr<T>(1, weight, channels, scratch);
   args.affine_rows = num_groups;
   args.order = order;
   return args;
@@ -119,7 +105,7 @@ Specs InferGroupNorm(const TensorView& input, int64_t num_groups, const Optional
   REPDL_CHECK(channels > 0 && Places(input) > 0, ArgName{"group_norm", "input"}, " of shape ", Name(input.shape),
               " has no value a group to take the mean of");
   const IntList groups{input.shape[0], num_groups};
-  return {{input.dtype, input.shape}, {input.dtype, groups}, {input.dtype, groups}};
+  return Specs{{input.dtype, input.shape}, {input.dtype, groups}, {input.dtype, groups}}.OfBatch(1);
 }
 
 void GroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor& weight, const OptionalTensor& bias,
@@ -132,7 +118,7 @@ void GroupNorm(const TensorView& input, int64_t num_groups, const OptionalTensor
   DispatchReal(input.dtype, [&]<class T>() {
     OpScratch scratch(place);
     LayerNormArgs<T> args = MakeRows<T>(input, num_groups, weight, order, scratch);
-    args.bias = AtPlaces<T>(bias, -0.0, input.shape[1], Places(input), scratch);
+    args.bias = ContiguousOr<T>(-0.0, bias, input.shape[1], scratch);
     args.eps = static_cast<T>(eps);
     args.mean = mean.Data<T>();
     args.rstd = rstd.Data<T>();

@@ -50,15 +50,6 @@ void CheckGrad(std::string_view op, const TensorView& grad_output, const TensorV
   CheckFloat({op, "weight"}, weight, normalized_shape, input);
 }
 
-/// A row-major copy, or numbers that leave what meets them as it is.
-template <class T>
-const T* RowOr(T neutral, const OptionalTensor& tensor, int64_t n, OpScratch& scratch) {
-  if (tensor) return Contiguous(*tensor, scratch).Data<const T>();
-  T* const row = scratch.Get<T>(n);
-  FillWith(scratch.place(), row, n, neutral);
-  return row;
-}
-
 template <class T>
 LayerNormArgs<T> MakeArgs(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
                           Order order, OpScratch& scratch) {
@@ -67,8 +58,9 @@ LayerNormArgs<T> MakeArgs(const TensorView& input, const IntList& normalized_sha
   for (const int64_t size : normalized_shape) args.n *= size;
   args.rows = input.numel() / args.n;
   args.input = Contiguous(input, scratch).Data<const T>();
-  args.weight = RowOr<T>(1, weight, args.n, scratch);
+  args.weight = ContiguousOr<T>(1, weight, args.n, scratch);
   args.affine_rows = 1;
+  args.places = 1;
   args.order = order;
   return args;
 }
@@ -81,7 +73,7 @@ void RunOn(std::string_view op, const TensorView& input, const IntList& normaliz
   if (input.numel() == 0) return;
   OpScratch scratch(place);
   LayerNormArgs<T> args = MakeArgs<T>(input, normalized_shape, weight, order, scratch);
-  args.bias = RowOr<T>(-0.0, bias, args.n, scratch);
+  args.bias = ContiguousOr<T>(-0.0, bias, args.n, scratch);
   args.eps = static_cast<T>(eps);
   if (mean != nullptr) args.mean = mean->Data<T>();
   args.rstd = rstd.Data<T>();
@@ -127,7 +119,8 @@ void RunGrad(std::string_view op, const TensorView& grad_output, const Args&... 
 Specs InferLayerNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
                      const OptionalTensor& bias, double, Order) {
   const IntList row_shape = CheckForward("layer_norm", input, normalized_shape, weight, bias);
-  return {{input.dtype, input.shape}, {input.dtype, row_shape}, {input.dtype, row_shape}};
+  const Specs specs{{input.dtype, input.shape}, {input.dtype, row_shape}, {input.dtype, row_shape}};
+  return specs.OfBatch(input.rank() - normalized_shape.size());
 }
 
 void LayerNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight,
@@ -157,7 +150,7 @@ void LayerNormGrad(const TensorView& grad_output, const TensorView& input, const
 Specs InferLayerNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
                               const TensorView& mean, const TensorView& rstd, const OptionalTensor& weight, Order) {
   CheckGrad("layer_norm_grad_input", grad_output, input, normalized_shape, mean, rstd, weight);
-  return {{input.dtype, input.shape}};
+  return Specs{{input.dtype, input.shape}}.OfBatch(input.rank() - normalized_shape.size());
 }
 
 void LayerNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
@@ -174,7 +167,7 @@ void LayerNormGradInput(const TensorView& grad_output, const TensorView& input, 
 Specs InferRmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double,
                    Order) {
   const IntList row_shape = CheckForward("rms_norm", input, normalized_shape, weight, std::nullopt);
-  return {{input.dtype, input.shape}, {input.dtype, row_shape}};
+  return Specs{{input.dtype, input.shape}, {input.dtype, row_shape}}.OfBatch(input.rank() - normalized_shape.size());
 }
 
 void RmsNorm(const TensorView& input, const IntList& normalized_shape, const OptionalTensor& weight, double eps,
@@ -202,7 +195,7 @@ void RmsNormGrad(const TensorView& grad_output, const TensorView& input, const I
 Specs InferRmsNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,
                             const TensorView& rstd, const OptionalTensor& weight, Order) {
   CheckGrad("rms_norm_grad_input", grad_output, input, normalized_shape, std::nullopt, rstd, weight);
-  return {{input.dtype, input.shape}};
+  return Specs{{input.dtype, input.shape}}.OfBatch(input.rank() - normalized_shape.size());
 }
 
 void RmsNormGradInput(const TensorView& grad_output, const TensorView& input, const IntList& normalized_shape,

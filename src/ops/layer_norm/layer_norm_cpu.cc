@@ -16,15 +16,77 @@ T Reciprocal(const LayerNormArgs<T>& args) {
   return static_cast<T>(1.0 / static_cast<double>(args.n));
 }
 
+/// A number for as many places of a row one after the other.
+template <class T>
+class NumbersOfChannels {
+ public:
+  NumbersOfChannels(const T* data, int64_t places) : first_(data), places_(places), at_(data), end_(places) {}
+
+  HWY_INLINE VecOf<T> operator()(Places at) const {
+    const int64_t count = std::min(at.count, kLanesOf<T>);  // a sum counts all that is left
+    if (HWY_LIKELY(at.first >= end_ - places_ && at.first + count <= end_)) return Set(TagOf<T>(), *at_);
+    return Find(at.first, count);
+  }
+
+ private:
+  /// The same where a channel is left, for the next one as a rule; a walk over the row may begin again.
+  HWY_INLINE VecOf<T> Find(int64_t first, int64_t count) const {
+    const TagOf<T> d;
+    if (first < end_ - places_) {
+      at_ = first_;
+      end_ = places_;
+    }
+    while (first >= end_) Next();
+    const int64_t left = end_ - first;
+    const auto here = Set(d, *at_);
+    if (left >= count) return here;
+    Next();
+    if (left + places_ >= count) return IfThenElse(hn::FirstN(d, static_cast<size_t>(left)), here, Set(d, *at_));
+    HWY_ALIGN T lanes[kLanesOf<T>] = {};
+    Store(here, d, lanes);
+    for (int64_t lane = left; lane < count; ++lane) {
+      if (first + lane == end_) Next();
+      lanes[lane] = *at_;
+    }
+    return Load(d, lanes);
+  }
+  HWY_INLINE void Next() const {
+    ++at_;
+    end_ += places_;
+  }
+
+  const T* first_;
+  int64_t places_;
+  mutable const T* at_;  // the channel whose places end at `end_`
+  mutable int64_t end_;
+};
+
+template <class T>
+T* OrNull(T* p, int64_t offset) {
+  return p == nullptr ? nullptr : p + offset;
+}
+
+/// body(weight, bias) with what row `index` has of them.
+template <class T, class Body>
+HWY_INLINE void WithAffine(const LayerNormArgs<T>& args, int64_t index, const Body& body) {
+  const int64_t at = index % args.affine_rows * (args.n / args.places);
+  if (args.places == 1) {
+    body(RowNumbers<const T>{args.weight + at}, RowNumbers<const T>{OrNull(args.bias, at)});
+  } else {
+    body(NumbersOfChannels<T>(args.weight + at, args.places), NumbersOfChannels<T>(OrNull(args.bias, at), args.places));
+  }
+}
+
 template <class T>
 void NormalizeRow(const LayerNormArgs<T>& args, int64_t index) {
-  using Numbers = RowNumbers<const T>;
-  const int64_t n = args.n, at = index * n, affine = index % args.affine_rows * n;
-  const auto [mean, rstd] =
-      LayerNormRow(Row<T>{n, args.order}, args.mean != nullptr, Reciprocal(args), args.eps, Numbers{args.input + at},
-                   Numbers{args.weight + affine}, Numbers{args.bias + affine}, RowNumbers<T>{args.output + at});
-  if (args.mean != nullptr) args.mean[index] = mean;
-  args.rstd[index] = rstd;
+  const int64_t at = index * args.n;
+  WithAffine(args, index, [&](const auto& weight, const auto& bias) HWY_ATTR {
+    const auto [mean, rstd] =
+        LayerNormRow(Row<T>{args.n, args.order}, args.mean != nullptr, Reciprocal(args), args.eps,
+                     RowNumbers<const T>{args.input + at}, weight, bias, RowNumbers<T>{args.output + at});
+    if (args.mean != nullptr) args.mean[index] = mean;
+    args.rstd[index] = rstd;
+  });
 }
 
 /// A row of what grad_weight is the sum of.
@@ -48,11 +110,13 @@ struct GradRow {
 template <class T>
 void FillGradInput(const LayerNormArgs<T>& args, int64_t index) {
   using Numbers = RowNumbers<const T>;
-  const int64_t n = args.n, at = index * n, affine = index % args.affine_rows * n;
+  const int64_t at = index * args.n;
   const RowMoments<T> moments{args.mean == nullptr ? T{0} : args.mean[index], args.rstd[index]};
-  LayerNormGradRow(Row<T>{n, args.order}, args.mean != nullptr, Reciprocal(args), moments,
-                   Numbers{args.grad_output + at}, Numbers{args.input + at}, Numbers{args.weight + affine},
-                   RowNumbers<T>{args.grad_input + at});
+  WithAffine(args, index, [&](const auto& weight, const auto&) HWY_ATTR {
+    LayerNormGradRow(Row<T>{args.n, args.order}, args.mean != nullptr, Reciprocal(args), moments,
+                     Numbers{args.grad_output + at}, Numbers{args.input + at}, weight,
+                     RowNumbers<T>{args.grad_input + at});
+  });
 }
 
 template <class T>
@@ -70,11 +134,6 @@ void AddRow(const GradRow<T>& row, int64_t begin, int64_t end, T* weight_sums, T
     if (bias_sums == nullptr) return;
     StoreN(Add(LoadN(bias_sums + i, count), LoadN(row.g + begin + i, count)), bias_sums + i, count);
   });
-}
-
-template <class T>
-T* OrNull(T* p, int64_t offset) {
-  return p == nullptr ? nullptr : p + offset;
 }
 
 /// Calls body(begin, end) for strips of the columns, on the threads.

@@ -10,6 +10,15 @@ namespace repdl::scalar {
 
 namespace repdl::cuda {
 
+/// A number for as many places of a row one after the other.
+template <class T>
+struct NumbersOfChannels {
+  const T* data;
+  int64_t places;
+
+  REPDL_ROW T operator()(scalar::RowPlace at) const { return data[places == 1 ? at.index : at.index / places]; }
+};
+
 template <class T>
 struct LayerNormRows {
   LayerNormArgs<T> args;
@@ -21,8 +30,8 @@ struct LayerNormRows {
     return {data + r * args.n};
   }
   /// What row r has of a weight or bias.
-  REPDL_ROW scalar::RowNumbers<const T> Affine(const T* data, int64_t r) const {
-    return Numbers(data, r % args.affine_rows);
+  REPDL_ROW NumbersOfChannels<T> Affine(const T* data, int64_t r) const {
+    return {data + r % args.affine_rows * (args.n / args.places), args.places};
   }
 };
 

@@ -11,9 +11,10 @@ template <class T>
 struct LayerNormArgs {
   int64_t rows, n;
   const T* input;
-  const T* weight;      // (affine_rows, n): 1, which changes nothing, in the place of none
+  const T* weight;      // (affine_rows, n / places): 1, which changes nothing, in the place of none
   const T* bias;        // likewise: -0
   int64_t affine_rows;  // row r of input goes with row r % affine_rows of these
+  int64_t places;       // as many numbers of the row go with each of them; 1 where there is a gradient by the weight
   T eps;
   Order order;
   T* mean;  // a number a row, filled by the forward pass
