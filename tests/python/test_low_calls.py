@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.utils._pytree import tree_leaves
 
 import repdl
+from support import same_bits
 
 DTYPES = (torch.bfloat16, torch.float16)
 Tensors = tuple[torch.Tensor, ...]
@@ -70,6 +74,45 @@ def test_results_are_those_of_float32_rounded_once(name: str, dtype: torch.dtype
             low = CALLS[name](*map(LAYOUTS[layout], operands))
         assert low.dtype == dtype
         assert torch.equal(low.view(torch.int16), wide.to(dtype).view(torch.int16)), (rows, cols)
+
+
+OF_BATCHES: dict[str, Callable[..., Any]] = {
+    "softmax": lambda x, g, v: F.softmax(x, -1),
+    "softmax of another dimension": lambda x, g, v: F.softmax(x, 1),
+    "log_softmax": lambda x, g, v: F.log_softmax(x, -1),
+    "gradient of softmax": lambda x, g, v: torch.ops.aten._softmax_backward_data(g, x, -1, x.dtype),
+    "gradient of log_softmax": lambda x, g, v: torch.ops.aten._log_softmax_backward_data(g, x, 1, x.dtype),
+    "layer_norm": lambda x, g, v: torch.native_layer_norm(x, x.shape[-1:], v, v, 1e-5),
+    "layer_norm of two dimensions": lambda x, g, v: F.layer_norm(x, x.shape[-2:]),
+    "batch_norm": lambda x, g, v: F.batch_norm(x, *g.reshape(-1)[: 4 * x.shape[1]].abs().view(4, -1)),
+    "rms_norm": lambda x, g, v: F.rms_norm(x, x.shape[-1:], v),
+    "group_norm": lambda x, g, v: torch.native_group_norm(x, None, None, len(x), x.shape[1], x[0, 0].numel(), 1, 1e-5),
+    "group_norm of channels": lambda x, g, v: F.group_norm(x, x.shape[1], *g.reshape(-1)[: 2 * x.shape[1]].view(2, -1)),
+}
+"""They are cut into pieces of some places of the batch, above a size."""
+
+
+SHAPES = ((3, 1, 70, 523), (1, 1, 90, 700), (2, 40, 2003), (1, 2, 40_000), (150, 513), (70_000, 2), (7, 5, 2, 900))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", OF_BATCHES)
+def test_batches_in_pieces(name: str, dtype: torch.dtype, threads: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for shape, layout in itertools.product(SHAPES, ("row-major", "spread")):
+            made = torch.Generator().manual_seed(sum(shape))
+            operands = [torch.randn(size, generator=made).to(dtype) for size in (shape, shape, shape[-1:])]
+            operands[0].view(-1)[-5:] = torch.tensor([math.nan, math.inf, -math.inf, -0.0, 1e-40], dtype=dtype)
+            with repdl.reproducible():
+                wide = tree_leaves(OF_BATCHES[name](*(t.float() for t in operands)))
+                low = tree_leaves(OF_BATCHES[name](*map(LAYOUTS[layout], operands)))
+            for found, expected in zip(low, wide, strict=True):
+                assert same_bits(found, expected.to(dtype)), (shape, layout)
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -103,7 +103,17 @@ def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.T
     return tuple(input.shape[-len(shape) :]) == shape and (weight is None or tuple(weight.shape) == shape)
 
 
-@override("native_group_norm", low="first", wide="float64", alike=(0, 1, 2), beside_float32=True)
+@override(
+    "native_group_norm",
+    op="group_norm",
+    constants={3: ..., 4: ..., 5: ...},
+    moved={6: "num_groups"},
+    contiguous=True,
+    low="first",
+    wide="float64",
+    alike=(0, 1, 2),
+    beside_float32=True,
+)
 def native_group_norm(
     input: torch.Tensor,
     weight: torch.Tensor | None,
@@ -123,7 +133,13 @@ def native_group_norm(
     return _like_input(output, input), mean.reshape(N, group), rstd.reshape(N, group)
 
 
-@override("native_group_norm_backward", wide="float64")
+@override(
+    "native_group_norm_backward",
+    op="group_norm_grad",
+    constants={5: ..., 6: ..., 7: ..., 8: ..., 9: [True, True, True]},
+    contiguous=True,
+    wide="float64",
+)
 def native_group_norm_backward(
     grad_out: torch.Tensor,
     input: torch.Tensor,
@@ -156,6 +172,9 @@ def _widened(first: torch.Tensor, *tensors: torch.Tensor | None) -> list[Any]:
     return [None if t is None else t.to(dtype) for t in (first, *tensors)]
 
 
+_batch_norm_eval_at_once = op_or("batch_norm_eval")
+
+
 @override(
     *("native_batch_norm", "_native_batch_norm_legit"),
     low="compute",
@@ -181,11 +200,13 @@ def _batch_norm(
     are those of the batch: the mean, and 1 / sqrt(var + eps), two roundings; without training they are empty. A running
     variance of batches of one number becomes NaN.
     """
-    x, scale, shift, last_mean, last_var = _widened(input, weight, bias, running_mean, running_var)
     given = _type_of_parameters(input, weight, bias, running_mean)
     if not training:
-        output = ops["batch_norm_eval"](x, last_mean, last_var, scale, shift, eps)
+        output = _batch_norm_eval_at_once(input, running_mean, running_var, weight, bias, eps)
+        if output is None:
+            output = ops["batch_norm_eval"](*_widened(input, running_mean, running_var, weight, bias), eps)
         return _like_input(output, input), input.new_empty(0, dtype=given), input.new_empty(0, dtype=given)
+    x, scale, shift, last_mean, last_var = _widened(input, weight, bias, running_mean, running_var)
     output, mean, var = ops["batch_norm"](x, scale, shift, eps, get_order())
     count = input.numel() // max(input.shape[1], 1)
     if running_mean is not None and last_mean is not None:
