@@ -30,6 +30,15 @@ struct InHalves {
     return Load(buffer);
   }
 
+  /// The first `count` lanes, rounded.
+  static HWY_INLINE void StoreN(Vec lanes, uint16_t* numbers, int64_t count) {
+    const auto halves = Narrow(lanes);
+    if (HWY_LIKELY(count >= kLanes)) return StoreU(halves, HalfTag(), numbers);
+    uint16_t buffer[kLanes];
+    StoreU(halves, HalfTag(), buffer);
+    std::memcpy(numbers, buffer, sizeof(uint16_t) * static_cast<size_t>(count));
+  }
+
   static constexpr int64_t kParts = 2;
   template <class F>
   static HWY_INLINE void ForParts(Vec lanes, const F& f) {
@@ -39,7 +48,7 @@ struct InHalves {
   }
 
  private:
-  /// Whether the CPU has an instruction for it, which makes quiet NaN of others: that does not show in a sum.
+  /// Whether the CPU has instructions for it, which make other NaN of NaN.
   static constexpr bool kConverts = kDType == DType::kFloat16 && HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
 
   /// The number in the low half of each lane.
@@ -55,6 +64,16 @@ struct InHalves {
   static HWY_INLINE Vec Converted(hn::Vec<HalfTag> halves) {
     return hn::PromoteTo(FloatTag(), BitCast(hn::Rebind<hwy::float16_t, FloatTag>(), halves));
   }
+
+  static HWY_INLINE hn::Vec<HalfTag> Narrow(Vec lanes) {
+    if constexpr (kConverts) {
+      return BitCast(HalfTag(), hn::DemoteTo(hn::Rebind<hwy::float16_t, FloatTag>(), lanes));
+    } else {
+      const hn::RebindToUnsigned<FloatTag> d;
+      const auto rounded = kDType == DType::kBFloat16 ? NarrowBFloat16(lanes) : NarrowFloat16(lanes);
+      return hn::TruncateTo(HalfTag(), BitCast(d, rounded));
+    }
+  }
 };
 
 /// f of the numbers of a type of 16 bits.
@@ -67,51 +86,19 @@ HWY_INLINE void WithHalves(DType dtype, const F& f) {
   }
 }
 
-template <class Convert>
-HWY_INLINE void WidenRun(const uint16_t* x, float* y, int64_t n, const Convert& convert) {
-  const FloatTag d;
-  const HalfTag d16;
-  constexpr int64_t kStep = HWY_LANES(float);
-  const auto widen = [&](const uint16_t* from, float* to) HWY_ATTR {
-    StoreU(convert(hn::PromoteTo(hn::RebindToSigned<FloatTag>(), LoadU(d16, from))), d, to);
-  };
-  int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) widen(x + i, y + i);
-  if (i == n) return;
-  uint16_t from[kStep] = {};
-  float to[kStep];
-  std::copy(x + i, x + n, from);
-  widen(from, to);
-  std::copy(to, to + (n - i), y + i);
+template <class Halves>
+HWY_INLINE void WidenRun(const uint16_t* x, float* y, int64_t n) {
+  ForVectors<float>(n, [&](int64_t i, int64_t count) HWY_ATTR { StoreN(Halves::LoadN(x + i, count), y + i, count); });
 }
 
-template <class Convert>
-HWY_INLINE void NarrowRun(const float* x, uint16_t* y, int64_t n, const Convert& convert) {
-  const FloatTag d;
-  const HalfTag d16;
-  const hn::RebindToUnsigned<FloatTag> d32;
-  constexpr int64_t kStep = HWY_LANES(float);
-  const auto narrow = [&](const float* from, uint16_t* to) HWY_ATTR {
-    const auto bits = And(BitCast(d32, convert(LoadU(d, from))), Set(d32, 0xffff));
-    StoreU(hn::DemoteTo(d16, BitCast(hn::RebindToSigned<FloatTag>(), bits)), d16, to);
-  };
-  int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) narrow(x + i, y + i);
-  if (i == n) return;
-  float from[kStep] = {};
-  uint16_t to[kStep];
-  std::copy(x + i, x + n, from);
-  narrow(from, to);
-  std::copy(to, to + (n - i), y + i);
+template <class Halves>
+HWY_INLINE void NarrowRun(const float* x, uint16_t* y, int64_t n) {
+  ForVectors<float>(n, [&](int64_t i, int64_t count) HWY_ATTR { Halves::StoreN(LoadN(x + i, count), y + i, count); });
 }
 
 /// n floats of bfloat16 or float16.
 inline HWY_MAYBE_UNUSED void WidenTo(DType dtype, const uint16_t* x, float* y, int64_t n) {
-  if (dtype == DType::kBFloat16) {
-    WidenRun(x, y, n, [](HalfBits bits) HWY_ATTR { return WidenBFloat16(bits); });
-  } else {
-    WidenRun(x, y, n, [](HalfBits bits) HWY_ATTR { return WidenFloat16(bits); });
-  }
+  WithHalves(dtype, [&]<class Halves>() HWY_ATTR { WidenRun<Halves>(x, y, n); });
 }
 
 /// n elements as floats side by side: the memory itself where it holds that, else the buffer.
@@ -143,12 +130,7 @@ inline HWY_MAYBE_UNUSED const double* NumbersSideBySide(const void* data, DType,
 
 /// n floats, rounded to bfloat16 or float16.
 inline HWY_MAYBE_UNUSED void NarrowTo(DType dtype, const float* x, uint16_t* y, int64_t n) {
-  using V = hn::Vec<FloatTag>;
-  if (dtype == DType::kBFloat16) {
-    NarrowRun(x, y, n, [](V v) HWY_ATTR { return NarrowBFloat16(v); });
-  } else {
-    NarrowRun(x, y, n, [](V v) HWY_ATTR { return NarrowFloat16(v); });
-  }
+  WithHalves(dtype, [&]<class Halves>() HWY_ATTR { NarrowRun<Halves>(x, y, n); });
 }
 
 }  // namespace repdl::HWY_NAMESPACE
