@@ -43,6 +43,29 @@ HWY_INLINE void AddTerms(const T* const* a, const T* const* b, int64_t k, VecEle
 #endif
 }
 
+/// values[i] = the chain of `length` terms of rows a[i] and b[i].
+template <class T>
+void RunChains(const T* const* a, const T* const* b, int64_t length, T* values) {
+  constexpr int64_t kChains = kChainsOf<T>, kTerms = kDotTerms<T>, kVecs = kChains / kLanesOf<T>;
+  VecElementOf<T> acc[kVecs];
+#pragma GCC unroll 16
+  for (int64_t v = 0; v < kVecs; ++v) acc[v] = Zero(TagOf<T>());
+  int64_t k = 0;
+  for (; k + kTerms <= length; k += kTerms) {
+#pragma GCC unroll 16
+    for (int64_t v = 0; v < kVecs; ++v) AddTerms<T>(a + v * kLanesOf<T>, b + v * kLanesOf<T>, k, acc[v]);
+  }
+  for (; k < length; ++k) {
+    HWY_ALIGN T x[kChains], y[kChains];
+    for (int64_t i = 0; i < kChains; ++i) x[i] = a[i][k], y[i] = b[i][k];
+#pragma GCC unroll 16
+    for (int64_t v = 0; v < kVecs; ++v) {
+      acc[v] = Fma<VecOf<T>>(LoadU(TagOf<T>(), x + v * kLanesOf<T>), LoadU(TagOf<T>(), y + v * kLanesOf<T>), acc[v]);
+    }
+  }
+  for (int64_t v = 0; v < kVecs; ++v) StoreU(acc[v], TagOf<T>(), values + v * kLanesOf<T>);
+}
+
 /// The chains of a sum of products a[k * a_stride] * b[k * b_stride], some at a time.
 template <class T>
 class DotChains {
@@ -80,15 +103,7 @@ class DotChains {
       std::fill(a_of + count - 1, a_of + kChains, a_last_);
       std::fill(b_of + count - 1, b_of + kChains, b_last_);
     }
-    constexpr int64_t kVecs = kChains / kLanesOf<T>;
-    VecElementOf<T> acc[kVecs];
-#pragma GCC unroll 16
-    for (int64_t v = 0; v < kVecs; ++v) acc[v] = Zero(TagOf<T>());
-    for (int64_t k = 0; k < chunks_.length; k += kDotTerms<T>) {
-#pragma GCC unroll 16
-      for (int64_t v = 0; v < kVecs; ++v) AddTerms<T>(a_of + v * kLanesOf<T>, b_of + v * kLanesOf<T>, k, acc[v]);
-    }
-    for (int64_t v = 0; v < kVecs; ++v) StoreU(acc[v], TagOf<T>(), values + v * kLanesOf<T>);
+    RunChains(a_of, b_of, chunks_.length, values);
   }
 
  private:
@@ -132,6 +147,36 @@ T Dot(const Chunks& chunks, const T* a, int64_t a_stride, const T* b, int64_t b_
   ChainValues<T> visitor{chains, chunks.length, scratch.Get<T>(NumLevels(chunks.count))};
   WalkChunks(chunks, visitor);
   return visitor.value;
+}
+
+/// Whether elements of so many chunks, each of other rows, are worth computing side by side.
+template <class T>
+bool AreManyDots(int64_t count, const Chunks& chunks) {
+  return 4 * count >= kLanesOf<T> && chunks.count < kMinDotChunks;
+}
+
+/// put(i, the sum of products of rows a(i) and b(i)) for i in [begin, end), a lane for each; for few chunks.
+template <class T, class A, class B, class Put>
+void ManyDots(const Chunks& chunks, int64_t begin, int64_t end, const A& a, const B& b, const Put& put) {
+  constexpr int64_t kChains = kChainsOf<T>;
+  for (int64_t first = begin; first < end; first += kChains) {
+    const T *a_of[kChains], *b_of[kChains];
+    T values[kMinDotChunks][kChains], waiting[kMinDotChunks];
+    for (int64_t chunk = 0; chunk < chunks.count; ++chunk) {
+      for (int64_t i = 0; i < kChains; ++i) {  // those behind the end repeat the last one
+        const int64_t row = std::min(first + i, end - 1);
+        a_of[i] = a(row) + chunks.Begin(chunk), b_of[i] = b(row) + chunks.Begin(chunk);
+      }
+      RunChains(a_of, b_of, chunks.End(chunk) - chunks.Begin(chunk), values[chunk]);
+    }
+    for (int64_t i = 0; i < std::min(kChains, end - first); ++i) {
+      T chains[kMinDotChunks];
+      for (int64_t chunk = 0; chunk < chunks.count; ++chunk) chains[chunk] = values[chunk][i];
+      ChainValues<T> visitor{chains, chunks.length, waiting};
+      WalkChunks(chunks, visitor);
+      put(first + i, visitor.value);
+    }
+  }
 }
 
 }  // namespace repdl::HWY_NAMESPACE

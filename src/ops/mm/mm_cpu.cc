@@ -52,6 +52,20 @@ void RunDots(int64_t m, int64_t j0, int64_t j1, const Chunks& chunks, const Matr
   }
 }
 
+/// A batch of products of one element, of rows whose numbers lie side by side.
+template <class T>
+void RunManyDots(const MmArgs& args, const Chunks& chunks, const T* a, const T* b) {
+  T* const c = static_cast<T*>(args.c);
+  const auto put = [&](int64_t i, T value) {
+    c[i] = args.bias == nullptr ? value : value + *static_cast<const T*>(args.bias);
+  };
+  ParallelRanges(args.batch, 16384 / (args.k + 1) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    ManyDots<T>(
+        chunks, begin, end, [&](int64_t i) { return a + args.a_batch.Offset(i); },
+        [&](int64_t i) { return b + args.b_batch.Offset(i); }, put);
+  });
+}
+
 template <class T>
 void Run(const MmArgs& args) {
   int64_t m = args.m, n = args.n;
@@ -59,6 +73,10 @@ void Run(const MmArgs& args) {
   MatrixOf<T> first_b{static_cast<const T*>(args.b), args.b_row_stride, args.b_col_stride};
   if (args.k == 0) first_a = first_b = {};  // operands without elements may lie nowhere: do not step through them
   const Chunks chunks(args.k, ChainLength(args.order, args.k));
+  const bool are_rows = first_a.col_stride == 1 && first_b.row_stride == 1;
+  if (m == 1 && n == 1 && are_rows && AreManyDots<T>(args.batch, chunks)) {
+    return RunManyDots<T>(args, chunks, first_a.data, first_b.data);
+  }
   const bool small = IsSmall<T>(m, n, chunks);
   const Loops *a_batch = &args.a_batch, *b_batch = &args.b_batch;
   // A narrow result leaves lanes idle: compute its transpose.

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "cpp/on_target.h"
 #include "repdl/cuda.h"
 #include "repdl/error.h"
 #include "repdl/target.h"
@@ -145,6 +148,42 @@ TEST(Mm, FewRowsAreThoseOfManyWhereverTheyMeet) {
     }
   }
   SetTarget(before);
+}
+
+template <class T>
+void DotsOfABatchAreThoseAlone(int64_t k, Order order, const std::string& target) {
+  constexpr int64_t kBatch = 37;
+  constexpr DType kType = sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
+  constexpr T kHard[] = {T{-0.0}, std::numeric_limits<T>::denorm_min(), -std::numeric_limits<T>::max(),
+                         std::numeric_limits<T>::infinity()};
+  std::vector<T> a(static_cast<size_t>(kBatch * k)), b(a.size()), got(kBatch), alone(kBatch);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = i % 97 == 5 ? kHard[i / 97 % 3] : std::sin(static_cast<T>(i));
+  for (size_t i = 0; i < b.size(); ++i) b[i] = i % 89 == 7 ? T{-0.0} : std::cos(static_cast<T>(i) * 3);
+  for (int64_t i = 0; i < k; ++i) a[static_cast<size_t>(3 * k + i)] = T{-0.0};  // and a result of -0 or +0
+  a[static_cast<size_t>(7 * k)] = kHard[3];
+  Mm(MakeView(a.data(), kType, {kBatch, 1, k}), MakeView(b.data(), kType, {kBatch, k, 1}), false, false, order,
+     MakeView(got.data(), kType, {kBatch, 1, 1}));
+  for (int64_t i = 0; i < kBatch; ++i) {
+    Mm(MakeView(a.data() + i * k, kType, {1, k}), MakeView(b.data() + i * k, kType, {k, 1}), false, false, order,
+       MakeView(alone.data() + i, kType, {1, 1}));
+  }
+  EXPECT_EQ(std::memcmp(got.data(), alone.data(), kBatch * sizeof(T)), 0) << target << ", k = " << k;
+}
+
+TEST(Mm, DotsOfABatchAreThoseAlone) {
+  const testing::SettingsGivenBack settings;
+  for (const std::string_view target : SupportedTargets()) {
+    SetTarget(target);
+    for (const int threads : {1, 3}) {
+      SetNumThreads(threads);
+      for (const Order order : {Order::kBlocked, Order::kSequential}) {
+        for (const int64_t k : {1, 3, 4, 17, 64, 255, 256, 257, 300, 511, 512, 513, 800}) {
+          DotsOfABatchAreThoseAlone<float>(k, order, std::string(target));
+          DotsOfABatchAreThoseAlone<double>(k, order, std::string(target));
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
