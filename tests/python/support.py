@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,17 @@ def compile_library(folder: Path, source: str, *flags: str) -> str:
     library = folder / "library.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", *flags, "library.c", "-o", library], cwd=folder, check=True)
     return str(library)
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Lets torch, and so the ops under `repdl.enable()`, run on so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 WITHOUT_KERNEL = "aten::_compute_linear_combination"

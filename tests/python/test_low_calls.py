@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
 import repdl
-from support import same_bits
+from support import same_bits, torch_threads
 
 DTYPES = (torch.bfloat16, torch.float16)
 Tensors = tuple[torch.Tensor, ...]
@@ -99,20 +99,15 @@ SHAPES = ((3, 1, 70, 523), (1, 1, 90, 700), (2, 40, 2003), (1, 2, 40_000), (150,
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", OF_BATCHES)
 def test_batches_in_pieces(name: str, dtype: torch.dtype, threads: int) -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        for shape, layout in itertools.product(SHAPES, ("row-major", "spread")):
-            made = torch.Generator().manual_seed(sum(shape))
-            operands = [torch.randn(size, generator=made).to(dtype) for size in (shape, shape, shape[-1:])]
-            operands[0].view(-1)[-5:] = torch.tensor([math.nan, math.inf, -math.inf, -0.0, 1e-40], dtype=dtype)
-            with repdl.reproducible():
-                wide = tree_leaves(OF_BATCHES[name](*(t.float() for t in operands)))
-                low = tree_leaves(OF_BATCHES[name](*map(LAYOUTS[layout], operands)))
-            for found, expected in zip(low, wide, strict=True):
-                assert same_bits(found, expected.to(dtype)), (shape, layout)
-    finally:
-        torch.set_num_threads(before)
+    for shape, layout in itertools.product(SHAPES, ("row-major", "spread")):
+        made = torch.Generator().manual_seed(sum(shape))
+        operands = [torch.randn(size, generator=made).to(dtype) for size in (shape, shape, shape[-1:])]
+        operands[0].view(-1)[-5:] = torch.tensor([math.nan, math.inf, -math.inf, -0.0, 1e-40], dtype=dtype)
+        with repdl.reproducible(), torch_threads(threads):
+            wide = tree_leaves(OF_BATCHES[name](*(t.float() for t in operands)))
+            low = tree_leaves(OF_BATCHES[name](*map(LAYOUTS[layout], operands)))
+        for found, expected in zip(low, wide, strict=True):
+            assert same_bits(found, expected.to(dtype)), (shape, layout)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -14,10 +14,13 @@ from repdl.interception.native import Kernel, native_of
 from repdl.interception.override import ANY_DTYPE, on_devices, override
 
 _sort, _aminmax = native_of("sort.stable"), native_of("aminmax")
+_write, _scatter = native_of("_index_put_impl_"), native_of("scatter_.src")
+_index, _empty = native_of("index.Tensor"), native_of("empty.memory_format")
 
 _SUMMED = (torch.float32, torch.float64)
 _PAIRED = (torch.complex64, torch.complex128)
 _INDICES = (torch.int64, torch.int32)
+_MASKS = (torch.bool, torch.uint8)
 
 
 @override("_index_put_impl_", alike=(0, 2), **ANY_DTYPE)
@@ -27,8 +30,14 @@ def index_put_(
     """self[indices] = values, or += values."""
     values = values.to(self.device)
     indices = [None if index is None else index.to(self.device) for index in indices]
-    if accumulate and (found := _lines_of(self, indices)) is not None:
+    in_any_order = not accumulate and self.is_cpu and not _core.view_overlaps(self.shape, self.stride())
+    if in_any_order and (values.numel() == 1 or _are_masks(indices)):
+        return _write(self, indices, _apart(values, self), False, unsafe)
+    if (accumulate or in_any_order) and (found := _lines_of(self, indices)) is not None:
         before, along, lines, behind = found
+        if in_any_order:
+            values = _last_of_each_line(_apart(values, self), before, along, lines, behind)
+            return _write(self, indices, values, False, unsafe)
         shape = (math.prod(before), along, math.prod(behind))
         terms = values.expand(*before, *lines.shape, *behind).reshape(shape[0], lines.numel(), shape[2])
         return _in_place(self, shape, lambda x: x.index_add_(1, lines.reshape(-1), terms))
@@ -38,13 +47,37 @@ def index_put_(
     return write(self, written.reshape(-1), values.expand(written.shape).reshape(-1), accumulate)
 
 
+def _are_masks(indices: list[torch.Tensor | None]) -> bool:
+    return all(index is None or index.dtype in _MASKS for index in indices)
+
+
+def _apart(values: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+    """The values, or a copy where they lie in what is written."""
+    return values.clone() if values.untyped_storage().data_ptr() == self.untyped_storage().data_ptr() else values
+
+
+def _last_of_each_line(
+    values: torch.Tensor, before: list[int], along: int, lines: torch.Tensor, behind: list[int]
+) -> torch.Tensor:
+    """The values; where a line occurs again, the last of its values each time, so that no order of writing shows."""
+    of_row, numbers = lines.reshape(-1), torch.arange(lines.numel())
+    writer = _empty((along,), dtype=torch.int64)
+    _scatter(writer, 0, of_row, numbers)  # a single row is written in order
+    last = _index(writer, [of_row])
+    if torch.equal(last, numbers):
+        return values
+    whole = values.expand(*before, *lines.shape, *behind)
+    of_lines = whole.reshape(*before, lines.numel(), *behind)
+    return of_lines.index_select(len(before), last).reshape(whole.shape)
+
+
 def _lines_of(self: torch.Tensor, indices: Any) -> tuple[list[int], int, torch.Tensor, list[int]] | None:
     """Of indices of neighbouring dimensions: the sizes before these, their number of places, the places that the
     indices name, and the sizes behind. None for others, and for indices that torch is to refuse.
     """
     by_dim: list[torch.Tensor | None] = []
     for index in indices:
-        if index is not None and index.dtype in (torch.bool, torch.uint8):
+        if index is not None and index.dtype in _MASKS:
             if index.dim() == 0 or index.shape != self.shape[len(by_dim) : len(by_dim) + index.dim()]:
                 return None
             by_dim.extend(index.nonzero().unbind(1))

@@ -133,6 +133,9 @@ def aminmax_of_rows(self: torch.Tensor, dim: int, keepdim: bool = False) -> tupl
     return aminmax(self, dim=dim, keepdim=keepdim)
 
 
+_BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
 def _signed(result: torch.Tensor, larger: bool, has: Kernel) -> torch.Tensor:
     """The result of torch's choice of the largest or the smallest, with the sign of zero that the contract says.
 
@@ -141,7 +144,9 @@ def _signed(result: torch.Tensor, larger: bool, has: Kernel) -> torch.Tensor:
     zero = result == 0
     if not (result.is_floating_point() and bool(zero.any())):
         return result
-    found = has(lambda x: ((x == 0) & (x.signbit() ^ larger)).to(torch.int8)).to(torch.bool)
+    bits = _BITS[result.itemsize]
+    wanted = 0 if larger else torch.iinfo(bits).min
+    found = has(lambda x: (x.view(bits) == wanted).to(torch.float32)).to(torch.bool)
     first, second = (0.0, -0.0) if larger else (-0.0, 0.0)
     return torch.where(zero, torch.full_like(result, second).masked_fill_(found, first), result)
 
@@ -169,13 +174,12 @@ def _scattered(
     self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, mean: bool, include_self: bool
 ) -> torch.Tensor:
     """Sums in the order of the index; a mean is the sum over the number of terms. Without self, sums begin with +0."""
-    sums = (self if include_self else self.scatter(dim, index, 0.0)).scatter_add(dim, index, src)
-    if not mean:
-        return sums
-    ones = torch.ones_like(self, dtype=torch.int64, memory_format=torch.contiguous_format)
-    counts = ones if include_self else ones.scatter(dim, index, 0)
-    counts = counts.scatter_add(dim, index, torch.ones_like(src, dtype=torch.int64))
-    return _core.ops["div"](sums, counts.clamp_min(1).to(sums.dtype))
+    if include_self and not mean:
+        return self.scatter_add(dim, index, src)
+    start = torch.full(self.shape, float(include_self), dtype=torch.float64, device=self.device)
+    counts = start.scatter_add(dim, index, start.new_ones(()).expand(src.shape))
+    sums = (self if include_self else self.masked_fill(counts > 0, 0.0)).scatter_add(dim, index, src)
+    return _core.ops["div"](sums, counts.clamp_min(1).to(sums.dtype)) if mean else sums
 
 
 @override("index_reduce", **ANY_DTYPE)

@@ -17,6 +17,7 @@ from repdl.interception.override import ANY_DTYPE, on_devices, override
 _SIGN = -(2**15)
 
 _native_signbit, _native_copysign = native_of("signbit"), native_of("copysign.Tensor")
+_nan_to_num = native_of("nan_to_num")
 
 
 @override("signbit", elementwise=True, **ANY_DTYPE)
@@ -28,7 +29,7 @@ def signbit(self: torch.Tensor) -> torch.Tensor:
 @override("copysign.Tensor", elementwise=True, **ANY_DTYPE)
 def copysign(self: torch.Tensor, other: Any) -> torch.Tensor:
     if isinstance(other, torch.Tensor) and other.is_floating_point():
-        other = other.masked_fill(other != other, 0.0)
+        other = _nan_to_num(other, 0.0)
     return _native_copysign(self, other)
 
 
