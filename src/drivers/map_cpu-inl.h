@@ -25,10 +25,141 @@ HWY_INLINE void Fill(T number, int64_t n, T* to) {
   ForVectors<T>(n, [&](int64_t i, int64_t count) HWY_ATTR { StoreN(numbers, to + i, count); });
 }
 
-/// output = run(inputs...), in parallel. `grain` is the number of elements worth a fork. A low-precision output is
-/// rounded from what `run` gives.
+/// Rows up to which it is worth while to put some side by side for a run.
+constexpr int64_t kShortRow = 64;
+
+/// An operand whose rows are short: some of them side by side.
 template <class T>
-HWY_NOINLINE void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, const void* f) {
+class ShortRows {
+ public:
+  void Begin(const MapArgs& args, int input, int64_t first_row) {
+    args_ = &args, input_ = input, line_ = args.rank - 2, n_ = args.shape[args.rank - 1];
+    stride_ = Stride(args.rank - 1);
+    bool is_direct = stride_ == 1, is_same = true;
+    int64_t size = n_, rest = first_row;
+    for (int dim = line_; dim >= 0; --dim) {
+      is_direct = is_direct && Stride(dim) == size;
+      is_same = is_same && Stride(dim) == 0;
+      size *= args.shape[dim];
+      index_[dim] = rest % args.shape[dim];
+      rest /= args.shape[dim];
+      offset_ += index_[dim] * Stride(dim);
+    }
+    way_ = is_direct ? Way::kDirect : is_same ? Way::kSame : stride_ == 0 ? Way::kRepeat : Way::kCopy;
+    if (!is_same) return;
+    T memory[kShortRow];
+    const T* const row = NumbersSideBySide(Data(), DType(), 0, stride_, n_, memory);
+    for (int64_t i = 0; i < kMapRun; ++i) buffer_[i] = i < n_ ? row[i] : buffer_[i - n_];
+  }
+
+  /// The numbers of `count` rows, which begin with `row`; the rows before have been taken.
+  HWY_INLINE const T* Take(int64_t row, int64_t count) {
+    switch (way_) {
+      case Way::kDirect: return NumbersSideBySide(Data(), DType(), row * n_, 1, count * n_, buffer_);
+      case Way::kSame: return buffer_;
+      case Way::kRepeat: Repeat(count); return buffer_;
+      case Way::kCopy: Copy(count); return buffer_;
+    }
+    return nullptr;
+  }
+
+ private:
+  enum class Way { kDirect, kSame, kRepeat, kCopy };
+
+  int64_t Stride(int dim) const { return args_->strides[input_][dim]; }
+  const void* Data() const { return args_->inputs[input_]; }
+  repdl::DType DType() const { return args_->input_dtypes[input_]; }
+
+  /// Where the next row begins.
+  HWY_INLINE int64_t Next() {
+    const int64_t here = offset_;
+    for (int dim = line_; dim >= 0; --dim) {
+      offset_ += Stride(dim);
+      if (HWY_LIKELY(++index_[dim] < args_->shape[dim])) break;
+      offset_ -= Stride(dim) * args_->shape[dim];
+      index_[dim] = 0;
+    }
+    return here;
+  }
+
+  /// Whole vectors are stored: a row overwrites what the one before has put behind its end.
+  void Repeat(int64_t count) {
+    T numbers[kMapRun];
+    if (DType() == kDTypeOf<T>) {
+      const T* const from = static_cast<const T*>(Data());
+      for (int64_t i = 0; i < count; ++i) numbers[i] = from[Next()];
+    } else {
+      const auto* const from = static_cast<const uint16_t*>(Data());
+      for (int64_t i = 0; i < count; ++i) halves_[i] = from[Next()];
+      WidenAll(count, numbers);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      const VecOf<T> number = Set(TagOf<T>(), numbers[i]);
+      for (int64_t j = 0; j < n_; j += kLanesOf<T>) StoreU(number, TagOf<T>(), buffer_ + i * n_ + j);
+    }
+  }
+
+  void Copy(int64_t count) {
+    if (DType() == kDTypeOf<T>) {
+      const T* const from = static_cast<const T*>(Data());
+      if (stride_ != 1) return CopyEach(from, count, buffer_);
+      for (int64_t i = 0; i < count; ++i) {
+        const T* const row = from + Next();
+        T* const to = buffer_ + i * n_;
+        ForVectors<T>(n_, [&](int64_t j, int64_t left) HWY_ATTR { StoreU(LoadN(row + j, left), TagOf<T>(), to + j); });
+      }
+    } else {
+      CopyEach(static_cast<const uint16_t*>(Data()), count, halves_);
+      WidenAll(count * n_, buffer_);
+    }
+  }
+
+  template <class Stored>
+  HWY_INLINE void CopyEach(const Stored* from, int64_t count, Stored* to) {
+    for (int64_t i = 0; i < count; ++i) {
+      const Stored* const row = from + Next();
+      for (int64_t j = 0; j < n_; ++j) *to++ = row[j * stride_];
+    }
+  }
+
+  HWY_INLINE void WidenAll(int64_t count, T* to) const {
+    if constexpr (std::is_same_v<T, float>) WidenTo(DType(), halves_, to, count);
+  }
+
+  const MapArgs* args_;
+  int input_, line_;
+  int64_t n_, stride_, offset_ = 0, index_[kMaxRank];
+  Way way_;
+  T buffer_[kMapRun + kLanesOf<T>];
+  uint16_t halves_[kMapRun];
+};
+
+/// output = run(inputs...), in parallel, of short rows. `grain` is the number of elements worth a fork. A low-precision
+/// output is rounded from what `run` gives.
+template <class T>
+HWY_NOINLINE void MapShortRows(const MapArgs& args, int64_t grain, MapRun<T> run, const void* f) {
+  const int64_t n = args.shape[args.rank - 1], together = kMapRun / n;
+  ParallelRanges(args.numel / n, grain / n + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+    ShortRows<T> operands[MapArgs::kMaxInputs];
+    for (int t = 0; t < args.num_inputs; ++t) operands[t].Begin(args, t, begin);
+    T rounded[kMapRun];
+    for (int64_t row = begin; row < end; row += together) {
+      const int64_t count = std::min(together, end - row);
+      const T* x[MapArgs::kMaxInputs] = {};
+      for (int t = 0; t < args.num_inputs; ++t) x[t] = operands[t].Take(row, count);
+      if (args.output_dtype == kDTypeOf<T>) {
+        run(f, x, static_cast<T*>(args.output) + row * n, row * n, count * n);
+      } else if constexpr (std::is_same_v<T, float>) {
+        run(f, x, rounded, row * n, count * n);
+        NarrowTo(args.output_dtype, rounded, static_cast<uint16_t*>(args.output) + row * n, count * n);
+      }
+    }
+  });
+}
+
+/// The same of runs that each lie in a row.
+template <class T>
+HWY_NOINLINE void MapRowRuns(const MapArgs& args, int64_t grain, MapRun<T> run, const void* f) {
   const int inner = args.rank - 1;
   bool direct = args.output_dtype == kDTypeOf<T>;
   for (int t = 0; t < args.num_inputs; ++t) {
@@ -87,19 +218,31 @@ HWY_NOINLINE void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, con
   });
 }
 
-/// The same for a function object: f(x, y, at, n).
+/// The same of any rows.
+template <class T>
+void MapRuns(const MapArgs& args, int64_t grain, MapRun<T> run, const void* f) {
+  const bool short_rows = args.rank > 1 && args.numel > 0 && args.shape[args.rank - 1] <= kShortRow;
+  short_rows ? MapShortRows(args, grain, run, f) : MapRowRuns(args, grain, run, f);
+}
+
+/// Runs for a function object: f(x, y, at, n).
 template <class T, class F>
-void MapEachRun(const MapArgs& args, int64_t grain, const F& f) {
-  const MapRun<T> run = [](const void* context, const T* const* x, T* y, int64_t at, int64_t n)
-                            HWY_ATTR { (*static_cast<const F*>(context))(x, y, at, n); };
-  MapRuns<T>(args, grain, run, &f);
+constexpr MapRun<T> RunOf() {
+  return [](const void* context, const T* const* x, T* y, int64_t at, int64_t n)
+             HWY_ATTR { (*static_cast<const F*>(context))(x, y, at, n); };
+}
+
+/// Such runs that each lie in a row.
+template <class T, class F>
+void MapEachRowRun(const MapArgs& args, int64_t grain, const F& f) {
+  MapRowRuns<T>(args, grain, RunOf<T, F>(), &f);
 }
 
 /// output = f(inputs...), in parallel; f takes and gives vectors of T. Of an f of few steps, `kTogether` vectors are
 /// computed before one is stored: behind a store, all that f refers to is read from memory again.
 template <int kInputs, class T = float, int kTogether = 1, class F>
 void Map(const MapArgs& args, int64_t grain, const F& f) {
-  MapEachRun<T>(args, grain, [&f](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
+  const auto run = [&f](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
     // Lanes behind the end compute f(1...): no slow subnormals, no traps.
     const auto of = [&]<size_t... t>(int64_t i, int64_t count, std::index_sequence<t...>)
                         HWY_ATTR { return f(LoadN(x[t] + i, count, 1)...); };
@@ -116,7 +259,8 @@ void Map(const MapArgs& args, int64_t grain, const F& f) {
     }
     ForVectors<T>(n - begin, [&](int64_t i, int64_t count)
                                  HWY_ATTR { StoreN(of(begin + i, count, kEach), y + begin + i, count); });
-  });
+  };
+  MapRuns<T>(args, grain, RunOf<T, std::decay_t<decltype(run)>>(), &run);
 }
 
 /// output = f(tag, inputs...), for a text that has its numbers within.

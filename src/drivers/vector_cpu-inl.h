@@ -102,7 +102,23 @@ HWY_INLINE void StoreN(std::type_identity_t<VecOf<T>> v, T* p, int64_t count) {
 template <class T>
 HWY_INLINE const T* SideBySide(const T* x, int64_t stride, int64_t n, T* buffer) {
   if (stride == 1) return x;
-  for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * stride];
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if (stride == 2) {
+    const TagOf<T> d;
+    // The number behind the last one may be nobody's.
+    for (VecOf<T> even, odd; i + kLanesOf<T> < n; i += kLanesOf<T>) {
+      hn::LoadInterleaved2(d, x + 2 * i, even, odd);
+      StoreU(even, d, buffer + i);
+    }
+  }
+#endif
+  for (; i + 4 <= n; i += 4) {
+    const T* const from = x + i * stride;
+    const T a = from[0], b = from[stride], c = from[2 * stride], e = from[3 * stride];
+    buffer[i] = a, buffer[i + 1] = b, buffer[i + 2] = c, buffer[i + 3] = e;
+  }
+  for (; i < n; ++i) buffer[i] = x[i * stride];
   return buffer;
 }
 

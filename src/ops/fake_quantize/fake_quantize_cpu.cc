@@ -62,7 +62,7 @@ void RunFake(const FakeQuantizeArgs& args) {
   using V = VecOf<T>;
   const V low = Set(TagOf<T>(), static_cast<T>(args.low)), high = Set(TagOf<T>(), static_cast<T>(args.high));
   const bool is_one = IsOne(args.map, 1);
-  MapEachRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
+  MapEachRowRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
     bool* const mask = args.mask + at;
     ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
       const V zero = LoadN(x[2] + i, count);
@@ -80,7 +80,7 @@ void RunFakeGrad(const FakeQuantizeGradArgs& args) {
   const V low = Set(d, static_cast<T>(args.low)), high = Set(d, static_cast<T>(args.high));
   const V factor = Set(d, static_cast<T>(args.factor));
   const bool is_one = IsOne(args.map, 2);
-  MapEachRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
+  MapEachRowRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t at, int64_t n) HWY_ATTR {
     T* const by_scale = static_cast<T*>(args.grad_scale) + at;
     T* const by_zero = static_cast<T*>(args.grad_zero_point) + at;
     ForScaled(x[2], is_one, n, [&](int64_t i, int64_t count, V scale, V inverse) HWY_ATTR {
@@ -99,7 +99,7 @@ void RunQuantize(const QuantizeArgs& args) {
   using V = VecOf<T>;
   const V low = Set(TagOf<T>(), static_cast<T>(args.low)), high = Set(TagOf<T>(), static_cast<T>(args.high));
   const bool is_one = IsOne(args.map, 1);
-  MapEachRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
+  MapEachRowRun<T>(args.map, kGrain, [&](const T* const* x, T* y, int64_t, int64_t n) HWY_ATTR {
     ForScaled(x[1], is_one, n, [&](int64_t i, int64_t count, V, V inverse) HWY_ATTR {
       StoreN(QuantizedOf(LoadN(x[0] + i, count), inverse, LoadN(x[2] + i, count), low, high), y + i, count);
     });
