@@ -53,6 +53,10 @@ CALLS: dict[str, Callable[[], Any]] = {
     "its gradient": lambda: torch.ops.aten.gelu_backward(X, X, approximate=""),
     "trace of matrices": lambda: torch.trace(torch.ones(2, 2, 2)),
     "trace of a vector": lambda: torch.trace(X[0]),
+    "a negative norm of nothing": lambda: torch.linalg.vector_norm(X[:0], -1),
+    "the largest of nothing": lambda: torch.linalg.vector_norm(X[:, :0], torch.inf, dim=1),
+    "a norm of nothing along a dimension": lambda: torch.linalg.vector_norm(X[:, :0], -0.5, dim=(0, -1)),
+    "such norms, of which there are none": lambda: torch.norm(X[:0, :0], -1, dim=0),
     "whole numbers in place of fractions": lambda: torch._foreach_maximum_([X.long()], 0.5),
 }
 

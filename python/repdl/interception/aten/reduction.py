@@ -127,12 +127,27 @@ _spread("var")
 _spread("std")
 
 
+def _check_extreme(self: torch.Tensor, ord: Any, dim: Any) -> None:
+    """torch's error for a norm that nothing has."""
+    for_none = f"linalg.vector_norm cannot compute the {ord} norm on"
+    if dim is None or dim == []:
+        raise RuntimeError(f"{for_none} an empty tensor because the operation does not have an identity")
+    for d in [dim] if isinstance(dim, int) else dim:
+        if self.shape[d] == 0:
+            raise RuntimeError(
+                f"{for_none} the dimension {d} because this dimension is empty and the operation does not have an "
+                "identity"
+            )
+
+
 def vector_norm(
     self: torch.Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, ops: Ops = _core.ops
 ) -> torch.Tensor:
     dims = _dims(self, dim)
     if ord == 2:
         return ops["norm"](self, dims, keepdim, get_order())
+    if self.numel() == 0 and (ord < 0 or ord == float("inf")):
+        _check_extreme(self, ord, dim)
     size = self.abs()
     ops = ops_of(size)
     if ord == 1:
