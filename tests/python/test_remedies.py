@@ -31,6 +31,7 @@ NAMES = {
     "repdl": repdl,
     "A": _A + _A.T,
     "x": torch.randn(3, 4, generator=torch.Generator().manual_seed(2)),
+    "y": _A[:3, :3],
     "q": _A[None, None],
     "i": torch.arange(16, dtype=torch.int8).reshape(4, 4),
     "mask": torch.eye(3, 4, dtype=torch.bool),
@@ -45,6 +46,14 @@ NAMES = {
 def test_it_runs(call: str) -> None:
     with repdl.reproducible(strict="error"):
         eval(call, dict(NAMES))
+
+
+@pytest.mark.parametrize("op", ["sspaddmm", "hspmm"])
+def test_it_gives_the_product_of_a_sparse_matrix(op: str) -> None:
+    y, sparse, x = NAMES["y"], NAMES["sparse"], NAMES["x"]
+    stock = torch.sspaddmm(y.to_sparse(), sparse, x.T) if op == "sspaddmm" else torch.hspmm(sparse, x.T)
+    with repdl.reproducible(strict="error"):
+        torch.testing.assert_close(eval(remedies()[op].call, dict(NAMES)), stock.to_dense())
 
 
 def test_it_is_for_an_op_of_torch() -> None:
