@@ -451,3 +451,20 @@ def test_solutions_go_into_what_is_given() -> None:
             assert out.stride() == (strides if len(strides) == 3 else expected.stride())
         for right in (b.clone(), b.mT.contiguous().mT):
             assert same_bits(L.solve_triangular(a, right, upper=True, out=right), expected)
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("shape", [(4, 4), (2, 4, 4)])
+def test_solutions_by_an_adjoint_lie_in_rows(shape: tuple[int, ...], left: bool) -> None:
+    """As torch's, which goes without a copy of the factor there; a program may call `view` on them."""
+    draw = np.random.default_rng(4)
+    factor = torch.from_numpy(draw.standard_normal(shape) + 1j * draw.standard_normal(shape)).tril()
+    side = torch.from_numpy(draw.standard_normal(shape) + 1j * draw.standard_normal(shape))
+    for a in (factor.mH, factor.mT, factor.conj(), factor):
+        for b in (side, side.mH):
+            upper = a.stride(-1) != 1
+            stock = torch.linalg.solve_triangular(a, b, upper=upper, left=left)
+            with repdl.reproducible():
+                ours = torch.linalg.solve_triangular(a, b, upper=upper, left=left)
+            assert ours.stride() == stock.stride()
+            torch.testing.assert_close(ours, stock)

@@ -44,9 +44,12 @@ def solve_triangular(
 ) -> torch.Tensor:
     _check_fit("solve_triangular", self, B, left)
     a, b = _together(self, B)
+    in_rows = self.is_conj() and a.mT.is_contiguous()  # a factor's `.mH` as it is, which torch leaves where it is
     if left:
-        return solved("solve_triangular", a, b.mT, upper, unitriangular).mT
-    return in_columns(solved("solve_triangular", a.mT, b, not upper, unitriangular))  # X A = B is A^T X^T = B^T
+        found = solved("solve_triangular", a, b.mT, upper, unitriangular).mT
+        return found.contiguous() if in_rows else found
+    found = solved("solve_triangular", a.mT, b, not upper, unitriangular)  # X A = B is A^T X^T = B^T
+    return found if in_rows else in_columns(found)
 
 
 @override("triangular_solve", wide="float64", complex=True, converts=False)
