@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -116,6 +116,21 @@ def test_results_can_be_resized():
         with pytest.warns(UserWarning, match="was resized"):
             torch.exp(X, out=result)
     assert torch.equal(result, repdl.ops.exp(X))
+
+
+def test_a_resized_result_is_told_at_the_programs_line_once():
+    def run(times):
+        for _ in range(times):
+            torch.sort(X, out=(torch.ones(7), torch.ones(7, dtype=torch.int64)))
+            torch.cumsum(X, 0, out=torch.ones(7))
+
+    for reproducible in (False, True):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("default")
+            with repdl.reproducible() if reproducible else nullcontext():
+                run(3)
+        assert {each.filename for each in told} == {__file__}
+        assert len(told) == 2  # of sort's two results the texts are one
 
 
 def test_decorator():

@@ -60,10 +60,14 @@ def users_frame() -> FrameType | None:
 
 
 def warn(text: str, category: type[Warning], otherwise: str) -> None:
-    """Warns at the user's line; without one, at the place that is named."""
+    """Warns at the user's line, with its module's filters and memory; without one, at the place that is named."""
     frame = users_frame()
-    where = (otherwise, 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    warnings.warn_explicit(text, category, *where)
+    if frame is None:
+        warnings.warn_explicit(text, category, otherwise, 0)
+        return
+    names = frame.f_globals
+    said = names.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, category, frame.f_code.co_filename, frame.f_lineno, names.get("__name__"), said)
 
 
 def place() -> str:

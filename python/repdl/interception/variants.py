@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch._prims_common import is_non_overlapping_and_dense_or_false as is_dens
 
 from repdl import _core
 from repdl.interception.native import Kernel, schemas
+from repdl.interception.places import warn
 
 ForOut = Callable[[torch.dtype, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
@@ -108,11 +108,12 @@ def fill(target: torch.Tensor, result: torch.Tensor, converts: bool = True) -> t
     check_cast(result.dtype, target.dtype)
     if target.shape != result.shape:
         if target.numel():
-            warnings.warn(
+            warn(
                 f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
                 f"not match the required output shape {list(result.shape)}. Resize the out "
                 "tensor to no elements first, t.resize_(0)",
-                stacklevel=3,
+                UserWarning,
+                "torch",
             )
         target.resize_(result.shape)
         if is_dense(result):
