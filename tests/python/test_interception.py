@@ -133,6 +133,25 @@ def test_a_resized_result_is_told_at_the_programs_line_once():
         assert len(told) == 2  # of sort's two results the texts are one
 
 
+def test_old_calls_are_told_as_torch_tells_them():
+    program = """
+import sys, warnings
+import torch
+if sys.argv[1:]:
+    import repdl
+    repdl.enable()
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        torch.cholesky(torch.eye(2)) if hasattr(torch, "cholesky") else None
+        torch.triangular_solve(torch.ones(2, 1), torch.eye(2))
+print(*sorted(str(each.message).split()[0] + each.filename for each in told))
+"""
+    stock, ours = run_python(program), run_python(program, "enabled")
+    assert ours == stock
+    assert "torch.triangular_solve" in ours
+
+
 def test_decorator():
     @repdl.reproducible()
     def exp(x):

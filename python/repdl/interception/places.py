@@ -70,6 +70,16 @@ def warn(text: str, category: type[Warning], otherwise: str) -> None:
     warnings.warn_explicit(text, category, frame.f_code.co_filename, frame.f_lineno, names.get("__name__"), said)
 
 
+_old_calls: set[str] = set()
+
+
+def warn_of_old_call(text: str) -> None:
+    """Warns of a call that torch will not have for long, once in a process, as torch does."""
+    if text not in _old_calls:
+        _old_calls.add(text)
+        warn(text, UserWarning, "torch")
+
+
 def place() -> str:
     """The user's line, "train.py:31"; without one, that of the layer of torch. "(backward)" is in a backward pass."""
     frame: FrameType | None = sys._getframe(1)

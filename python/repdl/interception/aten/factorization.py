@@ -12,6 +12,7 @@ import torch
 
 from repdl.interception import core
 from repdl.interception.override import override
+from repdl.interception.places import warn_of_old_call
 
 _REAL = {"det": 1, "eigh": 0, "eigvalsh": 0, "slogdet": 1, "svd": 1, "svdvals": 0}
 """The outputs of ops of complex numbers that are real, by their places."""
@@ -154,6 +155,10 @@ def linalg_cholesky_ex(
 
 @override("cholesky", wide="float64", complex=True)
 def cholesky(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
+    warn_of_old_call(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release. Call torch.linalg.cholesky(A), or torch.linalg.cholesky(A).mH where upper=True."
+    )
     return torch.linalg.cholesky(self, upper=upper)
 
 

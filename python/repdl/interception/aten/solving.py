@@ -11,6 +11,7 @@ import torch
 from repdl.interception import core
 from repdl.interception.aten.factorization import checked, in_columns, solved
 from repdl.interception.override import override
+from repdl.interception.places import warn_of_old_call
 
 
 def _together(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -56,6 +57,10 @@ def solve_triangular(
 def triangular_solve(
     self: torch.Tensor, A: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
+    warn_of_old_call(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular and will be removed in a "
+        "future PyTorch release. Call torch.linalg.solve_triangular(A, B, upper=upper), which gives the solution alone."
+    )
     a = A.mT if transpose else A
     return solve_triangular(a, self, upper=upper != transpose, unitriangular=unitriangular), in_columns(A)
 
