@@ -128,6 +128,30 @@ def averages(rank: int) -> None:
             dist.all_reduce(tensor, op=op)
 
 
+def what_the_library_refuses(rank: int) -> None:
+    """Of a group of one rank, which has nothing to add, as well."""
+    alone = [dist.new_group([other]) for other in range(RANKS)][rank]
+    for group in (None, alone):
+        for dtype in (torch.int16, torch.uint16, torch.float8_e4m3fn):
+            with pytest.raises(RuntimeError, match="all_reduce: Invalid scalar type"):
+                dist.all_reduce(torch.ones(3).to(dtype), op=dist.ReduceOp.PRODUCT, group=group)
+        for dtype in (torch.float32, torch.bfloat16):
+            with pytest.raises(RuntimeError, match=r"all_reduce: Cannot use ReduceOp\.BOR with non-integral dtype"):
+                dist.all_reduce(numbers(rank, dtype), op=dist.ReduceOp.BOR, group=group)
+    for root in (-1, RANKS):
+        with pytest.raises(RuntimeError, match=f"reduce: invalid root rank: {root}"):
+            dist.reduce(numbers(rank), root)
+    for shape, dtype in (((3,), torch.float32), ((200,), torch.float64)):
+        with pytest.raises(RuntimeError, match=r"reduce_scatter_tensor: the output has .*, and the input 1000"):
+            dist.reduce_scatter_tensor(torch.empty(shape, dtype=dtype), numbers(rank))
+    with pytest.raises(RuntimeError, match="reduce_scatter: the output has"):  # which a copy would broadcast
+        dist.reduce_scatter(torch.empty(3, 200), list(numbers(rank).chunk(RANKS)))
+    with pytest.raises(RuntimeError, match="reduce_scatter: invalid input tensor list size"):
+        dist.reduce_scatter(torch.empty(200), list(numbers(rank).split(200))[1:])
+    with pytest.raises(RuntimeError, match="allreduce: a rank gives one tensor, not 2"):
+        dist.distributed_c10d._get_default_group().allreduce([numbers(rank), numbers(rank)])
+
+
 def one_after_another(rank: int) -> None:
     """No call waits for a thread of the library that waits for the interpreter."""
     for _ in range(500):
@@ -161,8 +185,8 @@ def the_audit_tells_them(rank: int) -> None:
 
 
 PROGRAMS = (
-    all_reduces, other_shapes, other_ways_to_call, integers_and_maxima, averages, one_after_another, gradients,
-    the_audit_tells_them,
+    all_reduces, other_shapes, other_ways_to_call, integers_and_maxima, averages, what_the_library_refuses,
+    one_after_another, gradients, the_audit_tells_them,
 )  # fmt: skip
 
 

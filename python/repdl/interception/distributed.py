@@ -36,8 +36,19 @@ class _Call:
         self.group = _dist.ProcessGroup.unbox(group)
         op = reduce_op.op()
         self.merge = _merges().get(op)
+        self.of_bits = self.merge in _OF_BITS and _dist.ReduceOp.RedOpType(op).name
         self.averages = op == _dist.ReduceOp.AVG
         self.timeout = None if timeout < 0 else timedelta(milliseconds=timeout)
+
+    def check(self, op: str, *tensors: torch.Tensor) -> None:
+        """What gloo refuses, in its words: else one rank, or a library that moves bytes, would let it pass."""
+        for dtype in {tensor.dtype for tensor in tensors}:
+            if dtype not in _DTYPES and not dtype.is_complex:
+                raise RuntimeError(f"{op}: Invalid scalar type, {dtype}; convert the tensor")
+            if self.of_bits and (dtype.is_floating_point or dtype.is_complex):
+                raise RuntimeError(
+                    f"{op}: Cannot use ReduceOp.{self.of_bits} with non-integral dtype, {dtype}; give integers"
+                )
 
     def over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
         """The sum, say, of what each rank calls this with."""
@@ -65,6 +76,14 @@ class _Call:
             parts = [*pairs, *parts[2 * len(pairs) :]]
         total = parts[0].div_(self.group.size()) if self.averages else parts[0]
         return total.to(dtype)
+
+
+_OF_BITS = (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor)
+_DTYPES = frozenset((
+    torch.float32, torch.float64, torch.float16, torch.bfloat16,
+    torch.int8, torch.uint8, torch.int32, torch.int64, torch.bool,
+))  # fmt: skip
+"""Those that gloo reduces, beside complex ones, which it takes for pairs."""
 
 
 @cache
@@ -127,11 +146,23 @@ class _Op:
 
 
 def _to_all(call: _Call, tensors: Tensors, sparse: None = None) -> None:
+    if len(tensors) != 1:  # gloo adds up all that a rank gives
+        raise RuntimeError(
+            f"allreduce: a rank gives one tensor, not {len(tensors)}; for several call allreduce_coalesced"
+        )
+    _each_to_all(call, tensors)
+
+
+def _each_to_all(call: _Call, tensors: Tensors) -> None:
+    call.check("all_reduce", *tensors)
     for tensor in tensors:
         tensor.copy_(call.over_ranks(tensor))
 
 
 def _to_one(call: _Call, tensors: Tensors, root: int, place: int) -> None:
+    call.check("reduce", *tensors)
+    if not 0 <= root < call.group.size():
+        raise RuntimeError(f"reduce: invalid root rank: {root}; the group has {call.group.size()} ranks")
     for tensor in tensors:
         total = call.over_ranks(tensor)
         if call.group.rank() == root:
@@ -140,18 +171,36 @@ def _to_one(call: _Call, tensors: Tensors, root: int, place: int) -> None:
 
 def _to_each(call: _Call, outputs: Tensors, inputs: Sequence[Tensors]) -> None:
     for output, by_rank in zip(outputs, inputs, strict=True):
+        call.check("reduce_scatter", output, *by_rank)
+        if len(by_rank) != call.group.size():
+            raise RuntimeError(
+                "reduce_scatter: invalid input tensor list size, must be world size: "
+                f"{len(by_rank)} tensors for {call.group.size()} ranks; give one for each"
+            )
+        mine = by_rank[call.group.rank()]
+        if (output.shape, output.dtype) != (mine.shape, mine.dtype):
+            raise RuntimeError(
+                f"reduce_scatter: the output has shape {tuple(output.shape)} and {output.dtype}, and the input "
+                f"of this rank {tuple(mine.shape)} and {mine.dtype}; give an output of the latter"
+            )
         output.copy_(call.exchanged(by_rank))
 
 
 def _shares_to_each(call: _Call, outputs: Tensors, inputs: torch.Tensor | Tensors) -> None:
     """Of inputs that are cut into a share for each rank."""
     for output, whole in zip(outputs, [inputs] if isinstance(inputs, torch.Tensor) else inputs, strict=True):
+        call.check("reduce_scatter_tensor", output, whole)
+        if (whole.numel(), whole.dtype) != (output.numel() * call.group.size(), output.dtype):
+            raise RuntimeError(
+                f"reduce_scatter_tensor: the output has {output.numel()} elements of {output.dtype}, and the input "
+                f"{whole.numel()} of {whole.dtype}; give {call.group.size()} times those of the output, of its dtype"
+            )
         output.copy_(call.exchanged(whole.reshape(call.group.size(), *output.shape).unbind()))
 
 
 _OPS = {
     "allreduce_": _Op(1, 1, True, _to_all),
-    "allreduce_coalesced_": _Op(1, 0, False, _to_all),
+    "allreduce_coalesced_": _Op(1, 0, False, _each_to_all),
     "reduce_": _Op(1, 2, False, _to_one),
     "reduce_scatter_": _Op(2, 0, True, _to_each),
     "_reduce_scatter_base_": _Op(2, 0, True, _shares_to_each),
