@@ -55,6 +55,7 @@ def _products() -> Iterator[Call]:
     yield "bmm, 64 of 64²", torch.bmm, leaf(64, 64, 64), leaf(64, 64, 64)
     yield "bmm, 256 of 8²", torch.bmm, leaf(256, 8, 8), leaf(256, 8, 8)
     yield "matmul, 8 × 4 heads, 64 × 32 × 64", torch.matmul, leaf(8, 4, 64, 32), leaf(8, 4, 32, 64)
+    yield "einsum, 512 dots of 512", partial(torch.einsum, "bi,bi->b"), leaf(512, 512), leaf(512, 512)
     yield "mv, 1024²", torch.mv, leaf(1024, 1024), leaf(1024)
     yield "dot, 10^5", torch.dot, leaf(10**5), leaf(10**5)
     yield "bilinear, 64, 64² to 16", F.bilinear, leaf(64, 64), leaf(64, 64), leaf(16, 64, 64)
@@ -140,6 +141,20 @@ def _functions() -> Iterator[Call]:
     yield "power of 3", torch.pow, many, 3
 
 
+@family("short rows")
+def _short_rows() -> Iterator[Call]:
+    """Operands that are broadcast, whose last dimensions are short."""
+    points, images, heads = leaf(20_000, 3), leaf(4, 64, 64, 3), leaf(4, 128, 12, 32)
+    yield "a number to each of 20000 points", torch.mul, points, leaf(20_000, 1)
+    yield "a point to all of 20000", torch.add, points, leaf(3)
+    yield "differences of 200 points", torch.sub, leaf(200, 1, 3), leaf(1, 200, 3)
+    yield "a mean of each channel, 4 × 64² × 3", torch.sub, images, leaf(3)
+    yield "a number to each of 10000 rows of 16", torch.sub, leaf(10_000, 16), leaf(10_000, 1)
+    yield "an angle to each head, 4 × 128 × 12 of 32", torch.mul, heads, leaf(128, 1, 32)
+    yield "halves of 32", lambda x: x[..., :16] * x[..., 16:], heads
+    yield "every second number of 32", lambda x: x[..., ::2] * x[..., 1::2], heads
+
+
 @family("functions, float64")
 def _functions_of_doubles() -> Iterator[Call]:
     yield from _pointwise(torch.float64)
@@ -155,7 +170,9 @@ def _low_precision() -> Iterator[Call]:
     yield "add", torch.add, low(256, 256), low(256, 256)
     yield "sum of rows", partial(torch.sum, dim=1), low(256, 1000)
     yield "softmax, 64 of 1000", partial(torch.softmax, dim=1), low(64, 1000)
+    yield "softmax, 8 × 12 × 128 of 128", partial(torch.softmax, dim=-1), low(8, 12, 128, 128)
     yield "layer_norm, 256 of 256", F.layer_norm, low(256, 256), (256,)
+    yield "batch_norm, 8 × 64 × 28², evaluated", F.batch_norm, low(8, 64, 28, 28), *low(2, 64).detach().abs()
     yield "linear, 1 token, 768 to 768", F.linear, low(1, 768), low(768, 768), low(768)
     for tokens in (1, 8):
         frozen = low(4096, 4096).detach()
@@ -215,6 +232,7 @@ def _norms() -> Iterator[Call]:
         leaf(256),
     )
     yield "group_norm, 8 × 64 × 28², 32 groups", F.group_norm, images, 32, *channels
+    yield "group_norm, 2 × 320 × 64², 32 groups", F.group_norm, leaf(2, 320, 64, 64), 32, leaf(320), leaf(320)
     yield "instance_norm, 8 × 64 × 28²", F.instance_norm, images
     yield "normalize, 256 of 768", F.normalize, tokens
     yield "local_response_norm, 8 × 64 × 28²", F.local_response_norm, images, 5
@@ -319,6 +337,7 @@ def _index_sums() -> Iterator[Call]:
     yield "scatter_reduce, maxima, 10^5", torch.scatter_reduce, bins, 0, of_numbers, numbers, "amax"
     yield "index_put, 10^4 rows of 64 to 1000", partial(torch.index_put, accumulate=True), table, (of_rows,), rows
     yield "put, 10^5 to 1000", partial(torch.put, accumulate=True), bins, of_numbers, numbers
+    yield "assignment, 10^4 rows of 64 to 1000", torch.index_put, table, (of_rows,), rows
     yield "bincount with weights, 10^5", torch.bincount, of_numbers, torch.rand(10**5)
     gradient = partial(
         torch.ops.aten.embedding_dense_backward, num_weights=10**4, padding_idx=-1, scale_grad_by_freq=False
