@@ -45,7 +45,7 @@ def test_the_last_value_of_a_place_stays(name: str, threads: int) -> None:
     index, size = ASSIGNMENTS[name]
     made = torch.Generator().manual_seed(5)
     numbers, values = (torch.randn(shape, generator=made) * 10 for shape in ((7, 5, 4), size))
-    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64):
+    for dtype in (torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.int64, torch.bool, torch.complex64):
         x, v = numbers.to(dtype), values.to(dtype)
         for laid_out in (x, x.transpose(0, 2).contiguous().transpose(0, 2), torch.cat([x, x]).view(2, *x.shape)[1]):
             expected = _written_in_order(x, index, v)
@@ -53,6 +53,20 @@ def test_the_last_value_of_a_place_stays(name: str, threads: int) -> None:
                 found = laid_out.clone(memory_format=torch.preserve_format)
                 found[index] = v
             assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("index", [A, A[:2]], ids=["that repeats", "that does not"])
+@pytest.mark.parametrize("spread", [(), (1, 1)], ids=["too large", "of too many dimensions"])
+def test_values_that_do_not_fit_are_refused_in_torchs_words(
+    spread: tuple[int, ...], index: torch.Tensor, accumulate: bool
+) -> None:
+    values = torch.ones(*spread, len(index), 5, 4 if spread else 3)
+    with pytest.raises(RuntimeError) as stock:
+        torch.zeros(7, 5, 4).index_put_((index,), values, accumulate)
+    with repdl.reproducible(), pytest.raises(RuntimeError) as ours:
+        torch.zeros(7, 5, 4).index_put_((index,), values, accumulate)
+    assert str(ours.value) == str(stock.value)
 
 
 def test_many_rows_are_written_in_order() -> None:

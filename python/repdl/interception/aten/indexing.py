@@ -35,6 +35,8 @@ def index_put_(
         return _write(self, indices, _apart(values, self), False, unsafe)
     if (accumulate or in_any_order) and (found := _lines_of(self, indices)) is not None:
         before, along, lines, behind = found
+        if self.is_cpu and not _fits(values, [*before, *lines.shape, *behind]):
+            return _write(self, indices, values, accumulate, unsafe)  # torch's error
         if in_any_order:
             values = _last_of_each_line(_apart(values, self), before, along, lines, behind)
             return _write(self, indices, values, False, unsafe)
@@ -49,6 +51,12 @@ def index_put_(
 
 def _are_masks(indices: list[torch.Tensor | None]) -> bool:
     return all(index is None or index.dtype in _MASKS for index in indices)
+
+
+def _fits(values: torch.Tensor, shape: list[int]) -> bool:
+    """Whether the values can be broadcast to the shape."""
+    sizes = values.shape[::-1]
+    return len(sizes) <= len(shape) and all(n in (1, size) for n, size in zip(sizes, shape[::-1], strict=False))
 
 
 def _apart(values: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
@@ -133,6 +141,10 @@ def write(self: torch.Tensor, places: torch.Tensor, values: torch.Tensor, accumu
         torch.ne(sorted_places[1:], sorted_places[:-1], out=last[:-1])
     chosen = by[last]
     scatter = native_of("scatter_.src", "CPU" if self.is_cpu else "CUDA")
+    if self.is_floating_point() and self.itemsize == 1:  # which torch does not scatter
+        taken = values[chosen].view(torch.uint8)
+        _in_place(self.view(torch.uint8), (-1,), lambda x: scatter(x, 0, places[chosen], taken))
+        return self
     return _in_place(self, (-1,), lambda x: scatter(x, 0, places[chosen], values[chosen]))
 
 
