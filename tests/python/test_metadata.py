@@ -300,3 +300,17 @@ def test_strides_of_gradients_of_losses_as_torch(loss: Any, reduction: str, dims
     stock = strides()
     with repdl.reproducible():
         assert strides() == stock
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.complex64])
+def test_strides_of_steps_between_as_torch(dtype: torch.dtype) -> None:
+    """Those of the start count before those of the weight."""
+    size = (2, 3, 33)
+    operands = [
+        torch.ones([size[d] for d in order], dtype=dtype).permute([order.index(d) for d in range(3)])
+        for order in itertools.permutations(range(3))
+    ]
+    for start, end, weight in itertools.permutations(operands, 3):
+        stock = torch.lerp(start, end, weight).stride()
+        with repdl.reproducible():
+            assert torch.lerp(start, end, weight).stride() == stock

@@ -99,6 +99,7 @@ def _lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch
     near = weight.abs() < 0.5
     if weight.dim() == 0:
         return start + difference * weight if near else end - difference * (1 - weight)
+    near = near.contiguous()  # the strides of a result are those of `start` before those of the weight
     return torch.where(near, start + difference * weight, end - difference * (1 - weight))
 
 
