@@ -56,6 +56,8 @@ class DirectCall : public OverrideCall {
       }
       case Use::kDType:
         return given.tag == TorchValue::Tag::kInt && TakeDType(DTypeOfCode(static_cast<int64_t>(given.word)));
+      case Use::kSize:
+        return given.tag == TorchValue::Tag::kInt && IsSize(static_cast<int64_t>(given.word), step.begin, step.end);
       case Use::kOut: return true;
       default: return false;  // of a generator too: in an ordinary call it is the default one
     }
@@ -181,6 +183,12 @@ std::optional<DirectPlan> MakeDirectPlan(const OverrideCallable& function, const
         if (constant->value == Py_Ellipsis) continue;
         if (PyType_Check(constant->value) != 0) {
           step.use = Use::kDType;
+          continue;
+        }
+        if (PySlice_Check(constant->value)) {
+          step.use = Use::kSize;
+          Py_ssize_t stride;
+          if (PySlice_Unpack(constant->value, &step.begin, &step.end, &stride) != 0) throw nb::python_error();
           continue;
         }
         step.constant = ValueOfObject(constant->value);

@@ -126,6 +126,16 @@ bool OverrideCall::TakeDType(std::optional<DType> dtype) {
   return dtype.has_value();
 }
 
+bool OverrideCall::IsSize(int64_t number, int64_t begin, int64_t end) const {
+  const auto* first = std::get_if<TensorView>(&read_.values[0]);
+  if (first == nullptr) return false;
+  int64_t size = 1;
+  for (int64_t dim = begin; dim < std::min<int64_t>(end, first->rank()); ++dim) {
+    size *= first->shape[static_cast<int>(dim)];
+  }
+  return number == size;
+}
+
 bool OverrideCall::Complete() {
   const std::vector<Parameter>& parameters = function_.callable.parameters;
   for (size_t i = 0; i < parameters.size(); ++i) {

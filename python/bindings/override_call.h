@@ -61,6 +61,8 @@ class OverrideCall {
 
   /// Takes a type that the tensors are to have in an ordinary call. False if it is none.
   bool TakeDType(std::optional<DType> dtype);
+  /// Whether that is the product of the sizes of the first tensor, which was read, in dimensions [begin, end).
+  bool IsSize(int64_t number, int64_t begin, int64_t end) const;
 
   /// Whether the call is an ordinary one, once all that was given is taken: fills in the rest.
   bool Complete();

@@ -101,6 +101,11 @@ class Call : public OverrideCall {
   bool TakeConstant(PyObject* constant, PyObject* given) {
     if (constant == Py_Ellipsis) return true;
     if (PyType_Check(constant) != 0) return TakeDType(DTypeOfObject(given));
+    if (PySlice_Check(constant)) {
+      Py_ssize_t begin, end, step;
+      if (PyLong_Check(given) == 0 || PySlice_Unpack(constant, &begin, &end, &step) != 0) return false;
+      return IsSize(PyLong_AsSsize_t(given), begin, end);
+    }
     return PyObject_RichCompareBool(given, constant, Py_EQ) == 1;
   }
 

@@ -16,7 +16,7 @@ namespace repdl {
 enum class Target { kNew, kFirstArgument, kOut };
 
 /// An argument that the op does not have, and what it equals in an ordinary call: Ellipsis for anything, a type for that
-/// of its kind which the tensors have, as torch.dtype is.
+/// of its kind which the tensors have, as torch.dtype is, and a slice for the product of those sizes of the first tensor.
 struct Constant {
   Py_ssize_t place;
   PyObject* value;

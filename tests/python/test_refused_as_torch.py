@@ -30,6 +30,11 @@ CALLS: dict[str, Callable[[], Any]] = {
     "histc of no bins": lambda: torch.histc(X, bins=0),
     "histc of fewer": lambda: torch.histc(X, bins=-3),
     "histogram of no bins": lambda: torch.histogram(X, 0),
+    "group_norm of more samples": lambda: torch.native_group_norm(IMAGE, None, None, 2, 1, 16, 1, 1e-5),
+    "group_norm of fewer places": lambda: torch.native_group_norm(IMAGE, None, None, 1, 1, 15, 1, 1e-5),
+    "its gradient of fewer places": lambda: torch.ops.aten.native_group_norm_backward(
+        IMAGE, IMAGE, X[:1, :1], X[:1, :1], None, 1, 1, 15, 1, [True, False, False]
+    ),
     "renorm by p = -1": lambda: torch.renorm(X, -1, 0, 1.0),
     "renorm by p = 0": lambda: torch.renorm(X, 0, 0, 1.0),
     "renorm to less than 0": lambda: torch.renorm(X, 2, 0, -1.0),
@@ -68,6 +73,15 @@ def test_type_of_the_exception(name: str) -> None:
     with repdl.reproducible(), pytest.raises(stock.type) as ours:
         CALLS[name]()
     assert str(ours.value)
+
+
+def test_group_norm_by_the_sizes_that_are_given() -> None:
+    x, weight = X.expand(2, 4, 4).contiguous() * torch.tensor([1.0, 2.0])[:, None, None], torch.arange(2.0)
+    with repdl.reproducible():
+        found = torch.native_group_norm(x, weight, weight, 16, 2, 1, 2, 1e-5)
+        expected = torch.native_group_norm(x.view(16, 2, 1), weight, weight, 16, 2, 1, 2, 1e-5)
+        assert torch.equal(found[0].view(16, 2, 1), expected[0])
+        assert found[0].shape == x.shape and found[1].shape == (16, 2)
 
 
 def test_renorm_along_each_dimension() -> None:

@@ -82,7 +82,8 @@ class Override:
     for_out: from the type of `out` and the arguments of a call to those of the one that fills it, where that type has
         a say in how the result is computed.
     constants: by their place, the arguments that the op does not have, and what they are in an ordinary call; `...`
-        where that does not matter, `torch.dtype` for the one that the tensors have.
+        where that does not matter, `torch.dtype` for the one that the tensors have, a slice for the product of those
+        sizes of the first tensor.
     of_constants: ops of the core that take the first arguments alone, and stand for a call of float32 where those at
         these places are what is said here.
     choices: by their place, the arguments that torch gives as numbers, and what the op calls each.

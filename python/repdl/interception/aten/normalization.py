@@ -103,10 +103,20 @@ def _takes_rms_norm(input: torch.Tensor, shape: tuple[int, ...], weight: torch.T
     return tuple(input.shape[-len(shape) :]) == shape and (weight is None or tuple(weight.shape) == shape)
 
 
+def _as_channels(x: torch.Tensor, samples: int, channels: int, places: int) -> torch.Tensor:
+    """The tensor as samples of channels of places, unless it has these dimensions."""
+    if samples * channels * places != x.numel():
+        raise RuntimeError(
+            f"[native_group_norm] N = {samples}, C = {channels} and HxW = {places} do not make up the {x.numel()} "
+            f"elements of a tensor of shape {tuple(x.shape)}; pass sizes whose product is that number"
+        )
+    return x if x.shape[:2] == (samples, channels) else x.reshape(samples, channels, places)
+
+
 @override(
     "native_group_norm",
     op="group_norm",
-    constants={3: ..., 4: ..., 5: ...},
+    constants={3: slice(1), 4: slice(1, 2), 5: slice(2, None)},
     moved={6: "num_groups"},
     contiguous=True,
     low="first",
@@ -126,17 +136,18 @@ def native_group_norm(
     *,
     ops: Ops = _core.ops,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    x = _as_channels(input, N, C, HxW)
     if not input.numel():
         unknown = input.new_full((N, group), torch.nan)
         return torch.empty_like(input), unknown, unknown.clone()
-    output, mean, rstd = ops["group_norm"](input, group, weight, bias, eps, get_order())
-    return _like_input(output, input), mean.reshape(N, group), rstd.reshape(N, group)
+    output, mean, rstd = ops["group_norm"](x, group, weight, bias, eps, get_order())
+    return _like_input(output.reshape(input.shape), input), mean, rstd
 
 
 @override(
     "native_group_norm_backward",
     op="group_norm_grad",
-    constants={5: ..., 6: ..., 7: ..., 8: ..., 9: [True, True, True]},
+    constants={5: slice(1), 6: slice(1, 2), 7: slice(2, None), 8: ..., 9: [True, True, True]},
     contiguous=True,
     wide="float64",
 )
@@ -156,11 +167,13 @@ def native_group_norm_backward(
 ) -> Tensors3:
     if not input.numel():
         return _masked((torch.zeros_like(input), *(input.new_zeros(C) for _ in range(2))), output_mask)
-    args = (grad_out, input, mean, rstd, weight, get_order())
+    g, x = (_as_channels(t, N, C, HxW) for t in (grad_out, input))
+    args = (g, x, mean.reshape(N, group), rstd.reshape(N, group), weight, get_order())
     if not any(output_mask[1:]):
-        return _like_input(ops["group_norm_grad_input"](*args), input) if output_mask[0] else None, None, None
+        grad = ops["group_norm_grad_input"](*args).reshape(input.shape) if output_mask[0] else None
+        return None if grad is None else _like_input(grad, input), None, None
     grads = ops["group_norm_grad"](*args)
-    return _masked((_like_input(grads[0], input), *grads[1:]), output_mask)
+    return _masked((_like_input(grads[0].reshape(input.shape), input), *grads[1:]), output_mask)
 
 
 def _type_of_parameters(input: torch.Tensor, *parameters: torch.Tensor | None) -> torch.dtype:
