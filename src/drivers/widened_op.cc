@@ -55,22 +55,24 @@ void RunWhole(const OpInfo& op, std::span<const Value> values, std::span<const T
   }
 }
 
+/// 128 KB as floats: a few such are in the second cache.
+constexpr int64_t kPieceNumbers = 32768;
+
 /// A batch in pieces of a few steps along one of its dimensions, which lie in one step of those before.
 class Pieces {
  public:
   /// Of `num_dims` dimensions of a batch.
   Pieces(const TensorView& first, int num_dims) {
-    constexpr int64_t kNumbers = 32768;  // 128 KB as floats: a few such are in the second cache
-    if (num_dims == 0 || first.numel() <= kNumbers) return;
+    if (num_dims == 0) return;
     int64_t numbers = first.numel();
     for (dim_ = 0;; ++dim_) {
       numbers /= first.shape[dim_];
-      if (numbers <= kNumbers || dim_ + 1 == num_dims) break;
+      if (numbers <= kPieceNumbers || dim_ + 1 == num_dims) break;
       num_outer_ *= first.shape[dim_];
     }
     rank_ = first.rank();
     size_ = first.shape[dim_];
-    step_ = std::max<int64_t>(kNumbers / numbers, 1);
+    step_ = std::max<int64_t>(kPieceNumbers / numbers, 1);
     num_inner_ = (size_ + step_ - 1) / step_;
   }
 
@@ -120,7 +122,9 @@ Specs InferWidened(const OpInfo& op, std::span<const Value> values, DType low) {
 
 void RunWidened(const OpInfo& op, std::span<const Value> values, std::span<const TensorView> outputs, DType low) {
   const FpEnvGuard guard;
-  const Pieces pieces(FirstTensor(values), InferOfFloats(op, values, low).num_batch_dims);
+  const TensorView& first = FirstTensor(values);
+  if (first.numel() <= kPieceNumbers) return RunWhole(op, values, outputs, low);
+  const Pieces pieces(first, InferOfFloats(op, values, low).num_batch_dims);
   if (pieces.count() == 1) return RunWhole(op, values, outputs, low);
   ParallelFor(pieces.count(), [&](int64_t piece) {
     const ChangedValues inputs(values, [&](const TensorView& input) { return pieces.OfInput(input, piece); });
