@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 import repdl
-from support import same_bits
+from support import same_bits, torch_threads
 
 _generator = torch.Generator().manual_seed(7)
 
@@ -321,16 +321,11 @@ def test_the_last_of_those_that_a_view_has_in_one_place_stays(dtype: torch.dtype
     last = dict(zip(into, range(len(into)), strict=True))
     expected = x.flatten()
     expected[list(last)] = source.flatten()[list(last.values())]
-    before = torch.get_num_threads()
-    try:
-        with repdl.reproducible():
-            for threads in (1, 2, 7):
-                torch.set_num_threads(threads)
-                found = torch.as_strided_scatter(x, source, *view)
-                of_columns = torch.as_strided_scatter(x, source.t().contiguous().t(), *view)
-                assert same_bits(found.flatten(), expected) and same_bits(of_columns, found)
-    finally:
-        torch.set_num_threads(before)
+    for threads in (1, 2, 7):
+        with repdl.reproducible(), torch_threads(threads):
+            found = torch.as_strided_scatter(x, source, *view)
+            of_columns = torch.as_strided_scatter(x, source.t().contiguous().t(), *view)
+        assert same_bits(found.flatten(), expected) and same_bits(of_columns, found)
     with repdl.reproducible():
         narrow = torch.as_strided_scatter(torch.zeros(4, 5).t(), torch.ones(2, 3), (2, 3), (1, 1), 2)
     assert narrow.stride() == (1, 5) and narrow.t().flatten().tolist() == [0.0] * 2 + [1.0] * 4 + [0.0] * 14

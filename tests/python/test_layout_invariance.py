@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 
 import repdl
+from support import torch_threads
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 PRECISE = DTYPES[:2]
@@ -170,19 +171,15 @@ def bits(tensors: list[torch.Tensor]) -> list[str]:
 @pytest.mark.parametrize("name", CALLS)
 def test_layout_and_threads(name: str) -> None:
     function, operands, dtypes = CALLS[name]
-    threads = torch.get_num_threads()
-    try:
-        with repdl.reproducible():
-            for dtype in dtypes:
-                given = [x.to(dtype) for x in operands]
-                torch.set_num_threads(1)
+    with repdl.reproducible():
+        for dtype in dtypes:
+            given = [x.to(dtype) for x in operands]
+            with torch_threads(1):
                 plain = bits(results(function, given))
-                torch.set_num_threads(3)
+            with torch_threads(3):
                 assert bits(results(function, given)) == plain, f"3 threads, {dtype}"
                 for layout in LAYOUTS:
                     assert bits(results(function, given, layout)) == plain, f"{layout.__name__}, {dtype}"
-    finally:
-        torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))

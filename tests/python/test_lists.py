@@ -11,7 +11,7 @@ import torch
 
 import repdl
 from repdl import _core
-from support import same_bits
+from support import same_bits, torch_threads
 
 SHAPES = ((), (0,), (3,), (7, 5), (130, 70))
 OPTIONS: dict[str, tuple[Any, tuple[dict[str, Any], ...]]] = {
@@ -90,15 +90,11 @@ def test_threads_do_not_show(n: int) -> None:
         return [p.detach(), norm, grad, torch.cumsum(make[2].view(200, 200), 1), torch.logcumsumexp(make[3], 0),
                 torch.prod(1 + make[4] * 1e-3), torch.cumprod(1 + make[5].view(200, 200) * 1e-3, 0)]  # fmt: skip
 
-    before = torch.get_num_threads()
     with repdl.reproducible():
-        try:
-            torch.set_num_threads(1)
+        with torch_threads(1):
             expected = run()
-            torch.set_num_threads(n)
+        with torch_threads(n):
             got = run()
-        finally:
-            torch.set_num_threads(before)
     assert all(same_bits(a, b) for a, b in zip(got, expected, strict=True))
 
 
