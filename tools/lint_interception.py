@@ -65,7 +65,7 @@ EXCEPTIONS: dict[str, str] = {
         "A step that rounds once, for dtypes and scalars that the op beside it does not take.": """
             aten/arithmetic.py::_lerp aten/arithmetic.py::addcdiv aten/arithmetic.py::addcmul
             aten/arithmetic.py::rsub_tensor aten/complex_functions.py::_addmm aten/composites.py::bilinear
-            aten/functions.py::glu_jvp aten/functions.py::pow_tensor_scalar aten/indexing.py::index_add
+            aten/functions.py::glu_jvp aten/functions.py::pow_tensor_scalar aten/reduced_by_index.py::index_add
             aten/matmul.py::addr aten/matmul.py::linalg_cross aten/matmul.py::plus aten/optimizer.py::_goes_on
         """,
         "Differentiable steps above autograd, where the op has no gradient by an operand.": """

@@ -31,10 +31,10 @@ struct SortedTerms {
     return CountBefore(entries, count, SortEntry<Key>::Make(static_cast<Key>(key + 1), 0)) - first;
   }
 
-  /// `sum` plus term(t) for all terms t of the place that begins at `first`, one after the other. They are read some at a
-  /// time, so that a thread does not wait for each.
-  template <class T, class Term>
-  __device__ __forceinline__ T AddTo(T sum, int64_t first, const Term& term) const {
+  /// What `result` is once all terms t of the place that begins at `first` have met it, one after the other:
+  /// step(result, term(t)). They are read some at a time, so that a thread does not wait for each.
+  template <class T, class Step, class Term>
+  __device__ __forceinline__ T Meet(T result, int64_t first, const Step& step, const Term& term) const {
     constexpr int kAtATime = 4;
     const Key key = entries[first].KeyOf();
     for (int64_t i = first;; i += kAtATime) {
@@ -48,10 +48,15 @@ struct SortedTerms {
       }
 #pragma unroll
       for (int j = 0; j < kAtATime; ++j) {
-        if (j < taken) sum = scalar::Add(sum, terms[j]);
+        if (j < taken) result = step(result, terms[j]);
       }
-      if (taken < kAtATime) return sum;
+      if (taken < kAtATime) return result;
     }
+  }
+  /// The same of sums.
+  template <class T, class Term>
+  __device__ __forceinline__ T AddTo(T sum, int64_t first, const Term& term) const {
+    return Meet(sum, first, [](T so_far, T x) { return scalar::Add(so_far, x); }, term);
   }
 };
 

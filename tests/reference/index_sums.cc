@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Sums in the order of an index.
+// Sums and other reductions in the order of an index.
+#include <cmath>
+#include <limits>
+
 #include "op.h"
 #include "sums.h"
 
@@ -62,6 +65,70 @@ static Results RunScatterAdd(const Case& test_case) {
   Results results;
   Append(results, sums, args.OutputShape());
   return results;
+}
+
+/// IEEE 754-2019's maximum, or minimum: a NaN if there is one, and of zeros +0 is the larger.
+template <class T>
+static T Extreme(T x, T y, bool largest) {
+  if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<T>::quiet_NaN();
+  if (x == y) return std::signbit(x) == largest ? y : x;
+  return (x > y) == largest ? x : y;
+}
+
+/// The results, where each of the terms goes to an element of the input, in order.
+template <class T>
+static Results Reduced(const Arguments& args, const Numbers<T>& terms, const std::vector<int64_t>& places) {
+  Numbers<T> results_of_places = args.NumbersOf<T>("input");
+  const auto reduce = args.Text("reduce");
+  const bool include_self = args.Flag("include_self");
+  const T infinity = std::numeric_limits<T>::infinity();
+  std::vector<int64_t> counts(results_of_places.size(), include_self ? 1 : 0);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    T& result = results_of_places[places[i]];
+    if (counts[places[i]] == 0) {
+      result = reduce == "prod" ? T{1} : reduce == "amax" ? -infinity : reduce == "amin" ? infinity : T{0};
+    }
+    ++counts[places[i]];
+    if (reduce == "prod") {
+      result = result * terms[i];
+    } else if (reduce == "amax" || reduce == "amin") {
+      result = Extreme(result, terms[i], reduce == "amax");
+    } else {
+      result = result + terms[i];
+    }
+  }
+  for (size_t i = 0; i < counts.size() && reduce == "mean"; ++i) {
+    if (counts[i] > 0) results_of_places[i] = results_of_places[i] / static_cast<T>(counts[i]);
+  }
+  Results results;
+  Append(results, results_of_places, args.OutputShape());
+  return results;
+}
+
+/// The place in the input of each element of `terms`, whose index is that of its slice or its own.
+static std::vector<int64_t> PlacesOfTerms(const Arguments& args, const char* terms, bool of_slices) {
+  const Indices index = args.IndicesOf("index");
+  const Layout to = Layout::Along(args.Shape("input"), args.Int("dim"));
+  const Layout from = Layout::Along(args.Shape(terms), args.Int("dim"));
+  std::vector<int64_t> places(static_cast<size_t>(from.rows() * from.length));
+  for (int64_t row = 0; row < from.rows(); ++row) {
+    for (int64_t i = 0; i < from.length; ++i) {
+      places[from.At(row, i)] = to.At(row, index[of_slices ? i : from.At(row, i)]);
+    }
+  }
+  return places;
+}
+
+template <class T>
+static Results RunScatterReduce(const Case& test_case) {
+  const Arguments args(test_case);
+  return Reduced<T>(args, args.NumbersOf<T>("src"), PlacesOfTerms(args, "src", false));
+}
+
+template <class T>
+static Results RunIndexReduce(const Case& test_case) {
+  const Arguments args(test_case);
+  return Reduced<T>(args, args.NumbersOf<T>("source"), PlacesOfTerms(args, "source", true));
 }
 
 template <class T>
@@ -213,6 +280,8 @@ static Results RunSampledMm(const Case& test_case) {
 
 static const Op kOps[] = {{"index_add", REPDL_EITHER(RunIndexAdd)},
                           {"scatter_add", REPDL_EITHER(RunScatterAdd)},
+                          {"scatter_reduce", REPDL_EITHER(RunScatterReduce)},
+                          {"index_reduce", REPDL_EITHER(RunIndexReduce)},
                           {"embedding_grad", REPDL_EITHER(RunEmbeddingGrad)},
                           {"embedding_bag", REPDL_EITHER(RunEmbeddingBag)},
                           {"embedding_bag_grad", REPDL_EITHER(RunEmbeddingBagGrad)},

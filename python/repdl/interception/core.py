@@ -73,7 +73,7 @@ def _along(op: _Kernel, x: torch.Tensor, dim: int) -> torch.Tensor:
 
 
 def _by_index(op: _Kernel, x: torch.Tensor, dim: int, *args: Any) -> torch.Tensor:
-    """Of index_add and scatter_add: (before, along, after). An index of places in one line stays as it is."""
+    """Of sums and reductions by index: (before, along, after). An index of places in one line stays as it is."""
     rank = x.dim()
     dim %= rank
 
@@ -214,7 +214,7 @@ _WAYS: dict[str, _Kernel] = {
     **dict.fromkeys(("batch_norm", "batch_norm_grad", "batch_norm_eval", "batch_norm_eval_grad"), _of_channels),
     "batch_norm_stats": _of_channels_alone,
     "mm": _of_matrices,
-    **dict.fromkeys(("index_add", "scatter_add"), _by_index),
+    **dict.fromkeys(("index_add", "scatter_add", "index_reduce", "scatter_reduce"), _by_index),
     **dict.fromkeys(("segment_reduce", "segment_reduce_grad"), _of_segments),
     "embedding_grad": _of_indices,
     **dict.fromkeys(("weight_norm", "weight_norm_grad"), _of_weights),

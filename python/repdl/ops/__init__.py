@@ -383,6 +383,7 @@ from repdl.ops.resample import resample as resample, resample_grad as resample_g
 from repdl.ops.roi_align import roi_align as roi_align, roi_align_grad as roi_align_grad
 from repdl.ops.roi_pool import roi_pool as roi_pool, roi_pool_grad as roi_pool_grad
 from repdl.ops.sample_gradient import dirichlet_grad as dirichlet_grad, standard_gamma_grad as standard_gamma_grad
+from repdl.ops.scatter_reduce import index_reduce as index_reduce, scatter_reduce as scatter_reduce
 from repdl.ops.segment_reduce import (
     segment_reduce as segment_reduce,
     segment_reduce_grad as segment_reduce_grad,

@@ -130,9 +130,11 @@ void EmbeddingGrad(const TensorView& grad_output, const TensorView& indices, int
   DispatchReal(grad_output.dtype, [&]<class T>() {
     const T* const factors =
         scale_grad_by_freq ? FrequenciesOf<T>(rows, count, num_weights, /*is_inverse=*/true, scratch) : nullptr;
-    IndexSumKernel(
-        place, IndexSumArgs<T>{1, count, grad_weight.shape[1], rows, LeftOut(padding_idx), nullptr, factors, 1, nullptr,
-                               packed.Data<const T>(), count, grad_weight.Data<T>(), num_weights});
+    IndexSumKernel(place, IndexSumArgs<T>{{1, count, grad_weight.shape[1], rows, LeftOut(padding_idx), nullptr,
+                                           packed.Data<const T>(), count, grad_weight.Data<T>(), num_weights},
+                                          factors,
+                                          1,
+                                          nullptr});
   });
 }
 
@@ -185,8 +187,11 @@ void EmbeddingBag(const TensorView& weight, const TensorView& indices, const Ten
                                                        weight.shape[0], output.Data<T>(), maxima_out.data()});
       }
       const T* const factors = Factors<T>(per_sample_weights, scratch);
-      IndexSumKernel(place, IndexSumArgs<T>{1, count, width, to, -1, rows, factors, 1, nullptr, table.Data<const T>(),
-                                            weight.shape[0], output.Data<T>(), bags});
+      IndexSumKernel(place, IndexSumArgs<T>{{1, count, width, to, -1, rows, table.Data<const T>(), weight.shape[0],
+                                             output.Data<T>(), bags},
+                                            factors,
+                                            1,
+                                            nullptr});
       if (parsed == BagMode::kMean) DivideRowsKernel(place, DivideRowsArgs<T>{bags, width, sizes, output.Data<T>()});
     });
   }
@@ -236,8 +241,8 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
   TensorView grad = Contiguous(grad_output, scratch);
   DispatchReal(grad_output.dtype, [&]<class T>() {
     if (parsed == BagMode::kMax) {
-      return ScatterAddKernel(place, ScatterAddArgs<T>{1, bags, width, maxima, grad.Data<const T>(),
-                                                       grad_weight.Data<T>(), num_weights, sizes});
+      return ScatterAddKernel(place, NumberTerms<T>{1, bags, width, maxima, grad.Data<const T>(), grad_weight.Data<T>(),
+                                                    num_weights, sizes});
     }
     if (parsed == BagMode::kMean) {
       const TensorView divided = scratch.New(grad.dtype, grad.shape);
@@ -248,8 +253,11 @@ void EmbeddingBagGrad(const TensorView& grad_output, const TensorView& indices, 
     const T* const factors = Factors<T>(per_sample_weights, scratch);
     const T* const divisors =
         scale_grad_by_freq ? FrequenciesOf<T>(rows, count, num_weights, /*is_inverse=*/false, scratch) : nullptr;
-    IndexSumKernel(place, IndexSumArgs<T>{1, count, width, rows, LeftOut(padding_idx), from, factors, 1, divisors,
-                                          grad.Data<const T>(), bags, grad_weight.Data<T>(), num_weights});
+    IndexSumKernel(place, IndexSumArgs<T>{{1, count, width, rows, LeftOut(padding_idx), from, grad.Data<const T>(),
+                                           bags, grad_weight.Data<T>(), num_weights},
+                                          factors,
+                                          1,
+                                          divisors});
   });
 }
 

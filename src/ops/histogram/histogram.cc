@@ -41,8 +41,11 @@ void Histogram(const TensorView& input, const TensorView& bins, const std::optio
     args.places = scratch.Get<int64_t>(n);
     HistogramKernel(place, args);
     IndexSumKernel(place,
-                   IndexSumArgs<T>{1, n, 1, args.places, -1, nullptr, nullptr, 0, nullptr,
-                                   Contiguous(*weight, scratch).Data<const T>(), n, hist.Data<T>(), hist.numel()});
+                   IndexSumArgs<T>{{1, n, 1, args.places, -1, nullptr, Contiguous(*weight, scratch).Data<const T>(), n,
+                                    hist.Data<T>(), hist.numel()},
+                                   nullptr,
+                                   0,
+                                   nullptr});
   });
 }
 

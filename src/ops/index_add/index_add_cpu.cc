@@ -1,268 +1,31 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-
-#include "base/arena.h"
-#include "base/parallel.h"
-#include "drivers/vector_cpu-inl.h"
+#include "drivers/index_terms_cpu-inl.h"
 #include "ops/index_add/index_add_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
 
-/// Additions that are worth a fork.
-constexpr int64_t kGrain = Grain(16384);
+#include "ops/index_add/index_add.row.h"
 
-/// With fewer threads, single numbers are added sooner than they are sorted.
-constexpr int kThreadsWorthSorting = 4;
-
-/// An upper limit, so that each bucket of a stable sort is written as a stream.
-constexpr int64_t kMaxBuckets = 256;
-
-enum class Steps { kNone, kFactor, kFactorAndDivisor };
-
-template <class T, Steps kSteps>
-class IndexSum {
- public:
-  explicit IndexSum(const IndexSumArgs<T>& args) : args_(args) {}
-
-  void Run() const {
-    const int64_t threads = GetNumThreads();
-    if (args_.outer * args_.terms * args_.width < kGrain || threads == 1) {
-      return RunAlone();
-    }
-    if (args_.outer < threads && RowsAscend()) {
-      for (int64_t slice = 0; slice < args_.outer; ++slice) AddAscending(slice);
-      return;
-    }
-    // Pieces of a row are at least two cache lines, so that most of what is loaded is used.
-    const int64_t most = std::max<int64_t>(args_.width / (2 * kLineOf<T>), 1);
-    const int64_t pieces = std::min(most, (threads + args_.outer - 1) / args_.outer);
-    if (args_.outer * pieces >= threads) {
-      const int64_t lines = (args_.width + kLineOf<T> - 1) / kLineOf<T>;
-      ParallelFor(args_.outer * pieces, [&](int64_t task) HWY_ATTR {
-        const int64_t slice = task / pieces, piece = task % pieces;
-        AddSlices(slice, slice + 1, lines * piece / pieces * kLineOf<T>,
-                  std::min(lines * (piece + 1) / pieces * kLineOf<T>, args_.width));
-      });
-    } else if (args_.width > 1 || threads >= kThreadsWorthSorting) {
-      for (int64_t slice = 0; slice < args_.outer; ++slice) AddSorted(slice);
-    } else {
-      RunAlone();
-    }
-  }
-
-  /// In this thread.
-  void RunAlone() const { AddSlices(0, args_.outer, 0, args_.width); }
-
- private:
-  void AddSlices(int64_t begin, int64_t end, int64_t first, int64_t last) const {
-    for (int64_t slice = begin; slice < end; ++slice) {
-      AddTerms(slice, args_.terms, first, last, [](int64_t i) { return i; });
-    }
-  }
-
-  /// The terms term(0), term(1), …, in the columns from `first` to `last`.
-  template <class Term>
-  HWY_INLINE void AddTerms(int64_t slice, int64_t count, int64_t first, int64_t last, const Term& term) const {
-    if (args_.width == 1) {
-      if constexpr (kSteps == Steps::kNone) {
-        if (args_.from == nullptr) return AddNumbers(slice, count, term);
-      }
-      for (int64_t i = 0; i < count; ++i) AddNumber(slice, term(i));
-      return;
-    }
-    for (int64_t i = 0; i < count;) {
-      const int64_t row = args_.to[term(i)];
-      int64_t end = i + 1;  // of the terms that meet in one row
-      while (end < count && args_.to[term(end)] == row) ++end;
-      if (row != args_.left_out) AddRun(slice, row, first, last, end - i, [&](int64_t k) { return term(i + k); });
-      i = end;
-    }
-  }
-
-  /// Whether the terms come row by row, as those of a sorted matrix or of bags do, and no row has a thread's share of them.
-  bool RowsAscend() const {
-    const int64_t share = std::max<int64_t>(args_.terms / GetNumThreads(), 1);
-    for (int64_t t = share; t < args_.terms; t += share) {
-      if (args_.to[t] == args_.to[t - share]) return false;
-    }
-    return std::is_sorted(args_.to, args_.to + args_.terms);
-  }
-
-  /// A task adds neighbouring terms; those of one row stay together.
-  void AddAscending(int64_t slice) const {
-    const auto start_of_row = [this](int64_t t) {
-      while (t > 0 && t < args_.terms && args_.to[t] == args_.to[t - 1]) ++t;
-      return t;
-    };
-    ParallelRanges(args_.terms, kGrain / (4 * args_.width) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
-      const int64_t first = start_of_row(begin);
-      AddTerms(slice, start_of_row(end) - first, 0, args_.width, [first](int64_t i) { return first + i; });
-    });
-  }
-
-  /// A stable counting sort of the terms into buckets of neighbouring rows; a task adds the terms of a bucket.
-  void AddSorted(int64_t slice) const {
-    int shift = 0;
-    while (args_.rows >> shift >= kMaxBuckets) ++shift;
-    const int64_t buckets = (args_.rows >> shift) + 1;
-    const int64_t chunks = std::min<int64_t>(GetNumThreads(), args_.terms);
-    Scratch scratch;
-    int64_t* const sorted = scratch.Get<int64_t>(args_.terms);
-    int64_t* const next = scratch.Get<int64_t>(chunks * buckets);  // of each chunk, where a bucket's next term goes
-    int64_t* const starts = scratch.Get<int64_t>(buckets + 1);
-    std::fill(next, next + chunks * buckets, int64_t{0});
-    const auto for_terms = [&](int64_t chunk, const auto& body) {
-      int64_t* const own = next + chunk * buckets;
-      for (int64_t t = args_.terms * chunk / chunks; t < args_.terms * (chunk + 1) / chunks; ++t) {
-        if (args_.to[t] != args_.left_out) body(own[args_.to[t] >> shift]++, t);
-      }
-    };
-    ParallelFor(chunks, [&](int64_t chunk) { for_terms(chunk, [](int64_t, int64_t) {}); });
-    int64_t place = 0;
-    for (int64_t bucket = 0; bucket < buckets; ++bucket) {
-      starts[bucket] = place;
-      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const int64_t count = next[chunk * buckets + bucket];
-        next[chunk * buckets + bucket] = place;
-        place += count;
-      }
-    }
-    starts[buckets] = place;
-    ParallelFor(chunks, [&](int64_t chunk) { for_terms(chunk, [sorted](int64_t at, int64_t t) { sorted[at] = t; }); });
-    ParallelFor(buckets, [&](int64_t bucket) HWY_ATTR {
-      const int64_t* const own = sorted + starts[bucket];
-      AddTerms(slice, starts[bucket + 1] - starts[bucket], 0, args_.width, [own](int64_t i) { return own[i]; });
-    });
-  }
-
-  const T* Source(int64_t slice, int64_t t) const {
-    return args_.source + (slice * args_.source_rows + (args_.from == nullptr ? t : args_.from[t])) * args_.width;
-  }
-  T* Output(int64_t slice, int64_t row) const { return args_.output + (slice * args_.rows + row) * args_.width; }
-  T Factor(int64_t t) const { return args_.factors == nullptr ? T{1} : args_.factors[t * args_.factor_stride]; }
-
-  void AddNumber(int64_t slice, int64_t t) const {
-    if (args_.to[t] == args_.left_out) return;
-    T term = *Source(slice, t);
-    if constexpr (kSteps != Steps::kNone) term = term * Factor(t);
-    if constexpr (kSteps == Steps::kFactorAndDivisor) term = term / args_.divisors[t];
-    T& sum = *Output(slice, args_.to[t]);
-    sum = sum + term;
-  }
-
-  /// The same for terms that are numbers of the source as they are.
-  template <class Term>
-  HWY_INLINE void AddNumbers(int64_t slice, int64_t count, const Term& term) const {
-    const int64_t* const to = args_.to;
-    const int64_t left_out = args_.left_out;
-    const T* const source = args_.source + slice * args_.source_rows;
-    T* const output = args_.output + slice * args_.rows;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t t = term(i);
-      if (to[t] != left_out) output[to[t]] = output[to[t]] + source[t];
-    }
-  }
-
-  /// Terms of one row. Their sums stay in registers for a block of columns.
-  template <class Term>
-  HWY_INLINE void AddRun(int64_t slice, int64_t row, int64_t first, int64_t last, int64_t count,
-                         const Term& term) const {
-    constexpr int64_t kN = kLanesOf<T>;
-    T* const output = Output(slice, row);
-    int64_t column = first;
-    for (; column + 4 * kN <= last; column += 4 * kN) {
-      const TagOf<T> d;
-      T* const at = output + column;
-      VecOf<T> s0 = LoadU(d, at), s1 = LoadU(d, at + kN), s2 = LoadU(d, at + 2 * kN), s3 = LoadU(d, at + 3 * kN);
-      for (int64_t k = 0; k < count; ++k) {
-        const int64_t t = term(k);
-        const T* const source = Source(slice, t) + column;
-        s0 = Add(s0, TermOf(LoadU(d, source), t));
-        s1 = Add(s1, TermOf(LoadU(d, source + kN), t));
-        s2 = Add(s2, TermOf(LoadU(d, source + 2 * kN), t));
-        s3 = Add(s3, TermOf(LoadU(d, source + 3 * kN), t));
-      }
-      StoreU(s0, d, at), StoreU(s1, d, at + kN), StoreU(s2, d, at + 2 * kN), StoreU(s3, d, at + 3 * kN);
-    }
-    for (; column < last; column += kN) {
-      const int64_t columns = std::min(last - column, kN);
-      VecOf<T> sum = LoadN(output + column, columns);
-      for (int64_t k = 0; k < count; ++k) {
-        const int64_t t = term(k);
-        sum = Add(sum, TermOf(LoadN(Source(slice, t) + column, columns), t));
-      }
-      StoreN<T>(sum, output + column, columns);
-    }
-  }
-
-  HWY_INLINE VecOf<T> TermOf(VecOf<T> x, int64_t t) const {
-    [[maybe_unused]] const TagOf<T> d;
-    if constexpr (kSteps != Steps::kNone) x = Mul(x, Set(d, Factor(t)));
-    if constexpr (kSteps == Steps::kFactorAndDivisor) x = Div(x, Set(d, args_.divisors[t]));
-    return x;
-  }
-
-  const IndexSumArgs<T>& args_;
-};
-
-template <class T>
-void SumByIndex(const IndexSumArgs<T>& args) {
-  if (args.divisors != nullptr) {
-    IndexSum<T, Steps::kFactorAndDivisor>(args).Run();
-  } else if (args.factors != nullptr) {
-    IndexSum<T, Steps::kFactor>(args).Run();
-  } else {
-    IndexSum<T, Steps::kNone>(args).Run();
-  }
+template <Factors kFactors, class T>
+void SumWith(const IndexSumArgs<T>& args) {
+  const AddTerm<T, kFactors> step{args.factors, args.factor_stride, args.divisors};
+  TermsOfRows(args.terms, step).Run();
 }
 
 template <class T>
-void ScatterAdd(const ScatterAddArgs<T>& args) {
-  const int64_t slice = args.terms * args.inner;
-  if (args.inner == 1 && args.kept == nullptr) {
-    const auto add_slices = [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        const IndexSumArgs<T> row{
-            1,        args.terms, 1,       args.index + o * slice,  kNoneLeftOut, nullptr,
-            nullptr,  0,          nullptr, args.source + o * slice, args.terms,   args.output + o * args.rows,
-            args.rows};
-        const IndexSum<T, Steps::kNone> sum(row);
-        args.outer < GetNumThreads() ? sum.Run() : sum.RunAlone();
-      }
-    };
-    if (args.outer < GetNumThreads()) return add_slices(0, args.outer);
-    return ParallelRanges(args.outer, kGrain / std::max<int64_t>(args.terms, 1) + 1, add_slices);
-  }
-  // A task has some columns of a slice: as many as the threads leave it, as the index is read row by row.
-  const int64_t wanted = (GetNumThreads() + args.outer - 1) / args.outer;
-  const int64_t length = std::max(args.inner / wanted, std::min(args.inner, 2 * kLineOf<T>));
-  const int64_t pieces = (args.inner + length - 1) / length;
-  ParallelRanges(args.outer * pieces, kGrain / std::max<int64_t>(args.terms * length, 1) + 1,
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t task = begin; task < end; ++task) {
-                     const int64_t o = task / pieces, first = task % pieces * length;
-                     const int64_t last = std::min(first + length, args.inner);
-                     T* const output = args.output + o * args.rows * args.inner;
-                     for (int64_t t = 0; t < args.terms; ++t) {
-                       if (args.kept != nullptr && args.kept[t] == 0) continue;
-                       const int64_t at = o * slice + t * args.inner;
-                       for (int64_t i = first; i < last; ++i) {
-                         T& sum = output[args.index[at + i] * args.inner + i];
-                         sum = sum + args.source[at + i];
-                       }
-                     }
-                   }
-                 });
+void SumByIndex(const IndexSumArgs<T>& args) {
+  if (args.divisors != nullptr) return SumWith<Factors::kFactorAndDivisor>(args);
+  args.factors != nullptr ? SumWith<Factors::kFactor>(args) : SumWith<Factors::kNone>(args);
 }
 
 }  // namespace
 
 void IndexSumKernel(const IndexSumArgs<float>& args) { SumByIndex(args); }
 void IndexSumKernel(const IndexSumArgs<double>& args) { SumByIndex(args); }
-void ScatterAddKernel(const ScatterAddArgs<float>& args) { ScatterAdd(args); }
-void ScatterAddKernel(const ScatterAddArgs<double>& args) { ScatterAdd(args); }
+void ScatterAddKernel(const NumberTerms<float>& args) { TakeTermsOfNumbers(args, AddTerm<float, Factors::kNone>()); }
+void ScatterAddKernel(const NumberTerms<double>& args) { TakeTermsOfNumbers(args, AddTerm<double, Factors::kNone>()); }
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -53,9 +53,11 @@ void SparseMm(const TensorView& values, const TensorView& row_indices, const Ten
   if (output.numel() == 0 || values.numel() == 0) return;
   const TensorView factors = Contiguous(values, scratch), source = Contiguous(mat2, scratch);
   DispatchReal(values.dtype, [&]<class T>() {
-    IndexSumKernel(place,
-                   IndexSumArgs<T>{1, values.numel(), mat2.shape[1], to, kNoneLeftOut, from, factors.Data<const T>(), 1,
-                                   nullptr, source.Data<const T>(), mat2.shape[0], output.Data<T>(), num_rows});
+    IndexSumKernel(place, IndexSumArgs<T>{{1, values.numel(), mat2.shape[1], to, kNoneLeftOut, from,
+                                           source.Data<const T>(), mat2.shape[0], output.Data<T>(), num_rows},
+                                          factors.Data<const T>(),
+                                          1,
+                                          nullptr});
   });
 }
 

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from repdl import _core
-from repdl.interception import core
 from repdl.interception.native import Kernel, native_of
 from repdl.interception.override import ANY_DTYPE, on_devices, override
 
@@ -17,8 +16,6 @@ _sort, _aminmax = native_of("sort.stable"), native_of("aminmax")
 _write, _scatter = native_of("_index_put_impl_"), native_of("scatter_.src")
 _index, _empty = native_of("index.Tensor"), native_of("empty.memory_format")
 
-_SUMMED = (torch.float32, torch.float64)
-_PAIRED = (torch.complex64, torch.complex128)
 _INDICES = (torch.int64, torch.int32)
 _MASKS = (torch.bool, torch.uint8)
 
@@ -181,76 +178,6 @@ def as_strided_scatter(
     write(whole, places.reshape(-1), src.expand(places.shape).reshape(-1), False)
     return result
 
-
-_native_index_add, _native_scatter_add = native_of("index_add"), native_of("scatter_add")
-
-
-@override("index_add", op="index_add", wide="compute", alike=(0, 3), converts=False, in_place=True)
-def index_add(
-    self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: Any = 1
-) -> torch.Tensor:
-    """Terms are added in the order of the index, each times alpha, a product that torch's own may fuse with the sum.
-
-    Complex numbers are pairs of sums. torch's own kernel adds integers, and says what is wrong with others.
-    """
-    if self.dtype in _PAIRED and source.dtype == self.dtype and 0 < self.dim() == source.dim():
-        terms = source if alpha == 1 else source * alpha
-        pairs = (torch.view_as_real(x.resolve_conj()) for x in (self, terms))
-        sums = index_add(next(pairs), dim if dim >= 0 else dim - 1, index, next(pairs))
-        return torch.view_as_complex(sums)
-    fit = (
-        self.dtype == source.dtype
-        and self.dtype in _SUMMED
-        and index.dtype in _INDICES
-        and 0 < self.dim() == source.dim()
-        and index.dim() < 2
-        and -self.dim() <= dim < self.dim()
-        and source.shape[dim] == index.numel()
-    )
-    if not fit:
-        return _native_index_add(self, dim, index, source if alpha == 1 else source * alpha)
-    return core.ops["index_add"](self, dim, index.to(torch.int64), source, alpha)
-
-
-@override("scatter_add", op="scatter_add", wide="compute", alike=(0, 3), converts=False, in_place=True)
-def scatter_add(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
-    """Elements that the index does not reach stay as they are."""
-    fit = (
-        self.dtype == src.dtype
-        and self.dtype in _SUMMED
-        and index.dtype in _INDICES
-        and 0 < self.dim() == src.dim() == index.dim()
-        and -self.dim() <= dim < self.dim()
-        and all(n <= m for n, m in zip(index.shape, src.shape, strict=True))
-        and all(n <= m or d == dim % self.dim() for d, (n, m) in enumerate(zip(index.shape, self.shape, strict=True)))
-    )
-    if not fit or index.numel() == 0:
-        return _native_scatter_add(self, dim, index, src)
-    reached = tuple(slice(None) if d == dim % self.dim() else slice(n) for d, n in enumerate(index.shape))
-    terms = src[tuple(slice(n) for n in index.shape)]
-    sums = core.ops["scatter_add"](self[reached], dim, index.to(torch.int64), terms)
-    if sums.shape == self.shape:
-        return sums
-    result = self.clone(memory_format=torch.contiguous_format)
-    result[reached] = sums
-    return result
-
-
-def _declare_few(name: str, ours: Kernel) -> None:
-    """What the op does not take, on devices: integers, whose sums have no order, no terms, and single numbers."""
-
-    @on_devices(name)
-    def few(self: torch.Tensor, dim: int, index: torch.Tensor, terms: torch.Tensor, **alpha: Any) -> torch.Tensor:
-        is_whole = not self.is_floating_point() and not self.is_complex()
-        if is_whole or self.dtype != terms.dtype or index.numel() == 0:
-            return native_of(name, "CUDA")(self, dim, index, terms, **alpha)
-        if self.dim() or not self.is_floating_point():
-            raise NotImplementedError
-        return ours(self.reshape(1), 0, index.reshape(-1), terms.reshape(-1), **alpha).reshape(())
-
-
-_declare_few("index_add", index_add)
-_declare_few("scatter_add", scatter_add)
 
 _native_bincount = native_of("bincount")
 
