@@ -7,12 +7,12 @@
 #include "drivers/transpose_cpu-inl.h"
 #include "drivers/vector_cpu-inl.h"
 #include "ops/fft/fft_kernel.h"
+#include "ops/fft/row_in_cache_cpu-inl.h"
+#include "ops/fft/steps_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
 namespace {
-
-#include "ops/fft/fft.row.h"
 
 /// Rows that are transformed together: a cache line of them, or more if a vector holds more.
 template <class T>
@@ -20,15 +20,6 @@ inline constexpr int64_t kColumns = std::max(kLineOf<T>, kLanesOf<T>);
 
 /// Complex numbers worth a fork of the threads.
 constexpr int64_t kGrain = 2048;
-
-/// Element i of column c is number i * kColumns + c of each plane.
-template <class T>
-struct Planes {
-  T* re;
-  T* im;
-
-  Planes Swapped() const { return {im, re}; }
-};
 
 /// Where the columns of a block begin, in Ts. Those behind `count` are as the first one.
 template <class T>
@@ -51,21 +42,6 @@ struct Block {
     return true;
   }
 };
-
-/// What happens to each number at its end.
-template <class T>
-struct Ending {
-  T divisor, reciprocal;  // the reciprocal is 0 unless a product with it is the quotient
-
-  HWY_INLINE VecOf<T> operator()(VecOf<T> v) const {
-    const TagOf<T> d;
-    if (divisor == T{1}) return v;
-    return reciprocal != T{0} ? Mul(v, Set(d, reciprocal)) : Div(v, Set(d, divisor));
-  }
-  T operator()(T x) const { return hn::GetLane((*this)(Set(TagOf<T>(), x))); }
-};
-template <class T>
-inline constexpr Ending<T> kNoEnding = {1, 1};
 
 // Between memory and planes.
 
@@ -240,105 +216,6 @@ void Scatter(const Planes<T>& planes, const Block<T>& block, int64_t n, const En
   }
 }
 
-// Steps.
-
-enum class Twiddles { kNone, kOfRow, kOfColumn };
-
-template <class T>
-struct StepArgs {
-  Planes<const T> x;
-  Planes<T> y;
-  int64_t p, l, m, lanes;
-  const T* roots;       // of q = 1 and of the first column
-  int64_t root_stride;  // from k to k + 1
-  int64_t root_row;     // from q to q + 1
-  const T* inside;
-};
-
-/// B[k + j l, t] of A[k, t + q m] for all t < m, k < l and lanes. kP is the factor, or 0 for any odd one.
-template <class T, int kP, Twiddles kTwiddles>
-void Step(const StepArgs<T>& args) {
-  using V = VecOf<T>;
-  const TagOf<T> d;
-  const int64_t p = kP == 0 ? args.p : kP, m = args.m;
-  constexpr int kMax = kP == 0 ? static_cast<int>(kMaxFftFactor) : kP;
-  constexpr int64_t kStep = kColumns<T>;
-  const int64_t from_row = m * kStep, to_row = args.l * m * kStep;
-  // With the same factors for all columns, rows are read and written from end to end: those of a step lie powers of two
-  // apart, and a cache line of theirs would not stay in the cache until its other half is needed.
-  const bool whole = kTwiddles != Twiddles::kOfColumn && args.lanes == kStep;
-  const int64_t columns = whole ? kLanesOf<T> : args.lanes, apart = whole ? kLanesOf<T> : kStep;
-  for (int64_t k = 0; k < args.l; ++k) {
-    for (int64_t c = 0; c < columns; c += kLanesOf<T>) {
-      VecElementOf<T> w_re[kMax], w_im[kMax];
-      if constexpr (kTwiddles != Twiddles::kNone) {
-#pragma GCC unroll 7
-        for (int64_t q = 1; q < p; ++q) {
-          const T* const re = args.roots + k * args.root_stride + (q - 1) * args.root_row;
-          const T* const im = re + (p - 1) * args.root_row;
-          w_re[q] = kTwiddles == Twiddles::kOfRow ? Set(d, *re) : LoadU(d, re + c);
-          w_im[q] = kTwiddles == Twiddles::kOfRow ? Set(d, *im) : LoadU(d, im + c);
-        }
-      }
-      const T* x_re = args.x.re + k * p * from_row + c;
-      const T* x_im = args.x.im + k * p * from_row + c;
-      T* y_re = args.y.re + k * from_row + c;
-      T* y_im = args.y.im + k * from_row + c;
-      for (int64_t at = 0; at < from_row; at += apart, x_re += apart, x_im += apart, y_re += apart, y_im += apart) {
-        VecElementOf<T> a_re[kMax], a_im[kMax];
-        a_re[0] = LoadU(d, x_re);
-        a_im[0] = LoadU(d, x_im);
-#pragma GCC unroll 7
-        for (int64_t q = 1; q < p; ++q) {
-          V re = LoadU(d, x_re + q * from_row), im = LoadU(d, x_im + q * from_row);
-          if constexpr (kTwiddles != Twiddles::kNone) Times(re, im, V(w_re[q]), V(w_im[q]), re, im);
-          a_re[q] = re;
-          a_im[q] = im;
-        }
-        const auto put = [&](int64_t j, const V& re, const V& im) HWY_ATTR {
-          StoreU(re, d, y_re + j * to_row);
-          StoreU(im, d, y_im + j * to_row);
-        };
-        Butterfly<V, kP>(a_re, a_im, p, args.inside, put);
-      }
-    }
-  }
-}
-
-template <class T, Twiddles kTwiddles>
-void StepOf(const StepArgs<T>& args) {
-  switch (args.p) {
-    case 2: return Step<T, 2, kTwiddles>(args);
-    case 3: return Step<T, 3, kTwiddles>(args);
-    case 4: return Step<T, 4, kTwiddles>(args);
-    case 5: return Step<T, 5, kTwiddles>(args);
-    default: return Step<T, 0, kTwiddles>(args);
-  }
-}
-
-/// The steps of factors [first, last), whose product is n, of x into x, with y as room. If the first factors are left
-/// out, whose product is `columns`, what the lanes hold are their results from number `column` on.
-template <class T>
-void Steps(const FftTable<T>& table, int first, int last, int64_t n, int64_t column, int64_t columns, int64_t lanes,
-           Planes<T>& x, Planes<T>& y) {
-  int64_t l = 1;
-  for (int i = first; i < last; ++i) {
-    StepArgs<T> args{{x.re, x.im}, y, table.factors[i], l, 0, lanes, nullptr, columns, l * columns, table.inside[i]};
-    args.m = n / (l * args.p);
-    if (table.roots[i] == nullptr) {
-      StepOf<T, Twiddles::kNone>(args);
-    } else if (first == 0) {
-      args.roots = table.roots[i];
-      StepOf<T, Twiddles::kOfRow>(args);
-    } else {
-      args.roots = table.roots[i] + column;
-      StepOf<T, Twiddles::kOfColumn>(args);
-    }
-    std::swap(x, y);
-    l *= args.p;
-  }
-}
-
 // Blocks of columns.
 
 /// Each number of the first n rows times that of the row.
@@ -361,16 +238,16 @@ template <class T>
 void TransformColumns(const FftTable<T>& table, int64_t lanes, Planes<T>& x, Planes<T>& y) {
   const int64_t n = table.n, length = table.length;
   if (table.chirp == nullptr) {
-    Steps(table, 0, table.num_factors, n, 0, 1, lanes, x, y);
+    Steps(table, {0, table.num_factors, n, 0, 1, lanes, kColumns<T>}, 1, x, y);
     return;
   }
   TimesRows(x, n, lanes, table.chirp);
   std::fill(x.re + n * kColumns<T>, x.re + length * kColumns<T>, T{0});
   std::fill(x.im + n * kColumns<T>, x.im + length * kColumns<T>, T{0});
-  Steps(table, 0, table.num_factors, length, 0, 1, lanes, x, y);
+  Steps(table, {0, table.num_factors, length, 0, 1, lanes, kColumns<T>}, 1, x, y);
   TimesRows(x, length, lanes, table.kernel);
   x = x.Swapped();
-  Steps(table, 0, table.num_factors, length, 0, 1, lanes, x, y);
+  Steps(table, {0, table.num_factors, length, 0, 1, lanes, kColumns<T>}, 1, x, y);
   x = x.Swapped();
   TimesRows(x, n, lanes, table.chirp);
 }
@@ -528,6 +405,9 @@ FftRow<const T> ToRead(const FftRow<T>& row) {
 template <class T>
 void TransformMatrix(const FftTable<T>& table, bool parallel, const FftRow<const T>& in, const FftRow<T>& out,
                      const Ending<T>& end_of, T* room) {
+  if (const Cut cut = CutOf(table); cut.split != 0 && ArePairs(in) && ArePairs(out)) {
+    return TransformInCache(table, cut, in, out, end_of);
+  }
   const int64_t rows = table.rows, columns = table.columns;
   constexpr int64_t kStep = kColumns<T>;
   Ranges(parallel, (columns + kStep - 1) / kStep, kGrain / (rows * kStep) + 1,
@@ -538,7 +418,7 @@ void TransformMatrix(const FftTable<T>& table, bool parallel, const FftRow<const
              const Block<T> from(t, columns, [&](int64_t i) { return i * in.step; });
              const Block<T> to(t, columns, [&](int64_t i) { return 2 * i; });
              Gather<T>({in.real, in.imaginary, columns * in.step}, from, rows, x);
-             Steps(table, 0, table.split, rows, 0, 1, from.Lanes(), x, y);
+             Steps(table, {0, table.split, rows, 0, 1, from.Lanes(), kStep}, 1, x, y);
              Scatter<T>(x, to, rows, kNoEnding<T>, {room, room + 1, 2 * columns});
            }
          });
@@ -550,7 +430,7 @@ void TransformMatrix(const FftTable<T>& table, bool parallel, const FftRow<const
              const Block<T> from(k, rows, [&](int64_t i) { return 2 * columns * i; });
              const Block<T> to(k, rows, [&](int64_t i) { return i * out.step; });
              Gather<T>(ToRead(Pairs(room)), from, columns, x);
-             Steps(table, table.split, table.num_factors, columns, k, rows, from.Lanes(), x, y);
+             Steps(table, {table.split, table.num_factors, columns, k, rows, from.Lanes(), kStep}, 1, x, y);
              Scatter<T>(x, to, columns, end_of, {out.real, out.imaginary, rows * out.step});
            }
          });
@@ -688,11 +568,19 @@ void TransformRow(const FftArgs<T>& args, bool parallel, const FftRow<const T>& 
       return;
     }
     case FftKind::kToPairs: {
-      T* const x = scratch.Get<T>(2 * (n + 1));
-      CopyIn(in, n + 1, x);
-      x[1] = x[2 * n + 1] = 0;
+      const bool direct = in.step == 2 && in.imaginary == in.real + 1;
+      T* const copy = direct ? nullptr : scratch.Get<T>(2 * (n + 1));
+      if (!direct) CopyIn(in, n + 1, copy);
+      const T* const x = direct ? in.real : copy;
+      {
+        VecOf<T> re, im;
+        Tangle(Set(d, x[0]), Zero(d), Set(d, x[2 * n]), Zero(d), Set(d, args.untangling[0]),
+               Neg(Set(d, args.untangling[n + 1])), re, im);
+        z[0] = hn::GetLane(re);
+        z[1] = hn::GetLane(im);
+      }
       TangledPairs(
-          x, args.untangling, 0, n, parallel,
+          x, args.untangling, 1, n, parallel,
           [](VecOf<T> a, VecOf<T> b, VecOf<T> c, VecOf<T> e, VecOf<T> root_re, VecOf<T> root_im, VecOf<T>& re,
              VecOf<T>& im) HWY_ATTR { Tangle(a, b, c, e, root_re, Neg(root_im), re, im); },
           [&](int64_t k, const VecOf<T>& re, const VecOf<T>& im)
@@ -707,6 +595,7 @@ void TransformRow(const FftArgs<T>& args, bool parallel, const FftRow<const T>& 
 template <class T>
 bool AreLong(const FftArgs<T>& args) {
   const FftTable<T>& table = args.table;
+  if (ArePairs(args.in) && ArePairs(args.out) && CutOf(table).split != 0) return true;
   if (table.split == 0 || table.n < 64) return false;
   // Neighbours are read and written best in columns.
   if (args.num_rows >= kColumns<T> && args.in_starts.InnerStride() <= 2 && args.out_starts.InnerStride() <= 2) {
