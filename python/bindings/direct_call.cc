@@ -50,17 +50,23 @@ class DirectCall : public OverrideCall {
   bool Take(const DirectPlan::Step& step, const TorchArgument& argument, TorchValue& given) {
     switch (step.use) {
       case Use::kParameter: read_.given.set(step.at); return TakeParameter(step, argument, given);
-      case Use::kConstant: {
-        Value value;
-        return !step.constant || (ReadValue(given, value) && AreEqual(value, *step.constant));
-      }
-      case Use::kDType:
-        return given.tag == TorchValue::Tag::kInt && TakeDType(DTypeOfCode(static_cast<int64_t>(given.word)));
-      case Use::kSize:
-        return given.tag == TorchValue::Tag::kInt && IsSize(static_cast<int64_t>(given.word), step.begin, step.end);
+      case Use::kConstant: return TakeConstant(*step.constant, step.equal, given);
       case Use::kOut: return true;
       default: return false;  // of a generator too: in an ordinary call it is the default one
     }
+  }
+
+  bool TakeConstant(const Constant& constant, const Value& equal, TorchValue& given) {
+    Value value;
+    const bool is_integer = given.tag == TorchValue::Tag::kInt;
+    switch (constant.kind) {
+      case Constant::Kind::kAny: return true;
+      case Constant::Kind::kDType: return is_integer && TakeDType(DTypeOfCode(static_cast<int64_t>(given.word)));
+      case Constant::Kind::kSize:
+        return is_integer && IsSize(static_cast<int64_t>(given.word), constant.begin, constant.end);
+      case Constant::Kind::kEqual: break;
+    }
+    return ReadValue(given, value) && AreEqual(value, equal);
   }
 
   bool TakeParameter(const DirectPlan::Step& step, const TorchArgument& argument, TorchValue& given) {
@@ -109,7 +115,9 @@ class DirectCall : public OverrideCall {
   /// be it a Python number or not.
   bool TakeTensorOrNumber(size_t at, TensorHandle tensor) {
     auto& view = read_.values[at].emplace<TensorView>();
-    if (!ReadTensorAt(tensor, view)) return false;
+    const bool takes_pairs = function_.ordinary.TakesPairs();
+    if (!ReadTensorAt(tensor, takes_pairs, view)) return false;
+    if (takes_pairs) return TakePairs(at, TensorView(view));
     const bool is_wide = dtype_ && (*dtype_ == DType::kFloat32 || *dtype_ == DType::kFloat64);
     const bool may = is_wide && function_.ordinary.pointwise && !all_single_;
     const bool is_number = may && view.rank() == 0 && view.dtype != *dtype_;
@@ -119,23 +127,25 @@ class DirectCall : public OverrideCall {
     return TakeTensor(at);
   }
 
-  static bool ReadTensorAt(TensorHandle tensor, TensorView& view) {
-    return ReadHandle(tensor, view) && (view.data != nullptr || view.numel() == 0) && !IsMisaligned(view);
+  static bool ReadTensorAt(TensorHandle tensor, bool as_pairs, TensorView& view) {
+    return ReadHandle(tensor, view, as_pairs) && (view.data != nullptr || view.numel() == 0) && !IsMisaligned(view);
   }
 
   /// The tensor for the result, which the op may change as its first argument.
   bool FindTarget(const Specs& specs, std::span<TorchValue> given, TensorView& view) {
     if (specs.size == 0) return true;
     const TensorHandle tensor = TensorIn(given[plan_.target]);
-    return specs.size == 1 && tensor != nullptr && ReadTensorAt(tensor, view) && ArrangeTarget(specs, view);
+    return specs.size == 1 && tensor != nullptr && ReadTensorAt(tensor, function_.ordinary.GivesPairs(), view) &&
+           ArrangeTarget(specs, view);
   }
 
   bool Make(const Specs& specs, std::array<TensorView, kMaxOutputs>& views, DirectResults& results) const {
     for (int i = 0; i < specs.size; ++i) {
       const TensorSpec& spec = specs.spec[i];
-      const Placement placed = PlacementOf(spec, order_of_strides_ ? *order_of_strides_ : IntList(), /*pairs=*/false);
+      const bool pairs = function_.ordinary.GivesPairs();
+      const Placement placed = PlacementOf(spec, order_of_strides_ ? *order_of_strides_ : IntList(), pairs);
       void* data = nullptr;
-      results.made[i] = NewHandle(spec.dtype, /*is_complex=*/false, placed.shape, placed.strides, Device(), data);
+      results.made[i] = NewHandle(spec.dtype, pairs, placed.shape, placed.strides, Device(), data);
       if (results.made[i] == nullptr) return false;
       views[i] = MakeView(data, spec.dtype, spec.shape);
     }
@@ -167,9 +177,7 @@ size_t CountPositional(const TorchSignature& signature, std::span<const TorchVal
 }
 
 std::optional<DirectPlan> MakeDirectPlan(const OverrideCallable& function, const TorchSignature& signature) {
-  const auto& [numbers, pointwise, low, contiguous, rank, in_place, constants, choices, moved, transposed, results] =
-      function.ordinary;
-  if (numbers != Numbers::kReal || !results.empty()) return std::nullopt;
+  if (function.Conjugates() || !function.ordinary.results.empty()) return std::nullopt;
   const size_t num_parameters = function.callable.parameters.size();
   DirectPlan plan;
   size_t next = 0;
@@ -180,19 +188,11 @@ std::optional<DirectPlan> MakeDirectPlan(const OverrideCallable& function, const
     if (name == nullptr) {
       if (const Constant* constant = function.ConstantAt(place)) {
         step.use = Use::kConstant;
-        if (constant->value == Py_Ellipsis) continue;
-        if (PyType_Check(constant->value) != 0) {
-          step.use = Use::kDType;
-          continue;
-        }
-        if (PySlice_Check(constant->value)) {
-          step.use = Use::kSize;
-          Py_ssize_t stride;
-          if (PySlice_Unpack(constant->value, &step.begin, &step.end, &stride) != 0) throw nb::python_error();
-          continue;
-        }
-        step.constant = ValueOfObject(constant->value);
-        if (!step.constant) return std::nullopt;
+        step.constant = constant;
+        if (constant->kind != Constant::Kind::kEqual) continue;
+        const std::optional<Value> value = ValueOfObject(constant->value);
+        if (!value) return std::nullopt;
+        step.equal = *value;
         continue;
       }
       step.at = function.ParameterAt(place, next);

@@ -26,13 +26,13 @@ size_t CountPositional(const TorchSignature& signature, std::span<const TorchVal
 
 /// What becomes of each argument.
 struct DirectPlan {
-  enum class Use { kParameter, kConstant, kDType, kSize, kOut, kGenerator, kNothing };
+  enum class Use { kParameter, kConstant, kOut, kGenerator, kNothing };
   struct Step {
     Use use = Use::kNothing;
-    size_t at = 0;                        // of the parameter
-    std::optional<Value> constant;        // none for any
+    size_t at = 0;  // of the parameter
+    const Constant* constant = nullptr;
+    Value equal;                          // what a constant equals
     std::vector<std::string_view> names;  // what the op calls a number
-    Py_ssize_t begin = 0, end = 0;        // dimensions of a size
   };
   std::vector<Step> steps;
   size_t target = 0;  // where the tensor for the result is among the arguments, if one is given

@@ -113,7 +113,8 @@ NB_MODULE(repdl_core, m) {
   nb::enum_<Numbers>(m, "OverrideNumbers")
       .value("REAL", Numbers::kReal)
       .value("COMPLEX", Numbers::kComplex)
-      .value("COMPLEX_TO_REAL", Numbers::kComplexToReal);
+      .value("COMPLEX_TO_REAL", Numbers::kComplexToReal)
+      .value("REAL_TO_COMPLEX", Numbers::kRealToComplex);
   nb::enum_<Result>(m, "OverrideResult")
       .value("SAME", Result::kSame)
       .value("TRANSPOSED", Result::kTransposed)
@@ -122,21 +123,36 @@ NB_MODULE(repdl_core, m) {
       .value("ZEROS", Result::kZeros);
   m.def(
       "make_override",
-      [](std::string_view name, Target target, Numbers numbers, bool pointwise, bool low, bool contiguous, int rank,
-         bool in_place, const nb::dict& constants, const nb::dict& choices, const nb::dict& moved,
-         std::vector<std::string> transposed, std::vector<Result> results, const nb::object& fallback) {
+      [](std::string_view name, Target target, const nb::object& fallback, Numbers numbers, bool pointwise, bool low,
+         bool contiguous, int rank, bool in_place, const nb::dict& constants, const nb::dict& choices,
+         const nb::dict& moved, std::string last_dims, std::vector<std::string> transposed,
+         std::vector<Result> results) {
         const OpInfo* op = FindOp(name);
         if (op == nullptr) throw ValueError(Message("there is no op '", name, "'"));
-        Ordinary ordinary{
-            numbers, pointwise, low, contiguous, rank, in_place, {}, {}, {}, std::move(transposed), std::move(results)};
-        for (auto [place, value] : constants) ordinary.constants.push_back({nb::cast<Py_ssize_t>(place), value.ptr()});
+        Ordinary ordinary{numbers,
+                          pointwise,
+                          low,
+                          contiguous,
+                          rank,
+                          in_place,
+                          {},
+                          {},
+                          {},
+                          std::move(last_dims),
+                          std::move(transposed),
+                          std::move(results)};
+        for (auto [place, value] : constants) {
+          ordinary.constants.push_back(MakeConstant(nb::cast<Py_ssize_t>(place), value.ptr()));
+        }
         for (auto [place, names] : choices) ordinary.choices.push_back({nb::cast<Py_ssize_t>(place), names.ptr()});
         for (auto [place, argument] : moved) ordinary.moved.push_back({nb::cast<Py_ssize_t>(place), argument.ptr()});
         return MakeOverrideCallable(*op, target, ordinary, fallback);
       },
-      nb::arg("op"), nb::arg("target"), nb::arg("numbers"), nb::arg("pointwise"), nb::arg("low"), nb::arg("contiguous"),
-      nb::arg("rank"), nb::arg("in_place"), nb::arg("constants"), nb::arg("choices"), nb::arg("moved"),
-      nb::arg("transposed"), nb::arg("results"), nb::arg("fallback"));
+      nb::arg("op"), nb::arg("target"), nb::arg("fallback"), nb::kw_only(), nb::arg("numbers") = Numbers::kReal,
+      nb::arg("pointwise") = false, nb::arg("low") = false, nb::arg("contiguous") = false, nb::arg("rank") = 0,
+      nb::arg("in_place") = false, nb::arg("constants") = nb::dict(), nb::arg("choices") = nb::dict(),
+      nb::arg("moved") = nb::dict(), nb::arg("last_dims") = "", nb::arg("transposed") = std::vector<std::string>(),
+      nb::arg("results") = std::vector<Result>());
   m.def("make_each", &MakeEachCallable, nb::arg("kernel"), nb::arg("first_named"), nb::arg("names"),
         nb::arg("changed").none(), nb::arg("fallback"));
   m.def(

@@ -136,6 +136,18 @@ bool OverrideCall::IsSize(int64_t number, int64_t begin, int64_t end) const {
   return number == size;
 }
 
+bool OverrideCall::NamesOtherDims() const {
+  if (function_.last_dims_at >= read_.size) return false;
+  const auto* dims = std::get_if<IntList>(&read_.values[function_.last_dims_at]);
+  const auto* first = std::get_if<TensorView>(&read_.values[0]);
+  if (dims == nullptr || first == nullptr || dims->size() == 0) return true;
+  const int rank = first->rank() - (function_.ordinary.TakesPairs() ? 1 : 0), before = rank - dims->size();
+  for (int i = 0; i < dims->size(); ++i) {
+    if ((*dims)[i] != before + i && (*dims)[i] != before + i - rank) return true;
+  }
+  return before < 0;
+}
+
 bool OverrideCall::Complete() {
   const std::vector<Parameter>& parameters = function_.callable.parameters;
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -162,7 +174,7 @@ bool OverrideCall::Complete() {
     void* data = is_double ? static_cast<void*>(parts) : as_floats;
     read_.values[at] = MakeView(data, is_double ? DType::kFloat64 : DType::kFloat32, shape_of_number, *device_);
   }
-  if (function_.ordinary.contiguous && !all_contiguous_) return false;
+  if ((function_.ordinary.contiguous && !all_contiguous_) || NamesOtherDims()) return false;
   if (function_.ordinary.pointwise && !all_contiguous_) order_of_strides_ = OrderOfStrides(read_.Values());
   if (order_of_strides_) {
     for (size_t i = 0; i < read_.size; ++i) {

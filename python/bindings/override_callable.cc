@@ -43,7 +43,7 @@ class Call : public OverrideCall {
     size_t next = 0;
     for (Py_ssize_t i = 0; i < num_positional; ++i) {
       if (const Constant* constant = function_.ConstantAt(i)) {
-        if (!TakeConstant(constant->value, args[i])) return false;
+        if (!TakeConstant(*constant, args[i])) return false;
         continue;
       }
       const size_t at = function_.ParameterAt(i, next);
@@ -98,15 +98,15 @@ class Call : public OverrideCall {
   }
 
  private:
-  bool TakeConstant(PyObject* constant, PyObject* given) {
-    if (constant == Py_Ellipsis) return true;
-    if (PyType_Check(constant) != 0) return TakeDType(DTypeOfObject(given));
-    if (PySlice_Check(constant)) {
-      Py_ssize_t begin, end, step;
-      if (PyLong_Check(given) == 0 || PySlice_Unpack(constant, &begin, &end, &step) != 0) return false;
-      return IsSize(PyLong_AsSsize_t(given), begin, end);
+  bool TakeConstant(const Constant& constant, PyObject* given) {
+    switch (constant.kind) {
+      case Constant::Kind::kAny: return true;
+      case Constant::Kind::kDType: return TakeDType(DTypeOfObject(given));
+      case Constant::Kind::kSize:
+        return PyLong_Check(given) != 0 && IsSize(PyLong_AsSsize_t(given), constant.begin, constant.end);
+      case Constant::Kind::kEqual: break;
     }
-    return PyObject_RichCompareBool(given, constant, Py_EQ) == 1;
+    return PyObject_RichCompareBool(given, constant.value, Py_EQ) == 1;
   }
 
   /// What the op calls the argument; itself, which the op will refuse, for a number that stands for nothing.
@@ -294,10 +294,26 @@ nb::object MakeForReals(const nb::object& boxed, const nb::object& keys, const n
   return MakeFunction("for_reals", &CallForReals, function);
 }
 
+Constant MakeConstant(Py_ssize_t place, PyObject* said) {
+  using Kind = Constant::Kind;
+  Constant constant{place, Kind::kEqual, said, 0, 0};
+  if (said == Py_Ellipsis) {
+    constant.kind = Kind::kAny;
+  } else if (PyType_Check(said) != 0) {
+    constant.kind = Kind::kDType;
+  } else if (PySlice_Check(said)) {
+    Py_ssize_t step;
+    constant.kind = Kind::kSize;
+    if (PySlice_Unpack(said, &constant.begin, &constant.end, &step) != 0) throw nb::python_error();
+  }
+  return constant;
+}
+
 nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary& ordinary, const nb::object& fallback) {
   Callable callable(op);
   const auto find = [&](const char* argument) { return callable.Find(PyUnicode_InternFromString(argument)); };
   const size_t order_at = find("order"), key_at = find("seed"), conjugates_at = find("conjA");
+  const size_t last_dims_at = find(ordinary.last_dims.c_str());
   std::bitset<kMaxArgs> transposed;
   for (const std::string& argument : ordinary.transposed) transposed.set(find(argument.c_str()));
   std::bitset<kMaxArgs> moved;
@@ -313,7 +329,8 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
                                         key_at,
                                         transposed,
                                         moved,
-                                        conjugates_at};
+                                        conjugates_at,
+                                        last_dims_at};
   for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
   for (const Choice& choice : ordinary.choices) Py_INCREF(choice.names);
   for (const Moved& argument : ordinary.moved) Py_INCREF(argument.name);

@@ -15,12 +15,23 @@ namespace repdl {
 /// Where the result of an override goes.
 enum class Target { kNew, kFirstArgument, kOut };
 
-/// An argument that the op does not have, and what it equals in an ordinary call: Ellipsis for anything, a type for that
-/// of its kind which the tensors have, as torch.dtype is, and a slice for the product of those sizes of the first tensor.
+/// An argument that the op does not have, and what it is in an ordinary call.
 struct Constant {
+  enum class Kind {
+    kAny,
+    kEqual,  // what equals `value`
+    kDType,  // the type that the tensors have
+    kSize,   // the product of the sizes of the first tensor in dimensions [begin, end)
+  };
   Py_ssize_t place;
+  Kind kind;
   PyObject* value;
+  Py_ssize_t begin, end;
 };
+
+/// Of what Python says: Ellipsis for anything, a type for that of its kind which the tensors have, as torch.dtype is, and a
+/// slice for the product of those sizes.
+Constant MakeConstant(Py_ssize_t place, PyObject* said);
 
 /// An argument that comes as a number, and a tuple of what the op calls each.
 struct Choice {
@@ -34,9 +45,8 @@ struct Moved {
   PyObject* name;
 };
 
-/// What the tensors of a call are: real numbers, or complex ones, of which the op takes pairs and gives pairs or real
-/// numbers.
-enum class Numbers { kReal, kComplex, kComplexToReal };
+/// What the tensors of a call are, and its results: real numbers, or complex ones, which the op has as pairs.
+enum class Numbers { kReal, kComplex, kComplexToReal, kRealToComplex };
 
 /// What torch has in the place of an output of the op.
 enum class Result {
@@ -58,11 +68,12 @@ struct Ordinary {
   std::vector<Constant> constants;
   std::vector<Choice> choices;
   std::vector<Moved> moved;
+  std::string last_dims;                // the argument that names the last dimensions of the first tensor, in order
   std::vector<std::string> transposed;  // arguments that are matrices, of which the op takes the transposes
   std::vector<Result> results;          // none: torch has what the op has
 
-  bool TakesPairs() const { return numbers != Numbers::kReal; }
-  bool GivesPairs() const { return numbers == Numbers::kComplex; }
+  bool TakesPairs() const { return numbers == Numbers::kComplex || numbers == Numbers::kComplexToReal; }
+  bool GivesPairs() const { return numbers == Numbers::kComplex || numbers == Numbers::kRealToComplex; }
 };
 
 /// A kernel for torch's dispatcher that calls an op at once where the call is an ordinary one, and else the Python

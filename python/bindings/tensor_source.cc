@@ -63,11 +63,12 @@ bool IsDenseOnCpu(Handle tensor) {
 }
 
 /// Whether it has elements but no memory for them.
-bool LacksMemory(Handle tensor, const TensorView& view) {
+bool LacksMemory(Handle tensor, const TensorView& view, bool are_pairs) {
   if (!MayLackMemory(view.data) || view.numel() == 0) return false;
   int64_t offset;
   return torch.get_offset(tensor, &offset) != 0 ||
-         reinterpret_cast<uintptr_t>(view.data) == static_cast<uintptr_t>(offset * ItemSize(view.dtype));
+         reinterpret_cast<uintptr_t>(view.data) ==
+             static_cast<uintptr_t>(offset * ItemSize(view.dtype) * (are_pairs ? 2 : 1));
 }
 
 }  // namespace
@@ -82,20 +83,22 @@ void SetTensorSource(const std::vector<uintptr_t>& functions, const nb::object& 
 
 bool ReadTensor(PyObject* object, TensorView& view) { return IsPlain(object) && ReadHandle(HandleOf(object), view); }
 
-bool ReadHandle(Handle tensor, TensorView& view) {
+bool ReadHandle(Handle tensor, TensorView& view, bool as_pairs) {
   int32_t code;
   int64_t rank;
   const int64_t *shape, *strides;
   if (!IsDenseOnCpu(tensor)) return false;
-  if (torch.get_dtype(tensor, &code) != 0 || torch.get_rank(tensor, &rank) != 0 || rank > kMaxRank) return false;
-  const std::optional<DType> dtype = DTypeOfCode(code);
-  if (!dtype) return false;
+  const int most = as_pairs ? kMaxRank - 1 : kMaxRank, step = as_pairs ? 2 : 1;
+  if (torch.get_dtype(tensor, &code) != 0 || torch.get_rank(tensor, &rank) != 0 || rank > most) return false;
+  const Code* const known = std::ranges::find(kCodes, code, as_pairs ? &Code::complex : &Code::real);
+  if (known == std::end(kCodes)) return false;
   if (torch.get_shape(tensor, &shape) != 0 || torch.get_strides(tensor, &strides) != 0) return false;
   if (torch.get_data(tensor, &view.data) != 0) return false;
-  view.dtype = *dtype;
+  view.dtype = known->dtype;
   for (int64_t i = 0; i < rank; ++i) view.shape.Append(shape[i]);
-  for (int64_t i = 0; i < rank; ++i) view.strides.Append(strides[i]);
-  return !LacksMemory(tensor, view);
+  for (int64_t i = 0; i < rank; ++i) view.strides.Append(step * strides[i]);
+  if (as_pairs) view.shape.Append(2), view.strides.Append(1);
+  return !LacksMemory(tensor, view, as_pairs);
 }
 
 PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,

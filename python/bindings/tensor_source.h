@@ -37,8 +37,9 @@ PyObject* NewTensor(DType dtype, bool is_complex, const IntList& shape, const In
 /// A tensor as torch's functions in C have it: the address of an at::Tensor, which belongs to whom it was given.
 using TensorHandle = void*;
 
-/// ReadTensor and NewTensor for such; neither touches a Python object.
-bool ReadHandle(TensorHandle tensor, TensorView& view);
+/// ReadTensor and NewTensor for such; neither touches a Python object. `as_pairs` reads a tensor of complex numbers, whose
+/// parts are a last dimension of the view, instead of one of real numbers.
+bool ReadHandle(TensorHandle tensor, TensorView& view, bool as_pairs = false);
 TensorHandle NewHandle(DType dtype, bool is_complex, const IntList& shape, const IntList& strides, const Device& device,
                        void*& data);
 void DeleteHandle(TensorHandle tensor);

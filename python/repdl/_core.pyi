@@ -31,22 +31,25 @@ class OverrideNumbers(Enum):
     REAL = ...
     COMPLEX = ...
     COMPLEX_TO_REAL = ...
+    REAL_TO_COMPLEX = ...
 
 def make_override(
     op: str,
     target: OverrideTarget,
-    numbers: OverrideNumbers,
-    pointwise: bool,
-    low: bool,
-    contiguous: bool,
-    rank: int,
-    in_place: bool,
-    constants: dict[int, object],
-    choices: dict[int, tuple[str, ...]],
-    moved: dict[int, str],
-    transposed: Sequence[str],
-    results: Sequence[OverrideResult],
     fallback: Callable[..., Any],
+    *,
+    numbers: OverrideNumbers = ...,
+    pointwise: bool = False,
+    low: bool = False,
+    contiguous: bool = False,
+    rank: int = 0,
+    in_place: bool = False,
+    constants: dict[int, object] = ...,
+    choices: dict[int, tuple[str, ...]] = ...,
+    moved: dict[int, str] = ...,
+    last_dims: str = "",
+    transposed: Sequence[str] = ...,
+    results: Sequence[OverrideResult] = ...,
 ) -> Callable[..., Any]: ...
 def make_each(
     kernel: Callable[..., Any],

@@ -539,10 +539,7 @@ def test_in_place_of_what_is_no_plain_target():
 
 def test_a_short_cut_leaves_to_its_fallback_only_what_the_op_refuses():
     """Anything else, an interrupt say, would be forgotten, or a random key drawn twice."""
-    target, numbers = _core.OverrideTarget.NEW, _core.OverrideNumbers.REAL
-    function = _core.make_override(
-        "sum", target, numbers, False, False, False, 0, False, {}, {}, {}, (), (), lambda *args: "fallback"
-    )
+    function = _core.make_override("sum", _core.OverrideTarget.NEW, lambda *args: "fallback")
     assert function(X.int()) == "fallback"
     assert function(X, "no dimension") == "fallback"
 

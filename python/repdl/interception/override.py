@@ -74,6 +74,7 @@ class Override:
         others, such as strided operands and wrong shapes.
     pairs: the op of the core that takes complex numbers as pairs, and has their ordinary calls.
     to_real: whether that one gives real numbers.
+    from_real: whether it takes real numbers.
     contiguous: whether the tensors of an ordinary call are row-major, as its result is.
     unless: is called each time, and says that a call is no ordinary one where the arguments do not show it.
     rank: of the tensors of an ordinary call; 0 for any.
@@ -88,6 +89,7 @@ class Override:
         these places are what is said here.
     choices: by their place, the arguments that torch gives as numbers, and what the op calls each.
     moved: by their place, the arguments that the op has at another one, and their names there.
+    last_dims: the argument of the op that names the last dimensions of the first tensor, in order, in an ordinary call.
     transposed: the arguments of the op that are matrices, and transposes of torch's.
     results: what torch has in the place of each result of the op, if it has not just these: a name of `OverrideResult`.
     """
@@ -106,6 +108,7 @@ class Override:
     op: str = ""
     pairs: str = ""
     to_real: bool = False
+    from_real: bool = False
     contiguous: bool = False
     unless: Callable[[], bool] | None = None
     rank: int = 0
@@ -116,6 +119,7 @@ class Override:
     of_constants: Mapping[str, Mapping[int, object]] = field(default_factory=dict)
     choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     moved: Mapping[int, str] = field(default_factory=dict)
+    last_dims: str = ""
     transposed: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
 
@@ -140,33 +144,31 @@ class Override:
     def short_cut(self, target: _core.OverrideTarget | None, kernel: Kernel) -> Kernel:
         if target is None:
             return kernel
-        real = _core.OverrideNumbers.REAL
         for op, constants in self.of_constants.items():
             kernel = _core.make_override(
-                op,
-                target,
-                real,
-                self.elementwise,
-                False,
-                False,
-                self.rank,
-                False,
-                dict(constants),
-                {},
-                {},
-                (),
-                (),
-                kernel,
+                op, target, kernel, pointwise=self.elementwise, rank=self.rank, constants=dict(constants)
             )
-        special = self.contiguous, self.rank, self.in_place, dict(self.constants), dict(self.choices), dict(self.moved)
-        matrices = self.transposed, [_core.OverrideResult[name] for name in self.results]
+        settings: dict[str, Any] = {
+            "pointwise": self.elementwise,
+            "contiguous": self.contiguous,
+            "rank": self.rank,
+            "in_place": self.in_place,
+            "constants": dict(self.constants),
+            "choices": dict(self.choices),
+            "moved": dict(self.moved),
+            "last_dims": self.last_dims,
+        }
         quick = kernel
         if self.pairs:
-            numbers = _core.OverrideNumbers.COMPLEX_TO_REAL if self.to_real else _core.OverrideNumbers.COMPLEX
-            quick = _core.make_override(self.pairs, target, numbers, self.elementwise, False, *special, (), (), quick)
+            numbers = {(False, False): "COMPLEX", (True, False): "COMPLEX_TO_REAL", (False, True): "REAL_TO_COMPLEX"}
+            way = _core.OverrideNumbers[numbers[self.to_real, self.from_real]]
+            quick = _core.make_override(self.pairs, target, quick, numbers=way, **settings)
         if self.op:
             low = self.low in ("compute", "widen", "first", "alike") and self.refused is None
-            quick = _core.make_override(self.op, target, real, self.elementwise, low, *special, *matrices, quick)
+            results = [_core.OverrideResult[name] for name in self.results]
+            quick = _core.make_override(
+                self.op, target, quick, low=low, transposed=self.transposed, results=results, **settings
+            )
         if quick is kernel:
             return kernel
         if (unless := self.unless) is None:
@@ -423,8 +425,7 @@ def _nothing(*_: Any) -> None:
 
 def op_or(op: str, fallback: Kernel = _nothing) -> Kernel:
     """The op of the core where it takes the arguments as they are, of one real type, and else the function, or None."""
-    new, real = _core.OverrideTarget.NEW, _core.OverrideNumbers.REAL
-    return _core.make_override(op, new, real, False, True, False, 0, False, {}, {}, {}, (), (), fallback)
+    return _core.make_override(op, _core.OverrideTarget.NEW, fallback, low=True)
 
 
 def of_library(schema: str, low: str = "alike") -> Callable[[Kernel], Kernel]:

@@ -51,7 +51,11 @@ def _transformed(name: str, self: torch.Tensor, order: list[int], dims: list[int
     return result.permute([order.index(d) for d in range(len(order))]) if turned else result
 
 
-@override("_fft_c2c", **ANY_DTYPE)
+_ORDINARY: dict[str, Any] = {**ANY_DTYPE, "contiguous": True, "last_dims": "dim"}
+"""Calls whose results lie as the core makes them, of which the last dimensions are transformed."""
+
+
+@override("_fft_c2c", pairs="fft_c2c", **_ORDINARY)
 def _fft_c2c(self: torch.Tensor, dim: list[int], normalization: int, forward: bool) -> torch.Tensor:
     if not dim:
         return self.clone()
@@ -60,14 +64,14 @@ def _fft_c2c(self: torch.Tensor, dim: list[int], normalization: int, forward: bo
     return _transformed("fft_c2c", self, order, dims, normalization, forward)
 
 
-@override("_fft_r2c", **ANY_DTYPE)
+@override("_fft_r2c", pairs="fft_r2c", from_real=True, **_ORDINARY)
 def _fft_r2c(self: torch.Tensor, dim: list[int], normalization: int, onesided: bool) -> torch.Tensor:
     dims = _checked(self, dim, torch.float32, torch.float64)
     order = [*_batch(self, dims), *_by_stride(self, dims[:-1]), dims[-1]]
     return _transformed("fft_r2c", self, order, dims, normalization, onesided)
 
 
-@override("_fft_c2r", **ANY_DTYPE)
+@override("_fft_c2r", pairs="fft_c2r", to_real=True, **_ORDINARY)
 def _fft_c2r(self: torch.Tensor, dim: list[int], normalization: int, last_dim_size: int) -> torch.Tensor:
     dims = _checked(self, dim, torch.complex64, torch.complex128)
     *others, last = dims
