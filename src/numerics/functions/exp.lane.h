@@ -48,14 +48,9 @@ struct ExpOfAnyDouble {
 struct ExpDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
-    const IntTag<D> di;
     V low;
-    auto exponent = Zero(di);
+    auto exponent = Zero(IntTag<D>());
     const V high = QuickExpOver(d, x, low, exponent);
-    // 1.28 2^-62, and 2^-65 for the rounding of the sums with low.
-    const V bound = Set(d, 0x1.8p-62);
-    auto certain = Le(Abs(x), Set(d, 708.0));  // the result is normal
-    const V y = RoundedWithin(high, low, bound, certain);
-    return IfCertain<ExpOfAnyDouble>(d, certain, BitCast(d, Add(BitCast(di, y), exponent)), x);
+    return IfCertainExp<ExpOfAnyDouble>(d, high, low, exponent, 708.0, x);
   }
 };

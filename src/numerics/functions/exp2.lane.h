@@ -47,10 +47,20 @@ struct Exp2Formula {
   }
 };
 
-struct Exp2Double {
+struct Exp2OfAnyDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     // 2^-1075 is midway between 0 and the least double.
     return IfThenZeroElse(Le(x, Set(d, -1075.0)), Correctly<Exp2Formula>(d, x));
+  }
+};
+
+struct Exp2Double {
+  template <class D, class V>
+  REPDL_LANE V operator()(D d, V x) const {
+    V low;
+    auto exponent = Zero(IntTag<D>());
+    const V high = QuickExp2Over(d, x, low, exponent);
+    return IfCertainExp<Exp2OfAnyDouble>(d, high, low, exponent, 1020.0, x);
   }
 };

@@ -85,17 +85,28 @@ REPDL_LANE V NearestPower(D d, V x, V& first, V& rest, VI& bits) {
   return LookUp<16>(d, PairPowers(), bits);
 }
 
-/// e^x / 2^n, in [0.97, 2.05), as high + low with |low| < 2^-11 and an error below 1.28 2^-62, for |x| <= 720; and n 2^52.
-//
-// With the nearest multiple of ln(2) / 16 to x and t = PairPowers[i] <= 1.92, the result is t e^(first + rest), where
-// `first` is exact, |first| < 2^-5.52 and |rest| < 2^-45. Errors in units of 2^-66, relative to t: of the polynomial 1.8; of
-// the roundings of p, of r^2 and of r 2.0, 2.0 and 2.8, each as it counts in r^2 p; of r^2 p + rest 1. Together they are
-// below 9.6 t < 18.4; that of the last step is 2. t - high is exact by Sterbenz' lemma.
+/// The same of 2^x for |x| <= 1030 and the nearest 16th to x: f = x - n - i / 16 is exact, |f| <= 1 / 32, and first + rest is
+/// f ln(2) but for 2^-104.
 template <class D, class V, class VI>
-REPDL_LANE V QuickExpOver(D d, V x, V& low, VI& exponent) {
-  V first, rest;
-  VI bits;
-  const V t = NearestPower(d, x, first, rest, bits), r = Add(first, rest);
+REPDL_LANE V NearestPowerOfTwo(D d, V x, V& first, V& rest, VI& bits) {
+  const V shift = Set(d, 0x1.8p48), ln2 = Set(d, 0x1.62e42fefa39efp-1);
+  const V shifted = Add(x, shift), f = Sub(x, Sub(shifted, shift));
+  bits = BitCast(IntTag<D>(), shifted);
+  first = Mul(f, ln2);
+  const V more = Fma(f, Set(d, 0x1.abc9e3b39803fp-56), LookUp<16>(d, PairPowersRest(), bits));
+  rest = Add(Fma(f, ln2, Neg(first)), more);
+  return LookUp<16>(d, PairPowers(), bits);
+}
+
+/// t e^(first + rest), in [0.97, 2.05), as high + low with |low| < 2^-11 and an error below 1.28 2^-62, for t of PairPowers,
+/// which is at most 1.92, |first| < 2^-5.52 and |rest| < 2^-45.
+//
+// Errors in units of 2^-66, relative to t: of the polynomial 1.8; of the roundings of p, of r^2 and of r 2.0, 2.0 and 2.8,
+// each as it counts in r^2 p; of r^2 p + rest 1. Together they are below 9.6 t < 18.4; that of the last step is 2. t - high is
+// exact by Sterbenz' lemma.
+template <class D, class V>
+REPDL_LANE V QuickExpFrom(D d, V t, V first, V rest, V& low) {
+  const V r = Add(first, rest);
   V p = Fma(Set(d, 0x1.a01b9f3d1d485p-13), r, Set(d, 0x1.6c18415fba933p-10));
   p = Fma(p, r, Set(d, 0x1.111111107d011p-7));
   p = Fma(p, r, Set(d, 0x1.555555547f86fp-5));
@@ -103,8 +114,38 @@ REPDL_LANE V QuickExpOver(D d, V x, V& low, VI& exponent) {
   p = Fma(p, r, Set(d, 0x1.0000000000004p-1));
   const V high = Fma(t, first, t);
   low = Fma(t, Fma(Mul(r, r), p, rest), Fma(t, first, Sub(t, high)));
-  exponent = ShiftLeft<48>(And(bits, Set(IntTag<D>(), -16)));
   return high;
+}
+
+/// e^x / 2^n as high + low, as QuickExpFrom has them, for |x| <= 720; and n 2^52.
+template <class D, class V, class VI>
+REPDL_LANE V QuickExpOver(D d, V x, V& low, VI& exponent) {
+  V first, rest;
+  VI bits;
+  const V t = NearestPower(d, x, first, rest, bits);
+  exponent = ShiftLeft<48>(And(bits, Set(IntTag<D>(), -16)));
+  return QuickExpFrom(d, t, first, rest, low);
+}
+
+/// The same of 2^x for |x| <= 1030.
+template <class D, class V, class VI>
+REPDL_LANE V QuickExp2Over(D d, V x, V& low, VI& exponent) {
+  V first, rest;
+  VI bits;
+  const V t = NearestPowerOfTwo(d, x, first, rest, bits);
+  exponent = ShiftLeft<48>(And(bits, Set(IntTag<D>(), -16)));
+  return QuickExpFrom(d, t, first, rest, low);
+}
+
+/// high 2^n, to which `low` is added, both from a Quick function with these arguments, where that is certain to be rounded
+/// right, else F()(d, x). Results of |x| <= limit are normal.
+template <class F, class D, class V, class VI>
+REPDL_LANE V IfCertainExp(D d, V high, V low, VI exponent, double limit, V x) {
+  // 1.28 2^-62, and 2^-65 for the rounding of the sums with low.
+  const V bound = Set(d, 0x1.8p-62);
+  auto certain = Le(Abs(x), Set(d, limit));
+  const V y = RoundedWithin(high, low, bound, certain);
+  return IfCertain<F>(d, certain, BitCast(d, Add(BitCast(IntTag<D>(), y), exponent)), x);
 }
 
 /// e^x = t (1 + near + rest) for |x| <= 700, where t is 2^(n / 16) as a double, |near| < 0.0224 and |rest| < 2^-19.1.
