@@ -301,3 +301,29 @@ def test_without_dropout_nothing_is_drawn() -> None:
         sdpa(query.bfloat16(), query.bfloat16(), query.bfloat16(), is_causal=True)
         assert torch.equal(first, expected[0])
         assert torch.equal(torch.rand(4), expected[1])
+
+
+BROADCAST = [
+    ((1, 4, 5, 8), (3, 4, 6, 8), (3, 4, 6, 8)),
+    ((3, 4, 5, 8), (1, 4, 6, 8), (1, 4, 6, 7)),
+    ((3, 1, 5, 8), (3, 4, 6, 8), (1, 1, 6, 8)),
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("needs_gradient", [False, True])
+@pytest.mark.parametrize("shapes", BROADCAST)
+def test_operands_are_broadcast(shapes: Any, needs_gradient: bool, dtype: torch.dtype) -> None:
+    """Without a mask too, where the call goes to the op at once, if it fits."""
+    given = [normal(*shape).to(dtype).requires_grad_(needs_gradient) for shape in shapes]
+    first = torch.broadcast_shapes(*(shape[:2] for shape in shapes))
+    with repdl.reproducible():
+        result = sdpa(*given)
+        assert same_bits(result, sdpa(*(t.expand(*first, -1, -1).contiguous() for t in given)))
+    torch.testing.assert_close(result, sdpa(*given))
+
+
+def test_operands_of_two_types_raise_torchs_error() -> None:
+    query = normal(2, 4, 5, 8)
+    with repdl.reproducible(), pytest.raises(RuntimeError, match="to have the same dtype"):
+        sdpa(query, query.double(), query)

@@ -419,7 +419,7 @@ def for_complex(name: str, elementwise: bool = False, **settings: Any) -> Callab
     return declare
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: Any, **__: Any) -> None:
     return None
 
 
