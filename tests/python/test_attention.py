@@ -323,6 +323,39 @@ def test_operands_are_broadcast(shapes: Any, needs_gradient: bool, dtype: torch.
     torch.testing.assert_close(result, sdpa(*given))
 
 
+@pytest.mark.parametrize("shared", [((2, 2), (2, 4)), ((2, 4), (2, 1)), ((1, 2), (1, 2))])
+def test_keys_and_values_share_heads_each_by_its_number(shared: Any) -> None:
+    query, (key, value) = normal(2, 4, 5, 8), (normal(*outer, 6, 8) for outer in shared)
+    with repdl.reproducible():
+        result = sdpa(query, key, value, enable_gqa=True)
+        assert same_bits(result, sdpa(query, *(t.repeat_interleave(4 // t.shape[1], 1) for t in (key, value))))
+    torch.testing.assert_close(result, sdpa(query, key, value, enable_gqa=True))
+
+
+@pytest.mark.parametrize(
+    ("shape", "key_shape", "mask", "gqa", "what"),
+    [
+        ((2, 4, 5, 8), (2, 4, 5, 8), (5,), False, "attn_mask"),
+        ((2, 4, 5, 8), (2, 4, 5, 8), (), False, "attn_mask"),
+        ((2, 4, 5, 8), (2, 4, 5, 8), (3, 2, 4, 5, 5), False, "attn_mask"),
+        ((2, 5, 8), (2, 5, 8), (1, 1, 5, 5), False, "attn_mask"),
+        ((8,), (5, 8), None, False, "query"),
+        ((2, 4, 5, 8), (2, 3, 5, 8), None, True, "key"),
+        ((5, 8), (5, 8), None, True, "key"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_shapes_that_torch_refuses(
+    shape: tuple[int, ...], key_shape: tuple[int, ...], mask: Any, gqa: bool, what: str, dtype: torch.dtype
+) -> None:
+    query, key = normal(*shape).to(dtype), normal(*key_shape).to(dtype)
+    attn_mask = None if mask is None else normal(*mask).to(dtype)
+    with pytest.raises((RuntimeError, IndexError)) as torchs:
+        sdpa(query, key, key, attn_mask, enable_gqa=gqa)
+    with repdl.reproducible(), pytest.raises(torchs.type, match=rf"scaled_dot_product_attention\W+{what}"):
+        sdpa(query, key, key, attn_mask, enable_gqa=gqa)
+
+
 def test_operands_of_two_types_raise_torchs_error() -> None:
     query = normal(2, 4, 5, 8)
     with repdl.reproducible(), pytest.raises(RuntimeError, match="to have the same dtype"):

@@ -157,6 +157,33 @@ def _added(mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, float("-inf"))
 
 
+def _are_shared(heads: int, by: int) -> bool:
+    """Whether as many heads of keys or values are there for each of the query's."""
+    return heads == by or (heads > 0 and by % heads == 0)
+
+
+def _check(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None, enable_gqa: bool
+) -> None:
+    """Refuses what the steps would take, and torch does not."""
+    given = (query, key, value)
+    if min(t.dim() for t in given) < 2:
+        shapes = ", ".join(str(tuple(t.shape)) for t in given)
+        raise RuntimeError(
+            f"[scaled_dot_product_attention] query, key and value must each have 2 dimensions or more, got {shapes}"
+        )
+    if attn_mask is not None and not 2 <= attn_mask.dim() <= max(t.dim() for t in given):
+        raise (IndexError if attn_mask.dim() < 2 else RuntimeError)(
+            f"[scaled_dot_product_attention] attn_mask of shape {tuple(attn_mask.shape)} must have the 2 dimensions of "
+            "queries and keys, and none but those of the scores: view it so"
+        )
+    if enable_gqa and not all(t.dim() > 2 and _are_shared(t.shape[-3], query.shape[-3]) for t in given):
+        raise (IndexError if min(t.dim() for t in given) < 3 else RuntimeError)(
+            f"[scaled_dot_product_attention] key of shape {tuple(key.shape)} and value of shape {tuple(value.shape)} "
+            f"must have a number of heads that divides that of query, of shape {tuple(query.shape)}"
+        )
+
+
 def _in_steps(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -171,6 +198,7 @@ def _in_steps(
 
     The same bits, but that of an absent key the product is +0.
     """
+    _check(query, key, value, attn_mask, enable_gqa)
     dtype = query.dtype
     if dtype in LOW_DTYPES and dtype == key.dtype == value.dtype:  # rounded once, as by the op
         query, key, value = (t.to(torch.float32) for t in (query, key, value))
@@ -178,8 +206,8 @@ def _in_steps(
             attn_mask = attn_mask.to(torch.float32)
     if scale is None:
         scale = 1.0 / math.sqrt(query.shape[-1])
-    if enable_gqa and query.shape[-3] != key.shape[-3]:
-        key, value = (t.repeat_interleave(query.shape[-3] // t.shape[-3], -3) for t in (key, value))
+    if enable_gqa:
+        key, value = (t.repeat_interleave(query.shape[-3] // max(t.shape[-3], 1), -3) for t in (key, value))
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
         allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
