@@ -69,6 +69,55 @@ def test_values_that_do_not_fit_are_refused_in_torchs_words(
     assert str(ours.value) == str(stock.value)
 
 
+MASK = torch.tensor([True, False, True, True, False, False, True])
+FILLED: dict[str, tuple[torch.dtype, Any, torch.Tensor]] = {
+    "bfloat16 by float32": (torch.bfloat16, MASK, torch.tensor(-torch.inf)),
+    "float16 by a row of one": (torch.float16, MASK, torch.tensor([0.1])),
+    "float32 by float64": (torch.float32, MASK, torch.tensor(0.1, dtype=torch.float64)),
+    "float32 by an integer": (torch.float32, MASK, torch.tensor(7)),
+    "float32 by a truth value": (torch.float32, MASK, torch.tensor(True)),
+    "float64 by float32": (torch.float64, MASK, torch.tensor(0.1)),
+    "integers by a float": (torch.int64, MASK, torch.tensor(7.5)),
+    "truth values by an integer": (torch.bool, MASK, torch.tensor(2)),
+    "complex64 by a float": (torch.complex64, MASK, torch.tensor(0.1)),
+    "a mask of elements": (torch.bfloat16, MASK[:, None].expand(7, 5), torch.tensor(2.0)),
+    "a mask behind a dimension": (torch.bfloat16, (EVERY, MASK[:5]), torch.tensor(2.0)),
+    "an empty mask": (torch.bfloat16, MASK & ~MASK, torch.tensor(2.0)),
+}
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_a_mask_takes_one_number_of_any_type(name: str) -> None:
+    dtype, index, value = FILLED[name]
+    given = torch.arange(-10.0, 25.0).view(7, 5).to(dtype)
+    expected, found = given.clone(), given.clone()
+    expected[index] = value
+    with repdl.reproducible():
+        found[index] = value
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("index", "value"),
+    [(A[:2], torch.tensor(2.0)), (MASK, torch.ones(4, 5)), ((torch.tensor([1]), MASK[:5] & False), torch.tensor(2.0))],
+)
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_other_values_of_another_type_are_refused(index: Any, value: torch.Tensor, accumulate: bool) -> None:
+    x = torch.zeros(7, 5, dtype=torch.bfloat16)
+    indices = index if isinstance(index, tuple) else (index,)
+    with pytest.raises((RuntimeError, IndexError)) as torchs:
+        x.index_put_(indices, value, accumulate)
+    with repdl.reproducible(), pytest.raises(torchs.type, match="dtype"):
+        x.index_put_(indices, value, accumulate)
+
+
+def test_a_mask_that_does_not_fit_takes_no_number() -> None:
+    with repdl.reproducible(), pytest.raises(IndexError, match="mask"):
+        torch.zeros(7, 5, dtype=torch.bfloat16)[MASK[:1]] = torch.tensor(2.0)
+    with repdl.reproducible(), pytest.raises(RuntimeError, match="overflow"):
+        torch.zeros(7, dtype=torch.bfloat16)[MASK] = torch.tensor(2 + 1j)
+
+
 def test_many_rows_are_written_in_order() -> None:
     made = torch.Generator().manual_seed(6)
     rows = torch.randint(1000, (5000,), generator=made)

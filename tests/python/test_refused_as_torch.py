@@ -35,6 +35,17 @@ CALLS: dict[str, Callable[[], Any]] = {
     "its gradient of fewer places": lambda: torch.ops.aten.native_group_norm_backward(
         IMAGE, IMAGE, X[:1, :1], X[:1, :1], None, 1, 1, 15, 1, [True, False, False]
     ),
+    "index_copy of fewer rows": lambda: X.index_copy(0, torch.tensor([1, 2]), X[:1]),
+    "index_copy of a vector": lambda: X.index_copy(0, torch.tensor([1]), X[0]),
+    "index_copy of rows of other sizes": lambda: X.index_copy(0, torch.tensor([1]), X[:1, :3]),
+    "index_copy of another type": lambda: X.index_copy(0, torch.tensor([1]), X[:1].double()),
+    "index_copy by a matrix": lambda: X.index_copy(0, torch.tensor([[1]]), X[:1]),
+    "index_copy by int32": lambda: X.clone().index_copy_(0, torch.tensor([1], dtype=torch.int32), X[:1]),
+    "index_copy by a mask": lambda: X.index_copy(0, torch.ones(4, dtype=torch.bool), X),
+    "index_copy along what is not there": lambda: X.index_copy(2, torch.tensor([1]), X[:1]),
+    "index_copy by an index that is not there": lambda: X.index_copy(0, torch.tensor([4]), X[:1]),
+    "index_copy of a number to rows": lambda: X.index_copy(0, torch.tensor([1]), X[0, 0]),
+    "index_copy to a number": lambda: X[0, 0].index_copy(0, torch.tensor([0, 0]), X[0, :1]),
     "renorm by p = -1": lambda: torch.renorm(X, -1, 0, 1.0),
     "renorm by p = 0": lambda: torch.renorm(X, 0, 0, 1.0),
     "renorm to less than 0": lambda: torch.renorm(X, 2, 0, -1.0),

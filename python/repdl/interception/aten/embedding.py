@@ -135,6 +135,6 @@ def renorm(self: torch.Tensor, p: Any, dim: int, maxnorm: Any) -> torch.Tensor:
 
 @override("embedding_renorm_", low="compute", wide="compute")
 def embedding_renorm_(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
-    rows = torch.unique(indices)
+    rows = torch.unique(indices).to(torch.int64)
     held = _held(self.index_select(0, rows).to(wide(self.dtype)), norm_type, (1,), max_norm)
     return self.index_copy_(0, rows, held.to(self.dtype))

@@ -20,11 +20,17 @@ _INDICES = (torch.int64, torch.int32)
 _MASKS = (torch.bool, torch.uint8)
 
 
-@override("_index_put_impl_", alike=(0, 2), **ANY_DTYPE)
+@override("_index_put_impl_", **ANY_DTYPE)
 def index_put_(
     self: torch.Tensor, indices: Any, values: torch.Tensor, accumulate: bool = False, unsafe: bool = False
 ) -> torch.Tensor:
     """self[indices] = values, or += values."""
+    if values.dtype != self.dtype:
+        if accumulate or values.numel() != 1 or not _are_masks(indices):
+            raise RuntimeError(
+                f"[index_put] values of {values.dtype} must have the dtype of self, {self.dtype}: convert them by .to()"
+            )
+        return _write(self, indices, values, False, unsafe)  # torch fills with one number of any type
     values = values.to(self.device)
     indices = [None if index is None else index.to(self.device) for index in indices]
     in_any_order = not accumulate and self.is_cpu and not _core.view_overlaps(self.shape, self.stride())
@@ -209,14 +215,22 @@ def narrow_copy(self: torch.Tensor, dim: int, start: int, length: int) -> torch.
     return self.narrow(dim, start, length).clone(memory_format=torch.contiguous_format)
 
 
+_native_index_copy = native_of("index_copy")
+
+
 @override("index_copy", **ANY_DTYPE)
 def index_copy(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
-    out = self.clone(memory_format=torch.contiguous_format)
-    if self.dim() == 0:
-        return out.copy_(source.reshape(()))
-    dim = dim % self.dim()
-    indices: list[Any] = [None] * self.dim()
-    indices[dim] = index.reshape(-1)
-    if source.dim() != self.dim():
-        source = source.reshape([index.numel() if d == dim else self.shape[d] for d in range(self.dim())])
-    return index_put_(out, indices, source)
+    """torch's own kernel writes single numbers, and says what is wrong with others."""
+    fit = (
+        self.dtype == source.dtype
+        and index.dtype == torch.int64
+        and 0 < self.dim() == source.dim()
+        and index.dim() < 2
+        and -self.dim() <= dim < self.dim()
+        and self.device == source.device == index.device
+    )
+    along = [d == dim % self.dim() for d in range(self.dim())]
+    if not fit or source.shape != tuple(index.numel() if at else n for at, n in zip(along, self.shape, strict=True)):
+        return _native_index_copy(self, dim, index, source)
+    indices = [index.reshape(-1) if at else None for at in along]
+    return index_put_(self.clone(memory_format=torch.contiguous_format), indices, source)
