@@ -201,11 +201,15 @@ def bincount(self: torch.Tensor, weights: torch.Tensor | None = None, minlength:
     return terms.new_zeros(max(high + 1, minlength)).index_add_(0, self.to(torch.int64), terms)
 
 
+_native_put = native_of("put_")
+
+
 @override("put_", **ANY_DTYPE)
 def put_(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
-    places = _from_start(index.reshape(-1), self.numel())
+    fit = index.dtype == torch.int64 and self.dtype == source.dtype and index.numel() == source.numel()
+    places = _from_start(index.reshape(-1), self.numel()) if fit and self.numel() else None
     if places is None:
-        raise IndexError(f"put_(): index out of range for a tensor of {self.numel()} elements")
+        return _native_put(self, index, source, accumulate)  # torch's error
     return write(self, places, source.reshape(-1), accumulate)
 
 
