@@ -277,6 +277,34 @@ def cast_automatically() -> None:
 
 
 @action
+def contract_all_dimensions_under_autocast() -> None:
+    """What leaves nothing is not cast, as torch does not cast it."""
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    expected = torch.tensordot(x, y, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(torch.tensordot(x, y, ([0, 1], [0, 1])), expected)
+        assert torch.inner(x[0], y[0]).dtype == torch.tensordot(x[0, 0], y[0, 0], 0).dtype == torch.float32
+        assert torch.tensordot(x, y, ([0], [0])).dtype == torch.inner(x, y).dtype == torch.bfloat16
+
+
+@action
+def contract_single_numbers() -> None:
+    x = torch.randn(2, 3, requires_grad=True)
+    product = torch.tensordot(x[0, 0], x[1, 2], 0)
+    assert product.shape == () and torch.equal(product, x[0, 0] * x[1, 2])
+    product.backward()
+    assert torch.equal(x.grad[0, 0], x[1, 2].detach())
+    assert torch.equal(torch.tensordot(x[0, 0], x, 0), x[0, 0] * x)
+
+
+@action
+def hold_rows_of_an_embedding_by_int32() -> None:
+    weight, rows = torch.randn(9, 4), torch.tensor([[3, 7], [3, 0]])
+    by_int64, by_int32 = (F.embedding(rows.to(t), weight.clone(), max_norm=0.5) for t in (torch.int64, torch.int32))
+    assert torch.equal(by_int64, by_int32) and by_int64.norm(dim=-1).max() < 0.51
+
+
+@action
 def find_anomalies() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it is slow

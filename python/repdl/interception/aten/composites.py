@@ -62,6 +62,12 @@ def dropout(input: torch.Tensor, p: float, train: bool) -> torch.Tensor:
     return input * torch.empty_like(input).bernoulli_(1 - p).div_(1 - p)
 
 
+def _casts(x: torch.Tensor) -> bool:
+    """Whether autocast is in force where the tensor is."""
+    device = x.device.type
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+
+
 _native_bilinear = native_of("bilinear")
 
 
@@ -73,9 +79,8 @@ def bilinear(
 
     A low precision is rounded to at the end alone. Autocast leaves the op alone, and so its steps.
     """
-    device = input1.device.type
-    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
-        with torch.autocast(device, enabled=False):
+    if _casts(input1):
+        with torch.autocast(input1.device.type, enabled=False):
             return bilinear(input1, input2, weight, bias)
     fits = weight.dim() == 3 and min(input1.dim(), input2.dim()) > 0 and input1.shape[:-1] == input2.shape[:-1]
     if not fits or (input1.shape[-1], input2.shape[-1]) != weight.shape[1:] or input1.dtype != input2.dtype:
@@ -101,7 +106,13 @@ def _summed(x: torch.Tensor, y: torch.Tensor, dims: list[int], of: list[int]) ->
 
 @composite("tensordot")
 def tensordot(self: torch.Tensor, other: torch.Tensor, dims_self: list[int], dims_other: list[int]) -> torch.Tensor:
-    """One product over the dimensions that are named, in their order, whatever is left of the operands."""
+    """One product over the dimensions that are named, in their order, whatever is left of the operands.
+
+    If nothing is left, autocast leaves it alone, as it does torch's step for these.
+    """
+    if self.dim() == other.dim() == len(dims_self) and _casts(self):
+        with torch.autocast(self.device.type, enabled=False):
+            return tensordot(self, other, dims_self, dims_other)
     if len(dims_self) != len(dims_other):
         raise RuntimeError("both dimension lists should have same length")
     if self.dtype != other.dtype:
@@ -116,7 +127,7 @@ def tensordot(self: torch.Tensor, other: torch.Tensor, dims_self: list[int], dim
     named, named_too = [d % x.dim() for d in dims_self], [d % y.dim() for d in dims_other]
     kept = [d for d in range(x.dim()) if d not in named]
     kept_too = [d for d in range(y.dim()) if d not in named_too]
-    a, b = x.permute(*kept, *named), y.permute(*named_too, *kept_too)
+    a, b = x.permute((*kept, *named)), y.permute((*named_too, *kept_too))
     shape = a.shape[: len(kept)] + b.shape[len(named) :]
     length = a.shape[len(kept) :].numel()
     rows, columns = a.shape[: len(kept)].numel(), b.shape[len(named) :].numel()
