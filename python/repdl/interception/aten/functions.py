@@ -217,11 +217,15 @@ def logit(self: torch.Tensor, eps: float | None = None, *, ops: Ops = _core.ops)
     return ops["logit"](torch.where(self < eps, eps, torch.where(self > 1 - eps, 1 - eps, self)))
 
 
-@override("polar", wide="float64", low="compute", **_POINTWISE)
+def _are_of_two_types(abs: torch.Tensor, angle: torch.Tensor) -> bool:
+    return abs.dtype != angle.dtype
+
+
+@override("polar", wide="float64", low="compute", refused=_are_of_two_types, **_POINTWISE)
 def polar(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """abs * cos(angle) + abs * sin(angle) i. Each part of float16 is rounded once, to complex32."""
     dtype = abs.dtype
-    if dtype != angle.dtype or dtype == torch.bfloat16:
+    if dtype == torch.bfloat16:
         return torch.complex(abs, angle)  # which says what is wrong
     abs, angle = (t.to(torch.float32) if dtype == torch.float16 else t for t in (abs, angle))
     parts = (ops["mul"](abs, ops[name](angle)).to(dtype) for name in ("cos", "sin"))

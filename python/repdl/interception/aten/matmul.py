@@ -141,7 +141,7 @@ def mv(self: torch.Tensor, vec: torch.Tensor, *, ops: Ops = _core.ops) -> torch.
     return ops["mv"](self, vec, get_order())
 
 
-@override("addmv", wide="float64", complex=True, low="alike", converts=False)
+@override("addmv", wide="float64", complex=True, low="alike", alike=(0, 1, 2), converts=False)
 def addmv(
     self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: Any = 1, alpha: Any = 1, ops: Ops = _core.ops
 ) -> torch.Tensor:
