@@ -116,7 +116,7 @@ def over_batch(batch1: torch.Tensor, batch2: torch.Tensor) -> tuple[torch.Tensor
     return batch1.transpose(0, 1).reshape(batch1.shape[1], -1), batch2.reshape(-1, batch2.shape[2])
 
 
-@override("addbmm", wide="float64", complex=True, low="alike", converts=False)
+@override("addbmm", wide="float64", complex=True, low="alike", alike=(0, 1, 2), converts=False)
 def addbmm(
     self: torch.Tensor,
     batch1: torch.Tensor,

@@ -11,7 +11,7 @@ import torch
 
 from repdl._order import get_order
 from repdl.interception import core as _core
-from repdl.interception.native import LOW_DTYPES, Kernel, overload, wide
+from repdl.interception.native import LOW_DTYPES, Kernel, native_of, overload, wide
 from repdl.interception.ops_by_dtype import Ops, ops_of
 from repdl.interception.override import override
 from repdl.interception.variants import check_out_type
@@ -172,7 +172,17 @@ _EUCLIDEAN: dict[str, Any] = {
     "constants": {1: 2},
 }
 
-override("linalg_vector_norm", low="compute", converts=False, **_EUCLIDEAN)(_typed("linalg_vector_norm", vector_norm))
+_typed_norm, _native_norm = _typed("linalg_vector_norm", vector_norm), native_of("linalg_vector_norm")
+
+
+@override("linalg_vector_norm", low="compute", converts=False, **_EUCLIDEAN)
+def linalg_vector_norm(
+    self: torch.Tensor, *args: Any, dtype: torch.dtype | None = None, ops: Ops = _core.ops, **kwargs: Any
+) -> torch.Tensor:
+    is_wide_enough = dtype is None or torch.promote_types(self.dtype, dtype) == dtype
+    if not is_wide_enough or (dtype is not None and dtype.is_complex != self.is_complex()):
+        return _native_norm(self, *args, dtype=dtype, **kwargs)  # torch's error
+    return _typed_norm(self, *args, dtype=dtype, ops=ops, **kwargs)
 
 
 @override("norm.Scalar", **_EUCLIDEAN)
