@@ -61,8 +61,8 @@ def of_one_type(kernel: Kernel, places: tuple[int, ...] | None = None, beside_fl
 
 
 def check_one_type(operands: Sequence[Any], beside_float32: bool = False) -> None:
-    """Refuses operands of several types; `beside_float32` lets float32 follow a first one of bfloat16 or float16."""
-    dtypes = {a.dtype for a in operands if isinstance(a, torch.Tensor)}
-    is_wide = beside_float32 and operands[0].dtype in LOW_DTYPES and dtypes == {operands[0].dtype, torch.float32}
+    """Refuses operands of several types; `beside_float32` lets others of float32 follow one of bfloat16 or float16."""
+    dtypes, others = ({a.dtype for a in some if isinstance(a, torch.Tensor)} for some in (operands, operands[1:]))
+    is_wide = beside_float32 and operands[0].dtype in LOW_DTYPES and others == {torch.float32}
     if len(dtypes) > 1 and not is_wide:
         raise RuntimeError(f"expected operands of the same dtype, but got {' and '.join(sorted(map(str, dtypes)))}")
