@@ -42,6 +42,36 @@ def test_inside_the_stream_torch_draws_so() -> None:
     assert doubles.dtype == torch.float64 and 0 <= doubles.min() <= doubles.max() < 1
 
 
+def test_normal_numbers_and_weights_of_the_stream_are_the_same_on_every_cpu() -> None:
+    code = """
+import torch, repdl
+from repdl.utils import get_hash
+torch.manual_seed(7)
+with repdl.random.stream("torch"):
+    embedding = torch.nn.Embedding(50, 33)
+    print([get_hash(x) for x in (embedding.weight, torch.randn(997), torch.empty(40, 6).T.normal_(2, 3),
+        torch.randn(60, dtype=torch.bfloat16), torch.randn(60, dtype=torch.complex64))])
+"""
+    assert len({run_python(code, ATEN_CPU_CAPABILITY=capability) for capability in CAPABILITIES}) == 1
+
+
+def test_normal_numbers_of_the_stream_are_those_of_an_enabled_program() -> None:
+    def draw() -> torch.Tensor:
+        torch.manual_seed(7)
+        return torch.randn(997)
+
+    with repdl.random.stream("torch"):
+        ours, wide = draw(), torch.randn(3, dtype=torch.float64)
+    with repdl.reproducible(rng="torch"):
+        assert same_bits(ours, draw())
+    torch.testing.assert_close(ours, draw())
+    assert wide.dtype == torch.float64
+    with repdl.reproducible(), repdl.random.stream("torch"):
+        assert same_bits(ours, draw())
+        with pytest.raises(repdl.NotReproducibleError, match=r"\[aten::normal_\] of float64"):
+            torch.randn(3, dtype=torch.float64)
+
+
 def test_after_the_stream_torch_is_itself_again() -> None:
     torch.manual_seed(7)
     before = torch.empty(1000).uniform_(-0.3, 0.7)

@@ -91,7 +91,8 @@ def draw_uniform(self: torch.Tensor, low: float = 0.0, high: float = 1.0, *, gen
     return self.copy_(_core.ops["uniform"](draws.reshape(-1), low, high).reshape(self.shape))
 
 
-def _draw_normal(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> torch.Tensor:
+@_normal
+def draw_normal(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> torch.Tensor:
     """What torch draws, with functions that do not depend on the machine.
 
     Of 16 numbers and more, torch turns uniform ones into normal ones in blocks of 16 (Box and Muller), and the last 16
@@ -139,7 +140,7 @@ def _random_between(self: torch.Tensor, low: int, high: int | None, *, generator
 
 
 _sampler("uniform_", _by_parts(philox.uniform_), draw_uniform, op="philox_uniform")
-_sampler("normal_", _normal(philox.normal_), _normal(_draw_normal), op="philox_normal")
+_sampler("normal_", _normal(philox.normal_), draw_normal, op="philox_normal")
 _sampler("log_normal_", philox.log_normal_, _in_float64("log_normal_", native_of("log_normal_")))
 _sampler(
     "exponential_", philox.exponential_, _in_float64("exponential_", native_of("exponential_")), op="philox_exponential"
