@@ -28,7 +28,8 @@ from repdl._symbols import addresses
 
 _library = torch.library.Library("repdl", "DEF")
 
-# torch.vmap calls them for each entry, so that it has the bits that it has alone; nothing for PyTorch to mend.
+# torch.vmap calls them for each entry, so that it has the bits that it has alone; nothing for PyTorch to mend. This is
+# for calls by torch.ops: `TorchOp` leaves the warning out whatever the filters are.
 warnings.filterwarnings("ignore", r"There is a performance drop .* batching rule for repdl::", UserWarning)
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -75,10 +76,7 @@ class TorchOp:
             elif isinstance(value, torch.Tensor):
                 watched = True
         if watched:
-            if self.op.gradient is not None and _transform() is not None and not _is_compiled():
-                with _as_program():
-                    return self.transformable.apply(*self.all_arguments(args, kwargs))
-            return self.dispatched(*args, **kwargs)
+            return self.transformed(args, kwargs) if _transform() is not None else self.dispatched(*args, **kwargs)
         if not needs_grad or self.function is None or not torch.is_grad_enabled():
             try:
                 return self.kernel(*args, **kwargs)
@@ -87,6 +85,17 @@ class TorchOp:
                     raise
                 return self.dispatched(*args, **kwargs)  # which calls it for each entry
         return self.function.apply(*self.all_arguments(args, kwargs))
+
+    def transformed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Within a transform of torch.func, without torch's warning that it calls the op for each entry of a batch."""
+        _warn_of_batches(False)
+        try:
+            if self.op.gradient is None or _is_compiled():
+                return self.dispatched(*args, **kwargs)
+            with _as_program():
+                return self.transformable.apply(*self.all_arguments(args, kwargs))
+        finally:
+            _warn_of_batches(True)
 
     def all_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """In order, those left out too: an autograd.Function takes no names."""
@@ -97,6 +106,8 @@ class TorchOp:
 
 _transform = torch._C._functorch.peek_interpreter_stack
 """Of torch.func, which takes gradients of the calls that follow or maps them over a dimension; None outside of it."""
+
+_warn_of_batches = torch._C._functorch._set_vmap_fallback_warning_enabled  # type: ignore[attr-defined]
 
 
 _FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode

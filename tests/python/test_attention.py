@@ -148,7 +148,6 @@ def test_a_drawn_mask_is_that_of_bernoulli(shape: tuple[int, ...], dtype: torch.
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("rng", ["philox", "torch"])
-@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap calls the op once for each entry
 def test_dropout_of_a_program_is_bernoullis(rng: str, dtype: torch.dtype) -> None:
     query, key, value = operands((2, 6, 6, 7, 10, 8, 8), dtype)
     with repdl.reproducible(rng=rng):

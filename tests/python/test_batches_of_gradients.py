@@ -36,7 +36,6 @@ FUNCTIONS: dict[str, Callable[[], Function]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*batching rule:UserWarning")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_batch_has_the_bits_of_each_alone(name: str) -> None:
     torch.manual_seed(0)

@@ -84,7 +84,7 @@ def test_gradients_are_those_that_cannot_be_differentiated(name: str) -> None:
     torch.testing.assert_close(ours, stock)
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning", "ignore:.*batching rule:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 def test_gradients_of_a_transform() -> None:
     def loss(x: torch.Tensor) -> torch.Tensor:
         return attend(x, x, x)

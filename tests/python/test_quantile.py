@@ -100,7 +100,6 @@ def test_what_torch_refuses(name: str, function: Callable[..., Any]) -> None:
     assert str(ours.value).partition("\n")[0] == str(stock.value).partition("\n")[0]
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_place_that_all_entries_share_is_looked_at(function: Any) -> None:
     x, outside = torch.arange(5.0), torch.tensor([0.5, 1.5])

@@ -44,7 +44,6 @@ def test_gradients_of_gradients() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own, of forward mode
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
-@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap calls the op once for each entry
 def test_where_steps_stay() -> None:
     x = torch.randn(4, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
 

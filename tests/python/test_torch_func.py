@@ -15,10 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import repdl
 from support import same_bits
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),  # from the first import of torch's jvp
-    pytest.mark.filterwarnings("ignore:There is a performance drop"),  # vmap calls an op of ours once for each entry
-]
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # from the first import of torch's jvp
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 

@@ -18,10 +18,7 @@ from support import same_bits
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:There is a performance drop"),  # vmap calls an op of ours once for each entry
-]
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 
 
 def _logits_loss(x: torch.Tensor) -> torch.Tensor:
@@ -274,3 +271,11 @@ def test_samples_of_every_op() -> None:
                     tried += 1
     assert not different
     assert tried > 700
+
+
+def test_nothing_is_said_of_calls_for_each_entry_and_errors_stay_ours() -> None:
+    x = torch.randn(2, 3, 4)
+    assert torch.vmap(repdl.ops.exp)(x).shape == x.shape
+    assert torch.vmap(torch.func.grad(lambda row: repdl.ops.softmax(row).square().sum()))(x).shape == x.shape
+    with pytest.raises(ValueError, match=r"\[softmax\] dim 7 is out of range"):
+        torch.vmap(lambda row: repdl.ops.softmax(row, 7))(x)
