@@ -141,3 +141,31 @@ def test_a_changed_parameter_is_noticed_by_autograd() -> None:
     repdl.optim.SGD([p], lr=0.1).step()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("kind", ["Adam", "AdamW", "SGD"])
+def test_a_scaler_scales_and_leaves_out_steps(kind: str, fused: bool) -> None:
+    def trained(optimizer_type: Any) -> list[torch.Tensor]:
+        parameters, loss = problem()
+        optimizer = optimizer_type(parameters, lr=0.05, fused=fused)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for step in range(4):
+            optimizer.zero_grad()
+            scaler.scale(loss()).backward()
+            if step == 1:
+                parameters[0].grad[0, 0] = math.inf  # type: ignore[index]
+            scaler.step(optimizer)
+            scaler.update()
+        return [*parameters, torch.tensor(scaler.get_scale())]
+
+    for ours, theirs in zip(trained(getattr(repdl.optim, kind)), trained(getattr(torch.optim, kind)), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_without_momentum_there_is_no_state() -> None:
+    parameter = torch.ones(3, requires_grad=True)
+    parameter.grad = torch.ones(3)
+    optimizer = repdl.optim.SGD([parameter], lr=0.1)
+    optimizer.step()
+    assert optimizer.state_dict()["state"] == {}

@@ -28,6 +28,21 @@ def parameters_with_gradient(optimizer: str, group: dict[str, Any]) -> Iterator[
         yield parameter, grad
 
 
+class TakesNoScale:
+    """Mixed in before torch's optimizer, of which `fused=True` tells a GradScaler that `step` divides by the scale.
+
+    The kernels do not, so the scaler has to do that itself, and to leave out the steps of gradients that overflow.
+    """
+
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        return False
+
+    @_step_supports_amp_scaling.setter
+    def _step_supports_amp_scaling(self, supports: bool) -> None:
+        pass
+
+
 def number(value: Any) -> float:
     """A hyperparameter, which may be a tensor of one element."""
     return float(value)

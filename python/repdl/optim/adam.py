@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from repdl import ops
-from repdl.optim._step import call_flat, evaluate, number, parameters_with_gradient
+from repdl.optim._step import TakesNoScale, call_flat, evaluate, number, parameters_with_gradient
 
 
 def _step(optimizer: torch.optim.Optimizer, step_op: Any, closure: Callable[[], Any] | None) -> Any:
@@ -40,7 +40,7 @@ def _step(optimizer: torch.optim.Optimizer, step_op: Any, closure: Callable[[], 
     return loss
 
 
-class Adam(torch.optim.Adam):
+class Adam(TakesNoScale, torch.optim.Adam):
     """torch.optim.Adam with the formula of microsoft/RepDL 0.1: options, state and checkpoints are torch's.
 
     float32 or float64 parameters. The options foreach, fused, capturable and differentiable have no effect on the
@@ -54,7 +54,7 @@ class Adam(torch.optim.Adam):
         return _step(self, ops.adamw_step if decoupled else ops.adam_step, closure)
 
 
-class AdamW(torch.optim.AdamW):
+class AdamW(TakesNoScale, torch.optim.AdamW):
     """torch.optim.AdamW by the kernel of `Adam`, with decoupled weight decay."""
 
     @torch.no_grad()

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from repdl import ops
-from repdl.optim._step import call_flat, evaluate, number, parameters_with_gradient
+from repdl.optim._step import TakesNoScale, call_flat, evaluate, number, parameters_with_gradient
 
 
-class SGD(torch.optim.SGD):
+class SGD(TakesNoScale, torch.optim.SGD):
     """torch.optim.SGD with the same bits everywhere: options, state and checkpoints are torch's.
 
     float32 or float64 parameters.
@@ -22,15 +22,17 @@ class SGD(torch.optim.SGD):
         loss = evaluate(closure)
         for group in self.param_groups:
             for parameter, grad in parameters_with_gradient("SGD", group):
-                state = self.state[parameter]
-                buffer = state.get("momentum_buffer")
-                first = group["momentum"] != 0 and buffer is None
-                if first:
-                    buffer = torch.zeros_like(parameter, memory_format=torch.preserve_format)
-                    state["momentum_buffer"] = buffer
+                buffer, first = None, False
+                if group["momentum"] != 0:  # else it has no state, as in torch
+                    state = self.state[parameter]
+                    buffer = state.get("momentum_buffer")
+                    first = buffer is None
+                    if first:
+                        buffer = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+                        state["momentum_buffer"] = buffer
                 call_flat(
                     ops.sgd_step,
-                    (parameter, grad, buffer if group["momentum"] != 0 else None),
+                    (parameter, grad, buffer),
                     first,
                     number(group["lr"]),
                     number(group["momentum"]),
