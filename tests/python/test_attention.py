@@ -359,3 +359,44 @@ def test_operands_of_two_types_raise_torchs_error() -> None:
     query = normal(2, 4, 5, 8)
     with repdl.reproducible(), pytest.raises(RuntimeError, match="to have the same dtype"):
         sdpa(query, query.double(), query)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_operands_without_data_have_a_shape(dtype: torch.dtype) -> None:
+    query, key, value = (x.to("meta") for x in operands(SHAPES[0], dtype))
+    with repdl.reproducible():
+        output = sdpa(query, key, value, is_causal=True, enable_gqa=True)
+        layer = nn.TransformerEncoderLayer(8, 2, batch_first=True, device="meta", dtype=dtype).eval()
+        assert layer(torch.empty(3, 5, 8, device="meta", dtype=dtype)).shape == (3, 5, 8)
+    assert output.is_meta and output.dtype == dtype and output.shape == (2, 6, 70, 40)
+
+
+def test_a_batch_of_one_is_that_of_all() -> None:
+    query, key, value = operands((3, 2, 2, 5, 7, 8, 8))
+    with repdl.reproducible():
+        output = sdpa(query, key[:1], value[:1])
+        assert same_bits(output, sdpa(query, key[:1].repeat(3, 1, 1, 1), value[:1].repeat(3, 1, 1, 1)))
+    torch.testing.assert_close(output, sdpa(query, key[:1], value[:1]))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "dtypes"),
+    [
+        (((4,), (4,), (4,)), "fff"),
+        (((4,), (3, 4), (3, 4)), "fff"),
+        (((), (), ()), "fff"),
+        (((1, 1, 3, 4), (1, 1, 3, 4), (1, 1, 3, 4)), "fdf"),
+        (((1, 1, 3, 4), (1, 1, 3, 4), (1, 1, 3, 4)), "lll"),
+        (((1, 1, 3, 4), (1, 1, 3, 4), (1, 1, 3, 4)), "FFF"),
+        (((1, 1, 3, 4), (1, 1, 3, 5), (1, 1, 3, 4)), "fff"),
+        (((2, 1, 3, 4), (3, 1, 3, 4), (3, 1, 3, 4)), "fff"),
+    ],
+)
+def test_what_torch_refuses_is_refused_alike(shapes: tuple[tuple[int, ...], ...], dtypes: str) -> None:
+    of = {"f": torch.float32, "d": torch.float64, "l": torch.int64, "F": torch.complex64}
+    given = [torch.ones(shape, dtype=of[dtype]) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    with pytest.raises(RuntimeError) as stock:
+        sdpa(*given)
+    with repdl.reproducible(), pytest.raises(type(stock.value)) as ours:
+        sdpa(*given)
+    assert str(ours.value) == str(stock.value) or dtypes == "lll"
