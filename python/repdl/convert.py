@@ -69,8 +69,7 @@ def from_torch_module(m: torch.nn.Module) -> torch.nn.Module:
         if kind in LAYERS:
             module.__class__ = LAYERS[kind]
         elif not _is_ours(module) and not isinstance(module, torch.jit.ScriptModule):
-            module.__class__ = _derived_class(kind)
-            module.__dict__["_repdl_kernels"] = local.kernels()
+            _derive(module)
     return converted
 
 
@@ -88,6 +87,8 @@ class _Derived:
 
     @untraced
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if "_repdl_kernels" not in self.__dict__:  # the class made it of its type, as some do to copy themselves
+            self.__dict__["_repdl_kernels"] = local.kernels()
         return self.__dict__["_repdl_kernels"].call(super().__call__, *args, **kwargs)  # type: ignore[misc]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -106,9 +107,28 @@ def _derived_class(kind: type[torch.nn.Module]) -> type[torch.nn.Module]:
         members: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
         if (eager := getattr(kind, "cls_to_become", None)) is not None:  # a lazy layer, after its first input
             members["cls_to_become"] = LAYERS.get(eager) or _derived_class(eager)
+        if hasattr(kind, "__deepcopy__"):
+            members["__deepcopy__"] = _deepcopied
         layers = [ours for theirs, ours in LAYERS.items() if issubclass(kind, theirs)]
         _derived[kind] = type(kind.__name__, (_Derived, kind, *layers), members)
     return _derived[kind]
+
+
+def _derive(module: torch.nn.Module) -> torch.nn.Module:
+    module.__class__ = _derived_class(type(module))
+    module.__dict__["_repdl_kernels"] = local.kernels()
+    return module
+
+
+def _deepcopied(self: Any, memo: Any) -> Any:
+    """By its own way, as the class that was converted: that of torch.fx.GraphModule makes a new class of its type."""
+    converted = type(self)
+    self.__class__ = converted.__bases__[1]
+    try:
+        copied = copy.deepcopy(self, memo)
+    finally:
+        self.__class__ = converted
+    return _derive(copied)
 
 
 def _rebuild(kind: type[torch.nn.Module], *arguments: Any) -> torch.nn.Module:

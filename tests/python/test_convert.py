@@ -372,3 +372,36 @@ def test_gradients_of_a_product_are_ours_in_the_model_alone() -> None:
     assert not same_bits(stock, ours)
     model = repdl.from_torch_module(Model())
     assert same_bits(gradient(model), ours) and same_bits(gradient(Model()), stock)
+
+
+class OfItsType(nn.Linear):
+    """It copies itself by making one of its type."""
+
+    def __deepcopy__(self, memo: Any) -> nn.Module:
+        copied = type(self)(self.in_features, self.out_features)
+        copied.load_state_dict(self.state_dict())
+        return copied
+
+    def another(self) -> nn.Module:
+        return type(self)(self.in_features, self.out_features)
+
+
+@pytest.mark.filterwarnings("ignore:.*was compiled by torch.compile", "ignore:`isinstance.treespec:FutureWarning")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.fx.symbolic_trace(Block()),
+        lambda: torch.export.export(Block(), (X,)).module(),
+        lambda: torch.compile(Block(), backend="eager"),
+        lambda: OfItsType(6, 6),
+    ],
+    ids=["fx", "export", "compile", "of its type"],
+)
+def test_classes_that_copy_themselves(make: Callable[[], nn.Module]) -> None:
+    model = repdl.from_torch_module(make())
+    expected = model(X)
+    for again in (copy.deepcopy(model), repdl.from_torch_module(model), copy.deepcopy(copy.deepcopy(model))):
+        assert same_bits(again(X), expected)
+        assert type(again).__call__ is type(model).__call__, "it computes as torch does"
+    if isinstance(model, OfItsType):
+        assert model.another()(X).shape == X.shape
