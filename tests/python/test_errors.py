@@ -28,6 +28,10 @@ def spoken(labels: Any = ((1, 2),), steps: Any = (4,), lengths: Any = (2,), blan
     return ops.ctc_loss(torch.zeros(4, 1, 5), *given, blank)
 
 
+def checked(samples: Any, **options: Any) -> Any:
+    return repdl.conformance.check_declared("boxes::inside", samples, **options)
+
+
 BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ops.mm(X, X), ValueError, r"\[mm\] mat2 of shape \(2, 3\) has 2 rows .*, but input .* has 3 columns"),
     (lambda: ops.sampled_mm(X, X, CLASSES[:1], CLASSES[:1]), ValueError, r"\[sampled_mm\] mat2 has 2 rows"),
@@ -132,6 +136,14 @@ BAD_CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: repdl.random.uniform_(X.double()), TypeError, r"\[uniform_\] tensor must be float32"),
     (lambda: repdl.audit(None), TypeError, r"\[audit\] fn_or_model must be a function or a module, got NoneType"),  # type: ignore[arg-type]
     (lambda: repdl.reveal("mm", 4), TypeError, r"\[reveal\] fn must be a function of .*, got str"),  # type: ignore[arg-type]
+    (lambda: repdl.reveal(np.sum, 2.0), TypeError, r"\[reveal\] n must be an integer, got float"),  # type: ignore[arg-type]
+    (lambda: repdl.reveal(np.sum, True), TypeError, r"\[reveal\] n must be an integer, got bool"),
+    (lambda: repdl.reveal(np.sum, "4"), TypeError, r"\[reveal\] n must be an integer, got str"),  # type: ignore[arg-type]
+    (lambda: checked(3), TypeError, r"\[check_declared\] samples must be a list, got int; put it into one"),
+    (lambda: checked("x"), TypeError, r"\[check_declared\] samples must be a list, got str"),
+    (lambda: checked([(X,)], batched=0), TypeError, r"\[check_declared\] batched must be a list, got int"),
+    (lambda: checked([(X,)], batched=[1]), ValueError, r"\[check_declared\] batched must hold places .* got 1"),
+    (lambda: checked([(X,)], load="ops"), TypeError, r"\[check_declared\] load must be a list, got str"),
     (lambda: repdl.declare(None, "why"), TypeError, r"\[declare\] op must be a text, .*, got NoneType"),  # type: ignore[arg-type]
     (lambda: repdl.record(None), TypeError, r"\[record\] path must be a text or a path, got NoneType"),  # type: ignore[arg-type]
     (lambda: repdl.checkpoint.save(0), TypeError, r"\[checkpoint.save\] path must be a text or a path, got int"),  # type: ignore[arg-type]

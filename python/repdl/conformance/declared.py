@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,7 +113,8 @@ def check_declared(
             what this process has loaded of both.
 
     Raises:
-        ValueError: if there is no sample, or no such op.
+        ValueError: if there is no sample, no such op, or no such argument.
+        TypeError: if samples, batched or load is no list.
     """
     (check,) = check_claims([Claim(op, samples, batched)], load=load)
     return check
@@ -127,15 +128,15 @@ def check_claims(claims: Sequence[Claim], *, load: Sequence[str] | None = None) 
     jobs = []
     for claim in claims:
         check_name(claim.op)
-        calls = [_call(claim.op, sample) for sample in claim.samples]
+        calls = [_call(claim.op, sample) for sample in _listed("samples", claim.samples)]
         if not calls:
             raise ValueError(f"[check_declared] there is no sample of {claim.op}; give at least one call")
-        jobs.append((claim.op, calls, list(claim.batched)))
+        jobs.append((claim.op, calls, _places(_listed("batched", claim.batched), calls)))
     if load is None:
         load = list(dict.fromkeys(what for claim in claims for what in loaded(claim.op.partition("::")[0])))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "job")
-        path.write_bytes(pickle.dumps({"load": list(load), "claims": jobs, "declared": reasons}))
+        path.write_bytes(pickle.dumps({"load": _listed("load", load), "claims": jobs, "declared": reasons}))
         settings = settings_here()
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             outcomes = list(pool.map(lambda setting: _run(path, setting), settings))
@@ -143,6 +144,24 @@ def check_claims(claims: Sequence[Claim], *, load: Sequence[str] | None = None) 
     for i, check in enumerate(checks):
         _compare(check, [outcome if isinstance(outcome, str) else outcome[i] for outcome in outcomes])
     return checks
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """The values of a sequence. A text, which is one of letters, is meant as one value."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"[check_declared] {name} must be a list, got {type(values).__name__}; put it into one")
+    return list(values)
+
+
+def _places(batched: list[Any], calls: list[Any]) -> list[int]:
+    count = min(len(args) for args, _ in calls)
+    for place in batched:
+        if not isinstance(place, int) or not 0 <= place < count:
+            raise ValueError(
+                f"[check_declared] batched must hold places of arguments that each sample has without a name, 0 for "
+                f"the first; got {place!r}, and a sample has {count}"
+            )
+    return batched
 
 
 def _call(op: str, sample: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -14,6 +14,7 @@ more probes, but no negative terms, and it sees sums that are fused exactly. A c
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
@@ -296,12 +297,15 @@ def reveal(
 
     Raises:
         NotASumError: if there is no such tree.
-        TypeError: for what cannot be called.
+        TypeError: for what cannot be called, and for an n that is no integer.
         ValueError: for another n, and for results of another shape.
     """
     if not callable(fn):
         raise TypeError(f"[reveal] fn must be a function of an array of n terms, got {type(fn).__name__}")
     name = name or str(getattr(fn, "__name__", "the function"))
+    if isinstance(n, bool) or not hasattr(type(n), "__index__"):
+        raise TypeError(f"[reveal] n must be an integer, got {type(n).__name__}")
+    n = operator.index(n)
     if not 1 <= n <= MOST_TERMS:
         raise ValueError(f"[reveal] n must be 1 … {MOST_TERMS}, got {n}")
     many = fn if batched else lambda rows: np.array([_number(fn(row)) for row in rows])
