@@ -259,3 +259,13 @@ def test_gradients_of_each_entry_of_a_batch(kind: str, options: dict[str, Any]) 
         for name, p in model.named_parameters():
             assert p.grad is not None
             assert same_bits(found[name][i], p.grad), (name, i)
+
+
+@pytest.mark.filterwarnings("ignore:TF32 acceleration")
+def test_autocast_gives_the_type_that_torch_has_without_onednn() -> None:
+    layer, x = nn.LSTM(4, 3), torch.randn(5, 1, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        with torch.backends.mkldnn.flags(enabled=False):
+            stock = layer(x)[0]
+        with repdl.reproducible():
+            assert layer(x)[0].dtype == stock.dtype == torch.float32
