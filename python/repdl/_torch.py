@@ -289,10 +289,10 @@ def _fake_kernel(op: Op[..., Any]) -> Callable[..., Any]:
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         arguments = defaults | dict(zip(defaults, args, strict=False)) | kwargs
-        like, *others = (value for value in arguments.values() if isinstance(value, torch.Tensor))
-        for other in others:
+        (first, like), *others = ((n, value) for n, value in arguments.items() if isinstance(value, torch.Tensor))
+        for name, other in others:
             if other.device != like.device:  # an output on either would hold nothing
-                devices = f"{like.device} and {other.device}"
+                devices = f"{first} on {like.device} and {name} on {other.device}"
                 raise RuntimeError(f"[{op.name}] takes tensors on one device, got {devices}; move them with .to()")
         if op.symbolic_shapes is not None and _has_symbols(arguments.values()):
             outputs = [like.new_empty(tuple(shape)) for shape in op.symbolic_shapes(arguments)]
