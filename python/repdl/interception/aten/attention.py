@@ -43,11 +43,6 @@ def scaled_dot_product_attention(
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if _is_nested(query, key, value):
         return _of_nested(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
-    if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
-        )
     if _has_other_dtypes(query, key, value, attn_mask):
         args, kwargs = (query, key, value, attn_mask, dropout_p, is_causal), {"scale": scale, "enable_gqa": enable_gqa}
         return not_reproducible("scaled_dot_product_attention", args, kwargs, _native, why="dtype")

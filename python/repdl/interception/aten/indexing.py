@@ -71,6 +71,8 @@ def _last_of_each_line(
     values: torch.Tensor, before: list[int], along: int, lines: torch.Tensor, behind: list[int]
 ) -> torch.Tensor:
     """The values; where a line occurs again, the last of its values each time, so that no order of writing shows."""
+    if lines.numel() < 2:
+        return values
     of_row, numbers = lines.reshape(-1), torch.arange(lines.numel())
     writer = _empty((along,), dtype=torch.int64)
     _scatter(writer, 0, of_row, numbers)  # a single row is written in order
