@@ -32,6 +32,7 @@ class DirectCall : public OverrideCall {
     const OpInfo& op = *function_.callable.op;
     const std::optional<DType> low = WidenedType();
     const Specs specs = low ? InferWidened(op, read_.Values(), *low) : op.infer(read_.Values());
+    if (LeavesNoTerms(specs)) return false;
     const auto size = static_cast<size_t>(specs.size);
     std::array<TensorView, kMaxOutputs> views;
     if (function_.ChangesFirst() || function_.target == Target::kOut) {

@@ -136,6 +136,17 @@ bool OverrideCall::IsSize(int64_t number, int64_t begin, int64_t end) const {
   return number == size;
 }
 
+bool OverrideCall::LeavesNoTerms(const Specs& specs) const {
+  if (function_.below_terms_at >= read_.size) return false;
+  const auto* correction = std::get_if<double>(&read_.values[function_.below_terms_at]);
+  const auto* first = std::get_if<TensorView>(&read_.values[0]);
+  if (correction == nullptr || first == nullptr) return true;
+  int64_t results = 1;
+  for (int64_t size : specs.spec[0].shape) results *= size;
+  const int64_t numbers = first->numel() / (function_.ordinary.TakesPairs() ? 2 : 1);
+  return static_cast<double>(results == 0 ? 0 : numbers / results) <= *correction;
+}
+
 bool OverrideCall::NamesOtherDims() const {
   if (function_.last_dims_at >= read_.size) return false;
   const auto* dims = std::get_if<IntList>(&read_.values[function_.last_dims_at]);

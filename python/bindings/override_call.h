@@ -31,7 +31,7 @@ struct OverrideCallable {
   std::bitset<kMaxArgs> moved;
   // Where the op is told whether to conjugate its first tensor, with the same of the second behind it; likewise.
   size_t conjugates_at;
-  size_t last_dims_at;  // likewise
+  size_t last_dims_at, below_terms_at;  // likewise
 
   bool IsKey(size_t at) const { return at == key_at || at == key_at + 1; }
   bool TakesKey() const { return key_at < callable.parameters.size(); }
@@ -64,6 +64,8 @@ class OverrideCall {
   bool TakeDType(std::optional<DType> dtype);
   /// Whether that is the product of the sizes of the first tensor, which was read, in dimensions [begin, end).
   bool IsSize(int64_t number, int64_t begin, int64_t end) const;
+  /// Whether a correction leaves nothing of the number of terms of each result.
+  bool LeavesNoTerms(const Specs& specs) const;
   /// Whether dimensions are named that are to be the last ones, and are not.
   bool NamesOtherDims() const;
 

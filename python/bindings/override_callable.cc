@@ -76,6 +76,7 @@ class Call : public OverrideCall {
     const OpInfo& op = *function_.callable.op;
     const std::optional<DType> low = WidenedType();
     const Specs specs = low ? InferWidened(op, read_.Values(), *low) : op.infer(read_.Values());
+    if (LeavesNoTerms(specs)) return nullptr;
     bool is_copied = false;
     if (specs.size == 0) {  // the op changes its first argument
       outputs.size = 1;
@@ -314,6 +315,7 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
   const auto find = [&](const char* argument) { return callable.Find(PyUnicode_InternFromString(argument)); };
   const size_t order_at = find("order"), key_at = find("seed"), conjugates_at = find("conjA");
   const size_t last_dims_at = find(ordinary.last_dims.c_str());
+  const size_t below_terms_at = find(ordinary.below_terms.c_str());
   std::bitset<kMaxArgs> transposed;
   for (const std::string& argument : ordinary.transposed) transposed.set(find(argument.c_str()));
   std::bitset<kMaxArgs> moved;
@@ -330,7 +332,8 @@ nb::object MakeOverrideCallable(const OpInfo& op, Target target, const Ordinary&
                                         transposed,
                                         moved,
                                         conjugates_at,
-                                        last_dims_at};
+                                        last_dims_at,
+                                        below_terms_at};
   for (const Constant& constant : ordinary.constants) Py_INCREF(constant.value);
   for (const Choice& choice : ordinary.choices) Py_INCREF(choice.names);
   for (const Moved& argument : ordinary.moved) Py_INCREF(argument.name);

@@ -69,6 +69,7 @@ struct Ordinary {
   std::vector<Choice> choices;
   std::vector<Moved> moved;
   std::string last_dims;                // the argument that names the last dimensions of the first tensor, in order
+  std::string below_terms;              // the argument that is less than the number of terms of each result
   std::vector<std::string> transposed;  // arguments that are matrices, of which the op takes the transposes
   std::vector<Result> results;          // none: torch has what the op has
 

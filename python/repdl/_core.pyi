@@ -48,6 +48,7 @@ def make_override(
     choices: dict[int, tuple[str, ...]] = ...,
     moved: dict[int, str] = ...,
     last_dims: str = "",
+    below_terms: str = "",
     transposed: Sequence[str] = ...,
     results: Sequence[OverrideResult] = ...,
 ) -> Callable[..., Any]: ...

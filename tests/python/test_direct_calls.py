@@ -305,3 +305,33 @@ def test_threads_draw_and_compute_at_once() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="torch's functions are looked for in its libraries for Linux")
 def test_torch_has_what_it_takes() -> None:
     assert registration._reads_calls()
+
+
+SPREADS: dict[str, Callable[[], Any]] = {
+    "one": lambda: torch.ones(1).std(),
+    "one of each": lambda: torch.ones(1, 4).var(0),
+    "as many as the correction": lambda: torch.ones(3).std(correction=3),
+    "none": lambda: torch.ones(0).std(),
+    "none of each": lambda: torch.ones(2, 0).var(1),
+    "of nothing": lambda: torch.ones(0, 3).var(1),
+    "with the mean": lambda: torch.std_mean(torch.ones(1)),
+    "float64": lambda: torch.ones(1).double().var(),
+    "bfloat16": lambda: torch.ones(1).bfloat16().std(),
+    "into a tensor": lambda: torch.std(torch.ones(1), 0, out=torch.empty(())),
+    "with a gradient": lambda: torch.ones(1, requires_grad=True).std(),
+    "enough": lambda: torch.ones(2).std(),
+    "without correction": lambda: torch.ones(1).std(correction=0),
+}
+
+
+@pytest.mark.parametrize("name", SPREADS)
+def test_a_spread_of_too_few_numbers_warns_as_torchs(name: str) -> None:
+    def warned() -> list[tuple[str, str]]:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            SPREADS[name]()
+        return [(str(w.message).split(" (Triggered")[0], w.filename) for w in found]
+
+    expected = warned()
+    with repdl.reproducible():
+        assert warned() == expected

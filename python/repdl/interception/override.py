@@ -90,6 +90,7 @@ class Override:
     choices: by their place, the arguments that torch gives as numbers, and what the op calls each.
     moved: by their place, the arguments that the op has at another one, and their names there.
     last_dims: the argument of the op that names the last dimensions of the first tensor, in order, in an ordinary call.
+    below_terms: the one that is less than the number of terms of each result there.
     transposed: the arguments of the op that are matrices, and transposes of torch's.
     results: what torch has in the place of each result of the op, if it has not just these: a name of `OverrideResult`.
     """
@@ -120,6 +121,7 @@ class Override:
     choices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     moved: Mapping[int, str] = field(default_factory=dict)
     last_dims: str = ""
+    below_terms: str = ""
     transposed: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
 
@@ -157,6 +159,7 @@ class Override:
             "choices": dict(self.choices),
             "moved": dict(self.moved),
             "last_dims": self.last_dims,
+            "below_terms": self.below_terms,
         }
         quick = kernel
         if self.pairs:

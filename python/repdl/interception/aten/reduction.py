@@ -14,6 +14,7 @@ from repdl.interception import core as _core
 from repdl.interception.native import LOW_DTYPES, Kernel, native_of, overload, wide
 from repdl.interception.ops_by_dtype import Ops, ops_of
 from repdl.interception.override import override
+from repdl.interception.places import warn
 from repdl.interception.variants import check_out_type
 
 
@@ -109,17 +110,38 @@ def _as_precise_as_out(
 def _spread(op: str) -> None:
     """The variance or the standard deviation; and it together with the mean."""
 
-    @override(f"{op}.correction", op=op, pairs=f"complex_{op}", to_real=True, for_out=_as_precise_as_out, **_WIDE)
+    def spread_of(self: torch.Tensor, dim: Any, correction: Any, keepdim: bool, ops: Ops, name: str) -> torch.Tensor:
+        correction = 1 if correction is None else correction
+        result = ops[op](self, _dims(self, dim), correction, keepdim, get_order())
+        terms = self.numel() // result.numel() if result.numel() else 0
+        if terms <= correction:
+            warn(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+                "(input numel divided by output numel).",
+                UserWarning,
+                "torch",
+            )
+        return result
+
+    @override(
+        f"{op}.correction",
+        op=op,
+        pairs=f"complex_{op}",
+        to_real=True,
+        below_terms="correction",
+        for_out=_as_precise_as_out,
+        **_WIDE,
+    )
     def spread(
         self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
     ) -> torch.Tensor:
-        return ops[op](self, _dims(self, dim), 1 if correction is None else correction, keepdim, get_order())
+        return spread_of(self, dim, correction, keepdim, ops, op)
 
     @override(f"{op}_mean.correction", wide="float64", complex=True)
     def spread_and_mean(
         self: torch.Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False, ops: Ops = _core.ops
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        spread_out = spread(self, dim, correction=correction, keepdim=keepdim, ops=ops)
+        spread_out = spread_of(self, dim, correction, keepdim, ops, f"{op}_mean")
         return spread_out, mean_of(self, dim, keepdim, ops)
 
 
