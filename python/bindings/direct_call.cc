@@ -120,7 +120,7 @@ class DirectCall : public OverrideCall {
     if (!ReadTensorAt(tensor, takes_pairs, view)) return false;
     if (takes_pairs) return TakePairs(at, TensorView(view));
     const bool is_wide = dtype_ && (*dtype_ == DType::kFloat32 || *dtype_ == DType::kFloat64);
-    const bool may = is_wide && function_.ordinary.pointwise && !all_single_;
+    const bool may = is_wide && function_.ordinary.pointwise && !function_.ordinary.alike && !all_single_;
     const bool is_number = may && view.rank() == 0 && view.dtype != *dtype_;
     if (is_number && view.dtype == DType::kFloat64) return TakeNumber(at, *view.Data<const double>(), 0);
     if (is_number && view.dtype == DType::kInt64)

@@ -124,7 +124,7 @@ NB_MODULE(repdl_core, m) {
   m.def(
       "make_override",
       [](std::string_view name, Target target, const nb::object& fallback, Numbers numbers, bool pointwise, bool low,
-         bool contiguous, int rank, bool in_place, const nb::dict& constants, const nb::dict& choices,
+         bool contiguous, int rank, bool alike, bool in_place, const nb::dict& constants, const nb::dict& choices,
          const nb::dict& moved, std::string last_dims, std::string below_terms, std::vector<std::string> transposed,
          std::vector<Result> results) {
         const OpInfo* op = FindOp(name);
@@ -134,6 +134,7 @@ NB_MODULE(repdl_core, m) {
                           low,
                           contiguous,
                           rank,
+                          alike,
                           in_place,
                           {},
                           {},
@@ -151,9 +152,10 @@ NB_MODULE(repdl_core, m) {
       },
       nb::arg("op"), nb::arg("target"), nb::arg("fallback"), nb::kw_only(), nb::arg("numbers") = Numbers::kReal,
       nb::arg("pointwise") = false, nb::arg("low") = false, nb::arg("contiguous") = false, nb::arg("rank") = 0,
-      nb::arg("in_place") = false, nb::arg("constants") = nb::dict(), nb::arg("choices") = nb::dict(),
-      nb::arg("moved") = nb::dict(), nb::arg("last_dims") = "", nb::arg("below_terms") = "",
-      nb::arg("transposed") = std::vector<std::string>(), nb::arg("results") = std::vector<Result>());
+      nb::arg("alike") = false, nb::arg("in_place") = false, nb::arg("constants") = nb::dict(),
+      nb::arg("choices") = nb::dict(), nb::arg("moved") = nb::dict(), nb::arg("last_dims") = "",
+      nb::arg("below_terms") = "", nb::arg("transposed") = std::vector<std::string>(),
+      nb::arg("results") = std::vector<Result>());
   m.def("make_each", &MakeEachCallable, nb::arg("kernel"), nb::arg("first_named"), nb::arg("names"),
         nb::arg("changed").none(), nb::arg("fallback"));
   m.def(

@@ -64,6 +64,7 @@ struct Ordinary {
   bool low;         // tensors may be bfloat16 or float16 instead of float32, which is then what they are widened to
   bool contiguous;  // tensors are row-major, as the result is
   int rank;         // of the tensors; 0 for any
+  bool alike;       // tensors without dimensions are of the type of the others too
   bool in_place;    // the op may write its result over its first argument
   std::vector<Constant> constants;
   std::vector<Choice> choices;

@@ -43,6 +43,7 @@ def make_override(
     low: bool = False,
     contiguous: bool = False,
     rank: int = 0,
+    alike: bool = False,
     in_place: bool = False,
     constants: dict[int, object] = ...,
     choices: dict[int, tuple[str, ...]] = ...,

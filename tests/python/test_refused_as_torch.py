@@ -35,6 +35,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "its gradient of fewer places": lambda: torch.ops.aten.native_group_norm_backward(
         IMAGE, IMAGE, X[:1, :1], X[:1, :1], None, 1, 1, 15, 1, [True, False, False]
     ),
+    "lerp to a number of another type": lambda: torch.lerp(X, torch.tensor(1.0, dtype=torch.float64), 0.3),
     "index_copy of fewer rows": lambda: X.index_copy(0, torch.tensor([1, 2]), X[:1]),
     "index_copy of a vector": lambda: X.index_copy(0, torch.tensor([1]), X[0]),
     "index_copy of rows of other sizes": lambda: X.index_copy(0, torch.tensor([1]), X[:1, :3]),

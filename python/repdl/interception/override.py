@@ -154,6 +154,7 @@ class Override:
             "pointwise": self.elementwise,
             "contiguous": self.contiguous,
             "rank": self.rank,
+            "alike": bool(self.alike),
             "in_place": self.in_place,
             "constants": dict(self.constants),
             "choices": dict(self.choices),
