@@ -329,3 +329,21 @@ def test_the_last_of_those_that_a_view_has_in_one_place_stays(dtype: torch.dtype
     with repdl.reproducible():
         narrow = torch.as_strided_scatter(torch.zeros(4, 5).t(), torch.ones(2, 3), (2, 3), (1, 1), 2)
     assert narrow.stride() == (1, 5) and narrow.t().flatten().tolist() == [0.0] * 2 + [1.0] * 4 + [0.0] * 14
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
+@pytest.mark.parametrize("include_self", [False, True])
+def test_reductions_of_16_bits_round_once(dtype: torch.dtype, reduce: str, include_self: bool) -> None:
+    """Of more terms than the type counts, by an index that is written out or repeats a column, which torch tells apart."""
+    generator = torch.Generator().manual_seed(3)
+    x, source = (torch.randn(n, 33, generator=generator).to(dtype) for n in (4, 3000))
+    column = torch.randint(4, (3000, 1), generator=generator)
+    settings: Any = {"reduce": reduce, "include_self": include_self}
+    with repdl.reproducible():
+        expected = x.float().scatter_reduce(0, column.expand(3000, 33), source.float(), **settings).to(dtype)
+        for target, terms in ((x, source), (x.t().contiguous().t(), source.t().contiguous().t())):
+            for index in (column.expand(3000, 33), column.repeat(1, 33)):
+                assert same_bits(target.scatter_reduce(0, index, terms, **settings), expected)
+            if reduce != "sum":
+                assert same_bits(target.index_reduce(0, column[:, 0], terms, **settings), expected)

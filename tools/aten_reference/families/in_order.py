@@ -111,22 +111,18 @@ def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any 
     return Tensor(self.dtype, self.shape, [rounded(x, self.dtype) for x in total])
 
 
-def _reduce(values: list[Any], how: str, count: int, dtype: str, each_step: bool) -> Any:
-    """In order, in float32; with `each_step` every step is rounded to the dtype. A mean is a sum over the count."""
+def _reduce(values: list[Any], how: str, count: int, dtype: str) -> Any:
+    """In order, in float32. A mean is a sum over the count."""
     step = {"prod": times(dtype), "amax": larger, "amin": smaller}.get(how, plus(dtype))
     total = values[0]
     for x in values[1:]:
         total = step(total, x)
-        if each_step:
-            total = rounded(total, dtype)
     if how == "mean":
-        return div(rounded(total, dtype), float(count)) if dtype in FLOATS else total // count
+        return div(total, float(count)) if dtype in FLOATS else total // count
     return total
 
 
-def _gathered(
-    self: Tensor, spots: Any, source: list[Any], how: str, include_self: bool, each_step: bool = False
-) -> Tensor:
+def _gathered(self: Tensor, spots: Any, source: list[Any], how: str, include_self: bool) -> Tensor:
     held: list[list[Any]] = [[] for _ in self.data]
     for at, k in spots:
         held[at].append(source[k])
@@ -136,9 +132,7 @@ def _gathered(
         if not terms:
             data.append(own)
         else:
-            data.append(
-                rounded(_reduce([*first, *terms], how, len(terms) + include_self, self.dtype, each_step), self.dtype)
-            )
+            data.append(rounded(_reduce([*first, *terms], how, len(terms) + include_self, self.dtype), self.dtype))
     return Tensor(self.dtype, self.shape, data)
 
 
@@ -157,7 +151,7 @@ _REDUCED = [c for c in _INDEXED if ".uint8" not in c]
 )
 def index_reduce(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
     spots = [pair for places, terms in _spots(self.shape, dim, index.data) for pair in zip(places, terms, strict=True)]
-    return _gathered(self, spots, source.data, reduce, include_self, each_step=True)
+    return _gathered(self, spots, source.data, reduce, include_self)
 
 
 def _scattered(self: Tensor, dim: int, index: Tensor, source_shape: Sequence[int]) -> list[tuple[int, int]]:

@@ -240,3 +240,11 @@ def index_copy(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.
         return _native_index_copy(self, dim, index, source)
     indices = [index.reshape(-1) if at else None for at in along]
     return index_put_(self.clone(memory_format=torch.contiguous_format), indices, source)
+
+
+@on_devices("index_copy")
+def index_copy_of_number(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """A single number. torch's own kernel says what is wrong with other calls."""
+    if self.dim() or source.numel() != 1 or index.numel() != 1:
+        return native_of("index_copy", "CUDA")(self, dim, index, source)
+    return self.clone().copy_(source.reshape(()))
