@@ -335,7 +335,7 @@ def test_the_last_of_those_that_a_view_has_in_one_place_stays(dtype: torch.dtype
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
 @pytest.mark.parametrize("include_self", [False, True])
 def test_reductions_of_16_bits_round_once(dtype: torch.dtype, reduce: str, include_self: bool) -> None:
-    """Of more terms than the type counts, by an index that is written out or repeats a column, which torch tells apart."""
+    """Of more terms than the type counts, by an index that is written out or repeats a column."""
     generator = torch.Generator().manual_seed(3)
     x, source = (torch.randn(n, 33, generator=generator).to(dtype) for n in (4, 3000))
     column = torch.randint(4, (3000, 1), generator=generator)
