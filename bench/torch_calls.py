@@ -335,6 +335,8 @@ def _index_sums() -> Iterator[Call]:
     yield "scatter_add, 10^4 rows of 64 to 1000", torch.scatter_add, table, 0, of_rows[:, None].expand(-1, 64), rows
     yield "scatter_reduce, means, 10^5", torch.scatter_reduce, bins, 0, of_numbers, numbers, "mean"
     yield "scatter_reduce, maxima, 10^5", torch.scatter_reduce, bins, 0, of_numbers, numbers, "amax"
+    maxima = partial(torch.index_reduce, reduce="amax")
+    yield "index_reduce, maxima, 10^4 rows of 64 to 1000", maxima, table, 0, of_rows, rows
     yield "index_put, 10^4 rows of 64 to 1000", partial(torch.index_put, accumulate=True), table, (of_rows,), rows
     yield "put, 10^5 to 1000", partial(torch.put, accumulate=True), bins, of_numbers, numbers
     yield "assignment, 10^4 rows of 64 to 1000", torch.index_put, table, (of_rows,), rows
@@ -484,6 +486,7 @@ def _fourier_transforms() -> Iterator[Call]:
     sound, window = leaf(4, 16000), torch.hann_window(512)
     half = partial(leaf, dtype=torch.complex64)
     yield "fft, 64 of 512", torch.fft.fft, half(64, 512)
+    yield "fft, 32 of 1024", torch.fft.fft, half(32, 1024)
     yield "fft, 1 of 4096", torch.fft.fft, half(4096)
     yield "fft, 16 of 997", torch.fft.fft, half(16, 997)
     yield "rfft, 64 of 512", torch.fft.rfft, leaf(64, 512)
@@ -601,6 +604,8 @@ def _small_calls() -> Iterator[Call]:
     yield "exp, out", partial(torch.exp, out=out), a
     yield "exp, float64", torch.exp, a.double()
     yield "mm, float64", torch.mm, a.double(), b.double()
+    yield "fft, complex64", torch.fft.fft, a.to(torch.complex64)
+    yield "mul, complex64", torch.mul, a.to(torch.complex64), b.to(torch.complex64)
     yield "gelu", F.gelu, a
     yield "add, number", torch.add, a, 1.0
     yield "mul, number", torch.mul, a, 2.0
