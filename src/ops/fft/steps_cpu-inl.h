@@ -64,8 +64,8 @@ struct InPairs {
   Ending<T> end;
 
   HWY_INLINE void Load(int64_t at, VecOf<T>& re, VecOf<T>& im) const {
-    hn::LoadInterleaved2(TagOf<T>(), pairs + 2 * at, re, im);
-    if (are_swapped) std::swap(re, im);
+    const TagOf<T> d;
+    are_swapped ? hn::LoadInterleaved2(d, pairs + 2 * at, im, re) : hn::LoadInterleaved2(d, pairs + 2 * at, re, im);
   }
   HWY_INLINE void Store(int64_t at, const VecOf<T>& re, const VecOf<T>& im) const {
     const VecOf<T> first = end(are_swapped ? im : re), second = end(are_swapped ? re : im);
