@@ -50,15 +50,16 @@ def _(saved: Any, grad: Any) -> dict[str, Any]:
     return {"input": lambda: grad, "src": lambda: grad.gather(saved.dim, saved.index)}
 
 
-def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+def rows_of_terms(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
+    """Of the ops by an index, that of slices and that of elements: none along the first dimension."""
     if arguments["dim"] % arguments["input"].ndim == 0:
         return None
     batched = ("input", "source") if "source" in arguments else ("input", "index", "src")
     return rows_of(*batched)(arguments, rows)
 
 
-index_add.rows(_rows)
-scatter_add.rows(_rows)
+index_add.rows(rows_of_terms)
+scatter_add.rows(rows_of_terms)
 
 
 @index_add.samples

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from repdl._op import Sample, Tensor, op, rows_of, sample
-from repdl.ops.index_add import index_add, scatter_add
+from repdl._op import Sample, Tensor, op, sample
+from repdl.ops.index_add import index_add, rows_of_terms, scatter_add
 
 
 @op()
@@ -71,52 +72,42 @@ def _gradients(saved: Any, grad: Any, terms: Any, take: Callable[..., Any], add:
     return by_input if saved.include_self else by_input.masked_fill(is_reached, 0), by_terms
 
 
-_SAVED = ("input", "index", "output")
+def _declare_backward(
+    reduce: Any, terms: str, take: Callable[[Any, Any], Any], add: Callable[[Any, Any, Any], Any]
+) -> None:
+    @reduce.backward(saves=("input", "index", "output", terms))  # type: ignore[untyped-decorator]
+    def gradients(saved: Any, grad: Any) -> dict[str, Any]:
+        values = getattr(saved, terms)
+
+        @cache
+        def both() -> tuple[Any, Any]:
+            return _gradients(
+                saved,
+                grad,
+                values,
+                lambda x: take(saved, x).reshape(values.shape),
+                lambda x, y: add(saved, x, y),
+                lambda x, y: reduce(x, saved.dim, saved.index, y, saved.reduce, saved.include_self),
+            )
+
+        return {"input": lambda: both()[0], terms: lambda: both()[1]}
 
 
-@scatter_reduce.backward(saves=(*_SAVED, "src"))
-def _(saved: Any, grad: Any) -> dict[str, Any]:
-    dim, index = saved.dim, saved.index
+_declare_backward(
+    scatter_reduce,
+    "src",
+    lambda saved, x: x.gather(saved.dim, saved.index),
+    lambda saved, x, y: scatter_add(x, saved.dim, saved.index, y),
+)
+_declare_backward(
+    index_reduce,
+    "source",
+    lambda saved, x: x.index_select(saved.dim, saved.index),
+    lambda saved, x, y: index_add(x, saved.dim, saved.index, y),
+)
 
-    def gradient(which: int) -> Any:
-        return _gradients(
-            saved,
-            grad,
-            saved.src,
-            lambda x: x.gather(dim, index),
-            lambda x, y: scatter_add(x, dim, index, y),
-            lambda x, y: scatter_reduce(x, dim, index, y, saved.reduce, saved.include_self),
-        )[which]
-
-    return {"input": lambda: gradient(0), "src": lambda: gradient(1)}
-
-
-@index_reduce.backward(saves=(*_SAVED, "source"))
-def _(saved: Any, grad: Any) -> dict[str, Any]:
-    dim, index = saved.dim, saved.index
-
-    def gradient(which: int) -> Any:
-        return _gradients(
-            saved,
-            grad,
-            saved.source,
-            lambda x: x.index_select(dim, index).reshape(saved.source.shape),
-            lambda x, y: index_add(x, dim, index, y),
-            lambda x, y: index_reduce(x, dim, index, y, saved.reduce, saved.include_self),
-        )[which]
-
-    return {"input": lambda: gradient(0), "source": lambda: gradient(1)}
-
-
-def _rows(arguments: Mapping[str, Any], rows: slice) -> Mapping[str, Any] | None:
-    if arguments["dim"] % arguments["input"].ndim == 0:
-        return None
-    batched = ("input", "source") if "source" in arguments else ("input", "index", "src")
-    return rows_of(*batched)(arguments, rows)
-
-
-scatter_reduce.rows(_rows)
-index_reduce.rows(_rows)
+scatter_reduce.rows(rows_of_terms)
+index_reduce.rows(rows_of_terms)
 
 _WAYS = ("sum", "mean", "prod", "amax", "amin")
 

@@ -24,6 +24,24 @@ IndexReduction ParseReduction(std::string_view op, std::string_view reduce) {
   return static_cast<IndexReduction>(found - std::begin(kNames));
 }
 
+/// The op, given its terms by terms_in(scratch).
+template <class Terms>
+void Reduce(std::string_view op, const Specs& specs, const TensorView& input, std::string_view reduce,
+            bool include_self, Out output, const Terms& terms_in) {
+  const FpEnvGuard guard;
+  CheckOutputs(op, specs, {&output}, input);
+  const Place place = PlaceOf(op, input);
+  OpScratch scratch(place);
+  const TermsAlongDim terms = terms_in(scratch);
+  if (input.data != output.data) CopyElements(place, input, output);
+  if (terms.AreNone()) return;
+  const IndexReduction how = ParseReduction(op, reduce);
+  DispatchReal(input.dtype, [&]<class T>() {
+    if (terms.are_rows) return IndexReduceKernel(place, IndexReduceArgs<T>{terms.Rows<T>(output), how, include_self});
+    ScatterReduceKernel(place, ScatterReduceArgs<T>{terms.Numbers<T>(output), how, include_self});
+  });
+}
+
 }  // namespace
 
 Specs InferScatterReduce(const TensorView& input, int64_t dim, const TensorView& index, const TensorView& src,
@@ -34,18 +52,9 @@ Specs InferScatterReduce(const TensorView& input, int64_t dim, const TensorView&
 
 void ScatterReduce(const TensorView& input, int64_t dim, const TensorView& index, const TensorView& src,
                    std::string_view reduce, bool include_self, Out output) {
-  const FpEnvGuard guard;
-  CheckOutputs("scatter_reduce", InferScatterReduce(input, dim, index, src, reduce, include_self), {&output}, input);
-  const Place place = PlaceOf("scatter_reduce", input);
-  OpScratch scratch(place);
-  const TermsAlongDim terms = ElementTerms("scatter_reduce", input, dim, index, src, scratch);
-  if (input.data != output.data) CopyElements(place, input, output);
-  if (terms.AreNone()) return;
-  const IndexReduction how = ParseReduction("scatter_reduce", reduce);
-  DispatchReal(input.dtype, [&]<class T>() {
-    if (terms.are_rows) return IndexReduceKernel(place, IndexReduceArgs<T>{terms.Rows<T>(output), how, include_self});
-    ScatterReduceKernel(place, ScatterReduceArgs<T>{terms.Numbers<T>(output), how, include_self});
-  });
+  Reduce("scatter_reduce", InferScatterReduce(input, dim, index, src, reduce, include_self), input, reduce,
+         include_self, output,
+         [&](OpScratch& scratch) { return ElementTerms("scatter_reduce", input, dim, index, src, scratch); });
 }
 
 Specs InferIndexReduce(const TensorView& input, int64_t dim, const TensorView& index, const TensorView& source,
@@ -56,17 +65,8 @@ Specs InferIndexReduce(const TensorView& input, int64_t dim, const TensorView& i
 
 void IndexReduce(const TensorView& input, int64_t dim, const TensorView& index, const TensorView& source,
                  std::string_view reduce, bool include_self, Out output) {
-  const FpEnvGuard guard;
-  CheckOutputs("index_reduce", InferIndexReduce(input, dim, index, source, reduce, include_self), {&output}, input);
-  const Place place = PlaceOf("index_reduce", input);
-  OpScratch scratch(place);
-  const TermsAlongDim terms = SliceTerms("index_reduce", input, dim, index, source, scratch);
-  if (input.data != output.data) CopyElements(place, input, output);
-  if (terms.AreNone()) return;
-  const IndexReduction how = ParseReduction("index_reduce", reduce);
-  DispatchReal(input.dtype, [&]<class T>() {
-    IndexReduceKernel(place, IndexReduceArgs<T>{terms.Rows<T>(output), how, include_self});
-  });
+  Reduce("index_reduce", InferIndexReduce(input, dim, index, source, reduce, include_self), input, reduce, include_self,
+         output, [&](OpScratch& scratch) { return SliceTerms("index_reduce", input, dim, index, source, scratch); });
 }
 
 }  // namespace repdl
