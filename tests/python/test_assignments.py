@@ -118,6 +118,20 @@ def test_a_mask_that_does_not_fit_takes_no_number() -> None:
         torch.zeros(7, dtype=torch.bfloat16)[MASK] = torch.tensor(2 + 1j)
 
 
+@pytest.mark.parametrize("width", [1, 7, 8, 64])
+@pytest.mark.parametrize("columns", [False, True])
+def test_the_last_value_stays_where_torch_forks_and_where_it_does_not(width: int, columns: bool) -> None:
+    made = torch.Generator().manual_seed(8)
+    for count in (2999 // width, 2999 // width + 1, 40000 // width):
+        rows = torch.randint(3, (count,), generator=made)
+        values = torch.randn(count, width, generator=made)
+        last = {row: n for n, row in enumerate(rows.tolist())}
+        x = torch.zeros(width, 3).t() if columns else torch.zeros(3, width)
+        with repdl.reproducible(), torch_threads(7):
+            x[rows] = values.t().contiguous().t() if columns else values
+        assert all(torch.equal(x[row], values[n]) for row, n in last.items())
+
+
 def test_many_rows_are_written_in_order() -> None:
     made = torch.Generator().manual_seed(6)
     rows = torch.randint(1000, (5000,), generator=made)

@@ -18,6 +18,7 @@ _index, _empty = native_of("index.Tensor"), native_of("empty.memory_format")
 
 _INDICES = (torch.int64, torch.int32)
 _MASKS = (torch.bool, torch.uint8)
+_SERIAL = 3000  # elements: torch writes fewer by one thread (aten/src/ATen/native/cpu/IndexKernelUtils.h)
 
 
 @override("_index_put_impl_", **ANY_DTYPE)
@@ -34,7 +35,7 @@ def index_put_(
     values = values.to(self.device)
     indices = [None if index is None else index.to(self.device) for index in indices]
     in_any_order = not accumulate and self.is_cpu and not _core.view_overlaps(self.shape, self.stride())
-    if in_any_order and (values.numel() == 1 or _are_masks(indices)):
+    if in_any_order and (values.numel() == 1 or _are_masks(indices) or _is_written_in_order(self, indices)):
         return _write(self, indices, _apart(values, self), False, unsafe)
     if (accumulate or in_any_order) and (found := _lines_of(self, indices)) is not None:
         before, along, lines, behind = found
@@ -54,6 +55,21 @@ def index_put_(
 
 def _are_masks(indices: list[torch.Tensor | None]) -> bool:
     return all(index is None or index.dtype in _MASKS for index in indices)
+
+
+def _is_written_in_order(self: torch.Tensor, indices: list[torch.Tensor | None]) -> bool:
+    """Whether torch's own kernel writes the values of a place one after the other: it goes along its dimensions in
+    turns that the strides choose, of which only one is the indices' here, and shares long loops among threads.
+    """
+    rows, lines = self.numel(), 1
+    for index, size in zip(indices, self.shape, strict=False):
+        if index is None:
+            continue
+        if index.dim() > 1 or index.dtype not in _INDICES:
+            return False
+        rows //= max(size, 1)
+        lines = max(lines, index.numel())
+    return rows * lines < _SERIAL or torch.get_num_threads() == 1
 
 
 def _fits(values: torch.Tensor, shape: list[int]) -> bool:
