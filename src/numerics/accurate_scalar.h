@@ -26,7 +26,7 @@ using scalar::Eq;
 using scalar::Fma;
 using scalar::Lt;
 using scalar::Mul;
-using scalar::Ne;
+using scalar::NotEq;
 using scalar::Neg;
 using scalar::Round;
 using scalar::RoundToOdd;

@@ -22,6 +22,18 @@ struct FmaDoubleProbe {
 };
 REPDL_KERNEL(ProbeFmaDouble, FmaDoubleProbe)
 
+/// A bit for each of Eq, NotEq, Lt, Le, Gt, Ge, IsNaN.
+template <class T>
+struct ComparisonProbe {
+  const T *a, *b;
+  T* out;
+  int64_t n;
+};
+using FloatComparisonProbe = ComparisonProbe<float>;
+using DoubleComparisonProbe = ComparisonProbe<double>;
+REPDL_KERNEL(ProbeComparisons, FloatComparisonProbe)
+REPDL_KERNEL(ProbeComparisonsOfDoubles, DoubleComparisonProbe)
+
 /// What Highway compiled for the target, to see that the dispatch happened.
 struct TargetProbe {
   int64_t* lanes;

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <set>
 #include <vector>
@@ -134,6 +135,36 @@ TEST_P(Lanes, FmaKeepsSpecialValues) {
     }
   }
   ExpectFmas(a, b, c);
+}
+
+template <class T, class Probe>
+void ExpectComparisonsOfC(const Probe& probe) {
+  const T numbers[] = {T{0},
+                       -T{0},
+                       T{1},
+                       T{-1},
+                       std::numeric_limits<T>::denorm_min(),
+                       std::numeric_limits<T>::infinity(),
+                       -std::numeric_limits<T>::infinity(),
+                       std::numeric_limits<T>::quiet_NaN()};
+  std::vector<T> a, b;
+  for (T x : numbers) {
+    for (T y : numbers) a.push_back(x), b.push_back(y);
+  }
+  std::vector<T> out(a.size());
+  probe(Place(), {a.data(), b.data(), out.data(), static_cast<int64_t>(a.size())});
+  for (size_t i = 0; i < a.size(); ++i) {
+    const T x = a[i], y = b[i];
+    const bool is[] = {x == y, x != y, x<y, x <= y, x> y, x >= y, std::isnan(x)};
+    int expected = 0;
+    for (int bit = 0; bit < 7; ++bit) expected += is[bit] << bit;
+    EXPECT_EQ(static_cast<int>(out[i]), expected) << x << " and " << y;
+  }
+}
+
+TEST_P(Lanes, ComparisonsAreThoseOfC) {
+  ExpectComparisonsOfC<float>(ProbeComparisons);
+  ExpectComparisonsOfC<double>(ProbeComparisonsOfDoubles);
 }
 
 void ExpectDoubleFmas(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c) {

@@ -153,7 +153,7 @@ REPDL_ACCURATE_PART Triple AiryWave(double x) {
 }
 
 REPDL_ACCURATE double AiryAi(double x) {
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (x > 110.0 || Eq(x, -__builtin_huge_val())) return 0.0;
   if (x <= -14.5) return Rounded(AiryWave(Neg(x)), 0);
   if (x < 5.25) return Rounded(NearAiry(x), 0);
@@ -164,7 +164,7 @@ REPDL_ACCURATE double AiryAi(double x) {
 
 /// Ai(x) for x up to -14.5 or NaN, rounded to odd.
 REPDL_ACCURATE double AiryAiToOdd(double x) {
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (Eq(x, -__builtin_huge_val())) return 0.0;
   const Triple y = AiryWave(Neg(x));
   return RoundToOdd(y.high, Add(y.middle, y.low));

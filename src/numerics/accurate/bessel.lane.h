@@ -35,7 +35,7 @@ REPDL_ACCURATE_PART Triple ModifiedBessel(double a, int& exponent) {
 template <int kOrder, bool kScaled>
 REPDL_ACCURATE_PART double RoundedModifiedBessel(double x) {
   const double a = Abs(x);
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   double y;
   int exponent;
   if (kOrder == 1 && a < 0x1p-200) {

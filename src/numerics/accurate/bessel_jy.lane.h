@@ -53,7 +53,7 @@ REPDL_ACCURATE_PART void FarWaves(double x, Triple& j, Triple& y, int& exponent)
 
 template <int kOrder, bool kSecond>
 REPDL_ACCURATE_PART double RoundedBessel(double x) {
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   const double a = Abs(x), infinity = __builtin_huge_val();
   if (kSecond && Eq(x, 0.0)) return Neg(infinity);
   if (kSecond && x < 0.0) return Sub(infinity, infinity);
@@ -93,7 +93,7 @@ REPDL_ACCURATE double BesselY0(double x) { return RoundedBessel<0, true>(x); }
 REPDL_ACCURATE double BesselY1(double x) { return RoundedBessel<1, true>(x); }
 
 REPDL_ACCURATE double SphericalBesselJ0(double x) {
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   const double a = Abs(x);
   if (Eq(a, __builtin_huge_val())) return 0.0;
   if (a < 0x1p-30) return 1.0;

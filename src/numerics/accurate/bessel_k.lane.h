@@ -67,7 +67,7 @@ REPDL_ACCURATE_PART Triple NearK(double x) {
 
 template <int kOrder, bool kScaled>
 REPDL_ACCURATE_PART double RoundedModifiedBesselK(double x) {
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (x < 0.0) return Sub(__builtin_huge_val(), __builtin_huge_val());
   if (Eq(x, 0.0)) return __builtin_huge_val();
   if (Eq(x, __builtin_huge_val()) || (!kScaled && x > 800.0)) return 0.0;

@@ -64,7 +64,7 @@ REPDL_ACCURATE double Erf(double x) {
 }
 
 REPDL_ACCURATE double Erfc(double x) {
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (Abs(x) < 0x1p-60) return 1.0;
   if (x > 28.0) return 0.0;
   int exponent;
@@ -130,7 +130,7 @@ REPDL_ACCURATE double Gelu(double x) {
 }
 
 REPDL_ACCURATE double GeluDerivative(double x) {
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (Abs(x) < 0x1p-60) return 0.5;
   if (x > 9.0) return 1.0;
   if (x < -40.0) return -0.0;

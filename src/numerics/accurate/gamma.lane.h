@@ -41,7 +41,7 @@ REPDL_ACCURATE_PART void SineAndCosineOfHalf(double f, Triple& sine, Triple& cos
 
 REPDL_ACCURATE double Lgamma(double x) {
   const double a = Abs(x);
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (Eq(x, 1.0) || Eq(x, 2.0)) return 0.0;
   const double distance = Abs(Sub(a, Round(a)));
   if (Eq(a, 0.0) || !(a <= 0x1.fffffffffffffp+1023) || (x < 0.0 && Eq(distance, 0.0))) return __builtin_huge_val();
@@ -69,7 +69,7 @@ REPDL_ACCURATE double Lgamma(double x) {
 
 REPDL_ACCURATE double Digamma(double x) {
   const double a = Abs(x);
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (a < 0x1p-200) return Div(-1.0, x);
   const double distance = Sub(a, Round(a));
   if (!(a <= 0x1.fffffffffffffp+1023) || Eq(distance, 0.0)) {
@@ -100,7 +100,7 @@ REPDL_ACCURATE double Digamma(double x) {
 
 REPDL_ACCURATE double Trigamma(double x) {
   const double a = Abs(x);
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (Eq(a, 0.0)) return __builtin_huge_val();
   if (!(a <= 0x1.fffffffffffffp+1023)) return x < 0.0 ? Sub(x, x) : 0.0;
   const double distance = Abs(Sub(a, Round(a)));

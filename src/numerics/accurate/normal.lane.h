@@ -6,7 +6,7 @@ REPDL_ACCURATE_PART Triple ErfcxByFraction(Triple x) { return Mul(Set(Constant::
 
 REPDL_ACCURATE double Erfcx(double x) {
   const double infinity = __builtin_huge_val();
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (x < -26.7) return infinity;
   if (Eq(x, infinity)) return 0.0;
   if (Abs(x) < 0x1p-200) return 1.0;
@@ -24,7 +24,7 @@ REPDL_ACCURATE double Erfcx(double x) {
 }
 
 REPDL_ACCURATE double LogNdtr(double x) {
-  if (Ne(x, x)) return x;
+  if (NotEq(x, x)) return x;
   if (x > 39.0) return -0.0;
   if (x < -0x1p513) return Neg(__builtin_huge_val());
   if (Abs(x) < 0x1p-200) return Rounded(Neg(Set(Constant::kLn2)), 0);

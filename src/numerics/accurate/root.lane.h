@@ -41,7 +41,7 @@ REPDL_ACCURATE double Hypot(double x, double y) {
   x = Abs(x);
   y = Abs(y);
   if (Eq(x, __builtin_huge_val()) || Eq(y, __builtin_huge_val())) return __builtin_huge_val();
-  if (Ne(x, x) || Ne(y, y)) return Add(x, y);
+  if (NotEq(x, x) || NotEq(y, y)) return Add(x, y);
   const double larger = x < y ? y : x, smaller = x < y ? x : y;
   if (Eq(smaller, 0.0)) return larger;
   int exponent, smaller_exponent;

@@ -111,7 +111,7 @@ REPDL_ACCURATE_PART Triple SineOfTurn(double f) {
 }
 
 /// Whether n is an odd number.
-REPDL_ACCURATE_PART bool IsOdd(double n) { return Ne(Mul(Round(Mul(n, 0.5)), 2.0), n); }
+REPDL_ACCURATE_PART bool IsOdd(double n) { return NotEq(Mul(Round(Mul(n, 0.5)), 2.0), n); }
 
 REPDL_ACCURATE double SinPi(double x) {
   const double a = Abs(x);
@@ -170,7 +170,7 @@ REPDL_ACCURATE double Atan(double x) {
 }
 
 REPDL_ACCURATE double Atan2(double y, double x) {
-  if (Ne(x, x) || Ne(y, y)) return Add(x, y);
+  if (NotEq(x, x) || NotEq(y, y)) return Add(x, y);
   constexpr double kInfinity = __builtin_huge_val();
   const bool left = CopySign(1.0, x) < 0.0;
   double y_magnitude = Abs(y), x_magnitude = Abs(x);

@@ -62,7 +62,7 @@ struct ComplexSinc {
     const V zero = Zero(d), half = Set(d, 0.5), quarter = Set(d, 0.25);
     const V pi = Set(d, 0x1.921fb54442d18p+1), pi_low = Set(d, 0x1.1a62633145c07p-53);
     const V n = Round(a), f = Sub(a, n), size = Abs(f);
-    const auto is_odd = Ne(Fma(Round(Mul(n, half)), Set(d, -2), n), zero);
+    const auto is_odd = NotEq(Fma(Round(Mul(n, half)), Set(d, -2), n), zero);
     const auto turned = Gt(size, quarter);
     const V g = IfThenElse(turned, Sub(half, size), size);
     const V h = Mul(g, pi), l = Fma(g, pi_low, Fma(g, pi, Neg(h)));

@@ -52,7 +52,7 @@ struct PowWide {
     z = IfThenElse(Or(x_limit, y_limit), IfThenElse(Gt(magnitude, one), of_large, of_small), z);
     const V half = Mul(y, Set(d, 0.5));
     const auto integer = Eq(Round(y), y);  // infinities count as even
-    const auto odd = And(integer, Ne(Round(half), half));
+    const auto odd = And(integer, NotEq(Round(half), half));
     const auto negative = Lt(CopySign(one, x), zero);
     z = IfThenElse(And(negative, odd), Neg(z), z);
     z = IfThenElse(And(And(Lt(x, zero), Not(x_limit)), Not(integer)), nan, z);

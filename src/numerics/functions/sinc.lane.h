@@ -30,7 +30,7 @@ struct SincDouble {
   REPDL_LANE V operator()(D d, V x) const {
     const V a = SincPlace(d, x), n = Round(a), f = Sub(a, n), zero = Zero(d);
     const V pi = Set(d, 0x1.921fb54442d18p+1), pi_low = Set(d, 0x1.1a62633145c07p-53);
-    const auto odd = Ne(Fma(Round(Mul(n, Set(d, 0.5))), Set(d, -2.0), n), zero);
+    const auto odd = NotEq(Fma(Round(Mul(n, Set(d, 0.5))), Set(d, -2.0), n), zero);
     V angle_low, sine_low, turn_low, low;
     const V angle = TwoProd(f, pi, angle_low);
     V sine = SinePair(d, angle, Fma(f, pi_low, angle_low), sine_low);

@@ -34,7 +34,7 @@ struct SinPiDouble {
   template <class D, class V>
   REPDL_LANE V operator()(D d, V x) const {
     const V a = Abs(x), n = Round(a), half = Set(d, 0.5), minus_two = Set(d, -2.0);
-    const auto odd = Ne(Fma(Round(Mul(n, half)), minus_two, n), Zero(d));
+    const auto odd = NotEq(Fma(Round(Mul(n, half)), minus_two, n), Zero(d));
     const V f = Sub(a, n);
     V r_low, low;
     const V pi = Set(d, 0x1.921fb54442d18p+1);

@@ -47,7 +47,6 @@ using hn::Lt;
 using hn::Max;
 using hn::Min;
 using hn::Mul;
-using hn::Ne;
 using hn::Neg;
 using hn::Not;
 using hn::Or;
@@ -91,6 +90,12 @@ using IntTag = hn::RebindToSigned<D>;
 /// The tag of floats for a vector of int32.
 template <class VI>
 using FloatTagOf = hn::RebindToFloat<hn::DFromV<VI>>;
+
+/// True of NaN, as `!=` is. Highway's own is false with AVX, where it compares in order, and true without.
+template <class V>
+REPDL_LANE auto NotEq(V a, V b) {
+  return Not(Eq(a, b));
+}
 
 /// The vector type V as a member of a struct: the types of SVE have no size.
 #if HWY_TARGET == HWY_SVE_256 || HWY_TARGET == HWY_SVE2_128

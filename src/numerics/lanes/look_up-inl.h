@@ -13,7 +13,7 @@ REPDL_LANE hn::Vec<D> LookUp([[maybe_unused]] D d, const double* table, VI index
     return {_mm512_permutex2var_pd(Load(d, table).raw, index.raw, Load(d, table + 8).raw)};
   } else if constexpr (kSize == 32 || kSize == 64) {
     const hn::DFromV<VI> dx;
-    const auto upper = hn::RebindMask(d, Ne(And(index, Set(dx, kSize / 2)), Zero(dx)));
+    const auto upper = hn::RebindMask(d, NotEq(And(index, Set(dx, kSize / 2)), Zero(dx)));
     return IfThenElse(upper, LookUp<kSize / 2>(d, table + kSize / 2, index), LookUp<kSize / 2>(d, table, index));
   }
 #endif

@@ -177,7 +177,7 @@ REPDL_LANE bool Eq(T a, T b) {
   return a == b;
 }
 template <class T>
-REPDL_LANE bool Ne(T a, T b) {
+REPDL_LANE bool NotEq(T a, T b) {
   return a != b;
 }
 template <class T>

@@ -63,7 +63,7 @@ template <class N, class D, class V>
 REPDL_LANE_RARE N PowerOver(D d, V w, V w_low, V y, V& n) {
   const V zero = Zero(d);
   N log = LogOfDouble<N>(d, w);
-  const auto has_low = Ne(w_low, zero);
+  const auto has_low = NotEq(w_low, zero);
   if (Any(d, has_low)) {
     const V one = Set(d, 1.0);
     const N ratio = Over(Exactly<N>(d, IfThenElseZero(has_low, w_low)), Exactly<N>(d, IfThenElse(has_low, w, one)));
@@ -149,7 +149,7 @@ REPDL_LANE N ScaledTo(D d, N y, V n, V top) {
 template <class D, class V>
 REPDL_LANE auto IsHurwitzSum(D d, V s, V q) {
   const V infinity = Inf(d);
-  const auto defined = Or(Gt(q, Zero(d)), And(Ne(Round(q), q), Eq(Round(s), s)));
+  const auto defined = Or(Gt(q, Zero(d)), And(NotEq(Round(q), q), Eq(Round(s), s)));
   return And(And(And(Gt(s, Set(d, 1.0)), Lt(s, infinity)), Lt(Abs(q), infinity)), defined);
 }
 
@@ -172,11 +172,11 @@ REPDL_LANE_RARE N HurwitzZeta(D d, V s, V q, V& n) {
   V below_n = zero, beyond_n = zero;
   N below = HurwitzSum<N>(d, s, zero, IfThenElse(negative, Neg(y), one), below_n);
   N beyond = HurwitzSum<N>(d, s, one, IfThenElse(negative, Neg(q), one), beyond_n);
-  const auto odd = Ne(Round(Mul(s, half)), Mul(s, half));
+  const auto odd = NotEq(Round(Mul(s, half)), Mul(s, half));
   below = Choose(odd, Negated(below), below);
   beyond = Choose(odd, beyond, Negated(beyond));
   const V limit = Set(d, 2100.0);
-  const auto endless = And(And(Gt(n, limit), Gt(below_n, limit)), Ne(y, Neg(half)));
+  const auto endless = And(And(Gt(n, limit), Gt(below_n, limit)), NotEq(y, Neg(half)));
   V top = IfThenElse(negative, Max(n, Max(below_n, beyond_n)), n);
   below = ScaledTo(d, below, below_n, top);
   const N above = ScaledTo(d, total, n, top);

@@ -14,7 +14,7 @@ REPDL_LANE V PolynomialDegree(D d, V n) {
 /// Negated where n is odd.
 template <class D, class V>
 REPDL_LANE V NegatedOfOdd(D d, V value, V n) {
-  return IfThenElse(Ne(Mul(Round(Mul(n, Set(d, 0.5))), Set(d, 2.0)), n), Neg(value), value);
+  return IfThenElse(NotEq(Mul(Round(Mul(n, Set(d, 0.5))), Set(d, 2.0)), n), Neg(value), value);
 }
 
 /// The polynomial P of x, of the degree that n says. P::First(d, x) is the value of degree 1, P::Step(d, k, x, now, before)

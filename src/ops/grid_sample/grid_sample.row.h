@@ -11,7 +11,7 @@ REPDL_ROW V FloorOf(V x) {
 template <class V>
 REPDL_ROW auto IsOdd(V x) {
   const V half = FloorOf(Mul(x, Set(TagFor(x), 0.5f)));
-  return Ne(Add(half, half), x);
+  return NotEq(Add(half, half), x);
 }
 
 /// x - n * y for the largest whole n, of x >= 0 and y > 0; each difference is exact. NaN for an infinity.

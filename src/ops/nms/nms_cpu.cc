@@ -76,7 +76,7 @@ class Boxes {
     const TagOf<T> d;
     const VecOf<T> zero = Zero(d), one = Set(d, 1), threshold = Set(d, args_.threshold);
     VecOf<T> covered = LoadU(d, covered_ + j);
-    if (hn::AllTrue(d, Ne(covered, zero))) return;
+    if (hn::AllTrue(d, NotEq(covered, zero))) return;
     const VecOf<T> x1 = LoadU(d, x1_ + j), y1 = LoadU(d, y1_ + j), x2 = LoadU(d, x2_ + j), y2 = LoadU(d, y2_ + j);
     const VecOf<T> area = LoadU(d, area_ + j);
     const bool from_zero = args_.threshold >= 0;
