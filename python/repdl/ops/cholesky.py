@@ -55,6 +55,7 @@ def _() -> Iterator[Sample]:
     yield sample(input="dominant[600, 6, 6]#2")
     for kind in ("wide", "special", "infinite", "zeros"):
         yield sample(input=f"{kind}[9, 11, 11]#3")
+        yield sample(input=f"{kind}[21, 4, 4]#3")
 
 
 @cholesky.oracle

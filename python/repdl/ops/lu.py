@@ -140,6 +140,9 @@ def _() -> Iterator[Sample]:
     for kind in ("wide", "special", "infinite", "zeros", "tiny"):
         yield sample(input=f"{kind}[7, 9, 11]#3")
         yield sample(input=f"{kind}[7, 12, 9]#3", pivot=False)
+    for m, n in ((1, 1), (2, 2), (5, 4), (4, 7), (8, 8)):  # so small and many that they go side by side
+        yield sample(input=f"special[37, {m}, {n}]#4")
+        yield sample(input=f"zeros[13, {m}, {n}]#4", pivot=m > 2)
 
 
 @lu_solve.samples
@@ -159,6 +162,9 @@ def _() -> Iterator[Sample]:
             yield sample(
                 factors=f"{kind}[7, 9, 9]#1", pivots="classes9[7, 9]#2", rows=f"{kind}[7, 3, 9]#3", adjoint=adjoint
             )
+            yield sample(
+                factors=f"{kind}[21, 6, 6]#1", pivots="classes7[21, 6]#2", rows=f"{kind}[21, 3, 6]#3", adjoint=adjoint
+            )
 
 
 def _systems() -> Iterator[Sample]:
@@ -168,6 +174,7 @@ def _systems() -> Iterator[Sample]:
     yield sample(input="normal[500, 6, 6]#3", rows="normal[500, 3, 6]#4")
     for kind in ("special", "infinite", "zeros", "wide"):
         yield sample(input=f"{kind}[7, 9, 9]#5", rows=f"{kind}[7, 3, 9]#6")
+        yield sample(input=f"{kind}[21, 3, 3]#5", rows=f"{kind}[21, 5, 3]#6")
 
 
 solve.samples(_systems)
@@ -180,6 +187,7 @@ def _square() -> Iterator[Sample]:
     yield sample(input="normal[500, 6, 6]#3")
     for kind in ("special", "infinite", "zeros", "wide"):
         yield sample(input=f"{kind}[7, 9, 9]#5")
+        yield sample(input=f"{kind}[21, 3, 3]#5")
 
 
 @inv.samples
@@ -198,6 +206,7 @@ def _() -> Iterator[Sample]:
     yield sample(input="normal[500, 6, 6]#3")  # worth a fork
     for kind in ("special", "zeros", "wide"):
         yield sample(input=f"{kind}[7, 9, 9]#5")
+        yield sample(input=f"{kind}[21, 3, 3]#5")
 
 
 def _factored(a: Any) -> tuple[Any, Any, Any]:

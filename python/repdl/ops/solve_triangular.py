@@ -75,6 +75,7 @@ def _() -> Iterator[Sample]:
         yield sample(input="tiny[30, 30]#3", rows="normal[7, 30]#4", upper=upper, unitriangular=True)
         for kind in ("special", "infinite", "zeros", "wide"):
             yield sample(input=f"{kind}[7, 9, 9]#5", rows=f"{kind}[7, 3, 9]#6", upper=upper)
+            yield sample(input=f"{kind}[21, 4, 4]#5", rows=f"{kind}[21, 3, 4]#6", upper=upper, unitriangular=upper)
     yield sample(input="dominant[500, 6, 6]#3", rows="normal[500, 3, 6]#4")
 
 
@@ -84,6 +85,7 @@ def _() -> Iterator[Sample]:
         yield sample(factor=f"dominant[{n}, {n}]#1", rows=f"normal[{m}, {n}]#2")
     yield sample(factor="dominant[500, 6, 6]#3", rows="normal[500, 3, 6]#4")  # worth a fork
     yield sample(factor="special[7, 9, 9]#5", rows="special[7, 9, 9]#6")
+    yield sample(factor="special[21, 4, 4]#5", rows="special[21, 4, 4]#6")
 
 
 def _solved(input: Any, rows: Any, upper: bool = False, unitriangular: bool = False) -> Any:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/pair_matrix_cpu-inl.h"
 #include "ops/lu/lu_kernel.h"
+#include "ops/lu/lu_of_lanes_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
@@ -151,10 +152,65 @@ void SetIdentity(const PairRows& x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) std::fill_n(x[i].im, n, 0.0);
 }
 
+/// What is said of a matrix besides its factors and solutions.
+template <class Diagonal>
+void StoreDeterminant(const LuArgs& args, int64_t matrix, const Diagonal& diagonal, const int64_t* pivots) {
+  if (args.det != nullptr) {
+    const double sign = SignOf(pivots, args.n);
+    StoreNumber(DeterminantOf(diagonal, args.n, sign), args.input.dtype, args.det, matrix);
+    StoreNumber(sign, args.input.dtype, args.sign, matrix);
+  }
+  if (args.logabsdet != nullptr) {
+    const auto result = SignedLogOf(diagonal, args.n, SignOf(pivots, args.n));
+    StoreNumber(result.sign, args.input.dtype, args.sign, matrix);
+    StoreNumber(result.log, args.input.dtype, args.logabsdet, matrix);
+  }
+}
+
+/// About the multiplications of a matrix.
+int64_t WorkOf(const LuArgs& args) {
+  const int64_t steps = std::min(args.m, args.n);
+  return (args.is_factored ? 0 : steps * args.m * args.n / 2) + args.n * args.n * args.num_rows;
+}
+
+/// Small matrices of real numbers, a lane for each; whether they are.
+bool RunLanes(const LuArgs& args) {
+  const int64_t m = args.m, n = args.n, steps = std::min(m, n);
+  if (args.pairs) return false;
+  return ForLanes(args.batch, std::max({m, n, args.num_rows}), WorkOf(args), [&](int64_t first, int64_t count) {
+    Scratch scratch;
+    const LaneRows columns = NewLaneRows(scratch, n, m);
+    const LaneRow places = NewLaneRows(scratch, 1, steps)[0], info = NewLaneRows(scratch, 1, 1)[0];
+    LoadLanes(args.is_factored ? args.input : args.input.Transposed(), first, count, n, m, columns);
+    int64_t* const pivots = args.pivots == nullptr ? scratch.Get<int64_t>(count * steps) : args.pivots + first * steps;
+    if (args.is_factored) {
+      LoadPlaces(pivots, count, steps, places);
+    } else {
+      LaneFactors{columns, m, n, args.pivot, places, info}.Run();
+      StorePlaces(places, count, steps, pivots);
+    }
+    for (int64_t lane = 0; lane < count; ++lane) {
+      if (args.info != nullptr) args.info[first + lane] = static_cast<int64_t>(info.data[lane]);
+      StoreDeterminant(
+          args, first + lane, [&](int64_t k) { return (columns[k] + k).data[lane]; }, pivots + lane * steps);
+    }
+    if (args.factors != nullptr) StoreLanes(columns, count, n, m, args.input.dtype, args.factors, first * n * m);
+    if (args.output == nullptr) return;
+    const LaneRows sides = NewLaneRows(scratch, args.num_rows, n);
+    if (args.rows.data != nullptr) {
+      LoadLanes(args.rows, first, count, args.num_rows, n, sides);
+    } else {
+      SetIdentity(sides, n);
+    }
+    SolveLanes(columns, n, places, args.adjoint, sides, args.num_rows);
+    StoreLanes(sides, count, args.num_rows, n, args.input.dtype, args.output, first * n * args.num_rows);
+  });
+}
+
 template <class Matrix>
 void Run(const LuArgs& args) {
   const int64_t m = args.m, n = args.n, steps = std::min(m, n);
-  ForMatrices(args.batch, (args.is_factored ? 0 : steps * m * n / 2) + n * n * args.num_rows, [&](int64_t matrix) {
+  ForMatrices(args.batch, WorkOf(args), [&](int64_t matrix) {
     Scratch scratch;
     const Matrix columns = NewRowsOf<Matrix>(scratch, n, m);
     LoadRows(args.is_factored ? args.input : args.input.Transposed(), matrix, n, m, columns);
@@ -162,17 +218,7 @@ void Run(const LuArgs& args) {
     int64_t info = 0;
     if (!args.is_factored) Factors<Matrix>{columns, m, n, args.pivot, pivots, &info}.Run();
     if (args.info != nullptr) args.info[matrix] = info;
-    const auto diagonal = [&](int64_t k) { return columns[k][k]; };
-    if (args.det != nullptr) {
-      const double sign = SignOf(pivots, n);
-      StoreNumber(DeterminantOf(diagonal, n, sign), args.input.dtype, args.det, matrix);
-      StoreNumber(sign, args.input.dtype, args.sign, matrix);
-    }
-    if (args.logabsdet != nullptr) {
-      const auto result = SignedLogOf(diagonal, n, SignOf(pivots, n));
-      StoreNumber(result.sign, args.input.dtype, args.sign, matrix);
-      StoreNumber(result.log, args.input.dtype, args.logabsdet, matrix);
-    }
+    StoreDeterminant(args, matrix, [&](int64_t k) { return columns[k][k]; }, pivots);
     if (args.factors != nullptr) StoreRows(columns, n, m, args.input.dtype, args.factors, matrix * n * m);
     if (args.output == nullptr || args.num_rows == 0 || n == 0) return;
     if (args.rows.data != nullptr && !args.adjoint && args.num_rows <= kFewSides) {
@@ -204,7 +250,9 @@ void Run(const LuArgs& args) {
 
 }  // namespace
 
-void LuKernel(const LuArgs& args) { args.pairs ? Run<PairRows>(args) : Run<Rows>(args); }
+void LuKernel(const LuArgs& args) {
+  if (!RunLanes(args)) args.pairs ? Run<PairRows>(args) : Run<Rows>(args);
+}
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

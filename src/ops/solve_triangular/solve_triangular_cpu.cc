@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "drivers/lane_matrix_cpu-inl.h"
 #include "drivers/pair_matrix_cpu-inl.h"
 #include "ops/solve_triangular/solve_triangular_kernel.h"
 
@@ -55,10 +56,31 @@ void SubstituteFrom(const TriangleOf<Row>& a, bool upper, int64_t n, const Matri
   });
 }
 
+/// About the multiplications of a matrix.
+int64_t WorkOf(const SolveTriangularArgs& args) { return args.n * args.n * args.m / 2; }
+
+/// Small matrices of real numbers, a lane for each; whether they are.
+bool RunLanes(const SolveTriangularArgs& args) {
+  const int64_t n = args.n, m = args.m;
+  if (args.pairs) return false;
+  return ForLanes(args.batch, std::max(m, n), WorkOf(args), [&](int64_t first, int64_t count) {
+    Scratch scratch;
+    const LaneRows a = NewLaneRows(scratch, n, n), sides = NewLaneRows(scratch, m, n);
+    LoadLanes(args.input.Transposed(), first, count, n, n, a);
+    LoadLanes(args.rows, first, count, m, n, sides);
+    SubstituteEach(a, n, args.upper, args.unit, sides, m);
+    if (args.by_adjoint) {
+      LoadLanes(args.input, first, count, n, n, a);
+      SubstituteEach(a, n, !args.upper, args.unit, sides, m);
+    }
+    StoreLanes(sides, count, m, n, args.rows.dtype, args.output, first * n * m);
+  });
+}
+
 template <class Matrix>
 void Run(const SolveTriangularArgs& args) {
   const int64_t n = args.n, m = args.m;
-  ForMatrices(args.batch, n * n * m / 2, [&](int64_t matrix) {
+  ForMatrices(args.batch, WorkOf(args), [&](int64_t matrix) {
     Scratch scratch;
     if (m <= kFewSides) {
       const Matrix a = NewRowsOf<Matrix>(scratch, n, n), sides = NewRowsOf<Matrix>(scratch, m, n);
@@ -84,7 +106,9 @@ void Run(const SolveTriangularArgs& args) {
 
 }  // namespace
 
-void SolveTriangularKernel(const SolveTriangularArgs& args) { args.pairs ? Run<PairRows>(args) : Run<Rows>(args); }
+void SolveTriangularKernel(const SolveTriangularArgs& args) {
+  if (!RunLanes(args)) args.pairs ? Run<PairRows>(args) : Run<Rows>(args);
+}
 
 }  // namespace repdl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
