@@ -84,6 +84,10 @@ def _() -> Iterator[Sample]:
     yield sample(input="normal[1, 40001]#9", mat2="normal[40001, 1]#10")  # chains on several threads
     yield sample(input="special[2, 33000]#9", mat2="wide[2, 33000]#10", transB=True)
     yield sample(input="normal[3, 5, 7]#7", mat2="normal[3, 7, 9]#8")
+    for kind in ("normal", "special", "zeros"):  # so small and many that they go side by side
+        yield sample(input=f"{kind}[131, 3, 3]#5", mat2=f"{kind}[131, 3, 3]#6")
+        yield sample(input=f"{kind}[37, 4, 2]#5", mat2=f"{kind}[37, 1, 4]#6", transA=True, transB=True)
+        yield sample(input=f"{kind}[21, 2, 4]#5", mat2=f"{kind}[4, 3]#6")
     for dtype in ("bfloat16", "float16"):
         for m in (1, 3, 8, 9, 33):
             yield sample(input=f"normal.{dtype}[{m}, 300]#3", mat2=f"normal.{dtype}[300, 77]#4")

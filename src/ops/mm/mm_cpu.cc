@@ -4,6 +4,7 @@
 #include "drivers/small_cpu-inl.h"
 #include "ops/mm/mm_kernel.h"
 #include "ops/mm/mm_parts-inl.h"
+#include "ops/mm/products_of_lanes_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
@@ -77,6 +78,10 @@ void Run(const MmArgs& args) {
   if (m == 1 && n == 1 && are_rows && AreManyDots<T>(args.batch, chunks)) {
     return RunManyDots<T>(args, chunks, first_a.data, first_b.data);
   }
+  Scratch scratch;
+  const T* bias = static_cast<const T*>(args.bias);
+  if (bias != nullptr && args.bias_stride != 1) bias = SideBySide(bias, args.bias_stride, n, scratch.Get<T>(n));
+  if (AreLaneProducts<T>(args, chunks)) return RunLaneProducts<T>(args, bias);
   const bool small = IsSmall<T>(m, n, chunks);
   const Loops *a_batch = &args.a_batch, *b_batch = &args.b_batch;
   // A narrow result leaves lanes idle: compute its transpose.
@@ -98,10 +103,6 @@ void Run(const MmArgs& args) {
   const int64_t panels = (n + kTileColsOf<T> - 1) / kTileColsOf<T>;
   const int64_t shares = grid.rows * grid.cols;
   T* const c = static_cast<T*>(args.c);
-  Scratch scratch;
-  const T* bias = static_cast<const T*>(args.bias);
-  if (bias != nullptr && args.bias_stride != 1)
-    bias = SideBySide(bias, args.bias_stride, args.n, scratch.Get<T>(args.n));
   const auto share = [&](int64_t task) HWY_ATTR {
     const int64_t matrix = task / shares, row = task % shares / grid.cols, col = task % grid.cols;
     const int64_t i0 = m * row / grid.rows, i1 = m * (row + 1) / grid.rows;
