@@ -54,6 +54,9 @@ def _products() -> Iterator[Call]:
     yield "linear, 100 images, 400 to 120", F.linear, leaf(100, 400), leaf(120, 400), leaf(120)
     yield "bmm, 64 of 64²", torch.bmm, leaf(64, 64, 64), leaf(64, 64, 64)
     yield "bmm, 256 of 8²", torch.bmm, leaf(256, 8, 8), leaf(256, 8, 8)
+    yield "bmm, 1000 of 3²", torch.bmm, leaf(1000, 3, 3), leaf(1000, 3, 3)
+    yield "rotations of 1000 points, 3² by 3", torch.matmul, leaf(1000, 3, 3), leaf(1000, 3, 1)
+    yield "cross products, 10^4", torch.linalg.cross, leaf(10**4, 3), leaf(10**4, 3)
     yield "matmul, 8 × 4 heads, 64 × 32 × 64", torch.matmul, leaf(8, 4, 64, 32), leaf(8, 4, 32, 64)
     yield "einsum, 512 dots of 512", partial(torch.einsum, "bi,bi->b"), leaf(512, 512), leaf(512, 512)
     yield "mv, 1024²", torch.mv, leaf(1024, 1024), leaf(1024)
@@ -340,6 +343,7 @@ def _index_sums() -> Iterator[Call]:
     yield "index_put, 10^4 rows of 64 to 1000", partial(torch.index_put, accumulate=True), table, (of_rows,), rows
     yield "put, 10^5 to 1000", partial(torch.put, accumulate=True), bins, of_numbers, numbers
     yield "assignment, 10^4 rows of 64 to 1000", torch.index_put, table, (of_rows,), rows
+    yield "assignment, 32 rows of 64 to 1000", torch.index_put, table, (of_rows[:32],), rows[:32].detach()
     yield "bincount with weights, 10^5", torch.bincount, of_numbers, torch.rand(10**5)
     gradient = partial(
         torch.ops.aten.embedding_dense_backward, num_weights=10**4, padding_idx=-1, scale_grad_by_freq=False
@@ -511,6 +515,7 @@ def _linear_algebra() -> Iterator[Call]:
     for n, batch, dtype, names in (
         (4, (), torch.float32, common + rest),
         (4, (64,), torch.float32, common + rest),
+        (6, (1000,), torch.float64, ("cholesky", "solve", "inv", "det", "solve_triangular")),
         (64, (), torch.float32, common + rest),
         (64, (), torch.float64, common),
         (256, (), torch.float32, common[:-2]),
@@ -518,7 +523,7 @@ def _linear_algebra() -> Iterator[Call]:
         drawn, one = torch.randn(*batch, n, n, dtype=dtype) / math.sqrt(n), torch.eye(n, dtype=dtype)
         general, positive = ((drawn + 2 * one).requires_grad_(), (drawn @ drawn.mT + one).requires_grad_())
         sides = leaf(*batch, n, max(1, n // 4), dtype=dtype)
-        size = f"{64 if batch else 1} of {n}²" + ", float64" * (dtype == torch.float64)
+        size = f"{batch[0] if batch else 1} of {n}²" + ", float64" * (dtype == torch.float64)
         for name in names:
             function = getattr(linalg, name)
             if name in ("cholesky", "eigh"):

@@ -125,6 +125,7 @@ from repdl.ops.convolution import (
     convolution_grad_input as convolution_grad_input,
     convolution_grad_kernel as convolution_grad_kernel,
 )
+from repdl.ops.cross import cross as cross
 from repdl.ops.cross_entropy import (
     cross_entropy as cross_entropy,
     cross_entropy_grad as cross_entropy_grad,

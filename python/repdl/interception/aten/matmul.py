@@ -183,12 +183,15 @@ def addr(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: An
     return scaled if beta == 0 else (self if beta == 1 else self * beta) + scaled
 
 
-@override("linalg_cross", wide="compute", integers="compute", alike=(0, 1))
+@override("linalg_cross", op="cross", wide="compute", integers="compute", alike=(0, 1))
 def linalg_cross(self: torch.Tensor, other: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     _check(
         self.dim() == other.dim() and self.shape[dim] == 3 and other.shape[dim] == 3,
         f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[dim]} and {other.shape[dim]}",
     )
+    if self.is_floating_point():
+        shape = torch.broadcast_shapes(self.shape, other.shape)
+        return _core.ops["cross"](self.expand(shape), other.expand(shape), dim)
     return self.roll(-1, dim) * other.roll(-2, dim) - self.roll(-2, dim) * other.roll(-1, dim)
 
 
