@@ -281,6 +281,7 @@ def test_what_torch_refuses_of_nested_tensors() -> None:
         (x, normal(2, 2, 3, 4), x),
     ]
     refused.append((x, torch.nested.nested_tensor([normal(2, 3, 4)]), x))
+    refused.append((x.transpose(1, 2),) * 3)
     for args in refused:
         with pytest.raises(RuntimeError) as torchs:
             sdpa(*args)
@@ -320,6 +321,16 @@ def test_operands_are_broadcast(shapes: Any, needs_gradient: bool, dtype: torch.
         result = sdpa(*given)
         assert same_bits(result, sdpa(*(t.expand(*first, -1, -1).contiguous() for t in given)))
     torch.testing.assert_close(result, sdpa(*given))
+
+
+@pytest.mark.parametrize("mask", [normal(6), normal(6) > 0, normal()], ids=["of keys", "of truth values", "a number"])
+def test_masks_of_fewer_dimensions_are_broadcast_as_in_torch(mask: torch.Tensor) -> None:
+    """Where torch takes its steps. Its fused kernel for images refuses them."""
+    given = normal(4, 5, 8), normal(4, 6, 8), normal(4, 6, 8)
+    with repdl.reproducible():
+        result = sdpa(*given, mask)
+        assert same_bits(result, sdpa(*given, mask.expand(5, 6)))
+    torch.testing.assert_close(result, sdpa(*given, mask))
 
 
 @pytest.mark.parametrize("shared", [((2, 2), (2, 4)), ((2, 4), (2, 1)), ((1, 2), (1, 2))])

@@ -139,3 +139,31 @@ def test_operands_that_are_made_larger_for_the_result(name: str) -> None:
         expected = GROWING[name](x)
         assert GROWING[name](x, out=x) is x
         assert same_bits(x, expected)
+
+
+Outs = tuple[torch.Tensor, ...]
+INTO_SEVERAL: dict[str, tuple[Callable[[Outs], object], tuple[torch.dtype, ...]]] = {
+    "aminmax": (lambda out: torch.aminmax(NUMBERS.float(), dim=0, out=out), (torch.float32, torch.float32)),
+    "sort": (lambda out: torch.sort(NUMBERS.float(), out=out), (torch.float32, torch.int64)),
+    "topk": (lambda out: torch.topk(NUMBERS.float(), 2, out=out), (torch.float32, torch.int64)),
+    "kthvalue": (lambda out: torch.kthvalue(NUMBERS.float(), 2, out=out), (torch.float32, torch.int64)),
+    "median": (lambda out: torch.median(NUMBERS.float(), 0, out=out), (torch.float32, torch.int64)),
+    "mode": (lambda out: torch.mode(NUMBERS.float(), out=out), (torch.float32, torch.int64)),
+    "histogram": (lambda out: torch.histogram(NUMBERS.float(), 3, out=out), (torch.float32, torch.float32)),
+    "qr": (lambda out: torch.linalg.qr(NUMBERS.float(), out=out), (torch.float32, torch.float32)),
+    "slogdet": (lambda out: torch.linalg.slogdet(NUMBERS[:, :3].float(), out=out), (torch.float32, torch.float32)),
+}
+
+
+@pytest.mark.parametrize("name", INTO_SEVERAL)
+def test_none_of_several_outs_is_converted_to(name: str) -> None:
+    call, dtypes = INTO_SEVERAL[name]
+    with repdl.reproducible():
+        call(tuple(torch.empty(0, dtype=dtype) for dtype in dtypes))
+    for place in range(len(dtypes)):
+        for other in (torch.float64, torch.float16, torch.int32):
+            given = [other if i == place else dtype for i, dtype in enumerate(dtypes)]
+            with pytest.raises(RuntimeError):
+                call(tuple(torch.empty(0, dtype=dtype) for dtype in given))
+            with repdl.reproducible(), pytest.raises(RuntimeError, match="Expected out tensor to have dtype"):
+                call(tuple(torch.empty(0, dtype=dtype) for dtype in given))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -164,18 +165,24 @@ def test_the_numbers_of_torch_do_not_depend_on_the_instruction_set() -> None:
     assert first == second and "uniform_ random" not in first and "normal_ random" in first
 
 
+def sized_by_out(mean: torch.Tensor, **out: Any) -> torch.Tensor:
+    """torch does not resize what is given for this one."""
+    return torch.normal(mean, 2.0, **out)
+
+
 @pytest.mark.parametrize("rng", ["philox", "torch"])
 @pytest.mark.parametrize(
     "draw",
     [
         lambda p, **out: torch.bernoulli(p, **out),
         lambda p, **out: torch.normal(p, p, **out),
-        lambda p, **out: torch.normal(p, 2.0, **out),
+        sized_by_out,
         lambda p, **out: torch.normal(0.5, 2.0, p.shape, **out),
         lambda p, **out: torch.rand(p.shape, **out),
         lambda p, **out: torch.randn(p.shape, **out),
+        lambda p, **out: torch.multinomial(p + 1, 7, **out),
     ],
-    ids=["bernoulli", "normal", "normal of a number", "normal of numbers", "rand", "randn"],
+    ids=["bernoulli", "normal", "normal of a number", "normal of numbers", "rand", "randn", "multinomial"],
 )
 def test_out_is_drawn_as_a_result_is(draw: Any, rng: str) -> None:
     p = torch.linspace(0.0, 1.0, 35).reshape(5, 7)
@@ -184,6 +191,25 @@ def test_out_is_drawn_as_a_result_is(draw: Any, rng: str) -> None:
         expected = draw(p)
         # Where torch itself draws, a tensor with strides gets other numbers.
         spread = [torch.empty(5, 14)[:, ::2]] if rng == "philox" else []
-        for out in (torch.empty(5, 7), torch.empty(0), *spread):
+        empty = [] if draw is sized_by_out else [torch.empty(0)]
+        for out in (torch.empty(5, 7), *empty, *spread):
+            given = out.to(expected.dtype)
             torch.manual_seed(3)
-            assert draw(p, out=out) is out and same_bits(out, expected)
+            assert draw(p, out=given) is given and same_bits(given, expected)
+
+
+@pytest.mark.parametrize("draw", [torch.bernoulli, lambda p, out: torch.multinomial(p, 3, out=out.long())])
+def test_out_of_another_size_is_resized_without_a_warning(draw: Any) -> None:
+    with repdl.reproducible(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert draw(torch.ones(3), out=torch.ones(4)).shape == (3,)
+        assert torch.bernoulli(torch.ones(3), out=torch.zeros(3, dtype=torch.int64)).tolist() == [1, 1, 1]
+
+
+def test_deviations_of_a_number_are_drawn_for_each_place_of_out() -> None:
+    out = torch.zeros(3, 2)
+    with repdl.reproducible():
+        torch.manual_seed(3)
+        expected = torch.normal(torch.ones(3, 2), 2.0)
+        torch.manual_seed(3)
+        assert torch.normal(torch.ones(2), 2.0, out=out) is out and same_bits(out, expected)

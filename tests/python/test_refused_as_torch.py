@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import repdl
 
@@ -24,6 +26,11 @@ def _grown(function: Callable[..., torch.Tensor]) -> torch.Tensor:
 def _bilinear_under_autocast(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     with torch.autocast("cpu", torch.bfloat16):
         return F.bilinear(x, y, X.expand(3, 4, 4))
+
+
+def _attention_by(backend: SDPBackend, **settings: Any) -> torch.Tensor:
+    with sdpa_kernel(backend), warnings.catch_warnings(action="ignore"):  # torch says why not, once for each reason
+        return F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, **settings)
 
 
 CALLS: dict[str, Callable[[], Any]] = {
@@ -76,6 +83,17 @@ CALLS: dict[str, Callable[[], Any]] = {
     "renorm along what is not there": lambda: torch.renorm(X, 2, 3, 1.0),
     "attention with a mask that does not fit": lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, X[:3, :3]),
     "attention with a negative dropout": lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, dropout_p=-0.5),
+    "attention without a backend for CPUs": lambda: _attention_by(SDPBackend.EFFICIENT_ATTENTION),
+    "attention with dropout without the steps": lambda: _attention_by(SDPBackend.FLASH_ATTENTION, dropout_p=0.5),
+    "linear of a matrix by a vector, with a bias": lambda: F.linear(X, X[0], X[0, 0]),
+    "linear by a vector with a bias of other sizes": lambda: F.linear(IMAGE, X[0], torch.ones(16)),
+    "normal into fewer places": lambda: torch.normal(X, 1.0, out=torch.ones(3)),
+    "multinomial into float32": lambda: torch.multinomial(X[1], 2, out=torch.ones(2)),
+    "max pool of no channels": lambda: F.max_pool2d(IMAGE[:, :0], 2),
+    "max pool of no rows, all padded": lambda: F.max_pool2d(IMAGE[:, :, :0], 2, padding=1),
+    "max pool of a volume of no channels": lambda: F.max_pool3d(IMAGE[None, :, :0], 1),
+    "average pool of no channels": lambda: F.avg_pool2d(IMAGE[:, :0], 2),
+    "adaptive max pool of no channels": lambda: F.adaptive_max_pool3d(IMAGE[None, :, :0], 1),
     "normal with a negative deviation": lambda: torch.normal(X, -X),
     "inverse by a factor with a zero": lambda: torch.cholesky_inverse(torch.zeros(3, 3)),
     "inverse by such a factor of a batch": lambda: torch.cholesky_inverse(torch.stack([X, 0 * X])),

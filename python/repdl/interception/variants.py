@@ -29,7 +29,7 @@ def variants(
         outs = [a.name for a in schema.arguments if a.is_out]
         if outs and [(a.name, str(a.type)) for a in schema.arguments if not a.is_out] == taken:
             target = _core.OverrideTarget.OUT if outs == ["out"] else None
-            yield other, target, into(outs, converts, for_out, elementwise)
+            yield other, target, into(outs, converts and len(outs) == 1, for_out, elementwise)
     for other, schema in schemas(packet + "_").items():
         if [(a.name, str(a.type)) for a in schema.arguments] == taken:
             yield other, _core.OverrideTarget.FIRST_ARGUMENT, in_place

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend
 
 from repdl import ops
 from repdl._torch import may_have_tangents
@@ -18,7 +19,8 @@ from repdl.interception.strict import not_reproducible
 from repdl.interception.unwatched import unwatched
 from repdl.random import philox_key
 
-_native = native_of("scaled_dot_product_attention")
+_native, _choice = native_of("scaled_dot_product_attention"), native_of("_fused_sdp_choice")
+_takes_steps = torch._C._get_math_sdp_enabled
 
 
 @composite("scaled_dot_product_attention")
@@ -33,6 +35,8 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
+    if not _takes_steps() or (attn_mask is not None and attn_mask.dim() < 2):
+        _check_backends(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     is_plain = attn_mask is None and not dropout_p and unwatched(query, key, value)
     is_plain = is_plain and not (query.is_nested or key.is_nested) and query.dim() == 4 == key.dim()
     if is_plain and (enable_gqa or query.shape[1] == key.shape[1]):
@@ -76,6 +80,33 @@ def scaled_dot_product_attention(
 _at_once = op_or("attention")
 
 
+def _check_backends(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> None:
+    """Refuses what none of torch's kernels takes that the program left enabled, as its choice among them does."""
+    if not query.is_cpu:
+        return
+    try:
+        chosen = _choice(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    except IndexError as error:
+        raise IndexError(
+            "[scaled_dot_product_attention] attn_mask must have the 2 dimensions of queries and keys where torch's "
+            "fused kernel takes the call: view it so"
+        ) from error
+    if chosen == SDPBackend.ERROR.value:
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found: enable one that torch has on the CPU, "
+            "SDPBackend.MATH or SDPBackend.FLASH_ATTENTION"
+        )
+
+
 def _laid_out(
     output: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout_p: float
 ) -> torch.Tensor:
@@ -107,7 +138,8 @@ def _of_nested(
 ) -> torch.Tensor:
     """Each component as it is alone; what torch refuses of nested tensors, it refuses here."""
     given = (query, key, value)
-    if is_causal or attn_mask is not None or not all(map(_is_nested, given)) or len({t.size(0) for t in given}) > 1:
+    are_refused = not all(_is_nested(t) and t.is_contiguous() for t in given) or len({t.size(0) for t in given}) > 1
+    if is_causal or attn_mask is not None or are_refused:
         return _native(*given, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     parts = zip(*(t.unbind() for t in given), strict=True)
     return torch.nested.as_nested_tensor(
@@ -172,10 +204,10 @@ def _check(
         raise RuntimeError(
             f"[scaled_dot_product_attention] query, key and value must each have 2 dimensions or more, got {shapes}"
         )
-    if attn_mask is not None and not 2 <= attn_mask.dim() <= max(t.dim() for t in given):
-        raise (IndexError if attn_mask.dim() < 2 else RuntimeError)(
-            f"[scaled_dot_product_attention] attn_mask of shape {tuple(attn_mask.shape)} must have the 2 dimensions of "
-            "queries and keys, and none but those of the scores: view it so"
+    if attn_mask is not None and attn_mask.dim() > max(t.dim() for t in given):
+        raise RuntimeError(
+            f"[scaled_dot_product_attention] attn_mask of shape {tuple(attn_mask.shape)} must have no dimensions but "
+            "those of the scores: view it so"
         )
     if enable_gqa and not all(t.dim() > 2 and _are_shared(t.shape[-3], query.shape[-3]) for t in given):
         raise (IndexError if min(t.dim() for t in given) < 3 else RuntimeError)(

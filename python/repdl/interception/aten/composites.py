@@ -24,14 +24,14 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
 
 def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     rank = input.dim()
-    if rank == 2 and bias is not None and weight.dim() == 2:
-        return torch.addmm(bias, input, weight.t())
     if rank == 0 or weight.dim() == 0 or input.is_mkldnn:
         return _native_linear(input, weight, bias)  # which says what is wrong
+    if rank == 2 and bias is not None:
+        return torch.addmm(bias, input, weight.t())  # which refuses weights that are no matrix, as torch does
     if bias is None or weight.dim() > 2:
         return torch.matmul(input, weight.t())
     if weight.dim() == 1:
-        column = linear(input, weight[None], bias[..., None] if bias.dim() else bias)
+        column = linear(input, weight[None], bias.expand(input.shape[:-1])[..., None])
         return column.squeeze(-1)
     shape = *input.shape[:-1], weight.shape[0]
     if bias.dim() > 1 and not (rank == 3 and bias.dim() == 2 and bias.shape[0] == shape[0] * shape[1]):

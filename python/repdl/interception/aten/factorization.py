@@ -73,7 +73,7 @@ def reflected(factors: torch.Tensor, tau: torch.Tensor, x: torch.Tensor, adjoint
     return result.mT
 
 
-@override("geqrf", wide="float64", complex=True, converts=False)
+@override("geqrf", wide="float64", complex=True)
 def geqrf(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("geqrf", self)
     factors, tau = factored(self)
@@ -115,7 +115,6 @@ def ormqr(
     op="qr",
     wide="float64",
     complex=True,
-    converts=False,
     constants={1: "reduced"},
     results=("TRANSPOSED", "TRANSPOSED"),
 )
@@ -139,7 +138,6 @@ def _check_errors(name: str, info: torch.Tensor, a: torch.Tensor) -> None:
     op="cholesky",
     wide="float64",
     complex=True,
-    converts=False,
     results=("TRANSPOSED", "INT32"),
 )
 def linalg_cholesky_ex(
@@ -167,7 +165,6 @@ def cholesky(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     op="lu",
     wide="float64",
     complex=True,
-    converts=False,
     results=("TRANSPOSED", "INT32", "INT32"),
 )
 def linalg_lu_factor_ex(
@@ -182,7 +179,7 @@ def linalg_lu_factor_ex(
     return factors.mT, pivots.to(torch.int32), info
 
 
-@override("linalg_lu", wide="float64", complex=True, converts=False)
+@override("linalg_lu", wide="float64", complex=True)
 def linalg_lu(A: torch.Tensor, *, pivot: bool = True) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     factors, pivots, _ = torch.linalg.lu_factor_ex(A, pivot=pivot)
     return torch.lu_unpack(factors, pivots, unpack_pivots=pivot)  # without pivots torch has no P

@@ -55,8 +55,16 @@ def _checked_sizes(name: str, self: torch.Tensor, sizes: Any, rank: int) -> list
     return list(sizes)
 
 
+def _check_not_empty(name: str, sizes: torch.Size) -> None:
+    """torch takes a batch of no images, but no images of no channels, rows or columns."""
+    if 0 in sizes:
+        raise RuntimeError(f"[{name}] input has a size of 0, of {list(sizes)}: only a batch may be empty")
+
+
 def _average(rank: int) -> None:
-    @override(f"avg_pool{rank}d", wide="float64", converts=False)
+    name = f"avg_pool{rank}d"
+
+    @override(name, wide="float64", converts=False)
     def average_pool(
         self: torch.Tensor,
         kernel_size: Any,
@@ -66,11 +74,12 @@ def _average(rank: int) -> None:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
+        _check_not_empty(name, self.shape[-rank - 1 :])
         windows = _windows(rank, kernel_size, stride, padding)
         settings = *windows, ceil_mode, count_include_pad, _checked_divisor(divisor_override)
         return _pool("avg_pool", self, rank, _is_turned(self, rank), *settings)
 
-    @override(f"avg_pool{rank}d_backward", wide="float64", converts=False)
+    @override(f"{name}_backward", wide="float64", converts=False)
     def average_pool_backward(
         grad_output: torch.Tensor,
         self: torch.Tensor,
@@ -130,7 +139,7 @@ def _is_channels_last(x: torch.Tensor, rank: int) -> bool:
 def _largest(rank: int) -> None:
     forward = f"max_pool{rank}d_with_indices"
 
-    @override(forward, wide="float64", converts=False)
+    @override(forward, wide="float64")
     def max_pool(
         self: torch.Tensor,
         kernel_size: Any,
@@ -140,6 +149,7 @@ def _largest(rank: int) -> None:
         ceil_mode: bool = False,
     ) -> Any:
         sizes = _checked_sizes(forward, self, _each_of(rank, kernel_size), rank)
+        _check_not_empty(forward, self.shape[-rank - 1 :])
         if stride and 0 in _each_of(rank, stride):
             raise RuntimeError("stride should not be zero")
         settings = stride or 0, padding, dilation, ceil_mode
@@ -163,9 +173,10 @@ def _largest(rank: int) -> None:
 
     adaptive = f"adaptive_max_pool{rank}d"
 
-    @override(adaptive, wide="float64", converts=False)
+    @override(adaptive, wide="float64")
     def adaptive_max_pool(self: torch.Tensor, output_size: Any) -> Any:
         sizes = _checked_sizes(adaptive, self, output_size, rank)
+        _check_not_empty(adaptive, self.shape[1:])
         return _pool("adaptive_max_pool", self, rank, _is_turned(self, rank), sizes)
 
     @override(f"{adaptive}_backward", wide="float64", converts=False)

@@ -11,11 +11,12 @@ import torch
 
 from repdl import _core
 from repdl.interception import seeding
-from repdl.interception.native import native_of
+from repdl.interception.native import native_of, overload
 from repdl.interception.operands import alike
 from repdl.interception.ops_by_dtype import ops_of
 from repdl.interception.override import ANY_DTYPE, override
 from repdl.interception.strict import not_reproducible
+from repdl.interception.variants import check_out_type, fill
 from repdl.random import philox
 
 stream = "philox"
@@ -160,6 +161,22 @@ def bernoulli(self: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
     return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(self, generator=generator)
 
 
+def _into(name: str, converts: bool) -> None:
+    """The form with `out`, which torch resizes without a word."""
+    draw = overload(name)
+
+    @override(f"{name}.out", **ANY_DTYPE)
+    def drawn(*args: Any, generator: Any = None, out: torch.Tensor) -> torch.Tensor:
+        result = draw(*args, generator=generator)
+        if not converts:
+            check_out_type(result.dtype, out.dtype)
+        return out.resize_(result.shape).copy_(result)
+
+
+_into("bernoulli", converts=True)
+_into("multinomial", converts=False)
+
+
 @override("normal.Tensor_Tensor", **ANY_DTYPE)
 def normal_tensor_tensor(mean: torch.Tensor, std: torch.Tensor, *, generator: Any = None) -> torch.Tensor:
     _check_deviation(std)
@@ -174,6 +191,14 @@ def normal_tensor_float(mean: Any, std: Any = 1.0, *, generator: Any = None) -> 
     like = mean if isinstance(mean, torch.Tensor) else std
     drawn = torch.empty_like(like, memory_format=torch.contiguous_format).normal_(0.0, 1.0, generator=generator)
     return _spread(drawn, mean, std)
+
+
+@override("normal.Tensor_float_out", **ANY_DTYPE)
+def normal_tensor_float_out(
+    mean: torch.Tensor, std: float = 1.0, *, generator: Any = None, out: torch.Tensor
+) -> torch.Tensor:
+    """torch draws a number for each place of `out`, which it does not resize."""
+    return fill(out, normal_tensor_float(mean.expand(out.shape), std, generator=generator))
 
 
 def _check_deviation(std: Any) -> None:

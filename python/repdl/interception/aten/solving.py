@@ -53,7 +53,7 @@ def solve_triangular(
     return found if in_rows else in_columns(found)
 
 
-@override("triangular_solve", wide="float64", complex=True, converts=False)
+@override("triangular_solve", wide="float64", complex=True)
 def triangular_solve(
     self: torch.Tensor, A: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -105,7 +105,7 @@ def lu_solve(
     return found.mT if left else found
 
 
-@override("linalg_ldl_factor_ex", wide="float64", complex=True, converts=False)
+@override("linalg_ldl_factor_ex", wide="float64", complex=True)
 def linalg_ldl_factor_ex(
     self: torch.Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -139,7 +139,6 @@ def linalg_ldl_solve(
     wide="float64",
     alike=(0, 1),
     complex=True,
-    converts=False,
     transposed=("rows",),
     results=("TRANSPOSED", "TRANSPOSED", "INT32", "INT32"),
 )
@@ -167,7 +166,7 @@ def _linalg_solve_ex(
     return result, factors.mT, pivots.to(torch.int32), info
 
 
-@override("linalg_inv_ex", op="inv", wide="float64", complex=True, converts=False, results=("TRANSPOSED", "INT32"))
+@override("linalg_inv_ex", op="inv", wide="float64", complex=True, results=("TRANSPOSED", "INT32"))
 def linalg_inv_ex(A: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     checked("inv", A, square=True)
     inverse, failed = solved("inv", A)
@@ -189,7 +188,6 @@ def _factors(A: torch.Tensor, of_transpose: torch.Tensor, pivots: torch.Tensor) 
     op="det",
     wide="float64",
     complex=True,
-    converts=False,
     contiguous=True,
     transposed=("input",),
     results=("SAME", "LEFT_OUT", "TRANSPOSED", "INT32"),
@@ -206,7 +204,6 @@ def _linalg_det(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
     op="slogdet",
     wide="float64",
     complex=True,
-    converts=False,
     contiguous=True,
     transposed=("input",),
     results=("SAME", "SAME", "TRANSPOSED", "INT32"),

@@ -25,7 +25,6 @@ def _check_found(name: str, a: torch.Tensor, info: torch.Tensor, code: int) -> N
     op="svd",
     wide="float64",
     complex=True,
-    converts=False,
     constants={2: True},
     results=("TRANSPOSED", "SAME", "TRANSPOSED", "ZEROS"),
 )
@@ -51,7 +50,6 @@ def _linalg_svd(
     op="eigh",
     wide="float64",
     complex=True,
-    converts=False,
     constants={1: "L", 2: True},
     results=("SAME", "TRANSPOSED", "ZEROS"),
 )
@@ -74,7 +72,7 @@ def _eigen(name: str, a: torch.Tensor) -> Any:
     return core.ops[f"complex_{name}"](torch.view_as_real(a.resolve_conj())) if a.is_complex() else core.ops[name](a)
 
 
-@override("linalg_eig", wide="float64", complex=True, converts=False)
+@override("linalg_eig", wide="float64", complex=True)
 def linalg_eig(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("eig", self, square=True)
     values, vectors, info = _eigen("eig", self)
