@@ -279,3 +279,14 @@ def test_nothing_is_said_of_calls_for_each_entry_and_errors_stay_ours() -> None:
     assert torch.vmap(torch.func.grad(lambda row: repdl.ops.softmax(row).square().sum()))(x).shape == x.shape
     with pytest.raises(ValueError, match=r"\[softmax\] dim 7 is out of range"):
         torch.vmap(lambda row: repdl.ops.softmax(row, 7))(x)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3, 5, 2, 2)])
+def test_classes_of_int32_are_taken_as_in_torch(shape: tuple[int, ...]) -> None:
+    x = torch.randn(2, *shape, generator=torch.Generator().manual_seed(5))
+    classes = torch.arange(2 * x[0, :, 0].numel()).reshape(2, *x[0, :, 0].shape) % 5
+    each = torch.func.vmap(torch.func.grad_and_value(F.cross_entropy))
+    with repdl.reproducible():
+        found, expected = each(x, classes.to(torch.int32)), each(x, classes)
+    assert all(map(same_bits, found, expected))
+    torch.testing.assert_close(found, each(x, classes.to(torch.int32)))

@@ -38,8 +38,8 @@ def save(path: _Path, /, **parts: Any) -> None:
         parts: by names of your choice: anything with `state_dict` and `load_state_dict` (models, optimizers,
             schedulers, a GradScaler, a `ResumableBatchSampler`, a StatefulDataLoader), or a torch.Generator, whose
             states are saved; and values, which `load` returns. Values and states may hold None, bool, integers, floats,
-            complex numbers, texts, bytes, lists, tuples, dicts with keys of texts or integers, dense tensors and NumPy
-            arrays of numbers; all come back exactly. Tensors come back on the CPU.
+            complex numbers, texts, bytes, lists, tuples, dicts with keys of texts, integers, bool or None, dense
+            tensors and NumPy arrays of numbers; all come back exactly. Tensors come back on the CPU.
 
     Raises:
         TypeError: for what a checkpoint does not hold, naming where it is; for what is no path.

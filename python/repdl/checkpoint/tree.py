@@ -77,7 +77,9 @@ class Encoder:
         pairs = []
         for key, item in value.items():
             if key is not None and type(key) not in (bool, int, str):
-                raise TypeError(f"[checkpoint.save] {path} has the key {key!r}; keys must be texts or integers")
+                raise TypeError(
+                    f"[checkpoint.save] {path} has the key {key!r}; keys must be texts, integers, truth values or None"
+                )
             pairs.append([self.encode(key, path), self.encode(item, f"{path}[{key!r}]")])
         if type(value) is not OrderedDict:
             return ["counter" if type(value) is Counter else "dict", pairs]

@@ -168,10 +168,27 @@ for _name in (
     "native_batch_norm_backward",
     "_cdist_backward",  # for which torch's rule takes gradients that alone are many for one
     *(f"{loss}_backward" for loss in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy")),
-    *(f"{loss}_{way}" for loss in ("nll_loss", "nll_loss2d") for way in ("forward", "backward")),
 ):
     of_transform(_BATCHED, _name)(_each_alone(_name))
 of_transform("FuncTorchDynamicLayerFrontMode", "linear")(linear)
+
+
+def _with_wide_targets(name: str) -> Kernel:
+    """Takes targets of int32 too, as torch does for a batch alone."""
+    each_alone, (target,) = _each_alone(name), _places(name, "target")
+
+    def with_wide_targets(*args: Any) -> Any:
+        classes = args[target]
+        if classes.dtype == torch.int32:
+            args = (*args[:target], classes.to(torch.int64), *args[target + 1 :])
+        return each_alone(*args)
+
+    return with_wide_targets
+
+
+for _loss in ("nll_loss", "nll_loss2d"):
+    for _way in ("forward", "backward"):
+        of_transform(_BATCHED, f"{_loss}_{_way}")(_with_wide_targets(f"{_loss}_{_way}"))
 
 
 _native_log_sigmoid_forward, _native_log_sigmoid_backward = (
