@@ -48,13 +48,19 @@ def norms(dtype: torch.dtype, of: torch.dtype | None) -> list[Callable[[], Any]]
 
 
 def convolutions(x: torch.Tensor) -> list[Callable[[], Any]]:
+    kernels = VOLUME.to(x.dtype)
     return [
-        lambda: F.conv3d(x, VOLUME[:1]),
-        lambda: F.conv3d(x, VOLUME[:, :1, :2, :2, :2], groups=2),
-        lambda: F.conv3d(x[:, :1].clone(memory_format=torch.contiguous_format), VOLUME[:, :1, :1, :1, :1]),
-        lambda: F.conv_transpose3d(x, VOLUME[:, :1]),
+        lambda: F.conv3d(x, kernels[:1]),
+        lambda: F.conv3d(x, kernels[:, :1, :2, :2, :2], groups=2),
+        lambda: F.conv3d(x[:, :1].clone(memory_format=torch.contiguous_format), kernels[:, :1, :1, :1, :1]),
+        lambda: F.conv_transpose3d(x, kernels[:, :1]),
         lambda: F.batch_norm(x, None, None, training=True),
     ]
+
+
+def gradients_of_volumes() -> tuple[torch.Tensor, ...]:
+    x, kernels = (LAST[..., :side].double().requires_grad_() for side in (4, 3))
+    return torch.autograd.grad(F.conv_transpose3d(x, kernels).sum(), (x, kernels))
 
 
 TYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16, torch.int32)
@@ -96,6 +102,8 @@ CALLS: dict[str, list[Callable[[], Any]]] = {
     ],
     "volumes": convolutions(VOLUME),
     "volumes, channels last": convolutions(LAST),
+    "volumes of float64, channels last": [*convolutions(LAST.double()), gradients_of_volumes],
+    "logsigmoid of a batch": [lambda d=d: torch.vmap(F.logsigmoid, in_dims=d)(X) for d in range(3)],
     "histograms": [
         lambda: torch.histogramdd(POINTS, [3, 4, 2]),
         lambda: torch.histogramdd(POINTS, 3, weight=POINTS[:, 0].abs(), density=True),

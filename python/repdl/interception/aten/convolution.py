@@ -30,7 +30,12 @@ def _as_plane(x: torch.Tensor) -> torch.Tensor:
 
 
 def _format_of(input: torch.Tensor, weight: torch.Tensor) -> torch.memory_format:
-    """The layout of a result; torch makes lines row-major first, and then goes by the weight alone."""
+    """The layout of a result; torch makes lines row-major first, and then goes by the weight alone.
+
+    It has no kernel that leaves the channels of float64 volumes last.
+    """
+    if input.dim() == 5 and input.dtype == torch.float64:
+        return torch.contiguous_format
     return memory_format(_as_plane(weight)) if input.dim() == 3 else memory_format(input, weight)
 
 

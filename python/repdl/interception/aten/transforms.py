@@ -203,8 +203,8 @@ def log_sigmoid_forward(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]
     assert level is not None
     x, dim = functorch._unwrap_batched(self, level)
     with torch._C._ExcludeDispatchKeyGuard(_native_log_sigmoid_forward.keys):
-        result, buffer = torch.ops.aten.log_sigmoid_forward(x)
-    return result if dim is None else functorch._add_batch_dim(result, dim, level), buffer
+        result, buffer = torch.ops.aten.log_sigmoid_forward(x if dim is None else x.movedim(dim, 0))
+    return result if dim is None else functorch._add_batch_dim(result, 0, level), buffer
 
 
 @of_transform(_BATCHED, "log_sigmoid_backward")
