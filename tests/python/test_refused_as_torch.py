@@ -85,6 +85,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "attention with a negative dropout": lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, dropout_p=-0.5),
     "attention without a backend for CPUs": lambda: _attention_by(SDPBackend.EFFICIENT_ATTENTION),
     "attention with dropout without the steps": lambda: _attention_by(SDPBackend.FLASH_ATTENTION, dropout_p=0.5),
+    "attention of matrices with two masks": lambda: F.scaled_dot_product_attention(X, X, X, X, 0.0, True),
     "linear of a matrix by a vector, with a bias": lambda: F.linear(X, X[0], X[0, 0]),
     "linear by a vector with a bias of other sizes": lambda: F.linear(IMAGE, X[0], torch.ones(16)),
     "normal into fewer places": lambda: torch.normal(X, 1.0, out=torch.ones(3)),

@@ -35,7 +35,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    if not _takes_steps() or (attn_mask is not None and attn_mask.dim() < 2):
+    if not _takes_steps() or (attn_mask is not None and (is_causal or attn_mask.dim() < 2)):
         _check_backends(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     is_plain = attn_mask is None and not dropout_p and unwatched(query, key, value)
     is_plain = is_plain and not (query.is_nested or key.is_nested) and query.dim() == 4 == key.dim()
@@ -90,7 +90,7 @@ def _check_backends(
     scale: float | None,
     enable_gqa: bool,
 ) -> None:
-    """Refuses what none of torch's kernels takes that the program left enabled, as its choice among them does."""
+    """Refuses what the one of torch's backends refuses that it chooses among those that the program left enabled."""
     if not query.is_cpu:
         return
     try:
@@ -104,6 +104,11 @@ def _check_backends(
         raise RuntimeError(
             "No viable backend for scaled_dot_product_attention was found: enable one that torch has on the CPU, "
             "SDPBackend.MATH or SDPBackend.FLASH_ATTENTION"
+        )
+    if chosen == SDPBackend.MATH.value and is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "[scaled_dot_product_attention] attn_mask and is_causal exclude each other where no fused kernel of torch "
+            "takes the call: have the mask ban what is_causal would"
         )
 
 
