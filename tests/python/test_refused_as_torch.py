@@ -43,6 +43,8 @@ CALLS: dict[str, Callable[[], Any]] = {
         IMAGE, IMAGE, X[:1, :1], X[:1, :1], None, 1, 1, 15, 1, [True, False, False]
     ),
     "lerp to a number of another type": lambda: torch.lerp(X, torch.tensor(1.0, dtype=torch.float64), 0.3),
+    "amax of none of no columns": lambda: torch.ones(0, 0).amax(0),
+    "median of none of no columns": lambda: torch.ones(0, 0).median(0),
     "index_copy of fewer rows": lambda: X.index_copy(0, torch.tensor([1, 2]), X[:1]),
     "index_copy of a vector": lambda: X.index_copy(0, torch.tensor([1]), X[0]),
     "index_copy of rows of other sizes": lambda: X.index_copy(0, torch.tensor([1]), X[:1, :3]),

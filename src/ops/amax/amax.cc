@@ -13,13 +13,10 @@ namespace {
 Specs Infer(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim) {
   CheckFloating({op, "input"}, input);
   const ReducedDims reduced({op, "dim"}, input, dim);
-  const IntList shape = reduced.OutputShape(input, keepdim);
-  int64_t outputs = 1;
-  for (int64_t size : shape) outputs *= size;
-  REPDL_CHECK(reduced.count > 0 || outputs == 0, ArgName{op, "input"}, " of shape ", Name(input.shape),
+  REPDL_CHECK(reduced.count > 0, ArgName{op, "input"}, " of shape ", Name(input.shape),
               " has no numbers to reduce, of which none is the ", op == "amax" ? "largest" : "smallest",
               "; give it some");
-  return {{input.dtype, shape}};
+  return {{input.dtype, reduced.OutputShape(input, keepdim)}};
 }
 
 void Run(std::string_view op, const TensorView& input, const std::optional<IntList>& dim, bool keepdim, bool smallest,

@@ -31,16 +31,14 @@ Specs WithIndices(DType dtype, const IntList& shape) { return {{dtype, shape}, {
 Specs InferOne(std::string_view op, const TensorView& input, int64_t dim, bool keepdim) {
   const Rows rows(op, input, dim);
   IntList shape;
-  int64_t outputs = 1;
   for (int i = 0; i < input.rank(); ++i) {
     if (i != rows.dim) {
       shape.Append(input.shape[i]);
-      outputs *= input.shape[i];
     } else if (keepdim) {
       shape.Append(1);
     }
   }
-  REPDL_CHECK(rows.n > 0 || outputs == 0, ArgName{op, "input"}, " of shape ", Name(input.shape),
+  REPDL_CHECK(rows.n > 0, ArgName{op, "input"}, " of shape ", Name(input.shape),
               " has rows without numbers, of which none can be chosen; give it some");
   return WithIndices(input.dtype, shape);
 }
