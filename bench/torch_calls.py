@@ -146,7 +146,7 @@ def _functions() -> Iterator[Call]:
 
 @family("short rows")
 def _short_rows() -> Iterator[Call]:
-    """Operands that are broadcast, whose last dimensions are short."""
+    """Operands that are broadcast, whose last dimensions are short, and reductions of short rows."""
     points, images, heads = leaf(20_000, 3), leaf(4, 64, 64, 3), leaf(4, 128, 12, 32)
     yield "a number to each of 20000 points", torch.mul, points, leaf(20_000, 1)
     yield "a point to all of 20000", torch.add, points, leaf(3)
@@ -156,6 +156,12 @@ def _short_rows() -> Iterator[Call]:
     yield "an angle to each head, 4 × 128 × 12 of 32", torch.mul, heads, leaf(128, 1, 32)
     yield "halves of 32", lambda x: x[..., :16] * x[..., 16:], heads
     yield "every second number of 32", lambda x: x[..., ::2] * x[..., 1::2], heads
+    points, scores = leaf(5000, 3), leaf(5000, 10)
+    for name in ("sum", "mean", "prod", "amax", "norm"):
+        yield f"{name}, 5000 of 3", partial(getattr(torch, name), dim=-1), points
+    yield "normalize, 5000 of 3", F.normalize, points
+    for name in ("softmax", "log_softmax", "logsumexp"):
+        yield f"{name}, 5000 of 10", partial(getattr(torch, name), dim=-1), scores
 
 
 @family("functions, float64")

@@ -144,10 +144,15 @@ struct Columns {
   }
 };
 
-/// Rows that are worth Columns: those that lie across memory, and fit into caches kLanesOf<T> at a time.
+/// Numbers of a row that fill little of a vector, so that it is turned though they lie side by side.
+template <class T>
+inline constexpr int64_t kFewPlaces = kLanesOf<T> * 3 / 4;
+
+/// Rows that are worth Columns: those that lie across memory, and fit into caches kLanesOf<T> at a time, and short ones.
 template <class T>
 bool AreColumns(int64_t num_rows, int64_t n, int64_t stride) {
-  return kLanesOf<T> > 1 && stride != 1 && num_rows > 1 && n > 1 && n <= 65536;
+  if (stride == 1) return n > 1 && n <= kFewPlaces<T> && 2 * num_rows > kLanesOf<T>;
+  return kLanesOf<T> > 1 && num_rows > 1 && n > 1 && n <= 65536;
 }
 
 /// Groups of kLanesOf<T> rows that are fetched together, so that each place is a run of memory which the processor
@@ -204,12 +209,27 @@ HWY_INLINE void ForPlaces(int64_t n, int64_t lane, int64_t part, const Body& bod
   }
 }
 
+/// Calls body(offset, in_group) for rows that lie apart: where the first number of each is, in memory and in the groups.
+template <class T, class Body>
+HWY_INLINE void ForLanes(const Loops& starts, int64_t first, int64_t count, int64_t n, const Body& body) {
+  constexpr int64_t kLength = kLanesOf<T>;
+  for (int64_t lane = 0; lane < count; ++lane) {
+    body(starts.Offset(first + lane), lane / kLength * n * kLength + lane % kLength);
+  }
+}
+
 /// Groups of rows, each in the order of ColumnNumbers; lanes without a row have +0.
 template <class T>
 ColumnNumbers<T> TakeColumns(const T* x, const Loops& starts, int64_t stride, int64_t n, int64_t first, int64_t count,
                              T* to) {
   constexpr int64_t kLength = kLanesOf<T>;
   if (count % kLength != 0) std::fill_n(to + count / kLength * n * kLength, n * kLength, T{0});
+  if (starts.InnerStride() != 1) {
+    ForLanes<T>(starts, first, count, n, [&](int64_t offset, int64_t in_group) {
+      for (int64_t i = 0; i < n; ++i) to[in_group + i * kLength] = x[offset + i * stride];
+    });
+    return {to};
+  }
   ForParts<T>(starts, first, count, [&](int64_t lane, int64_t part, int64_t offset) HWY_ATTR {
     const T* const from = x + offset;
     ForPlaces<T>(n, lane, part, [&](int64_t i, int64_t j, int64_t in_group, int64_t some) HWY_ATTR {
@@ -226,6 +246,12 @@ ColumnNumbers<T> TakeColumns(const T* x, const Loops& starts, int64_t stride, in
 /// The rows of groups put where they belong.
 template <class T>
 void PutColumns(const T* from, int64_t n, T* x, const Loops& starts, int64_t stride, int64_t first, int64_t count) {
+  if (starts.InnerStride() != 1) {
+    ForLanes<T>(starts, first, count, n, [&](int64_t offset, int64_t in_group) {
+      for (int64_t i = 0; i < n; ++i) x[offset + i * stride] = from[in_group + i * kLanesOf<T>];
+    });
+    return;
+  }
   ForParts<T>(starts, first, count, [&](int64_t lane, int64_t part, int64_t offset) HWY_ATTR {
     T* const to = x + offset;
     ForPlaces<T>(n, lane, part, [&](int64_t i, int64_t j, int64_t in_group, int64_t some) HWY_ATTR {

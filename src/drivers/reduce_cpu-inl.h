@@ -8,6 +8,7 @@
 #include "drivers/narrow_cpu-inl.h"
 #include "drivers/reduce.h"
 #include "drivers/row_cpu-inl.h"
+#include "drivers/rows_as_columns_cpu-inl.h"
 #include "drivers/sum_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -383,12 +384,32 @@ void ReduceColumns(const ReduceArgs& args, const Row& numbers) {
   });
 }
 
+template <class Row, class T = typename Row::Number>
+void ReduceRowsAsColumns(const ReduceArgs& args, const Row& numbers) {
+  const int64_t n = args.reduced.Count();
+  const auto terms = [&](int64_t r, T* buffer) HWY_ATTR {
+    return GatherTerms(numbers.From(args.kept.Offset(r)), args.reduced, 0, n, buffer);
+  };
+  ForRowsAsColumns<T>(args.kept.Count(), n, terms, [&](int64_t first, int64_t count, const T* columns) HWY_ATTR {
+    T* const out = args.Out<T>() + first;
+    const auto row_at = [&](int64_t i) HWY_ATTR { return StoredRow<T>{columns + i * kColumnStep}; };
+    if (args.order == Order::kSequential) {
+      SumColumnsInSequence(n, count, row_at, out);
+    } else {
+      SumColumnsOf(n, count, row_at, out);
+    }
+    for (int64_t r = 0; r < count; ++r) out[r] = EndSum(out[r], args.end);
+  });
+}
+
 template <class Row>
 void Reduce(const ReduceArgs& args, const Row& numbers) {
   const bool terms_side_by_side = args.reduced.InnerStride() == 1 && args.reduced.InnerSize() > 1;
   const bool columns_side_by_side = args.kept.InnerStride() == 1 && args.kept.InnerSize() >= 4;
   if (columns_side_by_side && !terms_side_by_side) {
     ReduceColumns(args, numbers);
+  } else if (AreRowsAsColumns<typename Row::Number>(args.kept.Count(), args.reduced.Count())) {
+    ReduceRowsAsColumns(args, numbers);
   } else {
     ReduceRows(args, numbers);
   }

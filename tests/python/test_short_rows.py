@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import repdl
 from support import same_bits, torch_threads
@@ -53,3 +55,47 @@ def test_of_any_shape_and_layout(name: str, dtype: torch.dtype) -> None:
             found = [CALLS[name](*operands) for operands, _ in calls]
     for (operands, _), one, other in zip(calls, found, expected, strict=True):
         assert same_bits(one, other), [(t.shape, t.stride()) for t in operands]
+
+
+REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sum": lambda x: x.sum(-1),
+    "mean": lambda x: x.mean(-1),
+    "norm": lambda x: torch.linalg.vector_norm(x, dim=-1),
+    "prod": lambda x: x.prod(-1),
+    "amax": lambda x: x.amax(-1),
+    "amin": lambda x: x.amin(-1),
+    "softmax": lambda x: x.softmax(-1),
+    "log_softmax": lambda x: x.log_softmax(-1),
+    "logsumexp": lambda x: x.logsumexp(-1),
+    "cross_entropy": lambda x: F.cross_entropy(x, torch.zeros(len(x), dtype=torch.int64), reduction="none"),
+}
+
+
+def _rows(count: int, n: int, dtype: torch.dtype, made: torch.Generator) -> torch.Tensor:
+    rows = torch.randn(count, n, generator=made).to(dtype)
+    hard = torch.tensor([0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-40, -3e38], dtype=dtype)
+    for of_every, places in ((3, 7), (7, 13)):  # single ones, and rows of nothing else
+        chosen = torch.randint(len(hard), (len(rows[::places]), n), generator=made)
+        keeps = torch.rand(chosen.shape, generator=made) < 1 / of_every
+        rows[::places] = torch.where(keeps, rows[::places], hard[chosen])
+    rows[::5] = -0.0
+    return rows
+
+
+@pytest.mark.parametrize("order", ["blocked", "sequential"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_rows_alone_and_in_a_batch(
+    name: str, dtype: torch.dtype, order: Literal["blocked", "sequential"]
+) -> None:
+    made = torch.Generator().manual_seed(4)
+    reduction = REDUCTIONS[name]
+    with repdl.reproducible(order=order):
+        for n in (1, 3, 8, 12, 16, 17):
+            rows = _rows(41, n, dtype, made)
+            alone = torch.cat([reduction(row[None]) for row in rows])
+            spread = torch.stack([rows, rows], -1)[..., 0]
+            for threads, batch in ((1, rows), (1, spread), (1, rows.t().contiguous().t()), (3, rows.repeat(300, 1))):
+                with torch_threads(threads):
+                    found = reduction(batch)
+                assert same_bits(found, alone.repeat(len(batch) // 41, *(1,) * (alone.dim() - 1))), (n, batch.stride())

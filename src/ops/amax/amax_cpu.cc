@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "drivers/narrow_cpu-inl.h"
+#include "drivers/rows_as_columns_cpu-inl.h"
 #include "drivers/vector_cpu-inl.h"
 #include "numerics/functions_highway-inl.h"
 #include "ops/amax/amax_kernel.h"
@@ -156,21 +157,18 @@ void ReduceRows(const AmaxArgs& args, T* out) {
   }
 }
 
-/// The columns of a strip, which lie side by side, from row to row.
-template <class Pick, class T = typename Pick::Number>
-void ReduceStrip(const AmaxArgs& args, int64_t offset, int64_t cols, T* out) {
+/// Columns of n rows, which row_at(i, buffer) gives, by what each lane has met.
+template <class Pick, class RowAt, class T = typename Pick::Number>
+HWY_INLINE void ReduceStrip(int64_t n, int64_t cols, const RowAt& row_at, T* out) {
   const TagOf<T> d;
   constexpr int kRows = 4;
   HWY_ALIGN T buffers[kRows][kStrip];
   HWY_ALIGN T met[kStrip + kLanesOf<T>];
-  std::fill_n(met, kStrip + kLanesOf<T>, Pick::kLeast);
-  const int64_t n = args.reduced.Count();
+  std::fill_n(met, cols + kLanesOf<T>, Pick::kLeast);
   for (int64_t i = 0; i < n; i += kRows) {
     const T* rows[kRows];
-    for (int r = 0; r < kRows; ++r) {  // the last row again changes nothing
-      const int64_t at = offset + args.reduced.Offset(std::min(i + r, n - 1));
-      rows[r] = NumbersSideBySide(args.x, args.dtype, at, 1, cols, buffers[r]);
-    }
+    for (int r = 0; r < kRows; ++r)
+      rows[r] = row_at(std::min(i + r, n - 1), buffers[r]);  // the last again changes nothing
     ForVectors<T>(cols, [&](int64_t j, int64_t count) HWY_ATTR {
       VecOf<T> largest = Load(d, met + j);
 #pragma GCC unroll 4
@@ -179,6 +177,17 @@ void ReduceStrip(const AmaxArgs& args, int64_t offset, int64_t cols, T* out) {
     });
   }
   std::copy_n(met, cols, out);
+}
+
+template <class Pick, class T = typename Pick::Number>
+void ReduceRowsAsColumns(const AmaxArgs& args, T* out) {
+  const int64_t n = args.reduced.Count(), stride = args.reduced.InnerStride();
+  const auto row_at = [&](int64_t r, T* buffer) HWY_ATTR {
+    return NumbersSideBySide(args.x, args.dtype, args.kept.Offset(r), stride, n, buffer);
+  };
+  ForRowsAsColumns<T>(args.kept.Count(), n, row_at, [&](int64_t first, int64_t count, const T* columns) HWY_ATTR {
+    ReduceStrip<Pick>(n, count, [&](int64_t i, T*) { return columns + i * kColumnStep; }, out + first);
+  });
 }
 
 template <class Pick, class T = typename Pick::Number>
@@ -191,8 +200,12 @@ void ReduceColumns(const AmaxArgs& args, T* out) {
   const int64_t strips = (cols + strip - 1) / strip;
   ParallelRanges(outer * strips, kGrain / (n * std::min(cols, strip)) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t at = task / strips * cols + task % strips * strip;
-      ReduceStrip<Pick>(args, args.kept.Offset(at), std::min(strip, cols - task % strips * strip), out + at);
+      const int64_t at = task / strips * cols + task % strips * strip, offset = args.kept.Offset(at);
+      const int64_t count = std::min(strip, cols - task % strips * strip);
+      const auto row_at = [&](int64_t i, T* buffer) HWY_ATTR {
+        return NumbersSideBySide(args.x, args.dtype, offset + args.reduced.Offset(i), 1, count, buffer);
+      };
+      ReduceStrip<Pick>(n, count, row_at, out + at);
     }
   });
 }
@@ -206,6 +219,8 @@ void Reduce(const AmaxArgs& args) {
   const bool terms_side_by_side = args.reduced.InnerStride() == 1 && args.reduced.InnerSize() > 1;
   if (args.kept.InnerStride() == 1 && args.kept.InnerSize() >= 4 && !terms_side_by_side) {
     ReduceColumns<Pick>(args, out);
+  } else if (args.reduced.shape.size() == 1 && AreRowsAsColumns<T>(outputs, args.reduced.Count())) {
+    ReduceRowsAsColumns<Pick>(args, out);
   } else {
     ReduceRows<Pick>(args, out);
   }

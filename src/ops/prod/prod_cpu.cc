@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/parallel.h"
+#include "drivers/rows_as_columns_cpu-inl.h"
 #include "drivers/vector_cpu-inl.h"
 #include "numerics/complex_arithmetic_highway-inl.h"
 #include "numerics/order.h"
@@ -10,6 +11,8 @@ namespace repdl::HWY_NAMESPACE {
 
 /// Columns whose lanes stay in the L1 cache.
 constexpr int64_t kStrip = 32;
+/// Numbers of a row up to which rows go as columns: alone, a row is folded from all lanes.
+constexpr int64_t kShort = 16;
 
 /// lanes[0] * … of the lanes that have a term, folded by halves, each of `width` columns; they end in the first.
 static HWY_INLINE void FoldProducts(int64_t used, int64_t width, double* lanes) {
@@ -70,6 +73,16 @@ static void ChunkOfColumns(const T* x, int64_t n, int64_t inner, int64_t width, 
   FoldProducts(std::min(n, kSumLanes), width, lanes);
 }
 
+template <class T>
+static void RunRowsAsColumns(const ProdArgs<T>& args) {
+  const auto row_at = [&](int64_t r, T*) { return args.x + r * args.n; };
+  ForRowsAsColumns<T, kShort>(args.outer, args.n, row_at, [&](int64_t first, int64_t count, const T* columns) HWY_ATTR {
+    HWY_ALIGN double lanes[kShort * kRowsAsColumns];
+    ChunkOfColumns(columns, args.n, kColumnStep, count, lanes);
+    for (int64_t r = 0; r < count; ++r) args.output[first + r] = static_cast<T>(lanes[r]);
+  });
+}
+
 /// The tree over the products of chunks.
 class ChunkProducts {
  public:
@@ -92,6 +105,7 @@ static void Run(const ProdArgs<T>& args) {
     std::fill_n(args.output, args.outer * args.inner, T{1});
     return;
   }
+  if (args.inner == 1 && AreRowsAsColumns<T, kShort>(args.outer, args.n)) return RunRowsAsColumns(args);
   const Chunks chunks(args.n, kSumChunk);
   const int64_t strips = (args.inner + kStrip - 1) / kStrip;
   const int64_t work = std::min(args.n, kSumChunk) * std::min(args.inner, kStrip);
