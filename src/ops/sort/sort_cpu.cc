@@ -15,8 +15,8 @@ namespace {
 
 /// Elements whose keys are made at a time.
 constexpr int64_t kPiece = 256;
-/// Rows up to this length are not worth the counters of a radix sort.
-constexpr int64_t kShort = 128;
+/// Rows up to this length are not worth the counters of a radix sort, and the shortest no memory.
+constexpr int64_t kShort = 128, kFew = 16;
 /// Elements that are worth a fork.
 constexpr int64_t kGrain = 8192;
 /// The shortest row that several threads sort together.
@@ -42,8 +42,9 @@ class Row {
   void Run(int64_t threads) const {
     if (args_.choice == Choice::kMode) return MostFrequent();
     if (args_.choice != Choice::kFirst) return Choose();
-    Scratch scratch;
     if (args_.k == 1) return Best();
+    if (n_ <= kFew) return Insert();
+    Scratch scratch;
     if (args_.k <= n_ / 8) return First(scratch);
     E* const entries = Sorted(scratch, threads);
     Give(entries, threads);
@@ -88,6 +89,18 @@ class Row {
     }
     places_[0] = place;
     values_[0] = x_[place];
+  }
+
+  /// A few, each put where it belongs among those before it.
+  void Insert() const {
+    E entries[kFew];
+    for (int64_t i = 0; i < n_; ++i) {
+      const E entry = E::Make(Keys::Of(x_[i]) ^ flip_, i);
+      int64_t at = i;
+      for (; at > 0 && entry < entries[at - 1]; --at) entries[at] = entries[at - 1];
+      entries[at] = entry;
+    }
+    Give(entries, 1);
   }
 
   /// The first k of many, which are more than `room`: then entries are kept only if they come before the last of the k
