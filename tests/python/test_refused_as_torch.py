@@ -16,6 +16,7 @@ import repdl
 
 X = torch.arange(16.0).reshape(4, 4)
 IMAGE = X[None, None]
+PIVOTS = torch.tensor([1, 2, 3, 4], dtype=torch.int32)
 
 
 def _grown(function: Callable[..., torch.Tensor]) -> torch.Tensor:
@@ -108,6 +109,37 @@ CALLS: dict[str, Callable[[], Any]] = {
     "the same in place": lambda: torch.ones(4, 1).ldexp_(X),
     "outer product of a matrix": lambda: torch.addr(X, X[:, :1], X[0]),
     "outer product with a matrix": lambda: torch.addr(X, X[0], X[:, :1]),
+    "addmm that grows": lambda: torch.addmm(X[None], X, X),
+    "addmm of more rows than the product has": lambda: torch.addmm(X, X[:1], X),
+    "addmm that grows, times 0": lambda: torch.addmm(X[None], X, X, beta=0),
+    "addmv that grows": lambda: torch.addmv(X[:1], X, X[0]),
+    "addbmm that grows": lambda: torch.addbmm(IMAGE[0], IMAGE[0], IMAGE[0]),
+    "baddbmm that grows": lambda: torch.baddbmm(IMAGE, IMAGE[0], IMAGE[0]),
+    "outer product that grows": lambda: torch.addr(X[None], X[0], X[0]),
+    "linear with a bias that grows": lambda: F.linear(X, X, IMAGE),
+    "bilinear with a bias that grows": lambda: F.bilinear(X, X, X.expand(4, 4, 4), IMAGE),
+    "cross product along what is not there": lambda: torch.linalg.cross(X[:, :3], X[:, :3], dim=2),
+    "gamma function of no dimension": lambda: torch.mvlgamma(X + 9, 0),
+    "reflections of two types": lambda: torch.linalg.householder_product(X, X[0].double()),
+    "what these turn": lambda: torch.ormqr(X, X[0], X.double()),
+    "triangular matrix of another type": lambda: torch.triangular_solve(X.double(), X),
+    "factors of another type": lambda: torch.linalg.lu_solve(X, PIVOTS, X.double()),
+    "pivots of int64": lambda: torch.linalg.lu_solve(X, PIVOTS.long(), X),
+    "pivots of one matrix for several": lambda: torch.linalg.lu_solve(X.expand(2, 4, 4), PIVOTS, X),
+    "fewer pivots than rows": lambda: torch.linalg.lu_solve(X, PIVOTS[1:], X),
+    "pivots of 0": lambda: torch.linalg.lu_solve(X, 0 * PIVOTS, X),
+    "symmetric factors of another type": lambda: torch.linalg.ldl_solve(X, PIVOTS, X.double()),
+    "their pivots as floats": lambda: torch.linalg.ldl_solve(X, PIVOTS.float(), X),
+    "their pivots of one matrix for several": lambda: torch.linalg.ldl_solve(X.expand(2, 4, 4), PIVOTS, X),
+    "their pivots of 0": lambda: torch.linalg.ldl_solve(X, 0 * PIVOTS, X),
+    "sum with a complex factor": lambda: torch.add(X, X, alpha=1j),
+    "sum with a number and a complex factor": lambda: torch.sub(X, 1, alpha=1j),
+    "sums of lists with a complex factor": lambda: torch._foreach_add([X], [X], alpha=1j),
+    "products with a complex factor": lambda: torch.addcmul(X, X, X, value=1j),
+    "quotients with a complex factor": lambda: torch.addcdiv(X, X, X, value=1j),
+    "matrices with a complex factor": lambda: torch.addmm(X, X, X, alpha=1j),
+    "matrices beside a complex factor": lambda: torch.addmm(X, X, X, beta=1j),
+    "outer product with a complex factor": lambda: torch.addr(X, X[0], X[0], alpha=1j),
     "bilinear of two types under autocast": lambda: _bilinear_under_autocast(X[:2].bfloat16(), X[:2]),
     "gelu by an approximation that is none": lambda: F.gelu(X, approximate="Tanh"),
     "its gradient": lambda: torch.ops.aten.gelu_backward(X, X, approximate=""),

@@ -30,6 +30,13 @@ def of_common_type(*tensors: torch.Tensor) -> Iterable[torch.Tensor]:
     return [t.to(dtype) for t in tensors]
 
 
+def check_factors(dtype: torch.dtype, **factors: Any) -> None:
+    """Refuses complex numbers by which a call scales real tensors: they would give a result of another type."""
+    for name, factor in factors.items():
+        if isinstance(factor, complex) and not dtype.is_complex:
+            raise RuntimeError(f"{name} must be real for tensors of {dtype}, got {factor}; give complex tensors")
+
+
 def in_type(dtype: torch.dtype, *values: Any, of_numbers: torch.dtype | None = None) -> list[torch.Tensor]:
     """Tensors in a type, and numbers as tensors beside them: what is beyond the type becomes what torch makes of it."""
     device = next((value.device for value in values if isinstance(value, torch.Tensor)), torch.device("cpu"))

@@ -11,7 +11,7 @@ from repdl.interception import core
 from repdl.interception.aten.functions import pow_scalar
 from repdl.interception.dtypes import LOW, kinds_of
 from repdl.interception.native import LOW_DTYPES, native_of
-from repdl.interception.operands import of_common_type
+from repdl.interception.operands import check_factors, of_common_type
 from repdl.interception.override import ANY_DTYPE, on_devices, override
 from repdl.interception.rounding import rounded_once
 from repdl.interception.variants import check_shape, fill
@@ -36,6 +36,7 @@ def _with_alpha(name: str, op: str) -> None:
         if alpha == 1:
             return native(self, other)
         dtype = torch.result_type(self, other)
+        check_factors(dtype, alpha=alpha)
         is_whole = not (dtype.is_floating_point or dtype.is_complex)
         if is_whole or (op == "sub" and torch.bool in (getattr(self, "dtype", None), getattr(other, "dtype", None))):
             return native(self, other, alpha=alpha)  # which is exact, or refuses it
@@ -61,6 +62,7 @@ def rsub_tensor(self: Any, other: Any, *, alpha: Any = 1) -> torch.Tensor:
 def addcmul(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Any = 1) -> torch.Tensor:
     """Of integers torch's own kernel, which cuts the value to one."""
     self, tensor1, tensor2 = of_common_type(self, tensor1, tensor2)
+    check_factors(self.dtype, value=value)
     return self + (tensor1 if value == 1 else tensor1 * value) * tensor2
 
 
@@ -72,6 +74,7 @@ def addcdiv(self: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *,
     if not _may_be_scaled(tensor1, tensor2):
         return _native_addcdiv(self, tensor1, tensor2, value=value)  # which refuses integers
     self, tensor1, tensor2 = of_common_type(self, tensor1, tensor2)
+    check_factors(self.dtype, value=value)
     return self + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 

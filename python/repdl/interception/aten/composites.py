@@ -33,11 +33,12 @@ def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
     if weight.dim() == 1:
         column = linear(input, weight[None], bias.expand(input.shape[:-1])[..., None])
         return column.squeeze(-1)
+    if rank == 1:
+        return _linear(input[None], weight, bias)[0]
     shape = *input.shape[:-1], weight.shape[0]
     if bias.dim() > 1 and not (rank == 3 and bias.dim() == 2 and bias.shape[0] == shape[0] * shape[1]):
         bias = bias.expand(shape).flatten(0, -2)
-    rows = input[None] if rank == 1 else input.flatten(0, -2)
-    return torch.addmm(bias, rows, weight.t()).view(shape)
+    return torch.addmm(bias, input.flatten(0, -2), weight.t()).view(shape)
 
 
 _linear_at_once = op_or("linear", _linear)
@@ -83,7 +84,8 @@ def bilinear(
         with torch.autocast(input1.device.type, enabled=False):
             return bilinear(input1, input2, weight, bias)
     fits = weight.dim() == 3 and min(input1.dim(), input2.dim()) > 0 and input1.shape[:-1] == input2.shape[:-1]
-    if not fits or (input1.shape[-1], input2.shape[-1]) != weight.shape[1:] or input1.dtype != input2.dtype:
+    fits = fits and (input1.shape[-1], input2.shape[-1]) == weight.shape[1:] and input1.dtype == input2.dtype
+    if not fits or (bias is not None and bias.shape != weight.shape[:1]):
         return _native_bilinear(input1, input2, weight, bias)  # which says what is wrong
     dtype = input1.dtype
     if weight.dtype == dtype and dtype in LOW_DTYPES:

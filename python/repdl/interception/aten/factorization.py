@@ -80,7 +80,7 @@ def geqrf(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return factors.mT, tau
 
 
-@override("linalg_householder_product", wide="float64", complex=True, converts=False)
+@override("linalg_householder_product", wide="float64", complex=True, alike=(0, 1), converts=False)
 def linalg_householder_product(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
     checked("householder_product", input)
     rows, columns = input.shape[-2:]
@@ -93,7 +93,7 @@ def linalg_householder_product(input: torch.Tensor, tau: torch.Tensor) -> torch.
     return result.mT
 
 
-@override("ormqr", wide="float64", complex=True, converts=False)
+@override("ormqr", wide="float64", complex=True, alike=(0, 1, 2), converts=False)
 def ormqr(
     self: torch.Tensor, input2: torch.Tensor, input3: torch.Tensor, left: bool = True, transpose: bool = False
 ) -> torch.Tensor:

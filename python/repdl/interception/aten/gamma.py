@@ -33,6 +33,8 @@ def polygamma_(self: torch.Tensor, n: int) -> torch.Tensor:
 
 def _of_several(x: torch.Tensor, p: int) -> torch.Tensor:
     """log(pi) p (p - 1) / 4 + the sum of lgamma(x - j / 2) for j = 0 … p - 1, which stand side by side for all x."""
+    if p < 1:
+        raise RuntimeError(f"mvlgamma: p must be at least 1, got {p}")
     places = torch.arange(p, dtype=torch.float64).reshape(p, *[1] * x.dim()) * 0.5
     logs = core.ops["lgamma"](core.ops["sub"](x, places))
     constant = torch.full((), p * (p - 1) / 4 * 1.1447298858494002, dtype=torch.float64)

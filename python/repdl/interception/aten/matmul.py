@@ -11,7 +11,7 @@ from repdl._order import get_order
 from repdl.interception import core as _core
 from repdl.interception.aten.reduction import sum_of
 from repdl.interception.native import Kernel, native_of
-from repdl.interception.operands import of_common_type
+from repdl.interception.operands import check_factors, of_common_type
 from repdl.interception.ops_by_dtype import Ops
 from repdl.interception.override import on_devices, override
 
@@ -21,7 +21,10 @@ def product(a: torch.Tensor, b: torch.Tensor, ops: Ops = _core.ops) -> torch.Ten
 
 
 def plus(self: torch.Tensor, product: torch.Tensor, beta: Any, alpha: Any) -> torch.Tensor:
-    """beta * self + alpha * product; with beta = 0, self is not read."""
+    """beta * self + alpha * product; with beta = 0, self is not read. It has no shape but one that fits the product."""
+    if self.shape != product.shape:
+        self = self.expand(product.shape)
+    check_factors(product.dtype, beta=beta, alpha=alpha)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -179,14 +182,15 @@ def addr(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: An
     _check(vec2.dim() == 1, f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D")
     self, vec1, vec2 = of_common_type(self, vec1, vec2)
     product = torch.mul(vec1[:, None], vec2)
-    scaled = product if alpha == 1 else product * alpha
+    self, scaled = self.expand(product.shape), product if alpha == 1 else product * alpha
+    check_factors(self.dtype, beta=beta, alpha=alpha)
     return scaled if beta == 0 else (self if beta == 1 else self * beta) + scaled
 
 
 @override("linalg_cross", op="cross", wide="compute", integers="compute", alike=(0, 1))
 def linalg_cross(self: torch.Tensor, other: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     _check(
-        self.dim() == other.dim() and self.shape[dim] == 3 and other.shape[dim] == 3,
+        self.dim() == other.dim() and self.size(dim) == other.size(dim) == 3,
         f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[dim]} and {other.shape[dim]}",
     )
     if self.is_floating_point():

@@ -53,7 +53,7 @@ def solve_triangular(
     return found if in_rows else in_columns(found)
 
 
-@override("triangular_solve", wide="float64", complex=True)
+@override("triangular_solve", wide="float64", complex=True, alike=(0, 1))
 def triangular_solve(
     self: torch.Tensor, A: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -92,11 +92,30 @@ def cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return _cholesky_solve_helper(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
 
 
-@override("linalg_lu_solve", wide="float64", complex=True, converts=False)
-def lu_solve(
+def _check_pivots(name: str, factors: torch.Tensor, pivots: torch.Tensor, dtypes: tuple[torch.dtype, ...]) -> None:
+    """Also numbers, where they can be read: the ops give 0 and those behind the last row a meaning of their own."""
+    rows, given = factors.shape[:-1], f"give what linalg.{name.replace('solve', 'factor')} returned"
+    if pivots.dtype not in dtypes or pivots.shape != rows:
+        raise RuntimeError(
+            f"linalg.{name}: pivots must be {' or '.join(map(str, dtypes))} of shape {list(rows)}, not {pivots.dtype} "
+            f"of shape {list(pivots.shape)}; {given}"
+        )
+    if pivots.is_cpu and bool(((pivots == 0) | (pivots.abs() > rows[-1])).any()):  # integers
+        raise RuntimeError(f"linalg.{name}: pivots must name the rows 1 to {rows[-1]}; {given}")
+
+
+@override("linalg_lu_solve", wide="float64", complex=True, alike=(0, 2), converts=False)
+def linalg_lu_solve(
     LU: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, left: bool = True, adjoint: bool = False
 ) -> torch.Tensor:
     _check_fit("lu_solve", LU, B, left)
+    _check_pivots("lu_solve", LU, pivots, (torch.int32,))
+    return _lu_solve(LU, pivots, B, left, adjoint)
+
+
+def _lu_solve(
+    LU: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, left: bool = True, adjoint: bool = False
+) -> torch.Tensor:
     factors, rows = _together(LU.mT, B.mT if left else B)
     exchanges = pivots.to(torch.int64).expand(factors.shape[:-1])
     # X A = B is A^T X^T = B^T, and of complex numbers A^H X = B is A^T conj(X) = conj(B).
@@ -120,11 +139,12 @@ def linalg_ldl_factor_ex(
     return factors.mT, torch.where(pivots == 0, before, first).to(torch.int32), info
 
 
-@override("linalg_ldl_solve", wide="float64", complex=True, converts=False)
+@override("linalg_ldl_solve", wide="float64", complex=True, alike=(0, 2), converts=False)
 def linalg_ldl_solve(
     LD: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, hermitian: bool = False
 ) -> torch.Tensor:
     _check_fit("ldl_solve", LD, B)
+    _check_pivots("ldl_solve", LD, pivots, (torch.int32, torch.int64))
     factors, rows = _together(LD.mT, B.mT)
     negative = pivots < 0
     is_first = negative & (negative.cumsum(-1) % 2 == 1)  # integers
@@ -156,7 +176,7 @@ def _linalg_solve_ex(
     else:
         dtype = torch.complex128 if A.is_complex() else torch.float64
         wide, pivots, failed = solved("lu", A.to(dtype), True)
-        result = lu_solve(wide.mT, pivots, b.to(dtype), left=left).to(A.dtype)
+        result = _lu_solve(wide.mT, pivots, b.to(dtype), left).to(A.dtype)
         factors = wide.to(A.dtype)
     info = failed.to(torch.int32)
     if check_errors:
