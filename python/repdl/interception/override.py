@@ -79,7 +79,7 @@ class Override:
     unless: is called each time, and says that a call is no ordinary one where the arguments do not show it.
     rank: of the tensors of an ordinary call; 0 for any.
     in_place: whether the op may write its result over its first argument.
-    converts: whether `out` may be of another type than the result; several tensors given for it never may.
+    converts: whether tensors given for results may be of other types; by default a single one may, and none of several.
     for_out: from the type of `out` and the arguments of a call to those of the one that fills it, where that type has
         a say in how the result is computed.
     constants: by their place, the arguments that the op does not have, and what they are in an ordinary call; `...`
@@ -114,7 +114,7 @@ class Override:
     unless: Callable[[], bool] | None = None
     rank: int = 0
     in_place: bool = False
-    converts: bool = True
+    converts: bool | None = None
     for_out: ForOut | None = None
     constants: Mapping[int, object] = field(default_factory=dict)
     of_constants: Mapping[str, Mapping[int, object]] = field(default_factory=dict)

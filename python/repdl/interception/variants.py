@@ -17,7 +17,7 @@ ForOut = Callable[[torch.dtype, tuple[Any, ...], dict[str, Any]], tuple[tuple[An
 
 
 def variants(
-    name: str, converts: bool = True, for_out: ForOut | None = None, elementwise: bool = False
+    name: str, converts: bool | None = None, for_out: ForOut | None = None, elementwise: bool = False
 ) -> Iterator[tuple[str, _core.OverrideTarget | None, Callable[[Kernel], Kernel]]]:
     """The overloads that compute the same as a functional one into a given tensor, and how they are made of it."""
     packet = name.partition(".")[0]
@@ -29,7 +29,8 @@ def variants(
         outs = [a.name for a in schema.arguments if a.is_out]
         if outs and [(a.name, str(a.type)) for a in schema.arguments if not a.is_out] == taken:
             target = _core.OverrideTarget.OUT if outs == ["out"] else None
-            yield other, target, into(outs, converts and len(outs) == 1, for_out, elementwise)
+            of_any_type = len(outs) == 1 if converts is None else converts
+            yield other, target, into(outs, of_any_type, for_out, elementwise)
     for other, schema in schemas(packet + "_").items():
         if [(a.name, str(a.type)) for a in schema.arguments] == taken:
             yield other, _core.OverrideTarget.FIRST_ARGUMENT, in_place

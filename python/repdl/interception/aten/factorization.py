@@ -73,14 +73,14 @@ def reflected(factors: torch.Tensor, tau: torch.Tensor, x: torch.Tensor, adjoint
     return result.mT
 
 
-@override("geqrf", wide="float64", complex=True)
+@override("geqrf", wide="float64", complex=True, converts=True)
 def geqrf(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("geqrf", self)
     factors, tau = factored(self)
     return factors.mT, tau
 
 
-@override("linalg_householder_product", wide="float64", complex=True, alike=(0, 1), converts=False)
+@override("linalg_householder_product", wide="float64", complex=True, alike=(0, 1))
 def linalg_householder_product(input: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
     checked("householder_product", input)
     rows, columns = input.shape[-2:]

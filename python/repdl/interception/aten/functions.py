@@ -143,7 +143,7 @@ def _checked(approximate: str) -> str:
     return approximate
 
 
-@override("gelu", op="gelu", low="compute", wide="float64", **_POINTWISE)
+@override("gelu", op="gelu", low="compute", wide="float64", converts=False, **_POINTWISE)
 def gelu(self: torch.Tensor, *, approximate: str = "none", ops: Ops = _core.ops) -> torch.Tensor:
     return ops[_GELU[_checked(approximate)]](self)
 
@@ -168,7 +168,9 @@ def log_sigmoid_backward(
     return ops["logsigmoid_grad"](*torch.broadcast_tensors(grad_output, self))
 
 
-@override("softplus", op="softplus", low="compute", wide="float64", constants={1: 1, 2: 20}, **_POINTWISE)
+@override(
+    "softplus", op="softplus", low="compute", wide="float64", constants={1: 1, 2: 20}, converts=False, **_POINTWISE
+)
 def softplus(self: torch.Tensor, beta: Any = 1, threshold: Any = 20, *, ops: Ops = _core.ops) -> torch.Tensor:
     if beta == 1 and threshold == 20:
         return ops["softplus"](self)
@@ -221,7 +223,7 @@ def _are_of_two_types(abs: torch.Tensor, angle: torch.Tensor) -> bool:
     return abs.dtype != angle.dtype
 
 
-@override("polar", wide="float64", low="compute", refused=_are_of_two_types, **_POINTWISE)
+@override("polar", wide="float64", low="compute", refused=_are_of_two_types, converts=False, **_POINTWISE)
 def polar(abs: torch.Tensor, angle: torch.Tensor, *, ops: Ops = _core.ops) -> torch.Tensor:
     """abs * cos(angle) + abs * sin(angle) i. Each part of float16 is rounded once, to complex32."""
     dtype = abs.dtype

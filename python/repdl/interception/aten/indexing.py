@@ -231,7 +231,7 @@ def put_(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumula
     return write(self, places, source.reshape(-1), accumulate)
 
 
-@override("narrow_copy", **ANY_DTYPE)
+@override("narrow_copy", converts=False, **ANY_DTYPE)
 def narrow_copy(self: torch.Tensor, dim: int, start: int, length: int) -> torch.Tensor:
     """torch's kernel writes into an `out` with strides as if it were packed."""
     return self.narrow(dim, start, length).clone(memory_format=torch.contiguous_format)
@@ -240,7 +240,7 @@ def narrow_copy(self: torch.Tensor, dim: int, start: int, length: int) -> torch.
 _native_index_copy = native_of("index_copy")
 
 
-@override("index_copy", **ANY_DTYPE)
+@override("index_copy", converts=False, **ANY_DTYPE)
 def index_copy(self: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
     """torch's own kernel writes single numbers, and says what is wrong with others."""
     fit = (

@@ -49,7 +49,7 @@ def _check(condition: bool, message: str) -> None:
         raise RuntimeError(f"torch.linalg.lstsq: {message}")
 
 
-@override("linalg_lstsq", wide="float64", low="alike", complex=True)
+@override("linalg_lstsq", wide="float64", low="alike", complex=True, converts=True)
 def linalg_lstsq(
     self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -187,7 +187,7 @@ def addr(self: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, *, beta: An
     return scaled if beta == 0 else (self if beta == 1 else self * beta) + scaled
 
 
-@override("linalg_cross", op="cross", wide="compute", integers="compute", alike=(0, 1))
+@override("linalg_cross", op="cross", wide="compute", integers="compute", alike=(0, 1), converts=False)
 def linalg_cross(self: torch.Tensor, other: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     _check(
         self.dim() == other.dim() and self.size(dim) == other.size(dim) == 3,

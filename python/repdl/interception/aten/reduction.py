@@ -273,7 +273,7 @@ def _check_bins(op: str, bins: int) -> None:
         raise RuntimeError(f"[{op}] bins must be > 0, but got {bins}; ask for one or more")
 
 
-@override("histc", wide="float64")
+@override("histc", wide="float64", converts=False)
 def histc(self: torch.Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> torch.Tensor:
     """How many lie in each bin: at its lower edge or above, and below the upper one; the last bin has both edges."""
     _check_bins("histc", bins)

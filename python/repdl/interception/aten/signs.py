@@ -20,7 +20,7 @@ _native_signbit, _native_copysign = native_of("signbit"), native_of("copysign.Te
 _nan_to_num = native_of("nan_to_num")
 
 
-@override("signbit", elementwise=True, **ANY_DTYPE)
+@override("signbit", elementwise=True, converts=False, **ANY_DTYPE)
 def signbit(self: torch.Tensor) -> torch.Tensor:
     found = _native_signbit(self)
     return found.logical_and_(self == self) if self.is_floating_point() else found

@@ -92,16 +92,13 @@ def cholesky_inverse(self: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return _cholesky_solve_helper(torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape), self, upper)
 
 
-def _check_pivots(name: str, factors: torch.Tensor, pivots: torch.Tensor, dtypes: tuple[torch.dtype, ...]) -> None:
-    """Also numbers, where they can be read: the ops give 0 and those behind the last row a meaning of their own."""
-    rows, given = factors.shape[:-1], f"give what linalg.{name.replace('solve', 'factor')} returned"
-    if pivots.dtype not in dtypes or pivots.shape != rows:
+def _check_pivots(name: str, factors: torch.Tensor, pivots: torch.Tensor) -> None:
+    rows = factors.shape[:-1]
+    if pivots.dtype not in (torch.int32, torch.int64) or pivots.shape != rows:
         raise RuntimeError(
-            f"linalg.{name}: pivots must be {' or '.join(map(str, dtypes))} of shape {list(rows)}, not {pivots.dtype} "
-            f"of shape {list(pivots.shape)}; {given}"
+            f"linalg.{name}: pivots must be integers of shape {list(rows)}, not {pivots.dtype} of shape "
+            f"{list(pivots.shape)}; give those that came with the factors"
         )
-    if pivots.is_cpu and bool(((pivots == 0) | (pivots.abs() > rows[-1])).any()):  # integers
-        raise RuntimeError(f"linalg.{name}: pivots must name the rows 1 to {rows[-1]}; {given}")
 
 
 @override("linalg_lu_solve", wide="float64", complex=True, alike=(0, 2), converts=False)
@@ -109,7 +106,7 @@ def linalg_lu_solve(
     LU: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, left: bool = True, adjoint: bool = False
 ) -> torch.Tensor:
     _check_fit("lu_solve", LU, B, left)
-    _check_pivots("lu_solve", LU, pivots, (torch.int32,))
+    _check_pivots("lu_solve", LU, pivots)
     return _lu_solve(LU, pivots, B, left, adjoint)
 
 
@@ -144,7 +141,11 @@ def linalg_ldl_solve(
     LD: torch.Tensor, pivots: torch.Tensor, B: torch.Tensor, *, hermitian: bool = False
 ) -> torch.Tensor:
     _check_fit("ldl_solve", LD, B)
-    _check_pivots("ldl_solve", LD, pivots, (torch.int32, torch.int64))
+    _check_pivots("ldl_solve", LD, pivots)
+    if pivots.is_cpu and bool(((pivots == 0) | (pivots.abs() > LD.shape[-1])).any()):  # the op means others by them
+        raise RuntimeError(
+            f"linalg.ldl_solve: pivots must name the rows 1 to {LD.shape[-1]}; give those that came with the factors"
+        )
     factors, rows = _together(LD.mT, B.mT)
     negative = pivots < 0
     is_first = negative & (negative.cumsum(-1) % 2 == 1)  # integers

@@ -72,7 +72,7 @@ def _eigen(name: str, a: torch.Tensor) -> Any:
     return core.ops[f"complex_{name}"](torch.view_as_real(a.resolve_conj())) if a.is_complex() else core.ops[name](a)
 
 
-@override("linalg_eig", wide="float64", complex=True)
+@override("linalg_eig", wide="float64", complex=True, converts=True)
 def linalg_eig(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     checked("eig", self, square=True)
     values, vectors, info = _eigen("eig", self)
@@ -92,4 +92,4 @@ def _linalg_eigvals(self: torch.Tensor) -> torch.Tensor:
 
 @override("linalg_eigvals.out", **ANY_DTYPE)
 def linalg_eigvals_out(self: torch.Tensor, *, out: torch.Tensor) -> torch.Tensor:
-    return fill(out, torch.linalg.eigvals(self), converts=False)
+    return fill(out, torch.linalg.eigvals(self))
