@@ -211,7 +211,7 @@ HWY_INLINE void ForPlaces(int64_t n, int64_t lane, int64_t part, const Body& bod
 
 /// Calls body(offset, in_group) for rows that lie apart: where the first number of each is, in memory and in the groups.
 template <class T, class Body>
-HWY_INLINE void ForLanes(const Loops& starts, int64_t first, int64_t count, int64_t n, const Body& body) {
+HWY_INLINE void ForRowsApart(const Loops& starts, int64_t first, int64_t count, int64_t n, const Body& body) {
   constexpr int64_t kLength = kLanesOf<T>;
   for (int64_t lane = 0; lane < count; ++lane) {
     body(starts.Offset(first + lane), lane / kLength * n * kLength + lane % kLength);
@@ -225,7 +225,7 @@ ColumnNumbers<T> TakeColumns(const T* x, const Loops& starts, int64_t stride, in
   constexpr int64_t kLength = kLanesOf<T>;
   if (count % kLength != 0) std::fill_n(to + count / kLength * n * kLength, n * kLength, T{0});
   if (starts.InnerStride() != 1) {
-    ForLanes<T>(starts, first, count, n, [&](int64_t offset, int64_t in_group) {
+    ForRowsApart<T>(starts, first, count, n, [&](int64_t offset, int64_t in_group) {
       for (int64_t i = 0; i < n; ++i) to[in_group + i * kLength] = x[offset + i * stride];
     });
     return {to};
@@ -247,7 +247,7 @@ ColumnNumbers<T> TakeColumns(const T* x, const Loops& starts, int64_t stride, in
 template <class T>
 void PutColumns(const T* from, int64_t n, T* x, const Loops& starts, int64_t stride, int64_t first, int64_t count) {
   if (starts.InnerStride() != 1) {
-    ForLanes<T>(starts, first, count, n, [&](int64_t offset, int64_t in_group) {
+    ForRowsApart<T>(starts, first, count, n, [&](int64_t offset, int64_t in_group) {
       for (int64_t i = 0; i < n; ++i) x[offset + i * stride] = from[in_group + i * kLanesOf<T>];
     });
     return;
