@@ -184,7 +184,7 @@ template <class T, class Body>
 HWY_INLINE void ForParts(const Loops& starts, int64_t first, int64_t count, const Body& body) {
   for (int64_t lane = 0; lane < count;) {
     const int64_t left = starts.InnerSize() - (first + lane) % starts.InnerSize();
-    const int64_t part = starts.InnerStride() == 1 ? std::min(left, count - lane) : 1;
+    const int64_t part = std::min(left, count - lane);
     body(lane, part, starts.Offset(first + lane));
     lane += part;
   }

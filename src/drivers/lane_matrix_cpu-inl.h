@@ -2,13 +2,11 @@
 // Small matrices of a batch side by side, a lane for each, for the templates of matrix_cpu-inl.h.
 #pragma once
 
+#include "drivers/lanes_of_matrices_cpu-inl.h"
 #include "drivers/matrix_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace repdl::HWY_NAMESPACE {
-
-/// Matrices that have no more rows and columns go side by side. It does not reach the bits.
-inline constexpr int64_t kMaxLaneSide = 8;
 
 /// A row of vectors, each of which has a number of every matrix.
 struct LaneRow {
@@ -19,7 +17,7 @@ struct LaneRow {
   HWY_INLINE void Put(int64_t i, VecOf<double> x) const { StoreU(x, TagOf<double>(), (*this + i).data); }
 };
 
-/// Matrices whose rows lie `stride` numbers apart.
+/// Matrices whose rows lie side by side, `stride` numbers each.
 struct LaneRows {
   LaneRow data;
   int64_t stride;
@@ -34,33 +32,17 @@ inline LaneRows NewLaneRows(Scratch& scratch, int64_t rows, int64_t cols) {
 /// Reads matrices [first, first + count), widened; lanes behind them have the last one.
 inline void LoadLanes(const Matrices& from, int64_t first, int64_t count, int64_t rows, int64_t cols,
                       const LaneRows& to) {
+  const MatrixPlaces places(rows, cols, from.row_stride, from.col_stride);
   DispatchReal(from.dtype, [&]<class T>() {
-    const T* matrices[kLanesOf<double>];
-    for (int64_t lane = 0; lane < kLanesOf<double>; ++lane) {
-      matrices[lane] = static_cast<const T*>(from.data) + (first + std::min(lane, count - 1)) * from.step;
-    }
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < cols; ++j) {
-        const int64_t at = i * from.row_stride + j * from.col_stride;
-        double* const numbers = (to[i] + j).data;
-        for (int64_t lane = 0; lane < kLanesOf<double>; ++lane) numbers[lane] = matrices[lane][at];
-      }
-    }
+    const T* const data = static_cast<const T*>(from.data) + first * from.step;
+    places.Load(count, [&](int64_t matrix) { return data + matrix * from.step; }, to[0].data);
   });
 }
 
 /// Writes the first `count` matrices, rows x cols numbers side by side in each, rounded once.
 inline void StoreLanes(const LaneRows& from, int64_t count, int64_t rows, int64_t cols, DType dtype, void* to,
                        int64_t at) {
-  DispatchReal(dtype, [&]<class T>() {
-    T* out = static_cast<T*>(to) + at;
-    for (int64_t lane = 0; lane < count; ++lane) {
-      for (int64_t i = 0; i < rows; ++i, out += cols) {
-        const double* const row = from[i].data + lane;
-        for (int64_t j = 0; j < cols; ++j) out[j] = static_cast<T>(row[j * kLanesOf<double>]);
-      }
-    }
-  });
+  DispatchReal(dtype, [&]<class T>() { StoreMatrices(from[0].data, rows * cols, count, static_cast<T*>(to) + at); });
 }
 
 HWY_INLINE VecOf<double> Conjugate(VecOf<double> x) { return x; }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/parallel.h"
-#include "drivers/vector_cpu-inl.h"
+#include "drivers/lanes_of_matrices_cpu-inl.h"
 #include "numerics/order.h"
 #include "ops/mm/mm_kernel.h"
 
@@ -21,64 +21,38 @@ bool AreLaneProducts(const MmArgs& args, const Chunks& chunks) {
          args.m * args.k + args.k * args.n + args.m * args.n <= kMaxLaneNumbers;
 }
 
-/// The numbers of an operand, row by row, as places in each of its matrices.
-class Places {
- public:
-  Places(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) : count_(rows * cols) {
-    for (int64_t i = 0, at = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < cols; ++j) places_[at++] = i * row_stride + j * col_stride;
-    }
-  }
-
-  /// The matrices that matrix_at(lane) points to, side by side: a vector for each number.
-  template <class T, class MatrixAt>
-  HWY_INLINE void Load(const MatrixAt& matrix_at, T* to) const {
-    for (int64_t lane = 0; lane < kLanesOf<T>; ++lane) {
-      const T* const matrix = matrix_at(lane);
-      for (int64_t i = 0; i < count_; ++i) to[i * kLanesOf<T> + lane] = matrix[places_[i]];
-    }
-  }
-
- private:
-  int64_t count_;
-  int64_t places_[kMaxLaneNumbers];
-};
-
 template <class T>
 void RunLaneProducts(const MmArgs& args, const T* bias) {
   constexpr int64_t kLanes = kLanesOf<T>;
   const int64_t m = args.m, n = args.n, k = args.k;
   const T *const first_a = static_cast<const T*>(args.a), *const first_b = static_cast<const T*>(args.b);
   T* const first_c = static_cast<T*>(args.c);
-  const Places places_of_a(m, k, args.a_row_stride, args.a_col_stride);
-  const Places places_of_b(k, n, args.b_row_stride, args.b_col_stride);
-  ParallelRanges(
-      (args.batch + kLanes - 1) / kLanes, 4096 / (m * n * k + 32) + 1, [&](int64_t begin, int64_t end) HWY_ATTR {
-        const TagOf<T> d;
-        HWY_ALIGN T numbers[kMaxLaneNumbers * kLanes];
-        T *const a = numbers, *const b = a + m * k * kLanes, *const c = b + k * n * kLanes;
-        for (int64_t group = begin; group < end; ++group) {
-          const int64_t first = group * kLanes, count = std::min(kLanes, args.batch - first);
-          const auto matrix_of = [&](const T* data, const Loops& loops) {
-            return [=, &loops](int64_t lane) { return data + loops.Offset(first + std::min(lane, count - 1)); };
-          };
-          places_of_a.Load(matrix_of(first_a, args.a_batch), a);
-          places_of_b.Load(matrix_of(first_b, args.b_batch), b);
-          for (int64_t i = 0; i < m; ++i) {
-            for (int64_t j = 0; j < n; ++j) {
-              VecOf<T> sum = Zero(d);
-              for (int64_t q = 0; q < k; ++q) {
-                sum = Fma(Load(d, a + (i * k + q) * kLanes), Load(d, b + (q * n + j) * kLanes), sum);
-              }
-              Store(bias == nullptr ? sum : Add(sum, Set(d, bias[j])), d, c + (i * n + j) * kLanes);
-            }
-          }
-          T* out = first_c + first * m * n;
-          for (int64_t lane = 0; lane < count; ++lane) {
-            for (int64_t i = 0; i < m * n; ++i) *out++ = c[i * kLanes + lane];
-          }
-        }
-      });
+  const MatrixPlaces places_of_a(m, k, args.a_row_stride, args.a_col_stride);
+  const MatrixPlaces places_of_b(k, n, args.b_row_stride, args.b_col_stride);
+  ParallelRanges((args.batch + kLanes - 1) / kLanes, 4096 / (m * n * k + 32) + 1,
+                 [&](int64_t begin, int64_t end) HWY_ATTR {
+                   const TagOf<T> d;
+                   HWY_ALIGN T numbers[kMaxLaneNumbers * kLanes];
+                   T *const a = numbers, *const b = a + m * k * kLanes, *const c = b + k * n * kLanes;
+                   for (int64_t group = begin; group < end; ++group) {
+                     const int64_t first = group * kLanes, count = std::min(kLanes, args.batch - first);
+                     const auto matrix_of = [&](const T* data, const Loops& loops) {
+                       return [=, &loops](int64_t matrix) { return data + loops.Offset(first + matrix); };
+                     };
+                     places_of_a.Load(count, matrix_of(first_a, args.a_batch), a);
+                     places_of_b.Load(count, matrix_of(first_b, args.b_batch), b);
+                     for (int64_t i = 0; i < m; ++i) {
+                       for (int64_t j = 0; j < n; ++j) {
+                         VecOf<T> sum = Zero(d);
+                         for (int64_t q = 0; q < k; ++q) {
+                           sum = Fma(Load(d, a + (i * k + q) * kLanes), Load(d, b + (q * n + j) * kLanes), sum);
+                         }
+                         Store(bias == nullptr ? sum : Add(sum, Set(d, bias[j])), d, c + (i * n + j) * kLanes);
+                       }
+                     }
+                     StoreMatrices(c, m * n, count, first_c + first * m * n);
+                   }
+                 });
 }
 
 }  // namespace repdl::HWY_NAMESPACE
