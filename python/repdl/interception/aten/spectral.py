@@ -82,7 +82,7 @@ def linalg_eig(self: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.view_as_complex(values), torch.view_as_complex(vectors).mT
 
 
-@override("_linalg_eigvals", wide="float64", complex=True, converts=False)
+@override("_linalg_eigvals", wide="float64", complex=True)
 def _linalg_eigvals(self: torch.Tensor) -> torch.Tensor:
     checked("eigvals", self, square=True)
     values, info = _eigen("eigvals", self)
